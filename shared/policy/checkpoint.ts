@@ -1,0 +1,110 @@
+import { access, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type ModelConfig, parseModelConfig } from './model-config.ts';
+import { readSafetensors, type SafetensorsFile } from './safetensors.ts';
+
+/** What the model's makers advise for sampling; what they leave out is undefined. */
+export type GenerationConfig = {
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly topK?: number;
+  /** Any of these ends an answer. */
+  readonly eosTokenIds: readonly number[];
+};
+
+/** A model in a Hugging Face folder: its shape, and its weights one by one. */
+export type Checkpoint = {
+  readonly folder: string;
+  readonly config: ModelConfig;
+  readonly generationConfig: GenerationConfig;
+  readonly names: readonly string[];
+  shape(name: string): readonly number[];
+  /** Reads one weight from disk as f32, row-major. Throws when the checkpoint has none of that name. */
+  float32(name: string): Float32Array;
+};
+
+const tokenIds = z.union([z.int().transform((id) => [id]), z.array(z.int())]).nullish();
+const EosField = z.looseObject({ eos_token_id: tokenIds });
+const GenerationFile = EosField.extend({
+  temperature: z.number().min(0).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  top_k: z.int().min(0).nullish(),
+});
+const ShardIndex = z.looseObject({ weight_map: z.record(z.string(), z.string()) });
+
+/**
+ * Opens a folder with config.json and model.safetensors, or shards named by model.safetensors.index.json.
+ * Headers are read, weights are not. Throws when a file is missing or malformed, UnsupportedModel as parseModelConfig does.
+ */
+export async function openCheckpoint(folder: string): Promise<Checkpoint> {
+  const configJson = await readJson(join(folder, 'config.json'));
+  const config = parseModelConfig(configJson);
+  const generationConfig = await readGenerationConfig(folder, configJson);
+  const files = await openWeights(folder);
+  const find = (name: string): SafetensorsFile => {
+    const file = files.get(name);
+    if (file === undefined) throw new Error(`${folder}: no weight named "${name}"`);
+    return file;
+  };
+  return {
+    folder,
+    config,
+    generationConfig,
+    names: [...files.keys()].sort(),
+    shape: (name) => find(name).shape(name),
+    float32: (name) => find(name).float32(name),
+  };
+}
+
+/** Which file holds each weight. */
+async function openWeights(folder: string): Promise<ReadonlyMap<string, SafetensorsFile>> {
+  const single = join(folder, 'model.safetensors');
+  if (await exists(single)) {
+    const file = await readSafetensors(single);
+    return new Map(file.names.map((name) => [name, file]));
+  }
+  const indexPath = join(folder, 'model.safetensors.index.json');
+  if (!(await exists(indexPath))) {
+    throw new Error(`${folder}: neither model.safetensors nor model.safetensors.index.json is there`);
+  }
+  const { weight_map } = ShardIndex.parse(await readJson(indexPath));
+  const shards = new Map<string, SafetensorsFile>();
+  for (const shard of new Set(Object.values(weight_map)))
+    shards.set(shard, await readSafetensors(join(folder, shard)));
+  const files = new Map<string, SafetensorsFile>();
+  for (const [name, shard] of Object.entries(weight_map)) {
+    const file = shards.get(shard)!;
+    file.shape(name); // throws when the index promises what the shard does not hold
+    files.set(name, file);
+  }
+  return files;
+}
+
+async function readGenerationConfig(folder: string, configJson: unknown): Promise<GenerationConfig> {
+  const path = join(folder, 'generation_config.json');
+  const { temperature, top_p, top_k, eos_token_id } = GenerationFile.parse(
+    (await exists(path)) ? await readJson(path) : {},
+  );
+  return {
+    ...(temperature != null && { temperature }),
+    ...(top_p != null && { topP: top_p }),
+    ...(top_k != null && { topK: top_k }),
+    eosTokenIds: eos_token_id ?? EosField.parse(configJson).eos_token_id ?? [],
+  };
+}
+
+async function readJson(path: string): Promise<unknown> {
+  const text = await readFile(path, 'utf8');
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${path} is not JSON`, { cause: error });
+  }
+}
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
