@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { defineEvent, type EventOf } from './define-event.ts';
+import { position } from './position.ts';
+import { trainingSettings } from './training-settings.ts';
+
+/** Closes the gate of its adapter until the batch has an outcome. Id: `<adapter>/batch/<n>`. */
+export const BatchSubmitted = defineEvent('batch.submitted', 1, {
+  topic: 'training',
+  key: (batch) => batch.adapter,
+  writtenBy: 'collector',
+  about: 'A batch is to be trained; at most one per adapter is open.',
+  data: z.object({
+    batchId: z.string(),
+    adapter: z.string(),
+    n: z.int().min(1).describe('number of the batch, and of the version that it makes; never reused'),
+    parent: z.int().min(0).describe('the head when it was formed'),
+    size: z.int().min(1).describe('samples asked for; fewer only after batch.requested'),
+    maxStaleness: z.int().min(0).describe('steps'),
+    samples: z
+      .array(z.object({ sampleId: z.string(), at: position }))
+      .readonly()
+      .describe('positions of their sample.ready in this topic'),
+    settings: trainingSettings,
+    seed: z.int(),
+  }),
+});
+export type BatchSubmitted = EventOf<typeof BatchSubmitted>;

@@ -1,0 +1,81 @@
+import { BatchRequested } from './batch-requested.ts';
+import { BatchSubmitted } from './batch-submitted.ts';
+import { EventRejected } from './event-rejected.ts';
+import { FeedbackGiven } from './feedback-given.ts';
+import { InteractionCompleted } from './interaction-completed.ts';
+import { InteractionFailed } from './interaction-failed.ts';
+import { JudgmentReached } from './judgment-reached.ts';
+import { LearningPaused } from './learning-paused.ts';
+import { LearningResumed } from './learning-resumed.ts';
+import { PolicyLoaded } from './policy-loaded.ts';
+import { PolicyPromoted } from './policy-promoted.ts';
+import { PolicyRejected } from './policy-rejected.ts';
+import { PolicyRolledBack } from './policy-rolled-back.ts';
+import { PolicyTrained } from './policy-trained.ts';
+import { PolicyUpdateFailed } from './policy-update-failed.ts';
+import { SampleDropped } from './sample-dropped.ts';
+import { SampleReady } from './sample-ready.ts';
+import { SessionClosed } from './session-closed.ts';
+import { SessionEnded } from './session-ended.ts';
+import { SessionStarted } from './session-started.ts';
+import { TurnCompleted } from './turn-completed.ts';
+import { TurnFeedback } from './turn-feedback.ts';
+import { TurnSkipped } from './turn-skipped.ts';
+import { VoteCast } from './vote-cast.ts';
+import { VoteExpired } from './vote-expired.ts';
+
+/** Every fact that exists, in the order in which a message meets them on its way to the gradient. */
+export const catalogue = [
+  InteractionCompleted,
+  InteractionFailed,
+  FeedbackGiven,
+  SessionStarted,
+  SessionEnded,
+  TurnCompleted,
+  TurnSkipped,
+  TurnFeedback,
+  SessionClosed,
+  VoteCast,
+  VoteExpired,
+  JudgmentReached,
+  SampleReady,
+  SampleDropped,
+  BatchSubmitted,
+  BatchRequested,
+  LearningPaused,
+  LearningResumed,
+  PolicyTrained,
+  PolicyPromoted,
+  PolicyRejected,
+  PolicyUpdateFailed,
+  PolicyRolledBack,
+  PolicyLoaded,
+  EventRejected,
+] as const;
+
+export type ClawLoopEvent =
+  | InteractionCompleted
+  | InteractionFailed
+  | FeedbackGiven
+  | SessionStarted
+  | SessionEnded
+  | TurnCompleted
+  | TurnSkipped
+  | TurnFeedback
+  | SessionClosed
+  | VoteCast
+  | VoteExpired
+  | JudgmentReached
+  | SampleReady
+  | SampleDropped
+  | BatchSubmitted
+  | BatchRequested
+  | LearningPaused
+  | LearningResumed
+  | PolicyTrained
+  | PolicyPromoted
+  | PolicyRejected
+  | PolicyUpdateFailed
+  | PolicyRolledBack
+  | PolicyLoaded
+  | EventRejected;

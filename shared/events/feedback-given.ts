@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { defineEvent, type EventOf } from './define-event.ts';
+
+/** Explicit feedback on one answer. The first one decides; it outranks votes. */
+export const FeedbackGiven = defineEvent('feedback.given', 1, {
+  topic: 'conversations',
+  key: (feedback) => feedback.lane,
+  writtenBy: 'serving',
+  about: 'A person or a program rated an answer.',
+  data: z.object({
+    interactionId: z.string(),
+    lane: z.string().describe('the lane of the completion id'),
+    key: z.string().describe('id of the access key that gave it'),
+    score: z.number().describe('thumbs: 1 or -1; else the scalar reward'),
+    comment: z.string().optional(),
+  }),
+});
+export type FeedbackGiven = EventOf<typeof FeedbackGiven>;

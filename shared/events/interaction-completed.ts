@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { chatMessage } from './chat-message.ts';
+import { defineEvent, type EventOf } from './define-event.ts';
+import { tokenRecord } from './token-record.ts';
+
+/** One request that was answered. Holds everything that training will ever need. Id: the completion id that the client saw. */
+export const InteractionCompleted = defineEvent('interaction.completed', 1, {
+  topic: 'conversations',
+  key: (interaction) => interaction.lane,
+  writtenBy: 'serving',
+  about: 'A request was answered, whole or in part.',
+  data: z.object({
+    interactionId: z.string().describe('the completion id'),
+    requestId: z.string(),
+    api: z.enum(['chat', 'responses', 'messages']),
+    lane: z.string().describe('short hash of what the envelope alone can tell: access key, explicit session'),
+    key: z.string().describe('id of the access key; nothing is ever matched across keys'),
+    adapter: z.string(),
+    live: z.boolean().describe('false for @base and pinned versions, which make no turns'),
+    settle: z.enum(['votes', 'reward']).describe('what settles its turn'),
+    session: z.string().optional().describe('explicit session id, if the client sent one'),
+    turnType: z.enum(['main', 'side']).optional().describe('explicit turn type, if the client sent one'),
+    model: z.string().describe('as asked for'),
+    messages: z.array(chatMessage).readonly(),
+    tools: z.array(z.unknown()).readonly().optional(),
+    answer: chatMessage,
+    sampling: z.object({
+      temperature: z.number().describe('as used; from generation_config when the client left it out'),
+      topP: z.number(),
+      topK: z.int(),
+      maxTokens: z.int(),
+      askedMaxTokens: z.int().optional().describe('what the client asked for, where it was clamped'),
+      seed: z.int().optional(),
+      stop: z.array(z.string()).readonly().optional(),
+    }),
+    tokens: tokenRecord.nullable().describe('null: the engine gave none'),
+    untrainable: z
+      .string()
+      .optional()
+      .describe('a reason known to serving: penalties, no-token-ids, too-large ...'),
+    version: z.int().min(0).describe('policy version that sampled every token of the answer'),
+    engine: z.enum(['local', 'upstream']),
+    windowCut: z
+      .object({ tools: z.int(), internalContext: z.int(), systemCharacters: z.int(), turns: z.int() })
+      .optional()
+      .describe('what was cut to fit the context: counts'),
+    finishReason: z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'aborted', 'error']),
+    disconnected: z.boolean().describe('the client went away before the end'),
+    timing: z.object({ startedAt: z.string(), firstTokenMs: z.number().nullable(), totalMs: z.number() }),
+    usage: z.object({ promptTokens: z.int(), completionTokens: z.int() }),
+    tooLarge: z.literal(true).optional().describe('written without bodies: they exceed the largest record'),
+  }),
+});
+export type InteractionCompleted = EventOf<typeof InteractionCompleted>;

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { defineEvent, type EventOf } from './define-event.ts';
+
+/** A request that was accepted and then broke on our side. What a client did wrong is refused and is no fact. */
+export const InteractionFailed = defineEvent('interaction.failed', 1, {
+  topic: 'conversations',
+  key: (interaction) => interaction.lane,
+  writtenBy: 'serving',
+  about: 'An accepted request ended without an answer.',
+  data: z.object({
+    interactionId: z.string(),
+    requestId: z.string(),
+    lane: z.string(),
+    key: z.string(),
+    adapter: z.string(),
+    code: z.string().describe('error code of serving'),
+    message: z.string(),
+  }),
+});
+export type InteractionFailed = EventOf<typeof InteractionFailed>;

@@ -1,0 +1,11 @@
+import { z } from 'zod';
+import { defineEvent, type EventOf } from './define-event.ts';
+
+export const LearningPaused = defineEvent('learning.paused', 1, {
+  topic: 'training',
+  key: (command) => command.adapter,
+  writtenBy: 'cli',
+  about: 'No batch is formed from here on; judging goes on.',
+  data: z.object({ adapter: z.string(), reason: z.string().optional() }),
+});
+export type LearningPaused = EventOf<typeof LearningPaused>;

@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import { defineEvent, type EventOf } from './define-event.ts';
+
+export const PolicyLoaded = defineEvent('policy.loaded', 1, {
+  topic: 'training',
+  key: (policy) => policy.adapter,
+  writtenBy: 'serving',
+  about: 'A replica answers new requests with this version from here on.',
+  data: z.object({
+    adapter: z.string(),
+    version: z.int().min(0),
+    replica: z.string(),
+    milliseconds: z.number().describe('from reading the adapter to the moved alias'),
+  }),
+});
+export type PolicyLoaded = EventOf<typeof PolicyLoaded>;

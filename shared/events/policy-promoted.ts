@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { defineEvent, type EventOf } from './define-event.ts';
+
+/** Applies only if `from` is the head; otherwise it is the batch's outcome all the same (parent-rolled-back). Id: `<batch>/promoted`. */
+export const PolicyPromoted = defineEvent('policy.promoted', 1, {
+  topic: 'training',
+  key: (policy) => policy.adapter,
+  writtenBy: 'trainer',
+  about: 'A candidate passed its gate and becomes the head.',
+  data: z.object({
+    batchId: z.string(),
+    adapter: z.string(),
+    from: z.int().min(0),
+    to: z.int().min(1),
+    checkpoint: z.string(),
+    digest: z.string(),
+  }),
+});
+export type PolicyPromoted = EventOf<typeof PolicyPromoted>;

@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { defineEvent, type EventOf } from './define-event.ts';
+
+/** Id: `<batch>/update-failed`. */
+export const PolicyUpdateFailed = defineEvent('policy.update-failed', 1, {
+  topic: 'training',
+  key: (policy) => policy.adapter,
+  writtenBy: 'trainer',
+  about: 'A step could not be done, for a named reason; the loop goes on without it.',
+  data: z.object({
+    batchId: z.string(),
+    adapter: z.string(),
+    reason: z.enum(['strikes', 'parent-missing', 'base-changed']),
+    detail: z.string(),
+  }),
+});
+export type PolicyUpdateFailed = EventOf<typeof PolicyUpdateFailed>;

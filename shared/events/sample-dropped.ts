@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import { defineEvent, type EventOf } from './define-event.ts';
+
+/** Id: `<turn>/dropped`. */
+export const SampleDropped = defineEvent('sample.dropped', 1, {
+  topic: 'training',
+  key: (sample) => sample.adapter,
+  writtenBy: 'collector',
+  about: 'A completed turn will not train, for a named reason.',
+  data: z.object({
+    sampleId: z.string(),
+    adapter: z.string(),
+    reason: z.enum(['no-verdict', 'unavailable', 'stale', 'off-lineage']),
+  }),
+});
+export type SampleDropped = EventOf<typeof SampleDropped>;

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { chatMessage } from './chat-message.ts';
+import { defineEvent, type EventOf } from './define-event.ts';
+import { tokenRecord } from './token-record.ts';
+
+/** Holds all that training needs. Id: `<turn>/ready`. */
+export const SampleReady = defineEvent('sample.ready', 1, {
+  topic: 'training',
+  key: (sample) => sample.adapter,
+  writtenBy: 'collector',
+  about: 'A judged turn may train.',
+  data: z.object({
+    sampleId: z.string().describe('the turn id'),
+    adapter: z.string(),
+    lane: z.string(),
+    session: z.string(),
+    epoch: z.string(),
+    version: z.int().min(0).describe('policy version that sampled it'),
+    verdict: z.number().describe('score of the judgment, or the mean vote of an at-least-one sample'),
+    source: z.enum(['votes', 'feedback']),
+    soft: z.boolean().describe('true: contributed by the at-least-one rule, with the mean vote'),
+    hints: z.array(z.string()).readonly(),
+    messages: z.array(chatMessage).readonly().describe('for teachers that read a hint in the prompt'),
+    tools: z.array(z.unknown()).readonly().optional(),
+    tokens: tokenRecord,
+  }),
+});
+export type SampleReady = EventOf<typeof SampleReady>;

@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { defineEvent, type EventOf } from './define-event.ts';
+
+/** Id: `<session>@<epoch>/closed`. */
+export const SessionClosed = defineEvent('session.closed', 1, {
+  topic: 'turns',
+  key: (session) => session.lane,
+  writtenBy: 'collector',
+  about: "A session's epoch ended; every turn of it has been told.",
+  data: z.object({
+    lane: z.string(),
+    key: z.string(),
+    session: z.string(),
+    epoch: z.string(),
+    by: z.string().describe('id of the event that ended it'),
+  }),
+});
+export type SessionClosed = EventOf<typeof SessionClosed>;

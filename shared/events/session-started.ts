@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import { defineEvent, type EventOf } from './define-event.ts';
+
+export const SessionStarted = defineEvent('session.started', 1, {
+  topic: 'conversations',
+  key: (session) => session.lane,
+  writtenBy: 'serving',
+  about: 'A client opened a session explicitly.',
+  data: z.object({
+    lane: z.string(),
+    key: z.string().describe('id of the access key'),
+    session: z.string(),
+    settle: z.enum(['votes', 'reward']),
+  }),
+});
+export type SessionStarted = EventOf<typeof SessionStarted>;

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+
+/** All settings of one step. They stand in the batch, so that a step is a function of parent checkpoint and batch alone. */
+export const trainingSettings = z.object({
+  method: z.enum(['binary', 'opd', 'combine']),
+  learningRate: z.number().positive(),
+  rank: z.int().min(1).describe('LoRA rank'),
+  alpha: z.number().positive().describe('LoRA alpha: the scale is alpha / rank'),
+  minibatches: z.int().min(1).describe('disjoint minibatches of a batch, one optimizer step each'),
+  clipLow: z.number().describe('ratio is clipped to 1 - clipLow below'),
+  clipHigh: z.number().describe('ratio is clipped to 1 + clipHigh above'),
+  stalenessCap: z.number().positive().describe('cap of exp(prox - behavior)'),
+  mean: z
+    .enum(['sample', 'token'])
+    .describe('reduction of the loss: mean over samples of the token mean, or token mean'),
+  baseline: z.boolean().describe('subtract a running mean of verdicts'),
+  baselineDecay: z.number().min(0).max(1).describe('of the running mean, per sample'),
+  klCoefficient: z.number().min(0).describe('weight of KL(k3) to the base policy'),
+  gradientClip: z.number().positive().describe('largest global gradient norm'),
+  weightDecay: z.number().min(0),
+  beta1: z.number(),
+  beta2: z.number(),
+  epsilon: z.number(),
+  gateMeanKl: z
+    .number()
+    .positive()
+    .describe('a candidate whose mean KL to its parent on its batch is above is rejected'),
+});
+export type TrainingSettings = z.output<typeof trainingSettings>;

@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { defineEvent, type EventOf } from './define-event.ts';
+
+/** Explicit feedback, after its turn, so that a judge never sees it first. Id: `<feedback>/feedback`. */
+export const TurnFeedback = defineEvent('turn.feedback', 1, {
+  topic: 'turns',
+  key: (feedback) => feedback.lane,
+  writtenBy: 'collector',
+  about: 'Feedback belongs to this turn.',
+  data: z.object({
+    turnId: z.string(),
+    lane: z.string(),
+    score: z.number(),
+    comment: z.string().optional(),
+    given: z.string().describe('id of the feedback'),
+  }),
+});
+export type TurnFeedback = EventOf<typeof TurnFeedback>;

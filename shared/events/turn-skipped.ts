@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { defineEvent, type EventOf } from './define-event.ts';
+
+/** Id: `<turn>/skipped`, or `<turn>/too-late`. */
+export const TurnSkipped = defineEvent('turn.skipped', 1, {
+  topic: 'turns',
+  key: (turn) => turn.lane,
+  writtenBy: 'collector',
+  about: 'An interaction will not train, for a named reason.',
+  data: z.object({
+    turnId: z.string(),
+    lane: z.string(),
+    session: z.string().optional(),
+    epoch: z.string().optional(),
+    reason: z
+      .enum([
+        'side',
+        'aborted',
+        'truncated',
+        'empty',
+        'superseded',
+        'no-next-state',
+        'no-reward',
+        'too-late',
+        'too-large',
+        'no-token-ids',
+        'logprob-temperature',
+        'mixed-versions',
+        'penalties',
+      ])
+      .describe('why it does not train'),
+    rule: z.string().optional().describe('the rule that matched'),
+    by: z.string().describe('id of the event that decided it'),
+  }),
+});
+export type TurnSkipped = EventOf<typeof TurnSkipped>;

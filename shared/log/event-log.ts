@@ -1,0 +1,83 @@
+import type { ClawLoopEvent } from '../events/catalogue.ts';
+import type { Topic } from '../events/define-event.ts';
+import type { Position } from '../events/position.ts';
+import type { Fold } from './fold.ts';
+import type { Rows } from './rows.ts';
+
+export type Recorded = { readonly event: ClawLoopEvent; readonly at: Position };
+
+/** One subject's committed state, as handed to `owed`. */
+export type SubjectView = { readonly subject: string; readonly partition: number; readonly rows: Rows };
+
+export type ProcessOptions<Settings> = {
+  /** Consumer group: state, position and leases are kept per group. */
+  readonly group: string;
+  readonly settings: Settings;
+  /**
+   * The cue to enqueue open obligations, which a queue may have lost. Called with the subjects that a commit touched, at once
+   * after it; with all of a partition when it is taken over; with all of every held partition once per `owedIntervalMs`.
+   */
+  readonly owed?: (subjects: readonly SubjectView[]) => void;
+  /** ms; 60,000 unless told. */
+  readonly owedIntervalMs?: number;
+};
+
+export type Following = {
+  /** Resolves when the end of the topic, as it was at the start, has been delivered. */
+  readonly caughtUp: Promise<void>;
+  /** Resolves when the end as of now has been delivered: for a look-up that missed. */
+  readonly reachEnd: () => Promise<void>;
+  /** Rejects on NewerSchema or a broken log; resolves after the signal aborts. */
+  readonly done: Promise<void>;
+};
+
+/** From which offset per partition; a partition that is absent starts at 0. */
+export type Offsets = Readonly<Record<number, number>>;
+
+/** How far a group is behind, per partition. `stopped` says why a partition no longer moves. */
+export type GroupLag = {
+  readonly topic: Topic;
+  readonly partition: number;
+  readonly position: number;
+  readonly end: number;
+  readonly stopped?: string;
+};
+
+/**
+ * An append-only log of events, partitioned by `subject`.
+ *
+ * Guarantees that every implementation keeps, and test/contract/event-log.ts checks:
+ *  - offsets are dense per partition; records of one subject are read in the order in which they were appended;
+ *  - `process` commits changed rows, emitted events and input position together or not at all;
+ *  - a group's partition is held by one live member at a time; after a crash it moves within `sessionTimeoutMs`;
+ *  - `append` is at least once: the same event may stand twice, so every fold ignores an id that it has seen;
+ *  - an unparsable record goes to dead-letters in the commit that passes it; a type that is not known is passed over;
+ *    a newer version of a known type stops its partition, and `lag` says so;
+ *  - a rebuild of a group from zero gives the same rows and the same events under unchanged code, with the settings
+ *    applied stretch by stretch as they were.
+ */
+export type EventLog = {
+  /** Stands in the log and in every checkpoint; a mismatch stops a start. */
+  readonly logId: string;
+  /** Resolves once the events are durable. Throws LogUnavailable after `deliveryTimeoutMs`. */
+  readonly append: (events: readonly ClawLoopEvent[]) => Promise<void>;
+  /** Folds one topic in a consumer group until the signal aborts. A fold that throws rejects: the process should end. */
+  readonly process: <Settings>(
+    fold: Fold<Settings>,
+    options: ProcessOptions<Settings>,
+    signal: AbortSignal,
+  ) => Promise<void>;
+  /** Reads one topic, all partitions, in this process alone. Order holds per partition. */
+  readonly follow: (
+    topic: Topic,
+    from: Offsets,
+    onRecord: (record: Recorded) => void,
+    signal: AbortSignal,
+  ) => Following;
+  /** One record by its position. Throws RecordGone when it does not exist or was trimmed. */
+  readonly read: (topic: Topic, at: Position) => Promise<ClawLoopEvent>;
+  /** First offset after the last record, per partition. */
+  readonly ends: (topic: Topic) => Promise<readonly number[]>;
+  readonly lag: (group: string) => Promise<readonly GroupLag[]>;
+  readonly close: () => Promise<void>;
+};

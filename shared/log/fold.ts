@@ -1,0 +1,31 @@
+import type { ClawLoopEvent } from '../events/catalogue.ts';
+import type { Topic } from '../events/define-event.ts';
+import type { Position } from '../events/position.ts';
+import type { RowChange, Rows } from './rows.ts';
+
+/**
+ * A fact that needs the body of an earlier record of the fold's own input topic. State holds only positions; the log reads
+ * the record and calls `create`, which is as pure as the fold.
+ */
+export type DeferredEvent = {
+  readonly reads: Position;
+  readonly create: (record: ClawLoopEvent) => ClawLoopEvent;
+};
+
+export type Folded = {
+  readonly changes: readonly RowChange[];
+  readonly emit: readonly (ClawLoopEvent | DeferredEvent)[];
+};
+
+/**
+ * A pure function over one topic: no clock, no I/O. State is rows, one table set per subject (a lane, an adapter). Rows changed,
+ * facts emitted and the input position are committed together or not at all. Ids come from the event, time from the event.
+ *
+ * `Settings` are the rules in force. A changed setting takes effect at a position of the input and is committed with it.
+ */
+export type Fold<Settings = unknown> = {
+  readonly name: string;
+  readonly reads: Topic;
+  readonly writes: Topic;
+  readonly on: (rows: Rows, event: ClawLoopEvent, at: Position, settings: Settings) => Folded;
+};
