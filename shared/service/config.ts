@@ -1,0 +1,120 @@
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import { describeSettings, readSetting, type Setting } from './settings.ts';
+
+/** What every service takes. */
+export const CommonConfig = z.object({
+  dataFolder: z.string().default('.clawloop').describe('folder of log, checkpoints, keys and outbox'),
+  logLevel: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('least severe lines that are written; message content appears at debug only'),
+  adapter: z
+    .string()
+    .regex(/^[a-z0-9-]+$/)
+    .default('default')
+    .describe('the adapter that is served and trained'),
+  partitions: z
+    .int()
+    .min(1)
+    .max(64)
+    .default(3)
+    .describe('partitions per topic; fixed when the log is created'),
+  sessionTimeoutMs: z
+    .int()
+    .min(500)
+    .default(6000)
+    .describe('ms until a dead member of a group loses its partitions'),
+  healthHost: z.string().default('127.0.0.1').describe('address of the health port'),
+});
+
+const shared: ReadonlySet<string> = new Set(Object.keys(CommonConfig.shape));
+
+export type ConfigSource = 'default' | 'env' | 'flag';
+
+export type LoadedConfig<Values> = {
+  readonly values: Values;
+  readonly settings: readonly Setting[];
+  readonly sources: Readonly<Record<string, ConfigSource>>;
+};
+
+/** Thrown when a flag is not known or a value does not fit; `message` is for the person who typed it. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/**
+ * Reads a service's settings: flag before environment variable before default.
+ * @throws ConfigError
+ */
+export function loadConfig<Shape extends z.ZodRawShape>(
+  service: string,
+  schema: z.ZodObject<Shape>,
+  argv: readonly string[] = process.argv.slice(2),
+  env: NodeJS.ProcessEnv = process.env,
+): LoadedConfig<z.output<z.ZodObject<Shape>>> {
+  const settings = describeSettings(schema as unknown as z.ZodObject, service, shared);
+  const flags = parseFlags(settings, argv);
+  const sources: Record<string, ConfigSource> = {};
+  const given: Record<string, unknown> = {};
+  for (const setting of settings) {
+    const text = flags.get(setting.name) ?? env[setting.env];
+    sources[setting.name] = flags.has(setting.name) ? 'flag' : text === undefined ? 'default' : 'env';
+    if (text !== undefined) given[setting.name] = readSetting(setting, text);
+  }
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return { values: parsed.data, settings, sources };
+  const problems = parsed.error.issues.map((issue) => {
+    const setting = settings.find((one) => one.name === issue.path[0]);
+    return `${setting?.flag ?? issue.path.join('.')} (${setting?.env}): ${issue.message}`;
+  });
+  throw new ConfigError(problems.join('\n'));
+}
+
+function parseFlags(settings: readonly Setting[], argv: readonly string[]): ReadonlyMap<string, string> {
+  const options = Object.fromEntries(
+    settings.map((setting) => [setting.flag.slice(2), { type: 'string' as const }]),
+  );
+  // `--baseline` alone means true
+  const spelled = argv.flatMap((word, index) => {
+    const setting = settings.find((one) => one.flag === word);
+    const next = argv[index + 1];
+    const alone = setting?.type === 'boolean' && (next === undefined || next.startsWith('--'));
+    return alone ? [word, 'true'] : [word];
+  });
+  try {
+    const { values } = parseArgs({ args: spelled, options, strict: true, allowPositionals: false });
+    return new Map(
+      settings.flatMap((setting) => {
+        const value = values[setting.flag.slice(2)];
+        return typeof value === 'string' ? [[setting.name, value] as const] : [];
+      }),
+    );
+  } catch (error) {
+    throw new ConfigError((error as Error).message);
+  }
+}
+
+/** Every value with where it came from, secrets masked: for the line that a service writes at start. */
+export function printableConfig({ values, settings, sources }: LoadedConfig<object>): Record<string, string> {
+  const of = values as Record<string, unknown>;
+  return Object.fromEntries(
+    settings.map(({ name, secret }) => {
+      const value = of[name];
+      const shown = secret && value !== undefined && value !== '' ? '***' : JSON.stringify(value ?? null);
+      return [name, `${shown} (${sources[name]})`];
+    }),
+  );
+}
+
+/** The text of `--help`. */
+export function helpText(service: string, schema: z.ZodObject): string {
+  const rows = describeSettings(schema, service, shared).map(
+    ({ flag, env, default: value, about }) =>
+      `  ${flag.padEnd(28)} ${about}\n${''.padEnd(31)}${env}, default ${JSON.stringify(value ?? null)}`,
+  );
+  return `clawloop ${service} [options]\n\n${rows.join('\n')}\n`;
+}
+
+export const describeService = (service: string, schema: z.ZodObject): readonly Setting[] =>
+  describeSettings(schema, service, shared);

@@ -1,0 +1,23 @@
+import { join, resolve } from 'node:path';
+
+/** Where things stand in the data folder. Services share it and nothing else but the log. */
+export type DataFolder = ReturnType<typeof dataFolder>;
+
+export const dataFolder = (path: string) => {
+  const root = resolve(path);
+  return {
+    root,
+    /** the embedded log */
+    log: join(root, 'log'),
+    /** one folder per adapter, one below it per committed checkpoint */
+    checkpoints: (adapter: string) => join(root, 'checkpoints', adapter),
+    /** facts that serving could not append yet */
+    outbox: join(root, 'outbox'),
+    /** access keys, hashed */
+    keys: join(root, 'keys.json'),
+    /** what the supervised services print */
+    serviceLogs: join(root, 'logs'),
+    /** written by `clawloop up`: endpoint and process ids */
+    running: join(root, 'running.json'),
+  };
+};

@@ -1,0 +1,73 @@
+import type { z } from 'zod';
+
+/** One field of a config schema, as `--help`, the docs table and the start-up print show it. */
+export type Setting = {
+  readonly name: string;
+  readonly flag: string;
+  readonly env: string;
+  readonly type: 'string' | 'number' | 'boolean' | 'list';
+  readonly default: unknown;
+  readonly about: string;
+  readonly secret: boolean;
+};
+
+type ConfigSchema = z.ZodObject<z.ZodRawShape>;
+
+/** Fields whose name is in here are shared by all services: `CLAWLOOP_DATA_FOLDER`, not `CLAWLOOP_JUDGE_DATA_FOLDER`. */
+export function describeSettings(
+  schema: ConfigSchema,
+  service: string,
+  shared: ReadonlySet<string>,
+): readonly Setting[] {
+  return Object.entries(schema.shape).map(([name, field]) => {
+    const words = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const scope = shared.has(name) ? '' : `${service.toUpperCase()}_`;
+    return {
+      name,
+      flag: `--${words}`,
+      env: `CLAWLOOP_${scope}${words.replaceAll('-', '_').toUpperCase()}`,
+      type: typeOf(field as z.ZodType),
+      default: defaultOf(field as z.ZodType),
+      about: (field as z.ZodType).description ?? '',
+      secret: /key|token|password|secret/i.test(name) && !/path|file|folder|limit|budget|tokens/i.test(name),
+    };
+  });
+}
+
+/** The text of an environment variable or flag as the field's type has it; what does not fit is left for the schema to refuse. */
+export function readSetting(setting: Setting, text: string): unknown {
+  switch (setting.type) {
+    case 'number':
+      return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text);
+    case 'boolean':
+      return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : text;
+    case 'list':
+      return text.split(',').map((part) => part.trim());
+    default:
+      return text;
+  }
+}
+
+type Definition = {
+  readonly type: string;
+  readonly innerType?: z.ZodType;
+  readonly defaultValue?: unknown;
+  readonly values?: readonly unknown[];
+  readonly in?: z.ZodType;
+};
+const definitionOf = (field: z.ZodType) => field.def as unknown as Definition;
+
+function typeOf(field: z.ZodType): Setting['type'] {
+  const { type, innerType, in: input } = definitionOf(field);
+  if (innerType !== undefined) return typeOf(innerType);
+  if (input !== undefined) return typeOf(input);
+  if (type === 'number' || type === 'int') return 'number';
+  if (type === 'boolean') return 'boolean';
+  return type === 'array' ? 'list' : 'string';
+}
+
+function defaultOf(field: z.ZodType): unknown {
+  const { type, innerType, defaultValue } = definitionOf(field);
+  if (type === 'default') return defaultValue;
+  return innerType === undefined ? undefined : defaultOf(innerType);
+}
