@@ -29,7 +29,8 @@ export function openDraft(rows: Rows): Draft {
     table: <Row>(name: string): Table<Row> => {
       const full = (key: string) => `${name}/${key}`;
       return {
-        get: (key) => (changed.has(full(key)) ? changed.get(full(key)) : rows.get(full(key))) as Row | undefined,
+        get: (key) =>
+          (changed.has(full(key)) ? changed.get(full(key)) : rows.get(full(key))) as Row | undefined,
         set: (key, row) => void changed.set(full(key), row),
         delete: (key) => void changed.set(full(key), undefined),
         entries: () => {
