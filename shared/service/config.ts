@@ -14,6 +14,14 @@ export const CommonConfig = z.object({
     .regex(/^[a-z0-9-]+$/)
     .default('default')
     .describe('the adapter that is served and trained'),
+  model: z
+    .string()
+    .default('claw-nano')
+    .describe('claw-nano, or a folder in Hugging Face format (Llama, Qwen2, Qwen3)'),
+  backend: z
+    .enum(['auto', 'native', 'wasm'])
+    .default('auto')
+    .describe('what computes: native (after npm run setup:native) is several times as fast as wasm'),
   partitions: z
     .int()
     .min(1)

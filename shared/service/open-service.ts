@@ -50,6 +50,8 @@ export async function openService<Shape extends z.ZodRawShape>(
       setTimeout(() => process.exit(1), DRAIN_LIMIT_MS).unref();
     });
   }
+  // A supervisor that is gone cannot restart anything: its services end with it.
+  if (process.connected) process.on('disconnect', () => shutdown.abort());
   // A service outlives a terminal and a parent that closed its pipe; whoever supervises decides when it ends.
   process.stdout.on('error', () => {});
   const data = dataFolder(config.dataFolder);
