@@ -1,0 +1,73 @@
+/** An array on an executor: f32 unless said otherwise. `handle` is the executor's own; undefined once disposed. */
+export type Tensor = { readonly shape: readonly number[]; handle: unknown };
+
+export type Shape = readonly number[];
+
+export const sizeOf = (shape: Shape): number => shape.reduce((product, size) => product * size, 1);
+
+const isTensor = (value: object): value is Tensor => 'handle' in value && 'shape' in value;
+
+/** Calls `visit` for every tensor in a tree of arrays, maps and plain objects. */
+export function eachTensor(tree: unknown, visit: (tensor: Tensor) => void): void {
+  if (typeof tree !== 'object' || tree === null || ArrayBuffer.isView(tree)) return;
+  if (isTensor(tree)) visit(tree);
+  else if (Array.isArray(tree)) for (const branch of tree) eachTensor(branch, visit);
+  else if (tree instanceof Map) for (const branch of tree.values()) eachTensor(branch, visit);
+  else for (const branch of Object.values(tree)) eachTensor(branch, visit);
+}
+
+/** Keeps account of who owns which tensor, so that none outlives its use. */
+export type Ownership = {
+  /** Registers a new tensor with the innermost scope. */
+  own(tensor: Tensor): Tensor;
+  /**
+   * Runs `body`, then disposes every tensor made in it that is not part of what it returns; those pass to the
+   * enclosing scope, or to the caller. Nothing survives when it throws.
+   */
+  scope<Result>(body: () => Result): Result;
+  /** Frees every tensor in the tree now. Harmless for one that is disposed already. */
+  dispose(tree: unknown): void;
+  /** Runs when the outermost scope ends. */
+  atEnd(action: () => void): void;
+};
+
+export function createOwnership(free: (handle: unknown) => void): Ownership {
+  const scopes: Tensor[][] = [];
+  const endings: (() => void)[] = [];
+  const release = (tensor: Tensor): void => {
+    if (tensor.handle === undefined) return;
+    free(tensor.handle);
+    tensor.handle = undefined;
+  };
+  const close = (kept: ReadonlySet<Tensor>): void => {
+    const made = scopes.pop()!;
+    const parent = scopes.at(-1);
+    for (const tensor of made) {
+      if (!kept.has(tensor)) release(tensor);
+      else if (tensor.handle !== undefined) parent?.push(tensor);
+    }
+    if (parent === undefined) for (const action of endings) action();
+  };
+  return {
+    own(tensor) {
+      scopes.at(-1)?.push(tensor);
+      return tensor;
+    },
+    scope(body) {
+      scopes.push([]);
+      const kept = new Set<Tensor>();
+      try {
+        const result = body();
+        eachTensor(result, (tensor) => kept.add(tensor));
+        return result;
+      } catch (error) {
+        kept.clear();
+        throw error;
+      } finally {
+        close(kept);
+      }
+    },
+    dispose: (tree) => eachTensor(tree, release),
+    atEnd: (action) => void endings.push(action),
+  };
+}
