@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { createChatTemplate, loadChatTemplate, type TemplateMessage } from './chat-template.ts';
+import { describeReference, readReference, referencePath } from './reference-fixtures.ts';
+import { loadTokenizer } from './tokenizer.ts';
+
+type Case = {
+  readonly messages: TemplateMessage[];
+  readonly tools: unknown[] | null;
+  readonly add_generation_prompt: boolean;
+  readonly enable_thinking: boolean | null;
+  readonly text: string;
+  readonly ids: number[];
+};
+
+const counts = { qwen: 34, llama3: 6, sentencepiece: 6, 'sentencepiece-metaspace': 6 };
+
+describeReference.each(Object.entries(counts))('%s', (name, count) => {
+  test('renders every chat to the reference text and ids', async () => {
+    const folder = referencePath(`tokenizer/${name}`);
+    const template = await loadChatTemplate(folder);
+    const tokenizer = await loadTokenizer(folder);
+    const { cases } = readReference(`tokenizer/${name}/chat-cases.json`) as { cases: Case[] };
+    expect(cases).toHaveLength(count);
+    for (const { messages, tools, add_generation_prompt, enable_thinking, text, ids } of cases) {
+      const rendered = template.render({
+        messages,
+        tools: tools ?? undefined,
+        addGenerationPrompt: add_generation_prompt,
+        variables: enable_thinking === null ? {} : { enable_thinking },
+      });
+      expect(rendered).toBe(text);
+      expect(tokenizer.encode(rendered)).toEqual(ids);
+    }
+  });
+});
+
+const call = (args: string) => ({ id: 'c1', type: 'function', function: { name: 'look', arguments: args } });
+const perCall = (expression: string) =>
+  `{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}${expression}{% endfor %}{% endfor %}`;
+
+test('a template that serialises arguments by itself gets them parsed', () => {
+  const messages = [{ role: 'assistant', content: '', tool_calls: [call('{"a": [1]}'), call('not json')] }];
+  const serialising = createChatTemplate(perCall('{{ c.function.arguments | tojson }};'));
+  expect(serialising.render({ messages, addGenerationPrompt: false })).toBe('{"a": [1]};"not json";');
+  const verbatim = createChatTemplate(perCall('{{ c.function.arguments }};'));
+  expect(verbatim.render({ messages, addGenerationPrompt: false })).toBe('{"a": [1]};not json;');
+});
+
+test('text parts are joined and missing content is empty, for templates that know strings only', () => {
+  const template = createChatTemplate('{% for m in messages %}<{{ m.content + "" }}>{% endfor %}');
+  const parts = [
+    { type: 'text', text: 'a', cache_control: { type: 'ephemeral' } },
+    { type: 'text', text: 'b' },
+  ];
+  const messages = [
+    { role: 'user', content: parts },
+    { role: 'assistant', content: null },
+    { role: 'assistant' },
+  ];
+  expect(template.render({ messages, addGenerationPrompt: false })).toBe('<ab><><>');
+});
+
+test('messages cannot be replaced by a variable, and a refusal is an error', () => {
+  const template = createChatTemplate(
+    '{% if not messages %}{{ raise_exception("no messages") }}{% endif %}{{ x }}',
+  );
+  const messages = [{ role: 'user', content: 'hi' }];
+  const variables = { messages: [], x: 'ok' };
+  expect(template.render({ messages, variables, addGenerationPrompt: true })).toBe('ok');
+  expect(() => template.render({ messages: [], addGenerationPrompt: true })).toThrow('no messages');
+});

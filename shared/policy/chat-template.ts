@@ -1,0 +1,157 @@
+import { access, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Template } from '@huggingface/jinja';
+import { z } from 'zod';
+
+/** A message as templates see it: OpenAI's fields under OpenAI's names. */
+export type TemplateMessage = {
+  readonly role: string;
+  readonly content?: unknown;
+  readonly [field: string]: unknown;
+};
+
+export type RenderInput = {
+  readonly messages: readonly TemplateMessage[];
+  readonly tools?: readonly unknown[] | undefined;
+  /** Ends the text with the opening of an assistant message. */
+  readonly addGenerationPrompt: boolean;
+  /** Further variables of the template, e.g. `enable_thinking`. They cannot replace the ones above. */
+  readonly variables?: Readonly<Record<string, unknown>>;
+};
+
+export type ChatTemplate = {
+  /** The prompt's text, special tokens written out. Throws when the template refuses the messages (raise_exception). */
+  render(input: RenderInput): string;
+};
+
+const SpecialToken = z.union([
+  z.string(),
+  z.looseObject({ content: z.string() }).transform(({ content }) => content),
+]);
+const TokenizerConfig = z.looseObject({
+  chat_template: z
+    .union([z.string(), z.array(z.object({ name: z.string(), template: z.string() }))])
+    .nullish(),
+  bos_token: SpecialToken.nullish(),
+  eos_token: SpecialToken.nullish(),
+  pad_token: SpecialToken.nullish(),
+  unk_token: SpecialToken.nullish(),
+});
+type TokenizerConfig = z.infer<typeof TokenizerConfig>;
+
+/**
+ * Loads a model's chat template from `chat_template.jinja`, else from `tokenizer_config.json`, where it is a text or a
+ * list of named ones (`tool_use` is then the one for requests with tools). Throws when there is none.
+ */
+export async function loadChatTemplate(folder: string): Promise<ChatTemplate> {
+  const configText = await readIfThere(join(folder, 'tokenizer_config.json'));
+  const config = TokenizerConfig.parse(configText === undefined ? {} : JSON.parse(configText));
+  const sources = namedTemplates(config, await readIfThere(join(folder, 'chat_template.jinja')));
+  const source = sources.get('default');
+  if (source === undefined) throw new Error(`${folder} has no chat template`);
+  return createChatTemplate(source, { ...tokenVariables(config) }, sources.get('tool_use'));
+}
+
+function namedTemplates(config: TokenizerConfig, file: string | undefined): ReadonlyMap<string, string> {
+  if (file !== undefined) return new Map([['default', file]]);
+  const inline = config.chat_template ?? [];
+  if (typeof inline === 'string') return new Map([['default', inline]]);
+  return new Map(inline.map(({ name, template }) => [name, template]));
+}
+
+function tokenVariables({
+  bos_token,
+  eos_token,
+  pad_token,
+  unk_token,
+}: TokenizerConfig): Readonly<Record<string, string>> {
+  const set = Object.entries({ bos_token, eos_token, pad_token, unk_token }).filter(
+    ([, token]) => token != null,
+  );
+  return Object.fromEntries(set) as Record<string, string>;
+}
+
+/** A chat template from its Jinja source. `fixed`: variables of every rendering, such as `bos_token`. */
+export function createChatTemplate(
+  source: string,
+  fixed: Readonly<Record<string, unknown>> = {},
+  sourceWithTools: string = source,
+): ChatTemplate {
+  const plain = compile(source, fixed);
+  const withTools = sourceWithTools === source ? plain : compile(sourceWithTools, fixed);
+  return {
+    render: (input) => ((input.tools?.length ?? 0) > 0 ? withTools : plain)(input),
+  };
+}
+
+function compile(source: string, fixed: Readonly<Record<string, unknown>>): (input: RenderInput) => string {
+  const template = new Template(source);
+  const render = ({ messages, tools, addGenerationPrompt, variables }: RenderInput): string =>
+    template.render({
+      ...fixed,
+      ...variables,
+      messages: messages.map(withPlainContent),
+      tools: tools !== undefined && tools.length > 0 ? tools : null,
+      documents: null,
+      add_generation_prompt: addGenerationPrompt,
+    });
+  if (!quotesArguments(render)) return render;
+  return (input) => render({ ...input, messages: input.messages.map(withParsedArguments) });
+}
+
+/** Many templates know content as a string only: text parts are joined, and no content becomes an empty text. */
+function withPlainContent(message: TemplateMessage): TemplateMessage {
+  const { content } = message;
+  if (content === null || content === undefined) return { ...message, content: '' };
+  if (!Array.isArray(content)) return message;
+  const texts = content.map((part: unknown) => TextPart.safeParse(part));
+  if (!texts.every((part) => part.success)) return message;
+  return { ...message, content: texts.map((part) => part.data.text).join('') };
+}
+
+const TextPart = z.looseObject({ type: z.literal('text'), text: z.string() });
+
+/**
+ * Some templates write `arguments | tojson` whatever they are. OpenAI's protocol carries them as JSON text, which would
+ * be quoted once more, and the model would see what it was never trained on; such templates get them parsed.
+ */
+function quotesArguments(render: (input: RenderInput) => string): boolean {
+  const call = { id: 'call00001', type: 'function', function: { name: 'probe', arguments: '{"probe":1}' } };
+  const messages = [
+    { role: 'user', content: 'probe' },
+    { role: 'assistant', content: '', tool_calls: [call] },
+  ];
+  try {
+    return render({ messages, addGenerationPrompt: false }).includes('{\\"probe\\"');
+  } catch {
+    return false; // a template that refuses tool calls
+  }
+}
+
+const ToolCalls = z.array(z.looseObject({ function: z.looseObject({ arguments: z.string() }) }));
+
+function withParsedArguments(message: TemplateMessage): TemplateMessage {
+  const calls = ToolCalls.safeParse(message.tool_calls);
+  if (!calls.success) return message;
+  const tool_calls = calls.data.map((call) => ({
+    ...call,
+    function: { ...call.function, arguments: parsedOr(call.function.arguments) },
+  }));
+  return { ...message, tool_calls };
+}
+
+function parsedOr(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text; // a model may have written arguments that are not JSON
+  }
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  const there = await access(path).then(
+    () => true,
+    () => false,
+  );
+  return there ? readFile(path, 'utf8') : undefined;
+}

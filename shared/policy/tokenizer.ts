@@ -1,0 +1,76 @@
+import { access, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
+import { z } from 'zod';
+import { createTokenDecoder, type DecodeOptions, type StreamDecoder } from './token-decoder.ts';
+
+export type Tokenizer = {
+  /** Ids of a text. Added tokens written out in it (`<|im_end|>`) become their ids. `addSpecial` adds BOS and the like. */
+  encode(text: string, options?: { readonly addSpecial?: boolean }): number[];
+  /** Ids outside the vocabulary decode to nothing. */
+  decode(ids: readonly number[], options?: DecodeOptions): string;
+  streamDecoder(options?: DecodeOptions): StreamDecoder;
+  /** The id of a token as it stands in the vocabulary, e.g. `<|im_end|>`. */
+  idOf(token: string): number | undefined;
+  /** One more than the largest id, added tokens included. A model's embedding may have more rows. */
+  readonly vocabularySize: number;
+  readonly specialIds: ReadonlySet<number>;
+};
+
+const TokenizerFile = z.looseObject({
+  added_tokens: z.array(z.looseObject({ id: z.int(), content: z.string(), special: z.boolean() })),
+  model: z.looseObject({ type: z.string().optional(), vocab: z.record(z.string(), z.int()) }),
+  decoder: z.unknown(),
+});
+
+/** Loads `tokenizer.json` and, where present, `tokenizer_config.json` of a Hugging Face folder. Throws when malformed. */
+export async function loadTokenizer(folder: string): Promise<Tokenizer> {
+  const path = join(folder, 'tokenizer.json');
+  const configPath = join(folder, 'tokenizer_config.json');
+  const hasConfig = await access(configPath).then(
+    () => true,
+    () => false,
+  );
+  const config: unknown = hasConfig ? JSON.parse(await readFile(configPath, 'utf8')) : {};
+  return createTokenizer(JSON.parse(await readFile(path, 'utf8')), config);
+}
+
+/**
+ * A tokenizer from the parsed contents of `tokenizer.json` and `tokenizer_config.json`.
+ * Encoding is that of @huggingface/tokenizers; decoding is our own, since theirs throws on no ids, loses a leading
+ * U+FEFF, and cannot stream.
+ */
+export function createTokenizer(tokenizerJson: unknown, tokenizerConfig: unknown = {}): Tokenizer {
+  const file = TokenizerFile.parse(tokenizerJson);
+  const config = z.looseObject({}).parse(tokenizerConfig);
+  const encoder = new HuggingFaceTokenizer(file, config);
+  const tokens: (string | undefined)[] = [];
+  const idByToken = new Map<string, number>();
+  const add = (token: string, id: number) => {
+    tokens[id] = token;
+    idByToken.set(token, id);
+  };
+  for (const [token, id] of Object.entries(file.model.vocab)) add(token, id);
+  for (const { content, id } of file.added_tokens) add(content, id);
+  const specialIds = new Set(file.added_tokens.filter(({ special }) => special).map(({ id }) => id));
+  const decoder = createTokenDecoder(file.decoder, {
+    token: (id) => tokens[id],
+    isSpecial: (id) => specialIds.has(id),
+  });
+  return {
+    encode(text, options = {}) {
+      const { ids } = encoder.encode(text, { add_special_tokens: options.addSpecial ?? false });
+      if (ids.includes(undefined as unknown as number)) {
+        throw new Error(
+          'The tokenizer has neither a token nor an unknown-token for some characters of the text',
+        );
+      }
+      return ids;
+    },
+    decode: decoder.decode,
+    streamDecoder: decoder.stream,
+    idOf: (token) => idByToken.get(token),
+    vocabularySize: tokens.length,
+    specialIds,
+  };
+}
