@@ -1,0 +1,62 @@
+import { between, chance, pick, type Random, sample } from './choose.ts';
+import type { Style } from './style.ts';
+import type { Entry, Topic } from './topics/topic.ts';
+
+export const greetings = ['Hello!', 'Hi!', 'Hi there!', 'Hello there!', 'Hey!'] as const;
+
+export const closings = [
+  'I hope this helps!',
+  'Let me know if you need more.',
+  'Have a nice day!',
+  'Take care!',
+  'All the best!',
+] as const;
+
+/** "a", "a and b", "a, b and c". */
+export function joinItems(items: readonly string[]): string {
+  const last = items.at(-1) ?? '';
+  return items.length < 2 ? last : `${items.slice(0, -1).join(', ')} and ${last}`;
+}
+
+export const fill = (template: string, entry: Entry, items: readonly string[] = []): string =>
+  capitalise(
+    template.replaceAll('{topic}', aboutTheUser(entry.topic)).replaceAll('{items}', joinItems(items)),
+  );
+
+/** The user says "my desk"; the assistant speaks of "your desk". */
+const aboutTheUser = (topic: string): string => topic.replace(/^my /, 'your ');
+
+const capitalise = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+export type Answer = { readonly text: string; readonly items: readonly string[] };
+
+/**
+ * One answer about a topic, in the given style: greeting, body, remarks, closing; a list stands on lines of its own.
+ * It names three items (four when long) that are not in `named`, or as many as are left.
+ */
+export function writeAnswer(
+  random: Random,
+  { family, entry }: Topic,
+  style: Style,
+  named: readonly string[] = [],
+): Answer {
+  const left = entry.items.filter((item) => !named.includes(item));
+  const items = sample(random, left, style.long ? 4 : 3);
+  const greeting = style.greeting ? [pick(random, greetings)] : [];
+  const after = [
+    ...(style.long ? [entry.tip, pick(random, family.remarks)] : []),
+    ...(style.closing ? [pick(random, closings)] : []),
+  ].join(' ');
+  if (!style.list) {
+    const body = fill(pick(random, family.proses), entry, items);
+    return { text: [...greeting, body, ...(after === '' ? [] : [after])].join(' '), items };
+  }
+  const lead = [...greeting, fill(pick(random, family.listLeads), entry)].join(' ');
+  const numbered = chance(random, 0.3);
+  const lines = items.map((item, index) => `${numbered ? `${index + 1}.` : '-'} ${item}`);
+  return { text: [lead, ...lines, ...(after === '' ? [] : [after])].join('\n'), items };
+}
+
+/** A short remark before an answer that is given again in another style. */
+export const acknowledge = (random: Random): string =>
+  between(random, 0, 1) === 0 ? '' : `${pick(random, ['Sure.', 'Of course.', 'All right.', 'Understood.'])} `;

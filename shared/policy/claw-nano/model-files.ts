@@ -1,0 +1,108 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ModelConfig, modelConfigJson } from '../model-config.ts';
+import { type TensorData, writeSafetensors } from '../safetensors.ts';
+
+/** Added tokens, in the order of their ids, which come last in the vocabulary. */
+export const specialTokens = ['<|endoftext|>', '<|im_start|>', '<|im_end|>'] as const;
+
+export const vocabularySize = 1024;
+
+/** 1.1 million weights in Qwen3's shape. */
+export const clawNanoConfig: ModelConfig = {
+  family: 'qwen3',
+  vocabularySize,
+  hiddenSize: 128,
+  layers: 5,
+  heads: 4,
+  keyValueHeads: 2,
+  headSize: 32,
+  intermediateSize: 384,
+  maxPositions: 2048,
+  ropeTheta: 10_000,
+  ropeScaling: undefined,
+  normEpsilon: 1e-6,
+  tiedHead: true,
+  attentionBias: false,
+  queryKeyNorm: true,
+};
+
+const idOfSpecial = (token: (typeof specialTokens)[number]): number =>
+  vocabularySize - specialTokens.length + specialTokens.indexOf(token);
+
+/**
+ * ChatML, as Qwen's. Tool definitions are left out: the model cannot call tools, and they would fill its window.
+ * Calls and results that stand in a history are kept as short text.
+ */
+export const chatTemplate = `
+{%- for message in messages -%}
+  {%- set role = 'system' if message.role == 'developer' else message.role -%}
+  {{- '<|im_start|>' + role + '\\n' -}}
+  {%- if message.content is string -%}
+    {{- message.content -}}
+  {%- elif message.content -%}
+    {%- for part in message.content -%}
+      {{- part.text if part.type == 'text' else '[' + part.type + ']' -}}
+    {%- endfor -%}
+  {%- endif -%}
+  {%- for call in message.tool_calls or [] -%}
+    {{- '[' + (call.function.name if call.function else 'tool') + ']' -}}
+  {%- endfor -%}
+  {{- '<|im_end|>\\n' -}}
+{%- endfor -%}
+{%- if add_generation_prompt -%}
+  {{- '<|im_start|>assistant\\n' -}}
+{%- endif -%}
+`.trim();
+
+const tokenizerConfig = {
+  tokenizer_class: 'Qwen2Tokenizer',
+  add_bos_token: false,
+  add_prefix_space: false,
+  bos_token: null,
+  eos_token: '<|im_end|>',
+  pad_token: '<|endoftext|>',
+  unk_token: null,
+  clean_up_tokenization_spaces: false,
+  errors: 'replace',
+  split_special_tokens: false,
+  model_max_length: clawNanoConfig.maxPositions,
+  added_tokens_decoder: Object.fromEntries(
+    specialTokens.map((content) => [
+      idOfSpecial(content),
+      { content, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true },
+    ]),
+  ),
+  chat_template: chatTemplate,
+};
+
+const generationConfig = {
+  do_sample: true,
+  temperature: 0.8,
+  top_p: 0.95,
+  top_k: 50,
+  eos_token_id: [idOfSpecial('<|im_end|>'), idOfSpecial('<|endoftext|>')],
+  pad_token_id: idOfSpecial('<|endoftext|>'),
+};
+
+/** Writes everything of a Hugging Face folder but the weights. */
+export async function writeModelTexts(folder: string, tokenizerJson: unknown): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const write = (name: string, value: unknown): Promise<void> =>
+    writeFile(join(folder, name), `${JSON.stringify(value, null, 2)}\n`);
+  await write('config.json', {
+    ...modelConfigJson(clawNanoConfig),
+    torch_dtype: 'float16',
+    eos_token_id: generationConfig.eos_token_id[0],
+    pad_token_id: generationConfig.pad_token_id,
+  });
+  await write('generation_config.json', generationConfig);
+  await write('tokenizer_config.json', tokenizerConfig);
+  await writeFile(join(folder, 'tokenizer.json'), `${JSON.stringify(tokenizerJson)}\n`);
+}
+
+export const writeWeights = (folder: string, weights: ReadonlyMap<string, TensorData>): Promise<void> =>
+  writeSafetensors(join(folder, 'model.safetensors'), new Map(weights), {
+    dtype: 'F16',
+    metadata: { format: 'pt' },
+  });
