@@ -1,0 +1,136 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openCheckpoint } from './checkpoint.ts';
+import { modelConfigJson, parseModelConfig, UnsupportedModel } from './model-config.ts';
+import { describeReference, readReference, referencePath } from './reference-fixtures.ts';
+import { readSafetensors, writeSafetensors } from './safetensors.ts';
+
+const models = [
+  'llama-tiny',
+  'llama3-rope-tiny',
+  'qwen2-tiny',
+  'qwen3-tiny',
+  'qwen3-tiny-untied-sharded',
+  'llama-tiny-f16',
+];
+
+const hub = {
+  model_type: 'llama',
+  vocab_size: 1152,
+  hidden_size: 64,
+  intermediate_size: 160,
+  num_hidden_layers: 3,
+  num_attention_heads: 4,
+  max_position_embeddings: 512,
+};
+
+describeReference.each(models)('%s', (model) => {
+  test('both spellings of the configuration are the same model, and it survives the round trip', () => {
+    const config = parseModelConfig(readReference(`models/${model}/config.json`));
+    expect(parseModelConfig(readReference(`models/${model}/config.v5.json`))).toEqual(config);
+    expect(parseModelConfig(modelConfigJson(config))).toEqual(config);
+    expect(parseModelConfig(JSON.parse(JSON.stringify(modelConfigJson(config))))).toEqual(config);
+  });
+
+  test('weights have the shapes that the configuration tells', async () => {
+    const { config, names, shape, float32 } = await openCheckpoint(referencePath(`models/${model}`));
+    expect(shape('model.embed_tokens.weight')).toEqual([config.vocabularySize, config.hiddenSize]);
+    expect(shape('model.layers.2.self_attn.k_proj.weight')).toEqual([
+      config.keyValueHeads * config.headSize,
+      config.hiddenSize,
+    ]);
+    expect(names.includes('lm_head.weight')).toBe(!config.tiedHead);
+    expect(names.includes('model.layers.0.self_attn.q_proj.bias')).toBe(config.attentionBias);
+    expect(names.includes('model.layers.0.self_attn.q_norm.weight')).toBe(config.queryKeyNorm);
+    for (const name of names) expect(float32(name).every(Number.isFinite)).toBe(true);
+  });
+});
+
+describeReference('reference', () => {
+  test('embedding rows are the hidden states before the first layer, whatever type they are stored in', async () => {
+    for (const model of models) {
+      const { config, float32 } = await openCheckpoint(referencePath(`models/${model}`));
+      const reference = readReference(`models/${model}/reference.json`) as {
+        prompts: Record<string, number[]>;
+      };
+      const file = await readSafetensors(referencePath(`models/${model}/reference.safetensors`));
+      const name = file.names.find((each) => each.startsWith('hidden.p33.emb'))!;
+      const rows = float32('model.embed_tokens.weight');
+      const expected = reference.prompts
+        .find((prompt) => prompt.name === 'p33')!
+        .ids.flatMap((id) => [...rows.subarray(id * config.hiddenSize, (id + 1) * config.hiddenSize)]);
+      expect([...file.float32(name)]).toEqual(expected);
+    }
+  });
+
+  test('the advice for sampling is read, with one id or several that end an answer', async () => {
+    const qwen = await openCheckpoint(referencePath('models/qwen3-tiny'));
+    expect(qwen.generationConfig).toEqual({
+      temperature: 0.7,
+      topP: 0.8,
+      topK: 20,
+      eosTokenIds: [1202, 1200],
+    });
+    const llama = await openCheckpoint(referencePath('models/llama-tiny'));
+    expect(llama.generationConfig.eosTokenIds).toEqual([1112]);
+    expect(() => llama.float32('absent')).toThrow('no weight named "absent"');
+  });
+});
+
+test('what is left out has the value of the family', () => {
+  expect(parseModelConfig(hub)).toEqual({
+    family: 'llama',
+    vocabularySize: 1152,
+    hiddenSize: 64,
+    layers: 3,
+    heads: 4,
+    keyValueHeads: 4,
+    headSize: 16,
+    intermediateSize: 160,
+    maxPositions: 512,
+    ropeTheta: 10_000,
+    ropeScaling: undefined,
+    normEpsilon: 1e-6,
+    tiedHead: false,
+    attentionBias: false,
+    queryKeyNorm: false,
+  });
+});
+
+test.each([
+  [{ model_type: 'mixtral' }, 'model_type "mixtral"'],
+  [{ model_type: undefined }, 'no model_type'],
+  [{ hidden_act: 'gelu' }, 'hidden_act "gelu"'],
+  [{ rope_scaling: { type: 'linear', factor: 2 } }, 'rope scaling "linear"'],
+  [{ rope_parameters: { rope_type: 'yarn', factor: 2 } }, 'rope scaling "yarn"'],
+  [{ attention_bias: true, mlp_bias: true }, 'attention_bias (a bias on o_proj); mlp_bias'],
+  [{ use_sliding_window: true }, 'sliding window'],
+  [{ quantization_config: { bits: 4 } }, 'quantised weights'],
+])('what is not supported is named: %o', (change, message) => {
+  const parse = () => parseModelConfig({ ...hub, ...change });
+  expect(parse).toThrow(UnsupportedModel);
+  expect(parse).toThrow(message);
+});
+
+test('a malformed configuration or folder says where', async () => {
+  expect(() => parseModelConfig({ ...hub, hidden_size: 'large' })).toThrow('hidden_size');
+  const folder = await mkdtemp(join(tmpdir(), 'checkpoint-'));
+  try {
+    await expect(openCheckpoint(folder)).rejects.toThrow('config.json');
+    await writeFile(join(folder, 'config.json'), JSON.stringify({ ...hub, eos_token_id: 5 }));
+    await expect(openCheckpoint(folder)).rejects.toThrow('neither model.safetensors nor');
+    const weights = new Map([['a', { shape: [1], values: Float32Array.of(1) }]]);
+    await writeSafetensors(join(folder, 'part.safetensors'), weights, { dtype: 'F32' });
+    const index = join(folder, 'model.safetensors.index.json');
+    await writeFile(index, JSON.stringify({ weight_map: { a: 'part.safetensors', b: 'part.safetensors' } }));
+    await expect(openCheckpoint(folder)).rejects.toThrow('no tensor named "b"');
+    await writeFile(index, JSON.stringify({ weight_map: { a: 'part.safetensors' } }));
+    const { names, generationConfig } = await openCheckpoint(folder);
+    expect(names).toEqual(['a']);
+    expect(generationConfig).toEqual({ eosTokenIds: [5] });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
