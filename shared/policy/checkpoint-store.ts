@@ -1,0 +1,167 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readAdapter, writeAdapter } from './adapter-files.ts';
+import {
+  type CheckpointContent,
+  type CheckpointState,
+  checkpointDigest,
+  checkpointState,
+  type OptimizerState,
+} from './checkpoint-store-state.ts';
+import { readSafetensors, type TensorData, writeSafetensors } from './safetensors.ts';
+
+export type StoredCheckpoint = CheckpointContent & { readonly name: string; readonly folder: string };
+export type CheckpointSummary = { readonly name: string; readonly state: CheckpointState };
+
+/** Thrown when a checkpoint cannot be read, or holds other numbers than those that were committed. */
+export class CheckpointDamaged extends Error {
+  override readonly name = 'CheckpointDamaged';
+}
+
+const stateName = 'state.json';
+const optimizerName = 'optimizer.safetensors';
+const namePattern = /^\d+-[0-9a-f]{12}$/;
+const temporaryPrefix = '.tmp-';
+
+/** The folder name of a batch's checkpoint: its number, and the start of the hash of its id. */
+export const checkpointName = (version: number, batchId: string): string =>
+  `${version}-${createHash('sha256').update(batchId).digest('hex').slice(0, 12)}`;
+
+/**
+ * Commits a checkpoint under `name`, whole or not at all: it is written beside, flushed to disk and renamed. Renaming onto a folder
+ * that holds something fails, so that of two writers the first wins; the other discards its work and gets the winner's.
+ *
+ * @param store folder of one adapter's checkpoints; made when absent
+ */
+export async function commitCheckpoint(
+  store: string,
+  name: string,
+  content: CheckpointContent,
+): Promise<{ readonly won: boolean; readonly checkpoint: StoredCheckpoint }> {
+  const folder = join(store, name);
+  const temporary = join(store, `${temporaryPrefix}${name}-${randomUUID()}`);
+  await mkdir(temporary, { recursive: true });
+  let won = true;
+  try {
+    await writeAdapter(temporary, content.adapter);
+    await writeSafetensors(join(temporary, optimizerName), optimizerTensors(content.optimizer), {
+      dtype: 'F32',
+    });
+    await writeFile(join(temporary, stateName), `${JSON.stringify(content.state, null, 2)}\n`);
+    for (const file of await readdir(temporary)) await flush(join(temporary, file));
+    await flush(temporary);
+    await rename(temporary, folder);
+  } catch (error) {
+    await rm(temporary, { recursive: true, force: true });
+    if (!isOccupied(error)) throw error;
+    won = false;
+  }
+  await flush(store);
+  return { won, checkpoint: won ? { ...content, name, folder } : await readCheckpoint(folder) };
+}
+
+/**
+ * Reads a committed checkpoint and checks its digest.
+ * @throws CheckpointDamaged
+ */
+export async function readCheckpoint(folder: string): Promise<StoredCheckpoint> {
+  try {
+    const state = await readState(folder);
+    const adapter = await readAdapter(folder);
+    const optimizer = await readOptimizer(folder, state.optimizerStep);
+    const digest = checkpointDigest({ adapter, optimizer, baseline: state.baseline });
+    if (digest !== state.digest) throw new Error(`its digest is ${digest}, committed was ${state.digest}`);
+    return { name: folder.slice(folder.lastIndexOf('/') + 1), folder, state, adapter, optimizer };
+  } catch (error) {
+    throw new CheckpointDamaged(`the checkpoint ${folder} cannot be used: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Whether a checkpoint of this name was committed. */
+export async function hasCheckpoint(store: string, name: string): Promise<boolean> {
+  return (await names(store)).includes(name);
+}
+
+/** All committed checkpoints of an adapter by version, without their tensors; unreadable ones are left out. */
+export async function listCheckpoints(store: string): Promise<readonly CheckpointSummary[]> {
+  const found = await Promise.all(
+    (await names(store)).map(async (name): Promise<readonly CheckpointSummary[]> => {
+      try {
+        return [{ name, state: await readState(join(store, name)) }];
+      } catch {
+        return [];
+      }
+    }),
+  );
+  return found.flat().sort((a, b) => a.state.version - b.state.version);
+}
+
+/** The checkpoint of a version, or undefined when there is none. Throws CheckpointDamaged. */
+export async function readVersion(store: string, version: number): Promise<StoredCheckpoint | undefined> {
+  const name = (await names(store)).find((one) => one.startsWith(`${version}-`));
+  return name === undefined ? undefined : readCheckpoint(join(store, name));
+}
+
+async function names(store: string): Promise<readonly string[]> {
+  return (await entriesOf(store)).filter((name) => namePattern.test(name));
+}
+
+/** The entries of a folder; none when it does not exist. */
+export async function entriesOf(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+export const isTemporary = (name: string): boolean => name.startsWith(temporaryPrefix);
+
+async function readState(folder: string): Promise<CheckpointState> {
+  return checkpointState.parse(JSON.parse(await readFile(join(folder, stateName), 'utf8')));
+}
+
+const moments = [
+  ['first_moment.', 'firstMoments'],
+  ['second_moment.', 'secondMoments'],
+] as const;
+
+function optimizerTensors(optimizer: OptimizerState): ReadonlyMap<string, TensorData> {
+  return new Map(
+    moments.flatMap(([prefix, field]) =>
+      [...optimizer[field]].map(
+        ([name, values]) => [prefix + name, { shape: [values.length], values }] as const,
+      ),
+    ),
+  );
+}
+
+async function readOptimizer(folder: string, step: number): Promise<OptimizerState> {
+  const file = await readSafetensors(join(folder, optimizerName));
+  const [firstMoments, secondMoments] = moments.map(
+    ([prefix]) =>
+      new Map(
+        file.names
+          .filter((name) => name.startsWith(prefix))
+          .map((name) => [name.slice(prefix.length), file.float32(name)] as const),
+      ),
+  );
+  return { step, firstMoments: firstMoments!, secondMoments: secondMoments! };
+}
+
+/** To disk: a file's bytes, or a folder's entries. */
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+const isOccupied = (error: unknown): boolean =>
+  ['EEXIST', 'ENOTEMPTY', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');

@@ -1,0 +1,48 @@
+import type { TrainingSettings } from '../events/training-settings.ts';
+
+/** What a batch is formed with when nothing else is said. */
+export type TrainingDefaults = {
+  readonly settings: TrainingSettings;
+  /** samples per batch */
+  readonly batchSize: number;
+  /** versions that a sample may be behind the head */
+  readonly maxStaleness: number;
+};
+
+const common = {
+  method: 'binary',
+  rank: 8,
+  alpha: 16,
+  minibatches: 1,
+  clipLow: 0.2,
+  clipHigh: 0.28,
+  stalenessCap: 2,
+  mean: 'sample',
+  baseline: true,
+  klCoefficient: 0,
+  gradientClip: 1,
+  weightDecay: 0,
+  beta1: 0.9,
+  beta2: 0.999,
+  epsilon: 1e-8,
+} as const;
+
+/**
+ * claw-nano takes few, small batches and large steps: it is hundreds of times smaller than what 1e-5 is made for, and
+ * one person should see a difference within a dozen replies. Its baseline and its gate follow suit.
+ */
+export function defaultTrainingSettings(model: string): TrainingDefaults {
+  return model === 'claw-nano'
+    ? {
+        // half-life of the baseline: 13 verdicts, about three batches
+        settings: { ...common, learningRate: 1e-2, baselineDecay: 0.95, gateMeanKl: 2 },
+        batchSize: 4,
+        maxStaleness: 4,
+      }
+    : {
+        // half-life of the baseline: 34 verdicts, about two batches
+        settings: { ...common, learningRate: 5e-5, baselineDecay: 0.98, gateMeanKl: 0.5 },
+        batchSize: 16,
+        maxStaleness: 4,
+      };
+}
