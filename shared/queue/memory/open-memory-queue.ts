@@ -1,0 +1,149 @@
+import PQueue from 'p-queue';
+import { backoffDelay } from '../backoff.ts';
+import type { Attempt, Job, JobQueue, JobQueueSettings } from '../job-queue.ts';
+
+type Entry<Data> = {
+  readonly job: Job<Data>;
+  state: 'waiting' | 'running' | 'delayed' | 'failed';
+  attempts: number;
+  error: string;
+  stop: AbortController;
+  timer?: NodeJS.Timeout;
+};
+
+type Handler<Data> = (job: Attempt<Data>, signal: AbortSignal) => Promise<void>;
+
+const dropped = new Error('the job was dropped');
+const workEnded = new Error('the worker ends');
+
+/**
+ * The in-process queue: nothing of it outlives the process, as nothing has to. p-queue holds the slots and the time limit.
+ * A handler that ignores its signal loses its slot at the limit; its id is not tried again before the handler has returned.
+ * One worker at a time; `random` draws the jitter.
+ */
+export function openMemoryQueue<Data>(
+  name: string,
+  settings: JobQueueSettings,
+  random: () => number = Math.random,
+): JobQueue<Data> {
+  const slots = new PQueue({ autoStart: false });
+  const entries = new Map<string, Entry<Data>>();
+  /** handlers that have not returned, those of forgotten and overdue attempts included */
+  const busy = new Map<string, Promise<boolean>>();
+  let handler: Handler<Data> | undefined;
+
+  const isKept = (entry: Entry<Data>) => entries.get(entry.job.id) === entry;
+
+  async function enqueue(entry: Entry<Data>): Promise<void> {
+    entry.state = 'waiting';
+    entry.stop = new AbortController();
+    while (busy.has(entry.job.id)) await busy.get(entry.job.id);
+    if (!isKept(entry)) return;
+    const { signal: stop } = entry.stop;
+    try {
+      await slots.add(({ signal }) => attempt(entry, signal ?? stop), {
+        signal: stop,
+        timeout: settings.timeLimitMs,
+      });
+      if (isKept(entry)) entries.delete(entry.job.id);
+    } catch (error) {
+      if (!isKept(entry)) return;
+      if (error === workEnded) await resume(entry);
+      else failedOnce(entry, error);
+    }
+  }
+
+  function attempt(entry: Entry<Data>, signal: AbortSignal): Promise<void> {
+    entry.state = 'running';
+    entry.attempts += 1;
+    const { id } = entry.job;
+    const work = (async () => handler!({ ...entry.job, attempt: entry.attempts }, signal))();
+    const returned = work.then(
+      () => true,
+      () => false,
+    );
+    const settled = returned.then((done) => {
+      busy.delete(id);
+      return done;
+    });
+    busy.set(id, settled);
+    return work;
+  }
+
+  /** The worker ended during this attempt: it does not count, unless it came through all the same. */
+  async function resume(entry: Entry<Data>): Promise<void> {
+    const done = (await busy.get(entry.job.id)) ?? false;
+    if (!isKept(entry)) return;
+    if (done) return void entries.delete(entry.job.id);
+    entry.attempts -= 1;
+    void enqueue(entry);
+  }
+
+  function failedOnce(entry: Entry<Data>, error: unknown): void {
+    entry.error = error instanceof Error ? error.message : String(error);
+    if (entry.attempts >= settings.attempts) {
+      entry.state = 'failed';
+      return;
+    }
+    entry.state = 'delayed';
+    const delay = backoffDelay(settings, entry.attempts, random());
+    entry.timer = setTimeout(() => void enqueue(entry), delay);
+  }
+
+  const drop = async () => {
+    const forgotten = [...entries.values()];
+    entries.clear();
+    for (const entry of forgotten) {
+      clearTimeout(entry.timer);
+      entry.stop.abort(dropped);
+    }
+  };
+
+  return {
+    name,
+    add: async (jobs) => {
+      for (const job of jobs) {
+        if (entries.has(job.id)) continue;
+        const entry: Entry<Data> = {
+          job,
+          state: 'waiting',
+          attempts: 0,
+          error: '',
+          stop: new AbortController(),
+        };
+        entries.set(job.id, entry);
+        void enqueue(entry);
+      }
+    },
+    work: async (run, { concurrency }, signal) => {
+      if (handler !== undefined) throw new Error(`the queue ${name} already has a worker`);
+      if (signal.aborted) return;
+      handler = run;
+      slots.concurrency = concurrency;
+      slots.start();
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      slots.pause();
+      for (const entry of entries.values()) if (entry.state === 'running') entry.stop.abort(workEnded);
+      await Promise.all(busy.values());
+      handler = undefined;
+    },
+    counts: async () => {
+      const counts = { waiting: 0, running: 0, delayed: 0, failed: 0 };
+      for (const { state } of entries.values()) counts[state] += 1;
+      return counts;
+    },
+    failed: async () =>
+      [...entries.values()]
+        .filter(({ state }) => state === 'failed')
+        .map(({ job, attempts, error }) => ({ ...job, attempts, error })),
+    retry: async (id) => {
+      const entry = entries.get(id);
+      if (entry?.state !== 'failed') return false;
+      entry.attempts = 0;
+      void enqueue(entry);
+      return true;
+    },
+    drop,
+    close: drop,
+  };
+}
