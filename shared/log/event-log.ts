@@ -43,6 +43,14 @@ export type GroupLag = {
   readonly stopped?: string;
 };
 
+/** From which position of the input on a group's partition was folded under which settings, up to the next stretch. */
+export type SettingsStretch = {
+  readonly topic: Topic;
+  readonly partition: number;
+  readonly from: number;
+  readonly settings: unknown;
+};
+
 /**
  * An append-only log of events, partitioned by `subject`.
  *
@@ -79,5 +87,7 @@ export type EventLog = {
   /** First offset after the last record, per partition. */
   readonly ends: (topic: Topic) => Promise<readonly number[]>;
   readonly lag: (group: string) => Promise<readonly GroupLag[]>;
+  /** Every stretch of a group, in order of partition and position: what a rebuild applies. */
+  readonly stretches: (group: string) => Promise<readonly SettingsStretch[]>;
   readonly close: () => Promise<void>;
 };

@@ -1,0 +1,28 @@
+/**
+ * What a log rejects with. Told apart by name, which survives the way between threads.
+ *
+ *  - LogUnavailable: not durable within `deliveryTimeoutMs`, no space, or closed. The events may still appear: append again.
+ *  - RecordGone: no record at that position, or it was trimmed.
+ *  - BrokenRecord: a record was asked for by position and cannot be parsed.
+ *  - NewerSchema: written by a newer version of the project than this one.
+ *  - RecordTooLarge: above `maxRecordBytes`; nothing of that append was written.
+ *  - LogMismatch: the log is not the one that was asked for (another partition count, another log id).
+ */
+export type LogErrorName =
+  | 'LogUnavailable'
+  | 'RecordGone'
+  | 'BrokenRecord'
+  | 'NewerSchema'
+  | 'RecordTooLarge'
+  | 'LogMismatch';
+
+export type LogError = Error & { readonly name: LogErrorName };
+
+export function logError(name: LogErrorName, message: string, cause?: unknown): LogError {
+  const error = new Error(message, cause === undefined ? {} : { cause });
+  return Object.assign(error, { name });
+}
+
+export function isLogError(error: unknown, name: LogErrorName): error is LogError {
+  return error instanceof Error && error.name === name;
+}

@@ -1,0 +1,182 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ClawLoopEvent } from '../events/catalogue.ts';
+import type { Topic } from '../events/define-event.ts';
+import { EventRejected } from '../events/event-rejected.ts';
+import { parseEvent, topicOf } from '../events/parse-event.ts';
+import type { Position } from '../events/position.ts';
+import type { SubjectView } from './event-log.ts';
+import type { DeferredEvent, Fold } from './fold.ts';
+import { type MemoryRows, memoryRows } from './rows.ts';
+
+/** One record as a log hands it to a fold. `time`: ms since 1970, when it was appended. */
+export type InputRecord = {
+  readonly offset: number;
+  readonly time: number;
+  readonly subject: string;
+  readonly body: string;
+};
+
+/** The rows of one partition of one group. */
+export type PartitionState = {
+  readonly partition: number;
+  readonly subjects: Map<string, MemoryRows>;
+};
+
+export type FoldedChunk = {
+  /** Position of the input after it. */
+  readonly next: number;
+  /** How many of the records were taken: fewer than given, where time ran out or a record stops the partition. */
+  readonly taken: number;
+  /** The last value of each row that changed; undefined removes it. */
+  readonly changes: ReadonlyMap<string, ReadonlyMap<string, unknown>>;
+  /** In the order in which they were emitted. */
+  readonly emit: readonly ClawLoopEvent[];
+  readonly rejected: readonly EventRejected[];
+  /** The record at `next` is newer than this code: why. */
+  readonly stopped: string | null;
+};
+
+type Options<Settings> = {
+  readonly group: string;
+  readonly fold: Fold<Settings>;
+  readonly settings: Settings;
+  /** ms of folding after which the rest is left for the next chunk */
+  readonly budgetMs: number;
+  /** Reads records of the fold's own topic, which its deferred events need. */
+  readonly read: (positions: readonly Position[]) => Promise<readonly ClawLoopEvent[]>;
+};
+
+/** ms after which the thread serves others before the next record. */
+const turnMs = 10;
+
+/**
+ * Folds records of one partition, in order, and leaves the state as it is after them: who cannot commit the result throws the state
+ * away. The same for every log: no transaction is open meanwhile, and what it returns is one.
+ */
+export async function foldChunk<Settings>(
+  state: PartitionState,
+  records: readonly InputRecord[],
+  options: Options<Settings>,
+): Promise<FoldedChunk> {
+  const { group, fold, settings, budgetMs } = options;
+  const changes = new Map<string, Map<string, unknown>>();
+  const emit: (ClawLoopEvent | DeferredEvent)[] = [];
+  const rejected: EventRejected[] = [];
+  let taken = 0;
+  let stopped: string | null = null;
+  const started = performance.now();
+  let turn = started;
+
+  for (const record of records) {
+    const at = { partition: state.partition, offset: record.offset };
+    const parsed = parseEvent(record.body);
+    if (parsed.kind === 'newer') {
+      stopped = newerSchema(fold.reads, at, parsed);
+      break;
+    }
+    taken += 1;
+    if (parsed.kind === 'broken') rejected.push(rejection(group, fold.reads, at, record, parsed.error));
+    if (parsed.kind !== 'event') continue;
+
+    const rows = rowsOf(state, record.subject);
+    const folded = fold.on(rows, parsed.event, at, settings);
+    rows.apply(folded.changes);
+    if (folded.changes.length > 0) {
+      const changed = changes.get(record.subject) ?? new Map<string, unknown>();
+      for (const { key, row } of folded.changes) changed.set(key, row);
+      changes.set(record.subject, changed);
+    }
+    emit.push(...folded.emit);
+
+    const now = performance.now();
+    if (now - started > budgetMs) break;
+    if (now - turn > turnMs) {
+      await nextTurn();
+      turn = performance.now();
+    }
+  }
+  const last = records[taken - 1];
+  return {
+    next: last === undefined ? records[0]!.offset : last.offset + 1,
+    taken,
+    changes,
+    emit: await complete(fold, emit, options.read),
+    rejected,
+    stopped,
+  };
+}
+
+export function newerSchema(
+  topic: Topic,
+  { partition, offset }: Position,
+  { type, version, known }: { readonly type: string; readonly version: number; readonly known: number },
+): string {
+  return `${topic}/${partition}/${offset} is ${type} version ${version}, and this version of ClawLoop knows ${known}: update it`;
+}
+
+export function openState(
+  partition: number,
+  rows: Iterable<readonly [subject: string, key: string, row: unknown]>,
+): PartitionState {
+  const initial = new Map<string, [string, unknown][]>();
+  for (const [subject, key, row] of rows) {
+    const of = initial.get(subject);
+    if (of === undefined) initial.set(subject, [[key, row]]);
+    else of.push([key, row]);
+  }
+  return { partition, subjects: new Map([...initial].map(([subject, of]) => [subject, memoryRows(of)])) };
+}
+
+/** Subjects without rows left out: they owe nothing. */
+export function viewsOf(
+  state: PartitionState,
+  subjects: Iterable<string> = state.subjects.keys(),
+): SubjectView[] {
+  return [...subjects].flatMap((subject) => {
+    const rows = state.subjects.get(subject);
+    return rows === undefined ? [] : [{ subject, partition: state.partition, rows }];
+  });
+}
+
+function rowsOf(state: PartitionState, subject: string): MemoryRows {
+  const found = state.subjects.get(subject);
+  if (found !== undefined) return found;
+  const rows = memoryRows();
+  state.subjects.set(subject, rows);
+  return rows;
+}
+
+/** Its time is when the record was appended: a rebuild makes the same event. */
+function rejection(
+  group: string,
+  topic: Topic,
+  at: Position,
+  record: InputRecord,
+  error: string,
+): EventRejected {
+  return EventRejected.create({
+    id: `${group}/${topic}/${at.partition}/${at.offset}/rejected`,
+    source: `clawloop/${group}`,
+    time: new Date(record.time).toISOString(),
+    data: { topic, at, subject: record.subject, group, error, body: record.body },
+  });
+}
+
+async function complete<Settings>(
+  fold: Fold<Settings>,
+  emit: readonly (ClawLoopEvent | DeferredEvent)[],
+  read: Options<Settings>['read'],
+): Promise<readonly ClawLoopEvent[]> {
+  const positions = emit.flatMap((event) => ('reads' in event ? [event.reads] : []));
+  const found = positions.length === 0 ? [] : await read(positions);
+  let used = 0;
+  return emit.map((event) => {
+    const whole = 'reads' in event ? event.create(found[used++]!) : event;
+    if (topicOf(whole) !== fold.writes) {
+      throw new Error(
+        `fold ${fold.name} writes ${fold.writes}, but emitted ${whole.type} of ${topicOf(whole)}`,
+      );
+    }
+    return whole;
+  });
+}

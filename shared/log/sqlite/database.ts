@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
+import { topics } from '../../events/define-event.ts';
+import { logError } from '../errors.ts';
+
+const schemaVersion = 1;
+const defaultPartitions = 3;
+export const maxPartitions = 256;
+
+/**
+ * A record's key is (topic * 256 + partition) * 2^40 + offset: one B-tree in which every partition is a dense run. As INTEGER
+ * PRIMARY KEY the row lies in the leaf; a composite key WITHOUT ROWID spills 1 KB bodies into overflow pages (3 times the space).
+ */
+const schema = `
+  CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS topics (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+  CREATE TABLE IF NOT EXISTS records (
+    k INTEGER PRIMARY KEY, time INTEGER NOT NULL, type TEXT NOT NULL, subject TEXT NOT NULL,
+    body ANY NOT NULL -- TEXT as it is, BLOB compressed with zstd
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS subscriptions (
+    id INTEGER PRIMARY KEY, grp TEXT NOT NULL, topic INTEGER NOT NULL REFERENCES topics, UNIQUE (grp, topic)
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS members (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, member TEXT NOT NULL UNIQUE, subscription INTEGER NOT NULL,
+    instance TEXT NOT NULL, pid INTEGER NOT NULL, pids TEXT NOT NULL -- the PID namespace in which pid means something
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS shares (
+    subscription INTEGER NOT NULL, partition INTEGER NOT NULL, owner TEXT, generation INTEGER NOT NULL,
+    position INTEGER NOT NULL, stopped TEXT, PRIMARY KEY (subscription, partition)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS rows (
+    subscription INTEGER NOT NULL, partition INTEGER NOT NULL, subject TEXT NOT NULL, key TEXT NOT NULL, row TEXT NOT NULL,
+    PRIMARY KEY (subscription, partition, subject, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS stretches (
+    subscription INTEGER NOT NULL, partition INTEGER NOT NULL, start INTEGER NOT NULL, settings TEXT NOT NULL,
+    PRIMARY KEY (subscription, partition, start)
+  ) STRICT, WITHOUT ROWID;
+`;
+
+export type LogDatabase = {
+  readonly db: DatabaseSync;
+  readonly logId: string;
+  readonly partitions: number;
+  readonly topicIds: ReadonlyMap<string, number>;
+};
+
+/** Opens the file, and makes the log in it if there is none. Several processes may do so at once. */
+export function openDatabase(file: string, askedPartitions: number | undefined): LogDatabase {
+  const db = new DatabaseSync(file, { timeout: 10_000 });
+  try {
+    // FULL: a commit is on the disk, not only in the system's cache, before it returns. An answer that was reported as recorded
+    // and a checkpoint that was renamed into place then outlive a power cut too; group commit spreads the cost of the flush.
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864');
+    db.exec('BEGIN IMMEDIATE');
+    db.exec(schema);
+    const meta = new Map(
+      db
+        .prepare('SELECT name, value FROM meta')
+        .all()
+        .map((row) => [row.name, row.value]),
+    );
+    const version = Number(meta.get('schemaVersion') ?? schemaVersion);
+    if (version > schemaVersion) {
+      throw logError(
+        'NewerSchema',
+        `${file} has schema ${version}; this version knows up to ${schemaVersion}`,
+      );
+    }
+    const logId = String(meta.get('logId') ?? randomUUID());
+    const partitions = Number(meta.get('partitions') ?? askedPartitions ?? defaultPartitions);
+    if (!Number.isInteger(partitions) || partitions < 1 || partitions > maxPartitions) {
+      throw logError('LogMismatch', `a log has 1 to ${maxPartitions} partitions, not ${partitions}`);
+    }
+    if (askedPartitions !== undefined && askedPartitions !== partitions) {
+      throw logError(
+        'LogMismatch',
+        `${file} was made with ${partitions} partitions, and ${askedPartitions} were asked for; the count is fixed at creation`,
+      );
+    }
+    const put = db.prepare('INSERT OR IGNORE INTO meta VALUES (?, ?)');
+    for (const [name, value] of Object.entries({ schemaVersion, logId, partitions }))
+      put.run(name, String(value));
+    for (const topic of topics) db.prepare('INSERT OR IGNORE INTO topics (name) VALUES (?)').run(topic);
+    const topicIds = new Map(
+      db
+        .prepare('SELECT id, name FROM topics')
+        .all()
+        .map((row) => [String(row.name), Number(row.id)] as const),
+    );
+    db.exec('COMMIT');
+    // From here on a lock is waited for without blocking the thread (write-queue.ts).
+    db.exec('PRAGMA busy_timeout = 0');
+    return { db, logId, partitions, topicIds };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Another connection holds the lock that was needed: try again. SQLITE_BUSY is 5, also in the low byte of its kin. */
+export function isBusy(error: unknown): boolean {
+  const code = (error as { errcode?: unknown } | null)?.errcode;
+  return typeof code === 'number' && (code & 0xff) === 5;
+}

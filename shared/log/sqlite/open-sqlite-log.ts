@@ -1,0 +1,113 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseEvent } from '../../events/parse-event.ts';
+import { logError } from '../errors.ts';
+import type { EventLog } from '../event-log.ts';
+import { newerSchema } from '../fold-chunk.ts';
+import { followTopic, type RejectedRecord } from './follow-topic.ts';
+import { processGroup } from './process-group.ts';
+import { monotonicMs } from './protocol.ts';
+import { recordOf } from './record-of.ts';
+import { openStore } from './store.ts';
+
+export type SqliteLogOptions = {
+  /** Made if it is not there. Must be on a local disk: SQLite's locks do not work over a network. */
+  readonly folder: string;
+  /** Fixed when the log is made (3 unless told); later only checked, if given. */
+  readonly partitions?: number;
+  /** ms after which a member that shows no life loses its partitions; 6,000 unless told. */
+  readonly sessionTimeoutMs?: number;
+  /** ms after which an append that is not durable is given up; 5,000 unless told. */
+  readonly deliveryTimeoutMs?: number;
+  /** Largest event that `append` takes, as JSON, bytes; 16 MB unless told. What a fold emits may be larger. */
+  readonly maxRecordBytes?: number;
+  /** Called for each record that cannot be parsed, by whoever meets it: to be counted and logged. */
+  readonly onRejected?: (rejected: RejectedRecord) => void;
+  /**
+   * For tests: address of a module whose `onStep(step)` is called in the database's thread at every step of a transaction, one of
+   * begun, fenced, rows, records, written, committed.
+   */
+  readonly stepsModule?: string;
+};
+
+/** The log of one machine: one SQLite file in `folder`, shared by any number of processes. Throws LogMismatch, NewerSchema, LogUnavailable. */
+export async function openSqliteLog({
+  folder,
+  partitions,
+  sessionTimeoutMs = 6_000,
+  deliveryTimeoutMs = 5_000,
+  maxRecordBytes = 16 * 2 ** 20,
+  onRejected = () => undefined,
+  stepsModule,
+}: SqliteLogOptions): Promise<EventLog> {
+  await mkdir(folder, { recursive: true });
+  const file = join(folder, 'log.sqlite');
+  const store = await openStore({ file, folder, partitions, sessionTimeoutMs, stepsModule });
+  const closing = new AbortController();
+  const open = new Set<Promise<unknown>>();
+  const untilOver = <Result>(promise: Promise<Result>): Promise<Result> => {
+    open.add(promise);
+    const over = () => void open.delete(promise);
+    promise.then(over, over);
+    return promise;
+  };
+  const orClosed = (signal: AbortSignal) => AbortSignal.any([signal, closing.signal]);
+  const stillOpen = () => {
+    if (closing.signal.aborted) throw logError('LogUnavailable', 'the log is closed');
+  };
+
+  return {
+    logId: store.logId,
+
+    append: async (events) => {
+      stillOpen();
+      if (events.length === 0) return;
+      const records = events.map((event) => recordOf(event, store.partitions));
+      for (const [index, { body }] of records.entries()) {
+        // Cheap first: a character is 3 bytes at most.
+        if (body.length * 3 > maxRecordBytes && Buffer.byteLength(body) > maxRecordBytes) {
+          throw logError('RecordTooLarge', `${events[index]!.id} is larger than ${maxRecordBytes} bytes`);
+        }
+      }
+      const deadline = monotonicMs() + deliveryTimeoutMs;
+      await untilOver(store.call('append', { records, deadline }, deliveryTimeoutMs));
+    },
+
+    process: async (fold, options, signal) => {
+      stillOpen();
+      await untilOver(
+        processGroup({ store, fold, options, deliveryTimeoutMs, onRejected }, orClosed(signal)),
+      );
+    },
+
+    follow: (topic, from, onRecord, signal) => {
+      stillOpen();
+      const following = followTopic(store, { topic, from, onRecord, onRejected, signal: orClosed(signal) });
+      untilOver(following.done).catch(() => undefined);
+      return following;
+    },
+
+    read: async (topic, at) => {
+      const [record] = await store.call('read', { topic, positions: [at] });
+      const name = `${topic}/${at.partition}/${at.offset}`;
+      if (record === null || record === undefined) throw logError('RecordGone', `there is no record ${name}`);
+      const parsed = parseEvent(record.body);
+      if (parsed.kind === 'newer') throw logError('NewerSchema', newerSchema(topic, at, parsed));
+      if (parsed.kind !== 'event') {
+        const why = parsed.kind === 'broken' ? parsed.error : `unknown type ${parsed.type}`;
+        throw logError('BrokenRecord', `${name} cannot be read: ${why}`);
+      }
+      return parsed.event;
+    },
+
+    ends: (topic) => store.call('ends', { topic }),
+    lag: (group) => store.call('lag', { group }),
+    stretches: (group) => store.call('stretches', { group }),
+
+    close: async () => {
+      closing.abort(logError('LogUnavailable', 'the log is closed'));
+      await Promise.allSettled(open);
+      await store.close();
+    },
+  };
+}

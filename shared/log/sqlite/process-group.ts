@@ -1,0 +1,52 @@
+import type { ProcessOptions } from '../event-log.ts';
+import type { Fold } from '../fold.ts';
+import type { RejectedRecord } from './follow-topic.ts';
+import { processPartition } from './process-partition.ts';
+import type { Lease } from './protocol.ts';
+import type { Store } from './store.ts';
+
+type Group<Settings> = {
+  readonly store: Store;
+  readonly fold: Fold<Settings>;
+  readonly options: ProcessOptions<Settings>;
+  readonly deliveryTimeoutMs: number;
+  readonly onRejected: (rejected: RejectedRecord) => void;
+};
+
+/** One member of a group: works on the partitions that it holds leases for, and gives them back at once when told to stop. */
+export async function processGroup<Settings>(group: Group<Settings>, signal: AbortSignal): Promise<void> {
+  const { store, fold, options } = group;
+  if (signal.aborted) return;
+  const { member } = await store.call('join', { group: options.group, topic: fold.reads });
+  const running = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>();
+  const failure = Promise.withResolvers<void>();
+
+  const start = (key: string, lease: Lease) => {
+    const stop = new AbortController();
+    const done = processPartition({ ...group, lease, stop: stop.signal })
+      .then(() => store.call('release', { lease }))
+      .catch(failure.reject)
+      .then(() => void running.delete(key));
+    running.set(key, { stop, done });
+  };
+  const forget = store.onLeases(member, (leases) => {
+    const wanted = new Map(leases.map((lease) => [`${lease.partition}/${lease.generation}`, lease]));
+    for (const [key, { stop }] of running) if (!wanted.has(key)) stop.abort();
+    for (const [key, lease] of wanted) if (!running.has(key) && !signal.aborted) start(key, lease);
+  });
+
+  const stopped = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  try {
+    await Promise.race([stopped, failure.promise, store.broken]);
+  } finally {
+    forget();
+    const stopping = [...running.values()];
+    for (const { stop } of stopping) stop.abort();
+    await Promise.all(stopping.map(({ done }) => done));
+    // If the log is gone, so are the leases: the others see that nothing moves here.
+    await store.call('leave', { member }).catch(() => undefined);
+  }
+}

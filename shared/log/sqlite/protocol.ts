@@ -1,0 +1,105 @@
+import type { Topic } from '../../events/define-event.ts';
+import type { Position } from '../../events/position.ts';
+import type { GroupLag, SettingsStretch } from '../event-log.ts';
+
+/** A record on its way into the log. `body` is its JSON as text. */
+export type NewRecord = {
+  readonly topic: Topic;
+  readonly partition: number;
+  readonly type: string;
+  readonly subject: string;
+  readonly body: string;
+};
+
+/** `time`: ms since 1970, when it was appended. */
+export type StoredRecord = {
+  readonly offset: number;
+  readonly time: number;
+  readonly type: string;
+  readonly subject: string;
+  readonly body: string;
+};
+
+/** The right to commit for one partition of a group. A newer generation makes every older one void. */
+export type Lease = {
+  readonly subscription: number;
+  readonly partition: number;
+  readonly member: string;
+  readonly generation: number;
+};
+
+/** `row`: JSON; null removes it. */
+export type StoredChange = readonly [subject: string, key: string, row: string | null];
+
+export type LoadedPartition = {
+  readonly position: number;
+  readonly rows: readonly (readonly [subject: string, key: string, row: string])[];
+  /** JSON of the settings of the last stretch. */
+  readonly settings: string | null;
+};
+
+export type Commit = {
+  readonly lease: Lease;
+  readonly from: number;
+  readonly to: number;
+  readonly changes: readonly StoredChange[];
+  readonly records: readonly NewRecord[];
+  /** JSON; the settings in force from `from` on, where they differ from those before. */
+  readonly settings: string | null;
+  /** Why the partition goes no further, at `to`. */
+  readonly stopped: string | null;
+};
+
+/** Deadlines are `monotonicMs`, which all threads of a process share. */
+export type Calls = {
+  readonly append: { request: { records: readonly NewRecord[]; deadline: number }; response: null };
+  readonly fetch: {
+    request: { topic: Topic; partition: number; from: number; maxRecords: number; maxBytes: number };
+    response: readonly StoredRecord[];
+  };
+  readonly read: {
+    request: { topic: Topic; positions: readonly Position[] };
+    response: readonly (StoredRecord | null)[];
+  };
+  readonly ends: { request: { topic: Topic }; response: readonly number[] };
+  readonly join: { request: { group: string; topic: Topic }; response: { member: string } };
+  readonly leave: { request: { member: string }; response: null };
+  /** null: the lease is void. */
+  readonly load: { request: { lease: Lease }; response: LoadedPartition | null };
+  /** false: the lease is void or the position has moved; nothing was written. */
+  readonly commit: { request: Commit & { deadline: number }; response: boolean };
+  readonly release: { request: { lease: Lease }; response: null };
+  readonly lag: { request: { group: string }; response: readonly GroupLag[] };
+  readonly stretches: { request: { group: string }; response: readonly SettingsStretch[] };
+  readonly close: { request: null; response: null };
+};
+export type CallName = keyof Calls;
+
+export type ToWorker = {
+  [Name in CallName]: { readonly id: number; readonly name: Name; readonly request: Calls[Name]['request'] };
+}[CallName];
+
+export type SentError = { readonly name: string; readonly message: string };
+
+export type FromWorker =
+  | { readonly kind: 'ready'; readonly logId: string; readonly partitions: number }
+  | { readonly kind: 'failed'; readonly error: SentError }
+  | { readonly kind: 'reply'; readonly id: number; readonly response: unknown }
+  | { readonly kind: 'refusal'; readonly id: number; readonly error: SentError }
+  /** First free offset of each partition of these topics. */
+  | { readonly kind: 'ends'; readonly ends: readonly (readonly [topic: Topic, ends: readonly number[]])[] }
+  /** What a member is to work on from now on; what it worked on besides, it releases. */
+  | { readonly kind: 'leases'; readonly member: string; readonly leases: readonly Lease[] };
+
+export type WorkerOptions = {
+  readonly file: string;
+  readonly folder: string;
+  /** undefined: what the log was made with, or 3. */
+  readonly partitions: number | undefined;
+  readonly sessionTimeoutMs: number;
+  /** A module that exports `onStep`; see open-sqlite-log.ts. */
+  readonly stepsModule: string | undefined;
+};
+
+/** ms on the clock that neither jumps nor is set; the same in every thread of the process. */
+export const monotonicMs = (): number => Number(process.hrtime.bigint() / 1000n) / 1000;
