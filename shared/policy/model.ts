@@ -1,0 +1,202 @@
+import type { Executor, Tensor } from './executors/executor.ts';
+import { type LayerSaved, layerBackward, layerForward } from './layer.ts';
+import { embeddingName, finalNormName, headName } from './layout.ts';
+import type { LoraLayer } from './lora.ts';
+import type { ModelConfig } from './model-config.ts';
+import { type AttentionSaved, type AttentionShape, attention, causalMask } from './ops/attention.ts';
+import { gatherRows, gatherRowsVjp } from './ops/embedding.ts';
+import { type LinearSaved, linear, linearVjp } from './ops/linear.ts';
+import { type RmsNormSaved, rmsNorm, rmsNormVjp } from './ops/rms-norm.ts';
+import type { RopeTable, Rotations } from './ops/rope.ts';
+import type { LayerGradients, Weights } from './weights.ts';
+
+/**
+ * Decoder-only transformers of the Llama, Qwen2 and Qwen3 families: RMSNorm, RoPE, grouped queries, SwiGLU. Qwen2 adds
+ * biases to q, k, v; Qwen3 normalises every query and key head; layer.ts is one layer. Activations are [rows, width],
+ * rows = batch * positions, and every sequence is padded at its end: no real row sees the padding.
+ */
+export type Model = {
+  readonly config: ModelConfig;
+  readonly weights: Weights;
+  readonly ropeTable: RopeTable;
+};
+
+/** Sequences of one length, and what all layers share for them. */
+export type SequenceContext = {
+  readonly shape: AttentionShape;
+  readonly rotations: Rotations;
+  readonly mask: Tensor | undefined;
+};
+
+/** For `batch` sequences of `positions` tokens each. Belongs to the caller, or to the scope that it is called in. */
+export function sequenceContext(
+  executor: Executor,
+  { config, ropeTable }: Model,
+  batch: number,
+  positions: number,
+  wanted: { readonly backward: boolean },
+): SequenceContext {
+  const { heads, keyValueHeads, headSize } = config;
+  return {
+    shape: { batch, positions, heads, keyValueHeads, headSize },
+    rotations: ropeTable.rotations(
+      executor,
+      Int32Array.from({ length: positions }, (_, i) => i),
+      wanted,
+    ),
+    mask: causalMask(executor, positions),
+  };
+}
+
+/**
+ * The residual stream after the last layer, [rows, hidden], computed layer by layer: nothing else outlives its layer.
+ *
+ * @param ids tokens, batch * positions
+ * @param onLayer sees each layer's attention (for a cache) and output (for tests) before they are freed
+ */
+export function residualStream(
+  executor: Executor,
+  { config, weights }: Model,
+  lora: readonly LoraLayer[] | undefined,
+  ids: Int32Array,
+  context: SequenceContext,
+  onLayer?: (layer: number, saved: AttentionSaved, output: Tensor) => void,
+): Tensor {
+  const { shape, rotations, mask } = context;
+  let x = gatherRows(executor, weights.embedding, ids); // [rows, hidden]
+  weights.layers.forEach((layer, index) => {
+    const next = executor.scope(() => {
+      const { output, saved } = layerForward(
+        executor,
+        config,
+        layer,
+        lora?.[index],
+        x,
+        rotations.forward,
+        (queryKey, value) => attention(executor, queryKey, value, shape, mask),
+      );
+      onLayer?.(index, saved.attention!, output);
+      return output;
+    });
+    executor.dispose(x);
+    x = next;
+  });
+  return x;
+}
+
+/** Final norm and head: logits [rows, vocabulary] of rows of the residual stream. */
+export function logitsOf(executor: Executor, { config, weights }: Model, x: Tensor): Tensor {
+  return executor.scope(() => {
+    const { output } = rmsNorm(executor, x, weights.finalNorm, config.normEpsilon); // [rows, hidden]
+    return linear(executor, output, weights.head).output;
+  });
+}
+
+/** What the backward pass needs of a forward pass. */
+export type ForwardSaved = {
+  readonly layers: readonly LayerSaved[];
+  readonly finalNorm: RmsNormSaved;
+  readonly head: LinearSaved;
+};
+
+/**
+ * Forward pass that keeps what backward needs.
+ *
+ * @param rows which of the batch * positions rows get logits
+ * @returns logits [rows.length, vocabulary]
+ */
+export function forward(
+  executor: Executor,
+  { config, weights }: Model,
+  lora: readonly LoraLayer[] | undefined,
+  ids: Int32Array,
+  rows: Int32Array,
+  context: SequenceContext,
+): { readonly logits: Tensor; readonly saved: ForwardSaved } {
+  const { shape, rotations, mask } = context;
+  let x = gatherRows(executor, weights.embedding, ids); // [batch * positions, hidden]
+  const layers = weights.layers.map((layer, index) =>
+    executor.scope(() => {
+      const { output, saved } = layerForward(
+        executor,
+        config,
+        layer,
+        lora?.[index],
+        x,
+        rotations.forward,
+        (queryKey, value) => attention(executor, queryKey, value, shape, mask),
+      );
+      x = output;
+      return { output, saved };
+    }),
+  );
+  const scored = gatherRows(executor, x, rows); // [rows, hidden]
+  const norm = rmsNorm(executor, scored, weights.finalNorm, config.normEpsilon);
+  const head = linear(executor, norm.output, weights.head);
+  return {
+    logits: head.output,
+    saved: { layers: layers.map(({ saved }) => saved), finalNorm: norm.saved, head: head.saved },
+  };
+}
+
+/** Gradients outside the layers, by published name. */
+export type OuterGradients = Map<string, Float32Array>;
+
+/**
+ * Backward pass. Each layer's gradients are handed over and freed before the next layer's are made; each layer's saved
+ * activations are freed after their use.
+ *
+ * @param dlogits [rows.length, vocabulary]
+ * @param wanted weights: false when only an adapter trains
+ */
+export function backward(
+  executor: Executor,
+  { config, weights }: Model,
+  lora: readonly LoraLayer[] | undefined,
+  ids: Int32Array,
+  rows: Int32Array,
+  context: SequenceContext,
+  saved: ForwardSaved,
+  dlogits: Tensor,
+  wanted: { readonly weights: boolean },
+  onLayer: (layer: number, gradients: LayerGradients) => void,
+): OuterGradients {
+  const outer: OuterGradients = new Map();
+  let dx = executor.scope(() => {
+    const head = linearVjp(executor, saved.head, weights.head, undefined, dlogits, wanted);
+    const norm = rmsNormVjp(executor, saved.finalNorm, weights.finalNorm, head.dx, { gain: wanted.weights });
+    if (norm.dgain) outer.set(finalNormName, executor.read(norm.dgain));
+    if (head.gradients.weight) outer.set(headName, executor.read(head.gradients.weight));
+    return gatherRowsVjp(executor, rows, ids.length, norm.dx); // [batch * positions, hidden]
+  });
+  for (let layer = weights.layers.length - 1; layer >= 0; layer--) {
+    const next = executor.scope(() => {
+      const step = layerBackward(
+        executor,
+        weights.layers[layer]!,
+        lora?.[layer],
+        saved.layers[layer]!,
+        dx,
+        context,
+        wanted,
+      );
+      onLayer(layer, step.gradients);
+      return step.dx;
+    });
+    executor.dispose([dx, saved.layers[layer]]);
+    dx = next;
+  }
+  if (wanted.weights) {
+    const table = executor.scope(() =>
+      executor.read(gatherRowsVjp(executor, ids, config.vocabularySize, dx)),
+    );
+    const head = outer.get(headName);
+    if (config.tiedHead && head !== undefined) {
+      for (let i = 0; i < table.length; i++) table[i]! += head[i]!;
+      outer.delete(headName);
+    }
+    outer.set(embeddingName, table);
+  }
+  executor.dispose(dx);
+  return outer;
+}

@@ -1,0 +1,155 @@
+import type { Executor, Tensor } from './executors/executor.ts';
+import {
+  copyRows,
+  embeddingName,
+  finalNormName,
+  headName,
+  interleavedRow,
+  type LinearLayout,
+  type LinearName,
+  layerPrefix,
+  linearLayouts,
+} from './layout.ts';
+import type { ModelConfig } from './model-config.ts';
+import { type Linear, type LinearGradients, uploadMatrix } from './ops/linear.ts';
+
+export type LayerWeights = Readonly<Record<LinearName, Linear>> & {
+  /** [hiddenSize] */
+  readonly attentionNorm: Tensor;
+  /** Qwen3: gains of every query and key head, [heads + keyValueHeads, headSize]. */
+  readonly queryKeyNorm: Tensor | undefined;
+  readonly mlpNorm: Tensor;
+};
+
+/** A model's weights on an executor. */
+export type Weights = {
+  /** [vocabularySize, hiddenSize] */
+  readonly embedding: Tensor;
+  readonly layers: readonly LayerWeights[];
+  readonly finalNorm: Tensor;
+  /** On native, a tied head shares the embedding's tensor. */
+  readonly head: Linear;
+};
+
+/** Gradients of one layer, in the shapes of its weights ([out, in] for matrices). */
+export type LayerGradients = Readonly<Record<LinearName, LinearGradients>> & {
+  readonly attentionNorm: Tensor | undefined;
+  readonly queryKeyNorm: Tensor | undefined;
+  readonly mlpNorm: Tensor | undefined;
+};
+
+type ReadWeight = (name: string) => Float32Array;
+
+function stack(
+  config: ModelConfig,
+  read: ReadWeight,
+  prefix: string,
+  layout: LinearLayout,
+  kind: 'weight' | 'bias',
+) {
+  const width = kind === 'weight' ? layout.inputs : 1;
+  const stacked = new Float32Array(layout.outputs * width);
+  let row = 0;
+  for (const part of layout.parts) {
+    copyRows(read(`${prefix}${part.path}.${kind}`), 0, stacked, row, {
+      ...part,
+      width,
+      headSize: config.headSize,
+    });
+    row += part.rows;
+  }
+  return stacked;
+}
+
+/** Uploads a model's weights, given by their published names. The tensors are the caller's. */
+export function uploadWeights(executor: Executor, config: ModelConfig, read: ReadWeight): Weights {
+  const { hiddenSize, vocabularySize, heads, keyValueHeads, headSize } = config;
+  const layouts = linearLayouts(config);
+  const vector = (name: string): Tensor => executor.upload(read(name), [hiddenSize]);
+  const linear = (prefix: string, name: LinearName): Linear => {
+    const layout = layouts[name];
+    const biased = config.attentionBias && (name === 'queryKey' || name === 'value');
+    return {
+      matrix: uploadMatrix(
+        executor,
+        stack(config, read, prefix, layout, 'weight'),
+        layout.outputs,
+        layout.inputs,
+      ),
+      bias: biased
+        ? executor.upload(stack(config, read, prefix, layout, 'bias'), [layout.outputs])
+        : undefined,
+    };
+  };
+  const headGains = (prefix: string): Tensor => {
+    const [query, key] = ['q', 'k'].map((kind) => read(`${prefix}self_attn.${kind}_norm.weight`)) as [
+      Float32Array,
+      Float32Array,
+    ];
+    const gains = new Float32Array((heads + keyValueHeads) * headSize);
+    for (let i = 0; i < gains.length; i++)
+      gains[interleavedRow(i, headSize)] = (i < heads * headSize ? query : key)[i % headSize]!;
+    return executor.upload(gains, [heads + keyValueHeads, headSize]);
+  };
+  return executor.scope(() => {
+    const embeddingValues = read(embeddingName);
+    const embedding = executor.upload(embeddingValues, [vocabularySize, hiddenSize]);
+    const layers = Array.from({ length: config.layers }, (_, layer): LayerWeights => {
+      const prefix = layerPrefix(layer);
+      return {
+        attentionNorm: vector(`${prefix}input_layernorm.weight`),
+        queryKey: linear(prefix, 'queryKey'),
+        queryKeyNorm: config.queryKeyNorm ? headGains(prefix) : undefined,
+        value: linear(prefix, 'value'),
+        output: linear(prefix, 'output'),
+        mlpNorm: vector(`${prefix}post_attention_layernorm.weight`),
+        gateUp: linear(prefix, 'gateUp'),
+        down: linear(prefix, 'down'),
+      };
+    });
+    const shared = config.tiedHead && executor.kind === 'native';
+    const headValues = config.tiedHead ? embeddingValues : read(headName);
+    const matrix = shared ? embedding : uploadMatrix(executor, headValues, vocabularySize, hiddenSize);
+    return { embedding, layers, finalNorm: vector(finalNormName), head: { matrix, bias: undefined } };
+  });
+}
+
+/** Reads one layer's gradients back under the published names. */
+export function readLayerGradients(
+  executor: Executor,
+  config: ModelConfig,
+  layer: number,
+  gradients: LayerGradients,
+): Map<string, Float32Array> {
+  const { headSize, heads } = config;
+  const prefix = layerPrefix(layer);
+  const result = new Map<string, Float32Array>();
+  for (const [name, layout] of Object.entries(linearLayouts(config)) as [LinearName, LinearLayout][]) {
+    for (const kind of ['weight', 'bias'] as const) {
+      const tensor = gradients[name][kind];
+      if (tensor === undefined) continue;
+      const stacked = executor.read(tensor);
+      const width = kind === 'weight' ? layout.inputs : 1;
+      let row = 0;
+      for (const part of layout.parts) {
+        const values = new Float32Array(part.rows * width);
+        copyRows(stacked, row, values, 0, { ...part, width, headSize, back: true });
+        result.set(`${prefix}${part.path}.${kind}`, values);
+        row += part.rows;
+      }
+    }
+  }
+  if (gradients.attentionNorm)
+    result.set(`${prefix}input_layernorm.weight`, executor.read(gradients.attentionNorm));
+  if (gradients.mlpNorm)
+    result.set(`${prefix}post_attention_layernorm.weight`, executor.read(gradients.mlpNorm));
+  if (gradients.queryKeyNorm) {
+    const gains = executor.read(gradients.queryKeyNorm);
+    const [query, key] = [new Float32Array(headSize), new Float32Array(headSize)];
+    for (let i = 0; i < gains.length; i++) {
+      (i < heads * headSize ? query : key)[i % headSize]! += gains[interleavedRow(i, headSize)]!;
+    }
+    result.set(`${prefix}self_attn.q_norm.weight`, query).set(`${prefix}self_attn.k_norm.weight`, key);
+  }
+  return result;
+}
