@@ -1,0 +1,57 @@
+import { fileURLToPath } from 'node:url';
+import { beforeAll, expect, test } from 'vitest';
+import { loadChatTemplate } from '../chat-template.ts';
+import { createRandom } from '../random.ts';
+import { loadTokenizer, type Tokenizer } from '../tokenizer.ts';
+import { encodeDialogue, trainingBatches } from './batches.ts';
+import { dialogueMessages, generateDialogue } from './dialogues/dialogue.ts';
+
+const folder = fileURLToPath(new URL('./model', import.meta.url));
+let tokenizer: Tokenizer;
+beforeAll(async () => {
+  tokenizer = await loadTokenizer(folder);
+});
+
+test('training ids are those of the chat template', async () => {
+  const template = await loadChatTemplate(folder);
+  const random = createRandom('ids');
+  for (let index = 0; index < 200; index++) {
+    const dialogue = generateDialogue(random);
+    const text = template.render({ messages: dialogueMessages(dialogue), addGenerationPrompt: false });
+    expect(encodeDialogue(tokenizer, dialogue).ids).toEqual(tokenizer.encode(text));
+  }
+});
+
+test('what counts whole is what the assistant says, with its end', () => {
+  const dialogue = generateDialogue(createRandom('weights'));
+  const { ids, weights } = encodeDialogue(tokenizer, dialogue);
+  const whole = ids.filter((_, index) => weights[index] === 1);
+  expect(tokenizer.decode(whole)).toBe(dialogue.turns.map(({ answer }) => `${answer}<|im_end|>`).join(''));
+});
+
+test('answers are short: four of five within 70 tokens, all within 110', () => {
+  const random = createRandom('lengths');
+  const lengths = Array.from({ length: 2000 }, () => generateDialogue(random))
+    .flatMap(({ turns }) => turns.map(({ answer }) => tokenizer.encode(answer).length))
+    .sort((a, b) => a - b);
+  expect(lengths[Math.floor(lengths.length * 0.8)]).toBeLessThanOrEqual(70);
+  expect(lengths.at(-1)).toBeLessThanOrEqual(110);
+});
+
+test('batches waste little on padding, do not count it, and repeat with the seed', () => {
+  const options = { tokensPerBatch: 2048, poolSize: 512, widthStep: 16, paddingId: 1021 };
+  const take = (seed: string, count: number) =>
+    trainingBatches(tokenizer, createRandom(seed), options).take(count).toArray();
+  const batches = take('batches', 16);
+  for (const { rows, width, ids, weights } of batches) {
+    expect(ids.length).toBe(rows * width);
+    expect(width % 16).toBe(0);
+    ids.forEach((id, index) => {
+      if (id === 1021) expect(weights[index]).toBe(0);
+    });
+  }
+  const tokens = batches.reduce((sum, batch) => sum + batch.tokens, 0);
+  const cells = batches.reduce((sum, batch) => sum + batch.ids.length, 0);
+  expect(tokens / cells).toBeGreaterThan(0.85);
+  expect(take('batches', 16)).toEqual(batches);
+});
