@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, open, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -11,14 +11,23 @@ export const attemptsSuffix = '.attempts';
 /** ms without a sign of life after which an attempt on another machine counts as dead. */
 const SILENT_MS = 60_000;
 
-const Marker = z.object({ host: z.string(), pid: z.int(), process: z.string() });
-const self: z.output<typeof Marker> = { host: hostname(), pid: process.pid, process: randomUUID() };
+const Marker = z.object({ host: z.string(), pid: z.int(), error: z.string().optional() });
+type Marker = z.output<typeof Marker>;
+const self: Marker = { host: hostname(), pid: process.pid };
 
 export type Attempt = {
   /** Says that the attempt lives; to be called every few seconds. */
   readonly beat: () => Promise<void>;
   /** Takes the marker away: the attempt ended, by itself or because it was told to. */
   readonly end: () => Promise<void>;
+  /** Leaves the marker as a strike, with what went wrong. */
+  readonly fail: (error: string) => Promise<void>;
+};
+
+export type Strikes = {
+  readonly count: number;
+  /** why, where an attempt could say so; a killed one cannot */
+  readonly errors: readonly string[];
 };
 
 /** Marks, durably, that a step for this checkpoint begins. What is left of it after the process was killed is a strike. */
@@ -39,36 +48,39 @@ export async function beginAttempt(store: string, name: string): Promise<Attempt
       await utimes(path, now, now).catch(() => {}); // gone: another trainer has settled the batch
     },
     end: () => rm(path, { force: true }),
+    fail: (error) => writeFile(path, JSON.stringify({ ...self, error })),
   };
 }
 
-/** How many attempts at this checkpoint died. One that still runs, in another process, is none. */
-export async function countStrikes(store: string, name: string): Promise<number> {
+/** The attempts at this checkpoint that died. One that still runs, in another process, is none of them. */
+export async function readStrikes(store: string, name: string): Promise<Strikes> {
   const folder = join(store, name + attemptsSuffix);
-  const dead = await Promise.all((await entriesOf(folder)).map((file) => isDead(join(folder, file))));
-  return dead.filter(Boolean).length;
+  const markers = await Promise.all((await entriesOf(folder)).map((file) => readStrike(join(folder, file))));
+  const strikes = markers.filter((marker) => marker !== undefined);
+  return {
+    count: strikes.length,
+    errors: strikes.flatMap(({ error }) => (error === undefined ? [] : [error])),
+  };
 }
 
 /** Forgets the attempts: the batch is settled. */
 export const clearAttempts = (store: string, name: string): Promise<void> =>
   rm(join(store, name + attemptsSuffix), { recursive: true, force: true });
 
-async function isDead(path: string): Promise<boolean> {
-  let text: string;
-  let modified: number;
+async function readStrike(path: string): Promise<Partial<Marker> | undefined> {
   try {
-    [text, { mtimeMs: modified }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
-  } catch {
-    return false; // it ended just now
+    const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
+    const marker = parseMarker(text);
+    return isDead(marker) || Date.now() - mtimeMs > SILENT_MS ? marker : undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined; // it ended just now
+    throw error;
   }
-  const marker = Marker.safeParse(parseJson(text));
-  if (marker.success && marker.data.host === self.host) {
-    // A process runs one attempt at a time and ends its marker: one of ours is left of a failure, one with our process id of a
-    // process before us (in containers they are all number 1).
-    if (marker.data.pid === self.pid || !isAlive(marker.data.pid)) return true;
-  }
-  return Date.now() - modified > SILENT_MS;
 }
+
+/** A process runs one attempt at a time and looks before it begins: a marker of ours, or of our number, is of an earlier one. */
+const isDead = ({ host, pid, error }: Partial<Marker>): boolean =>
+  error !== undefined || (host === self.host && pid !== undefined && (pid === self.pid || !isAlive(pid)));
 
 function isAlive(pid: number): boolean {
   try {
@@ -79,10 +91,11 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function parseJson(text: string): unknown {
+/** Empty when the process died while it wrote. */
+function parseMarker(text: string): Partial<Marker> {
   try {
-    return JSON.parse(text);
+    return Marker.parse(JSON.parse(text));
   } catch {
-    return undefined;
+    return {};
   }
 }
