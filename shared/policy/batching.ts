@@ -1,0 +1,95 @@
+/** A prompt and the answer to it, both as tokens. */
+export type PolicySequence = {
+  readonly promptIds: readonly number[];
+  readonly responseIds: readonly number[];
+  /** T_eff of the policy that the log-probs are of; see effectiveTemperature. Default 1. */
+  readonly temperature?: number;
+};
+
+/** Sequences that go through the model together, padded to one length. */
+export type Microbatch = {
+  readonly batch: number;
+  readonly positions: number;
+  /** batch * positions tokens; padding is token 0 and is never seen by a real row. */
+  readonly ids: Int32Array;
+  /** Rows (of batch * positions) whose next token is a response token. */
+  readonly rows: Int32Array;
+  /** That next token, per row. */
+  readonly targets: Int32Array;
+  readonly temperatures: Float32Array;
+  /** Which sequence each part of `rows` belongs to: indices into the input, in order. */
+  readonly members: readonly number[];
+};
+
+/** Limits of one microbatch. Attention takes memory by batch * positions^2. */
+const maxTokens = 4096;
+const maxSquares = 4_194_304; // one sequence of 2048
+
+/**
+ * Groups sequences of like length, so that little is padding and no group is too big. One sequence alone may exceed the
+ * limits. Pure and deterministic.
+ *
+ * @throws Error when a sequence has an empty prompt
+ */
+export function planMicrobatches(sequences: readonly PolicySequence[]): readonly Microbatch[] {
+  const length = (index: number): number => {
+    const { promptIds, responseIds } = sequences[index]!;
+    return promptIds.length + responseIds.length;
+  };
+  for (const { promptIds } of sequences)
+    if (promptIds.length === 0) throw new Error('a sequence needs a prompt');
+  const order = sequences
+    .map((_, index) => index)
+    .filter((index) => sequences[index]!.responseIds.length > 0);
+  order.sort((a, b) => length(a) - length(b) || a - b);
+  const groups: number[][] = [];
+  for (const index of order) {
+    const group = groups.at(-1);
+    const count = (group?.length ?? 0) + 1;
+    const fits = count * length(index) <= maxTokens && count * length(index) ** 2 <= maxSquares;
+    if (group !== undefined && fits) group.push(index);
+    else groups.push([index]);
+  }
+  return groups.map((members) => pad(sequences, members));
+}
+
+function pad(sequences: readonly PolicySequence[], members: readonly number[]): Microbatch {
+  const chosen = members.map((index) => sequences[index]!);
+  // The last token is only predicted, never read.
+  const positions =
+    Math.max(...chosen.map(({ promptIds, responseIds }) => promptIds.length + responseIds.length)) - 1;
+  const ids = new Int32Array(chosen.length * positions);
+  const rows: number[] = [];
+  const temperatures: number[] = [];
+  chosen.forEach(({ promptIds, responseIds, temperature = 1 }, i) => {
+    ids.set(promptIds, i * positions);
+    ids.set(responseIds.slice(0, -1), i * positions + promptIds.length);
+    responseIds.forEach((_, t) => {
+      rows.push(i * positions + promptIds.length - 1 + t);
+      temperatures.push(temperature);
+    });
+  });
+  return {
+    batch: chosen.length,
+    positions,
+    ids,
+    rows: Int32Array.from(rows),
+    targets: Int32Array.from(chosen.flatMap(({ responseIds }) => responseIds)),
+    temperatures: Float32Array.from(temperatures),
+    members,
+  };
+}
+
+/** Cuts values per row of a microbatch into one array per member. */
+export function perMember(
+  { members }: Microbatch,
+  sequences: readonly PolicySequence[],
+  values: Float32Array,
+): readonly (readonly [index: number, values: Float32Array])[] {
+  let at = 0;
+  return members.map((index) => {
+    const start = at;
+    at += sequences[index]!.responseIds.length;
+    return [index, values.slice(start, at)] as const;
+  });
+}
