@@ -1,0 +1,6 @@
+#!/usr/bin/env node
+// Plain JavaScript: the machine's own Node may be too old for TypeScript. Installs what is missing, then runs the command.
+import '../../infra/runtime/bootstrap.js';
+
+process.argv.splice(2, 0, new URL('./main.ts', import.meta.url).pathname);
+await import('../../infra/runtime/run.js');

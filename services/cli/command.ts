@@ -1,0 +1,13 @@
+/** One subcommand. `run` resolves to the exit code. */
+export type Command = {
+  readonly name: string;
+  /** Arguments as `--help` shows them. */
+  readonly usage: string;
+  readonly about: string;
+  readonly run: (argv: readonly string[]) => Promise<number>;
+};
+
+/** Thrown for what the person typed; its message is printed without a stack, and the exit code is 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}

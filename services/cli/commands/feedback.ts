@@ -1,0 +1,43 @@
+import { type Command, UsageError } from '../command.ts';
+import { readOptions } from '../options.ts';
+import { endpointOf } from '../up/readiness.ts';
+
+const options = {
+  comment: { type: 'string' },
+  reward: { type: 'string' },
+  url: { type: 'string' },
+  key: { type: 'string' },
+} as const;
+
+export const feedback: Command = {
+  name: 'feedback',
+  usage: 'COMPLETION_ID up | down | --reward 0.5',
+  about: 'rate an answer; it outranks the judge',
+  run: async (argv) => {
+    const { values, words } = readOptions(argv, options);
+    const [completionId, rating] = words;
+    if (completionId === undefined || (rating === undefined) === (values.reward === undefined))
+      throw new UsageError('feedback COMPLETION_ID, then up, down or --reward NUMBER');
+    const url = values.url ?? endpointOf().url;
+    const response = await fetch(`${url}/v1/feedback`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(values.key === undefined ? {} : { authorization: `Bearer ${values.key}` }),
+      },
+      body: JSON.stringify({
+        completion_id: completionId,
+        ...(rating === undefined ? { reward: Number(values.reward) } : { rating }),
+        ...(values.comment === undefined ? {} : { comment: values.comment }),
+      }),
+    }).catch((error: Error) => {
+      throw new UsageError(
+        `no answer from ${url}: ${(error.cause as Error | undefined)?.message ?? error.message}`,
+      );
+    });
+    const answer = (await response.json()) as { error?: { message?: string } };
+    if (!response.ok) throw new UsageError(answer.error?.message ?? `status ${response.status}`);
+    console.log('noted');
+    return 0;
+  },
+};

@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto';
+import { BatchRequested } from '../../../shared/events/batch-requested.ts';
+import { LearningPaused } from '../../../shared/events/learning-paused.ts';
+import { LearningResumed } from '../../../shared/events/learning-resumed.ts';
+import { utcNow } from '../../../shared/service/clock.ts';
+import { type Command, UsageError } from '../command.ts';
+import { readOptions } from '../options.ts';
+import { readTopic } from '../read-topic.ts';
+import { withLog } from '../with-log.ts';
+
+export const learning: Command = {
+  name: 'learning',
+  usage: 'pause | resume | now',
+  about: 'stop and start the forming of batches, or train what there is',
+  run: async ([action = '', ...rest]) => {
+    if (!['pause', 'resume', 'now'].includes(action))
+      throw new UsageError('learning what? one of: pause, resume, now');
+    const { values, dataFolder, adapter } = readOptions(rest, { reason: { type: 'string' } });
+    const origin = { id: randomUUID(), source: 'clawloop/cli', time: utcNow() };
+    const reason = values.reason === undefined ? {} : { reason: values.reason };
+    return withLog(dataFolder, async (log) => {
+      if (action === 'pause') {
+        await log.append([LearningPaused.create({ ...origin, data: { adapter, ...reason } })]);
+        console.log('learning is paused: chats go on and are judged; an open batch is still trained');
+      } else if (action === 'resume') {
+        await log.append([LearningResumed.create({ ...origin, data: { adapter, ...reason } })]);
+        console.log('learning goes on');
+      } else {
+        let after = 0;
+        await readTopic(log, 'training', ({ event }) => {
+          if (event.type === 'batch.submitted' && event.data.adapter === adapter)
+            after = Math.max(after, event.data.n);
+        });
+        await log.append([
+          BatchRequested.create({ ...origin, data: { adapter, after, reason: 'operator' } }),
+        ]);
+        console.log(`the next batch, ${after + 1}, takes what there is, from one sample on`);
+      }
+      return 0;
+    });
+  },
+};

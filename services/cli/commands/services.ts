@@ -1,0 +1,27 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Command } from '../command.ts';
+import { type ServiceName, serviceEntry, serviceNames } from '../service-entry.ts';
+
+const about: Readonly<Record<ServiceName, string>> = {
+  serving: 'answers chats; follows the head of the policy',
+  collector: 'makes sessions, turns, samples and batches of what was said',
+  judge: 'judges every turn by what happened next',
+  trainer: 'trains the one open batch of its adapter',
+};
+
+/** Each service alone, as a child process; its own flags, `--help` included, pass through. */
+export const services: readonly Command[] = serviceNames.map((name) => ({
+  name,
+  usage: '[options]',
+  about: about[name],
+  run: async (argv) => {
+    const child = spawn(process.execPath, [...process.execArgv, serviceEntry(name), ...argv], {
+      stdio: 'inherit',
+    });
+    process.on('SIGINT', () => {}); // the terminal tells the child itself
+    process.on('SIGTERM', () => child.kill('SIGTERM'));
+    const [code] = (await once(child, 'exit')) as [number | null];
+    return code ?? 1;
+  },
+}));

@@ -1,0 +1,62 @@
+import { type Command, UsageError } from '../command.ts';
+import { readOptions, wholeNumber } from '../options.ts';
+import { readAll } from '../read-topic.ts';
+import { excerpt, formatTable } from '../table.ts';
+import { createTurnViews, describeStage, type TurnView } from '../views/turn-view.ts';
+import { withLog } from '../with-log.ts';
+
+const options = {
+  why: { type: 'boolean' },
+  json: { type: 'boolean' },
+  session: { type: 'string' },
+  last: { type: 'string', short: 'n' },
+} as const;
+
+export const turns: Command = {
+  name: 'turns',
+  usage: 'list [--why] [--session S] [-n 20]',
+  about: 'every turn, and why it did or did not train',
+  run: async ([action = 'list', ...rest]) => {
+    if (action !== 'list') throw new UsageError(`turns ${action}? only: list`);
+    const { values, dataFolder } = readOptions(rest, options);
+    return withLog(dataFolder, async (log) => {
+      const views = createTurnViews();
+      await readAll(log, ({ event }) => views.on(event));
+      const chosen = [...views.turns.values()]
+        .filter((turn) => values.session === undefined || turn.session === values.session)
+        .sort((a, b) => a.time.localeCompare(b.time));
+      const shown = chosen.slice(
+        -wholeNumber(values.last ?? String(chosen.length), '--last') || chosen.length,
+      );
+      if (values.json) for (const turn of shown) console.log(JSON.stringify(turn));
+      else console.log(formatTable(headings, shown.map(row)));
+      if (values.why) console.log(`\n${reasons([...views.turns.values()])}`);
+      return 0;
+    });
+  },
+};
+
+const headings = ['time', 'turn', 'session', 'v', 'rule', 'verdict', 'outcome', 'asked', 'answered'];
+
+const row = (turn: TurnView): readonly (string | number)[] => [
+  turn.time.slice(11, 19),
+  turn.turnId,
+  excerpt(turn.session, 20),
+  turn.version,
+  turn.rule,
+  turn.score === undefined ? '' : `${turn.score ?? '-'} (${turn.source})`,
+  describeStage(turn.stage),
+  excerpt(turn.asked, 28),
+  excerpt(turn.answered, 36),
+];
+
+/** How many turns ended how, most frequent first. */
+function reasons(turns: readonly TurnView[]): string {
+  const counts = new Map<string, number>();
+  for (const turn of turns) {
+    const outcome = turn.stage.kind === 'trained' ? 'trained' : describeStage(turn.stage);
+    counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  }
+  const rows = [...counts].sort(([, a], [, b]) => b - a).map(([outcome, count]) => [count, outcome]);
+  return formatTable(['turns', 'outcome'], rows);
+}

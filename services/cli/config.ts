@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { CommonConfig, loadConfig } from '../../shared/service/config.ts';
+
+/** What every command takes. */
+export const CliConfig = CommonConfig.pick({ dataFolder: true, adapter: true });
+
+/** Of serving's settings, those that say where it listens; its own process reads them from the same flags and variables. */
+const EndpointConfig = z.object({
+  host: z.string().default('127.0.0.1').describe('address of the endpoint'),
+  port: z.int().default(8700).describe('port of the endpoint'),
+  apiKey: z.string().optional().describe('an access key'),
+});
+
+/** Of the collector's settings, what the live line shows. */
+const BatchConfig = z.object({ batchSize: z.int().min(1).optional().describe('samples per batch') });
+
+export const endpointSettings = (servingFlags: readonly string[]) =>
+  loadConfig('serving', EndpointConfig, ofThese(servingFlags, ['--host', '--port', '--api-key'])).values;
+
+export const batchSettings = (collectorFlags: readonly string[]) =>
+  loadConfig('collector', BatchConfig, ofThese(collectorFlags, ['--batch-size'])).values;
+
+export const commonSettings = (flags: readonly string[] = []) =>
+  loadConfig('cli', CommonConfig, flags).values;
+
+/** The flags with these names, each with its value. */
+function ofThese(flags: readonly string[], names: readonly string[]): readonly string[] {
+  return flags.flatMap((flag, index) => (names.includes(flag) ? [flag, flags[index + 1] ?? ''] : []));
+}

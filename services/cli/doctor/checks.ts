@@ -1,0 +1,115 @@
+import { access, constants, mkdir, stat, statfs } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { join, resolve } from 'node:path';
+import { openBackend } from '../../../shared/policy/backend.ts';
+import { modelFolder } from '../../../shared/policy/model-folder.ts';
+import { commonSettings } from '../config.ts';
+import { endpointOf } from '../up/readiness.ts';
+
+export type Finding = {
+  readonly state: 'ok' | 'note' | 'bad';
+  readonly what: string;
+  readonly advice?: string;
+};
+
+const GIGABYTE = 2 ** 30;
+const healthPorts = { collector: 8701, judge: 8702, trainer: 8703 };
+
+export const nodeVersion = (): Finding => ({
+  state: 'ok',
+  what: `Node ${process.version}, ${availableParallelism()} cores`,
+});
+
+export async function nativeBackend(): Promise<Finding> {
+  try {
+    const executor = await openBackend('auto');
+    const fast = executor.kind !== 'wasm';
+    return {
+      state: fast ? 'ok' : 'note',
+      what: executor.report,
+      ...(fast ? {} : { advice: 'npm run setup:native trains and answers several times as fast' }),
+    };
+  } catch (error) {
+    return {
+      state: 'bad',
+      what: `no backend: ${(error as Error).message}`,
+      advice: 'npm run setup:native, or --backend wasm',
+    };
+  }
+}
+
+export async function modelFiles(): Promise<Finding> {
+  const folder = modelFolder(commonSettings().model);
+  const { size } = await stat(join(folder, 'model.safetensors')).catch(() => ({ size: 0 }));
+  return size > 0
+    ? { state: 'ok', what: `model in ${folder}, ${(size / 2 ** 20).toFixed(1)} MB` }
+    : {
+        state: 'note',
+        what: `no model.safetensors in ${folder}`,
+        advice: 'sharded weights are fine; else make or fetch them',
+      };
+}
+
+export async function writableFolder(path: string): Promise<Finding> {
+  const folder = resolve(path);
+  try {
+    await mkdir(folder, { recursive: true });
+    await access(folder, constants.W_OK);
+    return { state: 'ok', what: `data folder ${folder}` };
+  } catch (error) {
+    return {
+      state: 'bad',
+      what: `cannot write to ${folder}: ${(error as Error).message}`,
+      advice: 'give --data-folder',
+    };
+  }
+}
+
+export async function diskSpace(path: string): Promise<Finding> {
+  const { bavail, bsize } = await statfs(resolve(path)).catch(() => ({ bavail: 0, bsize: 0 }));
+  const free = (bavail * bsize) / GIGABYTE;
+  const what = `${free.toFixed(1)} GB free for the log and checkpoints`;
+  return free >= 1
+    ? { state: 'ok', what }
+    : { state: 'bad', what, advice: 'free at least 1 GB: a full disk stops recording' };
+}
+
+export async function endpoint(): Promise<Finding> {
+  const { url } = endpointOf();
+  const answer = await fetch(`${url}/readyz`).then(
+    async (response) => (await response.json()) as { ready?: boolean; missing?: string },
+    () => undefined,
+  );
+  if (answer === undefined) return { state: 'note', what: `nothing answers at ${url}`, advice: 'npm start' };
+  return answer.ready === true
+    ? { state: 'ok', what: `serving is ready at ${url}` }
+    : { state: 'bad', what: `serving at ${url} is not ready: ${answer.missing ?? 'no reason given'}` };
+}
+
+export async function ports(): Promise<readonly Finding[]> {
+  return Promise.all(
+    Object.entries(healthPorts).map(async ([service, port]): Promise<Finding> => {
+      if (await isFree(port))
+        return { state: 'note', what: `${service} does not run (port ${port} is free)` };
+      const ok = await fetch(`http://127.0.0.1:${port}/readyz`).then(
+        (response) => response.ok,
+        () => false,
+      );
+      return ok
+        ? { state: 'ok', what: `${service} is ready` }
+        : {
+            state: 'bad',
+            what: `port ${port} is taken, but ${service} does not say that it is ready`,
+            advice: `--${service}-health-port N`,
+          };
+    }),
+  );
+}
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((free) => {
+    const server = createServer();
+    server.once('error', () => free(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => free(true)));
+  });

@@ -1,0 +1,24 @@
+import type { Endpoint } from './readiness.ts';
+
+export type { Endpoint };
+
+/** What a person needs to begin: where it listens, what to give a client, where the data is, what to look at. */
+export function banner({ url, needsKey }: Endpoint, folder: string, model: string): string {
+  const key = needsKey ? 'the one that you set' : 'none needed on this machine (any text will do)';
+  return `
+ClawLoop is ready.
+
+  endpoint   ${url}/v1        (OpenAI chat completions)
+  model      clawloop                          (${model}; also clawloop@base)
+  api key    ${key}
+  data       ${folder}
+
+  curl ${url}/v1/chat/completions -H 'content-type: application/json' \\
+    -d '{"model":"clawloop","messages":[{"role":"user","content":"How do I pack for a weekend trip?"}]}'
+
+  npx clawloop turns list --why      what trained, what did not, and why
+  npx clawloop policy list           every version and what made it
+
+Ctrl-C stops it.
+`;
+}

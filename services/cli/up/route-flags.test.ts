@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { UsageError } from '../command.ts';
+import { routeFlags } from './route-flags.ts';
+
+test('a prefix names the service, no prefix means all of them', () => {
+  const { shared, own } = routeFlags([
+    '--data-folder',
+    '/d',
+    '--judge-votes=5',
+    '--port',
+    '9000',
+    '--collector-paused',
+  ]);
+  expect(shared).toEqual(['--data-folder', '/d']);
+  expect(own.judge).toEqual(['--votes', '5']);
+  expect(own.serving).toEqual(['--port', '9000']);
+  expect(own.collector).toEqual(['--paused']);
+});
+
+test('a word that belongs to no flag is refused', () => {
+  expect(() => routeFlags(['now'])).toThrow(UsageError);
+});

@@ -1,0 +1,30 @@
+import { UsageError } from '../command.ts';
+import { type ServiceName, serviceNames } from '../service-entry.ts';
+
+export type RoutedFlags = {
+  /** for every service: `--data-folder X` */
+  readonly shared: readonly string[];
+  readonly own: Readonly<Record<ServiceName, readonly string[]>>;
+};
+
+/** `--judge-votes 5` is the judge's `--votes 5`; `--port` and `--host` are serving's; what all services share has no prefix. */
+export function routeFlags(argv: readonly string[]): RoutedFlags {
+  const shared: string[] = [];
+  const own: Record<ServiceName, string[]> = { serving: [], collector: [], judge: [], trainer: [] };
+  for (let index = 0; index < argv.length; index++) {
+    const [flag = '', inline] = argv[index]!.split(/=(.*)/s);
+    if (!flag.startsWith('--')) throw new UsageError(`up takes no words, only flags: '${flag}'`);
+    const next = argv[index + 1];
+    const value = inline ?? (next !== undefined && !next.startsWith('--') ? argv[++index] : undefined);
+    const service = serviceNames.find((name) => flag.startsWith(`--${name}-`));
+    if (service !== undefined) own[service].push(`--${flag.slice(service.length + 3)}`, ...wordsOf(value));
+    else if (ofServing.has(flag)) own.serving.push(flag, ...wordsOf(value));
+    else shared.push(flag, ...wordsOf(value));
+  }
+  return { shared, own };
+}
+
+/** Flags that a person means for the endpoint. */
+const ofServing: ReadonlySet<string> = new Set(['--port', '--host', '--context', '--api-key']);
+
+const wordsOf = (value: string | undefined): readonly string[] => (value === undefined ? [] : [value]);

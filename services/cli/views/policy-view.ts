@@ -1,0 +1,56 @@
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+
+export type VersionView = {
+  readonly version: number;
+  readonly parent: number | null;
+  readonly batchId: string;
+  readonly time: string;
+  samples: number;
+  state: string;
+  digest: string;
+  checkpoint: string;
+  metrics: Readonly<Record<string, number>>;
+  milliseconds: number;
+  fingerprint: string;
+};
+
+/** Every version of an adapter: what made it and what became of it. Which one is the head is told by shared/lineage. */
+export function createPolicyView(adapter: string) {
+  const versions = new Map<number, VersionView>();
+  const byBatch = (batchId: string) => [...versions.values()].find((version) => version.batchId === batchId);
+  const on = (event: ClawLoopEvent): void => {
+    if (event.subject !== adapter) return;
+    if (event.type === 'batch.submitted') {
+      const { n, parent, batchId, samples } = event.data;
+      if (versions.has(n)) return;
+      versions.set(n, {
+        version: n,
+        parent,
+        batchId,
+        time: event.time,
+        samples: samples.length,
+        state: 'training',
+        digest: '',
+        checkpoint: '',
+        metrics: {},
+        milliseconds: 0,
+        fingerprint: '',
+      });
+    }
+    if (event.type === 'policy.trained') {
+      const version = byBatch(event.data.batchId);
+      if (version === undefined || version.digest !== '') return;
+      const { digest, checkpoint, metrics, milliseconds, fingerprint } = event.data;
+      Object.assign(version, { digest, checkpoint, metrics, milliseconds, fingerprint, state: 'trained' });
+    }
+    if (event.type === 'policy.promoted') settle(event.data.batchId, 'promoted');
+    if (event.type === 'policy.rejected') settle(event.data.batchId, `rejected: ${event.data.reason}`);
+    if (event.type === 'policy.update-failed') settle(event.data.batchId, `failed: ${event.data.reason}`);
+  };
+  const settle = (batchId: string, state: string) => {
+    const version = byBatch(batchId);
+    if (version !== undefined && (version.state === 'training' || version.state === 'trained'))
+      version.state = state;
+  };
+  return { on, versions: versions as ReadonlyMap<number, VersionView> };
+}

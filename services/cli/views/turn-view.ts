@@ -1,0 +1,146 @@
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+import type { TurnSkipped } from '../../../shared/events/turn-skipped.ts';
+
+/** How far an interaction has come on its way to the gradient. */
+export type TurnStage =
+  | { readonly kind: 'waiting-for-next-state' }
+  | { readonly kind: 'waiting-for-verdict' }
+  | { readonly kind: 'waiting-for-session' }
+  | { readonly kind: 'waiting-for-batch' }
+  | { readonly kind: 'in-batch'; readonly batchId: string }
+  | { readonly kind: 'trained'; readonly batchId: string; readonly version: number }
+  | { readonly kind: 'not-trained'; readonly reason: string };
+
+export type TurnView = {
+  readonly turnId: string;
+  readonly time: string;
+  readonly lane: string;
+  readonly session: string;
+  readonly version: number;
+  readonly live: boolean;
+  readonly asked: string;
+  readonly answered: string;
+  readonly rule: string;
+  readonly score: number | null | undefined;
+  readonly source: string;
+  readonly votes: readonly string[];
+  readonly stage: TurnStage;
+};
+
+export type TurnViews = ReadonlyMap<string, TurnView>;
+
+/** Follows turns from message to gradient. Feed it the topics in the order of the loop. */
+export function createTurnViews() {
+  const turns = new Map<string, TurnView>();
+  const batches = new Map<string, readonly string[]>();
+  const update = (id: string, changes: Partial<TurnView>): void => {
+    const turn = turns.get(id);
+    if (turn !== undefined) turns.set(id, { ...turn, ...changes });
+  };
+  const endBatch = (batchId: string, stage: TurnStage): void => {
+    for (const id of batches.get(batchId) ?? []) update(id, { stage });
+    batches.delete(batchId);
+  };
+  const onSkipped = ({ data }: TurnSkipped): void => {
+    const turn = turns.get(data.turnId);
+    if (turn === undefined || (data.reason === 'too-late' && turn.stage.kind !== 'waiting-for-next-state'))
+      return;
+    update(data.turnId, {
+      session: data.session ?? turn.session,
+      rule: data.rule ?? turn.rule,
+      stage: { kind: 'not-trained', reason: data.reason },
+    });
+  };
+  const on = (event: ClawLoopEvent): void => {
+    switch (event.type) {
+      case 'interaction.completed':
+        if (!turns.has(event.data.interactionId)) turns.set(event.data.interactionId, viewOf(event));
+        break;
+      case 'turn.completed': {
+        const { turnId, session, rule } = event.data;
+        update(turnId, { session, rule, stage: { kind: 'waiting-for-verdict' } });
+        break;
+      }
+      case 'turn.skipped':
+        onSkipped(event);
+        break;
+      case 'vote.cast': {
+        const votes = turns.get(event.data.turnId)?.votes ?? [];
+        update(event.data.turnId, { votes: [...votes, String(event.data.vote ?? 'null')] });
+        break;
+      }
+      case 'judgment.reached': {
+        const { turnId, score, source } = event.data;
+        update(turnId, { score, source, stage: { kind: 'waiting-for-session' } });
+        break;
+      }
+      case 'sample.ready':
+        update(event.data.sampleId, { stage: { kind: 'waiting-for-batch' } });
+        break;
+      case 'sample.dropped':
+        update(event.data.sampleId, { stage: { kind: 'not-trained', reason: event.data.reason } });
+        break;
+      case 'batch.submitted': {
+        const { batchId, samples } = event.data;
+        batches.set(
+          batchId,
+          samples.map(({ sampleId }) => sampleId),
+        );
+        for (const { sampleId } of samples) update(sampleId, { stage: { kind: 'in-batch', batchId } });
+        break;
+      }
+      case 'policy.promoted':
+        endBatch(event.data.batchId, {
+          kind: 'trained',
+          batchId: event.data.batchId,
+          version: event.data.to,
+        });
+        break;
+      case 'policy.rejected':
+      case 'policy.update-failed':
+        endBatch(event.data.batchId, { kind: 'not-trained', reason: event.data.reason });
+        break;
+    }
+  };
+  return { on, turns: turns as TurnViews };
+}
+
+function viewOf({ time, data }: Extract<ClawLoopEvent, { type: 'interaction.completed' }>): TurnView {
+  const lastWords = data.messages.findLast((message) => message.role === 'user');
+  return {
+    turnId: data.interactionId,
+    time,
+    lane: data.lane,
+    session: data.session ?? '',
+    version: data.version,
+    live: data.live,
+    asked: textOf(lastWords),
+    answered: textOf(data.answer),
+    rule: '',
+    score: undefined,
+    source: '',
+    votes: [],
+    stage: data.live ? { kind: 'waiting-for-next-state' } : { kind: 'not-trained', reason: 'pinned' },
+  };
+}
+
+export function textOf(message: ChatMessage | undefined): string {
+  const content = message?.content;
+  if (typeof content === 'string') return content;
+  return (content ?? []).map((part) => part.text ?? `[${part.type}]`).join(' ');
+}
+
+/** One word or two for a person: where the turn is, or why it does not train. */
+export function describeStage(stage: TurnStage): string {
+  switch (stage.kind) {
+    case 'trained':
+      return `trained in v${stage.version}`;
+    case 'not-trained':
+      return `not trained: ${stage.reason}`;
+    case 'in-batch':
+      return `in ${stage.batchId}`;
+    default:
+      return stage.kind.replaceAll('-', ' ');
+  }
+}

@@ -1,0 +1,77 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import OpenAI from 'openai';
+
+export type Gap = {
+  /** ms since the start of the run, at the end of the stream */
+  readonly at: number;
+  readonly firstTokenMs: number;
+  readonly longestGapMs: number;
+  readonly failed: boolean;
+  readonly versions: number;
+};
+
+/** ms between two streams */
+const PAUSE_MS = 400;
+
+/**
+ * Somebody else who chats all the while, one stream after the other: what a step or a swap costs them is what it costs anyone.
+ * Marked as side turns, so that they teach nothing.
+ */
+export function startBystander(url: string, startedAt: number) {
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 });
+  const stop = new AbortController();
+  const gaps: Gap[] = [];
+  const loop = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      gaps.push(await watchOne(client, startedAt));
+      await delay(PAUSE_MS, undefined, { signal: stop.signal }).catch(() => {});
+    }
+  };
+  const running = loop();
+  return {
+    stop: async (): Promise<readonly Gap[]> => {
+      stop.abort();
+      await running;
+      return gaps;
+    },
+  };
+}
+
+async function watchOne(client: OpenAI, startedAt: number): Promise<Gap> {
+  const asked = performance.now();
+  let last = asked;
+  let firstTokenMs: number | undefined;
+  let longestGapMs = 0;
+  let finished = false;
+  const versions = new Set<number>();
+  try {
+    const stream = await client.chat.completions.create(
+      {
+        model: 'clawloop',
+        messages: [{ role: 'user', content: 'How do I make a good cup of tea?' }],
+        stream: true,
+        max_tokens: 60,
+      },
+      { headers: { 'x-turn-type': 'side' } },
+    );
+    for await (const chunk of stream) {
+      const version = (chunk as { clawloop?: { version?: number } }).clawloop?.version;
+      if (version !== undefined) versions.add(version);
+      finished ||= chunk.choices[0]?.finish_reason != null;
+      if (!chunk.choices[0]?.delta.content) continue;
+      const now = performance.now();
+      if (firstTokenMs === undefined) firstTokenMs = now - asked;
+      else longestGapMs = Math.max(longestGapMs, now - last);
+      last = now;
+    }
+  } catch {
+    finished = false;
+  }
+  return {
+    at: performance.now() - startedAt,
+    firstTokenMs: firstTokenMs ?? performance.now() - asked,
+    longestGapMs,
+    failed: !finished,
+    versions: versions.size,
+  };
+}

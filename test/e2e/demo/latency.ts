@@ -1,0 +1,44 @@
+import type { Gap } from './bystander.ts';
+import type { Span } from './log-watch.ts';
+
+/** Median and worst, ms. */
+type Figures = {
+  readonly streams: number;
+  readonly firstTokenMedian: number;
+  readonly firstTokenWorst: number;
+  readonly gapMedian: number;
+  readonly gapWorst: number;
+};
+export type Latency = { readonly alone: Figures; readonly duringStep: Figures; readonly aroundSwap: Figures };
+
+/** A stream counts to a swap when it ended within this many ms of it. */
+const NEAR_SWAP_MS = 1_000;
+
+/** Splits the bystander's streams by what went on meanwhile. */
+export function latency(gaps: readonly Gap[], steps: readonly Span[], swaps: readonly number[]): Latency {
+  const whole = gaps.filter(({ failed }) => !failed);
+  const nearSwap = (gap: Gap) => swaps.some((swap) => Math.abs(gap.at - swap) < NEAR_SWAP_MS);
+  const inStep = (gap: Gap) => steps.some(({ from, to }) => gap.at > from && gap.at - gap.firstTokenMs < to);
+  return {
+    aroundSwap: figures(whole.filter(nearSwap)),
+    duringStep: figures(whole.filter((gap) => !nearSwap(gap) && inStep(gap))),
+    alone: figures(whole.filter((gap) => !nearSwap(gap) && !inStep(gap))),
+  };
+}
+
+function figures(gaps: readonly Gap[]): Figures {
+  const first = gaps.map(({ firstTokenMs }) => firstTokenMs);
+  const longest = gaps.map(({ longestGapMs }) => longestGapMs);
+  return {
+    streams: gaps.length,
+    firstTokenMedian: median(first),
+    firstTokenWorst: Math.max(0, ...first),
+    gapMedian: median(longest),
+    gapWorst: Math.max(0, ...longest),
+  };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}

@@ -1,0 +1,84 @@
+import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
+import { dataFolder } from '../../../shared/service/data-folder.ts';
+import { until } from '../harness/clawloop.ts';
+
+/** A span of the run, ms since its start. */
+export type Span = { readonly from: number; readonly to: number };
+
+/** What the demo reads from the log while it runs: what is served, whether a step runs, what is not settled yet. */
+export async function watchLog(folder: string, startedAt: number) {
+  const log = await openSqliteLog({ folder: dataFolder(folder).log });
+  const stop = new AbortController();
+  const now = () => performance.now() - startedAt;
+  const loaded: number[] = [];
+  const completed = new Set<string>();
+  const judged = new Set<string>();
+  const settledSamples = new Set<string>();
+  const ready = new Set<string>();
+  const steps: Span[] = [];
+  const swaps: number[] = [];
+  let head = 0;
+  let openSince: number | undefined;
+  let batchSize = Number.POSITIVE_INFINITY;
+  const turns = log.follow(
+    'turns',
+    {},
+    ({ event }) => {
+      if (event.type === 'turn.completed') completed.add(event.data.turnId);
+      if (event.type === 'judgment.reached') judged.add(event.data.turnId);
+    },
+    stop.signal,
+  );
+  const training = log.follow(
+    'training',
+    {},
+    ({ event }) => {
+      if (event.type === 'sample.ready') ready.add(event.data.sampleId);
+      if (event.type === 'sample.dropped') settledSamples.add(event.data.sampleId);
+      if (event.type === 'batch.submitted') {
+        openSince = now();
+        batchSize = event.data.size;
+        for (const { sampleId } of event.data.samples) settledSamples.add(sampleId);
+      }
+      if (event.type === 'policy.promoted') head = event.data.to;
+      if (['policy.promoted', 'policy.rejected', 'policy.update-failed'].includes(event.type)) {
+        if (openSince !== undefined) steps.push({ from: openSince, to: now() });
+        openSince = undefined;
+      }
+      if (event.type === 'policy.loaded' && event.data.version > 0) {
+        loaded.push(event.data.version);
+        swaps.push(now());
+      }
+    },
+    stop.signal,
+  );
+  const served = () => loaded.at(-1) ?? 0;
+  const quiet = () =>
+    [...completed].every((turn) => judged.has(turn)) &&
+    openSince === undefined &&
+    served() === head &&
+    ready.size - settledSamples.size < batchSize;
+  return {
+    served,
+    loadedVersions: (): readonly number[] => loaded,
+    steps: (): readonly Span[] => steps,
+    swaps: (): readonly number[] => swaps,
+    /** Until what was said is judged, no step runs and the head is served: a person thinks longer than that. */
+    settle: async (): Promise<void> => {
+      await until(
+        'the loop is quiet',
+        async () => {
+          await Promise.all([turns.reachEnd(), training.reachEnd()]);
+          return quiet();
+        },
+        5 * 60_000,
+      );
+    },
+    close: async (): Promise<void> => {
+      stop.abort();
+      await Promise.allSettled([turns.done, training.done]);
+      await log.close();
+    },
+  };
+}
+export type LogWatch = Awaited<ReturnType<typeof watchLog>>;

@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const cli = fileURLToPath(new URL('../../../services/cli/main.ts', import.meta.url));
+const nodeFlags = ['--disable-warning=ExperimentalWarning'];
+
+export type ClawLoop = {
+  readonly url: string;
+  readonly dataFolder: string;
+  /** What `up` has printed so far. */
+  readonly output: () => string;
+  /** Process ids by service, as they are now. */
+  readonly pids: () => Promise<Readonly<Record<string, number>>>;
+  readonly stop: () => Promise<number>;
+};
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** Polls until the condition holds. @throws with `what` after `limitMs` */
+export async function until<Result>(
+  what: string,
+  condition: () => Result | undefined | false | Promise<Result | undefined | false>,
+  limitMs = 60_000,
+): Promise<Result> {
+  const end = performance.now() + limitMs;
+  while (performance.now() < end) {
+    const result = await condition();
+    if (result !== undefined && result !== false) return result;
+    await delay(50);
+  }
+  throw new Error(`waited ${limitMs / 1000} s in vain: ${what}`);
+}
+
+/** `clawloop up` on free ports and the given data folder; resolves when serving is ready. */
+export async function startClawLoop(dataFolder: string, flags: readonly string[] = []): Promise<ClawLoop> {
+  const [port, ...health] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
+  const ports = ['collector', 'judge', 'trainer'].flatMap((name, index) => [
+    `--${name}-health-port`,
+    String(health[index]),
+  ]);
+  const child = spawn(
+    process.execPath,
+    [...nodeFlags, cli, 'up', '--data-folder', dataFolder, '--port', String(port), ...ports, ...flags],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  let text = '';
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  const url = `http://127.0.0.1:${port}`;
+  await until('serving is ready', async () => {
+    if (child.exitCode !== null) throw new Error(`clawloop up ended:\n${text}`);
+    return fetch(`${url}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  }).catch(async (error: Error) => {
+    await stopChild(child);
+    throw new Error(`${error.message}\n${text}`);
+  });
+  return {
+    url,
+    dataFolder,
+    output: () => text,
+    pids: () => runningPids(dataFolder),
+    stop: () => stopChild(child),
+  };
+}
+
+async function runningPids(dataFolder: string): Promise<Readonly<Record<string, number>>> {
+  const running = JSON.parse(await readFile(join(dataFolder, 'running.json'), 'utf8')) as {
+    services: Readonly<Record<string, number>>;
+  };
+  return running.services;
+}
+
+async function stopChild(child: ChildProcess): Promise<number> {
+  if (child.exitCode === null && child.signalCode === null) {
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  }
+  return child.exitCode ?? 1;
+}
+
+/** Runs one command of the cli to its end. */
+export async function clawloop(
+  argv: readonly string[],
+): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
+  const child = spawn(process.execPath, [...nodeFlags, cli, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code: code ?? 1, stdout, stderr };
+}
