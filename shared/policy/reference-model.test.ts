@@ -1,0 +1,263 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { createAdamW, emptyAdamWState } from './adamw.ts';
+import { readAdapter } from './adapter-files.ts';
+import type { PolicySequence } from './batching.ts';
+import { openCheckpoint } from './checkpoint.ts';
+import type { Executor } from './executors/executor.ts';
+import { weightShapes } from './layout.ts';
+import { logitsOf, residualStream, sequenceContext } from './model.ts';
+import { rmsNorm } from './ops/rms-norm.ts';
+import { loadPolicy, type Policy, weightsInMemory } from './policy.ts';
+import { describeReference, readReference, referencePath } from './reference-fixtures.ts';
+import { readSafetensors } from './safetensors.ts';
+import { scoreResponses } from './scoring.ts';
+import { describeOnBackends, largestDifference } from './test-backends.ts';
+import { type LossValue, lossAndGradients } from './training.ts';
+
+/** Absolute tolerances: ten to twenty times the noise of f32 that was measured when the references were made. */
+const tolerance = { logits: 2e-4, logProbs: 1e-4, loss: 1e-5, gradient: 3e-5, norm: 1e-5, loraWeights: 3e-6 };
+
+const models = [
+  'llama-tiny',
+  'llama3-rope-tiny',
+  'qwen2-tiny',
+  'qwen3-tiny',
+  'qwen3-tiny-untied-sharded',
+  'llama-tiny-f16',
+] as const;
+const trainedModels = ['llama-tiny', 'qwen2-tiny', 'qwen3-tiny'] as const;
+
+const Ids = z.array(z.int());
+const Reference = z.looseObject({
+  prompts: z.array(
+    z.object({
+      name: z.string(),
+      ids: Ids,
+      logits: z.string(),
+      logits_from_position: z.int(),
+      log_probs: z.record(z.string(), z.array(z.number())),
+    }),
+  ),
+  hidden: z.looseObject({ prompt: z.string(), names: z.array(z.string()) }),
+  batch_right: z.looseObject({ input_ids: z.array(Ids), attention_mask: z.array(Ids) }),
+});
+const Batch = z.looseObject({
+  input_ids: z.array(Ids),
+  attention_mask: z.array(Ids),
+  response_mask: z.array(Ids),
+});
+const Gradients = Batch.extend({ loss_float64: z.number(), global_norm: z.number() });
+const LoraReference = Gradients.extend({ ids: Ids });
+const Step = z.looseObject({ batch: z.int(), loss_float64: z.number(), total_norm_float64: z.number() });
+const AdamWReference = z.looseObject({
+  settings: z.object({
+    lr: z.number(),
+    betas: z.tuple([z.number(), z.number()]),
+    eps: z.number(),
+    weight_decay: z.number(),
+    max_norm: z.number(),
+  }),
+  batches: z.array(Batch),
+  lora: z.array(Step),
+  full: z.array(Step),
+});
+
+const folder = (model: string): string => referencePath(`models/${model}`);
+const open = async (model: string, executor: Executor): Promise<Policy> =>
+  loadPolicy(await openCheckpoint(folder(model)), executor);
+const tensors = (model: string, name: string) => readSafetensors(referencePath(`models/${model}/${name}`));
+
+/** Logits of every position of padded sequences: [batch * positions, vocabulary]. */
+function allLogits(
+  { executor, model }: Policy,
+  ids: readonly number[],
+  batch = 1,
+  adapter?: ReturnType<Policy['loadAdapter']>,
+): Float32Array {
+  return executor.scope(() => {
+    const context = sequenceContext(executor, model, batch, ids.length / batch, { backward: false });
+    const x = residualStream(executor, model, adapter?.layers, Int32Array.from(ids), context);
+    return executor.read(logitsOf(executor, model, x));
+  });
+}
+
+/** A padded batch with a response mask (of the predicted token) as sequences. */
+const sequencesOf = ({ input_ids, attention_mask, response_mask }: z.infer<typeof Batch>): PolicySequence[] =>
+  input_ids.map((ids, i) => {
+    const [start, end] = [response_mask[i]!.indexOf(1), attention_mask[i]!.lastIndexOf(1) + 1];
+    return { promptIds: ids.slice(0, start), responseIds: ids.slice(start, end) };
+  });
+
+/** Cross entropy, the mean over all response tokens. */
+function tokenMean(logProbs: readonly Float32Array[]): LossValue {
+  const count = logProbs.reduce((sum, { length }) => sum + length, 0);
+  const total = logProbs.reduce((sum, values) => sum + values.reduce((a, b) => a + b, 0), 0);
+  return {
+    loss: -total / count,
+    metrics: {},
+    gradient: logProbs.map((values) => values.map(() => -1 / count)),
+  };
+}
+
+const norm = (gradients: ReadonlyMap<string, Float32Array>): number =>
+  Math.sqrt([...gradients.values()].reduce((sum, g) => sum + g.reduce((a, b) => a + b * b, 0), 0));
+
+describeReference('the model equals the reference', () => {
+  describeOnBackends('model', (backend) => {
+    test.each(models)('%s: logits and log-probs', async (name) => {
+      const policy = await open(name, await backend());
+      const reference = Reference.parse(readReference(`models/${name}/reference.json`));
+      const file = await tensors(name, 'reference.safetensors');
+      for (const prompt of reference.prompts) {
+        const logits = allLogits(policy, prompt.ids);
+        const from = prompt.logits_from_position * policy.config.vocabularySize;
+        expect(largestDifference(logits.subarray(from), file.float32(prompt.logits))).toBeLessThan(
+          tolerance.logits,
+        );
+        for (const [temperature, logProbs] of Object.entries(prompt.log_probs)) {
+          const [first, ...rest] = prompt.ids;
+          const sequence = { promptIds: [first!], responseIds: rest, temperature: Number(temperature) };
+          const [scored] = scoreResponses(policy, undefined, [sequence]);
+          expect(largestDifference(scored!, logProbs)).toBeLessThan(tolerance.logProbs);
+        }
+      }
+      const { input_ids, attention_mask } = reference.batch_right;
+      const padded = allLogits(policy, input_ids.flat(), input_ids.length);
+      const real = padded.map(
+        (value, i) => value * attention_mask.flat()[Math.floor(i / policy.config.vocabularySize)]!,
+      );
+      expect(largestDifference(real, file.float32('logits.batch_right'))).toBeLessThan(tolerance.logits);
+      policy.dispose();
+    });
+
+    test.each(models)('%s: the residual stream after every layer', async (name) => {
+      const policy = await open(name, await backend());
+      const { executor, model } = policy;
+      const { hidden, prompts } = Reference.parse(readReference(`models/${name}/reference.json`));
+      const file = await tensors(name, 'reference.safetensors');
+      const ids = Int32Array.from(prompts.find((prompt) => prompt.name === hidden.prompt)!.ids);
+      executor.scope(() => {
+        const context = sequenceContext(executor, model, 1, ids.length, { backward: false });
+        const x = residualStream(executor, model, undefined, ids, context, (layer, _, output) => {
+          const wanted = file.float32(`hidden.${hidden.prompt}.layer${layer}`);
+          expect(largestDifference(executor.read(output), wanted)).toBeLessThan(tolerance.logits);
+        });
+        const { output } = rmsNorm(executor, x, model.weights.finalNorm, model.config.normEpsilon);
+        expect(
+          largestDifference(executor.read(output), file.float32(`hidden.${hidden.prompt}.norm`)),
+        ).toBeLessThan(tolerance.logits);
+      });
+      policy.dispose();
+    });
+
+    test.each(trainedModels)('%s: the gradient of every weight', async (name) => {
+      const policy = await open(name, await backend());
+      const reference = Gradients.parse(readReference(`models/${name}/gradients/full.json`));
+      const file = await tensors(name, 'gradients/full.safetensors');
+      const { loss, gradients } = lossAndGradients(policy, 'full', sequencesOf(reference), tokenMean);
+      expect(Math.abs(loss - reference.loss_float64)).toBeLessThan(tolerance.loss);
+      expect([...gradients.keys()].sort()).toEqual(file.names);
+      for (const [weight, gradient] of gradients) {
+        expect(largestDifference(gradient, file.float32(weight)), weight).toBeLessThan(tolerance.gradient);
+      }
+      expect(norm(gradients) / reference.global_norm).toBeCloseTo(1, 5);
+      policy.dispose();
+    });
+
+    test.each(trainedModels)('%s: logits and gradients with an adapter', async (name) => {
+      const policy = await open(name, await backend());
+      const adapter = policy.loadAdapter(await readAdapter(`${folder(name)}/lora`));
+      const reference = LoraReference.parse(readReference(`models/${name}/lora/reference.json`));
+      const file = await tensors(name, 'lora/reference.safetensors');
+      const logits = allLogits(policy, reference.ids, 1, adapter);
+      expect(largestDifference(logits, file.float32('logits.p33'))).toBeLessThan(tolerance.logits);
+      const { loss, gradients } = lossAndGradients(policy, adapter, sequencesOf(reference), tokenMean);
+      expect(Math.abs(loss - reference.loss_float64)).toBeLessThan(tolerance.loss);
+      expect(gradients.size).toBe(adapter.file.tensors.size);
+      for (const [parameter, gradient] of gradients) {
+        const wanted = file.float32(`grad.${parameter}`);
+        expect(largestDifference(gradient, wanted), parameter).toBeLessThan(tolerance.gradient);
+      }
+      adapter.dispose();
+      policy.dispose();
+    });
+
+    test('qwen3-tiny: three steps of AdamW on an adapter, one on every weight', async () => {
+      const executor = await backend();
+      const checkpoint = await openCheckpoint(folder('qwen3-tiny'));
+      const policy = await loadPolicy(checkpoint, executor);
+      const { settings, batches, ...steps } = AdamWReference.parse(
+        readReference('models/qwen3-tiny/adamw/adamw.json'),
+      );
+      const adamw = createAdamW({
+        learningRate: settings.lr,
+        beta1: settings.betas[0],
+        beta2: settings.betas[1],
+        epsilon: settings.eps,
+        weightDecay: settings.weight_decay,
+        maxGradientNorm: settings.max_norm,
+      });
+      const expectStep = (step: z.infer<typeof Step>, loss: number, gradientNorm: number): void => {
+        expect(Math.abs(loss - step.loss_float64)).toBeLessThan(tolerance.loss);
+        expect(Math.abs(gradientNorm / step.total_norm_float64 - 1)).toBeLessThan(tolerance.norm);
+      };
+
+      const lora = await readAdapter(`${folder('qwen3-tiny')}/lora`);
+      const parameters = new Map([...lora.tensors].map(([name, { values }]) => [name, values]));
+      const state = emptyAdamWState();
+      const after = await tensors('qwen3-tiny', 'adamw/lora.safetensors');
+      for (const [index, step] of steps.lora.entries()) {
+        const adapter = policy.loadAdapter(lora);
+        const { loss, gradients } = lossAndGradients(
+          policy,
+          adapter,
+          sequencesOf(batches[step.batch]!),
+          tokenMean,
+        );
+        adapter.dispose();
+        const { gradientNorm } = adamw.step(parameters, gradients, state);
+        expectStep(step, loss, gradientNorm);
+        for (const [name, values] of parameters) {
+          const wanted = after.float32(`lora.step${index + 1}.${name}`);
+          expect(largestDifference(values, wanted), name).toBeLessThan(tolerance.loraWeights);
+        }
+      }
+      for (const name of parameters.keys()) {
+        expect(largestDifference(state.first.get(name)!, after.float32(`lora.exp_avg.${name}`))).toBeLessThan(
+          3e-6,
+        );
+        expect(
+          largestDifference(state.second.get(name)!, after.float32(`lora.exp_avg_sq.${name}`)),
+        ).toBeLessThan(3e-6);
+      }
+
+      const weights = new Map(
+        [...weightShapes(policy.config).keys()].map((name) => [name, checkpoint.float32(name)]),
+      );
+      const fullPolicy = await loadPolicy(weightsInMemory(policy.config, weights), executor);
+      const [step] = steps.full;
+      const { loss, gradients } = lossAndGradients(
+        fullPolicy,
+        'full',
+        sequencesOf(batches[step!.batch]!),
+        tokenMean,
+      );
+      const { gradientNorm } = adamw.step(weights, gradients, emptyAdamWState());
+      expectStep(step!, loss, gradientNorm);
+      const fullAfter = await tensors('qwen3-tiny', 'adamw/full.safetensors');
+      const scale = Math.min(1, settings.max_norm / gradientNorm);
+      for (const [name, values] of weights) {
+        const wanted = fullAfter.float32(`full.step1.${name}`);
+        const gradient = gradients.get(name)!;
+        // Where a gradient is next to nothing, Adam's first step is its sign: rounding decides.
+        const off = values.findIndex(
+          (value, i) => Math.abs(value - wanted[i]!) > (Math.abs(gradient[i]! * scale) > 1e-6 ? 2e-6 : 1e-3),
+        );
+        expect(off, name).toBe(-1);
+      }
+      fullPolicy.dispose();
+      policy.dispose();
+    });
+  });
+});
