@@ -53,7 +53,7 @@ describeReference('reference', () => {
     for (const model of models) {
       const { config, float32 } = await openCheckpoint(referencePath(`models/${model}`));
       const reference = readReference(`models/${model}/reference.json`) as {
-        prompts: Record<string, number[]>;
+        prompts: { name: string; ids: number[] }[];
       };
       const file = await readSafetensors(referencePath(`models/${model}/reference.safetensors`));
       const name = file.names.find((each) => each.startsWith('hidden.p33.emb'))!;

@@ -1,0 +1,106 @@
+import { canonicalJson } from './canonical-json.ts';
+import { type ChatMessage, contentText, isInternalContext, isSystem, type ToolCall } from './message.ts';
+
+/** What is left of a message when everything is taken away that clients rewrite between two requests. */
+export type NormalisedMessage = {
+  readonly role: 'system' | 'user' | 'assistant' | 'tool';
+  readonly text: string;
+  /** Parts that are not text, as canonical JSON. */
+  readonly attachments: readonly string[];
+  readonly calls: readonly { readonly name: string; readonly arguments: string }[];
+};
+
+/**
+ * The normalised form of a message, or undefined for one that is never part of the history (internal context).
+ * Two requests that continue one conversation normalise to the same messages where the client has
+ *  - split or joined text parts, added `cache_control`, or changed line ends and outer white space;
+ *  - dropped reasoning, given apart (`reasoning_content`) or inline (`<think>..</think>`);
+ *  - renamed tool-call ids, or written JSON arguments with other spaces or another order of keys;
+ *  - prefixed a date, appended or rewritten its `Runtime:` line, or wrapped the words of a retried request;
+ *  - written an empty content as null, '' or nothing, or `developer` as `system`.
+ */
+export function normaliseMessage(message: ChatMessage): NormalisedMessage | undefined {
+  if (isInternalContext(message)) return undefined;
+  const role = message.role === 'developer' ? 'system' : message.role;
+  return {
+    role,
+    text: normalisers[role](contentText(message.content).replaceAll('\r\n', '\n')).trim(),
+    attachments: attachments(message.content),
+    calls: (message.tool_calls ?? []).map(normaliseCall),
+  };
+}
+
+/** A person's words, without what the client puts around them. */
+export const userWords = (message: ChatMessage): string =>
+  withoutClientMarks(contentText(message.content)).trim();
+
+const normalisers: Readonly<Record<NormalisedMessage['role'], (text: string) => string>> = {
+  system: withoutDynamicPart,
+  user: withoutClientMarks,
+  assistant: withoutReasoning,
+  tool: (text) => text,
+};
+
+/** `[Sat 2026-11-21 00:26 UTC] ` */
+const datePrefix =
+  /^\s*\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?(?: [^\]\n]{1,40})?\]\s*/;
+/** `Runtime: agent=main | session=... | ...`, the last line of the first user message, or a line of the system text. */
+const runtimeLine = /(?:^|\n)[ \t]*Runtime: [a-z_]+=[^\n]* \| [^\n]*(?=\n|$)/g;
+/** A request that is tried again carries the words between these two. */
+const retryPrefix = /^\[Queued user message from a previous active turn[^\]]*\]\s*/;
+const retrySuffix = '\n\nContinue the current task from the existing transcript';
+
+function withoutClientMarks(text: string): string {
+  const words = text.replace(datePrefix, '').replace(runtimeLine, '').trimEnd();
+  if (!retryPrefix.test(words)) return words;
+  const wrapped = words.replace(retryPrefix, '');
+  const end = wrapped.lastIndexOf(retrySuffix);
+  return end === -1 ? wrapped : wrapped.slice(0, end);
+}
+
+/** Between these marks the client writes what changes with the day and the model. */
+const dynamicPart = /<!-- openclaw:attempt:DYNAMIC -->.*?(?:<!-- \/openclaw:attempt:DYNAMIC -->|$)/gs;
+
+function withoutDynamicPart(text: string): string {
+  return text.replace(dynamicPart, '').replace(runtimeLine, '');
+}
+
+/**
+ * An opening mark may stand in the prompt instead of the answer, and an answer may be cut off in its reasoning. Not by
+ * a regular expression: one that looks for the closing mark from every opening one takes quadratic time.
+ */
+function withoutReasoning(text: string): string {
+  const parts = text.split('</think>');
+  return parts
+    .map((part, index) => {
+      const opening = part.indexOf('<think>');
+      if (opening !== -1) return part.slice(0, opening);
+      return index === parts.length - 1 ? part : '';
+    })
+    .join('');
+}
+
+function attachments(content: ChatMessage['content']): readonly string[] {
+  if (!Array.isArray(content)) return [];
+  return content
+    .filter((part) => part.type !== 'text')
+    .map(({ cache_control: _, ...part }) => canonicalJson(part));
+}
+
+function normaliseCall({
+  function: { name, arguments: text },
+}: ToolCall): NormalisedMessage['calls'][number] {
+  if (text.trim() === '') return { name, arguments: '{}' };
+  try {
+    return { name, arguments: canonicalJson(JSON.parse(text)) };
+  } catch {
+    return { name, arguments: text.trim() };
+  }
+}
+
+/** The system text of a request in its normalised form: system and developer messages before any other. */
+export function normalisedSystemText(messages: readonly ChatMessage[]): string {
+  const end = messages.findIndex((message) => !isSystem(message));
+  const leading = end === -1 ? messages : messages.slice(0, end);
+  return leading.map((message) => normaliseMessage(message)?.text ?? '').join('\n');
+}
