@@ -1,0 +1,85 @@
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import type { ChatMessage } from '../../shared/events/chat-message.ts';
+import { SessionClosed } from '../../shared/events/session-closed.ts';
+import { TurnCompleted } from '../../shared/events/turn-completed.ts';
+import { TurnFeedback } from '../../shared/events/turn-feedback.ts';
+import { VoteCast } from '../../shared/events/vote-cast.ts';
+import { VoteExpired } from '../../shared/events/vote-expired.ts';
+import type { Vote } from './tally.ts';
+
+/** Events of one lane as a test writes them. */
+const lane = 'lane-1';
+const at = (id: string) => ({ id, source: 'clawloop/test', time: '2026-01-02T03:04:05.000Z' });
+
+export const user = (content: string): ChatMessage => ({ role: 'user', content });
+export const assistant = (content: string): ChatMessage => ({ role: 'assistant', content });
+export const tool = (content: string): ChatMessage => ({ role: 'tool', content, tool_call_id: 'call-1' });
+
+type TurnOptions = Partial<
+  Pick<
+    TurnCompleted['data'],
+    'settle' | 'session' | 'epoch' | 'messages' | 'answer' | 'next' | 'key' | 'lane'
+  >
+>;
+
+export function turnCompleted(turnId: string, options: TurnOptions = {}): TurnCompleted {
+  return TurnCompleted.create({
+    ...at(`${turnId}/completed`),
+    data: {
+      turnId,
+      lane,
+      key: 'key-1',
+      session: 's',
+      epoch: 'e',
+      adapter: 'default',
+      version: 0,
+      settle: 'votes',
+      rule: 'conversation',
+      sessionBy: 'history',
+      messages: [user('How long do I boil an egg?')],
+      answer: assistant('Hello! Here is a list: - six minutes for soft - ten minutes for hard'),
+      tokens: {
+        promptIds: [1],
+        responseIds: [2],
+        logProbs: [-0.1],
+        effectiveTemperature: 1,
+        greedy: false,
+        filters: { topP: 1, topK: 0 },
+      },
+      next: [user('Perfect, thanks!')],
+      from: 'next',
+      by: 'next',
+      ...options,
+    },
+  });
+}
+
+export const voteCast = (turnId: string, index: number, vote: Vote, hint?: string): VoteCast =>
+  VoteCast.create({
+    ...at(`${turnId}/vote/${index}`),
+    data: {
+      turnId,
+      lane,
+      index,
+      vote,
+      text: '',
+      judge: 'test',
+      cost: { promptTokens: 0, completionTokens: 0, milliseconds: 0 },
+      ...(hint === undefined ? {} : { hint }),
+    },
+  });
+
+export const turnFeedback = (turnId: string, score: number, given: string, comment?: string): TurnFeedback =>
+  TurnFeedback.create({
+    ...at(`${given}/feedback`),
+    data: { turnId, lane, score, given, ...(comment === undefined ? {} : { comment }) },
+  });
+
+export const voteExpired = (turnId: string): VoteExpired =>
+  VoteExpired.create({ ...at(`${turnId}/expired`), data: { turnId, lane } });
+
+export const sessionClosed = (session = 's', epoch = 'e', key = 'key-1'): ClawLoopEvent =>
+  SessionClosed.create({
+    ...at(`${session}@${epoch}/closed`),
+    data: { lane, key, session, epoch, by: 'end' },
+  });

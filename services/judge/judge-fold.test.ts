@@ -1,0 +1,223 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import type { JudgmentReached } from '../../shared/events/judgment-reached.ts';
+import { memoryRows } from '../../shared/log/rows.ts';
+import { sessionClosed, turnCompleted, turnFeedback, voteCast, voteExpired } from './fold-testing.ts';
+import { type JudgeSettings, judgeFold, owedVotes } from './judge-fold.ts';
+import type { Vote } from './tally.ts';
+
+function openRun() {
+  const rows = memoryRows();
+  const emitted: JudgmentReached['data'][] = [];
+  let offset = 0;
+  return {
+    rows,
+    emitted,
+    on(events: readonly ClawLoopEvent[], settings: JudgeSettings = { votes: 3 }) {
+      for (const event of events) {
+        const { changes, emit } = judgeFold.on(rows, event, { partition: 0, offset }, settings);
+        offset += 1;
+        rows.apply(changes);
+        for (const one of emit) emitted.push((one as JudgmentReached).data);
+      }
+      return emitted;
+    },
+    owed: () => owedVotes('lane-1', rows).map(({ id }) => id),
+  };
+}
+const judge = (events: readonly ClawLoopEvent[], settings?: JudgeSettings) => openRun().on(events, settings);
+
+test('a turn owes its votes, with the position of its body, and less with each one that is in', () => {
+  const run = openRun();
+  run.on([sessionClosed('other'), turnCompleted('t')]);
+  expect(owedVotes('lane-1', run.rows)[0]).toEqual({
+    id: 't/vote/0',
+    data: { turnId: 't', lane: 'lane-1', index: 0, at: { partition: 0, offset: 1 } },
+  });
+  run.on([voteCast('t', 1, 0)]);
+  expect(run.owed()).toEqual(['t/vote/0', 't/vote/2']);
+  run.on([voteCast('t', 0, 1), voteCast('t', 2, 1)]);
+  expect(run.owed()).toEqual([]);
+  expect(run.rows.size()).toBe(0);
+});
+
+test('the last vote settles the turn: votes by index, hints longest first, by whom', () => {
+  const [judgment, ...more] = judge([
+    turnCompleted('t'),
+    voteCast('t', 2, -1, 'No lists, please.'),
+    voteCast('t', 0, -1, 'Answer in plain sentences.'),
+    voteCast('t', 1, null, 'too short'),
+  ]);
+  expect(more).toEqual([]);
+  expect(judgment).toEqual({
+    turnId: 't',
+    lane: 'lane-1',
+    score: -1,
+    mean: -1,
+    votes: [-1, null, -1],
+    needs: 3,
+    hints: ['Answer in plain sentences.', 'No lists, please.'],
+    source: 'votes',
+    by: 't/vote/1',
+  });
+});
+
+test('a vote that stands twice counts once, and the first one counts', () => {
+  expect(judge([turnCompleted('t'), voteCast('t', 0, 1), voteCast('t', 0, -1), voteCast('t', 1, 1)])).toEqual(
+    [],
+  );
+  const run = openRun();
+  run.on([turnCompleted('t'), voteCast('t', 0, 1), voteCast('t', 0, -1)]);
+  run.on([turnCompleted('t'), voteCast('t', 1, 0), voteCast('t', 2, 1), voteCast('t', 2, 1)]);
+  expect(run.emitted.map(({ votes }) => votes)).toEqual([[1, 0, 1]]);
+});
+
+test('feedback outranks votes, and what comes after it is late', () => {
+  const emitted = judge([
+    turnCompleted('t'),
+    voteCast('t', 0, 1, 'what this vote hints at'),
+    turnFeedback('t', -1, 'f1', 'Please stop greeting me.'),
+    voteCast('t', 1, 1),
+    voteCast('t', 2, 1),
+    turnFeedback('t', 1, 'f2'),
+    voteExpired('t'),
+  ]);
+  expect(emitted).toHaveLength(1);
+  expect(emitted[0]).toMatchObject({
+    score: -1,
+    mean: -1,
+    source: 'feedback',
+    by: 'f1/feedback',
+    votes: [1],
+    hints: ['Please stop greeting me.', 'what this vote hints at'],
+  });
+});
+
+test('praise in a comment is no hint', () => {
+  expect(judge([turnCompleted('t'), turnFeedback('t', 1, 'f', 'Just how I like it.')])[0]).toMatchObject({
+    score: 1,
+    hints: [],
+  });
+});
+
+test('feedback or votes on a turn that is not open change nothing', () => {
+  const run = openRun();
+  run.on([turnFeedback('t', 1, 'f'), voteCast('t', 0, 1), voteExpired('t')]);
+  expect(run.emitted).toEqual([]);
+  expect(run.rows.size()).toBe(0);
+});
+
+test('at the deadline a turn whose votes are not all in is unavailable; the votes that are in are told', () => {
+  const emitted = judge([
+    turnCompleted('t'),
+    voteCast('t', 0, 1),
+    voteCast('t', 1, 1),
+    voteExpired('t'),
+    voteCast('t', 2, 1),
+  ]);
+  expect(emitted).toEqual([
+    expect.objectContaining({ score: null, mean: 0, source: 'unavailable', votes: [1, 1], by: 't/expired' }),
+  ]);
+});
+
+test('votes that could not be parsed are in: a turn of only such has the verdict 0', () => {
+  const none = [0, 1, 2].map((index) => voteCast('t', index, null));
+  expect(judge([turnCompleted('t'), ...none, voteExpired('t')])).toEqual([
+    expect.objectContaining({ score: 0, mean: 0, source: 'votes', votes: [null, null, null] }),
+  ]);
+});
+
+test('a turn keeps the number of votes that it was opened with', () => {
+  const run = openRun();
+  run.on([turnCompleted('three')], { votes: 3 });
+  run.on([turnCompleted('one'), voteCast('three', 0, 1)], { votes: 1 });
+  expect(run.owed()).toEqual(['one/vote/0', 'three/vote/1', 'three/vote/2']);
+  run.on([voteCast('three', 1, 1), voteCast('one', 0, -1)], { votes: 5 });
+  run.on([voteCast('three', 2, 0)], { votes: 1 });
+  expect(run.emitted.map(({ turnId, needs, score }) => [turnId, needs, score])).toEqual([
+    ['one', 1, -1],
+    ['three', 3, 1],
+  ]);
+});
+
+test('an index beyond what the turn needs is no vote', () => {
+  const run = openRun();
+  run.on([turnCompleted('t')], { votes: 1 });
+  run.on([voteCast('t', 1, 1)]);
+  expect(run.emitted).toEqual([]);
+});
+
+test('a turn that waits for a reward owes no votes and settles by the reward alone', () => {
+  const run = openRun();
+  run.on([turnCompleted('t', { settle: 'reward' })]);
+  expect(run.owed()).toEqual([]);
+  run.on([voteCast('t', 0, 1), voteExpired('t')], { votes: 1 });
+  expect(run.emitted).toEqual([]);
+  run.on([turnFeedback('t', 0.25, 'f')]);
+  expect(run.emitted).toEqual([
+    expect.objectContaining({ score: 0.25, mean: 0.25, source: 'feedback', votes: [] }),
+  ]);
+});
+
+test('the end of a session settles its turns that wait for a reward, and no others', () => {
+  const run = openRun();
+  run.on([
+    turnCompleted('mine', { settle: 'reward' }),
+    turnCompleted('rated', { settle: 'reward' }),
+    turnCompleted('voted'),
+    turnCompleted('later', { settle: 'reward', epoch: 'e2' }),
+    turnCompleted('elsewhere', { settle: 'reward', session: 's2' }),
+    turnCompleted('of-another-key', { settle: 'reward', key: 'key-2' }),
+    turnFeedback('rated', 1, 'f'),
+    sessionClosed(),
+    sessionClosed(),
+    turnFeedback('mine', 1, 'late'),
+  ]);
+  expect(run.emitted.map(({ turnId, score, source }) => [turnId, score, source])).toEqual([
+    ['rated', 1, 'feedback'],
+    ['mine', null, 'unavailable'],
+  ]);
+});
+
+test('any history settles each turn at most once, and one whose evidence is complete exactly once', () => {
+  const turns = ['a', 'b', 'c'];
+  const evidence = fc.oneof(
+    fc.record({
+      kind: fc.constant('vote' as const),
+      turn: fc.constantFrom(...turns),
+      index: fc.nat(4),
+      vote: fc.constantFrom<Vote>(-1, 0, 1, null),
+    }),
+    fc.record({ kind: fc.constantFrom('completed', 'expired', 'feedback'), turn: fc.constantFrom(...turns) }),
+    fc.record({ kind: fc.constant('closed'), turn: fc.constant('') }),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.tuple(evidence, fc.integer({ min: 1, max: 3 })), { maxLength: 60 }), (steps) => {
+      const run = openRun();
+      const completed = new Set<string>();
+      steps.forEach(([step, votes], offset) => {
+        // attribute completes a turn once
+        if (step.kind === 'completed' && completed.has(step.turn)) return;
+        completed.add(step.kind === 'completed' ? step.turn : '');
+        run.on([toEvent(step, offset)], { votes });
+      });
+      const settled = run.emitted.map(({ turnId }) => turnId);
+      expect(new Set(settled).size).toBe(settled.length);
+      for (const turn of turns) if (completed.has(turn)) run.on([voteExpired(turn)]);
+      expect(new Set(run.emitted.map(({ turnId }) => turnId))).toEqual(
+        new Set(turns.filter((turn) => completed.has(turn))),
+      );
+      expect(run.rows.size()).toBe(0);
+    }),
+    { seed: 7, numRuns: 300 },
+  );
+});
+
+type Step = { readonly kind: string; readonly turn: string; readonly index?: number; readonly vote?: Vote };
+function toEvent({ kind, turn, index = 0, vote = 0 }: Step, offset: number): ClawLoopEvent {
+  if (kind === 'completed') return turnCompleted(turn);
+  if (kind === 'expired') return voteExpired(turn);
+  if (kind === 'feedback') return turnFeedback(turn, 1, `f${offset}`);
+  return kind === 'closed' ? sessionClosed() : voteCast(turn, index, vote);
+}

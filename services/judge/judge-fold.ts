@@ -1,0 +1,176 @@
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { JudgmentReached } from '../../shared/events/judgment-reached.ts';
+import type { Position } from '../../shared/events/position.ts';
+import type { SessionClosed } from '../../shared/events/session-closed.ts';
+import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
+import type { TurnFeedback } from '../../shared/events/turn-feedback.ts';
+import type { VoteCast } from '../../shared/events/vote-cast.ts';
+import type { VoteExpired } from '../../shared/events/vote-expired.ts';
+import type { Fold } from '../../shared/log/fold.ts';
+import { openDraft, type Rows, type Table } from '../../shared/log/rows.ts';
+import type { Job } from '../../shared/queue/job-queue.ts';
+import { acceptedHints, tally, type Vote } from './tally.ts';
+
+export type JudgeSettings = {
+  /** votes per turn; a turn keeps the number that it was opened with */
+  readonly votes: number;
+};
+
+/** An open turn. Removed when it is settled: a turn that is not here is settled, so no memory of ids is needed. */
+export type OpenTurn = {
+  readonly key: string;
+  readonly session: string;
+  readonly epoch: string;
+  readonly settle: 'votes' | 'reward';
+  /** of its `turn.completed`, where its body is */
+  readonly at: Position;
+  readonly needs: number;
+  /** by index; the first one in the log counts */
+  readonly votes: Readonly<Record<string, { readonly vote: Vote; readonly hint?: string }>>;
+};
+
+/** What a worker needs to cast one vote: no bodies. */
+export type VoteJob = {
+  readonly turnId: string;
+  readonly lane: string;
+  readonly index: number;
+  readonly at: Position;
+};
+
+const TURNS = 'turn';
+
+/**
+ * Votes still open per turn; turns -> turns. The tally is made in the commit that emits the judgment. Explicit feedback
+ * outranks votes; a turn that waits for a reward is settled by it or by the end of its session, never by votes.
+ */
+export const judgeFold: Fold<JudgeSettings> = {
+  name: 'judge',
+  reads: 'turns',
+  writes: 'turns',
+  on(rows, event, at, settings) {
+    const draft = openDraft(rows);
+    const turns = draft.table<OpenTurn>(TURNS);
+    const judgments = onEvent(turns, event, at, settings);
+    for (const { data } of judgments) turns.delete(data.turnId);
+    return { changes: draft.changes(), emit: judgments };
+  },
+};
+
+function onEvent(
+  turns: Table<OpenTurn>,
+  event: ClawLoopEvent,
+  at: Position,
+  settings: JudgeSettings,
+): readonly JudgmentReached[] {
+  switch (event.type) {
+    case 'turn.completed':
+      return onCompleted(turns, event, at, settings);
+    case 'turn.feedback':
+      return onFeedback(turns, event);
+    case 'vote.cast':
+      return onVote(turns, event);
+    case 'vote.expired':
+      return onExpired(turns, event);
+    case 'session.closed':
+      return onClosed(turns, event);
+    default:
+      return [];
+  }
+}
+
+function onCompleted(
+  turns: Table<OpenTurn>,
+  { data }: TurnCompleted,
+  at: Position,
+  { votes }: JudgeSettings,
+) {
+  const { key, session, epoch, settle } = data;
+  if (turns.get(data.turnId) === undefined)
+    turns.set(data.turnId, { key, session, epoch, settle, at, needs: votes, votes: {} });
+  return [];
+}
+
+function onFeedback(turns: Table<OpenTurn>, event: TurnFeedback) {
+  const { turnId, score, comment } = event.data;
+  const turn = turns.get(turnId);
+  if (turn === undefined) return [];
+  const hints = score < 0 && comment !== undefined ? [comment] : [];
+  return [reach(turnId, turn, event, { score, mean: score, source: 'feedback' }, hints)];
+}
+
+function onVote(turns: Table<OpenTurn>, event: VoteCast) {
+  const { turnId, index, vote, hint } = event.data;
+  const open = turns.get(turnId);
+  if (open === undefined || open.settle !== 'votes' || index >= open.needs || index in open.votes) return [];
+  const cast = hint === undefined ? { vote } : { vote, hint };
+  const turn: OpenTurn = { ...open, votes: { ...open.votes, [index]: cast } };
+  turns.set(turnId, turn);
+  const votes = votesOf(turn);
+  if (votes.length < turn.needs) return [];
+  return [reach(turnId, turn, event, { ...tally(votes), source: 'votes' })];
+}
+
+function onExpired(turns: Table<OpenTurn>, event: VoteExpired) {
+  const turn = turns.get(event.data.turnId);
+  return turn?.settle === 'votes' ? [reach(event.data.turnId, turn, event, unavailable)] : [];
+}
+
+/** Its session is over, and no reward came: what comes later is late. */
+function onClosed(turns: Table<OpenTurn>, event: SessionClosed) {
+  const { key, session, epoch } = event.data;
+  return [...turns.entries()]
+    .filter(
+      ([, turn]) =>
+        turn.settle === 'reward' && turn.session === session && turn.epoch === epoch && turn.key === key,
+    )
+    .map(([turnId, turn]) => reach(turnId, turn, event, unavailable));
+}
+
+type Verdict = Pick<JudgmentReached['data'], 'score' | 'mean' | 'source'>;
+const unavailable: Verdict = { score: null, mean: 0, source: 'unavailable' };
+
+function reach(
+  turnId: string,
+  turn: OpenTurn,
+  event: ClawLoopEvent,
+  verdict: Verdict,
+  moreHints: readonly string[] = [],
+): JudgmentReached {
+  const hints = Object.values(turn.votes).flatMap(({ hint }) => (hint === undefined ? [] : [hint]));
+  return JudgmentReached.create({
+    id: `${turnId}/judgment`,
+    source: 'clawloop/judge',
+    time: event.time,
+    traceparent: event.traceparent,
+    data: {
+      turnId,
+      lane: event.subject,
+      ...verdict,
+      votes: votesOf(turn),
+      needs: turn.needs,
+      hints: acceptedHints([...hints, ...moreHints]),
+      by: event.id,
+    },
+  });
+}
+
+/** Those that are in, by index. */
+const votesOf = (turn: OpenTurn): readonly Vote[] => Object.values(turn.votes).map(({ vote }) => vote);
+
+/** Open turns of one lane. */
+export function* openTurns(rows: Rows): Generator<readonly [turnId: string, turn: OpenTurn]> {
+  for (const [key, row] of rows.entries(`${TURNS}/`)) yield [key.slice(TURNS.length + 1), row as OpenTurn];
+}
+
+/** The votes of one lane that are owed. The job's id is that of the event that pays it. */
+export function owedVotes(lane: string, rows: Rows): readonly Job<VoteJob>[] {
+  return [...openTurns(rows)]
+    .filter(([, turn]) => turn.settle === 'votes')
+    .flatMap(([turnId, { needs, votes, at }]) =>
+      Array.from({ length: needs }, (_, index) => index)
+        .filter((index) => !(index in votes))
+        .map((index) => ({ id: voteId(turnId, index), data: { turnId, lane, index, at } })),
+    );
+}
+
+export const voteId = (turnId: string, index: number): string => `${turnId}/vote/${index}`;

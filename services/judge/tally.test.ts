@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { acceptedHints, tally, type Vote } from './tally.ts';
+
+const table: [Vote[], number, number][] = [
+  [[1, 1, -1], 1, 1 / 3],
+  [[1, -1, 0], 0, 0],
+  [[1, null, null], 1, 1],
+  [[1, -1], 0, 0],
+  [[-1, -1, 1], -1, -1 / 3],
+  [[1, 1, 0, -1, null], 1, 1 / 4],
+  [[1, 1, -1, -1, 0], 0, 0],
+  [[null, null, null], 0, 0],
+  [[-1], -1, -1],
+  [[], 0, 0],
+];
+
+test.each(table)('votes %j make %d, mean %d', (votes, score, mean) => {
+  expect(tally(votes)).toEqual({ score, mean });
+});
+
+test('hints are longer than ten characters, each once, longest first', () => {
+  expect(
+    acceptedHints(['ten chars.', 'No lists, please.', ' No lists, please. ', 'Use plain sentences, please.']),
+  ).toEqual(['Use plain sentences, please.', 'No lists, please.']);
+});
