@@ -12,11 +12,11 @@ type Adapter = {
   readonly batches: Set<string>;
 };
 
-const outcomeTypes: ReadonlySet<string> = new Set([
-  'policy.promoted',
-  'policy.rejected',
-  'policy.update-failed',
-]);
+type Outcome = PolicyPromoted | PolicyRejected | PolicyUpdateFailed;
+const isOutcome = (event: ClawLoopEvent): event is Outcome =>
+  event.type === 'policy.promoted' ||
+  event.type === 'policy.rejected' ||
+  event.type === 'policy.update-failed';
 
 /**
  * Batches and lineage of each adapter, in log order, on its own reckoning (not that of shared/lineage): one open batch at a
@@ -66,8 +66,7 @@ export function createLineageCheck(broken: (sentence: string) => void) {
       adapter.versions.add(n);
       adapter.openBatch = batchId;
       counts.batches += 1;
-    } else if (outcomeTypes.has(event.type))
-      onOutcome(event as Extract<ClawLoopEvent, { type: 'policy.promoted' }>);
+    } else if (isOutcome(event)) onOutcome(event);
     else if (event.type === 'policy.rolled-back') {
       const adapter = adapterOf(event.subject);
       const { from, to } = event.data;
