@@ -12,6 +12,8 @@ export type ExecutorBase = {
   read(tensor: Tensor): Float32Array;
   /** Frees what `body` made, except what it returns; see Ownership.scope. */
   scope<Result>(body: () => Result): Result;
+  /** Runs `body` outside of all scopes: what it returns is the caller's. */
+  detached<Result>(body: () => Result): Result;
   dispose(tree: unknown): void;
   /** Tensors alive on the backend, whoever made them. */
   tensorCount(): number;

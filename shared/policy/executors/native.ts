@@ -93,7 +93,9 @@ function loadBackend(entry: string, options: NativeOptions) {
 }
 
 function createNative(binding: Binding, tensorCount: () => number): Omit<NativeExecutor, 'report'> {
-  const { own, scope, dispose, atEnd } = createOwnership((id) => binding.deleteTensor(id as number));
+  const { own, scope, detached, dispose, atEnd } = createOwnership((id) =>
+    binding.deleteTensor(id as number),
+  );
   const translated = new WeakMap<Attributes, readonly OpAttribute[]>();
   const scalars = new Map<number, Tensor>();
   const integers = new Map<string, Tensor>();
@@ -133,6 +135,7 @@ function createNative(binding: Binding, tensorCount: () => number): Omit<NativeE
   return {
     kind: 'native',
     scope,
+    detached,
     dispose,
     tensorCount,
     upload: (values, shape) => own(create(values, shape)),

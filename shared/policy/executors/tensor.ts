@@ -25,6 +25,8 @@ export type Ownership = {
    * enclosing scope, or to the caller. Nothing survives when it throws.
    */
   scope<Result>(body: () => Result): Result;
+  /** Runs `body` as if no scope were open: what it returns is the caller's for as long as it likes. */
+  detached<Result>(body: () => Result): Result;
   /** Frees every tensor in the tree now. Harmless for one that is disposed already. */
   dispose(tree: unknown): void;
   /** Runs when the outermost scope ends. */
@@ -32,7 +34,8 @@ export type Ownership = {
 };
 
 export function createOwnership(free: (handle: unknown) => void): Ownership {
-  const scopes: Tensor[][] = [];
+  let scopes: Tensor[][] = [];
+  let isDetached = false;
   const endings: (() => void)[] = [];
   const release = (tensor: Tensor): void => {
     if (tensor.handle === undefined) return;
@@ -46,7 +49,7 @@ export function createOwnership(free: (handle: unknown) => void): Ownership {
       if (!kept.has(tensor)) release(tensor);
       else if (tensor.handle !== undefined) parent?.push(tensor);
     }
-    if (parent === undefined) for (const action of endings) action();
+    if (parent === undefined && !isDetached) for (const action of endings) action();
   };
   return {
     own(tensor) {
@@ -65,6 +68,17 @@ export function createOwnership(free: (handle: unknown) => void): Ownership {
         throw error;
       } finally {
         close(kept);
+      }
+    },
+    detached(body) {
+      const [open, before] = [scopes, isDetached];
+      scopes = [];
+      isDetached ||= open.length > 0;
+      try {
+        return body();
+      } finally {
+        scopes = open;
+        isDetached = before;
       }
     },
     dispose: (tree) => eachTensor(tree, release),

@@ -41,7 +41,7 @@ async function createWasm(): Promise<WasmExecutor> {
   const plain = { transposeA: false, transposeB: false };
   const swap = { perm: [1, 0] };
 
-  const { own, scope, dispose } = createOwnership((handle) => {
+  const { own, scope, detached, dispose } = createOwnership((handle) => {
     backend.disposeData((handle as tf.TensorInfo).dataId);
   });
   const infoOf = (tensor: Tensor): tf.TensorInfo => {
@@ -68,6 +68,7 @@ async function createWasm(): Promise<WasmExecutor> {
     report:
       'wasm: one SIMD thread; `npm run setup:native` installs native TensorFlow, which is 5 to 10 times faster',
     scope,
+    detached,
     dispose,
     allocate,
     view,
