@@ -5,7 +5,7 @@ import { EventRejected } from '../events/event-rejected.ts';
 import { parseEvent, topicOf } from '../events/parse-event.ts';
 import type { Position } from '../events/position.ts';
 import type { SubjectView } from './event-log.ts';
-import type { DeferredEvent, Fold } from './fold.ts';
+import type { DeferredEvent, Fold, Folded } from './fold.ts';
 import { type MemoryRows, memoryRows } from './rows.ts';
 
 /** One record as a log hands it to a fold. `time`: ms since 1970, when it was appended. */
@@ -78,13 +78,11 @@ export async function foldChunk<Settings>(
     if (parsed.kind === 'broken') rejected.push(rejection(group, fold.reads, at, record, parsed.error));
     if (parsed.kind !== 'event') continue;
 
-    const rows = rowsOf(state, record.subject);
-    const folded = fold.on(rows, parsed.event, at, settings);
-    rows.apply(folded.changes);
+    const folded = foldEvent(state, fold, parsed.event, at, settings);
     if (folded.changes.length > 0) {
-      const changed = changes.get(record.subject) ?? new Map<string, unknown>();
+      const changed = changes.get(parsed.event.subject) ?? new Map<string, unknown>();
       for (const { key, row } of folded.changes) changed.set(key, row);
-      changes.set(record.subject, changed);
+      changes.set(parsed.event.subject, changed);
     }
     emit.push(...folded.emit);
 
@@ -100,10 +98,25 @@ export async function foldChunk<Settings>(
     next: last === undefined ? records[0]!.offset : last.offset + 1,
     taken,
     changes,
-    emit: await complete(fold, emit, options.read),
+    emit: await completeEvents(fold, emit, options.read),
     rejected,
     stopped,
   };
+}
+
+/** Folds one event and leaves the state as it is after it. */
+export function foldEvent<Settings>(
+  { subjects }: PartitionState,
+  fold: Fold<Settings>,
+  event: ClawLoopEvent,
+  at: Position,
+  settings: Settings,
+): Folded {
+  const rows = subjects.get(event.subject) ?? memoryRows();
+  const folded = fold.on(rows, event, at, settings);
+  rows.apply(folded.changes);
+  if (folded.changes.length > 0) subjects.set(event.subject, rows);
+  return folded;
 }
 
 export function newerSchema(
@@ -138,14 +151,6 @@ export function viewsOf(
   });
 }
 
-function rowsOf(state: PartitionState, subject: string): MemoryRows {
-  const found = state.subjects.get(subject);
-  if (found !== undefined) return found;
-  const rows = memoryRows();
-  state.subjects.set(subject, rows);
-  return rows;
-}
-
 /** Its time is when the record was appended: a rebuild makes the same event. */
 function rejection(
   group: string,
@@ -162,7 +167,8 @@ function rejection(
   });
 }
 
-async function complete<Settings>(
+/** Makes the deferred events, and sees to it that a fold writes the topic that it names. */
+export async function completeEvents<Settings>(
   fold: Fold<Settings>,
   emit: readonly (ClawLoopEvent | DeferredEvent)[],
   read: Options<Settings>['read'],

@@ -1,0 +1,68 @@
+import type { ClawLoopEvent } from '../events/catalogue.ts';
+import type { EventLog, GroupLag, SettingsStretch, SubjectView } from './event-log.ts';
+import type { DeferredEvent, Fold } from './fold.ts';
+import { completeEvents, foldEvent, openState, type PartitionState, viewsOf } from './fold-chunk.ts';
+
+export type RebuiltPartition = {
+  readonly partition: number;
+  /** The group had committed its input up to here; so far goes the rebuild. */
+  readonly position: number;
+  readonly subjects: readonly SubjectView[];
+  readonly emitted: readonly ClawLoopEvent[];
+};
+
+/**
+ * What a group's rows and facts must be, from its input alone: folds each partition again from 0 to the group's position, under the
+ * settings that were in force at each position. Only reads. Rejected records are not made again: they are no work of the fold.
+ * Throws NewerSchema, and RecordGone where a deferred event's record was trimmed.
+ */
+export async function rebuild<Settings>(
+  log: EventLog,
+  group: string,
+  fold: Fold<Settings>,
+): Promise<readonly RebuiltPartition[]> {
+  const [lag, stretches] = await Promise.all([log.lag(group), log.stretches(group)]);
+  const parts = new Map(
+    lag
+      .filter(({ topic }) => topic === fold.reads)
+      .map((share) => [share.partition, openPart<Settings>(share, stretches)] as const),
+  );
+  const enough = new AbortController();
+  const following = log.follow(
+    fold.reads,
+    {},
+    ({ event, at }) => {
+      const part = parts.get(at.partition);
+      if (part === undefined || at.offset >= part.position) return;
+      part.emit.push(...foldEvent(part.state, fold, event, at, part.settingsAt(at.offset)).emit);
+    },
+    enough.signal,
+  );
+  await Promise.race([following.caughtUp, following.done]);
+  enough.abort();
+  await following.done;
+
+  return Promise.all(
+    [...parts.values()].map(async ({ state, position, emit }) => ({
+      partition: state.partition,
+      position,
+      subjects: viewsOf(state),
+      emitted: await completeEvents(fold, emit, (positions) =>
+        Promise.all(positions.map((at) => log.read(fold.reads, at))),
+      ),
+    })),
+  );
+}
+
+function openPart<Settings>({ topic, partition, position }: GroupLag, stretches: readonly SettingsStretch[]) {
+  const mine = stretches.filter((stretch) => stretch.topic === topic && stretch.partition === partition);
+  const state: PartitionState = openState(partition, []);
+  const emit: (ClawLoopEvent | DeferredEvent)[] = [];
+  return {
+    state,
+    position,
+    emit,
+    settingsAt: (offset: number): Settings =>
+      mine.findLast(({ from }) => from <= offset)?.settings as Settings,
+  };
+}

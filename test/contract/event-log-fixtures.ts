@@ -1,0 +1,147 @@
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import type { Topic } from '../../shared/events/define-event.ts';
+import { FeedbackGiven } from '../../shared/events/feedback-given.ts';
+import { SessionStarted } from '../../shared/events/session-started.ts';
+import { TurnSkipped } from '../../shared/events/turn-skipped.ts';
+import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
+import type { Fold } from '../../shared/log/fold.ts';
+import { openDraft } from '../../shared/log/rows.ts';
+
+export const time = '2026-03-01T12:00:00.000Z';
+
+/** The input of most tests: `started('a', 3)` is the fourth event of lane a. */
+export const started = (lane: string, n: number): SessionStarted =>
+  SessionStarted.create({
+    id: `${lane}-${n}`,
+    source: 'clawloop/test',
+    time,
+    data: { lane, key: 'k', session: `${lane}-${n}`, settle: 'votes' },
+  });
+
+export const feedback = (lane: string, id: string, comment: string): FeedbackGiven =>
+  FeedbackGiven.create({
+    id,
+    source: 'clawloop/test',
+    time,
+    data: { interactionId: id, lane, key: 'k', score: 1, comment },
+  });
+
+/** `count` events over `lanes` lanes, those of a lane in order. */
+export const startedMany = (count: number, lanes: number, from = 0): SessionStarted[] =>
+  Array.from({ length: count }, (_, index) => {
+    const i = from + index;
+    return started(`lane-${i % lanes}`, Math.floor(i / lanes));
+  });
+
+export type LedgerSettings = { readonly label: string };
+
+/**
+ * Counts the events of a lane, each id once, and says the count in what it emits. An event that was lost, folded twice, folded over old
+ * rows or written in another order shows in the emitted counts.
+ */
+export const ledger: Fold<LedgerSettings> = {
+  name: 'ledger',
+  reads: 'conversations',
+  writes: 'turns',
+  on: (rows, event, _at, { label }) => {
+    const draft = openDraft(rows);
+    const seen = draft.table<boolean>('seen');
+    if (seen.get(event.id) === true) return { changes: [], emit: [] };
+    seen.set(event.id, true);
+    const counts = draft.table<number>('count');
+    const count = (counts.get('n') ?? 0) + 1;
+    counts.set('n', count);
+    const counted = TurnSkipped.create({
+      id: `${event.id}/skipped`,
+      source: 'clawloop/ledger',
+      time: event.time,
+      data: {
+        turnId: event.id,
+        lane: event.subject,
+        reason: 'side',
+        rule: `${count} ${label}`,
+        by: event.id,
+      },
+    });
+    return { changes: draft.changes(), emit: [counted] };
+  },
+};
+
+/** Emits, at each event, what only the body of the lane's previous event tells. */
+export const echo: Fold<null> = {
+  name: 'echo',
+  reads: 'conversations',
+  writes: 'turns',
+  on: (rows, event, at) => {
+    const draft = openDraft(rows);
+    const last = draft.table<{ readonly partition: number; readonly offset: number }>('last');
+    const previous = last.get('at');
+    last.set('at', at);
+    if (previous === undefined) return { changes: draft.changes(), emit: [] };
+    const create = (record: ClawLoopEvent) =>
+      TurnSkipped.create({
+        id: `${event.id}/echo`,
+        source: 'clawloop/echo',
+        time: event.time,
+        data: {
+          turnId: record.id,
+          lane: event.subject,
+          reason: 'side',
+          by: event.id,
+          rule: record.type === 'feedback.given' ? String(record.data.comment?.length) : record.type,
+        },
+      });
+    return { changes: draft.changes(), emit: [{ reads: previous, create }] };
+  },
+};
+
+/** All of a topic, up to its end as of now. */
+export async function readTopic(log: EventLog, topic: Topic): Promise<Recorded[]> {
+  const records: Recorded[] = [];
+  const stop = new AbortController();
+  const following = log.follow(topic, {}, (record) => void records.push(record), stop.signal);
+  await Promise.race([following.caughtUp, following.done]);
+  stop.abort();
+  await following.done;
+  return records;
+}
+
+/** What `ledger` wrote, per lane: the ids in order, each with its count. */
+export async function readLedger(log: EventLog): Promise<Record<string, string[]>> {
+  const lanes: Record<string, string[]> = {};
+  for (const { event } of await readTopic(log, 'turns')) {
+    if (event.type !== 'turn.skipped') continue;
+    const lane = lanes[event.data.lane] ?? [];
+    lane.push(`${event.data.turnId} ${event.data.rule?.split(' ')[0]}`);
+    lanes[event.data.lane] = lane;
+  }
+  return lanes;
+}
+
+/** What `ledger` must have written for `startedMany(count, lanes)`. */
+export function expectedLedger(count: number, lanes: number): Record<string, string[]> {
+  const expected: Record<string, string[]> = {};
+  for (const { id, subject } of startedMany(count, lanes)) {
+    const lane = expected[subject] ?? [];
+    lane.push(`${id} ${lane.length + 1}`);
+    expected[subject] = lane;
+  }
+  return expected;
+}
+
+/** Waits for a condition; fails after `timeoutMs`. */
+export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 30_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`not true after ${timeoutMs} ms: ${condition}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** The group has committed all that its topic holds. */
+export async function isLevel(log: EventLog, group: string): Promise<boolean> {
+  const lag = await log.lag(group);
+  return lag.length > 0 && lag.every(({ position, end }) => position === end);
+}
+export const untilLevel = (log: EventLog, group: string, timeoutMs?: number) =>
+  until(() => isLevel(log, group), timeoutMs);

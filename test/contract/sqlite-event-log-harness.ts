@@ -1,0 +1,46 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EventLog } from '../../shared/log/event-log.ts';
+import { partitionOf } from '../../shared/log/partition-of.ts';
+import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
+import { monotonicMs } from '../../shared/log/sqlite/protocol.ts';
+import { openStore } from '../../shared/log/sqlite/store.ts';
+import type { LogHarness } from './event-log.ts';
+
+const partitions = 3;
+
+/** A log in a folder of its own. */
+export async function sqliteHarness(
+  sessionTimeoutMs = 1_500,
+): Promise<LogHarness & { readonly folder: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'clawloop-log-'));
+  const opened: EventLog[] = [];
+  return {
+    folder,
+    opener: new URL('./sqlite-event-log-opener.ts', import.meta.url).href,
+    connection: { folder, sessionTimeoutMs },
+    sessionTimeoutMs,
+    open: async (options) => {
+      const log = await openSqliteLog({ folder, partitions, sessionTimeoutMs, ...options });
+      opened.push(log);
+      return log;
+    },
+    inject: async (topic, subject, body) => {
+      const store = await openStore({
+        file: join(folder, 'log.sqlite'),
+        folder,
+        partitions,
+        sessionTimeoutMs,
+        stepsModule: undefined,
+      });
+      const record = { topic, partition: partitionOf(subject, partitions), type: '', subject, body };
+      await store.call('append', { records: [record], deadline: monotonicMs() + 5_000 });
+      await store.close();
+    },
+    dispose: async () => {
+      await Promise.all(opened.map((log) => log.close()));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
