@@ -9,7 +9,9 @@ export {
   toolCall,
 } from '../events/chat-message.ts';
 
-/** The text of a message: its text parts joined; other parts (images) give none. '' where there is no content. */
+/**
+ * The text of a message: its text parts joined; other parts (images) give none. '' where there is no content.
+ */
 export function contentText(content: ChatMessage['content']): string {
   if (typeof content === 'string') return content;
   return (content ?? []).map((part) => (part.type === 'text' ? (part.text ?? '') : '')).join('');
@@ -23,8 +25,8 @@ const internalContextStart = '<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>';
 const internalContextEnd = '<<<END_OPENCLAW_INTERNAL_CONTEXT>>>';
 
 /**
- * Whether a message is what the OpenClaw client says to the model by itself, under the user's role: it ends most
- * requests, is made anew for each, and never becomes history.
+ * Whether a message is what the OpenClaw client says to the model by itself, under the user's role: it ends
+ * most requests, is made anew for each, and never becomes history.
  */
 export function isInternalContext(message: ChatMessage): boolean {
   if (message.role !== 'user') return false;

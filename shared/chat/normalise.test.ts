@@ -51,7 +51,7 @@ test('reasoning makes no difference, however it was replayed', () => {
 
 test('adversarial texts are normalised in linear time', () => {
   const start = performance.now();
-  for (const text of ['<think>', '<!-- openclaw:attempt:DYNAMIC -->', '\n \t', '\nRuntime: a= | ']) {
+  for (const text of ['<think>', '<!-- openclaw:attempt:DYNAMIC -->', '\n \t', '\nRuntime: agent= | ']) {
     for (const role of ['assistant', 'system', 'user'] as const) {
       normaliseMessage({ role, content: text.repeat(Math.floor(1_000_000 / text.length)) });
     }
@@ -91,7 +91,7 @@ test('internal context is no message of the history', () => {
   expect(normaliseMessage(user([{ type: 'text', text }]))).toBeUndefined();
 });
 
-test('the system text is that of all messages before the conversation, without what changes by the day', () => {
+test('the system text is that of all messages before the talk, without what changes by the day', () => {
   const dynamic = (day: string) =>
     `rules\n<!-- openclaw:attempt:DYNAMIC -->\nToday is ${day}\n<!-- /openclaw:attempt:DYNAMIC -->`;
   const messages: ChatMessage[] = [

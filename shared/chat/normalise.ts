@@ -11,13 +11,13 @@ export type NormalisedMessage = {
 };
 
 /**
- * The normalised form of a message, or undefined for one that is never part of the history (internal context).
- * Two requests that continue one conversation normalise to the same messages where the client has
- *  - split or joined text parts, added `cache_control`, or changed line ends and outer white space;
- *  - dropped reasoning, given apart (`reasoning_content`) or inline (`<think>..</think>`);
- *  - renamed tool-call ids, or written JSON arguments with other spaces or another order of keys;
- *  - prefixed a date, appended or rewritten its `Runtime:` line, or wrapped the words of a retried request;
- *  - written an empty content as null, '' or nothing, or `developer` as `system`.
+ * The normalised form of a message, or undefined for one that is never part of the history (internal
+ * context). Two requests that continue one conversation normalise to the same messages where the client has
+ *   - split or joined text parts, added `cache_control`, or changed line ends and outer white space;
+ *   - dropped reasoning, given apart (`reasoning_content`) or inline (`<think>..</think>`);
+ *   - renamed tool-call ids, or written JSON arguments with other spaces or another order of keys;
+ *   - prefixed a date, appended or rewritten its `Runtime:` line, or wrapped the words of a retried request;
+ *   - written an empty content as null, '' or nothing, or `developer` as `system`.
  */
 export function normaliseMessage(message: ChatMessage): NormalisedMessage | undefined {
   if (isInternalContext(message)) return undefined;
@@ -44,8 +44,11 @@ const normalisers: Readonly<Record<NormalisedMessage['role'], (text: string) => 
 /** `[Sat 2026-11-21 00:26 UTC] ` */
 const datePrefix =
   /^\s*\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?(?: [^\]\n]{1,40})?\]\s*/;
-/** `Runtime: agent=main | session=... | ...`, the last line of the first user message, or a line of the system text. */
-const runtimeLine = /(?:^|\n)[ \t]*Runtime: [a-z_]+=[^\n]* \| [^\n]*(?=\n|$)/g;
+/**
+ * `Runtime: agent=main | session=... | ...`, the last line of the first user message, or a line of the system
+ * text.
+ */
+const runtimeLine = /(?:^|\n)[ \t]*Runtime: agent=[^\n]* \| [^\n]*(?=\n|$)/g;
 /** A request that is tried again carries the words between these two. */
 const retryPrefix = /^\[Queued user message from a previous active turn[^\]]*\]\s*/;
 const retrySuffix = '\n\nContinue the current task from the existing transcript';
@@ -66,8 +69,9 @@ function withoutDynamicPart(text: string): string {
 }
 
 /**
- * An opening mark may stand in the prompt instead of the answer, and an answer may be cut off in its reasoning. Not by
- * a regular expression: one that looks for the closing mark from every opening one takes quadratic time.
+ * An opening mark may stand in the prompt instead of the answer, and an answer may be cut off in its
+ * reasoning. Not by a regular expression: one that looks for the closing mark from every opening one takes
+ * quadratic time.
  */
 function withoutReasoning(text: string): string {
   const parts = text.split('</think>');

@@ -6,11 +6,13 @@ import { type NormalisedMessage, normalisedSystemText, normaliseMessage } from '
 export const emptyConversation = shortHash('');
 
 /**
- * A hash after each message, aligned with `messages`: h[i] = sha256(h[i-1], normalised message i), shortened. So a
- * request continues a known conversation when one of its hashes is known; the last such is where it parts from it.
+ * A hash after each message, aligned with `messages`: h[i] = sha256(h[i-1], normalised message i), shortened.
+ * So a request continues a known conversation when one of its hashes is known; the last such is where it
+ * parts from it.
  *
- * Messages that do not tell one conversation from another leave the hash as it was: internal context, which is made
- * anew for each request, and the system text, where clients write the date or the model. It has a hash of its own.
+ * Messages that do not tell one conversation from another leave the hash as it was: internal context, which
+ * is made anew for each request, and the system text, where clients write the date or the model. It has a
+ * hash of its own.
  */
 export function rollingHashes(messages: readonly ChatMessage[]): readonly string[] {
   let hash = emptyConversation;

@@ -1,6 +1,6 @@
 /**
- * Searches for the window cut with few calls of a slow token count: sizes in characters tell where to look first, a
- * count says whether it was right.
+ * Searches for the window cut with few calls of a slow token count: sizes in characters tell where to look
+ * first, a count says whether it was right.
  */
 
 export type FewestInput = {
@@ -25,7 +25,7 @@ export function fewestThatFit({ sizes, most, tokens, budget, count }: FewestInpu
 } {
   const costs = sizes.map((size) => size + overhead);
   const total = costs.reduce((sum, cost) => sum + cost, 0);
-  const excess = ((tokens - budget) / tokens) * total; // characters to lose, if text costs the same everywhere
+  const excess = ((tokens - budget) / tokens) * total; // characters, if all text costs the same
   let guess = 0;
   for (let lost = 0; guess < most && lost < excess; guess++) lost += costs[guess]!;
 
@@ -36,7 +36,8 @@ export function fewestThatFit({ sizes, most, tokens, budget, count }: FewestInpu
     const open = enough.dropped - tooFew > 1;
     const drop = open ? Math.min(Math.max(guess, tooFew + 1), enough.dropped - 1) : enough.dropped;
     const counted = count(drop);
-    // Steps double away from the first guess, so that a good guess needs two or three counts and a bad one log n.
+    // Steps double away from the first guess, so that a good guess needs two or three counts and a bad one
+    // log n.
     if (counted <= budget || drop === most) {
       enough = { dropped: drop, tokens: counted };
       guess = drop - step;

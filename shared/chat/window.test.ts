@@ -3,7 +3,10 @@ import { expect, test } from 'vitest';
 import { type ChatMessage, contentText, isHuman, isInternalContext, isSystem } from './message.ts';
 import { answerRoom, fitWindow, type WindowInput } from './window.ts';
 
-/** A plain count: one token per 4 characters begun, 5 per message, 40 per tool, 3 for the opening of the answer. */
+/**
+ * A plain count: one token per 4 characters begun, 5 per message, 40 per tool, 3 for the opening of the
+ * answer.
+ */
 const countTokens = (messages: readonly ChatMessage[], tools: readonly unknown[]): number =>
   messages.reduce(
     (sum, message) => sum + 5 + Math.ceil(contentText(message.content).length / 4),

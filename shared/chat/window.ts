@@ -8,7 +8,10 @@ export type WindowInput = {
   readonly contextTokens: number;
   /** What the client allows for the answer, tokens. */
   readonly maxTokens?: number | undefined;
-  /** Tokens of the whole prompt as the policy would see it. Called a handful of times, with all messages at first. */
+  /**
+   * Tokens of the whole prompt as the policy would see it. Called a handful of times, with all messages at
+   * first.
+   */
   readonly countTokens: (messages: readonly ChatMessage[], tools: readonly unknown[]) => number;
 };
 
@@ -38,12 +41,14 @@ export const answerRoom = (contextTokens: number, maxTokens?: number): number =>
   Math.max(1, Math.min(Math.floor(contextTokens / 4), maxTokens ?? Number.POSITIVE_INFINITY));
 
 /**
- * Cuts a request to a policy's context. What does not fit goes in this order: the tool definitions; internal-context
- * messages; the system text, from its end, down to a quarter of the window; the oldest turns. If the last turn alone is
- * still too long: its older tool rounds, its tool results from their end, the rest of the system text, its latest round,
- * and at last the beginning of the person's words. Each step takes only what it must, tool definitions and internal context as a whole.
+ * Cuts a request to a policy's context. What does not fit goes in this order: the tool definitions;
+ * internal-context messages; the system text, from its end, down to a quarter of the window; the oldest
+ * turns. If the last turn alone is still too long: its older tool rounds, its tool results from their end,
+ * the rest of the system text, its latest round, and at last the beginning of the person's words. Each step
+ * takes only what it must, tool definitions and internal context as a whole.
  *
- * Pure: the same request, context and countTokens give the same window. Throws when not even an empty prompt fits.
+ * Pure: the same request, context and countTokens give the same window. Throws when not even an empty prompt
+ * fits.
  */
 export function fitWindow(input: WindowInput): Window {
   const budget = input.contextTokens - answerRoom(input.contextTokens, input.maxTokens);
@@ -103,8 +108,8 @@ function dropInternalContext(draft: Draft, limits: Limits): Draft {
 }
 
 /**
- * Shortens the system text from its end until the prompt fits, but not below `least` tokens of it. Its tokens are
- * counted beside the person's last words alone, since the whole history is slow to count.
+ * Shortens the system text from its end until the prompt fits, but not below `least` tokens of it. Its tokens
+ * are counted beside the person's last words alone, since the whole history is slow to count.
  */
 function shortenSystem(draft: Draft, limits: Limits, least: number): Draft {
   const { countTokens, budget } = limits;
@@ -144,7 +149,9 @@ function dropOldestTurns(draft: Draft, limits: Limits): Draft {
   });
 }
 
-/** Drops the oldest answers, with their tool results, between the person's last words and the latest round. */
+/**
+ * Drops the oldest answers, with their tool results, between the person's last words and the latest round.
+ */
 function dropOldestRounds(draft: Draft, limits: Limits): Draft {
   const words = draft.messages.findLastIndex(isHuman);
   const head = draft.messages.slice(0, words + 1);
@@ -217,7 +224,10 @@ function splitBefore(messages: readonly ChatMessage[], begins: Which): readonly 
 type Which = (message: ChatMessage) => boolean;
 type KeptEnd = 'start' | 'end';
 
-/** Keeps so many characters of the chosen messages' texts, counted over all of them. Emptied system messages go. */
+/**
+ * Keeps so many characters of the chosen messages' texts, counted over all of them. Emptied system messages
+ * go.
+ */
 function shorten(
   messages: readonly ChatMessage[],
   which: Which,

@@ -44,7 +44,7 @@ test('unsound adapters are neither written nor read', async () => {
 });
 
 describeReference.each(['llama-tiny', 'qwen2-tiny', 'qwen3-tiny'])('%s', (model) => {
-  test('an adapter of PEFT is written back byte by byte, and its configuration agrees with ours', async () => {
+  test('an adapter of PEFT is written back byte by byte, with a configuration that agrees', async () => {
     const source = referencePath(`models/${model}/lora`);
     const file = await readAdapter(source);
     const targets = ['down_proj', 'gate_proj', 'k_proj', 'o_proj', 'q_proj', 'up_proj', 'v_proj'];

@@ -1,4 +1,5 @@
-import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { readSafetensors, type TensorData, writeSafetensors } from './safetensors.ts';
@@ -12,7 +13,10 @@ export type AdapterConfig = {
   readonly baseModel?: string;
 };
 
-/** A LoRA adapter with PEFT's tensor names: `base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight`, [r, in]; lora_B, [out, r]. */
+/**
+ * A LoRA adapter with PEFT's tensor names: `base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight`,
+ * [r, in]; lora_B, [out, r].
+ */
 export type AdapterFile = {
   readonly config: AdapterConfig;
   readonly tensors: ReadonlyMap<string, TensorData>;
@@ -40,9 +44,9 @@ type PeftConfig = z.infer<typeof PeftConfig>;
 const tensorName = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/;
 
 /**
- * Reads an adapter folder as PEFT writes it. Targets are taken from the tensors, since `target_modules` may be a
- * pattern. Throws when it is not plain LoRA, when a tensor is of an unknown name or of a wrong rank, or when one of a
- * pair is missing.
+ * Reads an adapter folder as PEFT writes it. Targets are taken from the tensors, since `target_modules` may
+ * be a pattern. Throws when it is not plain LoRA, when a tensor is of an unknown name or of a wrong rank, or
+ * when one of a pair is missing.
  */
 export async function readAdapter(folder: string): Promise<AdapterFile> {
   const path = join(folder, configName);
@@ -53,7 +57,7 @@ export async function readAdapter(folder: string): Promise<AdapterFile> {
   if (faults.length > 0) throw new Error(`${path}: only plain LoRA is supported, not ${faults.join(', ')}`);
 
   const weightsPath = join(folder, weightsName);
-  if (!(await exists(weightsPath))) throw new Error(`${folder}: ${weightsName} is missing`);
+  if (!existsSync(weightsPath)) throw new Error(`${folder}: ${weightsName} is missing`);
   const file = await readSafetensors(weightsPath);
   const tensors = new Map(
     file.names.map((name) => [name, { shape: file.shape(name), values: file.float32(name) }] as const),
@@ -99,8 +103,8 @@ function checkTensors(tensors: AdapterFile['tensors'], rank: number): readonly s
 }
 
 /**
- * Writes an adapter as PEFT does, f32, so that PEFT, vLLM and SGLang load it as it is. The same adapter gives the same
- * bytes. Makes the folder. Throws as readAdapter does when the tensors are not sound.
+ * Writes an adapter as PEFT does, f32, so that PEFT, vLLM and SGLang load it as it is. The same adapter gives
+ * the same bytes. Makes the folder. Throws as readAdapter does when the tensors are not sound.
  */
 export async function writeAdapter(folder: string, adapter: AdapterFile): Promise<void> {
   const { config, tensors } = adapter;
@@ -138,9 +142,3 @@ function peftConfig(config: AdapterConfig): Readonly<Record<string, unknown>> {
     use_rslora: false,
   };
 }
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );

@@ -1,11 +1,18 @@
 import { byteLevelAlphabet } from './token-decoder.ts';
 
-/** Qwen2's split of a text into words: contractions, letters, single digits, symbols, line ends, other white space. */
+/**
+ * Qwen2's split of a text into words: contractions, letters, single digits, symbols, line ends, other white
+ * space.
+ */
 const wordPattern =
-  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}" +
+  '| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+';
 
 export type BpeTrainerOptions = {
-  /** Ids in all: 256 bytes, merges, and the added tokens, which come last. Fewer when the texts have no more pairs. */
+  /**
+   * Ids in all: 256 bytes, merges, and the added tokens, which come last. Fewer when the texts have no more
+   * pairs.
+   */
   readonly vocabularySize: number;
   /** Added tokens that decoding can leave out, e.g. `<|im_end|>`. Cut out of the texts before counting. */
   readonly specialTokens: readonly string[];
@@ -19,9 +26,10 @@ export type BpeTrainerOptions = {
 type Word = { ids: readonly number[]; readonly count: number };
 
 /**
- * Trains a byte-level BPE tokenizer (Sennrich et al. 2016, over bytes as GPT-2) and returns the content of its
- * `tokenizer.json`. The most frequent pair is merged first; of equal ones, the pair with the lower ids. So the same
- * texts and options give the same file, on any machine. Throws when the vocabulary cannot hold bytes and added tokens.
+ * Trains a byte-level BPE tokenizer (Sennrich et al. 2016, over bytes as GPT-2) and returns the content of
+ * its `tokenizer.json`. The most frequent pair is merged first; of equal ones, the pair with the lower ids.
+ * So the same texts and options give the same file, on any machine. Throws when the vocabulary cannot hold
+ * bytes and added tokens.
  */
 export function trainTokenizer(
   texts: Iterable<string>,

@@ -36,7 +36,7 @@ describeReference.each(Object.entries(counts))('%s', (name, count) => {
 
 const call = (args: string) => ({ id: 'c1', type: 'function', function: { name: 'look', arguments: args } });
 const perCall = (expression: string) =>
-  `{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}${expression}{% endfor %}{% endfor %}`;
+  `{% for m in messages %}{% for c in m.tool_calls or [] %}${expression}{% endfor %}{% endfor %}`;
 
 test('a template that serialises arguments by itself gets them parsed', () => {
   const messages = [{ role: 'assistant', content: '', tool_calls: [call('{"a": [1]}'), call('not json')] }];

@@ -1,4 +1,5 @@
-import { access, readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Template } from '@huggingface/jinja';
 import { z } from 'zod';
@@ -20,7 +21,10 @@ export type RenderInput = {
 };
 
 export type ChatTemplate = {
-  /** The prompt's text, special tokens written out. Throws when the template refuses the messages (raise_exception). */
+  /**
+   * The prompt's text, special tokens written out. Throws when the template refuses the messages
+   * (raise_exception).
+   */
   render(input: RenderInput): string;
 };
 
@@ -40,8 +44,9 @@ const TokenizerConfig = z.looseObject({
 type TokenizerConfig = z.infer<typeof TokenizerConfig>;
 
 /**
- * Loads a model's chat template from `chat_template.jinja`, else from `tokenizer_config.json`, where it is a text or a
- * list of named ones (`tool_use` is then the one for requests with tools). Throws when there is none.
+ * Loads a model's chat template from `chat_template.jinja`, else from `tokenizer_config.json`, where it is a
+ * text or a list of named ones (`tool_use` is then the one for requests with tools). Throws when there is
+ * none.
  */
 export async function loadChatTemplate(folder: string): Promise<ChatTemplate> {
   const configText = await readIfThere(join(folder, 'tokenizer_config.json'));
@@ -99,7 +104,9 @@ function compile(source: string, fixed: Readonly<Record<string, unknown>>): (inp
   return (input) => render({ ...input, messages: input.messages.map(withParsedArguments) });
 }
 
-/** Many templates know content as a string only: text parts are joined, and no content becomes an empty text. */
+/**
+ * Many templates know content as a string only: text parts are joined, and no content becomes an empty text.
+ */
 function withPlainContent(message: TemplateMessage): TemplateMessage {
   const { content } = message;
   if (content === null || content === undefined) return { ...message, content: '' };
@@ -112,8 +119,9 @@ function withPlainContent(message: TemplateMessage): TemplateMessage {
 const TextPart = z.looseObject({ type: z.literal('text'), text: z.string() });
 
 /**
- * Some templates write `arguments | tojson` whatever they are. OpenAI's protocol carries them as JSON text, which would
- * be quoted once more, and the model would see what it was never trained on; such templates get them parsed.
+ * Some templates write `arguments | tojson` whatever they are. OpenAI's protocol carries them as JSON text,
+ * which would be quoted once more, and the model would see what it was never trained on; such templates get
+ * them parsed.
  */
 function quotesArguments(render: (input: RenderInput) => string): boolean {
   const call = { id: 'call00001', type: 'function', function: { name: 'probe', arguments: '{"probe":1}' } };
@@ -149,9 +157,5 @@ function parsedOr(text: string): unknown {
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {
-  const there = await access(path).then(
-    () => true,
-    () => false,
-  );
-  return there ? readFile(path, 'utf8') : undefined;
+  return existsSync(path) ? readFile(path, 'utf8') : undefined;
 }

@@ -49,7 +49,7 @@ describeReference.each(models)('%s', (model) => {
 });
 
 describeReference('reference', () => {
-  test('embedding rows are the hidden states before the first layer, whatever type they are stored in', async () => {
+  test('embedding rows are the hidden states before the first layer, in f32, f16 and bf16', async () => {
     for (const model of models) {
       const { config, float32 } = await openCheckpoint(referencePath(`models/${model}`));
       const reference = readReference(`models/${model}/reference.json`) as {

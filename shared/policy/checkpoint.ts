@@ -1,4 +1,5 @@
-import { access, readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type ModelConfig, parseModelConfig } from './model-config.ts';
@@ -35,7 +36,8 @@ const ShardIndex = z.looseObject({ weight_map: z.record(z.string(), z.string()) 
 
 /**
  * Opens a folder with config.json and model.safetensors, or shards named by model.safetensors.index.json.
- * Headers are read, weights are not. Throws when a file is missing or malformed, UnsupportedModel as parseModelConfig does.
+ * Headers are read, weights are not. Throws when a file is missing or malformed, UnsupportedModel as
+ * parseModelConfig does.
  */
 export async function openCheckpoint(folder: string): Promise<Checkpoint> {
   const configJson = await readJson(join(folder, 'config.json'));
@@ -60,12 +62,12 @@ export async function openCheckpoint(folder: string): Promise<Checkpoint> {
 /** Which file holds each weight. */
 async function openWeights(folder: string): Promise<ReadonlyMap<string, SafetensorsFile>> {
   const single = join(folder, 'model.safetensors');
-  if (await exists(single)) {
+  if (existsSync(single)) {
     const file = await readSafetensors(single);
     return new Map(file.names.map((name) => [name, file]));
   }
   const indexPath = join(folder, 'model.safetensors.index.json');
-  if (!(await exists(indexPath))) {
+  if (!existsSync(indexPath)) {
     throw new Error(`${folder}: neither model.safetensors nor model.safetensors.index.json is there`);
   }
   const { weight_map } = ShardIndex.parse(await readJson(indexPath));
@@ -84,7 +86,7 @@ async function openWeights(folder: string): Promise<ReadonlyMap<string, Safetens
 async function readGenerationConfig(folder: string, configJson: unknown): Promise<GenerationConfig> {
   const path = join(folder, 'generation_config.json');
   const { temperature, top_p, top_k, eos_token_id } = GenerationFile.parse(
-    (await exists(path)) ? await readJson(path) : {},
+    existsSync(path) ? await readJson(path) : {},
   );
   return {
     ...(temperature != null && { temperature }),
@@ -102,9 +104,3 @@ async function readJson(path: string): Promise<unknown> {
     throw new Error(`${path} is not JSON`, { cause: error });
   }
 }
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** RoPE scaling of Llama 3.1: long wavelengths are stretched by `factor`, those between the two bounds are blended. */
+/**
+ * RoPE scaling of Llama 3.1: long wavelengths are stretched by `factor`, those between the two bounds are
+ * blended.
+ */
 export type Llama3RopeScaling = {
   readonly type: 'llama3';
   readonly factor: number;
@@ -48,7 +51,10 @@ type Rope = z.infer<typeof Rope>;
 
 const size = z.int().min(1);
 
-/** What config.json says, in both spellings: that of the hub (rope_theta, rope_scaling) and of transformers 5 (rope_parameters). */
+/**
+ * What config.json says, in both spellings: that of the hub (rope_theta, rope_scaling) and of transformers 5
+ * (rope_parameters).
+ */
 const HubConfig = z.looseObject({
   model_type: z.string(),
   vocab_size: size,
@@ -81,8 +87,8 @@ export class UnsupportedModel extends Error {
 }
 
 /**
- * Reads a Hugging Face `config.json`, already parsed from JSON.
- * Throws UnsupportedModel with every unsupported setting named, and an Error when a field is missing or malformed.
+ * Reads a Hugging Face `config.json`, already parsed from JSON. Throws UnsupportedModel with every
+ * unsupported setting named, and an Error when a field is missing or malformed.
  */
 export function parseModelConfig(json: unknown): ModelConfig {
   const family = readFamily(json);

@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto';
 export type Random = () => number;
 
 /**
- * A deterministic source of random numbers: xoshiro128** (Blackman and Vigna 2018), its 128 bits of state being the
- * first of SHA-256 of the seed as text, so that seeds as alike as `batch-1` and `batch-2` give unrelated numbers. Each
- * number takes two draws: 27 and 26 bits. Not for secrets.
+ * A deterministic source of random numbers: xoshiro128** (Blackman and Vigna 2018), its 128 bits of state
+ * being the first of SHA-256 of the seed as text, so that seeds as alike as `batch-1` and `batch-2` give
+ * unrelated numbers. Each number takes two draws: 27 and 26 bits. Not for secrets.
  */
 export function createRandom(seed: number | string): Random {
   const digest = createHash('sha256').update(String(seed)).digest();

@@ -9,6 +9,9 @@ export const referencePath = (name: string): string => fileURLToPath(new URL(nam
 
 export const readReference = (name: string): unknown => JSON.parse(readFileSync(referencePath(name), 'utf8'));
 
-/** Runs a suite where the reference numbers are, skips it elsewhere. With CLAWLOOP_REQUIRE_ALL=1 it runs, and fails. */
+/**
+ * Runs a suite where the reference numbers are, skips it elsewhere. With CLAWLOOP_REQUIRE_ALL=1 it runs, and
+ * fails.
+ */
 export const describeReference =
   existsSync(root) || process.env.CLAWLOOP_REQUIRE_ALL === '1' ? describe : describe.skip;

@@ -21,7 +21,9 @@ type StoredType = keyof typeof elementBytes;
 
 /** The format's own limit on the header, bytes. */
 const maxHeaderBytes = 100_000_000;
-/** Tensors are widened in pieces of this many bytes, so that reading one needs little more than its f32 size. */
+/**
+ * Tensors are widened in pieces of this many bytes, so that reading one needs little more than its f32 size.
+ */
 const chunkBytes = 16 * 1024 * 1024;
 
 const Entry = z.object({
@@ -133,8 +135,9 @@ function readFully(path: string, file: number, target: Uint8Array, position: num
 }
 
 /**
- * Writes tensors as F32 or F16 (rounded to nearest even). The same tensors and metadata give the same bytes: tensors
- * and metadata stand in order of their names. The data starts at a multiple of 8 bytes, as other readers like it.
+ * Writes tensors as F32 or F16 (rounded to nearest even). The same tensors and metadata give the same bytes:
+ * tensors and metadata stand in order of their names. The data starts at a multiple of 8 bytes, as other
+ * readers like it.
  *
  * Throws when a value count does not fit its shape, and when a finite value overflows F16.
  */

@@ -103,7 +103,7 @@ test('tokens come as often as their probability says, and their log-prob ignores
   }
 });
 
-test('below 0.1 the likeliest token is taken, without a random number, and its log-prob is at temperature 1', () => {
+test('below 0.1 the likeliest token is taken without a random number, its log-prob is at T = 1', () => {
   const never = () => {
     throw new Error('no random number is needed');
   };

@@ -31,13 +31,19 @@ export type SampledToken = {
 /** Below this temperature the likeliest token is taken. */
 const greedyBelow = 0.1;
 
-/** The temperature of the recorded log-probs and of every training forward: that of sampling, or 1 when it is greedy. */
+/**
+ * The temperature of the recorded log-probs and of every training forward: that of sampling, or 1 when it is
+ * greedy.
+ */
 export const effectiveTemperature = (temperature: number): number =>
   isGreedy(temperature) ? 1 : temperature;
 
 export const isGreedy = (temperature: number): boolean => temperature < greedyBelow;
 
-/** Whether what is sampled from differs from softmax(logits / T) by more than a cut: such answers cannot train. */
+/**
+ * Whether what is sampled from differs from softmax(logits / T) by more than a cut: such answers cannot
+ * train.
+ */
 export function changesLogits(settings: SamplingSettings): boolean {
   const { repetitionPenalty = 1, frequencyPenalty = 0, presencePenalty = 0, logitBias } = settings;
   return (
@@ -46,8 +52,8 @@ export function changesLogits(settings: SamplingSettings): boolean {
 }
 
 /**
- * Picks the next token. logits: [vocabulary], not changed. Takes one number from `random`, none when greedy (then the
- * likeliest token is taken, of equal ones the lowest id). Throws when the logits are not finite.
+ * Picks the next token. logits: [vocabulary], not changed. Takes one number from `random`, none when greedy
+ * (then the likeliest token is taken, of equal ones the lowest id). Throws when the logits are not finite.
  */
 export function sampleToken(
   logits: Float32Array,
@@ -71,9 +77,9 @@ export type Distribution = {
 };
 
 /**
- * The distribution that is sampled from at a temperature > 0. As in transformers' `generate`, in this order: logit
- * bias, repetition penalty, frequency and presence penalty, temperature, top-k (which keeps all that tie with the
- * k-th), top-p (the smallest set that reaches the mass), min-p; then renormalised.
+ * The distribution that is sampled from at a temperature > 0. As in transformers' `generate`, in this order:
+ * logit bias, repetition penalty, frequency and presence penalty, temperature, top-k (which keeps all that
+ * tie with the k-th), top-p (the smallest set that reaches the mass), min-p; then renormalised.
  */
 export function samplingDistribution(
   logits: Float32Array,
@@ -133,7 +139,9 @@ function aboveThreshold(values: Float64Array, threshold: number): number[] {
   return ids;
 }
 
-/** The k-th largest value. One pass with a sorted list of the k largest so far; long lists are sorted whole. */
+/**
+ * The k-th largest value. One pass with a sorted list of the k largest so far; long lists are sorted whole.
+ */
 function smallestOfLargest(values: Float64Array, k: number): number {
   if (k > 256) return Float64Array.from(values).sort()[values.length - k]!;
   const largest: number[] = []; // descending
@@ -147,10 +155,14 @@ function smallestOfLargest(values: Float64Array, k: number): number {
   return largest[k - 1]!;
 }
 
-/** The fewest ids whose share of the candidates' mass reaches topP; at least one. Of equals the lower id comes first. */
+/**
+ * The fewest ids whose share of the candidates' mass reaches topP; at least one. Of equals the lower id comes
+ * first.
+ */
 function nucleus(all: Float64Array, candidates: readonly number[] | undefined, topP: number): number[] {
   const mass = candidates?.reduce((sum, id) => sum + all[id]!, 0) ?? 1;
-  // Ids below this share cannot be needed: all of them together have less than 1 - topP. Spares sorting the long tail.
+  // Ids below this share cannot be needed: all of them together have less than 1 - topP. Spares sorting the
+  // long tail.
   const negligible = (mass * (1 - topP)) / all.length;
   const worth = candidates?.filter((id) => all[id]! >= negligible) ?? aboveThreshold(all, negligible);
   const sorted = worth.toSorted((a, b) => all[b]! - all[a]! || a - b);
@@ -160,7 +172,10 @@ function nucleus(all: Float64Array, candidates: readonly number[] | undefined, t
   return sorted.slice(0, count).sort((a, b) => a - b);
 }
 
-/** Inverse of the cumulative distribution at `uniform`; rounding at the end falls to the last token that can be. */
+/**
+ * Inverse of the cumulative distribution at `uniform`; rounding at the end falls to the last token that can
+ * be.
+ */
 function pick({ ids, probabilities }: Distribution, uniform: number): number {
   let left = uniform;
   let last = 0;
@@ -192,7 +207,10 @@ function logProbOf(logits: Float32Array, temperature: number, id: number): numbe
   return logits[id]! / temperature - logSumExp(logits, temperature);
 }
 
-/** The k likeliest tokens with ln p of softmax(logits / temperature), likeliest first; of equals the lower id first. */
+/**
+ * The k likeliest tokens with ln p of softmax(logits / temperature), likeliest first; of equals the lower id
+ * first.
+ */
 export function topLogProbs(logits: Float32Array, temperature: number, k: number): readonly SampledToken[] {
   const count = Math.min(k, logits.length);
   if (count <= 0) return [];

@@ -12,9 +12,9 @@ export type StopResult = {
 };
 
 /**
- * Finds stop strings in a text that comes in parts, and holds back only what may still become one. The stop string that
- * is complete first wins (of several that end at one place, the longest), so that the outcome does not depend on how
- * the text was cut. Empty stop strings are ignored.
+ * Finds stop strings in a text that comes in parts, and holds back only what may still become one. The stop
+ * string that is complete first wins (of several that end at one place, the longest), so that the outcome
+ * does not depend on how the text was cut. Empty stop strings are ignored.
  */
 export function createStopMatcher(stops: readonly string[]): StopMatcher {
   const wanted = [...new Set(stops)].filter((stop) => stop.length > 0).sort((a, b) => b.length - a.length);

@@ -18,7 +18,10 @@ export type TokenDecoder = {
   stream(options?: DecodeOptions): StreamDecoder;
 };
 
-/** A token as bytes; `single` marks a byte-fallback token (`<0xE2>`), whose byte need not be a character by itself. */
+/**
+ * A token as bytes; `single` marks a byte-fallback token (`<0xE2>`), whose byte need not be a character by
+ * itself.
+ */
 type Piece = { readonly bytes: Uint8Array; readonly single: boolean };
 
 /** How the file's decoder turns a token into bytes, and what it strips from the start of the text. */
@@ -28,18 +31,21 @@ type Scheme = {
 };
 
 export type DecoderVocabulary = {
-  /** Undefined for an id outside the vocabulary, such as a padding row of the embedding: it decodes to nothing. */
+  /**
+   * Undefined for an id outside the vocabulary, such as a padding row of the embedding: it decodes to
+   * nothing.
+   */
   readonly token: (id: number) => string | undefined;
   readonly isSpecial: (id: number) => boolean;
 };
 
 /**
- * Builds a decoder from the `decoder` entry of a tokenizer.json: ByteLevel (GPT-2, Llama 3, Qwen), or a Sequence of
- * Replace, ByteFallback, Fuse and Strip (SentencePiece). Throws when it needs another kind.
+ * Builds a decoder from the `decoder` entry of a tokenizer.json: ByteLevel (GPT-2, Llama 3, Qwen), or a
+ * Sequence of Replace, ByteFallback, Fuse and Strip (SentencePiece). Throws when it needs another kind.
  *
- * Bytes that are not UTF-8 become U+FFFD as the WHATWG TextDecoder does it. One difference is kept from the reference
- * implementation: `decode` turns a broken run of byte-fallback tokens into one U+FFFD per token, which a stream, not
- * knowing the rest of the run, cannot.
+ * Bytes that are not UTF-8 become U+FFFD as the WHATWG TextDecoder does it. One difference is kept from the
+ * reference implementation: `decode` turns a broken run of byte-fallback tokens into one U+FFFD per token,
+ * which a stream, not knowing the rest of the run, cannot.
  */
 export function createTokenDecoder(config: unknown, vocabulary: DecoderVocabulary): TokenDecoder {
   const scheme = readScheme(config);
@@ -150,8 +156,8 @@ function readScheme(config: unknown): Scheme {
 }
 
 /**
- * The printable character that stands for each byte in byte-level vocabularies (GPT-2's table): printable Latin-1
- * stands for itself, the others for U+0100 and up, in order.
+ * The printable character that stands for each byte in byte-level vocabularies (GPT-2's table): printable
+ * Latin-1 stands for itself, the others for U+0100 and up, in order.
  */
 export const byteLevelAlphabet: readonly string[] = (() => {
   const printable = (byte: number) => (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte !== 0xad);
@@ -161,7 +167,9 @@ export const byteLevelAlphabet: readonly string[] = (() => {
 
 const byteOfCharacter = new Map(byteLevelAlphabet.map((character, byte) => [character, byte]));
 
-/** A token with a character outside the table (an added token such as `<é>`) stands for its own UTF-8 bytes. */
+/**
+ * A token with a character outside the table (an added token such as `<é>`) stands for its own UTF-8 bytes.
+ */
 function byteLevelPiece(token: string): Piece {
   const bytes = Array.from(token, (character) => byteOfCharacter.get(character));
   const known = bytes.every((byte) => byte !== undefined);

@@ -26,9 +26,9 @@ type Cases = {
 };
 
 /**
- * The reference deltas come from Python's incremental decoder, which holds ED A0 back for the third byte. The WHATWG
- * decoder, whose rule is the one to keep (U+FFFD as soon as bytes cannot become valid), gives up at the second.
- * Both say the same text in the end.
+ * The reference deltas come from Python's incremental decoder, which holds ED A0 back for the third byte. The
+ * WHATWG decoder, whose rule is the one to keep (U+FFFD as soon as bytes cannot become valid), gives up at
+ * the second. Both say the same text in the end.
  */
 const whatwgDeltas: Readonly<Record<string, readonly string[]>> = {
   surrogate: ['', '\uFFFD\uFFFD', '\uFFFD'],

@@ -1,11 +1,15 @@
-import { access, readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { z } from 'zod';
 import { createTokenDecoder, type DecodeOptions, type StreamDecoder } from './token-decoder.ts';
 
 export type Tokenizer = {
-  /** Ids of a text. Added tokens written out in it (`<|im_end|>`) become their ids. `addSpecial` adds BOS and the like. */
+  /**
+   * Ids of a text. Added tokens written out in it (`<|im_end|>`) become their ids. `addSpecial` adds BOS and
+   * the like.
+   */
   encode(text: string, options?: { readonly addSpecial?: boolean }): number[];
   /** Ids outside the vocabulary decode to nothing. */
   decode(ids: readonly number[], options?: DecodeOptions): string;
@@ -23,22 +27,21 @@ const TokenizerFile = z.looseObject({
   decoder: z.unknown(),
 });
 
-/** Loads `tokenizer.json` and, where present, `tokenizer_config.json` of a Hugging Face folder. Throws when malformed. */
+/**
+ * Loads `tokenizer.json` and, where present, `tokenizer_config.json` of a Hugging Face folder. Throws when
+ * malformed.
+ */
 export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   const path = join(folder, 'tokenizer.json');
   const configPath = join(folder, 'tokenizer_config.json');
-  const hasConfig = await access(configPath).then(
-    () => true,
-    () => false,
-  );
-  const config: unknown = hasConfig ? JSON.parse(await readFile(configPath, 'utf8')) : {};
+  const config: unknown = existsSync(configPath) ? JSON.parse(await readFile(configPath, 'utf8')) : {};
   return createTokenizer(JSON.parse(await readFile(path, 'utf8')), config);
 }
 
 /**
- * A tokenizer from the parsed contents of `tokenizer.json` and `tokenizer_config.json`.
- * Encoding is that of @huggingface/tokenizers; decoding is our own, since theirs throws on no ids, loses a leading
- * U+FEFF, and cannot stream.
+ * A tokenizer from the parsed contents of `tokenizer.json` and `tokenizer_config.json`. Encoding is that of
+ * @huggingface/tokenizers; decoding is our own, since theirs throws on no ids, loses a leading U+FEFF, and
+ * cannot stream.
  */
 export function createTokenizer(tokenizerJson: unknown, tokenizerConfig: unknown = {}): Tokenizer {
   const file = TokenizerFile.parse(tokenizerJson);
