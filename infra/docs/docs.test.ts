@@ -1,0 +1,14 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { eventPage } from './event-page.ts';
+import { settingsPage } from './settings-page.ts';
+
+const page = (name: string) => readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+
+test('docs/events.md is what the schemas say (else: npm run docs)', async () => {
+  expect(await page('events.md')).toBe(eventPage());
+});
+
+test('docs/configuration.md is what the schemas say (else: npm run docs)', async () => {
+  expect(await page('configuration.md')).toBe(settingsPage());
+});

@@ -1,0 +1,21 @@
+// npm run bench [-- log policy serving]: figures as tables, each beside a peer measured in the same run.
+import { benchLog } from './log.ts';
+import { benchPolicy } from './policy.ts';
+import { benchServing } from './serving.ts';
+
+const benches: Readonly<Record<string, () => Promise<unknown>>> = {
+  log: benchLog,
+  policy: benchPolicy,
+  serving: benchServing,
+};
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => benches[name] === undefined);
+if (unknown.length > 0) {
+  console.error(`no bench '${unknown[0]}'; one of: ${Object.keys(benches).join(', ')}`);
+  process.exit(2);
+}
+for (const name of asked.length > 0 ? asked : Object.keys(benches)) {
+  console.log(`\n== ${name}\n`);
+  await benches[name]!();
+}

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { drawCurve } from './curve.ts';
+import { runSeed } from './run-seed.ts';
+import { judgeRun } from './verdict.ts';
+
+const MINUTES = 60_000;
+const SESSIONS = 24;
+const print = (line: string) => console.log(line);
+
+test(
+  'with learning the taste is met, without it is not; audit and replay agree',
+  async () => {
+    const common = { seed: 1, sessions: SESSIONS, kill: false, flags: [], print };
+    const reports = [
+      await runSeed({ ...common, learning: true }),
+      await runSeed({ ...common, learning: false }),
+    ];
+    const { lines, passed } = judgeRun(reports);
+    console.log(lines.join('\n'));
+    expect(drawCurve(reports, SESSIONS)).toContain('<svg');
+    expect(passed, lines.join('\n')).toBe(true);
+  },
+  15 * MINUTES,
+);
+
+test(
+  'every service is killed once, and the demo ends as if nothing had been',
+  async () => {
+    const report = await runSeed({ seed: 2, sessions: 16, learning: true, kill: true, flags: [], print });
+    expect(report.kills).toEqual(['serving', 'collector', 'judge', 'trainer']);
+    expect(report.audit).toBe('balances');
+    expect(report.replay).toBe('same digests');
+    expect(report.mixed).toBe(0);
+    expect(report.versions).toBeGreaterThanOrEqual(2);
+  },
+  15 * MINUTES,
+);
