@@ -31,6 +31,7 @@ export function openMembership({
   onLeases,
 }: Options): Membership {
   const mine = new Map<string, { subscription: number; reported: string }>();
+  const leaving = new Set<string>();
   let dead: ReadonlySet<string> = new Set();
   let joined = 0;
   let running: Promise<void> = Promise.resolve();
@@ -76,6 +77,17 @@ export function openMembership({
     touched.groups = true;
   }
 
+  /** What failed is tried again at the next tick: a member that is neither here nor gone would keep its partitions. */
+  async function leave(): Promise<void> {
+    const gone = [...leaving];
+    if (gone.length === 0) return;
+    await queue.write((touched) => {
+      for (const member of gone) evict(member);
+      touched.groups = true;
+    }, deadline());
+    for (const member of gone) leaving.delete(member);
+  }
+
   const needsSettling = (me: string, subscription: number): boolean => {
     const present = membersOf(subscription);
     if (!present.some(({ member }) => member === me)) return true;
@@ -99,6 +111,7 @@ export function openMembership({
 
   async function reconcileOnce(look: boolean): Promise<void> {
     if (look) {
+      await leave();
       const others = [...mine.values()].flatMap(({ subscription }) => membersOf(subscription));
       dead = presence.look([...new Map(others.map((other) => [other.instance, other])).values()]);
     }
@@ -137,10 +150,8 @@ export function openMembership({
     },
     leave: async (member) => {
       mine.delete(member);
-      await queue.write((touched) => {
-        evict(member);
-        touched.groups = true;
-      }, deadline());
+      leaving.add(member);
+      await leave();
     },
     release: async ({ subscription, partition, member, generation }) => {
       await queue.write((touched) => {

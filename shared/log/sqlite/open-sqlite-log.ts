@@ -6,7 +6,7 @@ import type { EventLog } from '../event-log.ts';
 import { newerSchema } from '../fold-chunk.ts';
 import { followTopic, type RejectedRecord } from './follow-topic.ts';
 import { processGroup } from './process-group.ts';
-import { monotonicMs } from './protocol.ts';
+import { graceMs, monotonicMs } from './protocol.ts';
 import { recordOf } from './record-of.ts';
 import { openStore } from './store.ts';
 
@@ -70,7 +70,7 @@ export async function openSqliteLog({
         }
       }
       const deadline = monotonicMs() + deliveryTimeoutMs;
-      await untilOver(store.call('append', { records, deadline }, deliveryTimeoutMs));
+      await untilOver(store.call('append', { records, deadline }, deliveryTimeoutMs + graceMs));
     },
 
     process: async (fold, options, signal) => {

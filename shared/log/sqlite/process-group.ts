@@ -1,9 +1,11 @@
+import { isLogError } from '../errors.ts';
 import type { ProcessOptions } from '../event-log.ts';
 import type { Fold } from '../fold.ts';
 import type { RejectedRecord } from './follow-topic.ts';
 import { processPartition } from './process-partition.ts';
 import type { Lease } from './protocol.ts';
 import type { Store } from './store.ts';
+import { pause } from './wait.ts';
 
 type Group<Settings> = {
   readonly store: Store;
@@ -21,10 +23,21 @@ export async function processGroup<Settings>(group: Group<Settings>, signal: Abo
   const running = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>();
   const failure = Promise.withResolvers<void>();
 
+  /** Nobody else gets the partition before; `leave` frees it in any case. */
+  const release = async (lease: Lease): Promise<void> => {
+    while (!signal.aborted) {
+      try {
+        return void (await store.call('release', { lease }));
+      } catch (error) {
+        if (!isLogError(error, 'LogUnavailable')) throw error;
+        await pause(500, signal);
+      }
+    }
+  };
   const start = (key: string, lease: Lease) => {
     const stop = new AbortController();
     const done = processPartition({ ...group, lease, stop: stop.signal })
-      .then(() => store.call('release', { lease }))
+      .then(() => release(lease))
       .catch(failure.reject)
       .then(() => void running.delete(key));
     running.set(key, { stop, done });

@@ -7,7 +7,7 @@ import type { Fold } from '../fold.ts';
 import { type FoldedChunk, foldChunk, openState, type PartitionState, viewsOf } from '../fold-chunk.ts';
 import { stableJson } from '../stable-json.ts';
 import type { RejectedRecord } from './follow-topic.ts';
-import { type Lease, monotonicMs, type StoredChange } from './protocol.ts';
+import { graceMs, type Lease, monotonicMs, type StoredChange } from './protocol.ts';
 import { recordOf } from './record-of.ts';
 import type { Store } from './store.ts';
 import { nextEnds, pause } from './wait.ts';
@@ -117,7 +117,7 @@ function commit<Settings>(
       stopped,
       deadline: monotonicMs() + deliveryTimeoutMs,
     },
-    deliveryTimeoutMs,
+    deliveryTimeoutMs + graceMs,
   );
 }
 

@@ -103,3 +103,6 @@ export type WorkerOptions = {
 
 /** ms on the clock that neither jumps nor is set; the same in every thread of the process. */
 export const monotonicMs = (): number => Number(process.hrtime.bigint() / 1000n) / 1000;
+
+/** ms that the database's thread has to answer after a deadline that it was given. */
+export const graceMs = 500;

@@ -6,7 +6,10 @@ import type { CallName, Calls, FromWorker, Lease, SentError, WorkerOptions } fro
 export type Store = {
   readonly logId: string;
   readonly partitions: number;
-  /** Rejects with LogUnavailable after `timeoutMs`, if it is given; what was asked for may still happen. */
+  /**
+   * Rejects with LogUnavailable if there is no answer `timeoutMs` after the request's own deadline has passed: the thread hangs, as
+   * it does when the disk does. What was asked for may still happen.
+   */
   readonly call: <Name extends CallName>(
     name: Name,
     request: Calls[Name]['request'],

@@ -1,0 +1,125 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { isLogError } from '../../shared/log/errors.ts';
+import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
+import { type Child, startChild } from './event-log-child.ts';
+import { eventLogChaosContract, eventLogCrashContract } from './event-log-crashes.ts';
+import {
+  expectedLedger,
+  readLedger,
+  readTopic,
+  started,
+  startedMany,
+  until,
+  untilLevel,
+} from './event-log-fixtures.ts';
+import { sqliteHarness } from './sqlite-event-log-harness.ts';
+
+eventLogCrashContract('SQLite log', () => sqliteHarness());
+eventLogChaosContract('SQLite log', () => sqliteHarness(900), { rounds: 6, events: 3_000, seed: 1 });
+
+const steps = ['begun', 'fenced', 'rows', 'records', 'written', 'committed'];
+const lanes = 5;
+
+describe('SQLite log: a signal at every step of a commit', () => {
+  let harness: Awaited<ReturnType<typeof sqliteHarness>>;
+  let child: Child | undefined;
+  beforeEach(async () => {
+    harness = await sqliteHarness();
+  });
+  afterEach(async () => {
+    await child?.kill();
+    await harness.dispose();
+  });
+
+  const member = () =>
+    startChild({
+      opener: harness.opener,
+      connection: {
+        folder: harness.folder,
+        sessionTimeoutMs: harness.sessionTimeoutMs,
+        stepsModule: new URL('./sqlite-event-log-step.ts', import.meta.url).href,
+      },
+      task: { kind: 'process', group: 'ledgers', label: 'one' },
+    });
+  const arm = (signal: 'SIGKILL' | 'SIGSTOP', step: string) => {
+    const file = join(harness.folder, `${signal}-at-${step}`);
+    writeFileSync(file, '');
+    return until(() => !existsSync(file));
+  };
+
+  test('SIGKILL: all of the commit holds or nothing', async () => {
+    const log = await harness.open();
+    let written = 0;
+    const append = async () => {
+      await log.append(startedMany(25, lanes, written));
+      written += 25;
+    };
+    for (const step of steps) {
+      child = member();
+      await child.said('open');
+      const struck = arm('SIGKILL', step);
+      await append();
+      await struck;
+      expect(await child.exited).toBe('SIGKILL');
+      await append();
+    }
+    child = member();
+    await untilLevel(log, 'ledgers');
+    expect(await readLedger(log)).toEqual(expectedLedger(written, lanes));
+  });
+
+  test('SIGSTOP: reading goes on, writing waits and says for whom, and on waking nothing counts twice', async () => {
+    const log = await openSqliteLog({
+      folder: harness.folder,
+      sessionTimeoutMs: harness.sessionTimeoutMs,
+      deliveryTimeoutMs: 400,
+    });
+    let written = 0;
+    child = member();
+    await child.said('open');
+    for (const step of steps) {
+      const struck = arm('SIGSTOP', step);
+      await log.append(startedMany(25, lanes, written));
+      written += 25;
+      await struck;
+      expect((await readTopic(log, 'conversations')).length).toBe(written);
+      if (step !== 'committed') {
+        const error = await log.append([started('never', written)]).catch((thrown: unknown) => thrown);
+        expect(isLogError(error, 'LogUnavailable')).toBe(true);
+        if (process.platform === 'linux')
+          expect((error as Error).message).toMatch(/process \d+, which is stopped/);
+      }
+      child.signal('SIGCONT');
+      await untilLevel(log, 'ledgers');
+    }
+    await log.close();
+    const after = await harness.open();
+    const { never: _, ...lanesRead } = await readLedger(after);
+    expect(lanesRead).toEqual(expectedLedger(written, lanes));
+  });
+});
+
+describe('SQLite log: a full disk', () => {
+  const mayMount = spawnSync('unshare', ['-Urm', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
+  const required = process.env.CLAWLOOP_REQUIRE_ALL === '1';
+  test.skipIf(!mayMount && !required)(
+    'an append is refused, and the next goes through once there is space',
+    async () => {
+      const harness = await sqliteHarness();
+      const disk = join(harness.folder, 'disk');
+      const script = new URL('./sqlite-event-log-full-disk.ts', import.meta.url).pathname;
+      const shell = 'mkdir "$0" && mount -t tmpfs -o size=6m none "$0" && exec "$@"';
+      const ran = spawnSync('unshare', ['-Urm', 'sh', '-c', shell, disk, process.execPath, script, disk], {
+        encoding: 'utf8',
+      });
+      await harness.dispose();
+      expect(ran.stderr).toBe('');
+      expect(ran.stdout.trim().split('\n').at(-1)).toBe(
+        'refused with LogUnavailable, then went on; nothing acknowledged is missing',
+      );
+    },
+  );
+});

@@ -1,0 +1,16 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { workerData } from 'node:worker_threads';
+
+/**
+ * Loaded by the database's thread of a child process. The signal happens at the step that a file in the log's folder is named for:
+ * `SIGKILL-at-rows`, `SIGSTOP-at-committed`. Once: the file is removed first.
+ */
+export function onStep(step: string): void {
+  for (const signal of ['SIGKILL', 'SIGSTOP'] as const) {
+    const file = join((workerData as { readonly folder: string }).folder, `${signal}-at-${step}`);
+    if (!existsSync(file)) continue;
+    rmSync(file);
+    process.kill(process.pid, signal);
+  }
+}
