@@ -1,0 +1,14 @@
+import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
+import type { VoteCast } from '../../../shared/events/vote-cast.ts';
+
+/** What one look at a turn gave. `vote: null`: the judge answered, but not with a verdict. */
+export type Opinion = Pick<VoteCast['data'], 'vote' | 'text' | 'hint' | 'model' | 'cost'>;
+
+/** One way to judge a turn by what came next. */
+export type Judge = {
+  readonly name: string;
+  /** one for a judge that does not vary */
+  readonly defaultVotes: number;
+  /** Throws when the judge cannot be reached or does not answer: that is no vote, and it is tried again. */
+  readonly vote: (turn: TurnCompleted['data'], index: number, signal: AbortSignal) => Promise<Opinion>;
+};

@@ -1,0 +1,38 @@
+import { normalise } from './clauses.ts';
+
+/** Words that carry no subject. */
+const empty = new Set(
+  (
+    'a an the of to in on at for from by with and or but is are was were be been am do does did not no i me my you your we our it its ' +
+    'this that these those what how why when where who which can could would will shall should may might must please just so want ' +
+    'need like know tell give show say get let ask asked mean meant question answer really about if then there here have has had ' +
+    'some any all up out as into again still also now ok okay hey hi hello well go going make help would'
+  ).split(' '),
+);
+/** Words of a person who asks for more of the same, which is no complaint. */
+const more = /\b(?:another|more|next|other|else|different|new|one more|second|third|continue|instead of)\b/;
+
+/** Below this many content words, two requests are alike by chance. */
+const FEWEST_WORDS = 2;
+/** Share of the earlier request's content words that the later one must name. */
+const LEAST_OVERLAP = 0.6;
+
+/** Whether the person asks the same thing again: nothing new in it, and most of what was asked before. */
+export function isRepeatedRequest(request: string, next: string): boolean {
+  if (more.test(normalise(next))) return false;
+  const before = contentWords(request);
+  const after = contentWords(next);
+  if (after.size < FEWEST_WORDS || ![...after].every((word) => before.has(word))) return false;
+  return after.size / before.size >= LEAST_OVERLAP;
+}
+
+const contentWords = (text: string): ReadonlySet<string> =>
+  new Set(
+    normalise(text)
+      .split(/[\s'-]+/)
+      .filter((word) => word !== '' && !empty.has(word))
+      .map(stem),
+  );
+
+/** Enough of a stem for "boil", "boils", "boiling", "boiled". */
+const stem = (word: string): string => (word.length > 3 ? word.replace(/(?:ing|ed|es|s)$/, '') : word);
