@@ -1,43 +1,35 @@
 import type { Random } from '../random.ts';
 import type { Tokenizer } from '../tokenizer.ts';
+import type { TokenBatch } from '../training.ts';
 import { shuffle } from './dialogues/choose.ts';
 import { type Dialogue, dialogueMessages, generateDialogue } from './dialogues/dialogue.ts';
 
-/** One dialogue as ids; `weights[i]` is what the prediction of `ids[i]` counts in the loss. */
-export type Example = { readonly ids: readonly number[]; readonly weights: readonly number[] };
+/** One dialogue as ids; `said[i]` is 1 where the assistant says `ids[i]`, else 0. */
+export type Example = { readonly ids: readonly number[]; readonly said: readonly number[] };
 
-/** Rows of one width, padded at the end. */
-export type Batch = {
-  readonly rows: number;
-  readonly width: number;
-  /** [rows, width] */
-  readonly ids: Int32Array;
-  /** [rows, width]; 0 on padding. */
-  readonly weights: Float32Array;
-  /** Ids without padding. */
-  readonly tokens: number;
+/** Dialogues of about one length, padded at the end. `trained` and `seen` count tokens without padding. */
+export type Batch = TokenBatch & {
+  readonly mask: Float32Array;
+  readonly trained: number;
+  readonly seen: number;
 };
 
-/** Words of the user and of the system count a little: they teach the language without drawing away the capacity. */
-const contextWeight = 0.1;
-
-/** What the assistant says, its `<|im_end|>` included, counts whole. The ids are those of the chat template. */
+/** What the assistant says, its `<|im_end|>` included, is trained. The ids are those of the chat template. */
 export function encodeDialogue(tokenizer: Tokenizer, dialogue: Dialogue): Example {
   const ids: number[] = [];
-  const weights: number[] = [];
-  const add = (text: string, weight: number): void => {
+  const said: number[] = [];
+  const add = (text: string, trained: 0 | 1): void => {
     for (const id of tokenizer.encode(text)) {
       ids.push(id);
-      weights.push(weight);
+      said.push(trained);
     }
   };
   for (const { role, content } of dialogueMessages(dialogue)) {
     add(`<|im_start|>${role}\n`, 0);
-    add(`${content}<|im_end|>`, role === 'assistant' ? 1 : contextWeight);
+    add(`${content}<|im_end|>`, role === 'assistant' ? 1 : 0);
     add('\n', 0);
   }
-  weights[0] = 0; // nothing predicts the first token
-  return { ids, weights };
+  return { ids, said };
 }
 
 export type BatchOptions = {
@@ -77,12 +69,19 @@ function cut(pool: readonly Example[], options: BatchOptions): readonly Batch[] 
 }
 
 function pad(examples: readonly Example[], width: number, paddingId: number): Batch {
-  const ids = new Int32Array(examples.length * width).fill(paddingId);
-  const weights = new Float32Array(examples.length * width);
-  examples.forEach((example, row) => {
-    ids.set(example.ids, row * width);
-    weights.set(example.weights, row * width);
+  const positions = width - 1;
+  const tokens = new Int32Array(examples.length * width).fill(paddingId);
+  const mask = new Float32Array(examples.length * positions);
+  examples.forEach(({ ids, said }, row) => {
+    tokens.set(ids, row * width);
+    mask.set(said.slice(1), row * positions);
   });
-  const tokens = examples.reduce((sum, example) => sum + example.ids.length, 0);
-  return { rows: examples.length, width, ids, weights, tokens };
+  return {
+    tokens,
+    batch: examples.length,
+    positions,
+    mask,
+    trained: mask.reduce((sum, weight) => sum + weight, 0),
+    seen: examples.reduce((sum, { ids }) => sum + ids.length, 0),
+  };
 }

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ModelConfig, modelConfigJson } from '../model-config.ts';
 import { type TensorData, writeSafetensors } from '../safetensors.ts';
+import type { SamplingSettings } from '../sampling.ts';
 
 /** Added tokens, in the order of their ids, which come last in the vocabulary. */
 export const specialTokens = ['<|endoftext|>', '<|im_start|>', '<|im_end|>'] as const;
@@ -76,13 +77,19 @@ const tokenizerConfig = {
   chat_template: chatTemplate,
 };
 
+export const paddingId: number = idOfSpecial('<|endoftext|>');
+/** An answer ends with one of these. */
+export const endIds: readonly number[] = [idOfSpecial('<|im_end|>'), paddingId];
+/** How a token is picked when the request says nothing about it. */
+export const samplingSettings: SamplingSettings = { temperature: 0.8, topP: 0.95, topK: 50 };
+
 const generationConfig = {
   do_sample: true,
-  temperature: 0.8,
-  top_p: 0.95,
-  top_k: 50,
-  eos_token_id: [idOfSpecial('<|im_end|>'), idOfSpecial('<|endoftext|>')],
-  pad_token_id: idOfSpecial('<|endoftext|>'),
+  temperature: samplingSettings.temperature,
+  top_p: samplingSettings.topP,
+  top_k: samplingSettings.topK,
+  eos_token_id: endIds,
+  pad_token_id: paddingId,
 };
 
 /** Writes everything of a Hugging Face folder but the weights. */
@@ -93,7 +100,7 @@ export async function writeModelTexts(folder: string, tokenizerJson: unknown): P
   await write('config.json', {
     ...modelConfigJson(clawNanoConfig),
     torch_dtype: 'float16',
-    eos_token_id: generationConfig.eos_token_id[0],
+    eos_token_id: endIds[0],
     pad_token_id: generationConfig.pad_token_id,
   });
   await write('generation_config.json', generationConfig);

@@ -1,0 +1,123 @@
+/**
+ * Makes claw-nano from nothing but its seed: `npm run make:claw-nano [-- --seed S --tokens N --out FOLDER]`.
+ * Ctrl-C stops it between two steps and leaves the model folder as it was.
+ */
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { openBackend } from '../backend.ts';
+import { createChatTemplate } from '../chat-template.ts';
+import { createDecoder } from '../decoding.ts';
+import { initialWeights } from '../initialise.ts';
+import { weightShapes } from '../layout.ts';
+import { loadPolicy, type Policy, weightsInMemory } from '../policy.ts';
+import { createRandom } from '../random.ts';
+import { createTokenizer } from '../tokenizer.ts';
+import { measure, showAnswers } from './measure.ts';
+import {
+  chatTemplate,
+  clawNanoConfig,
+  endIds,
+  paddingId,
+  samplingSettings,
+  writeModelTexts,
+  writeWeights,
+} from './model-files.ts';
+import type { Speaker } from './sample-answers.ts';
+import { makeTokenizer } from './tokenizer.ts';
+import { type TrainingOptions, train } from './train.ts';
+import type { CurvePoint } from './training-curve.ts';
+import { writeReport } from './training-report.ts';
+
+const { values: flags } = parseArgs({
+  options: {
+    seed: { type: 'string', default: 'claw-nano' },
+    tokens: { type: 'string', default: '6000000' },
+    out: { type: 'string', default: fileURLToPath(new URL('./model', import.meta.url)) },
+    backend: { type: 'string', default: 'auto' },
+    threads: { type: 'string', default: '2' },
+    answers: { type: 'string', default: '256' },
+  },
+});
+const backends = ['auto', 'native', 'wasm'] as const;
+const backend = backends.find((each) => each === flags.backend);
+if (backend === undefined) throw new Error(`--backend is one of ${backends.join(', ')}`);
+
+const options: TrainingOptions = {
+  seed: flags.seed,
+  tokens: Number(flags.tokens),
+  tokensPerBatch: 2048,
+  peakLearningRate: 6e-3,
+  warmUpTokens: Math.min(200_000, Number(flags.tokens) / 10),
+  paddingId,
+  curveEvery: 50,
+};
+const threads = Number(flags.threads);
+
+let stopped = false;
+process.once('SIGINT', () => {
+  stopped = true;
+});
+
+const executor = await openBackend(backend, { threads });
+console.error(`make:claw-nano: ${executor.report}`);
+const tokenizerJson = makeTokenizer(options.seed);
+const tokenizer = createTokenizer(tokenizerJson);
+const weights = initialWeights(clawNanoConfig, options.seed);
+const policy = await loadPolicy(weightsInMemory(clawNanoConfig, weights), executor);
+
+const curve: CurvePoint[] = [];
+const started = performance.now();
+for (const progress of train(policy, weights, tokenizer, options)) {
+  await setImmediate(); // lets Ctrl-C through
+  if (stopped) break;
+  if (progress === undefined) continue;
+  const { learningRate, gradientNorm, tokensPerSecond, ...point } = progress;
+  curve.push(point);
+  const left = (options.tokens - point.tokens) / tokensPerSecond;
+  console.error(
+    `step ${String(point.step).padStart(5)}  ${(point.tokens / 1e6).toFixed(2)} M tokens  ` +
+      `loss ${point.trainingLoss.toFixed(3)}  held out ${point.heldOutLoss.toFixed(3)}  ` +
+      `gradient ${gradientNorm.toFixed(2)}  rate ${learningRate.toExponential(1)}  ` +
+      `${tokensPerSecond.toFixed(0)} tok/s  ${Math.max(0, left / 60).toFixed(1)} min left`,
+  );
+}
+if (stopped) {
+  console.error('make:claw-nano: stopped; the model folder is as it was');
+  process.exit(130);
+}
+const seconds = (performance.now() - started) / 1000;
+
+const shapes = weightShapes(clawNanoConfig);
+await writeModelTexts(flags.out, tokenizerJson);
+await writeWeights(
+  flags.out,
+  new Map([...weights].map(([name, values]) => [name, { shape: shapes.get(name)!, values }])),
+);
+console.error(`make:claw-nano: wrote ${flags.out}; measuring`);
+
+const speaker = createSpeaker(policy);
+console.error(showAnswers(speaker, createRandom('show'), samplingSettings).join('\n'));
+const measured = measure(speaker, {
+  seed: options.seed,
+  settings: samplingSettings,
+  answers: Number(flags.answers),
+});
+await writeReport(
+  {
+    options,
+    seconds: Math.round(seconds),
+    backend: executor.report,
+    threads,
+    curve,
+    measured,
+  },
+  { json: join(flags.out, 'training.json'), docs: fileURLToPath(new URL('../../../docs', import.meta.url)) },
+);
+policy.dispose();
+
+function createSpeaker(trained: Policy): Speaker {
+  const decoder = createDecoder(trained, undefined, { maxSequences: 16, maxPositions: 512 });
+  return { decoder, tokenizer, template: createChatTemplate(chatTemplate), endIds: new Set(endIds) };
+}
