@@ -41,7 +41,17 @@ export const InteractionCompleted = defineEvent('interaction.completed', 1, {
     version: z.int().min(0).describe('policy version that sampled every token of the answer'),
     engine: z.enum(['local', 'upstream']),
     windowCut: z
-      .object({ tools: z.int(), internalContext: z.int(), systemCharacters: z.int(), turns: z.int() })
+      .object({
+        tools: z.int(),
+        internalContext: z.int(),
+        systemCharacters: z.int(),
+        turns: z.int(),
+        lastTurnMessages: z
+          .int()
+          .optional()
+          .describe('of the last turn, between the words and the latest results'),
+        lastTurnCharacters: z.int().optional().describe('of the texts of the last turn'),
+      })
       .optional()
       .describe('what was cut to fit the context: counts'),
     finishReason: z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'aborted', 'error']),

@@ -1,0 +1,53 @@
+import { timingSafeEqual } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { hashOfKey, readAccessKeys } from '../../shared/service/access-keys.ts';
+
+/** Ids of the callers that no key of the file stands for. */
+export const NO_KEY = 'local';
+export const CONFIGURED_KEY = 'configured';
+
+export type Caller = { readonly keyId: string };
+
+export type Access = {
+  /** Undefined: a key is needed, and it is missing or wrong. */
+  readonly callerOf: (authorization: string | undefined) => Promise<Caller | undefined>;
+  readonly needsKey: () => Promise<boolean>;
+};
+
+/** Who may ask. The file of keys is read again when it changed, so that a new key works at once. */
+export function openAccess(path: string, configured: string | undefined): Access {
+  let stamp = '';
+  let keys: readonly { readonly id: string; readonly hash: Buffer }[] = [];
+  const known = async () => {
+    const now = await stat(path).then(
+      (file) => `${file.mtimeMs}/${file.size}/${file.ino}`,
+      () => '',
+    );
+    if (now !== stamp) {
+      keys = (await readAccessKeys(path)).map(({ id, sha256 }) => ({ id, hash: Buffer.from(sha256, 'hex') }));
+      stamp = now;
+    }
+    return configured === undefined ? keys : [...keys, { id: CONFIGURED_KEY, hash: hashOfKey(configured) }];
+  };
+  return {
+    needsKey: async () => (await known()).length > 0,
+    callerOf: async (authorization) => {
+      const all = await known();
+      if (all.length === 0) return { keyId: NO_KEY };
+      const secret = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+      if (secret === undefined) return undefined;
+      const hash = hashOfKey(secret);
+      const found = all.find((key) => timingSafeEqual(key.hash, hash));
+      return found === undefined ? undefined : { keyId: found.id };
+    },
+  };
+}
+
+/** Whether an address to listen on, or the name in a Host header, stays on this machine. */
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  if (isIP(name) === 4) return name.startsWith('127.');
+  if (isIP(name) === 6) return name === '::1' || name.startsWith('::ffff:127.');
+  return name === 'localhost' || name.endsWith('.localhost');
+}

@@ -1,0 +1,122 @@
+import type { z } from 'zod';
+import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+import type { GenerationRequest } from '../engine/engine.ts';
+import { ServingError } from '../errors.ts';
+import { nestsDeeper } from './nesting.ts';
+import { type ChatRequestBody, chatRequestSchema, type FieldRule, requestFields } from './request-fields.ts';
+
+/** A chat request that was found sound: what to generate, and how the client wants to see it. */
+export type ChatRequest = {
+  readonly model: string;
+  readonly generation: Omit<GenerationRequest, 'target'>;
+  /** As they came, for the record. */
+  readonly tools: readonly unknown[] | undefined;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  readonly session: string | undefined;
+};
+
+/** Checks a body against the table of fields. @throws ServingError INVALID_REQUEST, UNSUPPORTED_PARAMETER */
+export function parseChatRequest(body: unknown): ChatRequest {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw ServingError.INVALID_REQUEST({ detail: 'The body must be a JSON object.' });
+  }
+  if (nestsDeeper(body)) throw ServingError.INVALID_REQUEST({ detail: 'The body nests too deeply.' });
+  refuseUnsupported(body as Readonly<Record<string, unknown>>);
+  const parsed = chatRequestSchema.safeParse(body);
+  if (!parsed.success) throw invalid(parsed.error);
+  const request = parsed.data;
+  if (request.top_logprobs != null && request.logprobs !== true) {
+    throw ServingError.INVALID_REQUEST({ param: 'top_logprobs', detail: "'top_logprobs' needs 'logprobs'." });
+  }
+  const callsTools = toolsAllowed(request.tool_choice);
+  const tools = request.tools ?? undefined;
+  return {
+    model: request.model,
+    generation: {
+      messages: request.messages.map(messageOf),
+      tools: callsTools ? (tools ?? []) : [],
+      templateVariables: {
+        ...request.chat_template_kwargs,
+        ...(request.enable_thinking == null ? {} : { enable_thinking: request.enable_thinking }),
+      },
+      sampling: samplingOf(request),
+      ...(request.logprobs === true ? { topLogProbs: request.top_logprobs ?? 0 } : {}),
+    },
+    tools,
+    stream: request.stream === true,
+    includeUsage: request.stream_options?.include_usage === true,
+    session: request.session_id ?? undefined,
+  };
+}
+
+function refuseUnsupported(body: Readonly<Record<string, unknown>>): void {
+  const rules: Readonly<Record<string, FieldRule>> = requestFields;
+  for (const [name, value] of Object.entries(body)) {
+    const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
+    if (rule?.does === 'refused' && !rule.harmless(value)) {
+      throw ServingError.UNSUPPORTED_PARAMETER({ param: name, detail: `${rule.about}.` });
+    }
+  }
+}
+
+function invalid(error: z.ZodError): Error {
+  const issue = error.issues[0]!;
+  const param = issue.path
+    .map((step, index) =>
+      typeof step === 'number' ? `[${step}]` : index === 0 ? String(step) : `.${String(step)}`,
+    )
+    .join('')
+    .slice(0, 200);
+  return ServingError.INVALID_REQUEST({ param, detail: `Invalid '${param}': ${issue.message}.` });
+}
+
+type BodyMessage = ChatRequestBody['messages'][number];
+
+/** Text parts pass as they came; what is no text is refused by its name. */
+function messageOf(message: BodyMessage, index: number): ChatMessage {
+  if (Array.isArray(message.content)) {
+    message.content.forEach((part, at) => {
+      const isText = part.type === 'text' && typeof part.text === 'string';
+      const isRefusal = part.type === 'refusal' && typeof part.refusal === 'string';
+      if (isText || isRefusal) return;
+      const param = `messages[${index}].content[${at}]`;
+      throw part.type === 'text'
+        ? ServingError.INVALID_REQUEST({ param, detail: `Invalid '${param}': a text part needs a text.` })
+        : ServingError.UNSUPPORTED_PARAMETER({
+            param,
+            detail: `parts of type ${part.type.slice(0, 40)}; text only.`,
+          });
+    });
+  }
+  const kept = Object.entries(message).filter(
+    ([name, value]) => value !== null || name === 'content' || name === 'reasoning_content',
+  );
+  return Object.fromEntries(kept) as ChatMessage;
+}
+
+function toolsAllowed(choice: unknown): boolean {
+  if (choice === undefined || choice === null || choice === 'auto') return true;
+  if (choice === 'none') return false;
+  throw ServingError.UNSUPPORTED_PARAMETER({
+    param: 'tool_choice',
+    detail: 'the policy decides whether it calls a tool: auto or none.',
+  });
+}
+
+function samplingOf(request: ChatRequestBody): GenerationRequest['sampling'] {
+  const { temperature, top_p, top_k, seed, stop } = request;
+  const maxTokens = request.max_completion_tokens ?? request.max_tokens;
+  return {
+    ...(temperature == null ? {} : { temperature }),
+    ...(top_p == null ? {} : { topP: top_p }),
+    ...(top_k == null ? {} : { topK: Math.max(0, top_k) }),
+    ...(seed == null ? {} : { seed }),
+    ...(maxTokens == null ? {} : { maxTokens }),
+    stop: stop == null ? [] : typeof stop === 'string' ? [stop] : stop,
+    frequencyPenalty: request.frequency_penalty ?? 0,
+    presencePenalty: request.presence_penalty ?? 0,
+    repetitionPenalty: request.repetition_penalty ?? 1,
+    logitBias: Object.entries(request.logit_bias ?? {}).map(([id, bias]) => [Number(id), bias] as const),
+  };
+}

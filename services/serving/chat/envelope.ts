@@ -1,0 +1,47 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { ServingError } from '../errors.ts';
+
+/** What a request says of itself beside its messages. */
+export type Envelope = {
+  readonly session: string | undefined;
+  readonly turnType: 'main' | 'side' | undefined;
+  readonly sessionDone: boolean;
+  readonly traceparent: string | undefined;
+  readonly requestId: string | undefined;
+};
+
+const LONGEST = 512;
+
+/**
+ * Reads the headers. A `:<boundary>` suffix of affinity headers counts compactions and resets of one session, and is
+ * stripped. @throws ServingError INVALID_REQUEST
+ */
+export function readEnvelope(headers: IncomingHttpHeaders, bodySession?: string): Envelope {
+  const header = (name: string): string | undefined => {
+    const value = headers[name];
+    const text = (Array.isArray(value) ? value[0] : value)?.trim();
+    if (text !== undefined && text.length > LONGEST) {
+      throw ServingError.INVALID_REQUEST({ param: name, detail: `The header ${name} is too long.` });
+    }
+    return text === '' ? undefined : text;
+  };
+  const affinity = header('x-session-id') ?? header('session_id') ?? header('x-session-affinity');
+  const turnType = header('x-turn-type')?.toLowerCase();
+  if (turnType !== undefined && turnType !== 'main' && turnType !== 'side') {
+    throw ServingError.INVALID_REQUEST({ param: 'x-turn-type', detail: 'x-turn-type is main or side.' });
+  }
+  const traceparent = header('traceparent');
+  return {
+    session: withoutBoundary(affinity) ?? (bodySession?.trim() || undefined),
+    turnType,
+    sessionDone: /^(true|1)$/i.test(header('x-session-done') ?? ''),
+    traceparent:
+      traceparent !== undefined && /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent)
+        ? traceparent
+        : undefined,
+    requestId: header('x-request-id') ?? header('x-client-request-id'),
+  };
+}
+
+const withoutBoundary = (affinity: string | undefined): string | undefined =>
+  affinity?.replace(/:\d+$/, '') || undefined;

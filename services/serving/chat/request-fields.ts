@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import { chatMessage, toolCall } from '../../../shared/events/chat-message.ts';
+
+/**
+ * What happens to a field of a chat request. `honoured`: read by the schema; `hint`: decoration that changes no answer,
+ * ignored; `refused`: 400 with its name, unless its value asks for nothing. A field that is not in the table is ignored.
+ */
+export type FieldRule =
+  | { readonly does: 'honoured'; readonly schema: z.ZodType; readonly about: string }
+  | { readonly does: 'hint'; readonly about: string }
+  | { readonly does: 'refused'; readonly harmless: (value: unknown) => boolean; readonly about: string };
+
+const honoured = <Schema extends z.ZodType>(schema: Schema, about: string) =>
+  ({ does: 'honoured', schema, about }) as const;
+const hint = (about: string) => ({ does: 'hint', about }) as const;
+const refused = (about: string, harmless: (value: unknown) => boolean = () => false) =>
+  ({ does: 'refused', about, harmless }) as const;
+
+const isOneOf =
+  (...values: readonly unknown[]) =>
+  (value: unknown) =>
+    values.includes(value);
+const isEmpty = (value: unknown) =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+
+const text = z.string();
+/** Unknown parts are kept for what is not text, so that the refusal can name their type. */
+const part = z.looseObject({ type: z.string() });
+const message = z
+  .looseObject({
+    ...chatMessage.shape,
+    role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
+    content: z.union([text, z.array(part), z.null()]).optional(),
+    tool_calls: z.array(toolCall).nullish(),
+    name: text.nullish(),
+    tool_call_id: text.nullish(),
+  })
+  .superRefine((value, context) => {
+    const silent = value.content === undefined || value.content === null;
+    if (silent && value.role !== 'assistant') {
+      context.addIssue({
+        code: 'custom',
+        path: ['content'],
+        message: `a ${value.role} message needs content`,
+      });
+    }
+  });
+const tool = z.looseObject({
+  type: z.literal('function'),
+  function: z.looseObject({ name: text.min(1), parameters: z.looseObject({}).nullish() }),
+});
+const count = z.int().min(1);
+
+/** The one place where it is decided what a chat request may ask for. docs/serving.md lists the same fields. */
+export const requestFields = {
+  model: honoured(text.min(1), 'any name: the live policy; `@base`, `@v3`: a version of its own'),
+  messages: honoured(z.array(message).min(1), 'content as text or as text parts; `developer` is `system`'),
+  stream: honoured(z.boolean().nullish(), 'server-sent events, one per piece of text'),
+  stream_options: honoured(
+    z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+    '`include_usage`: a last chunk with the usage',
+  ),
+  temperature: honoured(z.number().min(0).max(2).nullish(), "default: the model's own; below 0.1 greedy"),
+  top_p: honoured(z.number().gt(0).max(1).nullish(), "default: the model's own, else 1"),
+  top_k: honoured(z.int().min(-1).nullish(), "default: the model's own; 0 or -1: off"),
+  seed: honoured(z.int().nullish(), 'same request, version and batch give the same answer'),
+  stop: honoured(
+    z.union([text.min(1), z.array(text.min(1)).max(16)]).nullish(),
+    'a text or up to 16; what it matches is not shown',
+  ),
+  max_tokens: honoured(count.nullish(), 'clamped to what the context leaves'),
+  max_completion_tokens: honoured(count.nullish(), 'the same; it wins over `max_tokens`'),
+  logprobs: honoured(z.boolean().nullish(), 'unfiltered, at the temperature that was sampled with'),
+  top_logprobs: honoured(z.int().min(0).max(20).nullish(), 'needs `logprobs`'),
+  frequency_penalty: honoured(z.number().min(-2).max(2).nullish(), 'not 0: the turn does not train'),
+  presence_penalty: honoured(z.number().min(-2).max(2).nullish(), 'not 0: the turn does not train'),
+  repetition_penalty: honoured(z.number().gt(0).max(10).nullish(), 'not 1: the turn does not train'),
+  logit_bias: honoured(
+    z.record(z.string().regex(/^\d{1,9}$/), z.number().min(-100).max(100)).nullish(),
+    'by token id; not empty: the turn does not train',
+  ),
+  tools: honoured(z.array(tool).max(1024).nullish(), 'functions; given to the chat template'),
+  tool_choice: honoured(z.unknown().optional(), '`auto` or `none`; to force a call is not supported'),
+  enable_thinking: honoured(z.boolean().nullish(), 'given to the chat template'),
+  chat_template_kwargs: honoured(z.looseObject({}).nullish(), 'given to the chat template'),
+  session_id: honoured(text.max(512).nullish(), 'explicit session, as the header `x-session-id`'),
+
+  n: refused('one answer per request', isOneOf(1, null)),
+  best_of: refused('one answer per request', isOneOf(1, null)),
+  response_format: refused(
+    'answers are text',
+    (value) => value === null || (typeof value === 'object' && (value as { type?: unknown }).type === 'text'),
+  ),
+  min_p: refused('a filter that the token record cannot note', isOneOf(0, null)),
+  typical_p: refused('a filter that the token record cannot note', isOneOf(1, null)),
+  min_tokens: refused('the end of an answer is not suppressed', isOneOf(0, null)),
+  ignore_eos: refused('the end of an answer is not suppressed', isOneOf(false, null)),
+  guided_json: refused('answers are not constrained', isOneOf(null)),
+  guided_regex: refused('answers are not constrained', isOneOf(null)),
+  guided_choice: refused('answers are not constrained', isOneOf(null)),
+  guided_grammar: refused('answers are not constrained', isOneOf(null)),
+  structured_outputs: refused('answers are not constrained', isOneOf(null)),
+  functions: refused('use `tools`', (value) => value === null || isEmpty(value)),
+  function_call: refused('use `tool_choice`', isOneOf('auto', 'none', null)),
+  modalities: refused(
+    'answers are text',
+    (value) => value === null || (Array.isArray(value) && value.every((one) => one === 'text')),
+  ),
+  audio: refused('answers are text', isOneOf(null)),
+  prediction: refused('predicted output', isOneOf(null)),
+  web_search_options: refused('there is no web search', isOneOf(null)),
+  echo: refused('the prompt is not repeated', isOneOf(false, null)),
+
+  store: hint('every request is recorded'),
+  metadata: hint('not kept'),
+  user: hint('sessions are named by `session_id`'),
+  safety_identifier: hint('not used'),
+  parallel_tool_calls: hint('the policy decides'),
+  prompt_cache_key: hint('not used'),
+  prompt_cache_retention: hint('not used'),
+  reasoning_effort: hint('not used'),
+  verbosity: hint('not used'),
+  service_tier: hint('there is one'),
+} satisfies Readonly<Record<string, FieldRule>>;
+
+type Fields = typeof requestFields;
+type Honoured = {
+  [Name in keyof Fields]: Fields[Name] extends { does: 'honoured' } ? Name : never;
+}[keyof Fields];
+
+const isHonoured = ([, rule]: readonly [string, FieldRule]) => rule.does === 'honoured';
+type HonouredShape = { [Name in Honoured]: Extract<Fields[Name], { does: 'honoured' }>['schema'] };
+
+/** Reads the honoured fields; the others are not in its output. */
+export const chatRequestSchema = z.object(
+  Object.fromEntries(
+    Object.entries(requestFields as Readonly<Record<string, FieldRule>>)
+      .filter(isHonoured)
+      .map(([name, rule]) => [name, (rule as { schema: z.ZodType }).schema]),
+  ) as HonouredShape,
+);
+export type ChatRequestBody = z.output<typeof chatRequestSchema>;

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { CommonConfig } from '../../shared/service/config.ts';
+
+export const ServingConfig = CommonConfig.extend({
+  host: z
+    .string()
+    .default('127.0.0.1')
+    .describe('address of the endpoint; beyond loopback a key is required'),
+  port: z.int().min(0).max(65_535).default(8700).describe('port of the endpoint; 0: any free one'),
+  apiKey: z.string().min(1).optional().describe('an access key besides those of `clawloop keys`'),
+  modelAlias: z
+    .array(z.string().regex(/^[^@\s]+$/))
+    .min(1)
+    .default(['clawloop'])
+    .describe('names of the live policy; the first one is shown to clients'),
+  strictModels: z
+    .boolean()
+    .default(false)
+    .describe('refuse model names that are not an alias; else any name without @ means the live policy'),
+  context: z
+    .enum(['auto', 'window', 'error'])
+    .default('auto')
+    .describe(
+      'a prompt that does not fit: cut to a window, or refused; auto: window for claw-nano, else error',
+    ),
+  contextTokens: z
+    .int()
+    .min(16)
+    .optional()
+    .describe("limit of prompt and answer, tokens; else the model's own"),
+  maxBatch: z.int().min(1).max(256).default(8).describe('answers of one version generated at the same time'),
+  maxConcurrentPerKey: z
+    .int()
+    .min(1)
+    .default(32)
+    .describe('requests that one access key may have open; more get 429 with Retry-After'),
+  maxBodyBytes: z
+    .int()
+    .default(64 * 1024 * 1024)
+    .describe('larger request bodies get 413'),
+  maxRecordBytes: z
+    .int()
+    .default(16 * 1024 * 1024)
+    .describe('a larger fact is written without bodies (tooLarge), so its turn does not train'),
+  keptVersions: z
+    .int()
+    .min(0)
+    .default(2)
+    .describe('pinned versions whose adapters stay in memory after their last answer'),
+  appendTimeoutMs: z
+    .int()
+    .min(10)
+    .default(2_000)
+    .describe('ms that a fact waits for the log before it goes to the outbox'),
+  engine: z.enum(['local', 'upstream']).default('local').describe('who generates'),
+  upstreamUrl: z.url().optional().describe('base address of an OpenAI-compatible server, with its /v1'),
+  upstreamApiKey: z.string().optional().describe('sent to the upstream server as a bearer token'),
+  upstreamModel: z.string().optional().describe('model name at the upstream server; else the one asked for'),
+  upstreamLogprobs: z
+    .enum(['none', 'raw', 'processed'])
+    .default('none')
+    .describe(
+      'what its log-probs are: before temperature (raw), after temperature and filters, or not asked for',
+    ),
+  upstreamTokenIds: z
+    .boolean()
+    .default(false)
+    .describe('ask for token ids with return_token_ids, as vLLM gives them; needed for training'),
+  upstreamTimeoutMs: z
+    .int()
+    .default(300_000)
+    .describe('ms without a byte until an upstream answer is given up'),
+});
+export type ServingConfig = z.output<typeof ServingConfig>;

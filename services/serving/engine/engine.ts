@@ -1,0 +1,111 @@
+import type { ChatMessage, ToolCall } from '../../../shared/events/chat-message.ts';
+import type { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
+import type { TokenRecord } from '../../../shared/events/token-record.ts';
+
+type Interaction = InteractionCompleted['data'];
+
+/** Where a version's adapter stands. Version 0 is the base policy and has none. */
+export type AdapterSource = { readonly folder: string; readonly digest: string };
+export type PolicyVersion = { readonly version: number; readonly adapter?: AdapterSource };
+
+/** `live`: whatever the alias points to when the answer begins. */
+export type PolicyTarget = { readonly kind: 'live' } | ({ readonly kind: 'pinned' } & PolicyVersion);
+
+/** What a client may ask for; what it left out, the engine fills in from the model's own advice. */
+export type AskedSampling = {
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly topK?: number;
+  readonly seed?: number;
+  readonly maxTokens?: number;
+  readonly stop: readonly string[];
+  readonly frequencyPenalty: number;
+  readonly presencePenalty: number;
+  readonly repetitionPenalty: number;
+  readonly logitBias: readonly (readonly [id: number, bias: number])[];
+};
+
+export type GenerationRequest = {
+  readonly target: PolicyTarget;
+  readonly messages: readonly ChatMessage[];
+  readonly tools: readonly unknown[];
+  /** Further variables of the chat template, e.g. `enable_thinking`. */
+  readonly templateVariables: Readonly<Record<string, unknown>>;
+  readonly sampling: AskedSampling;
+  /** Alternatives per token that the client wants to see; undefined: no log-probs at all. */
+  readonly topLogProbs?: number;
+};
+
+/** The settings as used, in the words of the fact. */
+export type UsedSampling = Interaction['sampling'];
+
+/** Known before the first token: an answer that has started is never refused any more. */
+export type Started = { readonly version: number };
+
+/** A token as `logprobs` shows it. `logProb` is the recorded one: unfiltered, at the effective temperature. */
+export type ShownToken = {
+  readonly token: string;
+  readonly logProb: number;
+  readonly alternatives: readonly { readonly token: string; readonly logProb: number }[];
+};
+
+/** The next piece of an answer. Tool calls come whole. */
+export type AnswerChunk = {
+  readonly text: string;
+  readonly reasoning?: string;
+  readonly toolCalls?: readonly ToolCall[];
+  readonly tokens: readonly ShownToken[];
+};
+
+export type Generated = {
+  readonly version: number;
+  readonly finishReason: Extract<
+    Interaction['finishReason'],
+    'stop' | 'length' | 'tool_calls' | 'content_filter' | 'aborted'
+  >;
+  readonly tokens: TokenRecord | null;
+  readonly untrainable?: string;
+  readonly sampling: UsedSampling;
+  readonly usage: Interaction['usage'];
+  readonly windowCut?: Interaction['windowCut'];
+};
+
+export type GenerationListener = {
+  readonly onStart: (started: Started) => void;
+  readonly onChunk: (chunk: AnswerChunk) => void;
+};
+
+export type EngineCounters = {
+  /** tensors alive on the backend; the same before and after a request */
+  readonly tensors: number;
+  readonly running: number;
+  readonly waiting: number;
+  /** versions whose adapters are in memory */
+  readonly versions: readonly number[];
+  /** decode steps, and the sequences that they moved: how well requests share a step */
+  readonly steps: number;
+  readonly stepSequences: number;
+};
+
+/** Who generates. `local`: this machine, in a worker thread; `upstream`: a server that speaks OpenAI's API. */
+export type Engine = {
+  readonly name: 'local' | 'upstream';
+  /** For a person: what computes, one line. */
+  readonly report: string;
+  /**
+   * Answers one request. The version is chosen when the answer begins and stays. An abort ends it early with what
+   * there is, as `aborted`; an abort before it began rejects with the signal's reason.
+   * @throws ServingError CONTEXT_LENGTH_EXCEEDED, TEMPLATE_REFUSED, VERSION_UNAVAILABLE, UPSTREAM_*, ENGINE_FAILED
+   */
+  readonly generate: (
+    request: GenerationRequest,
+    listener: GenerationListener,
+    signal: AbortSignal,
+  ) => Promise<Generated>;
+  /** Moves the live alias; resolves when new answers begin on this version. Running ones finish on theirs. */
+  readonly serve: (policy: PolicyVersion) => Promise<void>;
+  readonly counters: () => Promise<EngineCounters>;
+  /** Rejects when the engine cannot go on; the process should then end and be started again. */
+  readonly failed: Promise<never>;
+  readonly close: () => Promise<void>;
+};

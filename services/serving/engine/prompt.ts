@@ -1,0 +1,87 @@
+import { answerRoom, fitWindow, type WindowCut } from '../../../shared/chat/window.ts';
+import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+import type { ChatTemplate } from '../../../shared/policy/chat-template.ts';
+import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
+import { ServingError } from '../errors.ts';
+import type { GenerationRequest } from './engine.ts';
+
+export type PromptMaker = {
+  readonly tokenizer: Pick<Tokenizer, 'encode'>;
+  readonly template: ChatTemplate;
+  readonly contextTokens: number;
+  readonly context: 'window' | 'error';
+};
+
+export type Prompt = {
+  readonly promptIds: readonly number[];
+  /** Absent: nothing was cut. */
+  readonly windowCut?: WindowCut;
+  /** Tokens that the answer may have: what was asked for, or what the context leaves. */
+  readonly maxTokens: number;
+  /** Present where the answer may have less than what was asked for. */
+  readonly askedMaxTokens?: number;
+};
+
+/**
+ * A request as the token ids that the policy reads. @throws ServingError CONTEXT_LENGTH_EXCEEDED, TEMPLATE_REFUSED
+ */
+export function makePrompt(maker: PromptMaker, request: GenerationRequest): Prompt {
+  const { contextTokens, context } = maker;
+  const asked = request.sampling.maxTokens;
+  const whole = encode(maker, request, request.messages, request.tools);
+  const room = context === 'window' ? answerRoom(contextTokens, asked) : 1;
+  if (whole.length + room <= contextTokens) return clamp(whole, contextTokens, asked);
+  if (context === 'error') {
+    throw ServingError.CONTEXT_LENGTH_EXCEEDED({
+      param: 'messages',
+      limit: contextTokens,
+      tokens: whole.length,
+    });
+  }
+  const window = fitWindow({
+    messages: request.messages,
+    tools: request.tools,
+    contextTokens,
+    maxTokens: asked,
+    countTokens: (messages, tools) => encode(maker, request, messages, tools).length,
+  });
+  const promptIds = encode(maker, request, window.messages, window.tools);
+  return { ...clamp(promptIds, contextTokens, asked), windowCut: window.cut };
+}
+
+function clamp(promptIds: readonly number[], contextTokens: number, asked: number | undefined): Prompt {
+  const left = contextTokens - promptIds.length;
+  const clamped = asked !== undefined && asked > left;
+  return {
+    promptIds,
+    maxTokens: Math.min(asked ?? left, left),
+    ...(clamped ? { askedMaxTokens: asked } : {}),
+  };
+}
+
+function encode(
+  { tokenizer, template }: PromptMaker,
+  { templateVariables }: GenerationRequest,
+  messages: readonly ChatMessage[],
+  tools: readonly unknown[],
+): readonly number[] {
+  let text: string;
+  try {
+    text = template.render({
+      messages: messages.map(asTemplateKnowsIt),
+      tools,
+      addGenerationPrompt: true,
+      variables: templateVariables,
+    });
+  } catch (error) {
+    throw ServingError.TEMPLATE_REFUSED({
+      param: 'messages',
+      detail: (error as Error).message.slice(0, 300),
+    });
+  }
+  return tokenizer.encode(text);
+}
+
+/** Templates know no `developer`. */
+const asTemplateKnowsIt = (message: ChatMessage): ChatMessage =>
+  message.role === 'developer' ? { ...message, role: 'system' } : message;

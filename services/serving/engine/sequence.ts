@@ -1,0 +1,152 @@
+import { createRandom, type Random } from '../../../shared/policy/random.ts';
+import {
+  changesLogits,
+  effectiveTemperature,
+  isGreedy,
+  type SamplingSettings,
+  sampleToken,
+  topLogProbs,
+} from '../../../shared/policy/sampling.ts';
+import { createStopMatcher } from '../../../shared/policy/stop-strings.ts';
+import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
+import { createToolCallParser } from '../chat/tool-call-parser.ts';
+import type { AnswerChunk, AskedSampling, Generated, GenerationRequest, ShownToken } from './engine.ts';
+import type { Prompt } from './prompt.ts';
+
+/** What the model's makers advise, for what a client leaves out. */
+export type SamplingDefaults = { readonly temperature: number; readonly topP: number; readonly topK: number };
+
+export type SequenceModel = {
+  readonly tokenizer: Pick<Tokenizer, 'decode' | 'streamDecoder'>;
+  readonly endTokenIds: ReadonlySet<number>;
+  readonly defaults: SamplingDefaults;
+};
+
+/** One answer while it is sampled. Knows no batch: logits go in, a token comes out. */
+export type Sequence = {
+  /**
+   * Samples the next token. `next` is the id to feed back, undefined when the answer has ended; `chunk` what can be shown
+   * now, undefined when nothing can.
+   */
+  readonly take: (logits: Float32Array) => {
+    readonly next: number | undefined;
+    readonly chunk: AnswerChunk | undefined;
+  };
+  /** The answer as it stands; `aborted` unless it has ended. */
+  readonly result: (version: number) => Generated;
+};
+
+/** Begins the answer to a prompt. `seed` is used where the client gave none. */
+export function beginSequence(
+  model: SequenceModel,
+  request: GenerationRequest,
+  prompt: Prompt,
+  seed: number | string,
+): Sequence {
+  const { sampling: asked, topLogProbs: alternatives } = request;
+  const settings = settingsOf(asked, model.defaults);
+  const { temperature } = settings;
+  const random: Random = createRandom(asked.seed ?? seed);
+  const text = answerText(model, asked.stop, request.tools.length > 0);
+  const responseIds: number[] = [];
+  const logProbs: number[] = [];
+  let finish: 'stop' | 'length' | undefined;
+  const shown = (id: number, logProb: number, logits: Float32Array): ShownToken => ({
+    token: model.tokenizer.decode([id]),
+    logProb,
+    alternatives: topLogProbs(logits, effectiveTemperature(temperature), alternatives ?? 0).map((other) => ({
+      token: model.tokenizer.decode([other.id]),
+      logProb: other.logProb,
+    })),
+  });
+  return {
+    take: (logits) => {
+      const { id, logProb } = sampleToken(logits, settings, random, {
+        promptIds: prompt.promptIds,
+        responseIds,
+      });
+      responseIds.push(id);
+      logProbs.push(logProb);
+      const ended = model.endTokenIds.has(id);
+      const piece = ended ? nothing : text.push(id);
+      if (ended || piece.stopped) finish = 'stop';
+      else if (responseIds.length >= prompt.maxTokens) finish = 'length';
+      const rest = finish === undefined ? nothing : text.end();
+      const toolCalls = [...piece.toolCalls, ...rest.toolCalls];
+      const tokens = alternatives === undefined || ended ? [] : [shown(id, logProb, logits)];
+      const content = piece.text + rest.text;
+      const visible = content !== '' || toolCalls.length > 0 || tokens.length > 0;
+      return {
+        next: finish === undefined ? id : undefined,
+        chunk: visible
+          ? { text: content, tokens, ...(toolCalls.length === 0 ? {} : { toolCalls }) }
+          : undefined,
+      };
+    },
+    result: (version) => ({
+      version,
+      finishReason:
+        finish === undefined ? 'aborted' : finish === 'stop' && text.calledTools() ? 'tool_calls' : finish,
+      tokens: {
+        promptIds: prompt.promptIds,
+        responseIds,
+        logProbs,
+        effectiveTemperature: effectiveTemperature(temperature),
+        greedy: isGreedy(temperature),
+        filters: { topP: settings.topP, topK: settings.topK },
+      },
+      ...(changesLogits(settings) ? { untrainable: 'penalties' } : {}),
+      sampling: {
+        temperature,
+        topP: settings.topP,
+        topK: settings.topK,
+        maxTokens: prompt.maxTokens,
+        ...(prompt.askedMaxTokens === undefined ? {} : { askedMaxTokens: prompt.askedMaxTokens }),
+        ...(asked.seed === undefined ? {} : { seed: asked.seed }),
+        ...(asked.stop.length === 0 ? {} : { stop: asked.stop }),
+      },
+      usage: { promptTokens: prompt.promptIds.length, completionTokens: responseIds.length },
+      ...(prompt.windowCut === undefined ? {} : { windowCut: prompt.windowCut }),
+    }),
+  };
+}
+
+type Settings = SamplingSettings & { readonly topP: number; readonly topK: number };
+
+const settingsOf = (asked: AskedSampling, defaults: SamplingDefaults): Settings => ({
+  temperature: asked.temperature ?? defaults.temperature,
+  topP: asked.topP ?? defaults.topP,
+  topK: asked.topK ?? defaults.topK,
+  frequencyPenalty: asked.frequencyPenalty,
+  presencePenalty: asked.presencePenalty,
+  repetitionPenalty: asked.repetitionPenalty,
+  logitBias: new Map(asked.logitBias),
+});
+
+const nothing = { text: '', toolCalls: [], stopped: false } as const;
+
+/** Ids to text that can be shown: whole characters, no stop strings, tool calls apart. */
+function answerText(model: SequenceModel, stops: readonly string[], withTools: boolean) {
+  const decoder = model.tokenizer.streamDecoder({ skipSpecial: true });
+  const stopMatcher = createStopMatcher(stops);
+  const tools = withTools ? createToolCallParser() : undefined;
+  let called = false;
+  const show = (text: string) => {
+    const piece = tools?.push(text) ?? { text, toolCalls: [] };
+    called ||= piece.toolCalls.length > 0;
+    return piece;
+  };
+  return {
+    push: (id: number) => {
+      const { text, stop } = stopMatcher.push(decoder.push(id));
+      return { ...show(text), stopped: stop !== undefined };
+    },
+    end: () => {
+      const last = stopMatcher.push(decoder.flush());
+      const piece = show(last.text + stopMatcher.flush());
+      const rest = tools?.flush() ?? { text: '', toolCalls: [] };
+      return { text: piece.text + rest.text, toolCalls: piece.toolCalls, stopped: false };
+    },
+    calledTools: () => called,
+  };
+}

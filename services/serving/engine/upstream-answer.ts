@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto';
+import type { ToolCall } from '../../../shared/events/chat-message.ts';
+import type { TokenRecord } from '../../../shared/events/token-record.ts';
+import { effectiveTemperature, isGreedy } from '../../../shared/policy/sampling.ts';
+import type { AnswerChunk, Generated, GenerationRequest, ShownToken } from './engine.ts';
+import type { UpstreamChunk } from './upstream-chunk.ts';
+
+/** What the upstream server's log-probs are of: the raw logits, or what is left after temperature and filters. */
+export type UpstreamLogProbs = 'none' | 'raw' | 'processed';
+
+export type UpstreamAnswer = {
+  /** What of a frame can be shown; undefined when nothing can. */
+  readonly add: (frame: UpstreamChunk) => AnswerChunk | undefined;
+  /** Tool calls, which are shown when they are whole. */
+  readonly rest: () => AnswerChunk | undefined;
+  readonly hasFinished: () => boolean;
+  readonly result: (aborted: boolean) => Generated;
+};
+
+/** Puts a streamed upstream answer together, with the token record where there is one. */
+export function collectUpstream(request: GenerationRequest, logProbsAre: UpstreamLogProbs): UpstreamAnswer {
+  const calls = new Map<number, { id: string; name: string; text: string }>();
+  let promptIds: readonly number[] | undefined;
+  let responseIds: number[] = [];
+  let logProbs: number[] = [];
+  let usage: Generated['usage'] = { promptTokens: 0, completionTokens: 0 };
+  let finish: string | undefined;
+  const wholeCalls = (): readonly ToolCall[] =>
+    [...calls.values()].map(({ id, name, text }) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: text },
+    }));
+  return {
+    add: (frame) => {
+      promptIds ??= frame.prompt_token_ids ?? undefined;
+      if (frame.usage != null) {
+        usage = { promptTokens: frame.usage.prompt_tokens, completionTokens: frame.usage.completion_tokens };
+      }
+      const choice = frame.choices[0];
+      if (choice === undefined) return undefined;
+      finish = choice.finish_reason ?? finish;
+      responseIds = responseIds.concat(choice.token_ids ?? []);
+      const content = choice.logprobs?.content ?? [];
+      logProbs = logProbs.concat(content.map(({ logprob }) => logprob));
+      for (const part of choice.delta?.tool_calls ?? []) {
+        const index = part.index ?? calls.size;
+        const call = calls.get(index) ?? { id: '', name: '', text: '' };
+        calls.set(index, {
+          id: call.id || (part.id ?? `call_${randomBytes(9).toString('hex')}`),
+          name: call.name + (part.function?.name ?? ''),
+          text: call.text + (part.function?.arguments ?? ''),
+        });
+      }
+      const text = choice.delta?.content ?? '';
+      const reasoning = choice.delta?.reasoning_content ?? '';
+      const tokens = request.topLogProbs === undefined ? [] : content.map(shownToken);
+      if (text === '' && reasoning === '' && tokens.length === 0) return undefined;
+      return { text, tokens, ...(reasoning === '' ? {} : { reasoning }) };
+    },
+    rest: () => (calls.size === 0 ? undefined : { text: '', tokens: [], toolCalls: wholeCalls() }),
+    hasFinished: () => finish !== undefined,
+    result: (aborted) => {
+      const sampling = samplingOf(request);
+      const record = tokenRecordOf({ promptIds, responseIds, logProbs }, sampling, logProbsAre);
+      return {
+        version: 0,
+        finishReason: aborted ? 'aborted' : finishReasonOf(finish),
+        ...record,
+        ...(changesLogits(request) ? { untrainable: 'penalties' } : {}),
+        sampling,
+        usage:
+          usage.completionTokens > 0
+            ? usage
+            : { ...usage, completionTokens: Math.max(responseIds.length, logProbs.length) },
+      };
+    },
+  };
+}
+
+const shownToken = (entry: {
+  readonly token: string;
+  readonly logprob: number;
+  readonly top_logprobs?: readonly { readonly token: string; readonly logprob: number }[] | null | undefined;
+}): ShownToken => ({
+  token: entry.token,
+  logProb: entry.logprob,
+  alternatives: (entry.top_logprobs ?? []).map(({ token, logprob }) => ({ token, logProb: logprob })),
+});
+
+function finishReasonOf(reason: string | undefined): Generated['finishReason'] {
+  switch (reason) {
+    case 'length':
+    case 'tool_calls':
+    case 'content_filter':
+      return reason;
+    case 'function_call':
+      return 'tool_calls';
+    default:
+      return 'stop';
+  }
+}
+
+/** The upstream server fills in what the client left out; where it does not say, OpenAI's defaults stand. */
+function samplingOf({ sampling }: GenerationRequest): Generated['sampling'] {
+  return {
+    temperature: sampling.temperature ?? 1,
+    topP: sampling.topP ?? 1,
+    topK: sampling.topK ?? 0,
+    maxTokens: sampling.maxTokens ?? 0,
+    ...(sampling.seed === undefined ? {} : { seed: sampling.seed }),
+    ...(sampling.stop.length === 0 ? {} : { stop: sampling.stop }),
+  };
+}
+
+const changesLogits = ({ sampling }: GenerationRequest): boolean =>
+  sampling.frequencyPenalty !== 0 ||
+  sampling.presencePenalty !== 0 ||
+  sampling.repetitionPenalty !== 1 ||
+  sampling.logitBias.length > 0;
+
+type Collected = {
+  readonly promptIds: readonly number[] | undefined;
+  readonly responseIds: readonly number[];
+  readonly logProbs: readonly number[];
+};
+
+/** Nothing missing is filled in: no ids or not one log-prob per id, no record, and the reason. */
+function tokenRecordOf(
+  { promptIds, responseIds, logProbs }: Collected,
+  { temperature, topP, topK }: Generated['sampling'],
+  logProbsAre: UpstreamLogProbs,
+): { readonly tokens: TokenRecord | null; readonly untrainable?: string } {
+  if (promptIds === undefined || promptIds.length === 0 || responseIds.length === 0) {
+    return { tokens: null, untrainable: 'no-token-ids' };
+  }
+  if (logProbs.length !== responseIds.length) return { tokens: null, untrainable: 'no-log-probs' };
+  const wanted = effectiveTemperature(temperature);
+  const unfiltered = topP === 1 && topK === 0;
+  const fits =
+    (logProbsAre === 'raw' && wanted === 1) ||
+    (logProbsAre === 'processed' && wanted === temperature && unfiltered);
+  return {
+    tokens: {
+      promptIds,
+      responseIds,
+      logProbs,
+      effectiveTemperature: wanted,
+      greedy: isGreedy(temperature),
+      filters: { topP, topK },
+    },
+    ...(fits ? {} : { untrainable: 'logprob-temperature' }),
+  };
+}

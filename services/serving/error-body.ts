@@ -1,0 +1,22 @@
+import { isServiceError, type ServiceError } from '../../shared/service/errors.ts';
+import { ServingError } from './errors.ts';
+
+/** OpenAI's error shape. */
+export const errorBody = ({ message, type, param, code }: ServiceError) => ({
+  error: { message, type, param, code },
+});
+
+type HttpError = Error & { readonly code?: string; readonly statusCode?: number };
+
+/** Any error as one of the table: what Fastify found wrong with a request keeps its meaning, the rest is ours. */
+export function asServingError(error: unknown, maxBodyBytes: number): ServiceError {
+  if (isServiceError(error)) return error;
+  const { code, statusCode, message } = error as HttpError;
+  if (statusCode === 413) return ServingError.BODY_TOO_LARGE({ limit: maxBodyBytes });
+  if (statusCode === 415) return ServingError.UNSUPPORTED_MEDIA_TYPE();
+  if (error instanceof SyntaxError || code?.startsWith('FST_ERR_CTP_')) return ServingError.INVALID_JSON();
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return ServingError.INVALID_REQUEST({ detail: message });
+  }
+  return ServingError.INTERNAL();
+}

@@ -1,0 +1,102 @@
+import { errorTable } from '../../shared/service/errors.ts';
+
+/** Everything that serving says no with. Codes reach clients in lower case, in OpenAI's error shape. */
+export const ServingError = errorTable({
+  /** Thrown when a request field is malformed or out of range. */
+  INVALID_REQUEST: { status: 400, type: 'invalid_request_error', message: '{detail}' },
+  /** Thrown when a field asks for what no engine here can do, and ignoring it would change the answer. */
+  UNSUPPORTED_PARAMETER: {
+    status: 400,
+    type: 'invalid_request_error',
+    message: "'{param}' is not supported: {detail}",
+  },
+  /** Thrown when the body is not JSON. */
+  INVALID_JSON: { status: 400, type: 'invalid_request_error', message: 'The body is not valid JSON.' },
+  /** Thrown when the prompt alone does not fit the policy's context. OpenClaw knows the code and compacts. */
+  CONTEXT_LENGTH_EXCEEDED: {
+    status: 400,
+    type: 'invalid_request_error',
+    message:
+      "This model's maximum context length is {limit} tokens. However, your messages resulted in {tokens} tokens.",
+  },
+  /** Thrown when the chat template refuses the messages. */
+  TEMPLATE_REFUSED: {
+    status: 400,
+    type: 'invalid_request_error',
+    message: "The policy's chat template refuses these messages: {detail}",
+  },
+  /** Thrown when a key is needed and none or a wrong one came. Never for a passing cause: clients lock the key out. */
+  INVALID_API_KEY: {
+    status: 401,
+    type: 'authentication_error',
+    message: 'Incorrect API key provided. Send one of this server as `Authorization: Bearer <key>`.',
+  },
+  /** Thrown when a keyless server is asked under a name that is not loopback: a web page may have rebound its name. */
+  HOST_NOT_LOOPBACK: {
+    status: 403,
+    type: 'invalid_request_error',
+    message: 'Without an access key this server answers under localhost and 127.0.0.1 only, not {host}.',
+  },
+  /** Thrown when feedback names an answer that was given to another key. */
+  FOREIGN_COMPLETION: {
+    status: 404,
+    type: 'invalid_request_error',
+    message: "No completion '{id}' was given to this key.",
+  },
+  MODEL_NOT_FOUND: {
+    status: 404,
+    type: 'invalid_request_error',
+    message: "The model '{model}' does not exist or is no longer kept.",
+  },
+  ROUTE_NOT_FOUND: {
+    status: 404,
+    type: 'invalid_request_error',
+    message: 'Unknown request: {method} {path}.',
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    type: 'invalid_request_error',
+    message: 'Not allowed: {method} {path}.',
+  },
+  BODY_TOO_LARGE: {
+    status: 413,
+    type: 'invalid_request_error',
+    message: 'The body is larger than {limit} bytes.',
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    type: 'invalid_request_error',
+    message: 'The content type must be application/json.',
+  },
+  /** Thrown when the key already has as many requests open as its limit allows. Carries Retry-After. */
+  TOO_MANY_REQUESTS: {
+    status: 429,
+    type: 'rate_limit_error',
+    message: 'This key has {limit} requests open already; try again when one has ended.',
+  },
+  UPSTREAM_RATE_LIMITED: {
+    status: 429,
+    type: 'rate_limit_error',
+    message: 'The upstream engine is at its limit: {detail}',
+  },
+  /** Thrown when the upstream engine refuses what the client sent. */
+  UPSTREAM_REFUSED: { status: 400, type: 'invalid_request_error', message: '{detail}' },
+  /** Thrown when the upstream engine cannot be reached, fails or breaks off. */
+  UPSTREAM_FAILED: { status: 502, type: 'server_error', message: 'The upstream engine failed: {detail}' },
+  /** Thrown when feedback or the end of a session could be written to neither log nor outbox. */
+  NOT_RECORDED: {
+    status: 503,
+    type: 'server_error',
+    message: 'This could not be recorded just now; try again.',
+  },
+  /** Thrown when a pinned version's checkpoint cannot be read any more. */
+  VERSION_UNAVAILABLE: {
+    status: 503,
+    type: 'server_error',
+    message: 'Version {version} cannot be loaded: {detail}',
+  },
+  /** Thrown while the service stops; another replica may answer. */
+  STOPPING: { status: 503, type: 'server_error', message: 'The server is stopping.' },
+  ENGINE_FAILED: { status: 500, type: 'server_error', message: 'The engine failed: {detail}' },
+  INTERNAL: { status: 500, type: 'server_error', message: 'An internal error occurred.' },
+});

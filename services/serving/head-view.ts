@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { applyHead, type HeadState, initialHead } from '../../shared/lineage/head.ts';
+import type { EventLog } from '../../shared/log/event-log.ts';
+import type { PolicyVersion } from './engine/engine.ts';
+
+/** What this process knows of the lineage of its adapter: a fold of `training` in memory. */
+export type HeadView = {
+  readonly head: () => PolicyVersion;
+  /** A version that was once the head and whose checkpoint is still kept; version 0 always is. */
+  readonly find: (version: number) => PolicyVersion | undefined;
+  readonly kept: () => readonly number[];
+  readonly isCaughtUp: () => boolean;
+  /** Resolves when the view reached the end of the log as it was at the start. */
+  readonly caughtUp: Promise<void>;
+  /** For a look-up that missed: waits until the end as of now was reached, at most 2 s. */
+  readonly reachEnd: () => Promise<void>;
+  /** Calls at once with the head when the view is caught up, and then whenever the head moves. */
+  readonly onHead: (listener: (head: PolicyVersion) => void) => void;
+  /** Rejects when the log cannot be followed any more. */
+  readonly done: Promise<void>;
+};
+
+type Options = {
+  readonly log: Pick<EventLog, 'follow'>;
+  readonly adapter: string;
+  /** folder of the adapter's checkpoints */
+  readonly checkpoints: string;
+  readonly signal: AbortSignal;
+};
+
+const LONGEST_WAIT_MS = 2_000;
+
+export function followHead({ log, adapter, checkpoints, signal }: Options): HeadView {
+  let state: HeadState = initialHead;
+  let caughtUp = false;
+  const listeners: ((head: PolicyVersion) => void)[] = [];
+  const find = (version: number): PolicyVersion | undefined => {
+    const row = state.versions[version];
+    if (version === 0) return { version: 0 };
+    if (row?.checkpoint == null || row.digest == null) return undefined;
+    return { version, adapter: { folder: join(checkpoints, row.checkpoint), digest: row.digest } };
+  };
+  const isKept = (found: PolicyVersion | undefined): boolean =>
+    found !== undefined && (found.adapter === undefined || existsSync(found.adapter.folder));
+  const head = (): PolicyVersion => find(state.head) ?? { version: 0 };
+  const tell = () => {
+    for (const listener of listeners) listener(head());
+  };
+  const following = log.follow(
+    'training',
+    {},
+    ({ event }) => {
+      if (event.subject !== adapter) return;
+      const before = state.head;
+      state = applyHead(state, event);
+      if (caughtUp && state.head !== before) tell();
+    },
+    signal,
+  );
+  const whenCaughtUp = following.caughtUp.then(() => {
+    caughtUp = true;
+    tell();
+  });
+  return {
+    head,
+    find: (version) => {
+      const found = find(version);
+      return isKept(found) ? found : undefined;
+    },
+    kept: () =>
+      Object.keys(state.versions)
+        .map(Number)
+        .filter((version) => isKept(find(version)))
+        .sort((a, b) => a - b),
+    isCaughtUp: () => caughtUp,
+    caughtUp: whenCaughtUp,
+    reachEnd: async () => {
+      let timer: NodeJS.Timeout | undefined;
+      const limit = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, LONGEST_WAIT_MS);
+      });
+      await Promise.race([following.reachEnd(), limit]).finally(() => clearTimeout(timer));
+    },
+    onHead: (listener) => {
+      listeners.push(listener);
+      if (caughtUp) listener(head());
+    },
+    done: following.done,
+  };
+}

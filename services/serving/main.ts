@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { openService } from '../../shared/service/open-service.ts';
+import { isLoopback, openAccess } from './access.ts';
+import { ServingConfig } from './config.ts';
+import { openEngine } from './engine/open-engine.ts';
+import { followHead } from './head-view.ts';
+import { createServingMetrics, watch } from './metrics.ts';
+import { createPerKeyLimit } from './per-key-limit.ts';
+import { createRecentOwners } from './recent-owners.ts';
+import { openOutbox } from './record/outbox.ts';
+import { createRecorder } from './record/recorder.ts';
+import { serveHead } from './serve-head.ts';
+import { createServer } from './server.ts';
+
+const DRAIN_INTERVAL_MS = 500;
+const LOAD_RETRY_MS = 2_000;
+
+const {
+  config,
+  logger,
+  log,
+  data,
+  metrics: registry,
+  shutdown,
+  run,
+} = await openService('serving', ServingConfig);
+const metrics = createServingMetrics(registry);
+const access = openAccess(data.keys, config.apiKey);
+if (!isLoopback(config.host) && !(await access.needsKey())) {
+  process.stderr.write(
+    `clawloop serving: will not listen on ${config.host} without an access key: make one with \`clawloop keys create\`, ` +
+      'or set CLAWLOOP_SERVING_API_KEY\n',
+  );
+  process.exit(2);
+}
+const recorder = createRecorder({
+  log,
+  outbox: await openOutbox(data.outbox),
+  appendTimeoutMs: config.appendTimeoutMs,
+  drainIntervalMs: DRAIN_INTERVAL_MS,
+  logger,
+  onOutcome: (to) => metrics.recorded.inc({ to }),
+});
+await recorder.drain();
+
+const engine = await openEngine(config).catch((error: Error) => {
+  process.stderr.write(`clawloop serving: ${error.message}\n`);
+  process.exit(2);
+});
+logger.info({ engine: engine.name, report: engine.report }, 'engine');
+watch(registry, engine, recorder.outboxDepth);
+
+const head = followHead({
+  log,
+  adapter: config.adapter,
+  checkpoints: data.checkpoints(config.adapter),
+  signal: shutdown,
+});
+const served = serveHead({
+  view: head,
+  engine,
+  recorder,
+  adapter: config.adapter,
+  replica: `${hostname()}-${randomUUID().slice(0, 8)}`,
+  metrics,
+  logger,
+  retryMs: LOAD_RETRY_MS,
+});
+const readiness = (): string | undefined => {
+  if (shutdown.aborted) return 'stopping';
+  if (!head.isCaughtUp()) return 'reading the log';
+  return served.served() === undefined ? (served.problem() ?? 'loading the policy') : undefined;
+};
+
+const server = createServer(
+  {
+    config,
+    engine,
+    recorder,
+    access,
+    head,
+    owners: createRecentOwners(),
+    limit: createPerKeyLimit(config.maxConcurrentPerKey),
+    metrics,
+    logger,
+  },
+  readiness,
+  registry,
+);
+const endpoint = await server.listen({ host: config.host, port: config.port }).catch((error: Error) => {
+  process.stderr.write(
+    `clawloop serving: cannot listen on ${config.host}:${config.port}: ${error.message}\n`,
+  );
+  process.exit(2);
+});
+logger.info({ endpoint: `${endpoint}/v1` }, 'listening');
+
+const stopped = new Promise<void>((resolve) => shutdown.addEventListener('abort', () => resolve()));
+await run(
+  [head.done, Promise.race([engine.failed, stopped])],
+  [recorder.close, engine.close, () => server.close()],
+);

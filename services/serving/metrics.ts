@@ -1,0 +1,85 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Engine, EngineCounters } from './engine/engine.ts';
+
+export type ServingMetrics = ReturnType<typeof createServingMetrics>;
+
+/** What serving counts. Names are those of Prometheus' conventions. */
+export const createServingMetrics = (registry: Registry) => {
+  const registers = [registry];
+  return {
+    requests: new Counter({
+      name: 'clawloop_serving_requests_total',
+      help: 'requests by route and status',
+      labelNames: ['route', 'status'],
+      registers,
+    }),
+    tokens: new Counter({
+      name: 'clawloop_serving_tokens_total',
+      help: 'tokens read (prompt) and generated (completion)',
+      labelNames: ['kind'],
+      registers,
+    }),
+    firstToken: new Histogram({
+      name: 'clawloop_serving_first_token_seconds',
+      help: 'from the request to its first token',
+      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+      registers,
+    }),
+    recorded: new Counter({
+      name: 'clawloop_serving_facts_total',
+      help: 'facts by where they went; lost: neither log nor outbox took it',
+      labelNames: ['to'],
+      registers,
+    }),
+    open: new Gauge({ name: 'clawloop_serving_open_requests', help: 'requests being answered', registers }),
+    headVersion: new Gauge({
+      name: 'clawloop_serving_head_version',
+      help: 'the head of the lineage in the view',
+      registers,
+    }),
+    servedVersion: new Gauge({
+      name: 'clawloop_serving_served_version',
+      help: 'version that new answers begin on; -1: none is loaded yet',
+      registers,
+    }),
+    loadFailures: new Counter({
+      name: 'clawloop_serving_policy_load_failures_total',
+      help: 'heads that could not be loaded',
+      registers,
+    }),
+  };
+};
+
+/** Gauges that are read when they are asked for. */
+export function watch(registry: Registry, engine: Engine, outboxDepth: () => number): void {
+  const registers = [registry];
+  let shared: { readonly at: number; readonly counters: Promise<EngineCounters> } | undefined;
+  const counters = (): Promise<EngineCounters> => {
+    if (shared === undefined || Date.now() - shared.at > 200)
+      shared = { at: Date.now(), counters: engine.counters() };
+    return shared.counters;
+  };
+  const gauge = (name: string, help: string, read: (now: EngineCounters) => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        this.set(read(await counters()));
+      },
+    });
+  gauge('clawloop_engine_tensors', 'tensors alive on the backend', (now) => now.tensors);
+  gauge('clawloop_engine_running', 'answers being generated', (now) => now.running);
+  gauge('clawloop_engine_waiting', 'requests that wait for a place', (now) => now.waiting);
+  gauge('clawloop_engine_versions', 'policy versions in memory', (now) => now.versions.length);
+  gauge('clawloop_engine_steps', 'decode steps so far', (now) => now.steps);
+  gauge('clawloop_engine_step_sequences', 'sequences moved by all decode steps', (now) => now.stepSequences);
+  new Gauge({
+    name: 'clawloop_serving_outbox_depth',
+    help: 'facts that wait for the log',
+    registers,
+    collect() {
+      this.set(outboxDepth());
+    },
+  });
+}

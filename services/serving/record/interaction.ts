@@ -1,0 +1,43 @@
+import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+import { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
+import { InteractionFailed } from '../../../shared/events/interaction-failed.ts';
+import { utcNow } from '../../../shared/service/clock.ts';
+
+const source = 'clawloop/serving';
+
+type Completed = InteractionCompleted['data'];
+
+/**
+ * The fact of an answered request. A body that no record may hold is left out, and the fact says so: the chat was served,
+ * and the turn is skipped by that name.
+ */
+export function interactionCompleted(
+  data: Completed,
+  traceparent: string | undefined,
+  maxRecordBytes: number,
+): InteractionCompleted {
+  const event = InteractionCompleted.create({
+    id: data.interactionId,
+    source,
+    time: utcNow(),
+    traceparent,
+    data,
+  });
+  if (Buffer.byteLength(JSON.stringify(event)) <= maxRecordBytes) return event;
+  const { tools: _, ...rest } = data;
+  const bare: Completed = {
+    ...rest,
+    messages: [],
+    answer: { role: 'assistant', content: null } satisfies ChatMessage,
+    tokens: null,
+    untrainable: 'too-large',
+    tooLarge: true,
+  };
+  return { ...event, data: bare };
+}
+
+export const interactionFailed = (
+  data: InteractionFailed['data'],
+  traceparent: string | undefined,
+): InteractionFailed =>
+  InteractionFailed.create({ id: data.interactionId, source, time: utcNow(), traceparent, data });

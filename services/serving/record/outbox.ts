@@ -1,0 +1,53 @@
+import { mkdir, readdir, readFile, rename, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { parseEvent } from '../../../shared/events/parse-event.ts';
+import { writeDurably } from '../../../shared/service/write-durably.ts';
+
+export type Outbox = {
+  /** Resolves when the fact is on disk. Throws when it cannot be written. */
+  readonly put: (event: ClawLoopEvent) => Promise<void>;
+  /**
+   * Hands out what is kept, oldest first, and forgets each after `append` took it; stops where `append` throws. A crash in
+   * between hands a fact out twice, which every fold forgives.
+   */
+  readonly drain: (append: (event: ClawLoopEvent) => Promise<void>) => Promise<number>;
+  readonly depth: () => number;
+};
+
+const SUFFIX = '.json';
+const BROKEN = '.broken';
+
+/** Facts on this machine's disk that the log could not take yet, one file each, in the order in which they came. */
+export async function openOutbox(folder: string): Promise<Outbox> {
+  await mkdir(folder, { recursive: true }).catch(() => {}); // then `put` throws, and the answer says so
+  const list = async () =>
+    (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(SUFFIX)).sort();
+  let depth = (await list()).length;
+  let sequence = 0;
+  // Names sort by time; a restart within the same ms is told apart by the process id.
+  const nextName = () =>
+    `${String(Date.now()).padStart(15, '0')}-${String(sequence++).padStart(9, '0')}-${process.pid}${SUFFIX}`;
+  return {
+    put: async (event) => {
+      await mkdir(folder, { recursive: true });
+      await writeDurably(join(folder, nextName()), JSON.stringify(event));
+      depth += 1;
+    },
+    drain: async (append) => {
+      let drained = 0;
+      for (const name of await list()) {
+        const path = join(folder, name);
+        const parsed = parseEvent(await readFile(path, 'utf8'));
+        if (parsed.kind === 'event') await append(parsed.event);
+        // Kept for a person to look at; it must not stand in the way of the others.
+        if (parsed.kind === 'event') await unlink(path);
+        else await rename(path, `${path}${BROKEN}`);
+        depth -= 1;
+        drained += 1;
+      }
+      return drained;
+    },
+    depth: () => depth,
+  };
+}

@@ -1,0 +1,100 @@
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { EventLog } from '../../../shared/log/event-log.ts';
+import type { Logger } from '../../../shared/service/logger.ts';
+import type { Outbox } from './outbox.ts';
+
+export type Recorder = {
+  /** True when the fact is durable, in the log or in the outbox; false when neither could take it. Never throws. */
+  readonly record: (event: ClawLoopEvent) => Promise<boolean>;
+  readonly outboxDepth: () => number;
+  /** Tries to empty the outbox once. */
+  readonly drain: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+type Options = {
+  readonly log: Pick<EventLog, 'append'>;
+  readonly outbox: Outbox;
+  readonly appendTimeoutMs: number;
+  readonly drainIntervalMs: number;
+  readonly logger: Logger;
+  readonly onOutcome?: (outcome: 'log' | 'outbox' | 'lost') => void;
+};
+
+/**
+ * Makes facts durable. While the outbox holds something, new facts queue up behind it, so that the log gets the facts of
+ * a lane in their order, and no answer waits for a log that is known to be away.
+ */
+export function createRecorder({
+  log,
+  outbox,
+  appendTimeoutMs,
+  drainIntervalMs,
+  logger,
+  onOutcome,
+}: Options): Recorder {
+  const append = async (event: ClawLoopEvent): Promise<void> => {
+    const appended = log.append([event]);
+    appended.catch(() => {}); // what comes after the time limit is nobody's any more: the fact then stands twice
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(
+        () => reject(new Error(`no answer from the log in ${appendTimeoutMs} ms`)),
+        appendTimeoutMs,
+      );
+    });
+    await Promise.race([appended, late]).finally(() => clearTimeout(timer));
+  };
+  let draining: Promise<void> | undefined;
+  const drainOnce = async (): Promise<void> => {
+    try {
+      const drained = await outbox.drain(append);
+      if (drained > 0) logger.info({ drained }, 'the outbox is empty again');
+    } catch (error) {
+      logger.warn({ err: error, depth: outbox.depth() }, 'the outbox waits for the log');
+    }
+  };
+  const drain = (): Promise<void> => {
+    if (outbox.depth() === 0) return Promise.resolve();
+    draining ??= drainOnce().finally(() => {
+      draining = undefined;
+    });
+    return draining;
+  };
+  const timer = setInterval(() => void drain(), drainIntervalMs);
+  timer.unref();
+  const record = async (event: ClawLoopEvent): Promise<'log' | 'outbox' | 'lost'> => {
+    if (outbox.depth() === 0) {
+      try {
+        await append(event);
+        return 'log';
+      } catch (error) {
+        logger.warn({ err: error, id: event.id }, 'the log does not take facts');
+      }
+    }
+    try {
+      await outbox.put(event);
+      return 'outbox';
+    } catch (error) {
+      logger.error(
+        { err: error, id: event.id, type: event.type },
+        'a fact is lost: neither log nor outbox took it',
+      );
+      return 'lost';
+    }
+  };
+  return {
+    record: async (event) => {
+      const outcome = await record(event);
+      onOutcome?.(outcome);
+      return outcome !== 'lost';
+    },
+    outboxDepth: outbox.depth,
+    drain,
+    close: async () => {
+      clearInterval(timer);
+      await draining;
+      await drain();
+    },
+  };
+}

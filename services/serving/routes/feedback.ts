@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
+import { utcNow } from '../../../shared/service/clock.ts';
+import { laneOfCompletion } from '../chat/lane.ts';
+import { ServingError } from '../errors.ts';
+import { callerOf } from '../server.ts';
+import { readBody } from './read-body.ts';
+import type { ServingWorld } from './world.ts';
+
+const FeedbackBody = z
+  .object({
+    completion_id: z.string(),
+    rating: z.enum(['up', 'down']).nullish(),
+    reward: z.number().min(-1e6).max(1e6).nullish(),
+    comment: z.string().max(20_000).nullish(),
+  })
+  .refine(({ rating, reward }) => (rating == null) !== (reward == null), {
+    path: ['rating'],
+    message: 'give either a rating (up or down) or a reward (a number)',
+  });
+
+/**
+ * Takes a rating or a reward of an answer. The answer need not be known here: its fact may lie in an outbox, or another
+ * replica gave it. Whose answer it was is checked where it is attributed; nothing is matched across keys.
+ */
+export function registerFeedback(server: FastifyInstance, world: ServingWorld): void {
+  server.post('/v1/feedback', async (request) => {
+    const { completion_id: id, rating, reward, comment } = readBody(FeedbackBody, request.body);
+    const lane = laneOfCompletion(id);
+    if (lane === undefined) {
+      throw ServingError.INVALID_REQUEST({
+        param: 'completion_id',
+        detail: 'completion_id is no id of this server.',
+      });
+    }
+    const { keyId } = callerOf(request);
+    const owner = world.owners.ownerOf(id);
+    if (owner !== undefined && owner !== keyId)
+      throw ServingError.FOREIGN_COMPLETION({ id, param: 'completion_id' });
+    const score = reward ?? (rating === 'up' ? 1 : -1);
+    const event = FeedbackGiven.create({
+      id: `feedback-${randomUUID()}`,
+      source: 'clawloop/serving',
+      time: utcNow(),
+      data: { interactionId: id, lane, key: keyId, score, ...(comment == null ? {} : { comment }) },
+    });
+    if (!(await world.recorder.record(event))) throw ServingError.NOT_RECORDED({ retryAfterSeconds: 5 });
+    return { object: 'clawloop.feedback', completion_id: id, score, recorded: true };
+  });
+}

@@ -1,0 +1,14 @@
+import type { z } from 'zod';
+import { ServingError } from '../errors.ts';
+
+/** A body that fits the schema. @throws ServingError INVALID_REQUEST, which names the first field that does not. */
+export function readBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  const param = issue.path.join('.');
+  throw ServingError.INVALID_REQUEST({
+    param,
+    detail: param === '' ? 'The body must be a JSON object.' : `Invalid '${param}': ${issue.message}.`,
+  });
+}

@@ -1,0 +1,32 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { SessionEnded } from '../../../shared/events/session-ended.ts';
+import { utcNow } from '../../../shared/service/clock.ts';
+import { readEnvelope } from '../chat/envelope.ts';
+import { laneOf } from '../chat/lane.ts';
+import { ServingError } from '../errors.ts';
+import { callerOf } from '../server.ts';
+import { readBody } from './read-body.ts';
+import type { ServingWorld } from './world.ts';
+
+const EndBody = z.object({ session: z.string().min(1).max(512).nullish() });
+
+/** Ends a session, so that its last turn settles without the idle time. A session may go on later all the same. */
+export function registerSessions(server: FastifyInstance, world: ServingWorld): void {
+  server.post('/v1/sessions/end', async (request) => {
+    const body = readBody(EndBody, request.body ?? {});
+    const { session } = readEnvelope(request.headers, body.session ?? undefined);
+    if (session === undefined)
+      throw ServingError.INVALID_REQUEST({ param: 'session', detail: 'session is missing.' });
+    const { keyId } = callerOf(request);
+    const event = SessionEnded.create({
+      id: `session-ended-${randomUUID()}`,
+      source: 'clawloop/serving',
+      time: utcNow(),
+      data: { lane: laneOf(keyId, session), key: keyId, session, reason: 'explicit' },
+    });
+    if (!(await world.recorder.record(event))) throw ServingError.NOT_RECORDED({ retryAfterSeconds: 5 });
+    return { object: 'clawloop.session', session, ended: true };
+  });
+}

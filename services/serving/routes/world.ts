@@ -1,0 +1,22 @@
+import type { Logger } from '../../../shared/service/logger.ts';
+import type { Access } from '../access.ts';
+import type { ServingConfig } from '../config.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { HeadView } from '../head-view.ts';
+import type { ServingMetrics } from '../metrics.ts';
+import type { PerKeyLimit } from '../per-key-limit.ts';
+import type { RecentOwners } from '../recent-owners.ts';
+import type { Recorder } from '../record/recorder.ts';
+
+/** What the routes work with. */
+export type ServingWorld = {
+  readonly config: ServingConfig;
+  readonly engine: Engine;
+  readonly recorder: Recorder;
+  readonly access: Access;
+  readonly head: Pick<HeadView, 'find' | 'kept' | 'reachEnd'>;
+  readonly limit: PerKeyLimit;
+  readonly owners: RecentOwners;
+  readonly metrics: ServingMetrics;
+  readonly logger: Logger;
+};

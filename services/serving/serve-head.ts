@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { PolicyLoaded } from '../../shared/events/policy-loaded.ts';
+import { monotonicNow, utcNow } from '../../shared/service/clock.ts';
+import type { Logger } from '../../shared/service/logger.ts';
+import type { Engine, PolicyVersion } from './engine/engine.ts';
+import type { HeadView } from './head-view.ts';
+import type { ServingMetrics } from './metrics.ts';
+import type { Recorder } from './record/recorder.ts';
+
+export type ServedHead = {
+  /** Version that new answers begin on; undefined before the first load. */
+  readonly served: () => number | undefined;
+  /** Why the head is not served, if it is not. */
+  readonly problem: () => string | undefined;
+};
+
+type Options = {
+  readonly view: Pick<HeadView, 'onHead'>;
+  readonly engine: Pick<Engine, 'serve'>;
+  readonly recorder: Pick<Recorder, 'record'>;
+  readonly adapter: string;
+  readonly replica: string;
+  readonly metrics: Pick<ServingMetrics, 'headVersion' | 'servedVersion' | 'loadFailures'>;
+  readonly logger: Logger;
+  readonly retryMs: number;
+};
+
+/**
+ * Keeps the engine on the head. While a load runs, heads that come and go are passed over: only the newest is loaded next.
+ * A head that cannot be loaded leaves the one before in service and is tried again.
+ */
+export function serveHead({
+  view,
+  engine,
+  recorder,
+  adapter,
+  replica,
+  metrics,
+  logger,
+  retryMs,
+}: Options): ServedHead {
+  let wanted: PolicyVersion | undefined;
+  let served: number | undefined;
+  let problem: string | undefined;
+  let loading = false;
+  metrics.servedVersion.set(-1);
+  const load = async (policy: PolicyVersion): Promise<void> => {
+    const began = monotonicNow();
+    try {
+      await engine.serve(policy);
+    } catch (error) {
+      metrics.loadFailures.inc();
+      problem = `version ${policy.version} cannot be loaded: ${(error as Error).message}`;
+      logger.error({ err: error, version: policy.version, served }, 'the head cannot be loaded');
+      await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
+      return;
+    }
+    const milliseconds = monotonicNow() - began;
+    served = policy.version;
+    problem = undefined;
+    metrics.servedVersion.set(policy.version);
+    logger.info({ version: policy.version, milliseconds }, 'serving');
+    const id = `${replica}/${adapter}/loaded/${policy.version}/${randomUUID()}`;
+    const data = { adapter, version: policy.version, replica, milliseconds };
+    await recorder.record(PolicyLoaded.create({ id, source: 'clawloop/serving', time: utcNow(), data }));
+  };
+  const catchUp = async (): Promise<void> => {
+    if (loading) return;
+    loading = true;
+    while (wanted !== undefined && wanted.version !== served) await load(wanted);
+    loading = false;
+  };
+  view.onHead((head) => {
+    wanted = head;
+    metrics.headVersion.set(head.version);
+    void catchUp();
+  });
+  return { served: () => served, problem: () => problem };
+}

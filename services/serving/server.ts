@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import type { Registry } from 'prom-client';
+import { type Readiness, registerHealth } from '../../shared/service/health.ts';
+import { type Caller, isLoopback } from './access.ts';
+import { asServingError, errorBody } from './error-body.ts';
+import { ServingError } from './errors.ts';
+import { registerChat } from './routes/chat.ts';
+import { registerFeedback } from './routes/feedback.ts';
+import { registerModels } from './routes/models.ts';
+import { registerSessions } from './routes/sessions.ts';
+import type { ServingWorld } from './routes/world.ts';
+
+const open: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+const callers = new WeakMap<FastifyRequest, Caller>();
+
+/** Who sent a request that passed the door. */
+export const callerOf = (request: FastifyRequest): Caller => callers.get(request)!;
+
+/** The HTTP border: every answer of it that is no success has OpenAI's error shape. */
+export function createServer(world: ServingWorld, readiness: Readiness, registry: Registry): FastifyInstance {
+  const { maxBodyBytes } = world.config;
+  const server = fastify({
+    logger: false,
+    bodyLimit: maxBodyBytes,
+    genReqId: () => `req_${randomUUID()}`,
+    routerOptions: { maxParamLength: 512 },
+    forceCloseConnections: 'idle',
+    frameworkErrors: (error, _request, reply) => {
+      const failure = asServingError(error, maxBodyBytes);
+      void (reply as FastifyReply).code(failure.status).send(errorBody(failure));
+    },
+    clientErrorHandler: (_error, socket) => {
+      if (!socket.writable) return;
+      const body = JSON.stringify(
+        errorBody(ServingError.INVALID_REQUEST({ detail: 'This is no HTTP request.' })),
+      );
+      socket.end(
+        `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n` +
+          `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      );
+    },
+  });
+  server.removeContentTypeParser('text/plain');
+  server.addHook('onRequest', async (request, reply) => {
+    void reply.header('x-request-id', request.id);
+    if (open.has(request.url)) return;
+    const caller = await world.access.callerOf(request.headers.authorization);
+    if (caller === undefined) throw ServingError.INVALID_API_KEY();
+    if (!(await world.access.needsKey()) && !isLoopback(hostName(request.headers.host))) {
+      throw ServingError.HOST_NOT_LOOPBACK({ host: hostName(request.headers.host).slice(0, 200) });
+    }
+    callers.set(request, caller);
+  });
+  server.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'none';
+    world.metrics.requests.inc({ route, status: reply.statusCode });
+  });
+  server.setErrorHandler((error, request, reply) => {
+    const failure = asServingError(error, maxBodyBytes);
+    if (failure.status >= 500)
+      world.logger.error({ err: error, request: request.id, url: request.url }, 'failed');
+    if (failure.retryAfterSeconds !== undefined) void reply.header('retry-after', failure.retryAfterSeconds);
+    return reply.code(failure.status).send(errorBody(failure));
+  });
+  server.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?')[0]!.slice(0, 200);
+    const method = request.method;
+    const other = method === 'GET' ? 'POST' : 'GET';
+    const details = { method, path };
+    const failure = server.hasRoute({ method: other, url: path })
+      ? ServingError.METHOD_NOT_ALLOWED(details)
+      : ServingError.ROUTE_NOT_FOUND(details);
+    return reply.code(failure.status).send(errorBody(failure));
+  });
+  registerHealth(server, readiness, registry);
+  registerChat(server, world);
+  registerModels(server, world);
+  registerFeedback(server, world);
+  registerSessions(server, world);
+  return server;
+}
+
+/** The name in a Host header, without its port; none at all is what only old programs on this machine send. */
+const hostName = (host: string | undefined): string => (host ?? 'localhost').replace(/:\d+$/, '');
