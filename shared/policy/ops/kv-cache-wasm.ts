@@ -1,107 +1,137 @@
+import type { Tensor } from '../executors/executor.ts';
 import type { WasmExecutor } from '../executors/wasm.ts';
-import type { CacheShape, KeyValueCache } from './kv-cache.ts';
+import type { CacheShape, KeyValueCache, StepRows } from './kv-cache.ts';
 
-/** Rows of [keyValueHeads, headSize], one per position. */
-type SlotCache = { keys: Float32Array; values: Float32Array };
-
-const newSlot = (): SlotCache => ({ keys: new Float32Array(0), values: new Float32Array(0) });
+/** One key/value head of one sequence: rows of headSize, one per position. */
+type HeadCache = { keys: Float32Array; values: Float32Array };
 
 /** The cache lies in JavaScript arrays and attention is plain loops: a step is too small to be worth a kernel call. */
 export function createWasmCache(executor: WasmExecutor, shape: CacheShape): KeyValueCache {
   const { heads, keyValueHeads, headSize } = shape;
   const group = heads / keyValueHeads;
   const width = keyValueHeads * headSize;
-  const caches: SlotCache[][] = Array.from({ length: shape.layers }, () => []);
-  let slotCount = 0;
+  const caches: HeadCache[][][] = Array.from({ length: shape.layers }, () => []);
   let capacity = 0;
+  // Reused by every row: loops over short-lived views of the wasm heap run several times slower.
+  const query = new Float64Array(headSize);
+  const output = new Float64Array(headSize);
+  let scores = new Float64Array(0);
 
-  const slotOf = (layer: number, slot: number, positions: number): SlotCache => {
-    caches[layer]![slot] ??= newSlot();
+  const headsOf = (layer: number, slot: number, positions: number): readonly HeadCache[] => {
+    caches[layer]![slot] ??= Array.from({ length: keyValueHeads }, () => ({
+      keys: new Float32Array(0),
+      values: new Float32Array(0),
+    }));
     const cache = caches[layer]![slot];
-    if (cache.keys.length < positions * width) {
-      for (const side of ['keys', 'values'] as const) {
-        const grown = new Float32Array(Math.min(capacity, Math.max(64, positions * 2)) * width);
-        grown.set(cache[side]);
-        cache[side] = grown;
+    if (cache[0]!.keys.length < positions * headSize) {
+      const rows = Math.min(capacity, Math.max(64, positions * 2));
+      for (const head of cache) {
+        for (const side of ['keys', 'values'] as const) {
+          const grown = new Float32Array(rows * headSize);
+          grown.set(head[side]);
+          head[side] = grown;
+        }
       }
     }
     return cache;
   };
 
+  const attend = ({ slots, positions }: StepRows, layer: number, queryKey: Tensor, value: Tensor): Tensor => {
+    const out = executor.allocate([slots.length, heads * headSize]);
+    const [wide, fresh, mixed] = [executor.view(queryKey), executor.view(value), executor.view(out)];
+    if (scores.length < capacity) scores = new Float64Array(capacity);
+    for (let row = 0, from = 0; row < slots.length; row++) {
+      const position = positions[row]!;
+      const cache = headsOf(layer, slots[row]!, position + 1);
+      for (let head = 0; head < keyValueHeads; head++) {
+        const [key, at] = [from + (heads + head) * headSize, row * width + head * headSize];
+        cache[head]!.keys.set(wide.subarray(key, key + headSize), position * headSize);
+        cache[head]!.values.set(fresh.subarray(at, at + headSize), position * headSize);
+      }
+      for (let head = 0; head < heads; head++, from += headSize) {
+        for (let i = 0; i < headSize; i++) query[i] = wide[from + i]!;
+        const { keys, values } = cache[Math.floor(head / group)]!;
+        attendRow(query, keys, values, position + 1, scores, output);
+        mixed.set(output, (row * heads + head) * headSize);
+      }
+      from += width;
+    }
+    return out;
+  };
+
   return {
-    reserve(slots, positions) {
-      slotCount = Math.max(slots, slotCount);
+    reserve(_, positions) {
       capacity = Math.max(positions, capacity);
     },
     fill(slot, layer, saved, positions) {
       if (!('groups' in saved)) throw new Error('attention of another executor');
-      const cache = slotOf(layer, slot, positions);
+      const cache = headsOf(layer, slot, positions);
       saved.groups.forEach(({ key, value }, head) => {
-        const [keys, values] = [executor.view(key), executor.view(value)];
-        for (let position = 0; position < positions; position++) {
-          const [from, to] = [position * headSize, position * width + head * headSize];
-          cache.keys.set(keys.subarray(from, from + headSize), to);
-          cache.values.set(values.subarray(from, from + headSize), to);
-        }
+        cache[head]!.keys.set(executor.view(key));
+        cache[head]!.values.set(executor.view(value));
       });
     },
     rowsOf: (slots) => slots,
-    begin:
-      ({ slots, positions }) =>
-      (layer, queryKey, value) => {
-        const out = executor.allocate([slots.length, heads * headSize]);
-        const [wide, fresh, mixed] = [executor.view(queryKey), executor.view(value), executor.view(out)];
-        mixed.fill(0);
-        slots.forEach((slot, row) => {
-          const count = positions[row]! + 1;
-          const cache = slotOf(layer, slot, count);
-          const start = row * (heads + keyValueHeads) * headSize;
-          const keyStart = start + heads * headSize;
-          cache.keys.set(wide.subarray(keyStart, keyStart + width), (count - 1) * width);
-          cache.values.set(fresh.subarray(row * width, (row + 1) * width), (count - 1) * width);
-          for (let head = 0; head < heads; head++) {
-            const query = wide.subarray(start + head * headSize, start + (head + 1) * headSize);
-            const offset = Math.floor(head / group) * headSize;
-            const target = (row * heads + head) * headSize;
-            attendRow(query, cache, offset, width, count, mixed.subarray(target, target + headSize));
-          }
-        });
-        return out;
-      },
+    begin: (rows) => (layer, queryKey, value) => attend(rows, layer, queryKey, value),
     clear() {
       for (const layer of caches) layer.length = 0;
-      slotCount = 0;
       capacity = 0;
     },
   };
 }
 
-/** softmax(q k^T) v of one query head over `count` positions, added into `out`. */
+/**
+ * softmax(q k^T) v of one query head over `count` positions, into `output`; `scores` is scratch. Four sums side by side:
+ * one alone would wait for each addition before the next.
+ */
 function attendRow(
-  query: Float32Array,
-  { keys, values }: SlotCache,
-  offset: number,
-  width: number,
+  query: Float64Array,
+  keys: Float32Array,
+  values: Float32Array,
   count: number,
-  out: Float32Array,
+  scores: Float64Array,
+  output: Float64Array,
 ): void {
   const size = query.length;
-  const scores = new Float64Array(count);
+  const even = size - (size % 4);
   let max = -Infinity;
-  for (let position = 0, at = offset; position < count; position++, at += width) {
-    let score = 0;
-    for (let i = 0; i < size; i++) score += query[i]! * keys[at + i]!;
+  for (let position = 0, at = 0; position < count; position++) {
+    let [a, b, c, d] = [0, 0, 0, 0];
+    let i = 0;
+    for (; i < even; i += 4, at += 4) {
+      a += query[i]! * keys[at]!;
+      b += query[i + 1]! * keys[at + 1]!;
+      c += query[i + 2]! * keys[at + 2]!;
+      d += query[i + 3]! * keys[at + 3]!;
+    }
+    for (; i < size; i++, at++) a += query[i]! * keys[at]!;
+    const score = a + b + (c + d);
     scores[position] = score;
     if (score > max) max = score;
   }
   let sum = 0;
   for (let position = 0; position < count; position++) {
-    const e = Math.exp(scores[position]! - max);
-    scores[position] = e;
-    sum += e;
+    const share = Math.exp(scores[position]! - max);
+    scores[position] = share;
+    sum += share;
   }
-  for (let position = 0, at = offset; position < count; position++, at += width) {
-    const share = scores[position]! / sum;
-    for (let i = 0; i < size; i++) out[i]! += share * values[at + i]!;
+  output.fill(0);
+  let position = 0;
+  let at = 0;
+  for (; position + 4 <= count; position += 4, at += 4 * size) {
+    const [a, b, c, d] = [
+      scores[position]!,
+      scores[position + 1]!,
+      scores[position + 2]!,
+      scores[position + 3]!,
+    ];
+    for (let i = 0, v = at; i < size; i++, v++) {
+      output[i]! +=
+        a * values[v]! + b * values[v + size]! + (c * values[v + 2 * size]! + d * values[v + 3 * size]!);
+    }
   }
+  for (; position < count; position++) {
+    for (let i = 0; i < size; i++, at++) output[i]! += scores[position]! * values[at]!;
+  }
+  for (let i = 0; i < size; i++) output[i]! /= sum;
 }
