@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { trainingSettings } from '../events/training-settings.ts';
 import type { AdapterFile } from './adapter-files.ts';
 
-/** What AdamW carries from step to step, by the adapter's tensor names. */
+/** AdamW's state between steps: moments by the adapter's tensor names. */
 export type OptimizerState = {
   /** steps taken */
   readonly step: number;
-  readonly firstMoments: ReadonlyMap<string, Float32Array>;
-  readonly secondMoments: ReadonlyMap<string, Float32Array>;
+  readonly first: ReadonlyMap<string, Float32Array>;
+  readonly second: ReadonlyMap<string, Float32Array>;
 };
 
 /** What the gate of promotion said. A candidate that is not finite has no checkpoint. */
@@ -66,8 +66,8 @@ export function checkpointDigest({
   hash.update(JSON.stringify({ rank, alpha, targets: [...targets].sort(), step: optimizer.step }));
   hash.update(JSON.stringify({ value: baseline.value, count: baseline.count }));
   addValues(hash, 'adapter', new Map([...adapter.tensors].map(([name, { values }]) => [name, values])));
-  addValues(hash, 'first', optimizer.firstMoments);
-  addValues(hash, 'second', optimizer.secondMoments);
+  addValues(hash, 'first', optimizer.first);
+  addValues(hash, 'second', optimizer.second);
   return hash.digest('hex');
 }
 

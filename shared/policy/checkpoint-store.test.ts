@@ -43,7 +43,7 @@ function content(version: number, { parent = version - 1, fill = version / 7 } =
   };
   const moments = (by: number) =>
     new Map(names.map((name) => [name, adapter.tensors.get(name)!.values.map((x) => x * by)]));
-  const optimizer = { step: version, firstMoments: moments(0.1), secondMoments: moments(0.01) };
+  const optimizer = { step: version, first: moments(0.1), second: moments(0.01) };
   const baseline = { value: 1 / 3, count: 4 * version };
   return {
     adapter,
@@ -106,7 +106,7 @@ test('the digest is of every number that the next step starts from', () => {
   const { adapter, optimizer, state } = content(1);
   const digest = (changes: object) =>
     checkpointDigest({ adapter, optimizer, baseline: state.baseline, ...changes });
-  const [name, values] = [...optimizer.secondMoments][1]!;
+  const [name, values] = [...optimizer.second][1]!;
   const digests = [
     state.digest,
     digest({ baseline: { value: 0.34, count: 4 } }),
@@ -114,7 +114,7 @@ test('the digest is of every number that the next step starts from', () => {
     digest({
       optimizer: {
         ...optimizer,
-        secondMoments: new Map([...optimizer.secondMoments, [name, values.with(3, 9)]]),
+        second: new Map([...optimizer.second, [name, values.with(3, 9)]]),
       },
     }),
     digest({ adapter: { ...adapter, config: { ...adapter.config, alpha: 5 } } }),

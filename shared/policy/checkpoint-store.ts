@@ -126,8 +126,8 @@ async function readState(folder: string): Promise<CheckpointState> {
 }
 
 const moments = [
-  ['first_moment.', 'firstMoments'],
-  ['second_moment.', 'secondMoments'],
+  ['first_moment.', 'first'],
+  ['second_moment.', 'second'],
 ] as const;
 
 function optimizerTensors(optimizer: OptimizerState): ReadonlyMap<string, TensorData> {
@@ -142,7 +142,7 @@ function optimizerTensors(optimizer: OptimizerState): ReadonlyMap<string, Tensor
 
 async function readOptimizer(folder: string, step: number): Promise<OptimizerState> {
   const file = await readSafetensors(join(folder, optimizerName));
-  const [firstMoments, secondMoments] = moments.map(
+  const [first, second] = moments.map(
     ([prefix]) =>
       new Map(
         file.names
@@ -150,7 +150,7 @@ async function readOptimizer(folder: string, step: number): Promise<OptimizerSta
           .map((name) => [name.slice(prefix.length), file.float32(name)] as const),
       ),
   );
-  return { step, firstMoments: firstMoments!, secondMoments: secondMoments! };
+  return { step, first: first!, second: second! };
 }
 
 /** To disk: a file's bytes, or a folder's entries. */

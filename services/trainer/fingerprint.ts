@@ -1,0 +1,20 @@
+import { cpus } from 'node:os';
+import type { Executor } from '../../shared/policy/backend.ts';
+
+/** Raised when the arithmetic of a step changes, so that a replay of older steps says why it differs. */
+const STEP_REVISION = 1;
+
+/** What the bits of a step depend on besides its input. Two equal ones promise equal digests. */
+export function runtimeFingerprint(executor: Pick<Executor, 'kind' | 'report'>, threads: number): string {
+  // The report begins with the backend and its version; advice follows.
+  const backend = executor.report.split(/[,;]/)[0]!;
+  const cpu = cpus()[0]?.model.trim() ?? 'unknown processor';
+  return [
+    `step ${STEP_REVISION}`,
+    backend,
+    ...(executor.kind === 'native' ? [`${threads} threads`] : []),
+    `node ${process.versions.node.split('.')[0]}`,
+    `${process.platform}-${process.arch}`,
+    cpu,
+  ].join('; ');
+}

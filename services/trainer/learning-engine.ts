@@ -1,0 +1,33 @@
+import type { AdapterFile } from '../../shared/policy/adapter-files.ts';
+import type { PolicySequence } from '../../shared/policy/batching.ts';
+
+/** log p of each response token, nats, [N][T] */
+export type LogProbs = readonly Float32Array[];
+
+/** dLoss / dlogProb of each response token, [N][T] */
+export type LogProbGradient = readonly ArrayLike<number>[];
+
+/** What a step needs of a model: numbers in, numbers out, no state between calls. An undefined adapter is the base model. */
+export type LearningEngine = {
+  /** A fresh adapter that changes nothing yet; the same seed gives the same one. */
+  readonly createAdapter: (settings: {
+    readonly rank: number;
+    readonly alpha: number;
+    readonly seed: number;
+  }) => AdapterFile;
+  /** Indices of the sequences that go through the model together; a fixed function of the sequences. */
+  readonly parts: (sequences: readonly PolicySequence[]) => readonly (readonly number[])[];
+  readonly score: (adapter: AdapterFile | undefined, sequences: readonly PolicySequence[]) => LogProbs;
+  /** Gradients by the adapter's tensors, under their names, given those by the log-probs. */
+  readonly gradients: (
+    adapter: AdapterFile,
+    sequences: readonly PolicySequence[],
+    byLogProbs: (logProbs: LogProbs) => LogProbGradient,
+  ) => ReadonlyMap<string, Float32Array>;
+  /** Mean over response positions of KL(candidate || parent) over the vocabulary, nats. */
+  readonly meanKl: (
+    candidate: AdapterFile,
+    parent: AdapterFile | undefined,
+    sequences: readonly PolicySequence[],
+  ) => number;
+};

@@ -1,0 +1,38 @@
+import type { AdapterFile } from '../../shared/policy/adapter-files.ts';
+import { planMicrobatches } from '../../shared/policy/batching.ts';
+import { createLora } from '../../shared/policy/lora.ts';
+import type { Adapter, Policy } from '../../shared/policy/policy.ts';
+import { meanPolicyKl, scoreResponses } from '../../shared/policy/scoring.ts';
+import { lossAndGradients } from '../../shared/policy/training.ts';
+import type { LearningEngine } from './learning-engine.ts';
+
+/** The engine on this machine: a policy and its executor. Adapters are uploaded for a call and freed after it. */
+export function localEngine(policy: Policy): LearningEngine {
+  const withAdapter = <Result>(
+    file: AdapterFile | undefined,
+    use: (adapter: Adapter | undefined) => Result,
+  ): Result => {
+    const adapter = file && policy.loadAdapter(file);
+    try {
+      return use(adapter);
+    } finally {
+      adapter?.dispose();
+    }
+  };
+  return {
+    createAdapter: (settings) => createLora(policy.config, settings),
+    parts: (sequences) => planMicrobatches(sequences).map(({ members }) => members),
+    score: (file, sequences) => withAdapter(file, (adapter) => scoreResponses(policy, adapter, sequences)),
+    gradients: (file, sequences, byLogProbs) =>
+      withAdapter(file, (adapter) => {
+        const { gradients } = lossAndGradients(policy, adapter!, sequences, (logProbs) => ({
+          loss: 0, // the step sums it up itself, over its parts
+          metrics: {},
+          gradient: byLogProbs(logProbs),
+        }));
+        return gradients;
+      }),
+    meanKl: (candidate, parent, sequences) =>
+      withAdapter(candidate, (b) => withAdapter(parent, (a) => meanPolicyKl(policy, a, b, sequences))),
+  };
+}

@@ -1,0 +1,90 @@
+import { headFold } from '../../shared/lineage/head-fold.ts';
+import { modelDigest } from '../../shared/policy/model-digest.ts';
+import { modelFolder } from '../../shared/policy/model-folder.ts';
+import { openMemoryQueue } from '../../shared/queue/memory/open-memory-queue.ts';
+import { openHealthPort } from '../../shared/service/health.ts';
+import { openService } from '../../shared/service/open-service.ts';
+import { checkCheckpoints } from './check-checkpoints.ts';
+import { TrainerConfig, threadsOf } from './config.ts';
+import { createTrainerMetrics } from './metrics.ts';
+import { openStepRunner } from './step-runner.ts';
+import { createTrainer, type WakeUp } from './trainer.ts';
+
+/** Trains the open batch of each adapter. The queue only wakes it up; what is owed is in the head's committed rows. */
+
+const GROUP = 'trainer';
+/** ms between looks whether a partition has stopped */
+const LAG_MS = 2_000;
+
+const service = await openService('trainer', TrainerConfig);
+const { config, log, data, logger, shutdown } = service;
+const metrics = createTrainerMetrics(service.metrics);
+let missing: string | undefined = 'the model is not loaded yet';
+const health = await openHealthPort(
+  { host: config.healthHost, port: config.healthPort },
+  () => missing,
+  service.metrics,
+);
+logger.info({ port: health.port }, 'health port');
+
+const queue = openMemoryQueue<WakeUp>('batches', {
+  attempts: Number.MAX_SAFE_INTEGER, // strikes end what cannot be trained; a log that is away comes back
+  backoffMs: 500,
+  maxBackoffMs: 30_000,
+  jitter: 0.3,
+  timeLimitMs: config.stepTimeLimitMs,
+});
+
+async function work(): Promise<void> {
+  await checkCheckpoints(data.checkpoints(config.adapter), log.logId);
+  const folder = modelFolder(config.model);
+  const base = { model: config.model, digest: await modelDigest(folder) };
+  const runner = openStepRunner({
+    modelFolder: folder,
+    backend: config.backend,
+    threads: threadsOf(config),
+    niceness: config.niceness,
+  });
+  const { report, fingerprint } = await runner.open();
+  logger.info({ report, fingerprint, model: base.model, baseDigest: base.digest }, 'ready to train');
+  const trainer = createTrainer({
+    log,
+    runner,
+    base,
+    storeOf: data.checkpoints,
+    metrics,
+    logger,
+    keep: config.keep,
+    maxStrikes: config.maxStrikes,
+    isStopping: () => shutdown.aborted,
+  });
+  missing = undefined;
+  const watch = setInterval(() => void lookForStops(), LAG_MS);
+  try {
+    await Promise.all([
+      log.process(
+        headFold,
+        {
+          group: GROUP,
+          settings: undefined,
+          owedIntervalMs: config.owedIntervalMs,
+          owed: (subjects) => void queue.add(trainer.owed(subjects)),
+        },
+        shutdown,
+      ),
+      queue.work((job, signal) => trainer.wakeUp(job.data, signal), { concurrency: 1 }, shutdown),
+    ]);
+  } finally {
+    clearInterval(watch);
+    await runner.close();
+  }
+}
+
+/** A record of a newer version stops its partition: not ready, and the reason is shown. */
+async function lookForStops(): Promise<void> {
+  const lag = await log.lag(GROUP).catch(() => []);
+  const stopped = lag.find((one) => one.stopped !== undefined);
+  missing = stopped && `partition ${stopped.partition} of ${stopped.topic} has stopped: ${stopped.stopped}`;
+}
+
+await service.run([work()], [health.close, queue.close]);

@@ -1,0 +1,50 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+export type TrainerMetrics = ReturnType<typeof createTrainerMetrics>;
+
+/** What the trainer counts. */
+export const createTrainerMetrics = (registry: Registry) => {
+  const registers = [registry];
+  return {
+    stepSeconds: new Histogram({
+      name: 'clawloop_trainer_step_seconds',
+      help: 'from the request to the candidate, its gate included',
+      buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600],
+      registers,
+    }),
+    tokensPerSecond: new Gauge({
+      name: 'clawloop_trainer_tokens_per_second',
+      help: 'prompt and response tokens of the last step by its time',
+      registers,
+    }),
+    outcomes: new Counter({
+      name: 'clawloop_trainer_batches_total',
+      help: 'batches by outcome: promoted, not-finite, kl-to-parent, strikes, parent-missing, base-changed',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    version: new Gauge({ name: 'clawloop_trainer_version', help: 'version of the last step', registers }),
+    head: new Gauge({ name: 'clawloop_trainer_head_version', help: 'the head of the lineage', registers }),
+    openBatches: new Gauge({
+      name: 'clawloop_trainer_open_batches',
+      help: 'batches that are owed',
+      registers,
+    }),
+    progress: new Gauge({
+      name: 'clawloop_trainer_progress_ratio',
+      help: 'share of the samples that the running step has trained on; 0 when none runs',
+      registers,
+    }),
+    lastStep: new Gauge({
+      name: 'clawloop_trainer_last_step',
+      help: 'figures of the last step, by name; docs/learning.md says what they mean',
+      labelNames: ['figure'],
+      registers,
+    }),
+    tensors: new Gauge({
+      name: 'clawloop_trainer_tensors',
+      help: 'tensors alive on the backend after the last step',
+      registers,
+    }),
+  };
+};

@@ -1,0 +1,94 @@
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
+import { gradientNorm } from '../../shared/policy/adamw.ts';
+import type { AdapterFile } from '../../shared/policy/adapter-files.ts';
+import { binaryLoss } from '../../shared/policy/losses/binary.ts';
+import { klLoss } from '../../shared/policy/losses/kl.ts';
+import { keepAll, type PerToken, tokenShares } from '../../shared/policy/losses/reduction.ts';
+import type { LearningEngine } from './learning-engine.ts';
+import type { StepSample } from './step-sample.ts';
+
+type BySample = ReadonlyMap<StepSample, ArrayLike<number>>;
+
+export type MinibatchOptions = {
+  readonly settings: TrainingSettings & { readonly dualClip: number };
+  /** log-probs under the parent; undefined: the parameters are still the parent's, so they are cur */
+  readonly prox: BySample | undefined;
+  /** log-probs under the base model; undefined: no KL term */
+  readonly reference: BySample | undefined;
+  readonly onSamples: (count: number) => void;
+};
+
+/**
+ * Loss and gradients of one minibatch, part by part: each token's share in the mean is known beforehand, so gradients of the parts
+ * add up. `cur` are the log-probs that they were taken at.
+ */
+export function minibatchGradients(
+  engine: LearningEngine,
+  adapter: AdapterFile,
+  minibatch: readonly StepSample[],
+  { settings, prox, reference, onSamples }: MinibatchOptions,
+) {
+  const shares = tokenShares(keepAll(minibatch.map(({ behavior }) => behavior)), settings.mean);
+  const cur = new Map<StepSample, ArrayLike<number>>();
+
+  const lossOf = (samples: readonly StepSample[], logProbs: PerToken) => {
+    const shareOf = samples.map((sample) => shares[minibatch.indexOf(sample)]!);
+    const policy = binaryLoss(
+      {
+        cur: logProbs,
+        prox: prox === undefined ? logProbs : samples.map((sample) => prox.get(sample)!),
+        behavior: samples.map(({ behavior }) => behavior),
+        advantages: samples.map(({ advantage, behavior }) =>
+          new Float64Array(behavior.length).fill(advantage),
+        ),
+        shares: shareOf,
+        unweighted: samples.map(({ greedy }) => greedy),
+      },
+      settings,
+    );
+    if (reference === undefined) return { policy, kl: undefined };
+    const base = samples.map((sample) => reference.get(sample)!);
+    return { policy, kl: klLoss(logProbs, base, shareOf, 'k3') };
+  };
+
+  const gradients = new Map<string, Float32Array>();
+  for (const members of engine.parts(minibatch.map(({ sequence }) => sequence))) {
+    const part = members.map((index) => minibatch[index]!);
+    const sequences = part.map(({ sequence }) => sequence);
+    const made = engine.gradients(adapter, sequences, (logProbs) => {
+      part.forEach((sample, index) => {
+        cur.set(sample, logProbs[index]!);
+      });
+      const { policy, kl } = lossOf(part, logProbs);
+      return kl === undefined ? policy.gradient : sum(policy.gradient, kl.gradient, settings.klCoefficient);
+    });
+    addInto(gradients, made);
+    onSamples(part.length);
+  }
+  const scored = minibatch.filter((sample) => cur.has(sample));
+  const { policy, kl } = lossOf(
+    scored,
+    scored.map((sample) => cur.get(sample)!),
+  );
+  return {
+    cur,
+    gradients,
+    gradientNorm: gradientNorm(gradients),
+    metrics: {
+      loss: policy.loss + settings.klCoefficient * (kl?.loss ?? 0),
+      ...policy.metrics,
+      ...(kl === undefined ? {} : { klToBase: kl.loss }),
+    },
+  };
+}
+
+const sum = (a: readonly Float64Array[], b: readonly Float64Array[], weight: number): Float64Array[] =>
+  a.map((row, n) => row.map((value, t) => value + weight * b[n]![t]!));
+
+function addInto(total: Map<string, Float32Array>, part: ReadonlyMap<string, Float32Array>): void {
+  for (const [name, gradient] of part) {
+    const known = total.get(name);
+    if (known === undefined) total.set(name, gradient.slice());
+    else for (let index = 0; index < known.length; index++) known[index]! += gradient[index]!;
+  }
+}

@@ -1,0 +1,63 @@
+import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { PolicyPromoted } from '../../shared/events/policy-promoted.ts';
+import { PolicyRejected } from '../../shared/events/policy-rejected.ts';
+import { PolicyTrained } from '../../shared/events/policy-trained.ts';
+import { PolicyUpdateFailed } from '../../shared/events/policy-update-failed.ts';
+import type { CheckpointState } from '../../shared/policy/checkpoint-store-state.ts';
+
+/** How a batch ended. Whoever ends it first in the log decides; all attempts that got as far as a checkpoint say the same. */
+export type Outcome =
+  | { readonly kind: 'trained'; readonly checkpoint: string; readonly state: CheckpointState }
+  | { readonly kind: 'not-finite'; readonly detail: string }
+  | {
+      readonly kind: 'failed';
+      readonly reason: PolicyUpdateFailed['data']['reason'];
+      readonly detail: string;
+    };
+
+const source = 'clawloop/trainer';
+
+/** The facts of an outcome, with ids that follow from the batch: saying them again changes nothing. */
+export function outcomeEvents(
+  { batchId, adapter }: Pick<BatchSubmitted['data'], 'batchId' | 'adapter'>,
+  outcome: Outcome,
+  time: string,
+): readonly ClawLoopEvent[] {
+  const common = { batchId, adapter };
+  const envelope = (suffix: string) => ({ id: `${batchId}/${suffix}`, source, time });
+  const rejected = (reason: PolicyRejected['data']['reason'], detail: string) =>
+    PolicyRejected.create({ ...envelope('rejected'), data: { ...common, reason, detail } });
+  switch (outcome.kind) {
+    case 'not-finite':
+      return [rejected('not-finite', outcome.detail)];
+    case 'failed': {
+      const { reason, detail } = outcome;
+      return [
+        PolicyUpdateFailed.create({ ...envelope('update-failed'), data: { ...common, reason, detail } }),
+      ];
+    }
+    case 'trained': {
+      const { checkpoint, state } = outcome;
+      const { version, parent, digest, metrics, fingerprint, milliseconds, gate } = state;
+      const trained = PolicyTrained.create({
+        ...envelope('trained'),
+        data: { ...common, version, parent, checkpoint, digest, metrics, fingerprint, milliseconds },
+      });
+      const verdict = gate.passed
+        ? PolicyPromoted.create({
+            ...envelope('promoted'),
+            data: { ...common, from: parent, to: version, checkpoint, digest },
+          })
+        : rejected(gate.reason, gate.detail);
+      return [trained, verdict];
+    }
+  }
+}
+
+/** For metrics and logs. */
+export function outcomeName(outcome: Outcome): string {
+  if (outcome.kind === 'failed') return outcome.reason;
+  if (outcome.kind === 'not-finite') return outcome.kind;
+  return outcome.state.gate.passed ? 'promoted' : outcome.state.gate.reason;
+}

@@ -1,0 +1,24 @@
+import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
+import type { SampleReady } from '../../shared/events/sample-ready.ts';
+import type { EventLog } from '../../shared/log/event-log.ts';
+import { TrainerError } from './errors.ts';
+
+/**
+ * The samples of a batch, in its order, by their positions in the log.
+ * @throws RecordGone, SAMPLE_MISMATCH
+ */
+export async function readSamples(
+  log: Pick<EventLog, 'read'>,
+  { batchId, samples }: Pick<BatchSubmitted['data'], 'batchId' | 'samples'>,
+): Promise<readonly SampleReady['data'][]> {
+  const found: SampleReady['data'][] = [];
+  for (const { sampleId, at } of samples) {
+    const event = await log.read('training', at);
+    if (event.type !== 'sample.ready' || event.data.sampleId !== sampleId) {
+      const position = `${at.partition}/${at.offset}`;
+      throw TrainerError.SAMPLE_MISMATCH({ batch: batchId, sample: sampleId, position, found: event.id });
+    }
+    found.push(event.data);
+  }
+  return found;
+}

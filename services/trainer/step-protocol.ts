@@ -1,0 +1,26 @@
+import type { BackendChoice } from '../../shared/policy/backend.ts';
+import type { Candidate, NotFinite, StepInput, StepProgress } from './step.ts';
+
+/** What passes between the trainer and the thread that computes. */
+
+export type WorkerSettings = {
+  readonly modelFolder: string;
+  readonly backend: BackendChoice;
+  readonly threads: number;
+  /** 0 to 19 */
+  readonly niceness: number;
+};
+
+export type StepRequest = { readonly id: number; readonly input: StepInput };
+
+export type WorkerMessage =
+  | { readonly kind: 'opened'; readonly report: string; readonly fingerprint: string }
+  | { readonly kind: 'progress'; readonly id: number; readonly progress: StepProgress }
+  | {
+      readonly kind: 'result';
+      readonly id: number;
+      readonly result: Candidate | NotFinite;
+      /** alive on the backend after the step */
+      readonly tensors: number;
+    }
+  | { readonly kind: 'error'; readonly id: number; readonly error: Error };

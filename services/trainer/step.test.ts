@@ -1,0 +1,171 @@
+import { expect, test } from 'vitest';
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
+import type { LearningEngine } from './learning-engine.ts';
+import { type Candidate, split, step } from './step.ts';
+import { batchData, sampleData } from './test-events.ts';
+import { toyEngine, toyLogProbs } from './toy-engine.ts';
+
+const uniform = Math.log(1 / 5);
+const answer = (ids: readonly number[], verdict: number, version = 0) =>
+  sampleData(`turn-${ids.join('-')}-${verdict}`, {
+    verdict,
+    version,
+    tokens: { responseIds: ids, logProbs: ids.map(() => uniform) },
+  });
+const liked = answer([4], 1);
+const disliked = answer([2], -1);
+
+const run = (
+  samples = [liked, disliked],
+  changes: Partial<TrainingSettings> = {},
+  { engine = toyEngine, parent = undefined as Candidate | undefined, n = 1 } = {},
+) =>
+  step(engine, { parent, batch: batchData(n, samples, { rank: 2, alpha: 2, ...changes }, n - 1), samples });
+const candidate = (...input: Parameters<typeof run>): Candidate => {
+  const result = run(...input);
+  if (result.kind !== 'candidate') throw new Error(result.detail);
+  return result;
+};
+const numbersOf = ({ adapter, optimizer, baseline }: Candidate) => ({
+  adapter: [...adapter.tensors.values()].map(({ values }) => [...values]),
+  optimizer: [...optimizer.first.values(), ...optimizer.second.values()].map((values) => [...values]),
+  step: optimizer.step,
+  baseline,
+});
+
+test('the liked answer becomes likelier, the disliked one less likely', () => {
+  const after = toyLogProbs(candidate().adapter);
+  expect(after[4]).toBeGreaterThan(uniform);
+  expect(after[2]).toBeLessThan(uniform);
+});
+
+test('the first step is REINFORCE: its gradient is advantage times score, worked out by hand', () => {
+  const engine: LearningEngine = {
+    ...toyEngine,
+    gradients: (file, sequences, byLogProbs) => {
+      const gradient = byLogProbs(toyEngine.score(file, sequences));
+      // two samples of one token each: a share of 1/2; behavior and prox agree, so the weight is 1
+      const advantage = sequences[0]!.responseIds[0] === 4 ? 1 : -1;
+      expect(gradient[0]![0]).toBeCloseTo(-advantage / 2, 6);
+      return toyEngine.gradients(file, sequences, byLogProbs);
+    },
+  };
+  const { metrics } = candidate([liked, disliked], {}, { engine });
+  expect(metrics).toMatchObject({ ratio: 1, clipFraction: 0, verdict: 0, advantage: 0, samples: 2 });
+  expect(metrics.logProbDriftMax).toBeLessThan(1e-6);
+});
+
+test('the same input gives the same bits, another seed does not', () => {
+  expect(numbersOf(candidate())).toEqual(numbersOf(candidate()));
+  expect(numbersOf(candidate(undefined, {}, { n: 2 }))).not.toEqual(numbersOf(candidate()));
+});
+
+test('the next version goes on from the parent, and leaves it as it was', () => {
+  const first = candidate();
+  const before = structuredClone(numbersOf(first));
+  const second = candidate(undefined, { rank: 4 }, { parent: first, n: 2 });
+  expect(numbersOf(first)).toEqual(before);
+  expect(second.optimizer.step).toBe(2);
+  expect(second.adapter.config.rank).toBe(2);
+  expect(second.baseline.count).toBe(4);
+  expect(toyLogProbs(second.adapter)[4]).toBeGreaterThan(toyLogProbs(first.adapter)[4]!);
+});
+
+test('verdicts are judged against what was usual before the batch', () => {
+  const first = candidate([liked, answer([3], 1)]);
+  expect(first.metrics.baseline).toBe(0);
+  expect(first.baseline.value).toBeCloseTo(1 - 0.95 ** 2, 12);
+  const second = candidate([liked], {}, { parent: first, n: 2 });
+  expect(second.metrics.advantage).toBeCloseTo(0.95 ** 2, 12);
+  expect(candidate([liked], { baseline: false }, { parent: first, n: 2 }).metrics.advantage).toBe(1);
+});
+
+test('minibatches are disjoint, in order, one optimizer step each', () => {
+  expect(split([1, 2, 3, 4, 5], 2)).toEqual([
+    [1, 2],
+    [3, 4, 5],
+  ]);
+  expect(split([1, 2], 4)).toEqual([[1], [2]]);
+  const { optimizer, metrics } = candidate([liked, disliked, answer([4], 1), answer([1], -1)], {
+    minibatches: 2,
+    learningRate: 0.3,
+  });
+  expect(optimizer.step).toBe(2);
+  expect(metrics.ratio).not.toBe(1); // the second minibatch is a step away from prox
+});
+
+test('with several minibatches the ratio is clipped', () => {
+  const samples = Array.from({ length: 8 }, () => liked);
+  const { metrics } = candidate(samples, { minibatches: 8, learningRate: 0.5, gateMeanKl: 100 });
+  expect(metrics.clipFraction).toBeGreaterThan(0.5);
+});
+
+test('an answer sampled by an older version is weighted, up to the cap; a greedy one is not', () => {
+  const rare = (greedy: boolean) =>
+    sampleData('rare', { version: 0, tokens: { responseIds: [4], logProbs: [-9], greedy } });
+  expect(candidate([rare(false)]).metrics).toMatchObject({ stalenessWeight: 2, stalenessCapped: 1 });
+  expect(candidate([rare(true)]).metrics).toMatchObject({ stalenessWeight: 1, stalenessCapped: 0 });
+});
+
+test('drift is measured on answers of the parent alone', () => {
+  const first = candidate();
+  const fresh = answer([4], 1, 1);
+  const both = candidate([fresh, liked], {}, { parent: first, n: 2 });
+  const alone = candidate([fresh], {}, { parent: first, n: 2 });
+  expect(both.metrics.logProbDriftMean).toBeCloseTo(alone.metrics.logProbDriftMean!, 12);
+  expect(both.metrics.staleSamples).toBe(1);
+  expect(candidate([liked], {}, { parent: first, n: 2 }).metrics).not.toHaveProperty('logProbDriftMean');
+});
+
+test('KL to the base holds the policy back', () => {
+  const first = candidate(undefined, { learningRate: 0.3 });
+  const pulled = (klCoefficient: number) =>
+    candidate([liked], { klCoefficient, gradientClip: 100 }, { parent: first, n: 2 });
+  expect(pulled(50).metrics.klToBase).toBeGreaterThan(0);
+  expect(toyLogProbs(pulled(50).adapter)[4]).toBeLessThan(toyLogProbs(pulled(0).adapter)[4]!);
+});
+
+test('a candidate too far from its parent is not promoted', () => {
+  expect(candidate().gate).toEqual({ passed: true });
+  const { gate } = candidate(undefined, { gateMeanKl: 1e-9 });
+  expect(gate).toMatchObject({ passed: false, reason: 'kl-to-parent' });
+});
+
+test('a number that is not finite leaves no candidate, wherever it appears', () => {
+  const withNaN = (changes: Partial<LearningEngine>) =>
+    run(undefined, {}, { engine: { ...toyEngine, ...changes } });
+  const broken = [
+    withNaN({ meanKl: () => Number.NaN }),
+    withNaN({
+      gradients: (...input) => {
+        const gradients = new Map(toyEngine.gradients(...input));
+        for (const values of gradients.values()) values[0] = Number.POSITIVE_INFINITY;
+        return gradients;
+      },
+    }),
+    withNaN({
+      gradients: (file, sequences, byLogProbs) => {
+        byLogProbs(sequences.map(() => new Float32Array([Number.NaN])));
+        return toyEngine.gradients(file, sequences, () => [[0]]);
+      },
+    }),
+    run([{ ...liked, verdict: Number.NaN }]),
+    run(undefined, { learningRate: 1e39 }),
+  ];
+  expect(broken.map(({ kind }) => kind)).toEqual(Array(broken.length).fill('not-finite'));
+});
+
+test('what cannot be trained yet is refused by name', () => {
+  expect(() => run(undefined, { method: 'opd' })).toThrow(/method opd cannot be trained yet/);
+});
+
+test('progress counts samples', () => {
+  const seen: string[] = [];
+  const samples = [liked, disliked];
+  step(
+    toyEngine,
+    { parent: undefined, batch: batchData(1, samples), samples },
+    ({ phase, samples: done, of }) => seen.push(`${phase} ${done}/${of}`),
+  );
+  expect(seen).toEqual(['training 1/2', 'training 2/2', 'gate 2/2']);
+});

@@ -1,0 +1,199 @@
+import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
+import type { SampleReady } from '../../shared/events/sample-ready.ts';
+import { createAdamW, emptyAdamWState } from '../../shared/policy/adamw.ts';
+import type { AdapterFile } from '../../shared/policy/adapter-files.ts';
+import type { GateResult, OptimizerState } from '../../shared/policy/checkpoint-store-state.ts';
+import {
+  advantageOf,
+  type Baseline,
+  initialBaseline,
+  updateBaseline,
+} from '../../shared/policy/losses/baseline.ts';
+import type { LearningEngine } from './learning-engine.ts';
+import { minibatchGradients } from './minibatch-gradients.ts';
+import { batchMetrics, finiteOnly, meanOf } from './step-metrics.ts';
+import { type StepSample, stepSample } from './step-sample.ts';
+
+/** What a step starts from. Version 0, the base model, is undefined. */
+export type StepParent = {
+  readonly adapter: AdapterFile;
+  readonly optimizer: OptimizerState;
+  readonly baseline: Baseline;
+};
+
+export type StepInput = {
+  readonly parent: StepParent | undefined;
+  readonly batch: BatchSubmitted['data'];
+  /** in the order of the batch */
+  readonly samples: readonly SampleReady['data'][];
+};
+
+export type Candidate = StepParent & {
+  readonly kind: 'candidate';
+  readonly gate: GateResult;
+  readonly metrics: Readonly<Record<string, number>>;
+};
+
+/** Some number was not finite, so that there is nothing to keep. */
+export type NotFinite = { readonly kind: 'not-finite'; readonly detail: string };
+
+export type StepProgress = {
+  readonly phase: 'scoring' | 'training' | 'gate';
+  readonly samples: number;
+  readonly of: number;
+};
+
+/** Thrown for a batch whose settings this version cannot train. */
+export class MethodNotSupported extends Error {
+  override readonly name = 'MethodNotSupported';
+}
+
+/** Bounds what one token with a negative advantage can weigh (Ye et al. 2020); only felt with more than one minibatch. */
+const DUAL_CLIP = 3;
+
+/**
+ * One update of a policy: a function of the parent's numbers and the batch, whose settings and seed stand in its event. The same
+ * input gives the same bits on the same runtime.
+ *
+ * With one minibatch the parameters are the parent's when the gradient is taken: prox is cur, the ratio is 1, and the step is
+ * REINFORCE with a baseline and a capped staleness weight. With more, prox is computed before the first.
+ *
+ * A parent's rank and alpha stay: those of the settings are for a first version.
+ *
+ * @throws MethodNotSupported
+ */
+export function step(
+  engine: LearningEngine,
+  { parent, batch, samples }: StepInput,
+  onProgress: (progress: StepProgress) => void = () => {},
+): Candidate | NotFinite {
+  const { settings, seed } = batch;
+  if (settings.method !== 'binary') {
+    throw new MethodNotSupported(
+      `method ${settings.method} cannot be trained yet; the one that can is binary`,
+    );
+  }
+  const start = parent ?? {
+    adapter: engine.createAdapter({ rank: settings.rank, alpha: settings.alpha, seed }),
+    optimizer: emptyAdamWState(),
+    baseline: initialBaseline,
+  };
+  const prepared = samples.map((sample) =>
+    stepSample(sample, advantageOf(sample.verdict, start.baseline, settings.baseline)),
+  );
+  const reference =
+    settings.klCoefficient > 0 ? scoreAll(engine, undefined, prepared, onProgress) : undefined;
+  const minibatches = split(prepared, settings.minibatches);
+  const prox = minibatches.length > 1 ? scoreAll(engine, start.adapter, prepared, onProgress) : undefined;
+
+  const adapter = copyAdapter(start.adapter);
+  const parameters = new Map([...adapter.tensors].map(([name, { values }]) => [name, values]));
+  const optimizer = copyOptimizer(start.optimizer);
+  const adamw = createAdamW({
+    learningRate: settings.learningRate,
+    beta1: settings.beta1,
+    beta2: settings.beta2,
+    epsilon: settings.epsilon,
+    weightDecay: settings.weightDecay,
+    maxGradientNorm: settings.gradientClip,
+  });
+  const perMinibatch: Readonly<Record<string, number>>[] = [];
+  const startLogProbs = new Map<StepSample, ArrayLike<number>>(prox);
+  let done = 0;
+  for (const minibatch of minibatches) {
+    const result = minibatchGradients(engine, adapter, minibatch, {
+      settings: { ...settings, dualClip: DUAL_CLIP },
+      prox,
+      reference,
+      onSamples: (count) => {
+        done += count;
+        onProgress({ phase: 'training', samples: done, of: samples.length });
+      },
+    });
+    for (const [sample, logProbs] of result.cur)
+      if (!startLogProbs.has(sample)) startLogProbs.set(sample, logProbs);
+    if (!Number.isFinite(result.metrics.loss)) return notFinite(`the loss is ${result.metrics.loss}`);
+    if (!Number.isFinite(result.gradientNorm))
+      return notFinite(`the gradient's norm is ${result.gradientNorm}`);
+    adamw.step(parameters, result.gradients, optimizer);
+    perMinibatch.push({ ...result.metrics, gradientNorm: result.gradientNorm });
+  }
+  const broken = [...parameters].find(([, values]) => !values.every(Number.isFinite));
+  if (broken !== undefined) return notFinite(`${broken[0]} has a value that is not finite`);
+
+  onProgress({ phase: 'gate', samples: samples.length, of: samples.length });
+  const meanKl = engine.meanKl(
+    adapter,
+    parent?.adapter,
+    prepared.map(({ sequence }) => sequence),
+  );
+  if (!Number.isFinite(meanKl)) return notFinite(`the mean KL to the parent is ${meanKl}`);
+  const baseline = updateBaseline(
+    start.baseline,
+    samples.map(({ verdict }) => verdict),
+    settings.baselineDecay,
+  );
+  return {
+    kind: 'candidate',
+    adapter,
+    optimizer,
+    baseline,
+    gate: judge(meanKl, settings.gateMeanKl),
+    metrics: finiteOnly({
+      ...meanOf(perMinibatch),
+      ...batchMetrics(prepared, startLogProbs, batch.parent),
+      meanKl,
+      baseline: start.baseline.value,
+    }),
+  };
+}
+
+const notFinite = (detail: string): NotFinite => ({ kind: 'not-finite', detail });
+
+function judge(meanKl: number, limit: number): GateResult {
+  if (meanKl <= limit) return { passed: true };
+  const detail = `mean KL to the parent is ${meanKl.toPrecision(4)} nats per token, the limit is ${limit}`;
+  return { passed: false, reason: 'kl-to-parent', detail };
+}
+
+/** Disjoint parts in the batch's order, sizes equal or one apart; fewer than `count` where there are fewer samples. */
+export function split<Sample>(samples: readonly Sample[], count: number): readonly (readonly Sample[])[] {
+  const parts = Math.min(count, samples.length);
+  const edge = (part: number) => Math.floor((part * samples.length) / parts);
+  return Array.from({ length: parts }, (_, part) => samples.slice(edge(part), edge(part + 1)));
+}
+
+/** Log-probs of every sample under an adapter, or the base. */
+function scoreAll(
+  engine: LearningEngine,
+  adapter: AdapterFile | undefined,
+  samples: readonly StepSample[],
+  onProgress: (progress: StepProgress) => void,
+): ReadonlyMap<StepSample, ArrayLike<number>> {
+  const scored = new Map<StepSample, ArrayLike<number>>();
+  for (const members of engine.parts(samples.map(({ sequence }) => sequence))) {
+    const part = members.map((index) => samples[index]!);
+    const logProbs = engine.score(
+      adapter,
+      part.map(({ sequence }) => sequence),
+    );
+    part.forEach((sample, index) => {
+      scored.set(sample, logProbs[index]!);
+    });
+    onProgress({ phase: 'scoring', samples: scored.size, of: samples.length });
+  }
+  return scored;
+}
+
+const copyAdapter = ({ config, tensors }: AdapterFile): AdapterFile => ({
+  config,
+  tensors: new Map(
+    [...tensors].map(([name, { shape, values }]) => [name, { shape, values: values.slice() }]),
+  ),
+});
+
+const copyOptimizer = ({ step: taken, first, second }: OptimizerState) => {
+  const copy = (moments: OptimizerState['first']) =>
+    new Map([...moments].map(([name, values]) => [name, values.slice()]));
+  return { step: taken, first: copy(first), second: copy(second) };
+};

@@ -1,0 +1,52 @@
+import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
+import type { SampleReady } from '../../shared/events/sample-ready.ts';
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
+import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+
+/** For tests: facts as the collector writes them. */
+
+export const sampleData = (
+  sampleId: string,
+  changes: Partial<Omit<SampleReady['data'], 'tokens'>> & {
+    readonly tokens?: Partial<SampleReady['data']['tokens']>;
+  } = {},
+): SampleReady['data'] => ({
+  sampleId,
+  adapter: 'default',
+  lane: 'lane',
+  session: `session of ${sampleId}`,
+  epoch: 'epoch',
+  version: 0,
+  verdict: 1,
+  source: 'votes',
+  soft: false,
+  hints: [],
+  messages: [{ role: 'user', content: 'hi' }],
+  ...changes,
+  tokens: {
+    promptIds: [1, 2, 3],
+    responseIds: [4, 0],
+    logProbs: [-1.6, -1.6],
+    effectiveTemperature: 1,
+    greedy: false,
+    filters: { topP: 1, topK: 0 },
+    ...changes.tokens,
+  },
+});
+
+export const batchData = (
+  n: number,
+  samples: readonly SampleReady['data'][],
+  changes: Partial<TrainingSettings> = {},
+  parent = n - 1,
+): BatchSubmitted['data'] => ({
+  batchId: `default/batch/${n}`,
+  adapter: 'default',
+  n,
+  parent,
+  size: samples.length,
+  maxStaleness: 4,
+  samples: samples.map(({ sampleId }, offset) => ({ sampleId, at: { partition: 0, offset } })),
+  settings: { ...defaultTrainingSettings('claw-nano').settings, ...changes },
+  seed: 11 * n,
+});

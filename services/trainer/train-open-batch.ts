@@ -1,0 +1,178 @@
+import { join } from 'node:path';
+import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
+import type { EventLog } from '../../shared/log/event-log.ts';
+import {
+  CheckpointDamaged,
+  checkpointName,
+  commitCheckpoint,
+  hasCheckpoint,
+  readCheckpoint,
+  readVersion,
+  type StoredCheckpoint,
+} from '../../shared/policy/checkpoint-store.ts';
+import { beginAttempt, clearAttempts, readStrikes } from '../../shared/policy/checkpoint-store-attempts.ts';
+import { type CheckpointState, checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
+import { utcNow } from '../../shared/service/clock.ts';
+import type { Logger } from '../../shared/service/logger.ts';
+import { type Outcome, outcomeEvents } from './outcome.ts';
+import { readSamples } from './read-samples.ts';
+import type { StepProgress } from './step.ts';
+import type { RunStep, StepRunner } from './step-runner.ts';
+
+type Batch = BatchSubmitted['data'];
+
+export type Training = {
+  readonly log: Pick<EventLog, 'append' | 'read' | 'logId'>;
+  /** folder of the adapter's checkpoints */
+  readonly store: string;
+  readonly runner: Pick<StepRunner, 'run'>;
+  /** the base model that is loaded: its name, and its modelDigest */
+  readonly base: { readonly model: string; readonly digest: string };
+  readonly maxStrikes: number;
+  readonly logger: Logger;
+  readonly onProgress: (progress: StepProgress) => void;
+  readonly onStep: (step: RunStep) => void;
+  /** true when an abort means that the service stops; then an attempt is no strike */
+  readonly isStopping: () => boolean;
+};
+
+/** ms between two signs of life of an attempt */
+const BEAT_MS = 5_000;
+
+/**
+ * Brings the open batch to its outcome and says it in the log. It may be called at any time, any number of times, by several
+ * processes, and killed between any two lines: a committed checkpoint is found again, and outcomes have ids that follow from the
+ * batch.
+ *
+ * Rejects when an attempt failed, or was stopped; the job is then tried again.
+ */
+export async function trainOpenBatch(
+  training: Training,
+  batch: Batch,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const outcome = await settle(training, batch, signal);
+  await training.log.append(outcomeEvents(batch, outcome, utcNow()));
+  await clearAttempts(training.store, checkpointName(batch.n, batch.batchId));
+  return outcome;
+}
+
+async function settle(training: Training, batch: Batch, signal: AbortSignal): Promise<Outcome> {
+  const { store, maxStrikes, base, log, logger } = training;
+  const name = checkpointName(batch.n, batch.batchId);
+  if (await hasCheckpoint(store, name)) return trained(await readCheckpoint(join(store, name)));
+
+  const strikes = await readStrikes(store, name);
+  if (strikes.count > 0)
+    logger.warn({ batch: batch.batchId, strikes }, 'earlier attempts at this batch died');
+  if (strikes.count >= maxStrikes) {
+    const last = strikes.errors.at(-1) ?? 'the process was killed during the step';
+    return failed('strikes', `${strikes.count} attempts did not end; last: ${last}`);
+  }
+  const parent = await readParent(store, batch);
+  if ('kind' in parent) return parent;
+  if (parent.checkpoint !== undefined && parent.checkpoint.state.baseDigest !== base.digest) {
+    const { model } = parent.checkpoint.state;
+    return failed(
+      'base-changed',
+      `v${batch.parent} was trained on another ${model} than the ${base.model} that is loaded`,
+    );
+  }
+  const samples = await readSamples(log, batch);
+  return attempt(training, batch, parent.checkpoint, samples, signal);
+}
+
+async function attempt(
+  training: Training,
+  batch: Batch,
+  parent: StoredCheckpoint | undefined,
+  samples: Awaited<ReturnType<typeof readSamples>>,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { store, runner } = training;
+  const name = checkpointName(batch.n, batch.batchId);
+  const marker = await beginAttempt(store, name);
+  const beats = setInterval(() => void marker.beat(), BEAT_MS);
+  try {
+    const input = {
+      parent: parent && {
+        adapter: parent.adapter,
+        optimizer: parent.optimizer,
+        baseline: parent.state.baseline,
+      },
+      batch,
+      samples,
+    };
+    const step = await runner.run(input, training.onProgress, signal);
+    training.onStep(step);
+    const outcome = await commit(training, batch, name, step);
+    await marker.end();
+    return outcome;
+  } catch (error) {
+    if (training.isStopping()) await marker.end();
+    else await marker.fail((error as Error).message);
+    throw error;
+  } finally {
+    clearInterval(beats);
+  }
+}
+
+async function commit(
+  { store, log, base, logger }: Training,
+  batch: Batch,
+  name: string,
+  step: RunStep,
+): Promise<Outcome> {
+  const { result, fingerprint, milliseconds } = step;
+  if (result.kind === 'not-finite') return result;
+  const { adapter, optimizer, baseline, gate, metrics } = result;
+  const state: CheckpointState = {
+    format: 1,
+    version: batch.n,
+    parent: batch.parent,
+    batchId: batch.batchId,
+    adapter: batch.adapter,
+    logId: log.logId,
+    model: base.model,
+    baseDigest: base.digest,
+    settings: batch.settings,
+    seed: batch.seed,
+    samples: batch.samples.length,
+    baseline,
+    optimizerStep: optimizer.step,
+    gate,
+    metrics,
+    fingerprint,
+    milliseconds,
+    digest: checkpointDigest({ adapter, optimizer, baseline }),
+  };
+  const { won, checkpoint } = await commitCheckpoint(store, name, { adapter, optimizer, state });
+  if (!won) logger.info({ batch: batch.batchId }, 'another trainer was first; its checkpoint counts');
+  return trained(checkpoint);
+}
+
+/** What the batch starts from: a checkpoint, or none for version 0. */
+async function readParent(
+  store: string,
+  { parent }: Batch,
+): Promise<{ readonly checkpoint: StoredCheckpoint | undefined } | Extract<Outcome, { kind: 'failed' }>> {
+  if (parent === 0) return { checkpoint: undefined };
+  try {
+    const checkpoint = await readVersion(store, parent);
+    return checkpoint === undefined
+      ? failed('parent-missing', `there is no checkpoint of v${parent} in ${store}`)
+      : { checkpoint };
+  } catch (error) {
+    if (!(error instanceof CheckpointDamaged)) throw error;
+    return failed('parent-missing', error.message);
+  }
+}
+
+const trained = ({ name, state }: StoredCheckpoint): Outcome => ({
+  kind: 'trained',
+  checkpoint: name,
+  state,
+});
+
+const failed = (reason: Extract<Outcome, { kind: 'failed' }>['reason'], detail: string) =>
+  ({ kind: 'failed', reason, detail }) as const;

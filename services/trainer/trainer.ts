@@ -1,0 +1,116 @@
+import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
+import { headView } from '../../shared/lineage/head-rows.ts';
+import type { EventLog, SubjectView } from '../../shared/log/event-log.ts';
+import { openDraft } from '../../shared/log/rows.ts';
+import { pruneCheckpoints } from '../../shared/policy/checkpoint-store-prune.ts';
+import type { Job } from '../../shared/queue/job-queue.ts';
+import { monotonicNow } from '../../shared/service/clock.ts';
+import type { Logger } from '../../shared/service/logger.ts';
+import type { TrainerMetrics } from './metrics.ts';
+import { outcomeName } from './outcome.ts';
+import type { StepProgress } from './step.ts';
+import type { RunStep, StepRunner } from './step-runner.ts';
+import { type Training, trainOpenBatch } from './train-open-batch.ts';
+
+/** A job says no more than this: look what is open. */
+export type WakeUp = { readonly adapter: string };
+
+type Options = {
+  readonly log: Pick<EventLog, 'append' | 'read' | 'logId'>;
+  readonly runner: Pick<StepRunner, 'run'>;
+  readonly base: Training['base'];
+  readonly storeOf: (adapter: string) => string;
+  readonly metrics: TrainerMetrics;
+  readonly logger: Logger;
+  readonly keep: number;
+  readonly maxStrikes: number;
+  readonly isStopping: () => boolean;
+};
+
+/** ms between two lines about a running step */
+const PROGRESS_MS = 3_000;
+
+/** What is open, from the fold's committed rows, and how a wake-up ends it. */
+export function createTrainer(options: Options) {
+  const { metrics, logger, keep } = options;
+  const open = new Map<string, BatchSubmitted['data']>();
+  const heads = new Map<string, number>();
+  /** Ends that this process has written and the fold has not read yet: they need no second telling. */
+  const told = new Set<string>();
+
+  const owed = (subjects: readonly SubjectView[]): readonly Job<WakeUp>[] => {
+    const jobs: Job<WakeUp>[] = [];
+    for (const { subject, rows } of subjects) {
+      const { head, open: batch } = headView(openDraft(rows));
+      heads.set(subject, head);
+      metrics.head.set(head);
+      if (batch === null) {
+        const settled = open.get(subject);
+        if (settled !== undefined) told.delete(settled.batchId);
+        open.delete(subject);
+        continue;
+      }
+      open.set(subject, batch);
+      if (!told.has(batch.batchId)) jobs.push({ id: batch.batchId, data: { adapter: subject } });
+    }
+    metrics.openBatches.set(open.size);
+    return jobs;
+  };
+
+  const wakeUp = async ({ adapter }: WakeUp, signal: AbortSignal): Promise<void> => {
+    const batch = open.get(adapter);
+    if (batch === undefined || told.has(batch.batchId)) return;
+    const store = options.storeOf(adapter);
+    const { batchId, n, parent } = batch;
+    logger.info({ batch: batchId, version: n, parent, samples: batch.samples.length }, 'training');
+    const training: Training = {
+      ...options,
+      store,
+      onProgress: progressReport(metrics, logger, batchId),
+      onStep: (step) => countStep(metrics, n, step),
+    };
+    try {
+      const outcome = await trainOpenBatch(training, batch, signal);
+      told.add(batchId);
+      metrics.outcomes.inc({ outcome: outcomeName(outcome) });
+      const { kind, ...detail } =
+        outcome.kind === 'trained' ? { kind: outcome.kind, ...outcome.state.metrics } : outcome;
+      logger.info(
+        { batch: batchId, version: n, outcome: outcomeName(outcome), kind, ...detail },
+        'batch ended',
+      );
+    } catch (error) {
+      if (!options.isStopping()) logger.error({ err: error, batch: batchId }, 'an attempt failed');
+      throw error;
+    } finally {
+      metrics.progress.set(0);
+    }
+    const gone = await pruneCheckpoints(store, { keep, head: heads.get(adapter) ?? 0, openParent: parent });
+    if (gone.length > 0) logger.info({ gone }, 'old checkpoints removed');
+  };
+
+  return { owed, wakeUp };
+}
+
+function progressReport(metrics: TrainerMetrics, logger: Logger, batchId: string) {
+  let last = monotonicNow();
+  return (progress: StepProgress): void => {
+    if (progress.phase === 'training') metrics.progress.set(progress.samples / progress.of);
+    if (monotonicNow() - last < PROGRESS_MS) return;
+    last = monotonicNow();
+    logger.info({ batch: batchId, ...progress }, 'step');
+  };
+}
+
+function countStep(
+  metrics: TrainerMetrics,
+  version: number,
+  { result, milliseconds, tensors }: RunStep,
+): void {
+  metrics.stepSeconds.observe(milliseconds / 1000);
+  metrics.tensors.set(tensors);
+  if (result.kind !== 'candidate') return;
+  metrics.version.set(version);
+  metrics.tokensPerSecond.set((result.metrics.tokens ?? 0) / (milliseconds / 1000));
+  for (const [figure, value] of Object.entries(result.metrics)) metrics.lastStep.set({ figure }, value);
+}
