@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { assemble } from './assemble.ts';
+import { judgment, sessionClosed, turnCompleted } from './testing/events.ts';
+import { brief, runFold } from './testing/run-fold.ts';
+
+const told = (events: readonly ClawLoopEvent[], atLeastOne = true) =>
+  runFold(assemble, events, { atLeastOne }).emitted.map(brief);
+
+test('a verdict makes a sample that holds all that training needs', () => {
+  const turn = turnCompleted('a');
+  const { emitted } = runFold(assemble, [turn, judgment('a', -1, { hints: ['say less'] })], {
+    atLeastOne: true,
+  });
+  expect(emitted[0]).toMatchObject({
+    id: 'a/ready',
+    subject: 'default',
+    data: {
+      verdict: -1,
+      soft: false,
+      hints: ['say less'],
+      tokens: turn.data.tokens,
+      messages: turn.data.messages,
+    },
+  });
+});
+
+test('a scalar reward is the verdict', () => {
+  expect(told([turnCompleted('a'), judgment('a', 0.25, { source: 'feedback' })])).toEqual(['ready a: 0.25']);
+});
+
+test('a zero waits until its session has an effective sample', () => {
+  expect(
+    told([
+      turnCompleted('a'),
+      turnCompleted('b'),
+      turnCompleted('c'),
+      judgment('a', 0),
+      judgment('b', 1),
+      judgment('c', 0),
+    ]),
+  ).toEqual(['ready b: 1', 'dropped a: no-verdict', 'dropped c: no-verdict']);
+});
+
+test('a session without an effective sample contributes the turn with the largest mean, softly', () => {
+  const events = [
+    turnCompleted('a'),
+    turnCompleted('b'),
+    turnCompleted('c'),
+    judgment('a', 0, { mean: 0.2 }),
+    judgment('b', 0, { mean: -0.4 }),
+    judgment('c', 0, { mean: 0.4 }),
+    sessionClosed(),
+  ];
+  expect(told(events)).toEqual(['ready b: -0.4 (soft)', 'dropped a: no-verdict', 'dropped c: no-verdict']);
+  expect(told(events, false)).toEqual([
+    'dropped a: no-verdict',
+    'dropped b: no-verdict',
+    'dropped c: no-verdict',
+  ]);
+});
+
+test('a session of nothing but zeros is not padded', () => {
+  expect(told([turnCompleted('a'), judgment('a', 0), sessionClosed()])).toEqual(['dropped a: no-verdict']);
+});
+
+test('a session has closed only when all its turns are settled', () => {
+  expect(
+    told([turnCompleted('a'), turnCompleted('b'), judgment('a', 0, { mean: 0.3 }), sessionClosed()]),
+  ).toEqual([]);
+  expect(
+    told([
+      turnCompleted('a'),
+      turnCompleted('b'),
+      judgment('a', 0, { mean: 0.3 }),
+      sessionClosed(),
+      judgment('b', null),
+    ]),
+  ).toEqual(['dropped b: unavailable', 'ready a: 0.3 (soft)']);
+});
+
+test('a second judgment of a turn, or one of a turn that nobody completed, is ignored', () => {
+  expect(told([turnCompleted('a'), judgment('a', 1), judgment('a', -1), judgment('x', 1)])).toEqual([
+    'ready a: 1',
+  ]);
+});
+
+test('nothing is left of an epoch that is over, and sessions do not mix', () => {
+  const { emitted, rows } = runFold(
+    assemble,
+    [
+      turnCompleted('a', 's'),
+      turnCompleted('b', 's/x'),
+      judgment('a', 0, { mean: 0.1 }),
+      judgment('b', 1),
+      sessionClosed('s/x'),
+      sessionClosed('s'),
+    ],
+    { atLeastOne: true },
+  );
+  expect(emitted.map(brief)).toEqual(['ready b: 1', 'ready a: 0.1 (soft)']);
+  expect([...rows.get('lane')!.entries('')]).toEqual([]);
+});

@@ -1,0 +1,178 @@
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import type { JudgmentReached } from '../../shared/events/judgment-reached.ts';
+import type { Position } from '../../shared/events/position.ts';
+import { SampleDropped } from '../../shared/events/sample-dropped.ts';
+import { SampleReady } from '../../shared/events/sample-ready.ts';
+import type { SessionClosed } from '../../shared/events/session-closed.ts';
+import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
+import type { DeferredEvent, Fold } from '../../shared/log/fold.ts';
+import { type Draft, openDraft } from '../../shared/log/rows.ts';
+import { facts } from './source.ts';
+
+export type AssembleSettings = {
+  /** a session without an effective sample contributes its most informative turn */
+  readonly atLeastOne: boolean;
+};
+
+/** `turn/<turn id>`: waits for its judgment. */
+type WaitingTurn = { readonly epoch: string; readonly adapter: string; readonly at: Position };
+
+/** `zero/<epoch>/<turn id>`: judged 0; pending until its session has an effective sample or closes. */
+type ZeroTurn = { readonly adapter: string; readonly at: Position };
+
+/** `epoch/<session>@<epoch>` */
+type EpochRow = {
+  readonly closed: boolean;
+  readonly effective: boolean;
+  readonly waiting: number;
+  readonly zeros: number;
+  /** of the zeros, the one with the largest mean vote by size; the first of equals */
+  readonly best: { readonly turnId: string; readonly mean: number; readonly hints: readonly string[] } | null;
+};
+
+const emptyEpoch: EpochRow = { closed: false, effective: false, waiting: 0, zeros: 0, best: null };
+
+type Emitted = SampleDropped | DeferredEvent;
+type Verdict = Pick<SampleReady['data'], 'verdict' | 'source' | 'soft' | 'hints'>;
+
+const tables = (draft: Draft) => ({
+  turns: draft.table<WaitingTurn>('turn'),
+  epochs: draft.table<EpochRow>('epoch'),
+  zerosOf: (epoch: string) => draft.table<ZeroTurn>(`zero/${epoch}`),
+});
+type Tables = ReturnType<typeof tables>;
+
+/** Every completed turn becomes one `sample.ready` or one `sample.dropped`. turns -> training. */
+export const assemble: Fold<AssembleSettings> = {
+  name: 'assemble',
+  reads: 'turns',
+  writes: 'training',
+  on: (rows, event, at, settings) => {
+    const draft = openDraft(rows);
+    const emit = react(tables(draft), event, at, settings);
+    return { changes: draft.changes(), emit };
+  },
+};
+
+function react(state: Tables, event: ClawLoopEvent, at: Position, settings: AssembleSettings) {
+  switch (event.type) {
+    case 'turn.completed':
+      onTurn(state, event, at);
+      return [];
+    case 'judgment.reached':
+      return onJudgment(state, event, settings);
+    case 'session.closed':
+      return onClosed(state, event, settings);
+    default:
+      return [];
+  }
+}
+
+/** Session names are any text; encoded, no name can reach into another's rows. */
+const epochName = ({ session, epoch }: { readonly session: string; readonly epoch: string }) =>
+  encodeURIComponent(`${session}@${epoch}`);
+
+function onTurn({ turns, epochs }: Tables, { data }: TurnCompleted, at: Position): void {
+  if (turns.get(data.turnId) !== undefined) return;
+  const epoch = epochName(data);
+  const row = epochs.get(epoch) ?? emptyEpoch;
+  turns.set(data.turnId, { epoch, adapter: data.adapter, at });
+  epochs.set(epoch, { ...row, waiting: row.waiting + 1 });
+}
+
+function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSettings): readonly Emitted[] {
+  const { turnId, score, mean, source, hints } = event.data;
+  const turn = state.turns.get(turnId);
+  if (turn === undefined) return [];
+  const before = state.epochs.get(turn.epoch)!;
+  const row = { ...before, waiting: before.waiting - 1 };
+  state.turns.delete(turnId);
+  const settle = (after: EpochRow, emit: readonly Emitted[]) => {
+    state.epochs.set(turn.epoch, after);
+    return [...emit, ...finish(state, turn.epoch, event, settings)];
+  };
+  if (source === 'unavailable' || score === null)
+    return settle(row, [dropped(event, turnId, turn.adapter, 'unavailable')]);
+  if (score !== 0) {
+    const sample = ready(event, turn.at, { verdict: score, source, soft: false, hints });
+    return settle({ ...row, effective: true, zeros: 0, best: null }, [
+      sample,
+      ...dropZeros(state, turn.epoch, row, event),
+    ]);
+  }
+  if (row.effective) return settle(row, [dropped(event, turnId, turn.adapter, 'no-verdict')]);
+  state.zerosOf(turn.epoch).set(turnId, { adapter: turn.adapter, at: turn.at });
+  const best = Math.abs(mean) > Math.abs(row.best?.mean ?? 0) ? { turnId, mean, hints } : row.best;
+  return settle({ ...row, zeros: row.zeros + 1, best }, []);
+}
+
+function onClosed(state: Tables, event: SessionClosed, settings: AssembleSettings): readonly Emitted[] {
+  const epoch = epochName(event.data);
+  const row = state.epochs.get(epoch);
+  if (row === undefined) return []; // no turn of it was completed
+  state.epochs.set(epoch, { ...row, closed: true });
+  return finish(state, epoch, event, settings);
+}
+
+/** A session has closed, here, when its closing was seen and all its turns are settled. */
+function finish(
+  state: Tables,
+  epoch: string,
+  event: ClawLoopEvent,
+  settings: AssembleSettings,
+): readonly Emitted[] {
+  const row = state.epochs.get(epoch)!;
+  if (!row.closed || row.waiting > 0) return [];
+  const emit: Emitted[] = [];
+  if (settings.atLeastOne && !row.effective && row.best !== null) {
+    const { turnId, mean, hints } = row.best;
+    const zeros = state.zerosOf(epoch);
+    emit.push(ready(event, zeros.get(turnId)!.at, { verdict: mean, source: 'votes', soft: true, hints }));
+    zeros.delete(turnId);
+  }
+  emit.push(...dropZeros(state, epoch, row, event));
+  state.epochs.delete(epoch);
+  return emit;
+}
+
+function dropZeros(state: Tables, epoch: string, row: EpochRow, event: ClawLoopEvent): readonly Emitted[] {
+  if (row.zeros === 0) return []; // listing reads all rows of the lane
+  const zeros = state.zerosOf(epoch);
+  return [...zeros.entries()].map(([turnId, { adapter }]) => {
+    zeros.delete(turnId);
+    return dropped(event, turnId, adapter, 'no-verdict');
+  });
+}
+
+const dropped = (
+  cause: ClawLoopEvent,
+  sampleId: string,
+  adapter: string,
+  reason: SampleDropped['data']['reason'],
+) =>
+  SampleDropped.create({ ...facts(cause), id: `${sampleId}/dropped`, data: { sampleId, adapter, reason } });
+
+/** The turn's record holds messages and tokens; its verdict comes from what settled it. */
+const ready = (cause: ClawLoopEvent, reads: Position, verdict: Verdict): DeferredEvent => ({
+  reads,
+  create: (record) => {
+    const { data: turn } = record as TurnCompleted;
+    const { adapter, lane, session, epoch, version, messages, tools, tokens } = turn;
+    return SampleReady.create({
+      ...facts(cause),
+      id: `${turn.turnId}/ready`,
+      data: {
+        sampleId: turn.turnId,
+        adapter,
+        lane,
+        session,
+        epoch,
+        version,
+        ...verdict,
+        messages,
+        ...(tools === undefined ? {} : { tools }),
+        tokens,
+      },
+    });
+  },
+});

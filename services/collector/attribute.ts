@@ -1,0 +1,110 @@
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import type { FeedbackGiven } from '../../shared/events/feedback-given.ts';
+import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import { SessionClosed } from '../../shared/events/session-closed.ts';
+import type { SessionEnded } from '../../shared/events/session-ended.ts';
+import type { SessionStarted } from '../../shared/events/session-started.ts';
+import type { Fold } from '../../shared/log/fold.ts';
+import { openDraft } from '../../shared/log/rows.ts';
+import { forget, isTimeToForget, isTooLate } from './forget.ts';
+import { onInteraction } from './interaction.ts';
+import { type LaneRow, laneTable, laneTables, type OpenTurn } from './lane-tables.ts';
+import { touchSession, updateSession } from './session.ts';
+import { facts } from './source.ts';
+import { type Cause, completeTurn, skipTurn, tellFeedback, tellSkipped } from './turn-outcome.ts';
+
+type Attributed = InteractionCompleted | FeedbackGiven | SessionStarted | SessionEnded;
+
+/**
+ * Which session and turn an interaction belongs to, and which turns it completes. conversations -> turns.
+ * State: one lane, split by access key; rows hold hashes and positions, bodies stay in the log.
+ */
+export const attribute: Fold = {
+  name: 'attribute',
+  reads: 'conversations',
+  writes: 'turns',
+  on: (rows, event, at) => {
+    if (!isAttributed(event)) return { changes: [], emit: [] };
+    const draft = openDraft(rows);
+    const cause: Cause = { event, at, mine: laneTables(draft, event.data.key), emit: [] };
+    const time = Date.parse(event.time);
+    const lanes = laneTable(draft);
+    const before = lanes.get('now') ?? { time, sweptAt: time };
+    const lane = { ...before, time: movesTime(event) ? Math.max(before.time, time) : before.time };
+    if (isTimeToForget(lane)) forget(rows, draft, lane.time);
+    const after = isTimeToForget(lane) ? { ...lane, sweptAt: lane.time } : lane;
+    if (after.time !== before.time || after.sweptAt !== before.sweptAt || lanes.get('now') === undefined)
+      lanes.set('now', after);
+    if (!isKnown(cause, event)) react(cause, event, lane, time);
+    return { changes: draft.changes(), emit: cause.emit };
+  },
+};
+
+const isAttributed = (event: ClawLoopEvent): event is Attributed =>
+  ['interaction.completed', 'feedback.given', 'session.started', 'session.ended'].includes(event.type);
+
+/** A sweeper's timer tells no time of the lane's: only what serving saw does. */
+const movesTime = (event: Attributed) => !isIdleTimer(event);
+const isIdleTimer = (event: Attributed) => event.type === 'session.ended' && event.data.reason === 'idle';
+
+function isKnown({ mine }: Cause, event: Attributed): boolean {
+  return event.type === 'interaction.completed'
+    ? mine.turns.get(event.id) !== undefined
+    : mine.seen.get(event.id) !== undefined;
+}
+
+function react(cause: Cause, event: Attributed, lane: LaneRow, time: number): void {
+  const { mine } = cause;
+  if (isTooLate(lane, time) && !isIdleTimer(event)) {
+    if (event.type === 'interaction.completed' && event.data.live)
+      tellSkipped(cause, { turnId: event.id, reason: 'too-late' });
+    return;
+  }
+  if (event.type !== 'interaction.completed' && !isIdleTimer(event)) mine.seen.set(event.id, time);
+  switch (event.type) {
+    case 'interaction.completed':
+      onInteraction(cause, event);
+      break;
+    case 'feedback.given':
+      onFeedback(cause, event, time);
+      break;
+    case 'session.started':
+      touchSession(mine, event.data.session, event);
+      break;
+    case 'session.ended':
+      onSessionEnded(cause, event, lane);
+  }
+}
+
+/** Feedback may come before its interaction, which may still be in an outbox; never from another access key. */
+function onFeedback(cause: Cause, event: FeedbackGiven, time: number): void {
+  const { mine } = cause;
+  const { interactionId, score, comment } = event.data;
+  const held = { given: event.id, score, ...(comment === undefined ? {} : { comment }), time };
+  const turn = mine.turns.get(interactionId);
+  if (turn === undefined) {
+    mine.early.set(interactionId, [...(mine.early.get(interactionId) ?? []), held]);
+    return;
+  }
+  if (turn.session !== undefined && mine.sessions.get(turn.session)?.open)
+    updateSession(mine, turn.session, { last: event.id });
+  if (turn.status === 'done') tellFeedback(cause, interactionId, held);
+  else mine.turns.set(interactionId, { ...turn, feedback: [...turn.feedback, held] });
+}
+
+/** An idle timer names the epoch and the last event that it saw; out of date, it ends nothing. */
+function onSessionEnded(cause: Cause, event: SessionEnded, lane: LaneRow): void {
+  const { mine, emit } = cause;
+  const { session, key, reason, epoch, last } = event.data;
+  const row = mine.sessions.get(session);
+  if (!row?.open) return;
+  if (reason === 'idle' && (row.epoch !== epoch || row.last !== last)) return;
+  for (const id of row.openTurns) {
+    const turn = mine.turns.get(id) as OpenTurn;
+    if (turn.feedback.length > 0) completeTurn(cause, id, turn, undefined);
+    else skipTurn(cause, id, turn, turn.settle === 'reward' ? 'no-reward' : 'no-next-state');
+  }
+  updateSession(mine, session, { open: false, closedAt: lane.time });
+  const data = { lane: event.subject, key, session, epoch: row.epoch, by: event.id };
+  emit.push(SessionClosed.create({ ...facts(event), id: `${session}@${row.epoch}/closed`, data }));
+}

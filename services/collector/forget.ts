@@ -1,0 +1,70 @@
+import type { Draft, Rows } from '../../shared/log/rows.ts';
+import type { HeldFeedback, LaneRow, SessionRow } from './lane-tables.ts';
+
+const HOUR_MS = 3_600_000;
+/** Ids are kept while their session is open and a day of event time longer. */
+export const DAY_MS = 24 * HOUR_MS;
+
+/** Whether an event is so far behind its lane that its id may have been forgotten. */
+export const isTooLate = (lane: LaneRow, time: number): boolean => time < lane.time - DAY_MS;
+
+/** Reads all rows of the lane, so only once per hour of event time. Keeping a row longer than a day is always safe. */
+export const isTimeToForget = (lane: LaneRow): boolean => lane.time - lane.sweptAt >= HOUR_MS;
+
+/** Removes what belongs to sessions that closed more than a day before `time`, and ids as old. */
+export function forget(rows: Rows, draft: Draft, time: number): void {
+  const horizon = time - DAY_MS;
+  const gone = new Set<string>();
+  const place = (key: string, session: string) => `${key} ${session}`;
+  for (const [name, row] of rows.entries('session/')) {
+    const { open, closedAt } = row as SessionRow;
+    const [, key, session] = split(name);
+    if (!open && closedAt !== null && closedAt < horizon) gone.add(place(key, encodeURIComponent(session)));
+  }
+  const isGone = (key: string, session: string | undefined) =>
+    session !== undefined && gone.has(place(key, encodeURIComponent(session)));
+  for (const [name, row] of rows.entries('')) {
+    const [table, key, rest] = split(name);
+    if (isOver(table, rest, row, horizon, (session) => isGone(key, session)))
+      draft.table(table).delete(`${key}/${rest}`);
+  }
+}
+
+function isOver(
+  table: string,
+  rest: string,
+  row: unknown,
+  horizon: number,
+  isGone: (session: string | undefined) => boolean,
+): boolean {
+  switch (table) {
+    case 'session':
+      return isGone(rest);
+    case 'turn': {
+      const { session, time } = row as { readonly session?: string; readonly time?: number };
+      return session === undefined ? (time ?? 0) < horizon : isGone(session);
+    }
+    case 'known':
+    case 'first-prompt':
+    case 'summary':
+    case 'trace':
+      return isGone(row as string);
+    case 'answer':
+    case 'prompt':
+    case 'next':
+      return isGone(decodeURIComponent(rest.slice(0, rest.indexOf('/'))));
+    case 'seen':
+      return (row as number) < horizon;
+    case 'early':
+      return (row as readonly HeldFeedback[]).every((held) => held.time < horizon);
+    default:
+      return false;
+  }
+}
+
+/** `<table>/<key>/<rest>`; the rest may hold slashes. */
+function split(name: string): readonly [table: string, key: string, rest: string] {
+  const first = name.indexOf('/');
+  const second = name.indexOf('/', first + 1);
+  return [name.slice(0, first), name.slice(first + 1, second), name.slice(second + 1)];
+}

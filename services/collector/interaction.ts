@@ -1,0 +1,81 @@
+import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import { answerText, type Conversation, readConversation, summaryLines } from './conversation.ts';
+import type { OpenTurn } from './lane-tables.ts';
+import { completeIfOvertaken, readNextStates } from './next-state.ts';
+import { findSession, touchSession, updateSession } from './session.ts';
+import { skipReason } from './skip-reason.ts';
+import { type Cause, openTurn, releaseFeedback, skipTurn, tellSkipped } from './turn-outcome.ts';
+import { classifyTurn } from './turn-type.ts';
+
+/** One answered request becomes a turn: open until its next state is known, or skipped at once for a named reason. */
+export function onInteraction(cause: Cause, event: InteractionCompleted): void {
+  const { mine } = cause;
+  const { id, data } = event;
+  const conversation = readConversation(event);
+  const byText = classifyTurn({ explicit: data.turnType, conversation, sessionSystem: null, goesOn: false });
+  const found = findSession({ mine, data, conversation, isSide: byText.type === 'side' });
+  const { type, rule } = classifyTurn({
+    explicit: data.turnType,
+    conversation,
+    sessionSystem: found === undefined ? null : (mine.sessions.get(found.session)?.system ?? null),
+    goesOn:
+      found?.by === 'history' || (found !== undefined && knowsAnAnswer(cause, found.session, conversation)),
+  });
+  const skip = skipReason({ data, type, turnRule: rule });
+  const feedback = mine.early.get(id) ?? [];
+  if (feedback.length > 0) mine.early.delete(id);
+
+  const isMain = type === 'main' && !data.tooLarge;
+  if (found === undefined && !isMain) {
+    mine.turns.set(id, { status: 'done', time: Date.parse(event.time) });
+    if (data.live)
+      tellSkipped(cause, { turnId: id, reason: skip?.reason ?? 'side', rule: skip?.rule ?? rule });
+    releaseFeedback(cause, id, feedback);
+    return;
+  }
+
+  const { session, by: sessionBy } = found ?? { session: `chat-${id}`, by: 'new' };
+  const { epoch } = touchSession(mine, session, event);
+  if (isMain) {
+    readNextStates(cause, session, conversation);
+    index(cause, session, conversation);
+  } else if (rule === 'compaction') {
+    const [line] = summaryLines(answerText(data));
+    if (line !== undefined) mine.summaries.set(line, session);
+  }
+  if (!data.live) {
+    mine.turns.set(id, { status: 'done', session, time: Date.parse(event.time) });
+    releaseFeedback(cause, id, feedback);
+    return;
+  }
+  const { prompt, full } = conversation;
+  const { settle } = data;
+  const turn: OpenTurn = {
+    status: 'open',
+    session,
+    epoch,
+    prompt,
+    full,
+    at: cause.at,
+    settle,
+    rule,
+    sessionBy,
+    feedback,
+  };
+  if (skip === undefined) {
+    openTurn(cause, id, turn);
+    completeIfOvertaken(cause, id, turn);
+  } else skipTurn(cause, id, turn, skip.reason, skip.rule);
+}
+
+const knowsAnAnswer = ({ mine }: Cause, session: string, { answers }: Conversation): boolean =>
+  answers.some(({ full }) => mine.known.get(full) === session);
+
+/** By what later requests find this conversation. */
+function index({ mine }: Cause, session: string, conversation: Conversation): void {
+  const { prompt, full, answers, systemOpening, traceId } = conversation;
+  mine.known.set(full, session);
+  if (answers.length === 0) mine.firstPrompts.set(prompt, session);
+  if (traceId !== undefined && mine.traces.get(traceId) !== session) mine.traces.set(traceId, session);
+  updateSession(mine, session, { system: systemOpening });
+}

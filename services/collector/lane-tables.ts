@@ -1,0 +1,96 @@
+import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import type { Position } from '../../shared/events/position.ts';
+import type { Draft } from '../../shared/log/rows.ts';
+
+/** Feedback that waits for its turn to be told. */
+export type HeldFeedback = {
+  /** id of feedback.given */
+  readonly given: string;
+  readonly score: number;
+  readonly comment?: string;
+  /** ms since 1970, of feedback.given */
+  readonly time: number;
+};
+
+/** One interaction: a turn whose outcome is not known yet. */
+export type OpenTurn = {
+  readonly status: 'open';
+  readonly session: string;
+  readonly epoch: string;
+  /** rolling hash before the answer, and after it */
+  readonly prompt: string;
+  readonly full: string;
+  /** of its record in `conversations` */
+  readonly at: Position;
+  readonly settle: InteractionCompleted['data']['settle'];
+  readonly rule: string;
+  readonly sessionBy: string;
+  readonly feedback: readonly HeldFeedback[];
+};
+
+/** Its outcome is told, or (pinned versions) it never has one. The row is the memory of its id. */
+export type DoneTurn = {
+  readonly status: 'done';
+  /** absent: a side request of no known session */
+  readonly session?: string;
+  /** ms since 1970, of the interaction */
+  readonly time: number;
+};
+
+/** A session stays open until it is ended; what comes later begins a new epoch, named by that event's id. */
+export type SessionRow = {
+  readonly open: boolean;
+  readonly epoch: string;
+  /** id of the last event that belongs to it */
+  readonly last: string;
+  readonly closedAt: number | null;
+  readonly openTurns: readonly string[];
+  /** hash of how the main line's system text begins; null until a main turn came */
+  readonly system: string | null;
+};
+
+/** What came after an answer, by the answer's rolling hash. `used`: a turn was completed by it. */
+export type NextRow = {
+  /** the interaction that showed it, and its record */
+  readonly from: string;
+  readonly at: Position;
+  /** indices into its messages: [start, end) */
+  readonly start: number;
+  readonly end: number;
+  /** rolling hash after it */
+  readonly after: string;
+  readonly used: boolean;
+};
+
+/** `lane/now`: event time, ms since 1970. */
+export type LaneRow = { readonly time: number; readonly sweptAt: number };
+
+const encoded = encodeURIComponent;
+
+/** The rows of one lane, split by access key: lanes are short hashes, and two keys' lanes may collide. */
+export function laneTables(draft: Draft, key: string) {
+  const mine = encoded(key);
+  return {
+    turns: draft.table<OpenTurn | DoneTurn>(`turn/${mine}`),
+    sessions: draft.table<SessionRow>(`session/${mine}`),
+    /** ids of feedback and of session events, with their times; a turn's row is the memory of its own id */
+    seen: draft.table<number>(`seen/${mine}`),
+    /** feedback for interactions that have not come yet */
+    early: draft.table<readonly HeldFeedback[]>(`early/${mine}`),
+    /** rolling hash after an answer -> session */
+    known: draft.table<string>(`known/${mine}`),
+    /** rolling hash of a conversation's first request -> session, until it goes on */
+    firstPrompts: draft.table<string>(`first-prompt/${mine}`),
+    /** hash of a compaction's summary -> session */
+    summaries: draft.table<string>(`summary/${mine}`),
+    /** W3C trace id -> session */
+    traces: draft.table<string>(`trace/${mine}`),
+    /** inside a session, open turns by rolling hash: after the answer, and before it */
+    openByAnswer: (session: string) => draft.table<readonly string[]>(`answer/${mine}/${encoded(session)}`),
+    openByPrompt: (session: string) => draft.table<readonly string[]>(`prompt/${mine}/${encoded(session)}`),
+    next: (session: string) => draft.table<NextRow>(`next/${mine}/${encoded(session)}`),
+  };
+}
+export type LaneTables = ReturnType<typeof laneTables>;
+
+export const laneTable = (draft: Draft) => draft.table<LaneRow>('lane');

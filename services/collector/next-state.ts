@@ -1,0 +1,32 @@
+import type { Conversation } from './conversation.ts';
+import type { OpenTurn } from './lane-tables.ts';
+import { type Cause, completeTurn } from './turn-outcome.ts';
+
+/**
+ * For every answer in a main request's history: what came next. An open turn whose answer it is was kept, and is complete;
+ * of equal answers the latest counts. What was shown before completes nothing again: every later request repeats it.
+ */
+export function readNextStates(cause: Cause, session: string, conversation: Conversation): void {
+  const { mine, event, at } = cause;
+  const [table, openByAnswer] = [mine.next(session), mine.openByAnswer(session)];
+  for (const { full, start, end, after, told } of conversation.answers) {
+    if (mine.known.get(full) === undefined) mine.known.set(full, session);
+    if (!told) continue;
+    const before = table.get(full);
+    if (before?.after === after) continue;
+    const kept = openByAnswer.get(full)?.at(-1);
+    if (before !== undefined && kept === undefined) continue; // another branch of an answer that is settled
+    const shown = { from: event.id, at, start, end, after, used: kept !== undefined };
+    table.set(full, shown);
+    if (kept !== undefined) completeTurn(cause, kept, mine.turns.get(kept) as OpenTurn, shown);
+  }
+}
+
+/** A continuation may have overtaken its parent (an outbox): then the parent is complete as soon as it arrives. */
+export function completeIfOvertaken(cause: Cause, id: string, turn: OpenTurn): void {
+  const table = cause.mine.next(turn.session);
+  const shown = table.get(turn.full);
+  if (shown === undefined || shown.used) return;
+  table.set(turn.full, { ...shown, used: true });
+  completeTurn(cause, id, turn, shown);
+}

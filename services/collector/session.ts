@@ -1,0 +1,107 @@
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import { automatedKind } from './automated.ts';
+import { type Conversation, summaryLines } from './conversation.ts';
+import type { LaneTables, SessionRow } from './lane-tables.ts';
+
+export type FoundSession = {
+  readonly session: string;
+  readonly by: string;
+};
+
+type Search = {
+  readonly mine: LaneTables;
+  readonly data: InteractionCompleted['data'];
+  readonly conversation: Conversation;
+  /** by its text alone it is a side request */
+  readonly isSide: boolean;
+};
+type Way = {
+  readonly by: string;
+  readonly about: string;
+  readonly find: (search: Search) => string | undefined;
+};
+
+/** First one that finds a session wins; the order is the specification. */
+export const sessionWays: readonly Way[] = [
+  { by: 'explicit', about: 'the client named it', find: ({ data }) => data.session },
+  {
+    by: 'runtime',
+    about: "OpenClaw's `Runtime:` line names it",
+    find: ({ conversation }) => conversation.runtimeSession,
+  },
+  {
+    by: 'history',
+    about: 'the longest known conversation that the messages extend',
+    find: ({ mine, conversation }) => {
+      for (const { full } of conversation.answers.toReversed()) {
+        const session = mine.known.get(full);
+        if (session !== undefined) return session;
+      }
+      return undefined;
+    },
+  },
+  {
+    by: 'continued',
+    about: 'a conversation that came earlier holds this very answer',
+    find: ({ mine, conversation }) => mine.known.get(conversation.full),
+  },
+  {
+    by: 'prompt',
+    about: 'the same first request, tried again before its conversation went on',
+    find: ({ mine, conversation }) => {
+      const session = mine.firstPrompts.get(conversation.prompt);
+      return session !== undefined && mine.sessions.get(session)?.open ? session : undefined;
+    },
+  },
+  {
+    by: 'summary',
+    about: "it begins with the summary that a compaction made of the session's history",
+    find: ({ mine, conversation: { firstWords } }) => {
+      if (automatedKind(firstWords) !== 'compaction-summary') return undefined;
+      for (const line of summaryLines(firstWords)) {
+        const session = mine.summaries.get(line);
+        if (session !== undefined) return session;
+      }
+      return undefined;
+    },
+  },
+  {
+    by: 'trace',
+    about: "a side request with the W3C trace id of one of the session's requests",
+    find: ({ mine, isSide, conversation: { traceId } }) =>
+      isSide && traceId ? mine.traces.get(traceId) : undefined,
+  },
+];
+
+/** The session of a request, or undefined when it begins one. */
+export function findSession(search: Search): FoundSession | undefined {
+  if (search.data.tooLarge && search.data.session === undefined) return undefined; // it has no text to go by
+  for (const { by, find } of sessionWays) {
+    const session = find(search);
+    if (session !== undefined) return { session, by };
+  }
+  return undefined;
+}
+
+/** A session that goes on after its end is the same session in a new epoch, named by the epoch's first event. */
+export function touchSession(mine: LaneTables, name: string, event: ClawLoopEvent): SessionRow {
+  const before = mine.sessions.get(name);
+  const row: SessionRow = before?.open
+    ? { ...before, last: event.id }
+    : {
+        open: true,
+        epoch: event.id,
+        last: event.id,
+        closedAt: null,
+        openTurns: [],
+        system: before?.system ?? null,
+      };
+  mine.sessions.set(name, row);
+  return row;
+}
+
+export function updateSession(mine: LaneTables, name: string, change: Partial<SessionRow>): void {
+  const row = mine.sessions.get(name);
+  if (row !== undefined) mine.sessions.set(name, { ...row, ...change });
+}

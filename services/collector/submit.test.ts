@@ -1,0 +1,141 @@
+import { expect, test } from 'vitest';
+import { BatchRequested } from '../../shared/events/batch-requested.ts';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { LearningPaused } from '../../shared/events/learning-paused.ts';
+import { LearningResumed } from '../../shared/events/learning-resumed.ts';
+import { PolicyPromoted } from '../../shared/events/policy-promoted.ts';
+import { PolicyRejected } from '../../shared/events/policy-rejected.ts';
+import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
+import { batchSeed, type SubmitSettings, submit, waitingSamples } from './submit.ts';
+import { sampleReady } from './testing/events.ts';
+import { brief, runFold } from './testing/run-fold.ts';
+import { trainingDefaults } from './training-defaults.ts';
+
+const settings: SubmitSettings = { size: 2, maxStaleness: 2, training: trainingDefaults };
+const told = (events: readonly ClawLoopEvent[], more: Partial<SubmitSettings> = {}) =>
+  runFold(submit, events, { ...settings, ...more }).emitted.map(brief);
+
+const adapter = 'default';
+const command = (id: string) => ({ id, source: 'clawloop/cli', time: '2026-01-01T00:00:00Z' });
+const paused = (id: string) => LearningPaused.create({ ...command(id), data: { adapter } });
+const resumed = (id: string) => LearningResumed.create({ ...command(id), data: { adapter } });
+const requested = (after: number) =>
+  BatchRequested.create({ ...command(`r${after}`), data: { adapter, after, reason: 'operator' } });
+const promoted = (n: number, from: number) =>
+  PolicyPromoted.create({
+    ...command(`p${n}`),
+    data: { batchId: `default/batch/${n}`, adapter, from, to: n, checkpoint: `c${n}`, digest: `d${n}` },
+  });
+const rejected = (n: number) =>
+  PolicyRejected.create({
+    ...command(`j${n}`),
+    data: { batchId: `default/batch/${n}`, adapter, reason: 'not-finite', detail: '' },
+  });
+const rolledBack = (id: string, from: number, to: number) =>
+  PolicyRolledBack.create({ ...command(id), data: { adapter, from, to } });
+const ready = (...ids: readonly string[]) => ids.map((id) => sampleReady(id, `session of ${id}`));
+
+test('a batch is formed when there are enough samples, with all settings and a seed of its own', () => {
+  const { emitted } = runFold(submit, ready('a', 'b'), settings);
+  expect(emitted).toHaveLength(1);
+  expect(emitted[0]).toMatchObject({
+    id: 'default/batch/1',
+    data: {
+      n: 1,
+      parent: 0,
+      size: 2,
+      settings: trainingDefaults,
+      seed: batchSeed('default', 1),
+      samples: [
+        { sampleId: 'b', at: { partition: 0, offset: 1 } },
+        { sampleId: 'a', at: { partition: 0, offset: 0 } },
+      ],
+    },
+  });
+});
+
+test('one batch is open at a time; its outcome opens the gate', () => {
+  const events = ready('a', 'b', 'c', 'd', 'e');
+  expect(told(events)).toEqual(['batch 1 on v0: b a']);
+  expect(told([...events, rejected(1)])).toEqual(['batch 1 on v0: b a', 'batch 2 on v0: e d']);
+  expect(told([...events, promoted(1, 0)])).toEqual(['batch 1 on v0: b a', 'batch 2 on v1: e d']);
+});
+
+test('reading its own batch back changes nothing, even after the outcome', () => {
+  const { emitted } = runFold(submit, ready('a', 'b'), settings);
+  expect(told([...ready('a', 'b'), rejected(1), emitted[0]!, ...ready('c', 'd')])).toEqual([
+    'batch 1 on v0: b a',
+    'batch 2 on v0: d c',
+  ]);
+});
+
+test('no session has more than half while others have any', () => {
+  const session = (id: string) => sampleReady(id, 's');
+  expect(
+    told([paused('p'), session('a'), session('b'), sampleReady('c', 't'), session('d'), resumed('q')]),
+  ).toEqual(['batch 1 on v0: d c']);
+  expect(told([session('a'), session('b')])).toEqual(['batch 1 on v0: b a']);
+  expect(
+    told([paused('p'), sampleReady('x', 't'), ...['a', 'b', 'c', 'd'].map(session), resumed('q')], {
+      size: 4,
+    }),
+  ).toEqual(['batch 1 on v0: d c x b']);
+});
+
+test('pausing stops batches, not collecting; a late copy of a pause does not pause again', () => {
+  expect(told([paused('p'), ...ready('a', 'b')])).toEqual([]);
+  expect(told([paused('p'), ...ready('a', 'b'), resumed('q')])).toEqual(['batch 1 on v0: b a']);
+  expect(told([paused('p'), resumed('q'), paused('p'), ...ready('a', 'b')])).toEqual(['batch 1 on v0: b a']);
+});
+
+test('a request makes a smaller batch, now or as soon as there is a sample; out of date it does nothing', () => {
+  expect(told([...ready('a'), requested(0)])).toEqual(['batch 1 on v0: a']);
+  expect(told([requested(0), ...ready('a')])).toEqual(['batch 1 on v0: a']);
+  expect(told([...ready('a', 'b'), rejected(1), requested(0), ...ready('c')])).toEqual([
+    'batch 1 on v0: b a',
+  ]);
+});
+
+test('staleness is steps along the lineage: too old is stale, rolled back is off-lineage', () => {
+  const steps = [1, 2, 3].flatMap((n) => [...ready(`${n}x`, `${n}y`), promoted(n, n - 1)]);
+  const old = sampleReady('old', 's', 0);
+  expect(told([...steps, old], { maxStaleness: 3 }).at(-1)).toBe('batch 3 on v2: 3y 3x');
+  expect(told([...steps, old], { maxStaleness: 2 }).at(-1)).toBe('dropped old: stale');
+  const made = sampleReady('made', 's', 3);
+  expect(told([...steps, made, rolledBack('o', 3, 1)], { maxStaleness: 9 }).at(-1)).toBe(
+    'dropped made: off-lineage',
+  );
+});
+
+test('version numbers are never used again, and staleness does not subtract them', () => {
+  const events = [
+    ...ready('a', 'b'),
+    promoted(1, 0),
+    rolledBack('o', 1, 0),
+    ...ready('c', 'd'),
+    promoted(2, 0),
+  ];
+  expect(told(events)).toEqual(['batch 1 on v0: b a', 'batch 2 on v0: d c']);
+  const next = [sampleReady('e', 's', 2), sampleReady('f', 't', 0)];
+  expect(told([...events, ...next], { maxStaleness: 1 }).at(-1)).toBe('batch 3 on v2: f e');
+});
+
+test('a tighter bound drops what waits at the position where it takes effect', () => {
+  const first = runFold(submit, [...ready('a', 'b'), promoted(1, 0), ...ready('c')], settings);
+  const rows = first.rows.get('default')!;
+  const { emit } = submit.on(
+    rows,
+    resumed('q'),
+    { partition: 0, offset: 9 },
+    { ...settings, maxStaleness: 0 },
+  );
+  expect(emit.map((fact) => ('reads' in fact ? '' : brief(fact)))).toEqual(['dropped c: stale']);
+});
+
+test('the sweeper sees what waits: not while paused, not while a batch is open', () => {
+  const rowsAfter = (events: readonly ClawLoopEvent[]) =>
+    waitingSamples(runFold(submit, events, settings).rows.get('default')!);
+  expect(rowsAfter(ready('a'))).toEqual({ n: 0, eligible: 1 });
+  expect(rowsAfter(ready('a', 'b', 'c'))).toBeUndefined();
+  expect(rowsAfter([paused('p'), ...ready('a')])).toBeUndefined();
+});

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import type { Position } from '../../shared/events/position.ts';
+import { SampleDropped } from '../../shared/events/sample-dropped.ts';
+import type { SampleReady } from '../../shared/events/sample-ready.ts';
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
+import { staleness } from '../../shared/lineage/head.ts';
+import { foldHead, headView, writeHeadChange } from '../../shared/lineage/head-rows.ts';
+import type { Fold } from '../../shared/log/fold.ts';
+import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
+import { type EligibleSample, pickSamples } from './pick-samples.ts';
+import { facts } from './source.ts';
+
+export type SubmitSettings = {
+  /** samples per batch */
+  readonly size: number;
+  /** steps along the lineage that a sample may be behind the head */
+  readonly maxStaleness: number;
+  readonly training: TrainingSettings;
+};
+
+/** One row per adapter beside the head's, `submit/now`; samples stand in `sample/<order of arrival>`. */
+type SubmitRow = {
+  /** samples that ever arrived: the next one's key */
+  readonly arrived: number;
+  readonly eligible: number;
+  readonly paused: boolean;
+  readonly requested: boolean;
+  /** against which head and bound the pool was last looked through */
+  readonly checked: { readonly head: number; readonly maxStaleness: number };
+};
+
+const emptyRow: SubmitRow = {
+  arrived: 0,
+  eligible: 0,
+  paused: false,
+  requested: false,
+  checked: { head: 0, maxStaleness: -1 },
+};
+
+/**
+ * When a batch is formed, and of what: the only place that decides about staleness. training -> training.
+ * The gate is closed in the commit that emits `batch.submitted`; reading that fact back changes nothing.
+ */
+export const submit: Fold<SubmitSettings> = {
+  name: 'submit',
+  reads: 'training',
+  writes: 'training',
+  on: (rows, event, at, settings) => {
+    const draft = openDraft(rows);
+    const table = draft.table<SubmitRow>('submit');
+    foldHead(draft, event);
+    const before = table.get('now') ?? emptyRow;
+    const commanded = onCommand(draft, before, event);
+    const stocked = onSample(draft, commanded, event, at);
+    const { row, dropped } = dropUnfit(draft, stocked, event, settings);
+    const formed = formBatch(draft, row, event, settings);
+    const after = formed?.row ?? row;
+    if (after !== before) table.set('now', after);
+    return { changes: draft.changes(), emit: formed === undefined ? dropped : [...dropped, formed.batch] };
+  },
+};
+
+function onCommand(draft: Draft, row: SubmitRow, event: ClawLoopEvent): SubmitRow {
+  const view = headView(draft);
+  switch (event.type) {
+    case 'learning.paused':
+    case 'learning.resumed':
+      if (view.hasCommand(event.id)) return row;
+      writeHeadChange(draft, { command: event.id });
+      return { ...row, paused: event.type === 'learning.paused' };
+    case 'batch.requested':
+      return event.data.after === view.n ? { ...row, requested: true } : row; // else out of date
+    default:
+      return row;
+  }
+}
+
+function onSample(draft: Draft, row: SubmitRow, event: ClawLoopEvent, at: Position): SubmitRow {
+  if (event.type !== 'sample.ready') return row;
+  draft.table<EligibleSample>('sample').set(orderKey(row.arrived), eligibleSample(event, at));
+  return { ...row, arrived: row.arrived + 1, eligible: row.eligible + 1 };
+}
+
+const eligibleSample = ({ data }: SampleReady, at: Position): EligibleSample => ({
+  sampleId: data.sampleId,
+  at,
+  session: `${data.session}@${data.epoch}`,
+  version: data.version,
+});
+
+/** Keys sort as the numbers do. */
+const orderKey = (arrived: number) => String(arrived).padStart(12, '0');
+
+/** Looks through the whole pool only when head or bound moved; else only the sample that just came. */
+function dropUnfit(draft: Draft, row: SubmitRow, event: ClawLoopEvent, { maxStaleness }: SubmitSettings) {
+  const view = headView(draft);
+  const moved = row.checked.head !== view.head || row.checked.maxStaleness !== maxStaleness;
+  if (!moved && event.type !== 'sample.ready') return { row, dropped: [] };
+  const samples = draft.table<EligibleSample>('sample');
+  const newest = orderKey(row.arrived - 1);
+  const looked = moved ? [...samples.entries()] : [[newest, samples.get(newest)!] as const];
+  const dropped = looked.flatMap(([key, sample]) => {
+    const steps = staleness(view, sample.version, view.head);
+    if (steps >= 0 && steps <= maxStaleness) return [];
+    samples.delete(key);
+    const { sampleId } = sample;
+    const reason = steps < 0 ? ('off-lineage' as const) : ('stale' as const);
+    const data = { sampleId, adapter: event.subject, reason };
+    return [SampleDropped.create({ ...facts(event), id: `${sampleId}/dropped`, data })];
+  });
+  const checked = { head: view.head, maxStaleness };
+  return { row: { ...row, checked, eligible: row.eligible - dropped.length }, dropped };
+}
+
+function formBatch(draft: Draft, row: SubmitRow, event: ClawLoopEvent, settings: SubmitSettings) {
+  const view = headView(draft);
+  const enough = row.eligible >= settings.size || (row.requested && row.eligible > 0);
+  if (view.open !== null || row.paused || !enough) return undefined;
+  const samples = draft.table<EligibleSample>('sample');
+  const picked = pickSamples([...samples.entries()], settings.size);
+  const adapter = event.subject;
+  const n = view.n + 1;
+  const data: BatchSubmitted['data'] = {
+    batchId: `${adapter}/batch/${n}`,
+    adapter,
+    n,
+    parent: view.head,
+    size: settings.size,
+    maxStaleness: settings.maxStaleness,
+    samples: picked.map(([, { sampleId, at }]) => ({ sampleId, at })),
+    settings: settings.training,
+    seed: batchSeed(adapter, n),
+  };
+  writeHeadChange(draft, { open: data, n });
+  for (const [key] of picked) samples.delete(key);
+  return {
+    batch: BatchSubmitted.create({ ...facts(event), id: data.batchId, data }),
+    row: { ...row, requested: false, eligible: row.eligible - picked.length },
+  };
+}
+
+/** The same for ever: 31 bits of a hash of adapter and number. */
+export const batchSeed = (adapter: string, n: number): number =>
+  createHash('sha256').update(`${adapter}\n${n}`).digest().readUInt32BE(0) >>> 1;
+
+/** Whether a smaller batch would be formed if someone asked: for the sweeper, from committed rows. */
+export function waitingSamples(rows: Rows): { readonly n: number; readonly eligible: number } | undefined {
+  const row = rows.get('submit/now') as SubmitRow | undefined;
+  const { open, n } = headView(openDraft(rows));
+  if (row === undefined || row.eligible === 0 || row.paused || row.requested || open !== null)
+    return undefined;
+  return { n, eligible: row.eligible };
+}

@@ -1,0 +1,146 @@
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
+import { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
+import { JudgmentReached } from '../../../shared/events/judgment-reached.ts';
+import { SampleReady } from '../../../shared/events/sample-ready.ts';
+import { SessionClosed } from '../../../shared/events/session-closed.ts';
+import { SessionEnded } from '../../../shared/events/session-ended.ts';
+import { TurnCompleted } from '../../../shared/events/turn-completed.ts';
+
+/** One minute after another from a fixed moment, so that lists of events need no times. */
+export const timeAt = (minutes: number) => new Date(Date.UTC(2026, 0, 1) + minutes * 60_000).toISOString();
+
+export const system = (content: string): ChatMessage => ({ role: 'system', content });
+export const user = (content: string): ChatMessage => ({ role: 'user', content });
+export const assistant = (content: string): ChatMessage => ({ role: 'assistant', content });
+export const toolResult = (content: string): ChatMessage => ({
+  role: 'tool',
+  content,
+  tool_call_id: 'call_1',
+});
+export const callsTool = (name: string, args = '{}'): ChatMessage => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: [{ id: 'call_1', type: 'function', function: { name, arguments: args } }],
+});
+
+const tokens = {
+  promptIds: [1, 2],
+  responseIds: [3, 4],
+  logProbs: [-0.5, -0.25],
+  effectiveTemperature: 1,
+  greedy: false,
+  filters: { topP: 1, topK: 0 },
+};
+
+const source = 'clawloop/test';
+type Given = { readonly id: string; readonly at?: number; readonly lane?: string; readonly key?: string };
+
+export type InteractionGiven = Given & {
+  readonly messages: readonly ChatMessage[];
+  readonly answer: string | ChatMessage;
+  readonly traceparent?: string;
+} & Partial<Omit<InteractionCompleted['data'], 'messages' | 'answer' | 'key' | 'lane'>>;
+
+export function interaction(given: InteractionGiven): InteractionCompleted {
+  const { id, at = 0, lane = 'lane', key = 'key', messages, answer, traceparent, ...rest } = given;
+  return InteractionCompleted.create({
+    id,
+    source,
+    time: timeAt(at),
+    traceparent,
+    data: {
+      interactionId: id,
+      requestId: `request-${id}`,
+      api: 'chat',
+      lane,
+      key,
+      adapter: 'default',
+      live: true,
+      settle: 'votes',
+      model: 'clawloop',
+      sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 64 },
+      tokens,
+      version: 0,
+      engine: 'local',
+      finishReason: 'stop',
+      disconnected: false,
+      timing: { startedAt: timeAt(at), firstTokenMs: 1, totalMs: 2 },
+      usage: { promptTokens: 2, completionTokens: 2 },
+      ...rest,
+      messages,
+      answer: typeof answer === 'string' ? assistant(answer) : answer,
+    },
+  });
+}
+
+export const feedback = (
+  { id, at = 0, lane = 'lane', key = 'key' }: Given,
+  interactionId: string,
+  score: number,
+) => FeedbackGiven.create({ id, source, time: timeAt(at), data: { interactionId, lane, key, score } });
+
+export const sessionEnded = (
+  { id, at = 0, lane = 'lane', key = 'key' }: Given,
+  session: string,
+  idle?: { readonly epoch: string; readonly last: string },
+): ClawLoopEvent =>
+  SessionEnded.create({
+    id,
+    source,
+    time: timeAt(at),
+    data: { lane, key, session, reason: idle ? 'idle' : 'explicit', ...idle },
+  });
+
+export const turnCompleted = (id: string, session = 's', lane = 'lane') =>
+  TurnCompleted.create({
+    id: `${id}/completed`,
+    source,
+    time: timeAt(0),
+    data: {
+      ...{
+        turnId: id,
+        lane,
+        key: 'key',
+        session,
+        epoch: 'e',
+        adapter: 'default',
+        version: 0,
+        settle: 'votes',
+      },
+      ...{ rule: 'conversation', sessionBy: 'new', messages: [user(id)], answer: assistant('a'), tokens },
+      ...{ next: [user('next')], from: 'i', by: 'i' },
+    },
+  });
+
+export const judgment = (id: string, score: number | null, more: Partial<JudgmentReached['data']> = {}) =>
+  JudgmentReached.create({
+    id: `${id}/judgment`,
+    source,
+    time: timeAt(0),
+    data: {
+      ...{ turnId: id, lane: 'lane', score, mean: score ?? 0, votes: [], needs: 3, hints: [], by: 'b' },
+      source: score === null ? 'unavailable' : 'votes',
+      ...more,
+    },
+  });
+
+export const sessionClosed = (session = 's') =>
+  SessionClosed.create({
+    id: `${session}@e/closed`,
+    source,
+    time: timeAt(0),
+    data: { lane: 'lane', key: 'key', session, epoch: 'e', by: 'b' },
+  });
+
+export const sampleReady = (id: string, session = 's', version = 0) =>
+  SampleReady.create({
+    id: `${id}/ready`,
+    source,
+    time: timeAt(0),
+    data: {
+      ...{ sampleId: id, adapter: 'default', lane: 'lane', session, epoch: 'e', version, verdict: 1 },
+      ...{ source: 'votes', soft: false, hints: [], messages: [], tokens },
+    },
+  });

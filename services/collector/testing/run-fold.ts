@@ -1,0 +1,49 @@
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { Fold } from '../../../shared/log/fold.ts';
+import { type MemoryRows, memoryRows } from '../../../shared/log/rows.ts';
+
+export type Run = {
+  readonly emitted: readonly ClawLoopEvent[];
+  /** by subject */
+  readonly rows: ReadonlyMap<string, MemoryRows>;
+};
+
+/** Folds a list of events, one partition, as a log would: rows per subject, deferred events made from what they read. */
+export function runFold<Settings>(
+  fold: Fold<Settings>,
+  events: readonly ClawLoopEvent[],
+  settings: Settings,
+): Run {
+  const rows = new Map<string, MemoryRows>();
+  const emitted: ClawLoopEvent[] = [];
+  events.forEach((event, offset) => {
+    const mine = rows.get(event.subject) ?? memoryRows();
+    rows.set(event.subject, mine);
+    const { changes, emit } = fold.on(mine, event, { partition: 0, offset }, settings);
+    mine.apply(changes);
+    for (const fact of emit) emitted.push('reads' in fact ? fact.create(events[fact.reads.offset]!) : fact);
+  });
+  return { emitted, rows };
+}
+
+/** A fact in one line, for lists of what must come out. */
+export function brief(event: ClawLoopEvent): string {
+  switch (event.type) {
+    case 'turn.completed':
+      return `completed ${event.data.turnId} <- ${event.data.next.map(({ content }) => content).join(' | ')}`;
+    case 'turn.skipped':
+      return `skipped ${event.data.turnId}: ${event.data.reason}`;
+    case 'turn.feedback':
+      return `feedback ${event.data.turnId}: ${event.data.score}`;
+    case 'session.closed':
+      return `closed ${event.data.session}`;
+    case 'sample.ready':
+      return `ready ${event.data.sampleId}: ${event.data.verdict}${event.data.soft ? ' (soft)' : ''}`;
+    case 'sample.dropped':
+      return `dropped ${event.data.sampleId}: ${event.data.reason}`;
+    case 'batch.submitted':
+      return `batch ${event.data.n} on v${event.data.parent}: ${event.data.samples.map(({ sampleId }) => sampleId).join(' ')}`;
+    default:
+      return event.type;
+  }
+}

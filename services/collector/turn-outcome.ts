@@ -1,0 +1,130 @@
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import type { ChatMessage } from '../../shared/events/chat-message.ts';
+import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import type { Position } from '../../shared/events/position.ts';
+import { TurnCompleted } from '../../shared/events/turn-completed.ts';
+import { TurnFeedback } from '../../shared/events/turn-feedback.ts';
+import { TurnSkipped } from '../../shared/events/turn-skipped.ts';
+import type { DeferredEvent } from '../../shared/log/fold.ts';
+import type { Table } from '../../shared/log/rows.ts';
+import { evidenceIn } from './conversation.ts';
+import type { HeldFeedback, LaneTables, NextRow, OpenTurn } from './lane-tables.ts';
+import { updateSession } from './session.ts';
+import type { SkipReason } from './skip-reason.ts';
+import { facts } from './source.ts';
+
+/** One event on its way through the fold: where it stands, whose rows it may touch, and what it has told so far. */
+export type Cause = {
+  readonly event: ClawLoopEvent;
+  readonly at: Position;
+  readonly mine: LaneTables;
+  readonly emit: (ClawLoopEvent | DeferredEvent)[];
+};
+
+/** What completes a turn: the messages after its answer, and who showed them. Absent: its session ended. */
+export type Shown = Pick<NextRow, 'from' | 'at' | 'start' | 'end'>;
+
+/** A turn is complete; open answers to the same request were not kept. */
+export function completeTurn(cause: Cause, id: string, turn: OpenTurn, shown: Shown | undefined): void {
+  closeTurn(cause, id, turn);
+  cause.emit.push(turnCompleted(cause, id, turn, shown));
+  releaseFeedback(cause, id, turn.feedback);
+  if (shown === undefined) return;
+  const { mine } = cause;
+  if (mine.firstPrompts.get(turn.prompt) === turn.session) mine.firstPrompts.delete(turn.prompt);
+  for (const sibling of mine.openByPrompt(turn.session).get(turn.prompt) ?? [])
+    skipTurn(cause, sibling, mine.turns.get(sibling) as OpenTurn, 'superseded');
+}
+
+export function skipTurn(
+  cause: Cause,
+  id: string,
+  turn: OpenTurn,
+  reason: SkipReason,
+  rule = turn.rule,
+): void {
+  closeTurn(cause, id, turn);
+  const { session, epoch } = turn;
+  tellSkipped(cause, { turnId: id, session, epoch, reason, rule });
+  releaseFeedback(cause, id, turn.feedback);
+}
+
+export function tellSkipped({ event, emit }: Cause, data: Omit<TurnSkipped['data'], 'lane' | 'by'>): void {
+  const ending = data.reason === 'too-late' ? 'too-late' : 'skipped';
+  const whole = { ...data, lane: event.subject, by: event.id };
+  emit.push(TurnSkipped.create({ ...facts(event), id: `${data.turnId}/${ending}`, data: whole }));
+}
+
+export function tellFeedback({ event, emit }: Cause, turnId: string, feedback: HeldFeedback): void {
+  const { given, score, comment } = feedback;
+  const data = { turnId, lane: event.subject, score, given, ...(comment === undefined ? {} : { comment }) };
+  emit.push(TurnFeedback.create({ ...facts(event), id: `${given}/feedback`, data }));
+}
+
+/** Feedback that came while a turn was open follows the turn, so that the judge never sees it first. */
+export function releaseFeedback(cause: Cause, turnId: string, held: readonly HeldFeedback[]): void {
+  for (const feedback of held) tellFeedback(cause, turnId, feedback);
+}
+
+export function openTurn({ mine }: Cause, id: string, turn: OpenTurn): void {
+  mine.turns.set(id, turn);
+  const add = (ids: readonly string[] | undefined) => [...(ids ?? []), id];
+  const [byAnswer, byPrompt] = [mine.openByAnswer(turn.session), mine.openByPrompt(turn.session)];
+  byAnswer.set(turn.full, add(byAnswer.get(turn.full)));
+  byPrompt.set(turn.prompt, add(byPrompt.get(turn.prompt)));
+  updateSession(mine, turn.session, { openTurns: add(mine.sessions.get(turn.session)?.openTurns) });
+}
+
+function closeTurn({ mine, event }: Cause, id: string, turn: OpenTurn): void {
+  const { session } = turn;
+  mine.turns.set(id, { status: 'done', session, time: Date.parse(event.time) });
+  const open = mine.sessions.get(session)?.openTurns ?? [];
+  if (!open.includes(id)) return; // skipped as soon as it came
+  updateSession(mine, session, { openTurns: without(open, id) });
+  removeFrom(mine.openByAnswer(session), turn.full, id);
+  removeFrom(mine.openByPrompt(session), turn.prompt, id);
+}
+
+const without = (ids: readonly string[], id: string) => ids.filter((other) => other !== id);
+
+function removeFrom(table: Table<readonly string[]>, hash: string, id: string): void {
+  const left = without(table.get(hash) ?? [], id);
+  if (left.length > 0) table.set(hash, left);
+  else table.delete(hash);
+}
+
+/** Three bodies meet here: the turn's own record, the one that showed its next state, and the event at hand is one of them. */
+function turnCompleted(
+  { event, at }: Cause,
+  id: string,
+  turn: OpenTurn,
+  shown: Shown | undefined,
+): DeferredEvent {
+  const create = (own: InteractionCompleted, next: readonly ChatMessage[]) =>
+    TurnCompleted.create({
+      ...facts(event),
+      id: `${id}/completed`,
+      data: { ...recordedTurn(own), ...whereItStands(turn), next, from: shown?.from ?? null, by: event.id },
+    });
+  const isOwn = at.partition === turn.at.partition && at.offset === turn.at.offset;
+  const nextIn = (record: ClawLoopEvent) =>
+    shown === undefined
+      ? []
+      : evidenceIn((record as InteractionCompleted).data.messages.slice(shown.start, shown.end));
+  return isOwn && shown !== undefined
+    ? { reads: shown.at, create: (record) => create(event as InteractionCompleted, nextIn(record)) }
+    : { reads: turn.at, create: (record) => create(record as InteractionCompleted, nextIn(event)) };
+}
+
+function recordedTurn({ data }: InteractionCompleted) {
+  const { interactionId, lane, key, adapter, version, settle, messages, tools, answer, tokens } = data;
+  const own = { turnId: interactionId, lane, key, adapter, version, settle, messages, answer };
+  return { ...own, ...(tools === undefined ? {} : { tools }), tokens: tokens! };
+}
+
+const whereItStands = ({ session, epoch, rule, sessionBy }: OpenTurn) => ({
+  session,
+  epoch,
+  rule,
+  sessionBy,
+});

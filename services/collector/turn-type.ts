@@ -1,0 +1,128 @@
+import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import { type AutomatedKind, automatedKind } from './automated.ts';
+import type { Conversation } from './conversation.ts';
+
+export type TurnType = 'main' | 'side';
+
+export type RequestView = {
+  readonly explicit: InteractionCompleted['data']['turnType'];
+  readonly conversation: Conversation;
+  /** how the main line's system text of its session begins (hash); null when no main turn is known */
+  readonly sessionSystem: string | null;
+  /** an answer of this session stands in its history */
+  readonly goesOn: boolean;
+};
+
+type Rule = {
+  readonly name: string;
+  readonly type: TurnType;
+  readonly about: string;
+  readonly matches: (view: RequestView) => boolean;
+};
+
+const system =
+  (...beginnings: readonly string[]) =>
+  ({ conversation }: RequestView) =>
+    beginnings.some((beginning) => conversation.systemText.trimStart().startsWith(beginning));
+const latest =
+  (kind: AutomatedKind) =>
+  ({ conversation }: RequestView) =>
+    automatedKind(conversation.latestWords) === kind;
+const asks =
+  (...patterns: readonly RegExp[]) =>
+  ({ conversation }: RequestView) =>
+    patterns.some((pattern) => pattern.test(conversation.latestWords.slice(0, 2000)));
+const any =
+  (...tests: readonly Rule['matches'][]) =>
+  (view: RequestView) =>
+    tests.some((test) => test(view));
+
+/** Prompts of common chat interfaces for a conversation's title, tags or follow-up questions, asked beside it. */
+const titlePrompts = [
+  /^#+ ?Task:\s*(Generate|Suggest) .{0,80}(title|tags|follow-up|queries)/is,
+  /^(Please )?(generate|create|write|give) (me )?(a|an) [^.\n]{0,60}\b(title|headline|name)\b[^.\n]{0,40}\b(conversation|chat|session|dialogue)\b/i,
+  /^Summari[sz]e (this|the) (conversation|chat) in [^.\n]{0,20}words/i,
+];
+const summaryPrompts = [
+  /^<conversation>/,
+  /^(Please )?(provide|write|create|your task is to create) (a|an) [^.\n]{0,40}summary of (the|our|this) conversation/i,
+];
+
+/** First match wins; the order is the specification. The winner's name stands in the event. */
+export const turnRules: readonly Rule[] = [
+  {
+    name: 'explicit-main',
+    type: 'main',
+    about: 'the client said main',
+    matches: ({ explicit }) => explicit === 'main',
+  },
+  {
+    name: 'explicit-side',
+    type: 'side',
+    about: 'the client said side',
+    matches: ({ explicit }) => explicit !== undefined,
+  },
+  {
+    name: 'memory-flush',
+    type: 'side',
+    about: 'the client stores memories before it compacts the history',
+    matches: latest('memory-flush'),
+  },
+  {
+    name: 'compaction',
+    type: 'side',
+    about: 'the client has its history summarised',
+    matches: any(system('You are a context summarization assistant'), asks(...summaryPrompts)),
+  },
+  {
+    name: 'recap',
+    type: 'side',
+    about: 'the client has its activity summarised',
+    matches: system('Write an Activity recap'),
+  },
+  {
+    name: 'title',
+    type: 'side',
+    about: 'the client wants a title, tags or follow-up questions',
+    matches: any(system('Generate a concise session title'), asks(...titlePrompts)),
+  },
+  { name: 'heartbeat', type: 'side', about: 'a timer of the client spoke', matches: latest('heartbeat') },
+  { name: 'cron', type: 'side', about: "a scheduled job of the client's spoke", matches: latest('cron') },
+  {
+    name: 'subagent',
+    type: 'side',
+    about: 'an agent was given its task by another agent',
+    matches: ({ conversation }) => automatedKind(conversation.firstWords) === 'subagent',
+  },
+  {
+    name: 'announce',
+    type: 'side',
+    about: "a background task's result was announced",
+    matches: latest('announce'),
+  },
+  {
+    name: 'repair',
+    type: 'side',
+    about: 'the client asks again after an answer without visible text',
+    matches: latest('repair'),
+  },
+  {
+    name: 'nothing-new',
+    type: 'side',
+    about: 'no user words and no tool result since the last answer',
+    matches: ({ conversation }) => !conversation.saysSomething,
+  },
+  {
+    name: 'other-system',
+    type: 'side',
+    about: "its system text is another than the session's, and its history holds no answer of it",
+    matches: ({ conversation, sessionSystem, goesOn }) =>
+      !goesOn && sessionSystem !== null && sessionSystem !== conversation.systemOpening,
+  },
+  { name: 'conversation', type: 'main', about: 'none of the above', matches: () => true },
+];
+
+export function classifyTurn(view: RequestView): { readonly type: TurnType; readonly rule: string } {
+  const { type, name } = turnRules.find((rule) => rule.matches(view))!;
+  return { type, rule: name };
+}

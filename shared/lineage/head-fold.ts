@@ -1,0 +1,17 @@
+import type { Fold } from '../log/fold.ts';
+import { openDraft } from '../log/rows.ts';
+import { foldHead } from './head-rows.ts';
+
+export { headState, openBatch } from './head-rows.ts';
+
+/** The lineage of each adapter, folded in the trainer's group: its `owed` views tell which batch is open. Emits nothing. */
+export const headFold: Fold = {
+  name: 'head',
+  reads: 'training',
+  writes: 'training',
+  on: (rows, event) => {
+    const draft = openDraft(rows);
+    foldHead(draft, event);
+    return { changes: draft.changes(), emit: [] };
+  },
+};

@@ -1,0 +1,63 @@
+import type { ClawLoopEvent } from '../events/catalogue.ts';
+import type { Draft, Rows } from '../log/rows.ts';
+import {
+  baseVersion,
+  type HeadChange,
+  type HeadState,
+  type HeadView,
+  headChange,
+  type OpenBatch,
+  type VersionRow,
+} from './head.ts';
+
+/** Rows of one adapter: `head/now`, `version/<number>`, `command/<id>`. One row per version, so that no row grows with time. */
+type HeadRow = Pick<HeadState, 'head' | 'n' | 'open'>;
+
+const none: HeadRow = { head: 0, n: 0, open: null };
+
+const tables = (draft: Draft) => ({
+  head: draft.table<HeadRow>('head'),
+  versions: draft.table<VersionRow>('version'),
+  commands: draft.table<true>('command'),
+});
+
+export function headView(draft: Draft): HeadView {
+  const { head, versions, commands } = tables(draft);
+  const row = head.get('now') ?? none;
+  return {
+    ...row,
+    version: (version) => versions.get(String(version)) ?? (version === 0 ? baseVersion : undefined),
+    hasCommand: (id) => commands.get(id) === true,
+  };
+}
+
+export function writeHeadChange(draft: Draft, change: HeadChange): void {
+  const { head, versions, commands } = tables(draft);
+  const { version, command, ...plain } = change;
+  if (Object.keys(plain).length > 0) head.set('now', { ...(head.get('now') ?? none), ...plain });
+  if (version !== undefined) versions.set(String(version[0]), version[1]);
+  if (command !== undefined) commands.set(command, true);
+}
+
+/** `applyHead` over rows. */
+export function foldHead(draft: Draft, event: ClawLoopEvent): void {
+  const change = headChange(headView(draft), event);
+  if (change !== undefined) writeHeadChange(draft, change);
+}
+
+const headRow = (rows: Rows): HeadRow => (rows.get('head/now') as HeadRow | undefined) ?? none;
+
+/** The batch that the trainer owes, from an adapter's committed rows of either fold that keeps a head. */
+export const openBatch = (rows: Rows): OpenBatch | null => headRow(rows).open;
+
+/** An adapter's whole state out of its committed rows. Reads every version: for a start, not for every event. */
+export const headState = (rows: Rows): HeadState => ({
+  ...headRow(rows),
+  versions: {
+    0: baseVersion,
+    ...Object.fromEntries(
+      [...rows.entries('version/')].map(([key, row]) => [key.slice(8), row as VersionRow]),
+    ),
+  },
+  commands: Object.fromEntries([...rows.entries('command/')].map(([key]) => [key.slice(8), true as const])),
+});

@@ -1,0 +1,120 @@
+import type { BatchSubmitted } from '../events/batch-submitted.ts';
+import type { ClawLoopEvent } from '../events/catalogue.ts';
+
+/** A version that was once the head. Version 0 is the base: the zero adapter, which has no checkpoint. */
+export type VersionRow = {
+  readonly parent: number | null;
+  /** folder name under the checkpoint store */
+  readonly checkpoint: string | null;
+  readonly digest: string | null;
+};
+
+export type OpenBatch = BatchSubmitted['data'];
+
+/** What decides about one adapter's head, wherever it is kept: in memory (`HeadState`) or in rows (head-rows.ts). */
+export type HeadView = {
+  readonly head: number;
+  /** number of the last batch, which is also the largest version number given out */
+  readonly n: number;
+  readonly open: OpenBatch | null;
+  readonly version: (version: number) => VersionRow | undefined;
+  /** Operators' commands are few; their ids are kept for good, so that a late copy changes nothing. */
+  readonly hasCommand: (id: string) => boolean;
+};
+
+/** What an event changes; an absent field stays. */
+export type HeadChange = {
+  readonly head?: number;
+  readonly n?: number;
+  readonly open?: OpenBatch | null;
+  readonly version?: readonly [number, VersionRow];
+  readonly command?: string;
+};
+
+export const baseVersion: VersionRow = { parent: null, checkpoint: null, digest: null };
+
+/** The lineage's rules. `promoted` and `rolled-back` name the version that they lead away from, and apply only there. */
+export function headChange(view: HeadView, event: ClawLoopEvent): HeadChange | undefined {
+  switch (event.type) {
+    case 'batch.submitted':
+      return event.data.n > view.n ? { open: event.data, n: event.data.n } : undefined;
+    case 'policy.promoted': {
+      // Only the open batch can get an outcome, the first in log order is it.
+      if (view.open?.batchId !== event.data.batchId) return undefined;
+      const { from, to, checkpoint, digest } = event.data;
+      if (from !== view.head) return { open: null }; // parent-rolled-back: an outcome all the same
+      return { open: null, head: to, version: [to, { parent: from, checkpoint, digest }] };
+    }
+    case 'policy.rejected':
+    case 'policy.update-failed':
+      return view.open?.batchId === event.data.batchId ? { open: null } : undefined;
+    case 'policy.rolled-back': {
+      if (view.hasCommand(event.id)) return undefined;
+      const { from, to } = event.data;
+      const applies = staleness(view, from, view.head) >= 0 && view.version(to) !== undefined;
+      return { command: event.id, ...(applies ? { head: to } : {}) };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Versions from `version` back to the base. */
+export function lineage(view: Pick<HeadView, 'version'>, version: number): readonly number[] {
+  const path: number[] = [];
+  for (let at: number | null = version; at !== null; at = view.version(at)?.parent ?? null) path.push(at);
+  return path;
+}
+
+/** Steps from `from` to `version` along the lineage; -1 when `from` is not on it. Never a difference of numbers. */
+export function staleness(view: Pick<HeadView, 'version'>, from: number, version: number): number {
+  let steps = 0;
+  for (let at: number | null = version; at !== null; at = view.version(at)?.parent ?? null, steps++)
+    if (at === from) return steps;
+  return -1;
+}
+
+/** The same in memory: what serving, trainer and cli keep of an adapter while they follow `training`. */
+export type HeadState = {
+  readonly head: number;
+  readonly n: number;
+  readonly open: OpenBatch | null;
+  /** by version number */
+  readonly versions: Readonly<Record<number, VersionRow>>;
+  readonly commands: Readonly<Record<string, true>>;
+};
+
+export const initialHead: HeadState = {
+  head: 0,
+  n: 0,
+  open: null,
+  versions: { 0: baseVersion },
+  commands: {},
+};
+
+export const viewOf = (state: HeadState): HeadView => ({
+  head: state.head,
+  n: state.n,
+  open: state.open,
+  version: (version) => state.versions[version],
+  hasCommand: (id) => state.commands[id] === true,
+});
+
+/** The state after an event of `training`; the same object when it changes nothing. Events of other topics change nothing. */
+export function applyHead(state: HeadState, event: ClawLoopEvent): HeadState {
+  const change = headChange(viewOf(state), event);
+  if (change === undefined) return state;
+  const { version, command, ...plain } = change;
+  return {
+    ...state,
+    ...plain,
+    ...(version === undefined ? {} : { versions: { ...state.versions, [version[0]]: version[1] } }),
+    ...(command === undefined ? {} : { commands: { ...state.commands, [command]: true } }),
+  };
+}
+
+/** Versions on the way from the base to the head, oldest first, and where their checkpoints are. */
+export const servedLineage = (state: HeadState): readonly (VersionRow & { readonly version: number })[] =>
+  lineage(viewOf(state), state.head)
+    .toReversed()
+    .map((version) => ({ version, ...(state.versions[version] ?? baseVersion) }));
