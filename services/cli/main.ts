@@ -2,6 +2,7 @@ import { type Command, UsageError } from './command.ts';
 import { audit } from './commands/audit.ts';
 import { doctor } from './commands/doctor.ts';
 import { feedback } from './commands/feedback.ts';
+import { keys } from './commands/keys.ts';
 import { learning } from './commands/learning.ts';
 import { policy } from './commands/policy.ts';
 import { replay } from './commands/replay.ts';
@@ -20,6 +21,7 @@ const commands: readonly Command[] = [
   policy,
   learning,
   feedback,
+  keys,
   audit,
   replay,
   doctor,
