@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { CommonConfig } from '../../shared/service/config.ts';
+
+export const JudgeConfig = CommonConfig.extend({
+  kind: z
+    .enum(['signals', 'openai'])
+    .default('signals')
+    .describe('signals: what the person says next, by rules, no model; openai: any OpenAI-compatible server'),
+  votes: z
+    .int()
+    .min(1)
+    .max(15)
+    .optional()
+    .describe('votes per turn; odd avoids ties. 3 unless told, 1 for a judge that does not vary (signals)'),
+  concurrency: z.int().min(1).max(256).default(4).describe('votes at a time'),
+  voteTimeoutMs: z
+    .int()
+    .min(10)
+    .max(2_000_000_000)
+    .default(60_000)
+    .describe('ms per try of one vote; then it is tried again'),
+  voteAttempts: z
+    .int()
+    .min(1)
+    .default(5)
+    .describe('tries of one vote in a row; then it rests for retryAfterMs and begins anew'),
+  voteBackoffMs: z.int().min(1).default(1000).describe('ms before the second try; doubles from try to try'),
+  voteMaxBackoffMs: z.int().min(1).default(60_000).describe('ms between two tries at most'),
+  retryAfterMs: z
+    .int()
+    .min(10)
+    .max(2_000_000_000)
+    .default(600_000)
+    .describe('ms after which votes whose tries are used up are tried again'),
+  voteDeadlineMs: z
+    .int()
+    .min(10)
+    .default(86_400_000)
+    .describe('ms after which a turn whose votes are not all in settles as unavailable'),
+  sweepMs: z.int().min(10).max(2_000_000_000).default(30_000).describe('ms between two looks at deadlines'),
+  openaiBaseUrl: z
+    .url({ protocol: /^https?$/ })
+    .default('http://127.0.0.1:8700/v1')
+    .describe('openai judge: its server; the default is our own serving'),
+  openaiApiKey: z.string().optional().describe('openai judge: key of its server'),
+  openaiModel: z
+    .string()
+    .default('clawloop@base')
+    .describe('openai judge: model; the default is the served model without what it has learned'),
+  openaiTemperature: z
+    .number()
+    .min(0)
+    .max(2)
+    .default(0.6)
+    .describe('openai judge: temperature; votes vary by it'),
+  openaiMaxTokens: z.int().min(1).default(4096).describe('openai judge: tokens per vote at most'),
+  healthPort: z
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(8702)
+    .describe('port of /healthz, /readyz, /metrics and /jobs'),
+});
+export type JudgeConfig = z.output<typeof JudgeConfig>;

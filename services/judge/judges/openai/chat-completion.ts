@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { JudgeError } from '../../errors.ts';
+import type { JudgeMessage } from './prompt.ts';
+
+export type ChatServer = {
+  /** as far as `/chat/completions`, e.g. http://127.0.0.1:8700/v1 */
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  readonly model: string;
+  readonly temperature: number;
+  readonly maxTokens: number;
+};
+
+export type Completion = {
+  readonly text: string;
+  readonly model: string | undefined;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+};
+
+/** A longer body is no answer to our question. Bytes. */
+const BODY_LIMIT = 4 * 1024 * 1024;
+
+const completionSchema = z.object({
+  model: z.string().optional(),
+  choices: z.array(z.object({ message: z.object({ content: z.string().nullish() }) })).min(1),
+  usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int() }).partial().nullish(),
+});
+
+/**
+ * One answer of any OpenAI-compatible server.
+ * @throws JUDGE_UNREACHABLE, JUDGE_REFUSED, JUDGE_GARBAGE, or the signal's reason
+ */
+export async function completeChat(
+  server: ChatServer,
+  messages: readonly JudgeMessage[],
+  seed: number,
+  signal: AbortSignal,
+): Promise<Completion> {
+  const response = await post(server, messages, seed, signal);
+  if (!response.ok) {
+    await response.body?.cancel();
+    throw JudgeError.JUDGE_REFUSED({ httpStatus: response.status });
+  }
+  const body = await readBody(response, signal);
+  const parsed = completionSchema.safeParse(parseJson(body));
+  if (!parsed.success) throw JudgeError.JUDGE_GARBAGE({ reason: `${body.length} characters` });
+  const { model, choices, usage } = parsed.data;
+  return {
+    text: choices[0]!.message.content ?? '',
+    model,
+    promptTokens: usage?.prompt_tokens ?? 0,
+    completionTokens: usage?.completion_tokens ?? 0,
+  };
+}
+
+async function post(
+  { baseUrl, apiKey, model, temperature, maxTokens }: ChatServer,
+  messages: readonly JudgeMessage[],
+  seed: number,
+  signal: AbortSignal,
+): Promise<Response> {
+  try {
+    return await fetch(`${baseUrl.replace(/\/+$/, '')}/chat/completions`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+      },
+      body: JSON.stringify({ model, messages, temperature, max_tokens: maxTokens, seed, stream: false }),
+      signal,
+      // a key goes to the server that it was given for, and to no other
+      redirect: 'error',
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw JudgeError.JUDGE_UNREACHABLE({ reason: reasonOf(error) });
+  }
+}
+
+async function readBody(response: Response, signal: AbortSignal): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  try {
+    for await (const chunk of response.body ?? []) {
+      bytes += chunk.byteLength;
+      if (bytes > BODY_LIMIT) break;
+      text += decoder.decode(chunk, { stream: true });
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw JudgeError.JUDGE_UNREACHABLE({ reason: reasonOf(error) });
+  }
+  if (bytes > BODY_LIMIT) throw JudgeError.JUDGE_GARBAGE({ reason: `more than ${BODY_LIMIT} bytes` });
+  return text + decoder.decode();
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** fetch wraps what happened: the cause has the code. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  if (typeof cause === 'object' && cause !== null && 'code' in cause) return String(cause.code);
+  return cause instanceof Error ? cause.message : String(cause);
+}

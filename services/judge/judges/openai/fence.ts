@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+
+/** Puts foreign text where it can pose as nothing but material. */
+export type Fence = {
+  readonly nonce: string;
+  /** A block of material under a name of ours. At most `limit` characters of it, cut in its middle. */
+  readonly enclose: (name: string, text: string, limit: number) => string;
+};
+
+/** One nonce per turn and vote: the same prompt on every try. It need not be secret, since no line of material can be a fence. */
+export function openFence(turnId: string, index: number): Fence {
+  const nonce = createHash('sha256').update(`${turnId}\n${index}`).digest('hex').slice(0, 16);
+  return {
+    nonce,
+    enclose: (name, text, limit) =>
+      [`[${nonce} begin ${name}]`, quoted(text, nonce, limit), `[${nonce} end ${name}]`].join('\n'),
+  };
+}
+
+/** Every line of material begins so: none can open with a role, close the fence or state a verdict. */
+const MARK = '| ';
+
+function quoted(text: string, nonce: string, limit: number): string {
+  const harmless = neutralise(cut(text, limit)).replaceAll(new RegExp(nonce, 'gi'), '(removed)');
+  return harmless
+    .split('\n')
+    .map((line) => MARK + line)
+    .join('\n');
+}
+
+/** Line ends that a model may see as such, in all their spellings. */
+const lineEnds = /\r\n?|[\v\f\u0085\u2028\u2029]/g;
+/** Characters that are not seen or that turn text around: they split or hide what the next rules look for. */
+const unseen = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
+
+const disarm: readonly (readonly [RegExp, string])[] = [
+  // <|im_start|>, <|eot_id|>, and the same with the bars that DeepSeek uses
+  [/[<＜﹤]\s*[|｜│∣]/g, '‹¦'],
+  [/[|｜│∣]\s*[>＞﹥]/g, '¦›'],
+  // <s>, </think>, <start_of_turn>, <tool_call>: a tag of any kind
+  [/[<＜﹤](?=\s*[/!]?\s*[a-zA-Z_])/g, '‹'],
+  [/(?<=[a-zA-Z_/"'\s])[>＞﹥]/g, '›'],
+  // [INST], [/INST], <<SYS>>
+  [
+    /[[［](?=\s*\/?\s*(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|gMASK|sop|B_INST|E_INST|UNK|MASK|CLS|SEP)\b)/gi,
+    '⟦',
+  ],
+  [/[<＜]{2,}/g, '‹‹'],
+  [/[>＞]{2,}/g, '››'],
+  // a verdict in our form, with or without its backslash
+  [/[\\＼⧵∖﹨]*\s*b\s*o\s*x\s*e\s*d\s*[{｛﹛]/gi, 'boxed ('],
+];
+
+/** Takes every control token, tag and verdict form apart; words stay readable. */
+export function neutralise(text: string): string {
+  let harmless = text
+    .replace(lineEnds, '\n')
+    .replace(unseen, (one) => (one === '\n' || one === '\t' ? one : ''));
+  for (const [pattern, replacement] of disarm) harmless = harmless.replace(pattern, replacement);
+  return harmless;
+}
+
+function cut(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const half = Math.floor(limit / 2);
+  return `${text.slice(0, half)}\n(${text.length - 2 * half} characters left out)\n${text.slice(-half)}`;
+}

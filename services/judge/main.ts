@@ -1,0 +1,56 @@
+import { fastify } from 'fastify';
+import type { SubjectView } from '../../shared/log/event-log.ts';
+import { registerJobs } from '../../shared/queue/job-routes.ts';
+import { openMemoryQueue } from '../../shared/queue/memory/open-memory-queue.ts';
+import { monotonicNow } from '../../shared/service/clock.ts';
+import { registerHealth } from '../../shared/service/health.ts';
+import { openService } from '../../shared/service/open-service.ts';
+import { JudgeConfig } from './config.ts';
+import { judgeFold, type VoteJob } from './judge-fold.ts';
+import { createJudge } from './judges/judges.ts';
+import { createJudgeMetrics } from './metrics.ts';
+import { createOpenVotes } from './open-votes.ts';
+import { every, expireVotes, retryFailed } from './sweeper.ts';
+import { castVote } from './votes.ts';
+
+const GROUP = 'judge';
+
+const service = await openService('judge', JudgeConfig);
+const { config, log, logger, shutdown } = service;
+const judge = createJudge(config);
+const votes = config.votes ?? judge.defaultVotes;
+const open = createOpenVotes(monotonicNow);
+const queue = openMemoryQueue<VoteJob>('votes', {
+  attempts: config.voteAttempts,
+  backoffMs: config.voteBackoffMs,
+  maxBackoffMs: config.voteMaxBackoffMs,
+  jitter: 0.5,
+  timeLimitMs: config.voteTimeoutMs,
+});
+const metrics = createJudgeMetrics(service.metrics, queue, open);
+const world = { log, judge, open, metrics, logger, deadlineMs: config.voteDeadlineMs };
+
+let stopped: string | undefined;
+async function look(): Promise<void> {
+  const lag = await log.lag(GROUP);
+  stopped = lag.find((one) => one.stopped !== undefined)?.stopped;
+  await expireVotes(world);
+}
+
+const enqueueOwed = (views: readonly SubjectView[]) => void queue.add(open.see(views));
+
+const server = fastify({ logger: false });
+registerHealth(server, () => stopped, service.metrics);
+registerJobs(server, queue);
+await server.listen({ host: config.healthHost, port: config.healthPort });
+logger.info({ judge: judge.name, votes, health: server.server.address() }, 'judging');
+
+await service.run(
+  [
+    log.process(judgeFold, { group: GROUP, settings: { votes }, owed: enqueueOwed }, shutdown),
+    queue.work((job, signal) => castVote(world, job, signal), { concurrency: config.concurrency }, shutdown),
+    every(config.sweepMs, look, logger, shutdown),
+    every(config.retryAfterMs, () => retryFailed(queue), logger, shutdown),
+  ],
+  [() => queue.close(), () => server.close()],
+);

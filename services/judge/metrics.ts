@@ -1,0 +1,63 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { JobQueue } from '../../shared/queue/job-queue.ts';
+import type { VoteJob } from './judge-fold.ts';
+import type { OpenVotes } from './open-votes.ts';
+
+export type JudgeMetrics = ReturnType<typeof createJudgeMetrics>;
+
+export function createJudgeMetrics(registry: Registry, queue: JobQueue<VoteJob>, open: OpenVotes) {
+  const registers = [registry];
+  new Gauge({
+    name: 'clawloop_judge_open_turns',
+    help: 'turns that wait for votes',
+    registers,
+    collect() {
+      this.set(open.turns());
+    },
+  });
+  new Gauge({
+    name: 'clawloop_judge_jobs',
+    help: 'votes in the queue by state',
+    labelNames: ['state'],
+    registers,
+    async collect() {
+      for (const [state, count] of Object.entries(await queue.counts())) this.set({ state }, count);
+    },
+  });
+  return {
+    votes: new Counter({
+      name: 'clawloop_judge_votes_total',
+      help: 'votes cast; null: the judge gave no verdict',
+      labelNames: ['vote'],
+      registers,
+    }),
+    late: new Counter({
+      name: 'clawloop_judge_late_votes_total',
+      help: 'votes cast on a turn that was settled meanwhile: kept, and without effect',
+      registers,
+    }),
+    failures: new Counter({
+      name: 'clawloop_judge_failures_total',
+      help: 'tries that gave no vote',
+      labelNames: ['reason'],
+      registers,
+    }),
+    expired: new Counter({
+      name: 'clawloop_judge_expired_total',
+      help: 'turns whose votes were not all in by the deadline',
+      registers,
+    }),
+    tokens: new Counter({
+      name: 'clawloop_judge_tokens_total',
+      help: 'tokens that judges read (prompt) and wrote (completion)',
+      labelNames: ['kind'],
+      registers,
+    }),
+    seconds: new Histogram({
+      name: 'clawloop_judge_vote_seconds',
+      help: 'time of one vote',
+      buckets: [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120],
+      registers,
+    }),
+  };
+}

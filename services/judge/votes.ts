@@ -1,0 +1,73 @@
+import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
+import { VoteCast } from '../../shared/events/vote-cast.ts';
+import type { EventLog } from '../../shared/log/event-log.ts';
+import type { Attempt } from '../../shared/queue/job-queue.ts';
+import { utcNow } from '../../shared/service/clock.ts';
+import { isServiceError } from '../../shared/service/errors.ts';
+import type { Logger } from '../../shared/service/logger.ts';
+import { JudgeError } from './errors.ts';
+import type { VoteJob } from './judge-fold.ts';
+import type { Judge } from './judges/judge.ts';
+import type { JudgeMetrics } from './metrics.ts';
+import type { OpenVotes } from './open-votes.ts';
+
+export type VoteWorld = {
+  readonly log: Pick<EventLog, 'read' | 'append'>;
+  readonly judge: Judge;
+  readonly open: OpenVotes;
+  readonly metrics: JudgeMetrics;
+  readonly logger: Logger;
+};
+
+/**
+ * Works one vote off: reads the turn where the job says, asks the judge, appends the fact under the job's id. Throws when
+ * there is no vote, for the queue to try again; does nothing when the vote is no longer owed.
+ */
+export async function castVote(world: VoteWorld, job: Attempt<VoteJob>, signal: AbortSignal): Promise<void> {
+  if (!world.open.isOwed(job)) return;
+  const { turnId, index } = job.data;
+  try {
+    const turn = await readTurn(world.log, job.data);
+    const opinion = await world.judge.vote(turn.data, index, signal);
+    await world.log.append([
+      VoteCast.create({
+        id: job.id,
+        source: 'clawloop/judge',
+        time: utcNow(),
+        traceparent: turn.traceparent,
+        data: { turnId, lane: job.data.lane, index, judge: world.judge.name, ...opinion },
+      }),
+    ]);
+    count(world, job, opinion);
+    world.open.markCast(job.id);
+    world.logger.debug({ turnId, index, vote: opinion.vote, text: opinion.text }, 'vote cast');
+  } catch (error) {
+    const reason = reasonOf(error, signal);
+    world.metrics.failures.inc({ reason });
+    world.logger.warn({ turnId, index, attempt: job.attempt, reason, err: error }, 'no vote');
+    throw error;
+  }
+}
+
+async function readTurn(log: VoteWorld['log'], { turnId, at }: VoteJob): Promise<TurnCompleted> {
+  const record = await log.read('turns', at);
+  if (record.type === 'turn.completed' && record.data.turnId === turnId) return record;
+  throw JudgeError.NOT_THE_TURN({ ...at, turnId, found: record.type });
+}
+
+function count(
+  { metrics, open }: VoteWorld,
+  job: Attempt<VoteJob>,
+  { vote, cost }: Pick<VoteCast['data'], 'vote' | 'cost'>,
+): void {
+  metrics.votes.inc({ vote: String(vote) });
+  metrics.tokens.inc({ kind: 'prompt' }, cost.promptTokens);
+  metrics.tokens.inc({ kind: 'completion' }, cost.completionTokens);
+  metrics.seconds.observe(cost.milliseconds / 1000);
+  if (!open.isOwed(job)) metrics.late.inc();
+}
+
+function reasonOf(error: unknown, signal: AbortSignal): string {
+  if (isServiceError(error)) return error.code;
+  return signal.aborted ? 'aborted' : 'other';
+}
