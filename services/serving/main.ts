@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { ConfigError } from '../../shared/service/config.ts';
 import { openService } from '../../shared/service/open-service.ts';
 import { isLoopback, openAccess } from './access.ts';
 import { ServingConfig } from './config.ts';
@@ -46,7 +47,7 @@ await recorder.drain();
 
 const engine = await openEngine(config).catch((error: Error) => {
   process.stderr.write(`clawloop serving: ${error.message}\n`);
-  process.exit(2);
+  process.exit(error instanceof ConfigError ? 2 : 1);
 });
 logger.info({ engine: engine.name, report: engine.report }, 'engine');
 watch(registry, engine, recorder.outboxDepth);

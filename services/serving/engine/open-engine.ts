@@ -1,15 +1,16 @@
 import { CLAW_NANO, modelFolder } from '../../../shared/policy/model-folder.ts';
+import { ConfigError } from '../../../shared/service/config.ts';
 import type { ServingConfig } from '../config.ts';
 import type { Engine } from './engine.ts';
 import { openLocalEngine } from './local.ts';
 import { openUpstreamEngine } from './upstream.ts';
 
-/** The engine that the settings name. Rejects when it cannot start; the message says what to do. */
+/** The engine that the settings name. Rejects with ConfigError when they cannot be used, else as the engine's start does. */
 export async function openEngine(config: ServingConfig): Promise<Engine> {
   if (config.engine === 'local') {
     const { context, model } = config;
     return openLocalEngine({
-      modelFolder: modelFolder(model),
+      modelFolder: folderOf(model),
       backend: config.backend,
       context: context === 'auto' ? (model === CLAW_NANO ? 'window' : 'error') : context,
       contextTokens: config.contextTokens,
@@ -17,7 +18,7 @@ export async function openEngine(config: ServingConfig): Promise<Engine> {
       keptVersions: config.keptVersions,
     });
   }
-  if (config.upstreamUrl === undefined) throw new Error('the engine `upstream` needs --upstream-url');
+  if (config.upstreamUrl === undefined) throw new ConfigError('the engine `upstream` needs --upstream-url');
   return openUpstreamEngine({
     url: config.upstreamUrl,
     apiKey: config.upstreamApiKey,
@@ -26,4 +27,12 @@ export async function openEngine(config: ServingConfig): Promise<Engine> {
     tokenIds: config.upstreamTokenIds,
     timeoutMs: config.upstreamTimeoutMs,
   });
+}
+
+function folderOf(model: string): string {
+  try {
+    return modelFolder(model);
+  } catch (error) {
+    throw new ConfigError((error as Error).message);
+  }
 }

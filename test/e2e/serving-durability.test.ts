@@ -1,0 +1,115 @@
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { until } from './harness/clawloop.ts';
+import { describeWith, type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
+
+type Marked = { readonly clawloop?: { readonly recorded: boolean } };
+
+describeWith('policy/models/qwen3-tiny')('when the log takes no facts', () => {
+  let folder: ServingFolder;
+  let lock: DatabaseSync | undefined;
+  beforeEach(async () => {
+    folder = await servingFolder();
+  });
+  afterEach(async () => {
+    lock?.close();
+    lock = undefined;
+    await folder.dispose();
+  });
+
+  /** Holds the write lock of the log's database, as a stuck process would. */
+  const blockLog = () => {
+    lock = new DatabaseSync(join(folder.data.log, 'log.sqlite'));
+    lock.exec('BEGIN IMMEDIATE');
+  };
+  const chat = async ({ client }: ServingProcess) => {
+    const answer = await client.chat.completions.create({
+      model: 'clawloop',
+      messages: [{ role: 'user', content: 'hello' }],
+      max_tokens: 3,
+    });
+    return { id: answer.id, recorded: (answer as Marked).clawloop!.recorded };
+  };
+  const recordedIds = async () => (await folder.events('conversations')).map(({ id }) => id);
+  const outbox = async () => (await readdir(folder.data.outbox)).filter((name) => name.endsWith('.json'));
+
+  test('they wait in the outbox, in their order, and get there when the log is back', async () => {
+    const serving = await folder.start(['--append-timeout-ms', '100']);
+    blockLog();
+    const ids: string[] = [];
+    for (let turn = 0; turn < 3; turn++) {
+      const { id, recorded } = await chat(serving);
+      expect(recorded).toBe(true);
+      ids.push(id);
+    }
+    expect(await outbox()).toHaveLength(3);
+    expect(await serving.metric('clawloop_serving_outbox_depth')).toBe(3);
+    lock!.exec('ROLLBACK');
+    await until('the outbox is empty', async () => (await outbox()).length === 0);
+    const after = await chat(serving);
+    // Appends that were given up may still have landed: a fact can stand twice.
+    expect([...new Set(await recordedIds())]).toEqual([...ids, after.id]);
+  });
+
+  test('they survive the end of the process', async () => {
+    const serving = await folder.start(['--append-timeout-ms', '50']);
+    blockLog();
+    const { id } = await chat(serving);
+    process.kill(serving.pid, 'SIGKILL');
+    await until('it is dead', () => !serving.isAlive());
+    expect(await outbox()).toHaveLength(1);
+    lock!.exec('ROLLBACK');
+    await folder.start();
+    expect(await recordedIds()).toContain(id);
+    expect(await outbox()).toHaveLength(0);
+  });
+
+  test('and the outbox neither, chat answers all the same, and says so', async () => {
+    const serving = await folder.start(['--append-timeout-ms', '50']);
+    blockLog();
+    await rm(folder.data.outbox, { recursive: true, force: true });
+    await writeFile(folder.data.outbox, 'a file where a folder should be');
+    expect((await chat(serving)).recorded).toBe(false);
+    const stream = await serving.client.chat.completions.create({
+      model: 'clawloop',
+      messages: [{ role: 'user', content: 'hello' }],
+      max_tokens: 3,
+      stream: true,
+    });
+    const marks: boolean[] = [];
+    for await (const chunk of stream) {
+      const mark = (chunk as Marked).clawloop;
+      if (mark !== undefined) marks.push(mark.recorded);
+    }
+    expect(marks).toEqual([false]);
+    const text = await (await fetch(`${serving.url}/metrics`)).text();
+    expect(text).toMatch(/clawloop_serving_facts_total\{to="lost"[^}]*\} 2/);
+    const feedback = await fetch(`${serving.url}/v1/feedback`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ completion_id: `chatcmpl-${'0'.repeat(12)}-${'0'.repeat(24)}`, rating: 'up' }),
+    });
+    expect(feedback.status).toBe(503);
+    await rm(folder.data.outbox);
+    await mkdir(folder.data.outbox);
+    expect((await chat(serving)).recorded).toBe(true);
+  });
+
+  test('a fact that no record can hold is written without bodies', async () => {
+    const serving = await folder.start(['--max-record-bytes', '20000']);
+    const answer = await serving.client.chat.completions.create({
+      model: 'clawloop',
+      messages: [{ role: 'user', content: 'x '.repeat(30_000) }],
+      max_tokens: 3,
+    });
+    const fact = (await folder.events('conversations')).find(({ id }) => id === answer.id);
+    expect(fact!.data).toMatchObject({
+      tooLarge: true,
+      untrainable: 'too-large',
+      messages: [],
+      tokens: null,
+    });
+  });
+});

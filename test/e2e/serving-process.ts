@@ -1,0 +1,144 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import OpenAI from 'openai';
+import { describe } from 'vitest';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import type { Topic } from '../../shared/events/define-event.ts';
+import type { EventLog } from '../../shared/log/event-log.ts';
+import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
+import { type DataFolder, dataFolder } from '../../shared/service/data-folder.ts';
+import { until } from './harness/clawloop.ts';
+
+const entry = fileURLToPath(new URL('../../services/serving/main.ts', import.meta.url));
+export const sharedFixtures = new URL('../../../shared/fixtures/', import.meta.url);
+export const tinyModel = fileURLToPath(new URL('policy/models/qwen3-tiny', sharedFixtures));
+
+/** Runs a suite where the fixture is that it needs, skips it elsewhere; with CLAWLOOP_REQUIRE_ALL=1 it runs, and fails. */
+export const describeWith = (fixture: string) =>
+  existsSync(new URL(fixture, sharedFixtures)) || process.env.CLAWLOOP_REQUIRE_ALL === '1'
+    ? describe
+    : describe.skip;
+
+export type ServingProcess = {
+  readonly url: string;
+  readonly client: OpenAI;
+  readonly pid: number;
+  readonly isAlive: () => boolean;
+  readonly output: () => string;
+  /** A figure of /metrics; labels as they are printed. */
+  readonly metric: (name: string) => Promise<number>;
+  readonly stop: () => Promise<number>;
+};
+
+export type ServingFolder = {
+  readonly data: DataFolder;
+  readonly start: (flags?: readonly string[], wait?: 'ready' | 'listening') => Promise<ServingProcess>;
+  /** Starts one that must end by itself: its code and what it said. */
+  readonly startInVain: (
+    flags: readonly string[],
+  ) => Promise<{ readonly code: number | null; readonly text: string }>;
+  readonly openLog: () => Promise<EventLog>;
+  readonly events: (topic: Topic) => Promise<readonly ClawLoopEvent[]>;
+  readonly dispose: () => Promise<void>;
+};
+
+const spawnServing = (folder: string, flags: readonly string[]): ChildProcess =>
+  spawn(
+    process.execPath,
+    [
+      '--disable-warning=ExperimentalWarning',
+      entry,
+      ...['--data-folder', folder, '--port', '0', '--model', tinyModel, '--context', 'window', ...flags],
+    ],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+
+/** A data folder of its own, and the real serving process on it. */
+export async function servingFolder(): Promise<ServingFolder> {
+  const folder = await mkdtemp(join(tmpdir(), 'clawloop-serving-'));
+  const data = dataFolder(folder);
+  const closers: (() => Promise<unknown>)[] = [];
+  const openLog = async (): Promise<EventLog> => {
+    const log = await openSqliteLog({ folder: data.log, partitions: 3 });
+    closers.push(() => log.close());
+    return log;
+  };
+  return {
+    data,
+    start: async (flags = [], wait = 'ready') => {
+      const serving = await start(spawnServing(folder, flags), wait);
+      closers.push(serving.stop);
+      return serving;
+    },
+    startInVain: async (flags) => {
+      const child = spawnServing(folder, flags);
+      let text = '';
+      for (const stream of [child.stdout, child.stderr]) stream!.on('data', (part) => (text += part));
+      const [code] = (await once(child, 'close')) as [number | null];
+      return { code, text };
+    },
+    openLog,
+    events: async (topic) => {
+      const log = await openSqliteLog({ folder: data.log });
+      const stop = new AbortController();
+      const seen: ClawLoopEvent[] = [];
+      const following = log.follow(topic, {}, ({ event }) => seen.push(event), stop.signal);
+      await following.caughtUp;
+      stop.abort();
+      await log.close();
+      return seen;
+    },
+    dispose: async () => {
+      for (const close of closers.reverse()) await close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function start(child: ChildProcess, wait: 'ready' | 'listening'): Promise<ServingProcess> {
+  let output = '';
+  let endpoint: string | undefined;
+  createInterface({ input: child.stdout! }).on('line', (line) => {
+    output += `${line}\n`;
+    if (line.startsWith('{')) endpoint ??= (JSON.parse(line) as { endpoint?: string }).endpoint;
+  });
+  child.stderr!.on('data', (part) => (output += part));
+  const isAlive = () => child.exitCode === null && child.signalCode === null;
+  const stop = async () => {
+    if (isAlive()) {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    }
+    return child.exitCode ?? 1;
+  };
+  const listening = await until('serving listens', () => {
+    if (!isAlive()) throw new Error(`serving ended:\n${output}`);
+    return endpoint;
+  });
+  const url = listening.replace(/\/v1$/, '');
+  if (wait === 'ready') {
+    await until('serving is ready', async () => (await fetch(`${url}/readyz`)).ok).catch(async (error) => {
+      await stop();
+      throw new Error(`${error.message}\n${output}`);
+    });
+  }
+  return {
+    url,
+    client: new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 }),
+    pid: child.pid!,
+    isAlive,
+    output: () => output,
+    metric: async (name) => {
+      const text = await (await fetch(`${url}/metrics`)).text();
+      const line = text.split('\n').find((one) => one.startsWith(`${name}{`) || one.startsWith(`${name} `));
+      return line === undefined ? Number.NaN : Number(line.slice(line.lastIndexOf(' ') + 1));
+    },
+    stop,
+  };
+}

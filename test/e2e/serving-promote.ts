@@ -1,0 +1,95 @@
+import { fileURLToPath } from 'node:url';
+import { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
+import { PolicyPromoted } from '../../shared/events/policy-promoted.ts';
+import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
+import type { EventLog } from '../../shared/log/event-log.ts';
+import { readAdapter } from '../../shared/policy/adapter-files.ts';
+import { checkpointName, commitCheckpoint } from '../../shared/policy/checkpoint-store.ts';
+import { type CheckpointState, checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
+import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+import { sharedFixtures } from './serving-process.ts';
+
+const adapterFolder = fileURLToPath(new URL('policy/models/qwen3-tiny/lora', sharedFixtures));
+const { settings } = defaultTrainingSettings('claw-nano');
+const written = (id: string) => ({ id, source: 'test', time: new Date().toISOString() });
+
+/** Commits a checkpoint as a trainer does: the fixture's adapter, its strength scaled so that each version answers in its own way. */
+export async function commitVersion(
+  store: string,
+  {
+    version,
+    parent,
+    strength,
+  }: { readonly version: number; readonly parent: number; readonly strength: number },
+): Promise<{ readonly checkpoint: string; readonly digest: string }> {
+  const file = await readAdapter(adapterFolder);
+  const tensors = new Map(
+    [...file.tensors].map(([name, { shape, values }]) => [
+      name,
+      { shape, values: name.includes('lora_B') ? values.map((value) => value * strength) : values },
+    ]),
+  );
+  const adapter = { config: file.config, tensors };
+  const optimizer = { step: 0, first: new Map(), second: new Map() };
+  const baseline = { value: 0, count: 0 };
+  const digest = checkpointDigest({ adapter, optimizer, baseline });
+  const state: CheckpointState = {
+    format: 1,
+    version,
+    parent,
+    batchId: `default/batch/${version}`,
+    adapter: 'default',
+    logId: 'log',
+    model: 'qwen3-tiny',
+    baseDigest: 'base',
+    settings,
+    seed: version,
+    samples: 1,
+    baseline,
+    optimizerStep: 0,
+    gate: { passed: true },
+    metrics: {},
+    fingerprint: 'test',
+    milliseconds: 1,
+    digest,
+  };
+  const name = checkpointName(version, state.batchId);
+  await commitCheckpoint(store, name, { adapter, optimizer, state });
+  return { checkpoint: name, digest };
+}
+
+/** The facts that make a committed checkpoint the head. */
+export async function promote(
+  log: EventLog,
+  {
+    version,
+    parent,
+    checkpoint,
+    digest,
+  }: { version: number; parent: number; checkpoint: string; digest: string },
+): Promise<void> {
+  const batchId = `default/batch/${version}`;
+  const data = {
+    batchId,
+    adapter: 'default',
+    n: version,
+    parent,
+    size: 1,
+    maxStaleness: 4,
+    samples: [],
+    settings,
+    seed: version,
+  };
+  await log.append([
+    BatchSubmitted.create({ ...written(batchId), data }),
+    PolicyPromoted.create({
+      ...written(`${batchId}/promoted`),
+      data: { batchId, adapter: 'default', from: parent, to: version, checkpoint, digest },
+    }),
+  ]);
+}
+
+export const rollBack = (log: EventLog, from: number, to: number): Promise<void> =>
+  log.append([
+    PolicyRolledBack.create({ ...written(`rollback-${from}-${to}`), data: { adapter: 'default', from, to } }),
+  ]);

@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { EventLog } from '../../shared/log/event-log.ts';
+import { until } from './harness/clawloop.ts';
+import { describeWith, type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
+import { commitVersion, promote, rollBack } from './serving-promote.ts';
+
+type Marked = { readonly clawloop?: { readonly version: number } };
+const neverEnds = { 1202: -100, 1200: -100 };
+
+describeWith('policy/models/qwen3-tiny')('a new version', () => {
+  let folder: ServingFolder;
+  let serving: ServingProcess;
+  let log: EventLog;
+  beforeEach(async () => {
+    folder = await servingFolder();
+    serving = await folder.start();
+    log = await folder.openLog();
+  });
+  afterEach(() => folder.dispose());
+
+  const promoteNext = async (version: number, strength: number, parent = version - 1) => {
+    const store = folder.data.checkpoints('default');
+    const committed = await commitVersion(store, { version, parent, strength });
+    await promote(log, { version, parent, ...committed });
+  };
+  const served = () => serving.metric('clawloop_serving_served_version');
+  const isServed = (version: number) =>
+    until(`version ${version} is served`, async () => (await served()) === version);
+  const ask = async (model: string, question: string, maxTokens = 20) => {
+    const answer = await serving.client.chat.completions.create({
+      model,
+      messages: [{ role: 'user', content: question }],
+      temperature: 0,
+      max_tokens: maxTokens,
+      logit_bias: neverEnds,
+    });
+    return { text: answer.choices[0]!.message.content, version: (answer as Marked).clawloop!.version };
+  };
+
+  test('goes live while people chat: nothing fails, nothing waits, no answer mixes versions', async () => {
+    const heard: { readonly question: string; readonly text: string | null; readonly version: number }[] = [];
+    const talking = new AbortController();
+    const people = Array.from({ length: 4 }, async (_, person) => {
+      for (let turn = 0; !talking.signal.aborted; turn++) {
+        const question = `person ${person}, turn ${turn % 7}`;
+        heard.push({ question, ...(await ask('clawloop', question)) });
+      }
+    });
+    for (let version = 1; version <= 5; version++) {
+      const before = heard.length;
+      await until('people talk', () => heard.length >= before + 4);
+      await promoteNext(version, 0.6 * version);
+      await isServed(version);
+    }
+    const before = heard.length;
+    await until('people talk', () => heard.length >= before + 8);
+    talking.abort();
+    await Promise.all(people);
+
+    expect(heard.at(-1)!.version).toBe(5);
+    expect(new Set(heard.map(({ version }) => version)).size).toBeGreaterThanOrEqual(5);
+    const distinct = new Map(heard.map((one) => [`${one.version}/${one.question}`, one]));
+    for (const { question, text, version } of [...distinct.values()].slice(-40)) {
+      expect(await ask(`clawloop@v${version}`, question), `${version}: ${question}`).toEqual({
+        text,
+        version,
+      });
+    }
+    const loaded = (await folder.events('training')).filter(({ type }) => type === 'policy.loaded');
+    expect(loaded.map(({ data }) => (data as { version: number }).version)).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
+  test('leaves an answer that has begun on its own version', async () => {
+    const stream = await serving.client.chat.completions.create({
+      model: 'clawloop',
+      messages: [{ role: 'user', content: 'a long story' }],
+      temperature: 0,
+      logit_bias: neverEnds,
+      stream: true,
+    });
+    const chunks = stream[Symbol.asyncIterator]();
+    await chunks.next();
+    await promoteNext(1, 2);
+    await isServed(1);
+    expect((await ask('clawloop', 'and now?')).version).toBe(1);
+    expect(await serving.metric('clawloop_engine_versions')).toBe(2);
+    let text = '';
+    let version: number | undefined;
+    for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
+      text += next.value.choices[0]?.delta.content ?? '';
+      version ??= (next.value as Marked).clawloop?.version;
+    }
+    expect(version).toBe(0);
+    expect(text).toBe((await ask('@base', 'a long story', 100_000)).text);
+  });
+
+  test('that is rolled back is not served any more, and can still be asked for', async () => {
+    await promoteNext(1, 1);
+    await promoteNext(2, 2);
+    await isServed(2);
+    await rollBack(log, 2, 1);
+    await isServed(1);
+    const names = (await serving.client.models.list()).data.map(({ id }) => id);
+    expect(names).toEqual(['clawloop', 'clawloop@base', 'clawloop@v1', 'clawloop@v2']);
+    expect((await ask('@v2', 'hello')).version).toBe(2);
+    expect((await ask('clawloop', 'hello')).version).toBe(1);
+  });
+
+  test('whose numbers are not those that were promoted is not served', async () => {
+    await promoteNext(1, 1);
+    await isServed(1);
+    const store = folder.data.checkpoints('default');
+    const { checkpoint } = await commitVersion(store, { version: 2, parent: 1, strength: 3 });
+    await promote(log, { version: 2, parent: 1, checkpoint, digest: '0'.repeat(64) });
+    await until(
+      'the load failed',
+      async () => (await serving.metric('clawloop_serving_policy_load_failures_total')) > 0,
+    );
+    expect((await ask('clawloop', 'hello')).version).toBe(1);
+    expect((await fetch(`${serving.url}/readyz`)).status).toBe(200);
+  });
+
+  test('is found again after a restart, and only the head is loaded', async () => {
+    for (const version of [1, 2, 3]) await promoteNext(version, version);
+    await isServed(3);
+    await serving.stop();
+    serving = await folder.start();
+    expect((await ask('clawloop', 'hello')).version).toBe(3);
+    expect(await serving.metric('clawloop_engine_versions')).toBe(1);
+  });
+});
