@@ -6,12 +6,13 @@ import { LearningResumed } from '../../shared/events/learning-resumed.ts';
 import { PolicyPromoted } from '../../shared/events/policy-promoted.ts';
 import { PolicyRejected } from '../../shared/events/policy-rejected.ts';
 import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
+import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
 import { batchSeed, type SubmitSettings, submit, waitingSamples } from './submit.ts';
 import { sampleReady } from './testing/events.ts';
 import { brief, runFold } from './testing/run-fold.ts';
-import { trainingDefaults } from './training-defaults.ts';
 
-const settings: SubmitSettings = { size: 2, maxStaleness: 2, training: trainingDefaults };
+const { settings: training } = defaultTrainingSettings('claw-nano');
+const settings: SubmitSettings = { size: 2, maxStaleness: 2, training };
 const told = (events: readonly ClawLoopEvent[], more: Partial<SubmitSettings> = {}) =>
   runFold(submit, events, { ...settings, ...more }).emitted.map(brief);
 
@@ -44,7 +45,7 @@ test('a batch is formed when there are enough samples, with all settings and a s
       n: 1,
       parent: 0,
       size: 2,
-      settings: trainingDefaults,
+      settings: training,
       seed: batchSeed('default', 1),
       samples: [
         { sampleId: 'b', at: { partition: 0, offset: 1 } },

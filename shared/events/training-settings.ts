@@ -2,8 +2,10 @@ import { z } from 'zod';
 
 /** All settings of one step. They stand in the batch, so that a step is a function of parent checkpoint and batch alone. */
 export const trainingSettings = z.object({
-  method: z.enum(['binary', 'opd', 'combine']),
-  learningRate: z.number().positive(),
+  method: z
+    .enum(['binary', 'opd', 'combine'])
+    .describe('what the loss learns from: verdicts, hints, or both'),
+  learningRate: z.number().positive().describe('of AdamW, per minibatch'),
   rank: z.int().min(1).describe('LoRA rank'),
   alpha: z.number().positive().describe('LoRA alpha: the scale is alpha / rank'),
   minibatches: z.int().min(1).describe('disjoint minibatches of a batch, one optimizer step each'),
@@ -17,10 +19,10 @@ export const trainingSettings = z.object({
   baselineDecay: z.number().min(0).max(1).describe('of the running mean, per sample'),
   klCoefficient: z.number().min(0).describe('weight of KL(k3) to the base policy'),
   gradientClip: z.number().positive().describe('largest global gradient norm'),
-  weightDecay: z.number().min(0),
-  beta1: z.number(),
-  beta2: z.number(),
-  epsilon: z.number(),
+  weightDecay: z.number().min(0).describe('of AdamW, decoupled'),
+  beta1: z.number().describe('of AdamW: decay of the mean of gradients'),
+  beta2: z.number().describe('of AdamW: decay of the mean of their squares'),
+  epsilon: z.number().describe('of AdamW: added to the root of the mean square'),
   gateMeanKl: z
     .number()
     .positive()

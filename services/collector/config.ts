@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { type TrainingSettings, trainingSettings } from '../../shared/events/training-settings.ts';
+import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+import { CommonConfig } from '../../shared/service/config.ts';
+import type { SubmitSettings } from './submit.ts';
+
+/** Longest span that a timer of Node takes, ms. */
+const longestTimer = 2_000_000_000;
+
+/** Settings of a step: what is left out follows from the model (shared/policy/training-defaults.ts). */
+const TrainingConfig = described(trainingSettings.partial());
+
+/** An optional field does not show the description of the field inside. */
+function described<Schema extends z.ZodObject>(schema: Schema): Schema {
+  const fields = Object.entries(schema.shape as Record<string, z.ZodOptional<z.ZodType>>);
+  const shape = fields.map(([name, field]) => [
+    name,
+    field.describe(`${field.unwrap().description}; follows from the model unless told`),
+  ]);
+  return z.object(Object.fromEntries(shape)) as unknown as Schema;
+}
+
+export const CollectorConfig = CommonConfig.extend({
+  batchSize: z.int().min(1).max(4096).optional().describe('samples per batch; 4 for claw-nano, else 16'),
+  maxStaleness: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('steps along the lineage that a sample may be behind the head; 4 unless told'),
+  atLeastOne: z
+    .boolean()
+    .default(true)
+    .describe('a session without an effective sample contributes the turn with the largest mean vote'),
+  idleMs: z
+    .int()
+    .min(10)
+    .default(6 * 3_600_000)
+    .describe('ms without an event after which a session ends; a reply after that is no evidence any more'),
+  waitedMs: z
+    .int()
+    .min(10)
+    .optional()
+    .describe('ms that samples wait for a full batch, then a smaller one will do; unless told they wait'),
+  sweepMs: z.int().min(10).max(longestTimer).default(10_000).describe('ms between two looks at the timers'),
+  owedIntervalMs: z
+    .int()
+    .min(10)
+    .max(longestTimer)
+    .default(60_000)
+    .describe('ms between two looks at everything that is open'),
+  healthPort: z.int().min(0).max(65_535).default(8701).describe('port of /healthz, /readyz and /metrics'),
+  ...TrainingConfig.shape,
+});
+export type CollectorConfig = z.output<typeof CollectorConfig>;
+
+/** The rules in force for `submit`. They are committed with the position at which they take effect. */
+export function submitSettings(config: CollectorConfig): SubmitSettings {
+  const defaults = defaultTrainingSettings(config.model);
+  const given = TrainingConfig.parse(config);
+  const told = Object.entries(given).filter(([, value]) => value !== undefined);
+  const training: TrainingSettings = { ...defaults.settings, ...Object.fromEntries(told) };
+  return {
+    size: config.batchSize ?? defaults.batchSize,
+    maxStaleness: config.maxStaleness ?? defaults.maxStaleness,
+    training,
+  };
+}

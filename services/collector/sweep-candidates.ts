@@ -1,0 +1,39 @@
+import { BatchRequested } from '../../shared/events/batch-requested.ts';
+import type { NewEvent } from '../../shared/events/define-event.ts';
+import { SessionEnded } from '../../shared/events/session-ended.ts';
+import type { SubjectView } from '../../shared/log/event-log.ts';
+import type { SessionRow } from './lane-tables.ts';
+import type { Candidate } from './sightings.ts';
+import { waitingSamples } from './submit.ts';
+
+const source = 'clawloop/collector';
+
+/** A timer that has run out, as a fact; its time is when it is said. */
+export type TimedFact = (time: string) => SessionEnded | BatchRequested;
+
+/** Open sessions of a lane. The name holds the last event, so that whatever happens begins the span again. */
+export function idleSessions({ subject: lane, rows }: SubjectView): readonly Candidate<TimedFact>[] {
+  return [...rows.entries('session/')].flatMap(([path, row]) => {
+    const { open, epoch, last } = row as SessionRow;
+    if (!open) return [];
+    const [, key, ...rest] = path.split('/');
+    const session = rest.join('/');
+    const name = `${lane}/${key}/${session}/idle/${last}`;
+    const data = {
+      ...{ lane, key: decodeURIComponent(key!), session, epoch, last },
+      reason: 'idle' as const,
+    };
+    return [{ name, fact: (time) => SessionEnded.create({ ...named(name, time), data }) }];
+  });
+}
+
+/** An adapter's samples that wait for a full batch while nothing is in the way of a smaller one. */
+export function waitingBatches({ subject: adapter, rows }: SubjectView): readonly Candidate<TimedFact>[] {
+  const waiting = waitingSamples(rows);
+  if (waiting === undefined) return [];
+  const name = `${adapter}/waited/${waiting.n}`;
+  const data = { adapter, after: waiting.n, reason: 'waited' as const };
+  return [{ name, fact: (time) => BatchRequested.create({ ...named(name, time), data }) }];
+}
+
+const named = (id: string, time: string): Omit<NewEvent<unknown>, 'data'> => ({ id, source, time });

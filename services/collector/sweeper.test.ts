@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+import { attribute } from './attribute.ts';
+import { submit } from './submit.ts';
+import { idleSessions, waitingBatches } from './sweep-candidates.ts';
+import { createSweeper } from './sweeper.ts';
+import { feedback, interaction, sampleReady, user } from './testing/events.ts';
+import { brief, runFold } from './testing/run-fold.ts';
+
+function sweeperOf(candidates: Parameters<typeof createSweeper>[0]['candidates']) {
+  const said: ClawLoopEvent[] = [];
+  const clock = { now: 0 };
+  const append = async (events: readonly ClawLoopEvent[]) => void said.push(...events);
+  const time = () => '2026-01-01T00:00:00Z';
+  const sweeper = createSweeper({
+    ...{ candidates, spanMs: 100, staleAfterMs: 1000, append, time },
+    now: () => clock.now,
+  });
+  return { said, clock, ...sweeper };
+}
+
+const a = interaction({ id: 'a', messages: [user('hi')], answer: 'hello', session: 's/1', key: 'k/1' });
+const viewAfter = (events: readonly ClawLoopEvent[]) => {
+  const { rows } = runFold(attribute, events, {});
+  return { subject: 'lane', partition: 0, rows: rows.get('lane')! };
+};
+
+test('a session that was seen idle for the span is ended; the fold closes it', async () => {
+  const { said, clock, owed, sweep } = sweeperOf(idleSessions);
+  owed([viewAfter([a])]);
+  expect(await sweep()).toBe(0);
+  clock.now = 99;
+  expect(await sweep()).toBe(0);
+  clock.now = 100;
+  expect(await sweep()).toBe(1);
+  expect(said[0]?.data).toEqual({
+    ...{ lane: 'lane', key: 'k/1', session: 's/1', reason: 'idle', epoch: 'a', last: 'a' },
+  });
+  expect(runFold(attribute, [a, ...said], {}).emitted.map(brief)).toEqual([
+    'skipped a: no-next-state',
+    'closed s/1',
+  ]);
+});
+
+test('whatever happens in the session begins the span again', async () => {
+  const { said, clock, owed, sweep } = sweeperOf(idleSessions);
+  owed([viewAfter([a])]);
+  await sweep();
+  clock.now = 90;
+  owed([viewAfter([a, feedback({ id: 'f', key: 'k/1' }, 'a', 1)])]);
+  await sweep();
+  clock.now = 150;
+  await sweep();
+  expect(said).toEqual([]);
+  clock.now = 190;
+  await sweep();
+  expect(said).toHaveLength(1);
+});
+
+test('a sweeper that just started ends nothing, however old the session is', async () => {
+  const { said, clock, owed, sweep } = sweeperOf(idleSessions);
+  clock.now = 1e9;
+  owed([viewAfter([a])]);
+  await sweep();
+  expect(said).toEqual([]);
+});
+
+test("a lost partition's sessions are left alone", async () => {
+  const { said, clock, owed, sweep } = sweeperOf(idleSessions);
+  owed([viewAfter([a])]);
+  await sweep();
+  clock.now = 2000;
+  await sweep();
+  expect(said).toEqual([]);
+});
+
+test('samples that waited long enough ask for a smaller batch, naming the last one', async () => {
+  const { settings: training } = defaultTrainingSettings('claw-nano');
+  const { rows } = runFold(submit, [sampleReady('x')], { size: 4, maxStaleness: 4, training });
+  const { said, clock, owed, sweep } = sweeperOf(waitingBatches);
+  owed([{ subject: 'default', partition: 0, rows: rows.get('default')! }]);
+  await sweep();
+  clock.now = 100;
+  await sweep();
+  expect(said[0]?.data).toEqual({ adapter: 'default', after: 0, reason: 'waited' });
+});
