@@ -56,8 +56,7 @@ export function createDecoder(policy: Policy, adapter: Adapter | undefined, limi
   const reserve = (slots: number, positions: number): void => {
     while (slotCapacity < slots) slotCapacity = Math.max(1, slotCapacity * 2);
     slotCapacity = Math.min(slotCapacity, limits.maxSequences);
-    const rounded = Math.ceil(positions / positionStep) * positionStep;
-    cache.reserve(slotCapacity, Math.min(rounded, limits.maxPositions));
+    cache.reserve(slotCapacity, Math.ceil(positions / positionStep) * positionStep);
   };
   const filledOf = (slot: number): number => {
     const count = filled[slot];
@@ -114,7 +113,8 @@ export function createDecoder(policy: Policy, adapter: Adapter | undefined, limi
       if (longest > limits.maxPositions)
         throw new Error(`a sequence is at its limit of ${limits.maxPositions} tokens`);
       if (new Set(slots).size < slots.length) throw new Error('a sequence is named twice in one step');
-      reserve(slotCapacity, longest);
+      // Idle sequences too: see below.
+      reserve(slotCapacity, Math.max(...filled.map((count) => count ?? 0)) + 1);
       // Rows of slots that take no step write behind their last position, where their own next step overwrites it.
       const rows = cache.rowsOf(slots);
       const ids = new Int32Array(rows.length);

@@ -49,9 +49,16 @@ export function createNativeCache(executor: NativeExecutor, shape: CacheShape): 
   const viewOf = (layer: LayerCache, count: number): readonly [Tensor, Tensor] => {
     let view = layer.views.get(count);
     if (view === undefined) {
+      // A slice of the first rows shares the memory when a row's bytes are a multiple of 64, else it is a copy: the
+      // rows here are whole slots, and the capacity is a multiple of 16 floats.
+      const width = keyValueHeads * capacity * headSize;
       const make = (rows: Tensor): Tensor => {
-        const size = executor.integers([count * keyValueHeads * capacity, headSize]);
-        const first = executor.run('Slice', [rows, executor.integers([0, 0]), size], slice); // shares the memory
+        const wide = reshape(executor, rows, [slotCount, width]);
+        const first = executor.run(
+          'Slice',
+          [wide, executor.integers([0, 0]), executor.integers([count, width])],
+          slice,
+        );
         return reshape(executor, first, [count, keyValueHeads, capacity, headSize]);
       };
       view = executor.detached(() =>
@@ -73,7 +80,10 @@ export function createNativeCache(executor: NativeExecutor, shape: CacheShape): 
   return {
     reserve(slots, positions) {
       if (slots <= slotCount && positions <= capacity) return;
-      const [newSlots, newCapacity] = [Math.max(slots, slotCount), Math.max(positions, capacity)];
+      const [newSlots, newCapacity] = [
+        Math.max(slots, slotCount),
+        Math.max(Math.ceil(positions / 16) * 16, capacity),
+      ];
       layers = executor.detached(() =>
         Array.from({ length: shape.layers }, (_, index): LayerCache => {
           const old = layers[index];

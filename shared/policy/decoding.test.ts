@@ -1,0 +1,237 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { openCheckpoint } from './checkpoint.ts';
+import { createDecoder, type Decoder, DecoderFull } from './decoding.ts';
+import type { Executor } from './executors/executor.ts';
+import { initialWeights } from './initialise.ts';
+import { createLora } from './lora.ts';
+import { logitsOf, residualStream, sequenceContext } from './model.ts';
+import type { ModelConfig } from './model-config.ts';
+import { type Adapter, loadPolicy, type Policy, weightsInMemory } from './policy.ts';
+import { createRandom, normal } from './random.ts';
+import { describeReference, readReference, referencePath } from './reference-fixtures.ts';
+import { scoreResponses } from './scoring.ts';
+import { describeOnBackends, largestDifference } from './test-backends.ts';
+
+const config: ModelConfig = {
+  family: 'qwen3',
+  vocabularySize: 97,
+  hiddenSize: 32,
+  layers: 2,
+  heads: 4,
+  keyValueHeads: 2,
+  headSize: 8,
+  intermediateSize: 48,
+  maxPositions: 600,
+  ropeTheta: 10_000,
+  ropeScaling: undefined,
+  normEpsilon: 1e-6,
+  tiedHead: true,
+  attentionBias: false,
+  queryKeyNorm: true,
+};
+
+/** Weights large enough that logits differ by several nats. */
+function smallPolicy(executor: Executor): Promise<Policy> {
+  const weights = initialWeights(config, 'decoding');
+  for (const [name, values] of weights)
+    if (!name.includes('norm'))
+      weights.set(
+        name,
+        values.map((value) => value * 8),
+      );
+  return loadPolicy(weightsInMemory(config, weights), executor);
+}
+
+function someAdapter(policy: Policy, seed: string): Adapter {
+  const file = createLora(config, { rank: 3, alpha: 6, seed });
+  const random = createRandom(seed);
+  for (const { values } of file.tensors.values()) values.set(values.map(() => 0.2 * normal(random)));
+  return policy.loadAdapter(file);
+}
+
+/** Logits after the last of `ids`, by a full forward pass without a cache. */
+function fullForward(
+  { executor, model }: Policy,
+  adapter: Adapter | undefined,
+  ids: readonly number[],
+): Float32Array {
+  return executor.scope(() => {
+    const context = sequenceContext(executor, model, 1, ids.length, { backward: false });
+    const x = residualStream(executor, model, adapter?.layers, Int32Array.from(ids), context);
+    return executor.read(logitsOf(executor, model, x)).slice(-config.vocabularySize);
+  });
+}
+
+const argmax = (values: Float32Array): number =>
+  values.reduce((best, value, i) => (value > values[best]! ? i : best), 0);
+
+describeOnBackends('decoder', (open) => {
+  test('any composition of batches gives the numbers of a full forward pass', async () => {
+    const policy = await smallPolicy(await open());
+    const adapter = someAdapter(policy, 'compositions');
+    const random = createRandom('compositions');
+    const pick = (below: number): number => Math.floor(random() * below);
+    const decoder = createDecoder(policy, adapter, { maxSequences: 5, maxPositions: 600 });
+    const live = new Map<number, number[]>();
+    let checked = 0;
+    for (let round = 0; round < 60; round++) {
+      if (live.size < 5 && random() < 0.3) {
+        const prompt = Array.from({ length: 1 + pick(40) }, () => pick(97));
+        const { slot, logits } = decoder.admit(prompt);
+        expect(largestDifference(logits, fullForward(policy, adapter, prompt))).toBeLessThan(1e-4);
+        live.set(slot, prompt);
+      }
+      const chosen = [...live.keys()].filter(() => random() < 0.7).sort(() => random() - 0.5);
+      const entries = chosen.map((slot) => ({ slot, id: pick(97) }));
+      decoder.step(entries).forEach((logits, i) => {
+        const ids = live.get(entries[i]!.slot)!;
+        ids.push(entries[i]!.id);
+        if (random() > 0.4) return;
+        expect(largestDifference(logits, fullForward(policy, adapter, ids))).toBeLessThan(1e-4);
+        checked++;
+      });
+      if (live.size > 0 && random() < 0.15) {
+        const slot = [...live.keys()][pick(live.size)]!;
+        decoder.release(slot);
+        live.delete(slot);
+      }
+    }
+    expect(checked).toBeGreaterThan(30);
+    expect(decoder.active).toBe(live.size);
+    decoder.dispose();
+    adapter.dispose();
+    policy.dispose();
+  });
+
+  test('a sequence that outgrows the cache goes on unharmed, beside one that is admitted late', async () => {
+    const policy = await smallPolicy(await open());
+    const decoder = createDecoder(policy, undefined, { maxSequences: 4, maxPositions: 600 });
+    const ids = Array.from({ length: 250 }, (_, i) => (i * 31) % 97);
+    const first = decoder.admit(ids);
+    let late: { slot: number; ids: number[] } | undefined;
+    for (let i = 0; i < 20; i++) {
+      const id = (i * 7) % 97;
+      ids.push(id);
+      if (i === 10) late = { slot: decoder.admit([5, 6, 7]).slot, ids: [5, 6, 7] };
+      const entries = [{ slot: first.slot, id }, ...(late ? [{ slot: late.slot, id }] : [])];
+      late?.ids.push(id);
+      const [logits, other] = decoder.step(entries);
+      if (i % 5 !== 4) continue;
+      expect(largestDifference(logits!, fullForward(policy, undefined, ids))).toBeLessThan(1e-4);
+      if (late)
+        expect(largestDifference(other!, fullForward(policy, undefined, late.ids))).toBeLessThan(1e-4);
+    }
+    decoder.dispose();
+    policy.dispose();
+  });
+
+  test('a sequence that waits at the end of the cache is not harmed, nor harms others', async () => {
+    const policy = await smallPolicy(await open());
+    const decoder = createDecoder(policy, undefined, { maxSequences: 3, maxPositions: 600 });
+    const waiting = Array.from({ length: 256 }, (_, i) => (i * 13) % 97); // fills the capacity exactly
+    const [first, second, third] = [decoder.admit([1, 2, 3]), decoder.admit(waiting), decoder.admit([9, 8])];
+    decoder.step([{ slot: first.slot, id: 4 }]);
+    const [a, b, c] = decoder.step([first, second, third].map(({ slot }) => ({ slot, id: 7 })));
+    expect(largestDifference(a!, fullForward(policy, undefined, [1, 2, 3, 4, 7]))).toBeLessThan(1e-4);
+    expect(largestDifference(b!, fullForward(policy, undefined, [...waiting, 7]))).toBeLessThan(1e-4);
+    expect(largestDifference(c!, fullForward(policy, undefined, [9, 8, 7]))).toBeLessThan(1e-4);
+    decoder.dispose();
+    policy.dispose();
+  });
+
+  test('log-probs while sampling equal those of scoring', async () => {
+    const policy = await smallPolicy(await open());
+    const adapter = someAdapter(policy, 'agree');
+    const decoder = createDecoder(policy, adapter, { maxSequences: 1, maxPositions: 100 });
+    const temperature = 0.7;
+    const promptIds = [1, 2, 3];
+    const responseIds: number[] = [];
+    const logProbs: number[] = [];
+    let { slot, logits } = decoder.admit(promptIds);
+    for (let i = 0; i < 30; i++) {
+      const id = (argmax(logits) + i) % 97;
+      const sum = logits.reduce((total, logit) => total + Math.exp(logit / temperature), 0);
+      logProbs.push(logits[id]! / temperature - Math.log(sum));
+      responseIds.push(id);
+      logits = decoder.step([{ slot, id }])[0]!;
+    }
+    const [scored] = scoreResponses(policy, adapter, [{ promptIds, responseIds, temperature }]);
+    expect(largestDifference(scored!, logProbs)).toBeLessThan(1e-4);
+    decoder.dispose();
+    adapter.dispose();
+    policy.dispose();
+  });
+
+  test('limits are named', async () => {
+    const policy = await smallPolicy(await open());
+    const decoder = createDecoder(policy, undefined, { maxSequences: 1, maxPositions: 4 });
+    expect(() => decoder.admit([])).toThrow('0 tokens');
+    expect(() => decoder.admit([1, 2, 3, 4, 5])).toThrow('5 tokens');
+    const { slot } = decoder.admit([1, 2, 3]);
+    expect(() => decoder.admit([1])).toThrow(DecoderFull);
+    expect(decoder.step([])).toEqual([]);
+    expect(() =>
+      decoder.step([
+        { slot, id: 1 },
+        { slot, id: 2 },
+      ]),
+    ).toThrow('twice');
+    expect(() => decoder.step([{ slot: 3, id: 1 }])).toThrow('no sequence');
+    decoder.step([{ slot, id: 4 }]);
+    expect(() => decoder.step([{ slot, id: 5 }])).toThrow('limit');
+    decoder.release(slot);
+    expect(() => decoder.release(slot)).toThrow('no sequence');
+    expect(decoder.admit([1]).slot).toBe(slot);
+    decoder.dispose();
+    policy.dispose();
+  });
+});
+
+const Greedy = z.looseObject({
+  prompts: z.array(z.looseObject({ name: z.string(), ids: z.array(z.int()) })),
+  greedy: z.array(
+    z.looseObject({
+      prompt: z.string(),
+      tokens: z.array(z.int()),
+      top5_ids: z.array(z.array(z.int())),
+      top5_log_probs: z.array(z.array(z.number())),
+    }),
+  ),
+});
+
+describeReference('greedy decoding equals the reference', () => {
+  describe.each([
+    'llama-tiny',
+    'llama3-rope-tiny',
+    'qwen2-tiny',
+    'qwen3-tiny',
+    'qwen3-tiny-untied-sharded',
+    'llama-tiny-f16',
+  ])('%s', (name) => {
+    describeOnBackends('64 tokens of three prompts at once', (open) => {
+      test('tokens and log-probs', async () => {
+        const policy = await loadPolicy(await openCheckpoint(referencePath(`models/${name}`)), await open());
+        const { prompts, greedy } = Greedy.parse(readReference(`models/${name}/reference.json`));
+        const decoder: Decoder = createDecoder(policy, undefined, { maxSequences: 3, maxPositions: 512 });
+        const sequences = greedy.map((reference) => ({
+          reference,
+          ...decoder.admit(prompts.find((prompt) => prompt.name === reference.prompt)!.ids),
+        }));
+        for (let i = 0; i < 64; i++) {
+          for (const { reference, logits } of sequences) {
+            expect(argmax(logits)).toBe(reference.tokens[i]);
+            const sum = logits.reduce((total, logit) => total + Math.exp(logit), 0);
+            const top = reference.top5_ids[i]!.map((id) => logits[id]! - Math.log(sum));
+            expect(largestDifference(top, reference.top5_log_probs[i]!)).toBeLessThan(1e-4);
+          }
+          const entries = sequences.map(({ slot, reference }) => ({ slot, id: reference.tokens[i]! }));
+          for (const [j, logits] of decoder.step(entries).entries())
+            sequences[j] = { ...sequences[j]!, logits };
+        }
+        decoder.dispose();
+        policy.dispose();
+      });
+    });
+  });
+});
