@@ -38,8 +38,7 @@ const disarm: readonly (readonly [RegExp, string])[] = [
   [/[<＜﹤]\s*[|｜│∣]/g, '‹¦'],
   [/[|｜│∣]\s*[>＞﹥]/g, '¦›'],
   // <s>, </think>, <start_of_turn>, <tool_call>: a tag of any kind
-  [/[<＜﹤](?=\s*[/!]?\s*[a-zA-Z_])/g, '‹'],
-  [/(?<=[a-zA-Z_/"'\s])[>＞﹥]/g, '›'],
+  [/[<＜﹤](?=[/!]?[a-zA-Z_])/g, '‹'],
   // [INST], [/INST], <<SYS>>
   [
     /[[［](?=\s*\/?\s*(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|gMASK|sop|B_INST|E_INST|UNK|MASK|CLS|SEP)\b)/gi,

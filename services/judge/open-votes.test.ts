@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { memoryRows } from '../../shared/log/rows.ts';
+import { sessionClosed, turnCompleted, voteCast, voteExpired } from './fold-testing.ts';
+import { judgeFold } from './judge-fold.ts';
+import { createOpenVotes } from './open-votes.ts';
+
+function openLane() {
+  const rows = memoryRows();
+  let now = 0;
+  let offset = 0;
+  const open = createOpenVotes(() => now);
+  const view = { subject: 'lane-1', partition: 0, rows };
+  return {
+    open,
+    wait: (ms: number) => {
+      now += ms;
+    },
+    see: () => open.see([view]).map(({ id }) => id),
+    fold: (...events: ClawLoopEvent[]) => {
+      for (const event of events) {
+        rows.apply(judgeFold.on(rows, event, { partition: 0, offset }, { votes: 2 }).changes);
+        offset += 1;
+      }
+      return open.see([view]).map(({ id }) => id);
+    },
+  };
+}
+const job = (index: number) => ({
+  id: `t/vote/${index}`,
+  data: { turnId: 't', lane: 'lane-1', index, at: { partition: 0, offset: 0 } },
+});
+
+test('a vote is owed until it is in, and not asked for again while its fact is on its way', () => {
+  const { open, fold, see } = openLane();
+  expect(fold(turnCompleted('t'))).toEqual(['t/vote/0', 't/vote/1']);
+  expect(open.isOwed(job(0))).toBe(true);
+  open.markCast('t/vote/0');
+  expect(open.isOwed(job(0))).toBe(false);
+  expect(see()).toEqual(['t/vote/1']);
+  expect(fold(voteCast('t', 0, 1))).toEqual(['t/vote/1']);
+  fold(voteCast('t', 1, 1));
+  expect(open.isOwed(job(1))).toBe(false);
+  expect(open.turns()).toBe(0);
+});
+
+test('a turn is overdue when this process has seen it open for the deadline, and is told once', () => {
+  const { open, fold, wait } = openLane();
+  fold(turnCompleted('t'));
+  wait(60);
+  fold(voteCast('t', 0, 1), turnCompleted('later'), turnCompleted('rewarded', { settle: 'reward' }));
+  wait(39);
+  expect(open.overdue(100)).toEqual([]);
+  wait(1);
+  expect(open.overdue(100)).toEqual([{ turnId: 't', lane: 'lane-1' }]);
+  expect(open.overdue(100)).toHaveLength(1); // not yet in the log
+  open.markExpired('t');
+  expect(open.overdue(100)).toEqual([]);
+  fold(voteExpired('t'));
+  wait(60);
+  expect(open.overdue(100)).toEqual([{ turnId: 'later', lane: 'lane-1' }]);
+});
+
+test('a lane that is confirmed keeps its span; one that another process has taken is forgotten', () => {
+  const { open, fold, wait, see } = openLane();
+  fold(turnCompleted('t'));
+  for (let minute = 0; minute < 10; minute++) {
+    wait(60_000);
+    see();
+  }
+  expect(open.overdue(600_000)).toHaveLength(1);
+  wait(300_000);
+  expect(open.overdue(600_000)).toEqual([]);
+  expect(open.isOwed(job(0))).toBe(false);
+});
+
+test('a turn that only waits for a reward owes nothing', () => {
+  const { open, fold, wait } = openLane();
+  expect(fold(turnCompleted('r', { settle: 'reward' }), sessionClosed('other'))).toEqual([]);
+  wait(1000);
+  expect(open.overdue(1)).toEqual([]);
+});

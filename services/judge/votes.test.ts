@@ -1,0 +1,126 @@
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { expect, test } from 'vitest';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { parseEvent } from '../../shared/events/parse-event.ts';
+import { memoryRows } from '../../shared/log/rows.ts';
+import { openMemoryQueue } from '../../shared/queue/memory/open-memory-queue.ts';
+import { turnCompleted, turnFeedback } from './fold-testing.ts';
+import { judgeFold, type VoteJob } from './judge-fold.ts';
+import type { Judge } from './judges/judge.ts';
+import { signalsJudge } from './judges/signals/signals.ts';
+import { createJudgeMetrics } from './metrics.ts';
+import { createOpenVotes } from './open-votes.ts';
+import { expireVotes } from './sweeper.ts';
+import { castVote } from './votes.ts';
+
+/** One lane with one open turn, and a log that only remembers. */
+function openWorld(judge: Judge = signalsJudge) {
+  const records: ClawLoopEvent[] = [turnCompleted('t')];
+  const rows = memoryRows();
+  const lines: string[] = [];
+  let now = 0;
+  const open = createOpenVotes(() => now);
+  const settings = { attempts: 1, backoffMs: 1, maxBackoffMs: 1, jitter: 0, timeLimitMs: 1000 };
+  const registry = new Registry();
+  const metrics = createJudgeMetrics(registry, openMemoryQueue<VoteJob>('votes', settings), open);
+  const fold = (event: ClawLoopEvent, offset: number) => {
+    rows.apply(judgeFold.on(rows, event, { partition: 0, offset }, { votes: 1 }).changes);
+    return open.see([{ subject: 'lane-1', partition: 0, rows }]);
+  };
+  const log = {
+    read: async (_topic: string, { offset }: { offset: number }) => records[offset]!,
+    append: async (events: readonly ClawLoopEvent[]) => void records.push(...events),
+  };
+  const [job] = fold(records[0]!, 0);
+  return {
+    world: {
+      log,
+      judge,
+      open,
+      metrics,
+      deadlineMs: 100,
+      logger: pino({ level: 'info' }, { write: (line) => void lines.push(line) }),
+    },
+    job: { ...job!, attempt: 1 },
+    records,
+    lines,
+    fold,
+    wait: (ms: number) => {
+      now += ms;
+    },
+    metric: async (name: string) => (await registry.getSingleMetricAsString(name)).split('\n').at(-1),
+  };
+}
+const never = new AbortController().signal;
+
+test('a vote is a fact under the id of its job, and valid', async () => {
+  const { world, job, records } = openWorld();
+  await castVote(world, job, never);
+  const vote = records[1]!;
+  expect(vote).toMatchObject({
+    id: 't/vote/0',
+    type: 'vote.cast',
+    subject: 'lane-1',
+    data: { turnId: 't', index: 0, vote: 1, judge: 'signals' },
+  });
+  expect(parseEvent(JSON.stringify(vote)).kind).toBe('event');
+});
+
+test('what is no longer owed is not asked for', async () => {
+  const { world, job, records, fold } = openWorld();
+  fold(turnFeedback('t', 1, 'f'), 1);
+  await castVote(world, job, never);
+  expect(records).toHaveLength(1);
+});
+
+test('a vote on a turn that was settled meanwhile is kept and counted as late', async () => {
+  const late: Judge = {
+    ...signalsJudge,
+    vote: async (...args) => {
+      fold(turnFeedback('t', 1, 'f'), 1);
+      return signalsJudge.vote(...args);
+    },
+  };
+  const { world, job, records, fold, metric } = openWorld(late);
+  await castVote(world, job, never);
+  expect(records).toHaveLength(2);
+  expect(await metric('clawloop_judge_late_votes_total')).toBe('clawloop_judge_late_votes_total 1');
+});
+
+test('no vote is no fact: it throws, and the log line holds no words of the conversation', async () => {
+  const silent: Judge = {
+    ...signalsJudge,
+    vote: async () => {
+      throw new Error('down');
+    },
+  };
+  const { world, job, records, lines } = openWorld(silent);
+  await expect(castVote(world, job, never)).rejects.toThrow('down');
+  expect(records).toHaveLength(1);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).not.toMatch(/egg|Perfect/);
+});
+
+test('a position that holds something else is refused', async () => {
+  const { world, job, records } = openWorld();
+  records[0] = turnFeedback('t', 1, 'f');
+  await expect(castVote(world, job, never)).rejects.toThrow(/turn\.feedback, not turn t/);
+});
+
+test('the sweeper says once which turns are overdue, and again if it could not say it', async () => {
+  const { world, records, wait } = openWorld();
+  wait(99);
+  await expireVotes(world);
+  expect(records).toHaveLength(1);
+  wait(1);
+  const append = async () => {
+    throw new Error('the log is away');
+  };
+  await expect(expireVotes({ ...world, log: { append } })).rejects.toThrow('away');
+  await expireVotes(world);
+  await expireVotes(world);
+  expect(records.slice(1)).toEqual([
+    expect.objectContaining({ id: 't/expired', type: 'vote.expired', subject: 'lane-1' }),
+  ]);
+});
