@@ -49,18 +49,31 @@ export function openDraft(rows: Rows): Draft {
 
 /** Rows in memory: what a log holds of a subject while it owns its partition, and what tests fold over. */
 export function memoryRows(initial: Iterable<readonly [string, unknown]> = []) {
-  const rows = new Map<string, unknown>(initial);
+  // By table, since a fold walks one table of a subject that may have thousands of rows in another.
+  const tables = new Map<string, Map<string, unknown>>();
+  const tableOf = (key: string) => key.slice(0, key.indexOf('/') + 1);
+  const set = (key: string, row: unknown) => {
+    const name = tableOf(key);
+    const table = tables.get(name) ?? new Map<string, unknown>();
+    if (row === undefined) table.delete(key);
+    else table.set(key, row);
+    tables.set(name, table);
+  };
+  for (const [key, row] of initial) set(key, row);
   return {
-    get: (key: string) => rows.get(key),
-    entries: (prefix: string) =>
-      [...rows].filter(([key]) => key.startsWith(prefix)).sort(([a], [b]) => (a < b ? -1 : 1)),
-    apply: (changes: readonly RowChange[]) => {
-      for (const { key, row } of changes) {
-        if (row === undefined) rows.delete(key);
-        else rows.set(key, row);
-      }
+    get: (key: string) => tables.get(tableOf(key))?.get(key),
+    entries: (prefix: string) => {
+      const name = tableOf(prefix);
+      const within = name === '' ? [...tables.values()] : [tables.get(name) ?? new Map<string, unknown>()];
+      return within
+        .flatMap((table) => [...table])
+        .filter(([key]) => key.startsWith(prefix))
+        .sort(([a], [b]) => (a < b ? -1 : 1));
     },
-    size: () => rows.size,
+    apply: (changes: readonly RowChange[]) => {
+      for (const { key, row } of changes) set(key, row);
+    },
+    size: () => [...tables.values()].reduce((sum, table) => sum + table.size, 0),
   };
 }
 export type MemoryRows = ReturnType<typeof memoryRows>;

@@ -14,6 +14,7 @@ export type Signals = {
  * waits also looks once per second. Several signals at once are one.
  */
 export function openSignals(folder: string, onSignal: (name: SignalName) => void): Signals {
+  let closed = false;
   const open = (name: SignalName) => {
     const path = join(folder, `${name}.signal`);
     closeSync(openSync(path, 'a'));
@@ -26,7 +27,7 @@ export function openSignals(folder: string, onSignal: (name: SignalName) => void
         pending = true;
         setImmediate(() => {
           pending = false;
-          onSignal(name);
+          if (!closed) onSignal(name);
         });
       });
       watcher.on('error', () => watcher?.close());
@@ -45,6 +46,7 @@ export function openSignals(folder: string, onSignal: (name: SignalName) => void
       }
     },
     close: () => {
+      closed = true;
       for (const { file, watcher } of Object.values(opened)) {
         watcher?.close();
         closeSync(file);

@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FeedbackGiven } from '../../events/feedback-given.ts';
+import { isLogError } from '../errors.ts';
+import { openSqliteLog } from './open-sqlite-log.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'clawloop-log-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const named = (name: Parameters<typeof isLogError>[1]) => (error: unknown) => isLogError(error, name);
+
+test('opened by many at once for the first time, it is one log', async () => {
+  const logs = await Promise.all(Array.from({ length: 4 }, () => openSqliteLog({ folder })));
+  expect(new Set(logs.map(({ logId }) => logId)).size).toBe(1);
+  expect(await logs[0]!.ends('turns')).toEqual([0, 0, 0]);
+  await Promise.all(logs.map((log) => log.close()));
+});
+
+test('the partition count is fixed when the log is made', async () => {
+  await (await openSqliteLog({ folder, partitions: 5 })).close();
+  await expect(openSqliteLog({ folder, partitions: 3 })).rejects.toSatisfy(named('LogMismatch'));
+  const log = await openSqliteLog({ folder });
+  expect(await log.ends('turns')).toHaveLength(5);
+  await log.close();
+});
+
+test('a file of a newer version is left alone', async () => {
+  await (await openSqliteLog({ folder })).close();
+  const db = new DatabaseSync(join(folder, 'log.sqlite'));
+  db.exec("UPDATE meta SET value = '2' WHERE name = 'schemaVersion'");
+  db.close();
+  await expect(openSqliteLog({ folder })).rejects.toSatisfy(named('NewerSchema'));
+});
+
+test('a body that repeats itself takes little room', async () => {
+  const log = await openSqliteLog({ folder });
+  const comment = 'the same agent prompt again '.repeat(40_000);
+  const data = { interactionId: 'f', lane: 'a', key: 'k', score: 1, comment };
+  await log.append([FeedbackGiven.create({ id: 'f', source: 'test', time: '2026-03-01T12:00:00Z', data })]);
+  await log.close();
+  const db = new DatabaseSync(join(folder, 'log.sqlite'));
+  expect(Number(db.prepare('SELECT length(body) AS bytes FROM records').get()!.bytes)).toBeLessThan(
+    comment.length / 100,
+  );
+  db.close();
+});
