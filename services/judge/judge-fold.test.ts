@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { JudgmentReached } from '../../shared/events/judgment-reached.ts';
 import { memoryRows } from '../../shared/log/rows.ts';
-import { sessionClosed, turnCompleted, turnFeedback, voteCast, voteExpired } from './fold-testing.ts';
 import { type JudgeSettings, judgeFold, owedVotes } from './judge-fold.ts';
 import type { Vote } from './tally.ts';
+import { sessionClosed, turnCompleted, turnFeedback, voteCast, voteExpired } from './test-events.ts';
 
 function openRun() {
   const rows = memoryRows();

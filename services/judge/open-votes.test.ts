@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { memoryRows } from '../../shared/log/rows.ts';
-import { sessionClosed, turnCompleted, voteCast, voteExpired } from './fold-testing.ts';
 import { judgeFold } from './judge-fold.ts';
 import { createOpenVotes } from './open-votes.ts';
+import { sessionClosed, turnCompleted, voteCast, voteExpired } from './test-events.ts';
 
 function openLane() {
   const rows = memoryRows();

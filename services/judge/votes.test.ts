@@ -5,13 +5,13 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { parseEvent } from '../../shared/events/parse-event.ts';
 import { memoryRows } from '../../shared/log/rows.ts';
 import { openMemoryQueue } from '../../shared/queue/memory/open-memory-queue.ts';
-import { turnCompleted, turnFeedback } from './fold-testing.ts';
 import { judgeFold, type VoteJob } from './judge-fold.ts';
 import type { Judge } from './judges/judge.ts';
 import { signalsJudge } from './judges/signals/signals.ts';
 import { createJudgeMetrics } from './metrics.ts';
 import { createOpenVotes } from './open-votes.ts';
 import { expireVotes } from './sweeper.ts';
+import { turnCompleted, turnFeedback } from './test-events.ts';
 import { castVote } from './votes.ts';
 
 /** One lane with one open turn, and a log that only remembers. */

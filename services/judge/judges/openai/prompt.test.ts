@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ChatMessage } from '../../../../shared/chat/message.ts';
-import { assistant, tool, turnCompleted, user } from '../../fold-testing.ts';
+import { assistant, tool, turnCompleted, user } from '../../test-events.ts';
 import { openFence } from './fence.ts';
 import { parseVerdict } from './parse-verdict.ts';
 import { judgePrompt } from './prompt.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tool, turnCompleted, user } from '../../fold-testing.ts';
+import { tool, turnCompleted, user } from '../../test-events.ts';
 import { readSignals, signalsJudge } from './signals.ts';
 
 const of = (...words: string[]) => readSignals(turnCompleted('t', { next: words.map(user) }).data);
