@@ -29,6 +29,7 @@ export const TrainerConfig = CommonConfig.extend({
   stepTimeLimitMs: z
     .int()
     .min(1000)
+    .max(2 ** 31 - 1)
     .default(6 * 60 * 60_000)
     .describe('ms after which an attempt is stopped and counts as failed'),
   owedIntervalMs: z

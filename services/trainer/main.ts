@@ -56,7 +56,6 @@ async function work(): Promise<void> {
     logger,
     keep: config.keep,
     maxStrikes: config.maxStrikes,
-    isStopping: () => shutdown.aborted,
   });
   missing = undefined;
   const watch = setInterval(() => void lookForStops(), LAG_MS);

@@ -37,6 +37,8 @@ test('the liked answer becomes likelier, the disliked one less likely', () => {
   const after = toyLogProbs(candidate().adapter);
   expect(after[4]).toBeGreaterThan(uniform);
   expect(after[2]).toBeLessThan(uniform);
+  // what nobody said, and what stood in the prompt (1, 2, 3), is not told apart
+  expect([after[1], after[3]]).toEqual([after[0], after[0]]);
 });
 
 test('the first step is REINFORCE: its gradient is advantage times score, worked out by hand', () => {

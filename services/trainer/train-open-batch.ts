@@ -32,8 +32,6 @@ export type Training = {
   readonly logger: Logger;
   readonly onProgress: (progress: StepProgress) => void;
   readonly onStep: (step: RunStep) => void;
-  /** true when an abort means that the service stops; then an attempt is no strike */
-  readonly isStopping: () => boolean;
 };
 
 /** ms between two signs of life of an attempt */
@@ -109,7 +107,7 @@ async function attempt(
     await marker.end();
     return outcome;
   } catch (error) {
-    if (training.isStopping()) await marker.end();
+    if (isCalledOff(signal)) await marker.end();
     else await marker.fail((error as Error).message);
     throw error;
   } finally {
@@ -150,6 +148,10 @@ async function commit(
   if (!won) logger.info({ batch: batch.batchId }, 'another trainer was first; its checkpoint counts');
   return trained(checkpoint);
 }
+
+/** Stopped by a shutdown or a dropped queue, which is no strike. A time limit is one. */
+export const isCalledOff = (signal: AbortSignal): boolean =>
+  signal.aborted && (signal.reason as Partial<Error> | undefined)?.name !== 'TimeoutError';
 
 /** What the batch starts from: a checkpoint, or none for version 0. */
 async function readParent(

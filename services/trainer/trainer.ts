@@ -10,7 +10,7 @@ import type { TrainerMetrics } from './metrics.ts';
 import { outcomeName } from './outcome.ts';
 import type { StepProgress } from './step.ts';
 import type { RunStep, StepRunner } from './step-runner.ts';
-import { type Training, trainOpenBatch } from './train-open-batch.ts';
+import { isCalledOff, type Training, trainOpenBatch } from './train-open-batch.ts';
 
 /** A job says no more than this: look what is open. */
 export type WakeUp = { readonly adapter: string };
@@ -24,7 +24,6 @@ type Options = {
   readonly logger: Logger;
   readonly keep: number;
   readonly maxStrikes: number;
-  readonly isStopping: () => boolean;
 };
 
 /** ms between two lines about a running step */
@@ -34,24 +33,34 @@ const PROGRESS_MS = 3_000;
 export function createTrainer(options: Options) {
   const { metrics, logger, keep } = options;
   const open = new Map<string, BatchSubmitted['data']>();
-  const heads = new Map<string, number>();
+  const seen = new Set<string>();
   /** Ends that this process has written and the fold has not read yet: they need no second telling. */
   const told = new Set<string>();
+
+  const prune = async (adapter: string, head: number): Promise<void> => {
+    try {
+      const retention = { keep, head, openParent: open.get(adapter)?.parent };
+      const gone = await pruneCheckpoints(options.storeOf(adapter), retention);
+      if (gone.length > 0) logger.info({ adapter, gone }, 'old checkpoints removed');
+    } catch (error) {
+      logger.warn({ err: error, adapter }, 'old checkpoints could not be removed');
+    }
+  };
 
   const owed = (subjects: readonly SubjectView[]): readonly Job<WakeUp>[] => {
     const jobs: Job<WakeUp>[] = [];
     for (const { subject, rows } of subjects) {
       const { head, open: batch } = headView(openDraft(rows));
-      heads.set(subject, head);
       metrics.head.set(head);
-      if (batch === null) {
-        const settled = open.get(subject);
-        if (settled !== undefined) told.delete(settled.batchId);
-        open.delete(subject);
-        continue;
-      }
-      open.set(subject, batch);
-      if (!told.has(batch.batchId)) jobs.push({ id: batch.batchId, data: { adapter: subject } });
+      const before = open.get(subject);
+      if (batch === null) open.delete(subject);
+      else open.set(subject, batch);
+      const settled = before !== undefined && before.batchId !== batch?.batchId;
+      if (settled) told.delete(before.batchId);
+      if (settled || !seen.has(subject)) void prune(subject, head);
+      seen.add(subject);
+      if (batch !== null && !told.has(batch.batchId))
+        jobs.push({ id: batch.batchId, data: { adapter: subject } });
     }
     metrics.openBatches.set(open.size);
     return jobs;
@@ -71,7 +80,7 @@ export function createTrainer(options: Options) {
     };
     try {
       const outcome = await trainOpenBatch(training, batch, signal);
-      told.add(batchId);
+      if (open.get(adapter)?.batchId === batchId) told.add(batchId);
       metrics.outcomes.inc({ outcome: outcomeName(outcome) });
       const { kind, ...detail } =
         outcome.kind === 'trained' ? { kind: outcome.kind, ...outcome.state.metrics } : outcome;
@@ -80,13 +89,12 @@ export function createTrainer(options: Options) {
         'batch ended',
       );
     } catch (error) {
-      if (!options.isStopping()) logger.error({ err: error, batch: batchId }, 'an attempt failed');
+      if (isCalledOff(signal)) logger.info({ batch: batchId }, 'the step was called off');
+      else logger.error({ err: error, batch: batchId }, 'an attempt failed');
       throw error;
     } finally {
       metrics.progress.set(0);
     }
-    const gone = await pruneCheckpoints(store, { keep, head: heads.get(adapter) ?? 0, openParent: parent });
-    if (gone.length > 0) logger.info({ gone }, 'old checkpoints removed');
   };
 
   return { owed, wakeUp };

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Executor, openBackend } from '../../shared/policy/backend.ts';
+import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
+import { initialWeights } from '../../shared/policy/initialise.ts';
+import type { ModelConfig } from '../../shared/policy/model-config.ts';
+import { loadPolicy, type Policy, weightsInMemory } from '../../shared/policy/policy.ts';
+import type { LearningEngine } from './learning-engine.ts';
+import { localEngine } from './local-engine.ts';
+import { type Candidate, step } from './step.ts';
+import { batchData, sampleData } from './test-events.ts';
+
+const config: ModelConfig = {
+  family: 'qwen3',
+  vocabularySize: 48,
+  hiddenSize: 32,
+  layers: 2,
+  heads: 2,
+  keyValueHeads: 1,
+  headSize: 16,
+  intermediateSize: 48,
+  maxPositions: 64,
+  ropeTheta: 10_000,
+  ropeScaling: undefined,
+  normEpsilon: 1e-6,
+  tiedHead: true,
+  attentionBias: false,
+  queryKeyNorm: true,
+};
+
+let executor: Executor;
+let policy: Policy;
+let engine: LearningEngine;
+beforeAll(async () => {
+  executor = await openBackend('wasm');
+  policy = await loadPolicy(weightsInMemory(config, initialWeights(config, 1)), executor);
+  engine = localEngine(policy);
+});
+afterAll(() => policy.dispose());
+
+/** Two prompts, each with a liked and a disliked answer, of different lengths and temperatures. */
+const sampled = () => {
+  const of = (
+    id: string,
+    verdict: number,
+    promptIds: number[],
+    responseIds: number[],
+    temperature: number,
+  ) => {
+    const [logProbs] = engine.score(undefined, [{ promptIds, responseIds, temperature }]);
+    return sampleData(id, {
+      verdict,
+      tokens: { promptIds, responseIds, logProbs: [...logProbs!], effectiveTemperature: temperature },
+    });
+  };
+  return [
+    of('a', 1, [1, 2, 3], [10, 11, 12, 0], 1),
+    of('b', -1, [1, 2, 3], [20, 21], 0.7),
+    of('c', 1, [5, 6, 7, 8, 9], [10, 11], 0.7),
+    of('d', -1, [5, 6, 7, 8, 9], [20, 21, 22, 23, 0], 1),
+  ];
+};
+
+function train(n: number, parent: Candidate | undefined, changes = {}): Candidate {
+  const samples = sampled();
+  const result = step(engine, { parent, batch: batchData(n, samples, changes), samples });
+  if (result.kind !== 'candidate') throw new Error(result.detail);
+  return result;
+}
+
+test('liked answers become likelier and disliked ones less likely, step after step', () => {
+  const sequences = sampled().map(({ tokens }) => ({ ...tokens, temperature: tokens.effectiveTemperature }));
+  const total = (parent: Candidate | undefined) =>
+    engine.score(parent?.adapter, sequences).map((row) => row.reduce((sum, logProb) => sum + logProb, 0));
+  const before = total(undefined);
+  let parent: Candidate | undefined;
+  for (let n = 1; n <= 3; n++) parent = train(n, parent, { gateMeanKl: 100 });
+  const after = total(parent);
+  [1, -1, 1, -1].forEach((verdict, index) => {
+    expect((after[index]! - before[index]!) * verdict).toBeGreaterThan(0.1);
+  });
+});
+
+test('serving and training agree on what was sampled, and the first ratio is exactly 1', () => {
+  const { metrics } = train(1, undefined);
+  expect(metrics.logProbDriftMax).toBeLessThan(1e-4);
+  expect(metrics.ratio).toBeCloseTo(1, 12);
+  expect(metrics.meanKl).toBeGreaterThan(0);
+});
+
+test('the same step gives the same digest; more minibatches give another', () => {
+  const first = train(1, undefined);
+  expect(checkpointDigest(train(1, undefined))).toBe(checkpointDigest(first));
+  expect(checkpointDigest(train(1, undefined, { minibatches: 2 }))).not.toBe(checkpointDigest(first));
+});
+
+test('no tensor is left over by ten steps, nor by a step that fails', () => {
+  let parent = train(1, undefined, { klCoefficient: 0.1, minibatches: 2 });
+  const tensors = executor.tensorCount();
+  for (let n = 2; n <= 10; n++)
+    parent = train(n, parent, { klCoefficient: 0.1, minibatches: 2, gateMeanKl: 100 });
+  expect(() =>
+    engine.gradients(parent.adapter, [{ promptIds: [1], responseIds: [2] }], () => {
+      throw new Error('in the middle');
+    }),
+  ).toThrow('in the middle');
+  expect(executor.tensorCount()).toBe(tensors);
+});

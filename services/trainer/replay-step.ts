@@ -1,0 +1,90 @@
+import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
+import type { PolicyTrained } from '../../shared/events/policy-trained.ts';
+import type { EventLog } from '../../shared/log/event-log.ts';
+import { CheckpointDamaged, readVersion } from '../../shared/policy/checkpoint-store.ts';
+import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
+import type { LearningEngine } from './learning-engine.ts';
+import { readSamples } from './read-samples.ts';
+import { step } from './step.ts';
+
+/** One version, trained again. */
+export type Replayed = {
+  readonly adapter: string;
+  readonly version: number;
+  readonly fingerprint: string;
+} & (
+  | { readonly kind: 'same'; readonly digest: string }
+  | { readonly kind: 'different'; readonly digest: string; readonly expected: string }
+  | { readonly kind: 'not-covered'; readonly why: string }
+);
+
+export type TrainedVersion = {
+  readonly batch: BatchSubmitted['data'];
+  readonly trained: PolicyTrained['data'];
+};
+
+/** Every version that the log says was trained, the first telling of each, in log order. */
+export async function trainedVersions(log: Pick<EventLog, 'follow'>): Promise<readonly TrainedVersion[]> {
+  const batches = new Map<string, BatchSubmitted['data']>();
+  const versions = new Map<string, TrainedVersion>();
+  const stop = new AbortController();
+  const following = log.follow(
+    'training',
+    {},
+    ({ event }) => {
+      if (event.type === 'batch.submitted' && !batches.has(event.data.batchId))
+        batches.set(event.data.batchId, event.data);
+      if (event.type !== 'policy.trained' || versions.has(event.data.batchId)) return;
+      const batch = batches.get(event.data.batchId);
+      if (batch !== undefined) versions.set(batch.batchId, { batch, trained: event.data });
+    },
+    stop.signal,
+  );
+  await Promise.race([following.caughtUp, following.done]);
+  stop.abort();
+  await following.done;
+  return [...versions.values()];
+}
+
+/** Trains one version again from its parent's checkpoint and its samples in the log, and compares digests. */
+export async function replayVersion(
+  { batch, trained }: TrainedVersion,
+  {
+    log,
+    engine,
+    storeOf,
+  }: {
+    readonly log: Pick<EventLog, 'read'>;
+    readonly engine: LearningEngine;
+    readonly storeOf: (adapter: string) => string;
+  },
+): Promise<Replayed> {
+  const { adapter, version, fingerprint, digest: expected } = trained;
+  const about = { adapter, version, fingerprint };
+  let parent: Awaited<ReturnType<typeof readVersion>>;
+  try {
+    parent = batch.parent === 0 ? undefined : await readVersion(storeOf(adapter), batch.parent);
+  } catch (error) {
+    if (!(error instanceof CheckpointDamaged)) throw error;
+    return { ...about, kind: 'not-covered', why: error.message };
+  }
+  if (batch.parent !== 0 && parent === undefined)
+    return {
+      ...about,
+      kind: 'not-covered',
+      why: `the checkpoint of its parent v${batch.parent} is no longer kept`,
+    };
+  const result = step(engine, {
+    parent: parent && {
+      adapter: parent.adapter,
+      optimizer: parent.optimizer,
+      baseline: parent.state.baseline,
+    },
+    batch,
+    samples: await readSamples(log, batch),
+  });
+  const digest = result.kind === 'candidate' ? checkpointDigest(result) : `none: ${result.detail}`;
+  return digest === expected
+    ? { ...about, kind: 'same', digest }
+    : { ...about, kind: 'different', digest, expected };
+}

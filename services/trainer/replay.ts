@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs';
+import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
+import { openBackend } from '../../shared/policy/backend.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
+import { modelFolder } from '../../shared/policy/model-folder.ts';
+import { loadPolicy } from '../../shared/policy/policy.ts';
+import { ConfigError, helpText, loadConfig } from '../../shared/service/config.ts';
+import { dataFolder } from '../../shared/service/data-folder.ts';
+import { TrainerConfig, threadsOf } from './config.ts';
+import { runtimeFingerprint } from './fingerprint.ts';
+import { localEngine } from './local-engine.ts';
+import { replayVersion, trainedVersions } from './replay-step.ts';
+
+/** `clawloop replay`: trains every version again from the log and compares digests. Writes nothing. Exit 1 on a difference. */
+
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+if (process.argv.includes('--help')) {
+  say(helpText('trainer', TrainerConfig));
+  process.exit(0);
+}
+process.exitCode = await replay().catch((error: Error) => {
+  process.stderr.write(
+    `replay: ${error instanceof ConfigError ? error.message : (error.stack ?? error.message)}\n`,
+  );
+  return 2;
+});
+
+async function replay(): Promise<number> {
+  const config = loadConfig('trainer', TrainerConfig).values;
+  const data = dataFolder(config.dataFolder);
+  if (!existsSync(data.log)) throw new ConfigError(`no log in ${data.root}: give --data-folder`);
+  const log = await openSqliteLog({ folder: data.log });
+  try {
+    const versions = await trainedVersions(log);
+    if (versions.length === 0) {
+      say('nothing was trained yet');
+      return 0;
+    }
+    const threads = threadsOf(config);
+    const executor = await openBackend(config.backend, { threads });
+    const policy = await loadPolicy(await openCheckpoint(modelFolder(config.model)), executor);
+    const here = runtimeFingerprint(executor, threads);
+    say(`runtime: ${here}`);
+    const counts = { same: 0, different: 0, 'not-covered': 0 };
+    for (const version of versions) {
+      const replayed = await replayVersion(version, {
+        log,
+        engine: localEngine(policy),
+        storeOf: data.checkpoints,
+      });
+      counts[replayed.kind] += 1;
+      say(lineOf(replayed, here));
+    }
+    say(
+      `${versions.length} versions in the log, ${versions.length - counts['not-covered']} replayed: ` +
+        `${counts.same} the same, ${counts.different} different, ${counts['not-covered']} not covered`,
+    );
+    return counts.different === 0 ? 0 : 1;
+  } finally {
+    await log.close();
+  }
+}
+
+function lineOf(replayed: Awaited<ReturnType<typeof replayVersion>>, here: string): string {
+  const name = `${replayed.adapter} v${replayed.version}`.padEnd(16);
+  const note = replayed.fingerprint === here ? '' : `  (trained on another runtime: ${replayed.fingerprint})`;
+  switch (replayed.kind) {
+    case 'same':
+      return `${name} same       ${replayed.digest}${note}`;
+    case 'different':
+      return `${name} DIFFERENT  ${replayed.digest}, the log says ${replayed.expected}${note}`;
+    case 'not-covered':
+      return `${name} not covered: ${replayed.why}`;
+  }
+}

@@ -1,0 +1,205 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
+import { SampleReady } from '../../shared/events/sample-ready.ts';
+import { applyHead, initialHead } from '../../shared/lineage/head.ts';
+import { checkpointName, hasCheckpoint, readVersion } from '../../shared/policy/checkpoint-store.ts';
+import { beginAttempt, readStrikes } from '../../shared/policy/checkpoint-store-attempts.ts';
+import { checkCheckpoints } from './check-checkpoints.ts';
+import { step } from './step.ts';
+import type { StepRunner } from './step-runner.ts';
+import { batchData, sampleData } from './test-events.ts';
+import { toyEngine } from './toy-engine.ts';
+import { type Training, trainOpenBatch } from './train-open-batch.ts';
+
+let store: string;
+let events: ClawLoopEvent[];
+beforeEach(async () => {
+  store = await mkdtemp(join(tmpdir(), 'clawloop-trainer-'));
+  events = [];
+});
+afterEach(() => rm(store, { recursive: true }));
+
+const never = new AbortController().signal;
+const samples = [
+  sampleData('a'),
+  sampleData('b', { verdict: -1, tokens: { responseIds: [2], logProbs: [-1.6] } }),
+];
+const at = { source: 'clawloop/collector', time: '2026-01-01T00:00:00Z' };
+const sampleEvents = samples.map((data) => SampleReady.create({ id: `${data.sampleId}/ready`, ...at, data }));
+
+const toyRunner: StepRunner['run'] = async (input, onProgress) => ({
+  result: step(toyEngine, input, onProgress),
+  fingerprint: 'toy',
+  milliseconds: 1,
+  tensors: 0,
+});
+const training = (changes: Partial<Training> = {}): Training => ({
+  log: {
+    logId: 'this-log',
+    append: async (added) => void events.push(...added),
+    read: async (_, { offset }) => sampleEvents[offset]!,
+  },
+  store,
+  runner: { run: toyRunner },
+  base: { model: 'toy', digest: 'base-digest' },
+  maxStrikes: 3,
+  logger: pino({ level: 'silent' }),
+  onProgress: () => {},
+  onStep: () => {},
+  ...changes,
+});
+const batch = (n: number, changes = {}, parent = n - 1) =>
+  batchData(n, samples, { rank: 2, alpha: 2, ...changes }, parent);
+const train = (n: number, changes: Partial<Training> = {}) =>
+  trainOpenBatch(training(changes), batch(n), never);
+const told = () => events.map(({ id }) => id.replace('default/batch/', ''));
+
+test('a batch ends as trained and promoted, from its parent', async () => {
+  await train(1);
+  await train(2);
+  expect(told()).toEqual(['1/trained', '1/promoted', '2/trained', '2/promoted']);
+  expect(events.at(-1)).toMatchObject({
+    subject: 'default',
+    data: { from: 1, to: 2, batchId: 'default/batch/2' },
+  });
+  expect(events[2]).toMatchObject({
+    data: { parent: 1, fingerprint: 'toy', checkpoint: checkpointName(2, 'default/batch/2') },
+  });
+  const kept = await readVersion(store, 2);
+  expect(kept?.state).toMatchObject({
+    parent: 1,
+    logId: 'this-log',
+    baseline: { count: 4 },
+    optimizerStep: 2,
+  });
+  expect((events[3] as { data: { digest: string } }).data.digest).toBe(kept?.state.digest);
+});
+
+test('a repeated job says the same again, without training again', async () => {
+  await train(1);
+  const run = async () => Promise.reject(new Error('it was trained already'));
+  await train(1, { runner: { run } });
+  expect(events[2]!.data).toEqual(events[0]!.data);
+  expect(told()).toEqual(['1/trained', '1/promoted', '1/trained', '1/promoted']);
+});
+
+test('what was committed before a crash is told after it', async () => {
+  const append = async () => Promise.reject(new Error('killed before it could tell'));
+  await expect(train(1, { log: { ...training().log, append } })).rejects.toThrow('killed');
+  expect(told()).toEqual([]);
+  await train(1, { runner: { run: async () => Promise.reject(new Error('not again')) } });
+  expect(told()).toEqual(['1/trained', '1/promoted']);
+});
+
+test('two trainers at one batch tell one outcome', async () => {
+  await Promise.all([train(1), train(1)]);
+  const digests = events.flatMap((event) => (event.type === 'policy.trained' ? [event.data.digest] : []));
+  expect(digests).toHaveLength(2);
+  expect(new Set(digests).size).toBe(1);
+  expect((await readdir(store)).filter((name) => name.startsWith('.tmp-'))).toEqual([]);
+});
+
+test('three attempts that died are enough', async () => {
+  const broken = { runner: { run: async () => Promise.reject(new Error('out of memory')) } };
+  for (let attempt = 0; attempt < 3; attempt++)
+    await expect(train(1, broken)).rejects.toThrow('out of memory');
+  expect(told()).toEqual([]);
+  await train(1, broken);
+  expect(events[0]).toMatchObject({
+    id: 'default/batch/1/update-failed',
+    data: { reason: 'strikes', detail: expect.stringContaining('out of memory') },
+  });
+});
+
+test('a committed checkpoint outranks strikes', async () => {
+  await train(1);
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const { fail } = await beginAttempt(store, checkpointName(1, 'default/batch/1'));
+    await fail('killed');
+  }
+  await train(1);
+  expect(told()).toEqual(['1/trained', '1/promoted', '1/trained', '1/promoted']);
+});
+
+test('an attempt that was called off is no strike; one that ran into its time limit is', async () => {
+  const run: StepRunner['run'] = (_input, _onProgress, signal) => Promise.reject(signal.reason);
+  const stopped = (reason: Error) =>
+    expect(trainOpenBatch(training({ runner: { run } }), batch(1), AbortSignal.abort(reason))).rejects.toBe(
+      reason,
+    );
+  for (let attempt = 0; attempt < 5; attempt++) await stopped(new Error('the worker ends'));
+  expect((await readStrikes(store, checkpointName(1, 'default/batch/1'))).count).toBe(0);
+  await stopped(new DOMException('too long', 'TimeoutError'));
+  expect(await readStrikes(store, checkpointName(1, 'default/batch/1'))).toEqual({
+    count: 1,
+    errors: ['too long'],
+  });
+  await train(1);
+  expect(told()).toEqual(['1/trained', '1/promoted']);
+});
+
+test('a candidate that fails its gate is kept, and not promoted', async () => {
+  await trainOpenBatch(training(), batch(1, { gateMeanKl: 1e-9 }), never);
+  expect(told()).toEqual(['1/trained', '1/rejected']);
+  expect(events[1]).toMatchObject({
+    data: { reason: 'kl-to-parent', detail: expect.stringContaining('limit') },
+  });
+});
+
+test('a candidate that is not finite leaves no checkpoint', async () => {
+  await trainOpenBatch(training(), batch(1, { learningRate: 1e39 }), never);
+  expect(told()).toEqual(['1/rejected']);
+  expect(events[0]).toMatchObject({ data: { reason: 'not-finite' } });
+  expect(await hasCheckpoint(store, checkpointName(1, 'default/batch/1'))).toBe(false);
+});
+
+test('a parent that is gone, damaged, or of another base ends the batch by that name', async () => {
+  await train(2);
+  expect(events[0]).toMatchObject({
+    id: 'default/batch/2/update-failed',
+    data: { reason: 'parent-missing' },
+  });
+
+  await train(1);
+  await train(2, { base: { model: 'toy', digest: 'another' } });
+  expect(events.at(-1)).toMatchObject({ data: { reason: 'base-changed' } });
+
+  const { folder } = (await readVersion(store, 1))!;
+  const path = join(folder, 'state.json');
+  await writeFile(path, (await readFile(path, 'utf8')).replace(/"value": [-\d.e]+/, '"value": 0.5'));
+  await train(2);
+  expect(events.at(-1)).toMatchObject({
+    data: { reason: 'parent-missing', detail: expect.stringContaining('digest') },
+  });
+});
+
+test('a record that is not the sample which the batch names is no sample', async () => {
+  const read = async () => sampleEvents[0]!;
+  await expect(train(1, { log: { ...training().log, read } })).rejects.toThrow(/names sample b/);
+});
+
+test('a rollback during a step is not undone by the step', async () => {
+  const submitted = (n: number, parent: number) =>
+    BatchSubmitted.create({ id: `default/batch/${n}`, ...at, data: batch(n, {}, parent) });
+  events.push(submitted(1, 0));
+  await train(1);
+  events.push(submitted(2, 1));
+  const back = { adapter: 'default', from: 1, to: 0 };
+  events.push(PolicyRolledBack.create({ id: 'back', ...at, data: back }));
+  await train(2);
+  expect(told().slice(-2)).toEqual(['2/trained', '2/promoted']);
+  const head = events.reduce(applyHead, initialHead);
+  expect(head).toMatchObject({ head: 0, open: null });
+});
+
+test('checkpoints of another log stop the start, with what to do', async () => {
+  await train(1);
+  await checkCheckpoints(store, 'this-log');
+  await expect(checkCheckpoints(store, 'that-log')).rejects.toThrow(/Move the folder away/);
+});

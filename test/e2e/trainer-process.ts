@@ -1,0 +1,233 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { SampleReady } from '../../shared/events/sample-ready.ts';
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
+import { applyHead, type HeadState, initialHead } from '../../shared/lineage/head.ts';
+import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
+import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
+import { initialWeights } from '../../shared/policy/initialise.ts';
+import { type ModelConfig, modelConfigJson } from '../../shared/policy/model-config.ts';
+import { createRandom } from '../../shared/policy/random.ts';
+import { writeSafetensors } from '../../shared/policy/safetensors.ts';
+import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+import { dataFolder } from '../../shared/service/data-folder.ts';
+import { until } from './harness/clawloop.ts';
+
+const nodeFlags = ['--disable-warning=ExperimentalWarning'];
+const entry = (name: string) => fileURLToPath(new URL(`../../services/trainer/${name}.ts`, import.meta.url));
+
+const tiny: ModelConfig = {
+  family: 'qwen3',
+  vocabularySize: 64,
+  hiddenSize: 32,
+  layers: 2,
+  heads: 2,
+  keyValueHeads: 1,
+  headSize: 16,
+  intermediateSize: 64,
+  maxPositions: 256,
+  ropeTheta: 10_000,
+  ropeScaling: undefined,
+  normEpsilon: 1e-6,
+  tiedHead: true,
+  attentionBias: false,
+  queryKeyNorm: true,
+};
+
+/** A random model in Hugging Face format; the trainer needs no tokenizer. */
+export async function writeTinyModel(folder: string, seed = 1): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'config.json'), JSON.stringify(modelConfigJson(tiny)));
+  const read = new Map(
+    [...initialWeights(tiny, seed)].map(
+      ([name, values]) => [name, { shape: [values.length], values }] as const,
+    ),
+  );
+  await writeSafetensors(join(folder, 'model.safetensors'), read, { dtype: 'F32' });
+}
+
+export type TrainerProcess = {
+  readonly child: ChildProcess;
+  readonly output: () => string;
+  /** Address of the health port, once it listens. */
+  readonly url: () => Promise<string>;
+  /** Sends the signal and waits for the end; resolves to the exit code. */
+  readonly end: (signal: 'SIGTERM' | 'SIGKILL') => Promise<number | null>;
+};
+
+/** A data folder with a log, a model beside it, and trainers that are ended with it. */
+export type TrainerFolder = {
+  readonly root: string;
+  readonly log: EventLog;
+  readonly checkpoints: string;
+  readonly start: (flags?: readonly string[]) => TrainerProcess;
+  readonly replay: (
+    flags?: readonly string[],
+  ) => Promise<{ readonly code: number | null; readonly text: string }>;
+  /** Appends new samples and a batch of them, as the collector does. */
+  readonly submit: (n: number, options?: SubmitOptions) => Promise<void>;
+  readonly events: () => readonly ClawLoopEvent[];
+  readonly head: () => HeadState;
+  /** Waits until the batch has its outcome in the log; resolves to the head's state then. */
+  readonly settled: (n: number) => Promise<HeadState>;
+  readonly dispose: () => Promise<void>;
+};
+
+export type SubmitOptions = {
+  readonly parent?: number;
+  readonly settings?: Partial<TrainingSettings>;
+  /** tokens per answer; more take longer */
+  readonly length?: number;
+};
+
+export async function openTrainerFolder(model?: string): Promise<TrainerFolder> {
+  const root = await mkdtemp(join(tmpdir(), 'clawloop-e2e-trainer-'));
+  const modelPath = model ?? join(root, 'model');
+  if (model === undefined) await writeTinyModel(modelPath);
+  const data = dataFolder(join(root, 'data'));
+  await mkdir(data.log, { recursive: true });
+  const log = await openSqliteLog({ folder: data.log, sessionTimeoutMs: 1_000 });
+  const records: Recorded[] = [];
+  const stop = new AbortController();
+  const following = log.follow('training', {}, (record) => void records.push(record), stop.signal);
+  const events = () => records.map(({ event }) => event);
+  const head = () => events().reduce(applyHead, initialHead);
+  const running = new Set<TrainerProcess>();
+  const common = ['--data-folder', data.root, '--model', modelPath, '--backend', 'wasm'];
+
+  return {
+    root,
+    log,
+    checkpoints: data.checkpoints('default'),
+    events,
+    head,
+    start: (flags = []) => {
+      const argv = [
+        ...common,
+        '--health-port',
+        '0',
+        '--session-timeout-ms',
+        '1000',
+        '--owed-interval-ms',
+        '500',
+      ];
+      const trainer = follow(spawn(process.execPath, [...nodeFlags, entry('main'), ...argv, ...flags]));
+      running.add(trainer);
+      return trainer;
+    },
+    replay: async (flags = []) => {
+      const trainer = follow(spawn(process.execPath, [...nodeFlags, entry('replay'), ...common, ...flags]));
+      const [code] = (await once(trainer.child, 'close')) as [number | null];
+      return { code, text: trainer.output() };
+    },
+    submit: async (n, { parent = head().head, settings = {}, length = 6 } = {}) => {
+      const samples = samplesOf(n, parent, length);
+      await log.append(samples);
+      const ids = new Set(samples.map(({ id }) => id));
+      const found = await until('the samples are in the log', async () => {
+        await following.reachEnd();
+        const there = records.filter(({ event }) => ids.has(event.id));
+        return there.length === samples.length && there;
+      });
+      const batchId = `default/batch/${n}`;
+      await log.append([
+        BatchSubmitted.create({
+          id: batchId,
+          ...writer,
+          data: {
+            batchId,
+            adapter: 'default',
+            n,
+            parent,
+            size: samples.length,
+            maxStaleness: 4,
+            samples: found.map(({ event, at }) => ({ sampleId: event.id.replace('/ready', ''), at })),
+            settings: { ...defaultTrainingSettings('claw-nano').settings, ...settings },
+            seed: n,
+          },
+        }),
+      ]);
+      await following.reachEnd();
+    },
+    settled: (n) =>
+      until(`batch ${n} has its outcome`, async () => {
+        await following.reachEnd();
+        const state = head();
+        return state.n >= n && state.open === null && state;
+      }),
+    dispose: async () => {
+      await Promise.all([...running].map((trainer) => trainer.end('SIGKILL')));
+      stop.abort();
+      await following.done;
+      await log.close();
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+const writer = { source: 'clawloop/collector', time: '2026-01-01T00:00:00.000Z' };
+
+/** Four answers, liked and disliked in turn; their log-probs are those of a policy that knows nothing. */
+function samplesOf(n: number, version: number, length: number) {
+  const random = createRandom(`batch ${n}`);
+  const ids = (count: number) => Array.from({ length: count }, () => Math.floor(random() * 64));
+  return [0, 1, 2, 3].map((index) => {
+    const sampleId = `turn-${n}-${index}`;
+    const responseIds = ids(length + index);
+    return SampleReady.create({
+      id: `${sampleId}/ready`,
+      ...writer,
+      data: {
+        sampleId,
+        adapter: 'default',
+        lane: 'lane',
+        session: `session-${n}-${index}`,
+        epoch: 'first',
+        version,
+        verdict: index % 2 === 0 ? 1 : -1,
+        source: 'votes',
+        soft: false,
+        hints: [],
+        messages: [{ role: 'user', content: 'hi' }],
+        tokens: {
+          promptIds: ids(8),
+          responseIds,
+          logProbs: responseIds.map(() => -Math.log(64)),
+          effectiveTemperature: 1,
+          greedy: false,
+          filters: { topP: 1, topK: 0 },
+        },
+      },
+    });
+  });
+}
+
+function follow(child: ChildProcess): TrainerProcess {
+  let text = '';
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+  return {
+    child,
+    output: () => text,
+    url: () =>
+      until(`the health port listens:\n${text}`, () => {
+        const port = /"port":(\d+)/.exec(text)?.[1];
+        return port !== undefined && `http://127.0.0.1:${port}`;
+      }),
+    end: async (signal) => {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill(signal);
+        await once(child, 'exit');
+      }
+      return child.exitCode;
+    },
+  };
+}

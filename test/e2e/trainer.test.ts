@@ -1,0 +1,166 @@
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
+import { createRandom } from '../../shared/policy/random.ts';
+import { until } from './harness/clawloop.ts';
+import { openTrainerFolder, type TrainerFolder, writeTinyModel } from './trainer-process.ts';
+
+let folder: TrainerFolder | undefined;
+afterEach(async () => {
+  await folder?.dispose();
+  folder = undefined;
+});
+const open = async (model?: string): Promise<TrainerFolder> => {
+  folder = await openTrainerFolder(model);
+  return folder;
+};
+
+const fixture = fileURLToPath(new URL('../../../shared/fixtures/policy/models/qwen3-tiny', import.meta.url));
+const describeFixture =
+  existsSync(fixture) || process.env.CLAWLOOP_REQUIRE_ALL === '1' ? describe : describe.skip;
+
+const outcomes = ['policy.promoted', 'policy.rejected', 'policy.update-failed'];
+/** Distinct ids of outcomes per batch, and the digests under which it was told to be trained. */
+function endings(events: readonly ClawLoopEvent[], n: number) {
+  const of = events.filter((event) => 'batchId' in event.data && event.data.batchId === `default/batch/${n}`);
+  return {
+    outcomes: [...new Set(of.filter(({ type }) => outcomes.includes(type)).map(({ id }) => id))],
+    digests: new Set(of.flatMap((event) => (event.type === 'policy.trained' ? [event.data.digest] : [])))
+      .size,
+  };
+}
+const once = (n: number) => ({ outcomes: [`default/batch/${n}/promoted`], digests: 1 });
+
+describeFixture('with a model in Hugging Face format', () => {
+  test('a batch is trained and promoted', async () => {
+    const { start, submit, settled, events } = await open(fixture);
+    start();
+    await submit(1);
+    expect(await settled(1)).toMatchObject({ head: 1 });
+    expect(endings(events(), 1)).toEqual(once(1));
+  });
+});
+
+test('versions follow each other, can be replayed bit by bit, and the process says how it goes', async () => {
+  const { start, submit, settled, events, replay } = await open();
+  const trainer = start();
+  for (const n of [1, 2, 3]) {
+    await submit(n);
+    expect(await settled(n)).toMatchObject({ head: n });
+    expect(endings(events(), n)).toEqual(once(n));
+  }
+  const url = await trainer.url();
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics).toMatch(/clawloop_trainer_batches_total\{outcome="promoted"[^}]*\} 3/);
+  expect(metrics).toMatch(/clawloop_trainer_version\{[^}]*\} 3/);
+  expect(metrics).toMatch(/clawloop_trainer_last_step\{figure="meanKl"[^}]*\} 0\.\d/);
+  expect(await trainer.end('SIGTERM')).toBe(0);
+
+  const replayed = await replay(); // another process
+  expect(replayed.text).toMatch(/3 versions in the log, 3 replayed: 3 the same, 0 different, 0 not covered/);
+  expect(replayed.code).toBe(0);
+});
+
+test('replay notices another base, and says what it cannot cover', async () => {
+  const { root, start, submit, settled, replay, checkpoints } = await open();
+  const trainer = start(['--keep', '2']);
+  for (const n of [1, 2, 3, 4]) {
+    await submit(n);
+    await settled(n);
+  }
+  await until('the oldest versions were removed', async () => (await readdir(checkpoints)).length === 2);
+  await trainer.end('SIGTERM');
+  expect((await replay()).text).toMatch(
+    /4 versions in the log, 2 replayed: 2 the same, 0 different, 2 not covered/,
+  );
+
+  await writeTinyModel(`${root}/model`, 2);
+  const changed = await replay();
+  expect(changed.text).toMatch(/default v1 +DIFFERENT/);
+  expect(changed.code).toBe(1);
+});
+
+test('a candidate that fails its gate is not served, and the loop goes on', async () => {
+  const { start, submit, settled, events } = await open();
+  start();
+  await submit(1, { settings: { gateMeanKl: 1e-9 } });
+  expect(await settled(1)).toMatchObject({ head: 0 });
+  await submit(2, { settings: { learningRate: 1e39 } });
+  expect(await settled(2)).toMatchObject({ head: 0 });
+  await submit(3);
+  expect(await settled(3)).toMatchObject({ head: 3, versions: { 3: { parent: 0 } } });
+  const reasons = events().flatMap((event) => (event.type === 'policy.rejected' ? [event.data.reason] : []));
+  expect(new Set(reasons)).toEqual(new Set(['kl-to-parent', 'not-finite']));
+});
+
+test('a rollback during a step is not undone when the step ends', async () => {
+  const { start, submit, settled, log, events, head } = await open();
+  start();
+  await submit(1);
+  await settled(1);
+  await submit(2, { length: 60 });
+  const back = { adapter: 'default', from: 1, to: 0 };
+  await log.append([
+    PolicyRolledBack.create({ id: 'back', source: 'clawloop/cli', time: '2026-01-01T00:00:00Z', data: back }),
+  ]);
+  await settled(2);
+  expect(head().head).toBe(0);
+  expect(endings(events(), 2).outcomes).toHaveLength(1);
+  await submit(3); // from the base again
+  expect(await settled(3)).toMatchObject({ head: 3, versions: { 3: { parent: 0 } } });
+});
+
+test('killed at any moment and started again, a batch ends once', async () => {
+  const { start, submit, settled, events, replay } = await open();
+  const random = createRandom('moments of death');
+  for (const n of [1, 2]) {
+    await submit(n, { length: 40 });
+    for (let kill = 0; kill < 3; kill++) {
+      const trainer = start(['--max-strikes', '50']);
+      await delay(300 + random() * 1_500);
+      await trainer.end('SIGKILL');
+    }
+    const last = start(['--max-strikes', '50']);
+    expect(await settled(n)).toMatchObject({ head: n });
+    await last.end('SIGTERM');
+    expect(endings(events(), n)).toEqual(once(n));
+  }
+  expect((await replay()).code).toBe(0);
+});
+
+test('two trainers on one log end each batch once', async () => {
+  const { start, submit, settled, events, checkpoints } = await open();
+  start();
+  start();
+  for (const n of [1, 2]) {
+    await submit(n);
+    expect(await settled(n)).toMatchObject({ head: n });
+    expect(endings(events(), n)).toEqual(once(n));
+  }
+  expect((await readdir(checkpoints)).filter((name) => !name.endsWith('.attempts'))).toHaveLength(2);
+});
+
+test('checkpoints of another log stop the start', async () => {
+  const { root, start, submit, settled } = await open();
+  const first = start();
+  await submit(1);
+  await settled(1);
+  await first.end('SIGTERM');
+  const other = await openTrainerFolder(`${root}/model`);
+  try {
+    const { cp } = await import('node:fs/promises');
+    await cp(`${root}/data/checkpoints`, `${other.root}/data/checkpoints`, { recursive: true });
+    const trainer = other.start();
+    await until('it ended', () => trainer.child.exitCode !== null);
+    expect(trainer.child.exitCode).toBe(1);
+    expect(trainer.output()).toMatch(/Move the folder away/);
+  } finally {
+    await other.dispose();
+  }
+});
