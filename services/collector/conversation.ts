@@ -5,6 +5,7 @@ import { nextHash, rollingHashes } from '../../shared/chat/rolling-hash.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { isEvidence } from './automated.ts';
 import { runtimeSession } from './runtime-session.ts';
+import { type SystemSketch, systemSketch } from './system-sketch.ts';
 
 /** An answer inside a request's history, and the messages after it up to the next answer. */
 export type AnswerInHistory = {
@@ -27,15 +28,12 @@ export type Conversation = {
   /** session id that an OpenClaw client writes into its first message or its system text */
   readonly runtimeSession: string | undefined;
   readonly systemText: string;
-  /** hash of how the system text begins */
-  readonly systemOpening: string;
+  readonly systemSketch: SystemSketch;
   /** words of the first and of the latest user message that is not internal context; '' where there is none */
   readonly firstWords: string;
   readonly latestWords: string;
   /** user words or tool results after the last answer */
   readonly saysSomething: boolean;
-  readonly userMessages: number;
-  readonly hasTools: boolean;
   readonly traceId: string | undefined;
 };
 
@@ -53,12 +51,10 @@ export function readConversation({ data, traceparent }: InteractionCompleted): C
     answers,
     runtimeSession: runtimeSession(messages),
     systemText,
-    systemOpening: opening(systemText),
+    systemSketch: systemSketch(systemText),
     firstWords: human[0] === undefined ? '' : userWords(human[0]),
     latestWords: human.at(-1) === undefined ? '' : userWords(human.at(-1)!),
     saysSomething: sinceAnswer.some(isEvidence),
-    userMessages: human.length,
-    hasTools: (data.tools ?? []).length > 0,
     traceId: traceparent?.split('-')[1],
   };
 }
@@ -75,15 +71,6 @@ function answersIn(messages: readonly ChatMessage[], hashes: readonly string[]):
 /** The next state as judges see it: what a client says by itself is left out. */
 export const evidenceIn = (messages: readonly ChatMessage[]): readonly ChatMessage[] =>
   messages.filter((message) => !isInternalContext(message) && isEvidence(message));
-
-/** Clients write dates and numbers into their system text: letters alone are compared. */
-const opening = (systemText: string): string =>
-  shortHash(
-    systemText
-      .slice(0, 400)
-      .replace(/[^\p{L}]+/gu, '')
-      .slice(0, 48),
-  );
 
 export const shortHash = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 24);

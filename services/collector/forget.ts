@@ -1,5 +1,5 @@
 import type { Draft, Rows } from '../../shared/log/rows.ts';
-import type { HeldFeedback, LaneRow, SessionRow } from './lane-tables.ts';
+import type { FirstPrompt, HeldFeedback, LaneRow, SessionRow } from './lane-tables.ts';
 
 const HOUR_MS = 3_600_000;
 /** Ids are kept while their session is open and a day of event time longer. */
@@ -44,8 +44,9 @@ function isOver(
       const { session, time } = row as { readonly session?: string; readonly time?: number };
       return session === undefined ? (time ?? 0) < horizon : isGone(session);
     }
-    case 'known':
     case 'first-prompt':
+      return isGone((row as FirstPrompt).session);
+    case 'known':
     case 'summary':
     case 'trace':
       return isGone(row as string);

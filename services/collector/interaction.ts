@@ -11,15 +11,14 @@ import { classifyTurn } from './turn-type.ts';
 export function onInteraction(cause: Cause, event: InteractionCompleted): void {
   const { mine } = cause;
   const { id, data } = event;
+  const time = Date.parse(event.time);
   const conversation = readConversation(event);
-  const byText = classifyTurn({ explicit: data.turnType, conversation, sessionSystem: null, goesOn: false });
-  const found = findSession({ mine, data, conversation, isSide: byText.type === 'side' });
+  const byText = classifyTurn({ explicit: data.turnType, conversation, sessionSystem: null });
+  const found = findSession({ mine, data, conversation, isSide: byText.type === 'side', time });
   const { type, rule } = classifyTurn({
     explicit: data.turnType,
     conversation,
     sessionSystem: found === undefined ? null : (mine.sessions.get(found.session)?.system ?? null),
-    goesOn:
-      found?.by === 'history' || (found !== undefined && knowsAnAnswer(cause, found.session, conversation)),
   });
   const skip = skipReason({ data, type, turnRule: rule });
   const feedback = mine.early.get(id) ?? [];
@@ -27,7 +26,7 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
 
   const isMain = type === 'main' && !data.tooLarge;
   if (found === undefined && !isMain) {
-    mine.turns.set(id, { status: 'done', time: Date.parse(event.time) });
+    mine.turns.set(id, { status: 'done', time });
     if (data.live)
       tellSkipped(cause, { turnId: id, reason: skip?.reason ?? 'side', rule: skip?.rule ?? rule });
     releaseFeedback(cause, id, feedback);
@@ -44,7 +43,7 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
     if (line !== undefined) mine.summaries.set(line, session);
   }
   if (!data.live) {
-    mine.turns.set(id, { status: 'done', session, time: Date.parse(event.time) });
+    mine.turns.set(id, { status: 'done', session, time });
     releaseFeedback(cause, id, feedback);
     return;
   }
@@ -68,14 +67,11 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
   } else skipTurn(cause, id, turn, skip.reason, skip.rule);
 }
 
-const knowsAnAnswer = ({ mine }: Cause, session: string, { answers }: Conversation): boolean =>
-  answers.some(({ full }) => mine.known.get(full) === session);
-
 /** By what later requests find this conversation. */
-function index({ mine }: Cause, session: string, conversation: Conversation): void {
-  const { prompt, full, answers, systemOpening, traceId } = conversation;
+function index({ mine, event }: Cause, session: string, conversation: Conversation): void {
+  const { prompt, full, answers, systemSketch, traceId } = conversation;
   mine.known.set(full, session);
-  if (answers.length === 0) mine.firstPrompts.set(prompt, session);
+  if (answers.length === 0) mine.firstPrompts.set(prompt, { session, time: Date.parse(event.time) });
   if (traceId !== undefined && mine.traces.get(traceId) !== session) mine.traces.set(traceId, session);
-  updateSession(mine, session, { system: systemOpening });
+  updateSession(mine, session, { system: systemSketch });
 }

@@ -1,6 +1,7 @@
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import type { Position } from '../../shared/events/position.ts';
 import type { Draft } from '../../shared/log/rows.ts';
+import type { SystemSketch } from './system-sketch.ts';
 
 /** Feedback that waits for its turn to be told. */
 export type HeldFeedback = {
@@ -45,8 +46,8 @@ export type SessionRow = {
   readonly last: string;
   readonly closedAt: number | null;
   readonly openTurns: readonly string[];
-  /** hash of how the main line's system text begins; null until a main turn came */
-  readonly system: string | null;
+  /** of the main line's system text in this epoch; null until a main turn came */
+  readonly system: SystemSketch | null;
 };
 
 /** What came after an answer, by the answer's rolling hash. `used`: a turn was completed by it. */
@@ -61,6 +62,9 @@ export type NextRow = {
   readonly after: string;
   readonly used: boolean;
 };
+
+/** `time`: ms since 1970, of the latest such request. */
+export type FirstPrompt = { readonly session: string; readonly time: number };
 
 /** `lane/now`: event time, ms since 1970. */
 export type LaneRow = { readonly time: number; readonly sweptAt: number };
@@ -79,8 +83,8 @@ export function laneTables(draft: Draft, key: string) {
     early: draft.table<readonly HeldFeedback[]>(`early/${mine}`),
     /** rolling hash after an answer -> session */
     known: draft.table<string>(`known/${mine}`),
-    /** rolling hash of a conversation's first request -> session, until it goes on */
-    firstPrompts: draft.table<string>(`first-prompt/${mine}`),
+    /** by rolling hash of a conversation's first request, until it goes on */
+    firstPrompts: draft.table<FirstPrompt>(`first-prompt/${mine}`),
     /** hash of a compaction's summary -> session */
     summaries: draft.table<string>(`summary/${mine}`),
     /** W3C trace id -> session */

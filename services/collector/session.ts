@@ -3,6 +3,12 @@ import type { InteractionCompleted } from '../../shared/events/interaction-compl
 import { automatedKind } from './automated.ts';
 import { type Conversation, summaryLines } from './conversation.ts';
 import type { LaneTables, SessionRow } from './lane-tables.ts';
+import { isAlike } from './system-sketch.ts';
+
+/** The same first words later than that, ms, begin another chat. */
+const RETRY_MS = 600_000;
+/** A request with the words of a conversation's first one but another system text (a title) belongs to it for so long, ms. */
+const BESIDE_MS = 60_000;
 
 export type FoundSession = {
   readonly session: string;
@@ -15,6 +21,8 @@ type Search = {
   readonly conversation: Conversation;
   /** by its text alone it is a side request */
   readonly isSide: boolean;
+  /** ms since 1970 */
+  readonly time: number;
 };
 type Way = {
   readonly by: string;
@@ -48,10 +56,13 @@ export const sessionWays: readonly Way[] = [
   },
   {
     by: 'prompt',
-    about: 'the same first request, tried again before its conversation went on',
-    find: ({ mine, conversation }) => {
-      const session = mine.firstPrompts.get(conversation.prompt);
-      return session !== undefined && mine.sessions.get(session)?.open ? session : undefined;
+    about: 'the same first request, tried again before its conversation went on, or asked beside it',
+    find: ({ mine, conversation, time }) => {
+      const first = mine.firstPrompts.get(conversation.prompt);
+      const row = first && mine.sessions.get(first.session);
+      if (first === undefined || !row?.open) return undefined;
+      const isSame = row.system === null || isAlike(row.system, conversation.systemSketch);
+      return Math.abs(time - first.time) < (isSame ? RETRY_MS : BESIDE_MS) ? first.session : undefined;
     },
   },
   {
@@ -95,7 +106,7 @@ export function touchSession(mine: LaneTables, name: string, event: ClawLoopEven
         last: event.id,
         closedAt: null,
         openTurns: [],
-        system: before?.system ?? null,
+        system: null,
       };
   mine.sessions.set(name, row);
   return row;

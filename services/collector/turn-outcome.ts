@@ -31,7 +31,7 @@ export function completeTurn(cause: Cause, id: string, turn: OpenTurn, shown: Sh
   releaseFeedback(cause, id, turn.feedback);
   if (shown === undefined) return;
   const { mine } = cause;
-  if (mine.firstPrompts.get(turn.prompt) === turn.session) mine.firstPrompts.delete(turn.prompt);
+  if (mine.firstPrompts.get(turn.prompt)?.session === turn.session) mine.firstPrompts.delete(turn.prompt);
   for (const sibling of mine.openByPrompt(turn.session).get(turn.prompt) ?? [])
     skipTurn(cause, sibling, mine.turns.get(sibling) as OpenTurn, 'superseded');
 }

@@ -1,16 +1,15 @@
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { type AutomatedKind, automatedKind } from './automated.ts';
 import type { Conversation } from './conversation.ts';
+import { isAlike, type SystemSketch } from './system-sketch.ts';
 
 export type TurnType = 'main' | 'side';
 
 export type RequestView = {
   readonly explicit: InteractionCompleted['data']['turnType'];
   readonly conversation: Conversation;
-  /** how the main line's system text of its session begins (hash); null when no main turn is known */
-  readonly sessionSystem: string | null;
-  /** an answer of this session stands in its history */
-  readonly goesOn: boolean;
+  /** the main line's system text of its session; null when no main turn is known */
+  readonly sessionSystem: SystemSketch | null;
 };
 
 type Rule = {
@@ -115,9 +114,9 @@ export const turnRules: readonly Rule[] = [
   {
     name: 'other-system',
     type: 'side',
-    about: "its system text is another than the session's, and its history holds no answer of it",
-    matches: ({ conversation, sessionSystem, goesOn }) =>
-      !goesOn && sessionSystem !== null && sessionSystem !== conversation.systemOpening,
+    about: "its system text is another than the session's",
+    matches: ({ conversation, sessionSystem }) =>
+      sessionSystem !== null && !isAlike(sessionSystem, conversation.systemSketch),
   },
   { name: 'conversation', type: 'main', about: 'none of the above', matches: () => true },
 ];

@@ -41,14 +41,16 @@ export type InteractionGiven = Given & {
   readonly messages: readonly ChatMessage[];
   readonly answer: string | ChatMessage;
   readonly traceparent?: string;
+  readonly time?: string;
 } & Partial<Omit<InteractionCompleted['data'], 'messages' | 'answer' | 'key' | 'lane'>>;
 
 export function interaction(given: InteractionGiven): InteractionCompleted {
   const { id, at = 0, lane = 'lane', key = 'key', messages, answer, traceparent, ...rest } = given;
+  const { time = timeAt(at), ...more } = rest;
   return InteractionCompleted.create({
     id,
     source,
-    time: timeAt(at),
+    time,
     traceparent,
     data: {
       interactionId: id,
@@ -68,7 +70,7 @@ export function interaction(given: InteractionGiven): InteractionCompleted {
       disconnected: false,
       timing: { startedAt: timeAt(at), firstTokenMs: 1, totalMs: 2 },
       usage: { promptTokens: 2, completionTokens: 2 },
-      ...rest,
+      ...more,
       messages,
       answer: typeof answer === 'string' ? assistant(answer) : answer,
     },

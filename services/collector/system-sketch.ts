@@ -1,0 +1,30 @@
+/** A system text in a few numbers, by which two texts can be told apart without keeping either. */
+export type SystemSketch = readonly number[];
+
+const SIZE = 16;
+/** Share of words that two texts must have in common, by estimate, to be the same text with another date or model in it. */
+const ALIKE = 0.5;
+
+/** The smallest hashes of the text's distinct words (bottom-k sketch, Broder 1997; Cohen 1997). */
+export function systemSketch(text: string): SystemSketch {
+  const words = new Set(text.toLowerCase().match(/\p{L}+/gu) ?? []);
+  return [...words]
+    .map(fnv1a)
+    .sort((a, b) => a - b)
+    .slice(0, SIZE);
+}
+
+/** Estimates the Jaccard index of the two texts' words. A text without words is like no other but such. */
+export function isAlike(one: SystemSketch, other: SystemSketch): boolean {
+  if (one.length === 0 || other.length === 0) return one.length === other.length;
+  const [mine, theirs] = [new Set(one), new Set(other)];
+  const union = [...new Set([...one, ...other])].sort((a, b) => a - b).slice(0, SIZE);
+  return union.filter((hash) => mine.has(hash) && theirs.has(hash)).length >= ALIKE * union.length;
+}
+
+/** 32 bits: http://www.isthe.com/chongo/tech/comp/fnv */
+function fnv1a(word: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < word.length; i++) hash = Math.imul(hash ^ word.charCodeAt(i), 0x01000193);
+  return hash >>> 0;
+}
