@@ -41,6 +41,8 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
       );
     },
   });
+  const paths = new Set<string>();
+  server.addHook('onRoute', ({ url }) => void paths.add(url));
   server.removeContentTypeParser('text/plain');
   server.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id);
@@ -65,10 +67,8 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
   });
   server.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0]!.slice(0, 200);
-    const method = request.method;
-    const other = method === 'GET' ? 'POST' : 'GET';
-    const details = { method, path };
-    const failure = server.hasRoute({ method: other, url: path })
+    const details = { method: request.method, path };
+    const failure = paths.has(path)
       ? ServingError.METHOD_NOT_ALLOWED(details)
       : ServingError.ROUTE_NOT_FOUND(details);
     return reply.code(failure.status).send(errorBody(failure));

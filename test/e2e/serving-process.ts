@@ -117,17 +117,24 @@ async function start(child: ChildProcess, wait: 'ready' | 'listening'): Promise<
     }
     return child.exitCode ?? 1;
   };
-  const listening = await until('serving listens', () => {
-    if (!isAlive()) throw new Error(`serving ended:\n${output}`);
-    return endpoint;
+  const up = async (): Promise<string> => {
+    const listening = await until(
+      'serving listens',
+      () => {
+        if (!isAlive()) throw new Error('serving ended');
+        return endpoint;
+      },
+      30_000,
+    );
+    const address = listening.replace(/\/v1$/, '');
+    if (wait === 'ready')
+      await until('serving is ready', async () => (await fetch(`${address}/readyz`)).ok, 20_000);
+    return address;
+  };
+  const url = await up().catch(async (error: Error) => {
+    await stop();
+    throw new Error(`${error.message}\n${output}`);
   });
-  const url = listening.replace(/\/v1$/, '');
-  if (wait === 'ready') {
-    await until('serving is ready', async () => (await fetch(`${url}/readyz`)).ok).catch(async (error) => {
-      await stop();
-      throw new Error(`${error.message}\n${output}`);
-    });
-  }
   return {
     url,
     client: new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 }),
