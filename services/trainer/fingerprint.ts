@@ -5,14 +5,13 @@ import type { Executor } from '../../shared/policy/backend.ts';
 const STEP_REVISION = 1;
 
 /** What the bits of a step depend on besides its input. Two equal ones promise equal digests. */
-export function runtimeFingerprint(executor: Pick<Executor, 'kind' | 'report'>, threads: number): string {
-  // The report begins with the backend and its version; advice follows.
-  const backend = executor.report.split(/[,;]/)[0]!;
+export function runtimeFingerprint({ report }: Pick<Executor, 'report'>): string {
+  // The report begins with the backend, its version and its threads; advice follows.
+  const backend = report.split(/[,;]/)[0]!;
   const cpu = cpus()[0]?.model.trim() ?? 'unknown processor';
   return [
     `step ${STEP_REVISION}`,
     backend,
-    ...(executor.kind === 'native' ? [`${threads} threads`] : []),
     `node ${process.versions.node.split('.')[0]}`,
     `${process.platform}-${process.arch}`,
     cpu,

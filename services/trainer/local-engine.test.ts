@@ -7,7 +7,7 @@ import { loadPolicy, type Policy, weightsInMemory } from '../../shared/policy/po
 import type { LearningEngine } from './learning-engine.ts';
 import { localEngine } from './local-engine.ts';
 import { type Candidate, step } from './step.ts';
-import { batchData, sampleData } from './test-events.ts';
+import { batchData, sampleData } from './testing/facts.ts';
 
 const config: ModelConfig = {
   family: 'qwen3',

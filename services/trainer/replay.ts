@@ -37,10 +37,9 @@ async function replay(): Promise<number> {
       say('nothing was trained yet');
       return 0;
     }
-    const threads = threadsOf(config);
-    const executor = await openBackend(config.backend, { threads });
+    const executor = await openBackend(config.backend, { threads: threadsOf(config) });
     const policy = await loadPolicy(await openCheckpoint(modelFolder(config.model)), executor);
-    const here = runtimeFingerprint(executor, threads);
+    const here = runtimeFingerprint(executor);
     say(`runtime: ${here}`);
     const counts = { same: 0, different: 0, 'not-covered': 0 };
     for (const version of versions) {

@@ -23,7 +23,7 @@ const engine = localEngine(policy);
 post({
   kind: 'opened',
   report: executor.report,
-  fingerprint: runtimeFingerprint(executor, settings.threads),
+  fingerprint: runtimeFingerprint(executor),
 });
 
 port.on('message', (request: StepRequest) => {

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { type Candidate, split, step } from './step.ts';
-import { batchData, sampleData } from './test-events.ts';
-import { toyEngine, toyLogProbs } from './toy-engine.ts';
+import { batchData, sampleData } from './testing/facts.ts';
+import { toyEngine, toyLogProbs } from './testing/toy-engine.ts';
 
 const uniform = Math.log(1 / 5);
 const answer = (ids: readonly number[], verdict: number, version = 0) =>

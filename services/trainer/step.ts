@@ -9,6 +9,7 @@ import {
   initialBaseline,
   updateBaseline,
 } from '../../shared/policy/losses/baseline.ts';
+import { checkTrainable } from '../../shared/policy/training-defaults.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { minibatchGradients } from './minibatch-gradients.ts';
 import { batchMetrics, finiteOnly, meanOf } from './step-metrics.ts';
@@ -43,11 +44,6 @@ export type StepProgress = {
   readonly of: number;
 };
 
-/** Thrown for a batch whose settings this version cannot train. */
-export class MethodNotSupported extends Error {
-  override readonly name = 'MethodNotSupported';
-}
-
 /** Bounds what one token with a negative advantage can weigh (Ye et al. 2020); only felt with more than one minibatch. */
 const DUAL_CLIP = 3;
 
@@ -60,7 +56,7 @@ const DUAL_CLIP = 3;
  *
  * A parent's rank and alpha stay: those of the settings are for a first version.
  *
- * @throws MethodNotSupported
+ * @throws NotTrainable
  */
 export function step(
   engine: LearningEngine,
@@ -68,11 +64,7 @@ export function step(
   onProgress: (progress: StepProgress) => void = () => {},
 ): Candidate | NotFinite {
   const { settings, seed } = batch;
-  if (settings.method !== 'binary') {
-    throw new MethodNotSupported(
-      `method ${settings.method} cannot be trained yet; the one that can is binary`,
-    );
-  }
+  checkTrainable(settings);
   const start = parent ?? {
     adapter: engine.createAdapter({ rank: settings.rank, alpha: settings.alpha, seed }),
     optimizer: emptyAdamWState(),

@@ -13,8 +13,8 @@ import { beginAttempt, readStrikes } from '../../shared/policy/checkpoint-store-
 import { checkCheckpoints } from './check-checkpoints.ts';
 import { step } from './step.ts';
 import type { StepRunner } from './step-runner.ts';
-import { batchData, sampleData } from './test-events.ts';
-import { toyEngine } from './toy-engine.ts';
+import { batchData, sampleData } from './testing/facts.ts';
+import { toyEngine } from './testing/toy-engine.ts';
 import { type Training, trainOpenBatch } from './train-open-batch.ts';
 
 let store: string;

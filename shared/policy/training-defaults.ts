@@ -46,3 +46,14 @@ export function defaultTrainingSettings(model: string): TrainingDefaults {
         maxStaleness: 4,
       };
 }
+
+/** Thrown for settings that ask for what no step can do yet; the message is for the person who set them. */
+export class NotTrainable extends Error {
+  override readonly name = 'NotTrainable';
+}
+
+/** For whoever reads settings from a person: better refused at a start than batch by batch. @throws NotTrainable */
+export function checkTrainable({ method }: Pick<TrainingSettings, 'method'>): void {
+  if (method !== 'binary')
+    throw new NotTrainable(`method ${method} cannot be trained yet; the one that can is binary`);
+}

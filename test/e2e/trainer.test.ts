@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { cp, readdir } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -117,13 +117,16 @@ test('a rollback during a step is not undone when the step ends', async () => {
 });
 
 test('killed at any moment and started again, a batch ends once', async () => {
-  const { start, submit, settled, events, replay } = await open();
+  const { start, submit, settled, events, replay, head } = await open();
   const random = createRandom('moments of death');
   for (const n of [1, 2]) {
-    await submit(n, { length: 40 });
-    for (let kill = 0; kill < 3; kill++) {
+    await submit(n, { length: 200 });
+    for (let kill = 0; kill < 4; kill++) {
       const trainer = start(['--max-strikes', '50']);
-      await delay(300 + random() * 1_500);
+      // once while it starts, then around the step: it takes some 300 ms, the commit and the telling included
+      if (kill > 0)
+        await until('it trains', () => /"msg":"training"/.test(trainer.output()) || head().open === null);
+      await delay(random() * 400);
       await trainer.end('SIGKILL');
     }
     const last = start(['--max-strikes', '50']);
@@ -132,6 +135,19 @@ test('killed at any moment and started again, a batch ends once', async () => {
     expect(endings(events(), n)).toEqual(once(n));
   }
   expect((await replay()).code).toBe(0);
+});
+
+test('told to stop in the middle of a step, it stops, and that is no strike', async () => {
+  const { start, submit, settled, events, checkpoints } = await open();
+  await submit(1, { length: 200 });
+  const trainer = start();
+  await until('it trains', () => /"msg":"training"/.test(trainer.output()));
+  expect(await trainer.end('SIGTERM')).toBe(0);
+  const left = await readdir(checkpoints, { recursive: true });
+  expect(left.filter((name) => name.includes('.attempts/') || name.startsWith('.tmp-'))).toEqual([]);
+  start(['--max-strikes', '1']);
+  expect(await settled(1)).toMatchObject({ head: 1 });
+  expect(endings(events(), 1)).toEqual(once(1));
 });
 
 test('two trainers on one log end each batch once', async () => {
@@ -154,7 +170,6 @@ test('checkpoints of another log stop the start', async () => {
   await first.end('SIGTERM');
   const other = await openTrainerFolder(`${root}/model`);
   try {
-    const { cp } = await import('node:fs/promises');
     await cp(`${root}/data/checkpoints`, `${other.root}/data/checkpoints`, { recursive: true });
     const trainer = other.start();
     await until('it ended', () => trainer.child.exitCode !== null);

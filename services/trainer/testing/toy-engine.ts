@@ -1,7 +1,7 @@
-import type { AdapterFile } from '../../shared/policy/adapter-files.ts';
-import type { PolicySequence } from '../../shared/policy/batching.ts';
-import { createRandom } from '../../shared/policy/random.ts';
-import type { LearningEngine, LogProbs } from './learning-engine.ts';
+import type { AdapterFile } from '../../../shared/policy/adapter-files.ts';
+import type { PolicySequence } from '../../../shared/policy/batching.ts';
+import { createRandom } from '../../../shared/policy/random.ts';
+import type { LearningEngine, LogProbs } from '../learning-engine.ts';
 
 /** For tests: a policy that looks at nothing. logits = alpha / rank * B A, so that all its numbers can be worked out by hand. */
 export const TOY_VOCABULARY = 5;

@@ -1,7 +1,7 @@
-import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
-import type { SampleReady } from '../../shared/events/sample-ready.ts';
-import type { TrainingSettings } from '../../shared/events/training-settings.ts';
-import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+import type { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
+import type { SampleReady } from '../../../shared/events/sample-ready.ts';
+import type { TrainingSettings } from '../../../shared/events/training-settings.ts';
+import { defaultTrainingSettings } from '../../../shared/policy/training-defaults.ts';
 
 /** For tests: facts as the collector writes them. */
 
