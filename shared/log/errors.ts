@@ -1,7 +1,8 @@
 /**
  * What a log rejects with. Told apart by name, which survives the way between threads.
  *
- *  - LogUnavailable: not durable within `deliveryTimeoutMs`, no space, or closed. The events may still appear: append again.
+ *  - LogUnavailable: not durable within `deliveryTimeoutMs`, no space, or closed. What was appended may still
+ *    appear: append it again.
  *  - RecordGone: no record at that position, or it was trimmed.
  *  - BrokenRecord: a record was asked for by position and cannot be parsed.
  *  - NewerSchema: written by a newer version of the project than this one.

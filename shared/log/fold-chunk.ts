@@ -25,7 +25,7 @@ export type PartitionState = {
 export type FoldedChunk = {
   /** Position of the input after it. */
   readonly next: number;
-  /** How many of the records were taken: fewer than given, where time ran out or a record stops the partition. */
+  /** How many records were taken: fewer than given, where time ran out or one stops the partition. */
   readonly taken: number;
   /** The last value of each row that changed; undefined removes it. */
   readonly changes: ReadonlyMap<string, ReadonlyMap<string, unknown>>;
@@ -50,8 +50,9 @@ type Options<Settings> = {
 const turnMs = 10;
 
 /**
- * Folds records of one partition, in order, and leaves the state as it is after them: who cannot commit the result throws the state
- * away. The same for every log: no transaction is open meanwhile, and what it returns is one.
+ * Folds records of one partition, in order, and leaves the state as it is after them: who cannot commit the
+ * result throws the state away. The same for every log: no transaction is open meanwhile, and what it returns
+ * is one.
  */
 export async function foldChunk<Settings>(
   state: PartitionState,
@@ -124,7 +125,8 @@ export function newerSchema(
   { partition, offset }: Position,
   { type, version, known }: { readonly type: string; readonly version: number; readonly known: number },
 ): string {
-  return `${topic}/${partition}/${offset} is ${type} version ${version}, and this version of ClawLoop knows ${known}: update it`;
+  const record = `${topic}/${partition}/${offset} is ${type} version ${version}`;
+  return `${record}, and this version of ClawLoop knows ${known}: update it`;
 }
 
 export function openState(

@@ -12,9 +12,10 @@ export type RebuiltPartition = {
 };
 
 /**
- * What a group's rows and facts must be, from its input alone: folds each partition again from 0 to the group's position, under the
- * settings that were in force at each position. Only reads. Rejected records are not made again: they are no work of the fold.
- * Throws NewerSchema, and RecordGone where a deferred event's record was trimmed.
+ * What a group's rows and facts must be, from its input alone: folds each partition again from 0 to the
+ * group's position, under the settings that were in force at each position. Only reads. Rejected records are
+ * not made again: they are no work of the fold. Throws NewerSchema, and RecordGone where a deferred event's
+ * record was trimmed.
  */
 export async function rebuild<Settings>(
   log: EventLog,

@@ -36,8 +36,8 @@ export const startedMany = (count: number, lanes: number, from = 0): SessionStar
 export type LedgerSettings = { readonly label: string };
 
 /**
- * Counts the events of a lane, each id once, and says the count in what it emits. An event that was lost, folded twice, folded over old
- * rows or written in another order shows in the emitted counts.
+ * Counts the events of a lane, each id once, and says the count in what it emits. An event that was lost,
+ * folded twice, folded over old rows or written in another order shows in the emitted counts.
  */
 export const ledger: Fold<LedgerSettings> = {
   name: 'ledger',

@@ -31,7 +31,8 @@ describe('SQLite log: 100,000 events', () => {
     };
     for (let n = 0; n < 2; n += 1) start({ kind: 'process', group: 'ledgers', label: 'one' });
     const log = await harness.open();
-    // One writer for the lanes that are checked for order, one for lanes of others, and this process for duplicates.
+    // One writer for the lanes that are checked for order, one for lanes of others, and this process for
+    // duplicates.
     const writers = [
       start({ kind: 'append', count: count / 2, lanes, from: 0, batch: 50 }),
       start({ kind: 'append', count: count / 2, lanes: lanes + 1, from: 10_000 * (lanes + 1), batch: 7 }),

@@ -8,8 +8,9 @@ const defaultPartitions = 3;
 export const maxPartitions = 256;
 
 /**
- * A record's key is (topic * 256 + partition) * 2^40 + offset: one B-tree in which every partition is a dense run. As INTEGER
- * PRIMARY KEY the row lies in the leaf; a composite key WITHOUT ROWID spills 1 KB bodies into overflow pages (3 times the space).
+ * A record's key is (topic * 256 + partition) * 2^40 + offset: one B-tree in which every partition is a dense
+ * run. As INTEGER PRIMARY KEY the row lies in the leaf; a composite key WITHOUT ROWID spills 1 KB bodies into
+ * overflow pages (3 times the space).
  */
 const schema = `
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -23,14 +24,15 @@ const schema = `
   ) STRICT;
   CREATE TABLE IF NOT EXISTS members (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, member TEXT NOT NULL UNIQUE, subscription INTEGER NOT NULL,
-    instance TEXT NOT NULL, pid INTEGER NOT NULL, pids TEXT NOT NULL -- the PID namespace in which pid means something
+    instance TEXT NOT NULL, pid INTEGER NOT NULL, pids TEXT NOT NULL -- the PID namespace that pid is of
   ) STRICT;
   CREATE TABLE IF NOT EXISTS shares (
     subscription INTEGER NOT NULL, partition INTEGER NOT NULL, owner TEXT, generation INTEGER NOT NULL,
     position INTEGER NOT NULL, stopped TEXT, PRIMARY KEY (subscription, partition)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS rows (
-    subscription INTEGER NOT NULL, partition INTEGER NOT NULL, subject TEXT NOT NULL, key TEXT NOT NULL, row TEXT NOT NULL,
+    subscription INTEGER NOT NULL, partition INTEGER NOT NULL,
+    subject TEXT NOT NULL, key TEXT NOT NULL, row TEXT NOT NULL,
     PRIMARY KEY (subscription, partition, subject, key)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS stretches (
@@ -50,8 +52,9 @@ export type LogDatabase = {
 export function openDatabase(file: string, askedPartitions: number | undefined): LogDatabase {
   const db = new DatabaseSync(file, { timeout: 10_000 });
   try {
-    // FULL: a commit is on the disk, not only in the system's cache, before it returns. An answer that was reported as recorded
-    // and a checkpoint that was renamed into place then outlive a power cut too; group commit spreads the cost of the flush.
+    // FULL: a commit is on the disk, not only in the system's cache, before it returns. An answer that was
+    // reported as recorded and a checkpoint that was renamed into place then outlive a power cut too; group
+    // commit spreads the cost of the flush.
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864');
     db.exec('BEGIN IMMEDIATE');
     db.exec(schema);
@@ -76,7 +79,7 @@ export function openDatabase(file: string, askedPartitions: number | undefined):
     if (askedPartitions !== undefined && askedPartitions !== partitions) {
       throw logError(
         'LogMismatch',
-        `${file} was made with ${partitions} partitions, and ${askedPartitions} were asked for; the count is fixed at creation`,
+        `${file} was made with ${partitions} partitions, which is fixed; ${askedPartitions} were asked for`,
       );
     }
     const put = db.prepare('INSERT OR IGNORE INTO meta VALUES (?, ?)');
@@ -99,7 +102,7 @@ export function openDatabase(file: string, askedPartitions: number | undefined):
   }
 }
 
-/** Another connection holds the lock that was needed: try again. SQLITE_BUSY is 5, also in the low byte of its kin. */
+/** Another connection holds the lock that was needed. SQLITE_BUSY is 5, also in the low byte of its kin. */
 export function isBusy(error: unknown): boolean {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   return typeof code === 'number' && (code & 0xff) === 5;

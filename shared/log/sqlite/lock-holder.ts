@@ -4,8 +4,9 @@ import { readFileSync, statSync } from 'node:fs';
 const writeLockByte = 120;
 
 /**
- * Who holds the write lock, in words for an error message: a process that was stopped in the middle of a transaction keeps every other
- * writer out until it goes on or dies, and only the operator can decide which. Linux alone can tell; elsewhere 'by another process'.
+ * Who holds the write lock, in words for an error message: a process that was stopped in the middle of a
+ * transaction keeps every other writer out until it goes on or dies, and only the operator can decide which.
+ * Linux alone can tell; elsewhere 'by another process'.
  */
 export function lockHolder(file: string): string {
   try {

@@ -65,7 +65,7 @@ export function openMembership({
     freeOf.run(member);
   };
 
-  /** Inside a transaction: drops the dead, makes sure that we are there, claims what is free and ours by right. */
+  /** Inside a transaction: drops the dead, makes sure that we are there, claims what is free and ours. */
   function settle(me: string, subscription: number, touched: Touched): void {
     for (const other of membersOf(subscription))
       if (other.member !== me && isDead(other)) evict(other.member);
@@ -77,7 +77,7 @@ export function openMembership({
     touched.groups = true;
   }
 
-  /** What failed is tried again at the next tick: a member that is neither here nor gone would keep its partitions. */
+  /** Tried again at the next tick if it fails: who is neither here nor gone would keep its partitions. */
   async function leave(): Promise<void> {
     const gone = [...leaving];
     if (gone.length === 0) return;

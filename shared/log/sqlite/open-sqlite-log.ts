@@ -19,18 +19,21 @@ export type SqliteLogOptions = {
   readonly sessionTimeoutMs?: number;
   /** ms after which an append that is not durable is given up; 5,000 unless told. */
   readonly deliveryTimeoutMs?: number;
-  /** Largest event that `append` takes, as JSON, bytes; 16 MB unless told. What a fold emits may be larger. */
+  /** Largest event that `append` takes, bytes of JSON; 16 MB unless told. What a fold emits may be larger. */
   readonly maxRecordBytes?: number;
   /** Called for each record that cannot be parsed, by whoever meets it: to be counted and logged. */
   readonly onRejected?: (rejected: RejectedRecord) => void;
   /**
-   * For tests: address of a module whose `onStep(step)` is called in the database's thread at every step of a transaction, one of
-   * begun, fenced, rows, records, written, committed.
+   * For tests: address of a module whose `onStep(step)` is called in the database's thread at every step of a
+   * transaction, one of begun, fenced, rows, records, written, committed.
    */
   readonly stepsModule?: string;
 };
 
-/** The log of one machine: one SQLite file in `folder`, shared by any number of processes. Throws LogMismatch, NewerSchema, LogUnavailable. */
+/**
+ * The log of one machine: one SQLite file in `folder`, shared by any number of processes. Throws LogMismatch,
+ * NewerSchema, LogUnavailable.
+ */
 export async function openSqliteLog({
   folder,
   partitions,

@@ -16,9 +16,10 @@ export type Presence = Instance & {
 };
 
 /**
- * Who lives, without comparing clocks: each open log counts up in a small file, and the others watch that it moves, each on its own
- * monotonic clock. A file, not a row: it needs no transaction and no flush. A process that is gone from our PID namespace is dead at
- * once. Being wrong costs a hand-over, nothing else: a commit is fenced by its lease.
+ * Who lives, without comparing clocks: each open log counts up in a small file, and the others watch that it
+ * moves, each on its own monotonic clock. A file, not a row: it needs no transaction and no flush. A process
+ * that is gone from our PID namespace is dead at once. Being wrong costs a hand-over, nothing else: a commit
+ * is fenced by its lease.
  */
 export function openPresence(folder: string, sessionTimeoutMs: number, tickMs: number): Presence {
   const members = join(folder, 'members');
@@ -44,7 +45,7 @@ export function openPresence(folder: string, sessionTimeoutMs: number, tickMs: n
     ...me,
     beat,
     look: (others) => {
-      // One look counts for one tick at most: who slept himself must not take all others for dead when he wakes.
+      // One look counts for one tick: who slept himself must not take all others for dead when he wakes.
       const passed = Math.min(performance.now() - lookedAt, 1.5 * tickMs);
       lookedAt = performance.now();
       const dead = new Set<string>();

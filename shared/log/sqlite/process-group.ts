@@ -15,7 +15,10 @@ type Group<Settings> = {
   readonly onRejected: (rejected: RejectedRecord) => void;
 };
 
-/** One member of a group: works on the partitions that it holds leases for, and gives them back at once when told to stop. */
+/**
+ * One member of a group: works on the partitions that it holds leases for, and gives them back at once when
+ * told to stop.
+ */
 export async function processGroup<Settings>(group: Group<Settings>, signal: AbortSignal): Promise<void> {
   const { store, fold, options } = group;
   if (signal.aborted) return;

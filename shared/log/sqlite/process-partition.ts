@@ -35,7 +35,8 @@ export async function processPartition<Settings>(work: PartitionWork<Settings>):
       if ((await runFromLoad(work)) === 'void') return;
       delayMs = 50;
     } catch (error) {
-      // No space, or a locked file: the state in memory is void, the log is as it was. A fold's own error is another matter.
+      // No space, or a locked file: the state in memory is void, the log is as it was. A fold's own error is
+      // another matter.
       if (!isLogError(error, 'LogUnavailable')) throw error;
       await pause(delayMs, work.stop);
       delayMs = Math.min(2 * delayMs, 2_000);

@@ -8,7 +8,10 @@ const offsets = 2 ** 40;
 /** Shorter bodies gain too little to pay for it, characters. */
 const compressAbove = 1024;
 
-/** A record as its row will be. Packed before the transaction, which is to be short: it locks all other writers out. */
+/**
+ * A record as its row will be. Packed before the transaction, which is to be short: it locks all other
+ * writers out.
+ */
 export type PackedRecord = Omit<NewRecord, 'body'> & { readonly body: string | Uint8Array };
 
 export const pack = (record: NewRecord): PackedRecord =>

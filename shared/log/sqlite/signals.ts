@@ -10,8 +10,8 @@ export type Signals = {
 };
 
 /**
- * A write to a watched file (inotify, FSEvents) wakes the others; the byte itself means nothing. A signal may be lost, so whoever
- * waits also looks once per second. Several signals at once are one.
+ * A write to a watched file (inotify, FSEvents) wakes the others; the byte itself means nothing. A signal may
+ * be lost, so whoever waits also looks once per second. Several signals at once are one.
  */
 export function openSignals(folder: string, onSignal: (name: SignalName) => void): Signals {
   let closed = false;

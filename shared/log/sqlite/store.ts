@@ -7,8 +7,8 @@ export type Store = {
   readonly logId: string;
   readonly partitions: number;
   /**
-   * Rejects with LogUnavailable if there is no answer `timeoutMs` after the request's own deadline has passed: the thread hangs, as
-   * it does when the disk does. What was asked for may still happen.
+   * Rejects with LogUnavailable if there is no answer `timeoutMs` after the request's own deadline has
+   * passed: the thread hangs, as it does when the disk does. What was asked for may still happen.
    */
   readonly call: <Name extends CallName>(
     name: Name,

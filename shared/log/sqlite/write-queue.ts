@@ -16,8 +16,8 @@ type Job = {
 
 export type WriteQueue = {
   /**
-   * Runs in one transaction with whatever else waits (group commit), and resolves when that is durable. `run` checks before it
-   * writes: what it returns is committed, and what it throws undoes the transaction.
+   * Runs in one transaction with whatever else waits (group commit), and resolves when that is durable. `run`
+   * checks before it writes: what it returns is committed, and what it throws undoes the transaction.
    */
   readonly write: <Result>(
     run: (touched: Touched) => Result,
