@@ -3,7 +3,13 @@ import { type LayerSaved, layerBackward, layerForward } from './layer.ts';
 import { embeddingName, finalNormName, headName } from './layout.ts';
 import type { LoraLayer } from './lora.ts';
 import type { ModelConfig } from './model-config.ts';
-import { type AttentionSaved, type AttentionShape, attention, causalMask } from './ops/attention.ts';
+import {
+  type AttentionSaved,
+  type AttentionShape,
+  attention,
+  type CausalBlocks,
+  causalBlocks,
+} from './ops/attention.ts';
 import { gatherRows, gatherRowsVjp } from './ops/embedding.ts';
 import { type LinearSaved, linear, linearVjp } from './ops/linear.ts';
 import { type RmsNormSaved, rmsNorm, rmsNormVjp } from './ops/rms-norm.ts';
@@ -25,7 +31,7 @@ export type Model = {
 export type SequenceContext = {
   readonly shape: AttentionShape;
   readonly rotations: Rotations;
-  readonly mask: Tensor | undefined;
+  readonly blocks: CausalBlocks;
 };
 
 /** For `batch` sequences of `positions` tokens each. Belongs to the caller, or to the scope that it is called in. */
@@ -44,7 +50,7 @@ export function sequenceContext(
       Int32Array.from({ length: positions }, (_, i) => i),
       wanted,
     ),
-    mask: causalMask(executor, positions),
+    blocks: causalBlocks(executor, positions, wanted),
   };
 }
 
@@ -62,7 +68,7 @@ export function residualStream(
   context: SequenceContext,
   onLayer?: (layer: number, saved: AttentionSaved, output: Tensor) => void,
 ): Tensor {
-  const { shape, rotations, mask } = context;
+  const { shape, rotations, blocks } = context;
   let x = gatherRows(executor, weights.embedding, ids); // [rows, hidden]
   weights.layers.forEach((layer, index) => {
     const next = executor.scope(() => {
@@ -73,7 +79,7 @@ export function residualStream(
         lora?.[index],
         x,
         rotations.forward,
-        (queryKey, value) => attention(executor, queryKey, value, shape, mask),
+        (queryKey, value) => attention(executor, queryKey, value, shape, blocks),
       );
       onLayer?.(index, saved.attention!, output);
       return output;
@@ -113,7 +119,7 @@ export function forward(
   rows: Int32Array,
   context: SequenceContext,
 ): { readonly logits: Tensor; readonly saved: ForwardSaved } {
-  const { shape, rotations, mask } = context;
+  const { shape, rotations, blocks } = context;
   let x = gatherRows(executor, weights.embedding, ids); // [batch * positions, hidden]
   const layers = weights.layers.map((layer, index) =>
     executor.scope(() => {
@@ -124,7 +130,7 @@ export function forward(
         lora?.[index],
         x,
         rotations.forward,
-        (queryKey, value) => attention(executor, queryKey, value, shape, mask),
+        (queryKey, value) => attention(executor, queryKey, value, shape, blocks),
       );
       x = output;
       return { output, saved };

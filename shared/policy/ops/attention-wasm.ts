@@ -2,51 +2,68 @@ import type { Tensor } from '../executors/executor.ts';
 import type { WasmExecutor } from '../executors/wasm.ts';
 import type { AttentionShape } from './attention.ts';
 
-/** One key/value head of one sequence, with its query heads stacked. */
+/** One key/value head of one sequence. */
 type Group = {
-  /** [group * positions, headSize] */
-  readonly query: Tensor;
   /** [positions, headSize] */
   readonly key: Tensor;
   readonly value: Tensor;
-  /** [group * positions, positions] */
-  readonly probabilities: Tensor;
+  /** Of a single block: its query heads stacked, [group * positions, headSize]. */
+  readonly query: Tensor | undefined;
+  /** Of a single block: [group * positions, positions] */
+  readonly probabilities: Tensor | undefined;
 };
 export type AttentionSavedOnWasm = { readonly groups: readonly Group[] };
 
-/** Copies a strided run of head rows into a dense matrix, or back: row i of `dense` is at offset + i * stride of `wide`. */
-function gatherHead(
-  wide: Float32Array,
-  dense: Float32Array,
-  at: number,
-  offset: number,
-  stride: number,
-  rows: number,
-  size: number,
-) {
-  for (let row = 0; row < rows; row++, at += size, offset += stride) {
-    for (let i = 0; i < size; i++) dense[at + i] = wide[offset + i]!;
+/** Rows of one head in a matrix of all heads: row i lies at offset + i * stride. */
+type HeadRows = {
+  readonly offset: number;
+  readonly stride: number;
+  readonly rows: number;
+  readonly size: number;
+};
+
+function gather(wide: Float32Array, dense: Float32Array, at: number, head: HeadRows): void {
+  const { stride, rows, size } = head;
+  for (let row = 0, from = head.offset, to = at; row < rows; row++, from += stride, to += size) {
+    for (let i = 0; i < size; i++) dense[to + i] = wide[from + i]!;
   }
 }
 
-function scatterHead(
-  dense: Float32Array,
-  wide: Float32Array,
-  at: number,
-  offset: number,
-  stride: number,
-  rows: number,
-  size: number,
-) {
-  for (let row = 0; row < rows; row++, at += size, offset += stride) {
-    for (let i = 0; i < size; i++) wide[offset + i] = dense[at + i]!;
+function scatter(dense: Float32Array, at: number, wide: Float32Array, head: HeadRows): void {
+  const { stride, rows, size } = head;
+  for (let row = 0, to = head.offset, from = at; row < rows; row++, to += stride, from += size) {
+    for (let i = 0; i < size; i++) wide[to + i] = dense[from + i]!;
   }
 }
 
-/** Softmax of each row over the positions that it may see, in place; the rest becomes 0. */
-function causalSoftmax(scores: Float32Array, positions: number): void {
-  for (let start = 0, position = 0; start < scores.length; start += positions) {
-    const end = start + position + 1;
+/** Where the heads of one group are: in queryKey, in value, in the output. */
+function headsOf({ positions, heads, keyValueHeads, headSize: size }: AttentionShape, index: number) {
+  const group = heads / keyValueHeads;
+  const sequence = Math.floor(index / keyValueHeads) * positions;
+  const head = index % keyValueHeads;
+  const of =
+    (width: number, number: number) =>
+    (start: number, rows: number): HeadRows => ({
+      offset: ((sequence + start) * width + number) * size,
+      stride: width * size,
+      rows,
+      size,
+    });
+  return {
+    query: Array.from({ length: group }, (_, g) => of(heads + keyValueHeads, head * group + g)),
+    key: of(heads + keyValueHeads, heads + head),
+    value: of(keyValueHeads, head),
+    output: Array.from({ length: group }, (_, g) => of(heads, head * group + g)),
+  };
+}
+
+/**
+ * Softmax of each row over the positions that it may see, in place; the rest becomes 0. Row r stands at position
+ * first + r modulo `rows`.
+ */
+function causalSoftmax(scores: Float32Array, width: number, rows: number, first: number): void {
+  for (let start = 0, row = 0; start < scores.length; start += width) {
+    const end = start + first + row + 1;
     let max = -Infinity;
     for (let i = start; i < end; i++) if (scores[i]! > max) max = scores[i]!;
     let sum = 0;
@@ -57,85 +74,60 @@ function causalSoftmax(scores: Float32Array, positions: number): void {
     }
     const inverse = 1 / sum;
     for (let i = start; i < end; i++) scores[i]! *= inverse;
-    scores.fill(0, end, start + positions);
-    position = position + 1 === positions ? 0 : position + 1;
+    scores.fill(0, end, start + width);
+    row = row + 1 === rows ? 0 : row + 1;
   }
 }
 
-/** Head by head, since only the 2-D product is fast. */
+/**
+ * Head by head, since only the 2-D product is fast; and in blocks of `block` queries, which see only what is before them.
+ * Only a single block leaves what the derivative needs.
+ */
 export function attentionOnWasm(
   executor: WasmExecutor,
   queryKey: Tensor,
   value: Tensor,
   shape: AttentionShape,
+  block: number,
 ) {
   const { batch, positions, heads, keyValueHeads, headSize } = shape;
   const group = heads / keyValueHeads;
-  const [keyWidth, valueWidth, width] = [
-    (heads + keyValueHeads) * headSize,
-    keyValueHeads * headSize,
-    heads * headSize,
-  ];
-  const output = executor.allocate([batch * positions, width]);
-  const groups: Group[] = [];
-  for (let index = 0; index < batch * keyValueHeads; index++) {
-    const sequence = Math.floor(index / keyValueHeads) * positions;
-    const head = index % keyValueHeads;
-    groups.push(
-      executor.scope(() => {
-        const query = executor.allocate([group * positions, headSize]);
-        const key = executor.allocate([positions, headSize]);
-        const values = executor.allocate([positions, headSize]);
-        const wide = executor.view(queryKey);
-        for (let g = 0; g < group; g++) {
-          const offset = sequence * keyWidth + (head * group + g) * headSize;
-          gatherHead(
-            wide,
-            executor.view(query),
-            g * positions * headSize,
-            offset,
-            keyWidth,
-            positions,
-            headSize,
-          );
-        }
-        gatherHead(
-          wide,
-          executor.view(key),
-          0,
-          sequence * keyWidth + (heads + head) * headSize,
-          keyWidth,
-          positions,
-          headSize,
-        );
-        gatherHead(
-          executor.view(value),
-          executor.view(values),
-          0,
-          sequence * valueWidth + head * headSize,
-          valueWidth,
-          positions,
-          headSize,
-        );
-        const probabilities = executor.matmul(query, executor.transpose(key)); // [group * positions, positions]
-        causalSoftmax(executor.view(probabilities), positions);
-        const mixed = executor.matmul(probabilities, values); // [group * positions, headSize]
-        for (let g = 0; g < group; g++) {
-          const offset = sequence * width + (head * group + g) * headSize;
-          scatterHead(
-            executor.view(mixed),
-            executor.view(output),
-            g * positions * headSize,
-            offset,
-            width,
-            positions,
-            headSize,
-          );
-        }
-        return { query, key, value: values, probabilities };
-      }),
-    );
-  }
+  const output = executor.allocate([batch * positions, heads * headSize]);
+  const prefix = (matrix: Tensor, rows: number): Tensor => {
+    if (rows === positions) return matrix;
+    const first = executor.allocate([rows, headSize]);
+    executor.view(first).set(executor.view(matrix).subarray(0, rows * headSize));
+    return first;
+  };
+  const attend = (index: number): Group => {
+    const where = headsOf(shape, index);
+    const keys = executor.allocate([positions, headSize]);
+    const values = executor.allocate([positions, headSize]);
+    gather(executor.view(queryKey), executor.view(keys), 0, where.key(0, positions));
+    gather(executor.view(value), executor.view(values), 0, where.value(0, positions));
+    const attendBlock = (start: number, rows: number) => {
+      const query = executor.allocate([group * rows, headSize]);
+      where.query.forEach((head, g) => {
+        gather(executor.view(queryKey), executor.view(query), g * rows * headSize, head(start, rows));
+      });
+      const seen = start + rows;
+      const scores = executor.matmul(query, executor.transpose(prefix(keys, seen))); // [group * rows, seen]
+      causalSoftmax(executor.view(scores), seen, rows, start);
+      const mixed = executor.matmul(scores, prefix(values, seen)); // [group * rows, headSize]
+      where.output.forEach((head, g) => {
+        scatter(executor.view(mixed), g * rows * headSize, executor.view(output), head(start, rows));
+      });
+      return { query, probabilities: scores };
+    };
+    if (positions <= block) return { key: keys, value: values, ...attendBlock(0, positions) };
+    for (let start = 0; start < positions; start += block) {
+      executor.scope(() => void attendBlock(start, Math.min(block, positions - start)));
+    }
+    return { key: keys, value: values, query: undefined, probabilities: undefined };
+  };
+  const groups = Array.from({ length: batch * keyValueHeads }, (_, index) =>
+    executor.scope(() => attend(index)),
+  );
   return { output, saved: { groups } };
 }
 
@@ -147,30 +139,17 @@ export function attentionVjpOnWasm(
 ) {
   const { batch, positions, heads, keyValueHeads, headSize } = shape;
   const group = heads / keyValueHeads;
-  const [keyWidth, valueWidth, width] = [
-    (heads + keyValueHeads) * headSize,
-    keyValueHeads * headSize,
-    heads * headSize,
-  ];
-  const dqueryKey = executor.allocate([batch * positions, keyWidth]);
-  const dvalue = executor.allocate([batch * positions, valueWidth]);
-  groups.forEach(({ query, key, value, probabilities }, index) => {
-    const sequence = Math.floor(index / keyValueHeads) * positions;
-    const head = index % keyValueHeads;
+  const dqueryKey = executor.allocate([batch * positions, (heads + keyValueHeads) * headSize]);
+  const dvalue = executor.allocate([batch * positions, keyValueHeads * headSize]);
+  groups.forEach(({ key, value, query, probabilities }, index) => {
+    if (query === undefined || probabilities === undefined)
+      throw new Error('attention in blocks has no derivative');
+    const where = headsOf(shape, index);
     executor.scope(() => {
       const dout = executor.allocate([group * positions, headSize]);
-      for (let g = 0; g < group; g++) {
-        const offset = sequence * width + (head * group + g) * headSize;
-        gatherHead(
-          executor.view(dy),
-          executor.view(dout),
-          g * positions * headSize,
-          offset,
-          width,
-          positions,
-          headSize,
-        );
-      }
+      where.output.forEach((head, g) => {
+        gather(executor.view(dy), executor.view(dout), g * positions * headSize, head(0, positions));
+      });
       const dv = executor.matmul(executor.transpose(probabilities), dout); // [positions, headSize]
       const ds = executor.matmul(dout, executor.transpose(value)); // dP at first: [group * positions, positions]
       const [p, d] = [executor.view(probabilities), executor.view(ds)];
@@ -185,28 +164,11 @@ export function attentionVjpOnWasm(
       const dq = executor.matmul(ds, key); // [group * positions, headSize]
       const dk = executor.matmul(executor.transpose(ds), query); // [positions, headSize]
       const wide = executor.view(dqueryKey);
-      for (let g = 0; g < group; g++) {
-        const offset = sequence * keyWidth + (head * group + g) * headSize;
-        scatterHead(executor.view(dq), wide, g * positions * headSize, offset, keyWidth, positions, headSize);
-      }
-      scatterHead(
-        executor.view(dk),
-        wide,
-        0,
-        sequence * keyWidth + (heads + head) * headSize,
-        keyWidth,
-        positions,
-        headSize,
-      );
-      scatterHead(
-        executor.view(dv),
-        executor.view(dvalue),
-        0,
-        sequence * valueWidth + head * headSize,
-        valueWidth,
-        positions,
-        headSize,
-      );
+      where.query.forEach((head, g) => {
+        scatter(executor.view(dq), g * positions * headSize, wide, head(0, positions));
+      });
+      scatter(executor.view(dk), 0, wide, where.key(0, positions));
+      scatter(executor.view(dv), 0, executor.view(dvalue), where.value(0, positions));
     });
   });
   return { dqueryKey, dvalue };

@@ -1,5 +1,5 @@
 import type { Executor, Tensor } from '../executors/executor.ts';
-import type { NativeExecutor } from '../executors/native.ts';
+import type { Attributes, NativeExecutor } from '../executors/native.ts';
 import type { WasmExecutor } from '../executors/wasm.ts';
 import { reshape } from './arithmetic.ts';
 import { type AttentionSavedOnWasm, attentionOnWasm, attentionVjpOnWasm } from './attention-wasm.ts';
@@ -15,12 +15,12 @@ export type AttentionShape = {
 
 export type AttentionSavedOnNative = {
   /** [batch, keyValueHeads, group * positions, headSize] */
-  readonly query: Tensor;
+  readonly query: Tensor | undefined;
   /** [batch, keyValueHeads, positions, headSize] */
   readonly key: Tensor;
   readonly value: Tensor;
-  /** [batch, heads, positions, positions] */
-  readonly probabilities: Tensor;
+  /** [batch, heads, positions, positions]; like query, only of a single block. */
+  readonly probabilities: Tensor | undefined;
 };
 export type AttentionSaved = AttentionSavedOnNative | AttentionSavedOnWasm;
 
@@ -28,7 +28,13 @@ const softmax = { T: 'float32' } as const;
 const float = softmax;
 const transpose = { T: 'float32', Tperm: 'int32' } as const;
 const split = { T: 'float32', Tlen: 'int32', num_split: 2 } as const;
-const concat = { T: 'float32', Tidx: 'int32', N: 2 } as const;
+const slice = { T: 'float32', Index: 'int32' } as const;
+const concats = new Map<number, Attributes>();
+function concatOf(count: number): Attributes {
+  const known = concats.get(count) ?? { T: 'float32', Tidx: 'int32', N: count };
+  concats.set(count, known);
+  return known;
+}
 const sum = { T: 'float32', Tidx: 'int32', keep_dims: true } as const;
 const product = [
   { T: 'float32', adj_x: false, adj_y: false },
@@ -40,12 +46,33 @@ const [plain, secondTransposed, firstTransposed] = product;
 /** What no position may see gets this added to its score. */
 const MASKED = -1e9;
 
-/** Native only: [positions, positions], to be made once per forward and given to every layer. */
-export function causalMask(executor: Executor, positions: number): Tensor | undefined {
-  if (executor.kind === 'wasm') return undefined;
-  const values = new Float32Array(positions * positions);
-  for (let i = 0; i < positions; i++) values.fill(MASKED, i * positions + i + 1, (i + 1) * positions);
-  return executor.upload(values, [positions, positions]);
+/** Queries of so many positions attend together, to what is before their end: long prompts cost half as much. */
+const blockPositions = 256;
+
+/** What all layers share for sequences of one length. */
+export type CausalBlocks = {
+  /** Query positions per block; the last block may be shorter. */
+  readonly block: number;
+  /** Native only, per block: [its queries, all keys up to its end]. */
+  readonly masks: readonly Tensor[];
+};
+
+/** @param wanted with `backward`, all positions are one block: the derivative needs that */
+export function causalBlocks(
+  executor: Executor,
+  positions: number,
+  wanted: { readonly backward: boolean },
+): CausalBlocks {
+  const block = wanted.backward ? positions : Math.min(positions, blockPositions);
+  if (executor.kind === 'wasm') return { block, masks: [] };
+  const masks: Tensor[] = [];
+  for (let start = 0; start < positions; start += block) {
+    const end = Math.min(start + block, positions);
+    const values = new Float32Array((end - start) * end);
+    for (let i = start; i < end; i++) values.fill(MASKED, (i - start) * end + i + 1, (i - start + 1) * end);
+    masks.push(executor.upload(values, [end - start, end]));
+  }
+  return { block, masks };
 }
 
 /**
@@ -61,11 +88,11 @@ export function attention(
   queryKey: Tensor,
   value: Tensor,
   shape: AttentionShape,
-  mask: Tensor | undefined,
+  blocks: CausalBlocks,
 ): { readonly output: Tensor; readonly saved: AttentionSaved } {
   return executor.kind === 'native'
-    ? onNative(executor, queryKey, value, shape, mask!)
-    : attentionOnWasm(executor, queryKey, value, shape);
+    ? onNative(executor, queryKey, value, shape, blocks)
+    : attentionOnWasm(executor, queryKey, value, shape, blocks.block);
 }
 
 /**
@@ -93,33 +120,50 @@ function onNative(
   queryKey: Tensor,
   v: Tensor,
   shape: AttentionShape,
-  mask: Tensor,
+  { block, masks }: CausalBlocks,
 ) {
   const { batch, positions, heads, keyValueHeads, headSize } = shape;
-  const grouped = [batch, keyValueHeads, (heads / keyValueHeads) * positions];
+  const group = heads / keyValueHeads;
+  const axis = executor.integers(1);
   const sizes = executor.integers([heads, keyValueHeads]);
-  const [q, key] = executor.runMany(
-    'SplitV',
-    [swap(executor, queryKey), sizes, executor.integers(1)],
-    split,
-    2,
-  );
-  const query = reshape(executor, q!, [...grouped, headSize]);
+  const [q, key] = executor.runMany('SplitV', [swap(executor, queryKey), sizes, axis], split, 2);
   const value = swap(executor, reshape(executor, v, [batch, positions, keyValueHeads, headSize]));
-  const scores = executor.run('BatchMatMulV2', [query, key!], secondTransposed); // [batch, keyValueHeads, group * positions, positions]
-  const masked = executor.run(
-    'AddV2',
-    [reshape(executor, scores, [batch, heads, positions, positions]), mask],
-    float,
-  );
-  const probabilities = executor.run('Softmax', [masked], softmax); // [batch, heads, positions, positions]
-  const perGroup = reshape(executor, probabilities, [...grouped, positions]);
-  const mixed = executor.run('BatchMatMulV2', [perGroup, value], plain); // [batch, keyValueHeads, group * positions, headSize]
-  const merged = swap(executor, reshape(executor, mixed, [batch, heads, positions, headSize]));
-  return {
-    output: reshape(executor, merged, [batch * positions, heads * headSize]),
-    saved: { query, key: key!, value, probabilities },
+
+  /** Queries from `start` on over keys up to their own end. */
+  const attend = (queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) => {
+    const [rows, seen] = mask.shape as [number, number];
+    const grouped = [batch, keyValueHeads, group * rows];
+    const query = reshape(executor, queries, [...grouped, headSize]);
+    const scores = executor.run('BatchMatMulV2', [query, keys], secondTransposed); // [batch, keyValueHeads, group * rows, seen]
+    const perHead = reshape(executor, scores, [batch, heads, rows, seen]);
+    const probabilities = executor.run('Softmax', [executor.run('AddV2', [perHead, mask], float)], softmax);
+    const perGroup = reshape(executor, probabilities, [...grouped, seen]);
+    const mixed = executor.run('BatchMatMulV2', [perGroup, values], plain); // [batch, keyValueHeads, group * rows, headSize]
+    return { query, probabilities, mixed: reshape(executor, mixed, [batch, heads, rows, headSize]) };
   };
+  const rowsOf = (matrix: Tensor, start: number, end: number): Tensor => {
+    const size = [matrix.shape[0]!, matrix.shape[1]!, end - start, headSize];
+    return executor.run(
+      'Slice',
+      [matrix, executor.integers([0, 0, start, 0]), executor.integers(size)],
+      slice,
+    );
+  };
+  const flatten = (mixed: Tensor): Tensor =>
+    reshape(executor, swap(executor, mixed), [batch * positions, heads * headSize]);
+
+  if (masks.length === 1) {
+    const { query, probabilities, mixed } = attend(q!, key!, value, masks[0]!);
+    return { output: flatten(mixed), saved: { query, key: key!, value, probabilities } };
+  }
+  const parts = masks.map((mask, index) =>
+    executor.scope(() => {
+      const [start, end] = [index * block, mask.shape[1]!];
+      return attend(rowsOf(q!, start, end), rowsOf(key!, 0, end), rowsOf(value, 0, end), mask).mixed;
+    }),
+  );
+  const joined = executor.run('ConcatV2', [...parts, executor.integers(2)], concatOf(parts.length)); // [batch, heads, positions, headSize]
+  return { output: flatten(joined), saved: { query: undefined, key: key!, value, probabilities: undefined } };
 }
 
 function vjpOnNative(
@@ -131,6 +175,8 @@ function vjpOnNative(
   const { batch, positions, heads, keyValueHeads, headSize } = shape;
   const grouped = [batch, keyValueHeads, (heads / keyValueHeads) * positions];
   const { query, key, value } = saved;
+  if (query === undefined || saved.probabilities === undefined)
+    throw new Error('attention in blocks has no derivative');
   const p = reshape(executor, saved.probabilities, [...grouped, positions]);
   const split4 = swap(executor, reshape(executor, dy, [batch, positions, heads, headSize]));
   const dout = reshape(executor, split4, [...grouped, headSize]);
@@ -142,7 +188,7 @@ function vjpOnNative(
   const dq = executor.run('BatchMatMulV2', [ds, key], plain); // as query
   const dk = executor.run('BatchMatMulV2', [ds, query], firstTransposed); // as key
   const dqHeads = reshape(executor, dq, [batch, heads, positions, headSize]);
-  const joined = executor.run('ConcatV2', [dqHeads, dk, executor.integers(1)], concat);
+  const joined = executor.run('ConcatV2', [dqHeads, dk, executor.integers(1)], concatOf(2));
   return {
     dqueryKey: swap(executor, joined),
     dvalue: reshape(executor, swap(executor, dv), [batch * positions, keyValueHeads * headSize]),

@@ -99,7 +99,7 @@ export function createNativeCache(executor: NativeExecutor, shape: CacheShape): 
       capacity = newCapacity;
     },
     fill(slot, layer, saved, positions) {
-      if (!('probabilities' in saved)) throw new Error('attention of another executor');
+      if (!('key' in saved)) throw new Error('attention of another executor');
       executor.scope(() => {
         const indices = rowIndices([slot], () =>
           Array.from({ length: positions }, (_, position) => position),

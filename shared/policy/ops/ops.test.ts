@@ -3,9 +3,9 @@ import type { Executor, Shape, Tensor } from '../executors/executor.ts';
 import { sizeOf } from '../executors/tensor.ts';
 import type { ModelConfig } from '../model-config.ts';
 import { createRandom, normal } from '../random.ts';
-import { describeOnBackends } from '../test-backends.ts';
+import { describeOnBackends, largestDifference } from '../test-backends.ts';
 import { add, addToRows, columnSums } from './arithmetic.ts';
-import { attention, attentionVjp, causalMask } from './attention.ts';
+import { attention, attentionVjp, causalBlocks } from './attention.ts';
 import { logProbsOf, logProbsOfVjp } from './cross-entropy.ts';
 import { gatherRows, gatherRowsVjp } from './embedding.ts';
 import { type Linear, type LowRank, linear, linearVjp, uploadMatrix } from './linear.ts';
@@ -190,12 +190,24 @@ describeOnBackends('derivatives equal finite differences', (open) => {
           inputs,
           shapes,
           ({ queryKey, value }) =>
-            attention(executor, queryKey!, value!, shape, causalMask(executor, positions)).output,
+            attention(
+              executor,
+              queryKey!,
+              value!,
+              shape,
+              causalBlocks(executor, positions, { backward: true }),
+            ).output,
         ),
       (inputs, probe) =>
         executor.scope(() => {
           const { queryKey, value } = upload(executor, inputs, shapes);
-          const { saved } = attention(executor, queryKey!, value!, shape, causalMask(executor, positions));
+          const { saved } = attention(
+            executor,
+            queryKey!,
+            value!,
+            shape,
+            causalBlocks(executor, positions, { backward: true }),
+          );
           const dy = executor.upload(probe, [batch * positions, 16]);
           const { dqueryKey, dvalue } = attentionVjp(executor, saved, dy, shape);
           return { queryKey: executor.read(dqueryKey), value: executor.read(dvalue) };
@@ -279,10 +291,24 @@ describeOnBackends('closed forms', (open) => {
     const value = Float32Array.of(1, 2, 3, 4, 5, 6);
     const output = executor.scope(() => {
       const queryKey = executor.upload(new Float32Array(12), [1, 3, 2, 2]); // all scores 0: plain means
-      const mask = causalMask(executor, 3);
+      const mask = causalBlocks(executor, 3, { backward: false });
       return executor.read(attention(executor, queryKey, executor.upload(value, [3, 2]), shape, mask).output);
     });
     expect([...output]).toEqual([1, 2, 2, 3, 3, 4].map((wanted) => expect.closeTo(wanted, 5)));
+  });
+
+  test('attention in blocks is attention', async () => {
+    const executor = await open();
+    const shape = { batch: 2, positions: 600, heads: 4, keyValueHeads: 2, headSize: 4 };
+    const inputs = { queryKey: gaussian(2 * 600 * 24), value: gaussian(2 * 600 * 8) };
+    const compute = (backward: boolean) =>
+      executor.scope(() => {
+        const queryKey = executor.upload(inputs.queryKey, [2, 600, 6, 4]);
+        const value = executor.upload(inputs.value, [1200, 8]);
+        const blocks = causalBlocks(executor, 600, { backward });
+        return executor.read(attention(executor, queryKey, value, shape, blocks).output);
+      });
+    expect(largestDifference(compute(false), compute(true))).toBeLessThan(1e-5);
   });
 
   test('a tensor used after its scope is refused', async () => {
