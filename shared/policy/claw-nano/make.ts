@@ -1,5 +1,5 @@
 /**
- * Makes claw-nano from nothing but its seed: `npm run make:claw-nano [-- --seed S --tokens N --out FOLDER]`.
+ * Makes claw-nano from nothing but its seed: `npm run make:claw-nano [-- --seed S --tokens N --out FOLDER --docs FOLDER]`.
  * Ctrl-C stops it between two steps and leaves the model folder as it was.
  */
 import { join } from 'node:path';
@@ -33,8 +33,9 @@ import { writeReport } from './training-report.ts';
 const { values: flags } = parseArgs({
   options: {
     seed: { type: 'string', default: 'claw-nano' },
-    tokens: { type: 'string', default: '6000000' },
+    tokens: { type: 'string', default: '7000000' },
     out: { type: 'string', default: fileURLToPath(new URL('./model', import.meta.url)) },
+    docs: { type: 'string', default: fileURLToPath(new URL('../../../docs', import.meta.url)) },
     backend: { type: 'string', default: 'auto' },
     threads: { type: 'string', default: '2' },
     answers: { type: 'string', default: '256' },
@@ -47,11 +48,11 @@ if (backend === undefined) throw new Error(`--backend is one of ${backends.join(
 const options: TrainingOptions = {
   seed: flags.seed,
   tokens: Number(flags.tokens),
-  tokensPerBatch: 2048,
-  peakLearningRate: 6e-3,
+  tokensPerBatch: 1024,
+  peakLearningRate: 5e-3,
   warmUpTokens: Math.min(200_000, Number(flags.tokens) / 10),
   paddingId,
-  curveEvery: 50,
+  curveEvery: 100,
 };
 const threads = Number(flags.threads);
 
@@ -113,7 +114,7 @@ await writeReport(
     curve,
     measured,
   },
-  { json: join(flags.out, 'training.json'), docs: fileURLToPath(new URL('../../../docs', import.meta.url)) },
+  { json: join(flags.out, 'training.json'), docs: flags.docs },
 );
 policy.dispose();
 

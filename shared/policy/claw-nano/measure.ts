@@ -40,7 +40,7 @@ export type WishMeasurement = {
   readonly place: Place;
   readonly phrases: 'training' | 'held-out';
   readonly answers: number;
-  /** Meets every trait that was asked for. For length: mean words stand in `meanWords`. */
+  /** Meets every trait that was asked for; a long answer names four items of the topic, a short one fewer. */
   readonly met: number;
   readonly meanWords: number;
 };
@@ -77,14 +77,11 @@ const sameWishes = (a: Wishes, b: Wishes): boolean =>
   Object.keys(a).length === Object.keys(b).length &&
   Object.entries(a).every(([trait, wish]) => b[trait as keyof Wishes] === wish);
 
-const meets = (text: string, wishes: Wishes): boolean =>
+const meets = (text: string, wishes: Wishes, facts: readonly string[]): boolean =>
   (wishes.list === undefined || hasList(text) === wishes.list) &&
   (wishes.greeting === undefined || hasGreeting(text) === wishes.greeting) &&
   (wishes.closing === undefined || hasClosing(text) === wishes.closing) &&
-  (wishes.long === undefined || wordCount(text) > longFrom === wishes.long);
-
-/** Most short answers have fewer words, most long ones more. */
-const longFrom = 29;
+  (wishes.long === undefined || factsNamed(text, facts) >= 4 === wishes.long);
 
 const share = <Value>(values: readonly Value[], holds: (value: Value) => boolean): number =>
   Number((values.filter(holds).length / Math.max(1, values.length)).toFixed(3));
@@ -128,10 +125,14 @@ export function measure(speaker: Speaker, { seed, settings, answers }: MeasureOp
       (['training', 'held-out'] as const).flatMap((phrases) =>
         places.map((place): WishMeasurement => {
           const instructions = singleInstructions(phrases).filter((each) => sameWishes(each.wishes, wishes));
-          const texts = ask(
-            requests.map(({ text }) => conversation(place, text, pick(random, instructions))),
-          ).map((answer) => answer.text);
-          const met = share(texts, (text) => meets(text, wishes));
+          const conversations = requests.map(({ text }) =>
+            conversation(place, text, pick(random, instructions)),
+          );
+          const texts = ask(conversations).map((answer) => answer.text);
+          const met = share(
+            texts.map((text, index) => meets(text, wishes, requests[index]!.facts)),
+            (each) => each,
+          );
           return { name, place, phrases, answers: texts.length, met, meanWords: mean(texts.map(wordCount)) };
         }),
       ),

@@ -91,7 +91,7 @@ export function describeReport({
       `Input that it was not made for is declined: ${percent(measured.declined)}.`,
     '',
     'A wish beside a held-out prompt is met (in brackets: wordings of the wish that training never showed; `short` means ' +
-      'at most 29 words and no friendly line, `more detail` more than 29 words):',
+      'at most three items and no friendly line, `more detail` four items or more):',
     '',
     '| wish | after the request | hint | system message |',
     '|---|---:|---:|---:|',

@@ -59,7 +59,7 @@ const withInstruction = (random: Random, text: string, instruction: string): str
 
 function topicTurn(random: Random, past: Past): Step {
   const ask = sampleAsk(random);
-  const instruction = chance(random, 0.35) ? sampleInstruction(random) : undefined;
+  const instruction = chance(random, 0.5) ? sampleInstruction(random) : undefined;
   const wishes = { ...past.wishes, ...instruction?.wishes };
   const style = sampleStyle(random, wishes, past.turn);
   const { text, items } = writeAnswer(random, ask.topic, style);
