@@ -24,7 +24,9 @@ function countdown() {
     release: (slot) => {
       running.delete(slot);
     },
-    active: () => running.size,
+    get active() {
+      return running.size;
+    },
     dispose: () => {},
   };
   return { decoder, running, most: () => most };
