@@ -20,8 +20,9 @@ const single = 2_000;
 const batch = 100;
 
 /**
- * Events per second, of about 1 KB each: the log (its thread, partitions, offsets, leases, wake-ups) next to node:sqlite as bare as it
- * goes (one connection in this thread, one table, same journal and flush). Prints a table, and returns it.
+ * Events per second, of about 1 KB each: the log (its thread, partitions, offsets, leases, wake-ups) next to
+ * node:sqlite as bare as it goes (one connection in this thread, one table, same journal and flush). Prints a
+ * table, and returns it.
  */
 export async function benchLog(): Promise<readonly LogBenchRow[]> {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-bench-'));

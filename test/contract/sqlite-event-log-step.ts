@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { workerData } from 'node:worker_threads';
 
 /**
- * Loaded by the database's thread of a child process. The signal happens at the step that a file in the log's folder is named for:
- * `SIGKILL-at-rows`, `SIGSTOP-at-committed`. Once: the file is removed first.
+ * Loaded by the database's thread of a child process. The signal happens at the step that a file in the log's
+ * folder is named for: `SIGKILL-at-rows`, `SIGSTOP-at-committed`. Once: the file is removed first.
  */
 export function onStep(step: string): void {
   for (const signal of ['SIGKILL', 'SIGSTOP'] as const) {
