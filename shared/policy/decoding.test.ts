@@ -163,6 +163,20 @@ describeOnBackends('decoder', (open) => {
     policy.dispose();
   });
 
+  test('a decoder with an adapter leaves the base model as it was, and frees its own', async () => {
+    const policy = await smallPolicy(await open());
+    const before = fullForward(policy, undefined, [1, 2, 3]);
+    const tensors = policy.executor.tensorCount();
+    const adapter = someAdapter(policy, 'apart');
+    const decoder = createDecoder(policy, adapter, { maxSequences: 1, maxPositions: 8 });
+    expect(largestDifference(decoder.admit([1, 2, 3]).logits, before)).toBeGreaterThan(0.1);
+    expect(largestDifference(fullForward(policy, undefined, [1, 2, 3]), before)).toBe(0);
+    decoder.dispose();
+    adapter.dispose();
+    expect(policy.executor.tensorCount()).toBe(tensors);
+    policy.dispose();
+  });
+
   test('limits are named', async () => {
     const policy = await smallPolicy(await open());
     const decoder = createDecoder(policy, undefined, { maxSequences: 1, maxPositions: 4 });

@@ -1,5 +1,8 @@
 import type { Tensor } from './executors/executor.ts';
+import { sizeOf } from './executors/tensor.ts';
 import { layerForward } from './layer.ts';
+import { weightShapes } from './layout.ts';
+import { mergeLora } from './lora.ts';
 import { logitsOf, residualStream, sequenceContext } from './model.ts';
 import { gatherRows } from './ops/embedding.ts';
 import { createKeyValueCache } from './ops/kv-cache.ts';
@@ -45,9 +48,22 @@ export class DecoderFull extends Error {
 /** Capacity grows in steps of this many positions, since every step attends over all of it. */
 const positionStep = 256;
 
+/** Up to so many f32 weights, a decoder merges its adapter into a copy of them: 80 MB at most, and fewer, larger products. */
+const mergedWeights = 20_000_000;
+
+/** The policy as the decoder computes it, and what the decoder has to free. */
+function modelToDecode({ executor, model }: Policy, adapter: Adapter | undefined) {
+  const weightCount = [...weightShapes(model.config).values()].reduce((sum, shape) => sum + sizeOf(shape), 0);
+  if (adapter === undefined || weightCount > mergedWeights) return { model, lora: adapter?.layers, own: [] };
+  const { layers, own } = mergeLora(executor, model.weights.layers, adapter.layers);
+  return { model: { ...model, weights: { ...model.weights, layers } }, lora: undefined, own };
+}
+
+/** The weights are those of the time when the decoder is made. Policy and adapter must outlive it. */
 export function createDecoder(policy: Policy, adapter: Adapter | undefined, limits: DecoderLimits): Decoder {
   const { executor, config } = policy;
   const { layers, heads, keyValueHeads, headSize, vocabularySize } = config;
+  const { model, lora, own } = modelToDecode(policy, adapter);
   const cache = createKeyValueCache(executor, { layers, heads, keyValueHeads, headSize });
   /** Filled positions of each slot; undefined: free. */
   const filled: (number | undefined)[] = Array(limits.maxSequences).fill(undefined);
@@ -66,7 +82,6 @@ export function createDecoder(policy: Policy, adapter: Adapter | undefined, limi
 
   /** Logits of one new row per slot: [rows, vocabulary]. */
   const forwardRows = (slots: readonly number[], ids: Int32Array): Tensor => {
-    const { model } = policy;
     const positions = slots.map((slot) => filled[slot] ?? 0);
     const attend = cache.begin({ slots, positions });
     const rotation = model.ropeTable.rotations(executor, positions, { backward: false }).forward;
@@ -74,7 +89,7 @@ export function createDecoder(policy: Policy, adapter: Adapter | undefined, limi
     model.weights.layers.forEach((layer, index) => {
       x = executor.scope(
         () =>
-          layerForward(executor, config, layer, adapter?.layers[index], x, rotation, (queryKey, value) => ({
+          layerForward(executor, config, layer, lora?.[index], x, rotation, (queryKey, value) => ({
             output: attend(index, queryKey, value),
             saved: undefined,
           })).output,
@@ -93,13 +108,13 @@ export function createDecoder(policy: Policy, adapter: Adapter | undefined, limi
       }
       reserve(slot + 1, positions);
       const logits = executor.scope(() => {
-        const context = sequenceContext(executor, policy.model, 1, positions, { backward: false });
+        const context = sequenceContext(executor, model, 1, positions, { backward: false });
         const ids = Int32Array.from(promptIds);
-        const x = residualStream(executor, policy.model, adapter?.layers, ids, context, (layer, saved) =>
+        const x = residualStream(executor, model, lora, ids, context, (layer, saved) =>
           cache.fill(slot, layer, saved, positions),
         );
         return executor.read(
-          logitsOf(executor, policy.model, gatherRows(executor, x, Int32Array.of(positions - 1))),
+          logitsOf(executor, model, gatherRows(executor, x, Int32Array.of(positions - 1))),
         );
       });
       filled[slot] = positions;
@@ -143,6 +158,7 @@ export function createDecoder(policy: Policy, adapter: Adapter | undefined, limi
 
     dispose() {
       filled.fill(undefined);
+      executor.dispose(own);
       cache.clear();
       slotCapacity = 0;
     },

@@ -1,9 +1,12 @@
 import type { AdapterFile } from './adapter-files.ts';
-import type { Executor } from './executors/executor.ts';
+import type { Executor, Tensor } from './executors/executor.ts';
 import { copyRows, type LinearLayout, type LinearName, layerPrefix, linearLayouts } from './layout.ts';
 import type { ModelConfig } from './model-config.ts';
-import { type LinearGradients, type LowRank, uploadMatrix } from './ops/linear.ts';
+import { add } from './ops/arithmetic.ts';
+import { type Linear, type LinearGradients, type LowRank, uploadMatrix } from './ops/linear.ts';
+import { matmul } from './ops/matmul.ts';
 import { createRandom } from './random.ts';
+import type { LayerWeights } from './weights.ts';
 
 /** The projections that an adapter may change, by the last part of their names, as PEFT lists them. */
 export const loraTargets = [
@@ -114,6 +117,36 @@ export function uploadLora(executor: Executor, config: ModelConfig, file: Adapte
       down: upload(layer, layouts.down),
     })),
   );
+}
+
+/**
+ * New matrices W + b a for every adapted projection, so that decoding costs what it costs without an adapter. What is
+ * not adapted is shared with `layers`. Dispose of `own`.
+ */
+export function mergeLora(
+  executor: Executor,
+  layers: readonly LayerWeights[],
+  lora: readonly LoraLayer[],
+): { readonly layers: readonly LayerWeights[]; readonly own: readonly Tensor[] } {
+  const own: Tensor[] = [];
+  const merge = ({ matrix, bias }: Linear, lowRank: LowRank | undefined): Linear => {
+    if (lowRank === undefined) return { matrix, bias };
+    const { a, b } = lowRank;
+    const merged = executor.scope(() =>
+      add(executor, matrix, executor.kind === 'native' ? matmul(executor, b, a) : matmul(executor, a, b)),
+    );
+    own.push(merged);
+    return { matrix: merged, bias };
+  };
+  const merged = layers.map((layer, index) => ({
+    ...layer,
+    queryKey: merge(layer.queryKey, lora[index]!.queryKey),
+    value: merge(layer.value, lora[index]!.value),
+    output: merge(layer.output, lora[index]!.output),
+    gateUp: merge(layer.gateUp, lora[index]!.gateUp),
+    down: merge(layer.down, lora[index]!.down),
+  }));
+  return { layers: merged, own };
 }
 
 /** Reads one layer's adapter gradients back under PEFT's names. Blocks off the diagonal are not parameters. */

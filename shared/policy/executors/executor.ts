@@ -15,7 +15,7 @@ export type ExecutorBase = {
   /** Runs `body` outside of all scopes: what it returns is the caller's. */
   detached<Result>(body: () => Result): Result;
   dispose(tree: unknown): void;
-  /** Tensors alive on the backend, whoever made them. */
+  /** Tensors alive on the backend, whoever made them; constants of the code that stay for good are not counted. */
   tensorCount(): number;
 };
 

@@ -66,14 +66,22 @@ function resolveAddon(): string | undefined {
  * @throws NativeUnavailable
  */
 export function openNative(options: NativeOptions = {}): NativeExecutor {
+  opened ??= open(options);
+  return opened;
+}
+
+let opened: NativeExecutor | undefined;
+
+function open(options: NativeOptions): NativeExecutor {
   const entry = resolveAddon();
-  if (entry === undefined)
+  if (entry === undefined) {
     throw new NativeUnavailable('the native backend is not installed: run `npm run setup:native`');
+  }
   const { binding, getNumOfTFTensors } = loadBackend(entry, options);
-  const version = binding.TF_Version;
+  const threads = process.env.TF_NUM_INTRAOP_THREADS ?? 'all';
   return {
     ...createNative(binding, getNumOfTFTensors),
-    report: `native: TensorFlow ${version} on ${options.threads ?? 'all'} CPU threads, the fastest backend there is for this machine`,
+    report: `native: TensorFlow ${binding.TF_Version} on ${threads} CPU threads, the fastest backend there is for this machine`,
   };
 }
 
@@ -92,7 +100,7 @@ function loadBackend(entry: string, options: NativeOptions) {
   }
 }
 
-function createNative(binding: Binding, tensorCount: () => number): Omit<NativeExecutor, 'report'> {
+function createNative(binding: Binding, allTensors: () => number): Omit<NativeExecutor, 'report'> {
   const { own, scope, detached, dispose, atEnd } = createOwnership((id) =>
     binding.deleteTensor(id as number),
   );
@@ -137,7 +145,7 @@ function createNative(binding: Binding, tensorCount: () => number): Omit<NativeE
     scope,
     detached,
     dispose,
-    tensorCount,
+    tensorCount: () => allTensors() - scalars.size,
     upload: (values, shape) => own(create(values, shape)),
     read: (tensor) => binding.tensorDataSync(idOf(tensor)),
     run(op, inputs, attributes) {

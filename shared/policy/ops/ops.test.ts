@@ -47,8 +47,7 @@ function checkGradients(
       ).toBeLessThan(3e-3);
     }
   }
-  const pinned = 3; // scalars that the native executor keeps
-  expect(executor.tensorCount() - before).toBeLessThanOrEqual(pinned);
+  expect(executor.tensorCount()).toBe(before);
 }
 
 describeOnBackends('derivatives equal finite differences', (open) => {
