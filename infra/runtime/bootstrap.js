@@ -8,7 +8,7 @@ const stamp = join(root, 'node_modules', '.clawloop-lock');
 const lock = readFileSync(join(root, 'package-lock.json'), 'utf8');
 
 if (nodePath() === undefined) {
-  install('Node 24 (this machine has only ' + process.versions.node + ')', join(root, 'infra', 'runtime'));
+  install(`Node 24 (this machine has only ${process.versions.node})`, join(root, 'infra', 'runtime'));
 }
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== lock) {
   install('packages', root);
@@ -18,14 +18,19 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== lock) {
 function install(what, folder) {
   console.error(`clawloop: installing ${what} ...`);
   const started = Date.now();
-  const path = machineNodeWillDo || nodePath() === undefined ? process.env.PATH : dirname(nodePath()) + delimiter + process.env.PATH;
+  const path =
+    machineNodeWillDo || nodePath() === undefined
+      ? process.env.PATH
+      : dirname(nodePath()) + delimiter + process.env.PATH;
   const { status, error } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: folder,
     stdio: ['ignore', 2, 2],
     env: { ...process.env, PATH: path, npm_config_progress: 'true' },
   });
   if (status !== 0) {
-    console.error(`clawloop: npm ci failed in ${folder}: ${error?.message ?? `exit ${status}`}. Is the npm registry reachable?`);
+    console.error(
+      `clawloop: npm ci failed in ${folder}: ${error?.message ?? `exit ${status}`}. Is the npm registry reachable?`,
+    );
     process.exit(1);
   }
   console.error(`clawloop: installed ${what} in ${Math.round((Date.now() - started) / 1000)} s`);

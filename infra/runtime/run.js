@@ -7,7 +7,9 @@ if (node === undefined) {
   console.error('clawloop: needs Node 24 or newer; `npm start` in the clone installs it');
   process.exit(1);
 }
-const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...process.argv.slice(2)], { stdio: 'inherit' });
+const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...process.argv.slice(2)], {
+  stdio: 'inherit',
+});
 // A terminal sends Ctrl-C to the whole group: the child gets its own copy, this process only has to outlive it.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => signal !== 'SIGINT' && child.kill(signal));

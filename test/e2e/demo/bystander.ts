@@ -11,7 +11,7 @@ export type Gap = {
 };
 
 /** ms between two streams */
-const PAUSE_MS = 400;
+const PAUSE_MS = 100;
 
 /**
  * Somebody else who chats all the while, one stream after the other: what a step or a swap costs them is what it costs anyone.
