@@ -1,7 +1,14 @@
-import { answerRoom, fitWindow, type WindowCut } from '../../../shared/chat/window.ts';
+import {
+  answerRoom,
+  fitWindow,
+  type Window,
+  type WindowCut,
+  type WindowInput,
+} from '../../../shared/chat/window.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { ChatTemplate } from '../../../shared/policy/chat-template.ts';
 import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
+import { isServiceError } from '../../../shared/service/errors.ts';
 import { ServingError } from '../errors.ts';
 import type { GenerationRequest } from './engine.ts';
 
@@ -31,22 +38,29 @@ export function makePrompt(maker: PromptMaker, request: GenerationRequest): Prom
   const whole = encode(maker, request, request.messages, request.tools);
   const room = context === 'window' ? answerRoom(contextTokens, asked) : 1;
   if (whole.length + room <= contextTokens) return clamp(whole, contextTokens, asked);
-  if (context === 'error') {
+  const window = context === 'window' ? cutToWindow(maker, request) : undefined;
+  if (window === undefined) {
     throw ServingError.CONTEXT_LENGTH_EXCEEDED({
       param: 'messages',
       limit: contextTokens,
       tokens: whole.length,
     });
   }
-  const window = fitWindow({
-    messages: request.messages,
-    tools: request.tools,
-    contextTokens,
-    maxTokens: asked,
-    countTokens: (messages, tools) => encode(maker, request, messages, tools).length,
-  });
   const promptIds = encode(maker, request, window.messages, window.tools);
   return { ...clamp(promptIds, contextTokens, asked), windowCut: window.cut };
+}
+
+/** Undefined: what must stay, such as the arguments of a tool call, does not fit by itself. */
+function cutToWindow(maker: PromptMaker, request: GenerationRequest): Window | undefined {
+  const { messages, tools, sampling } = request;
+  const countTokens: WindowInput['countTokens'] = (some, them) => encode(maker, request, some, them).length;
+  const { contextTokens } = maker;
+  try {
+    return fitWindow({ messages, tools, contextTokens, maxTokens: sampling.maxTokens, countTokens });
+  } catch (error) {
+    if (isServiceError(error)) throw error;
+    return undefined;
+  }
 }
 
 function clamp(promptIds: readonly number[], contextTokens: number, asked: number | undefined): Prompt {

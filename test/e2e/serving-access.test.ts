@@ -1,0 +1,120 @@
+import { request } from 'node:http';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import { createAccessKey } from '../../shared/service/access-keys.ts';
+import { until } from './harness/clawloop.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
+import {
+  deltaFrame,
+  finishFrame,
+  sendFrames,
+  type UpstreamDouble,
+  upstreamDouble,
+} from './serving-upstream-double.ts';
+
+let folder: ServingFolder;
+let upstream: UpstreamDouble;
+let flags: readonly string[];
+beforeAll(async () => {
+  folder = await servingFolder();
+  upstream = await upstreamDouble();
+  upstream.script((_, response) =>
+    sendFrames(response, [deltaFrame({ content: 'hi' }), finishFrame('stop')]),
+  );
+  flags = ['--engine', 'upstream', '--upstream-url', upstream.url];
+});
+afterAll(async () => {
+  await folder.dispose();
+  await upstream.close();
+});
+
+const withKey = ({ url }: ServingProcess, apiKey: string) =>
+  new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
+const chat = (client: OpenAI) =>
+  client.chat.completions.create({ model: 'clawloop', messages: [{ role: 'user', content: 'hi' }] });
+
+/** Asks under another name than the address: what a page does whose name was rebound to this machine. */
+const statusUnder = (serving: ServingProcess, host: string) =>
+  new Promise<number | undefined>((resolve, reject) => {
+    const call = request(`${serving.url}/v1/models`, { headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    call.on('error', reject).end();
+  });
+
+test('without a key the server stays on loopback', async () => {
+  const { code, text } = await folder.startInVain(['--host', '0.0.0.0', ...flags]);
+  expect(code).toBe(2);
+  expect(text).toMatch(/will not listen on 0\.0\.0\.0 without an access key: .*clawloop keys create/);
+});
+
+test('a port that is taken is said plainly', async () => {
+  const { port } = new URL(upstream.url);
+  const { code, text } = await folder.startInVain(['--port', port, ...flags]);
+  expect(code).toBe(2);
+  expect(text).toMatch(/cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE/);
+});
+
+test('no key is needed until one is made; from then on it is, at once', async () => {
+  const serving = await folder.start(flags);
+  await chat(serving.client);
+  expect(await statusUnder(serving, 'evil.example')).toBe(403);
+  expect(await statusUnder(serving, 'localhost:1234')).toBe(200);
+  const ann = await createAccessKey(folder.data.keys, 'ann');
+  const bob = await createAccessKey(folder.data.keys, 'bob');
+  for (const client of [serving.client, withKey(serving, 'claw-wrong')]) {
+    await expect(chat(client)).rejects.toMatchObject({
+      status: 401,
+      code: 'invalid_api_key',
+      type: 'authentication_error',
+    });
+  }
+  expect((await fetch(`${serving.url}/healthz`)).status).toBe(200);
+  const [hers, his] = [await chat(withKey(serving, ann.secret)), await chat(withKey(serving, bob.secret))];
+  const facts = (await folder.events('conversations')) as InteractionCompleted[];
+  const of = (id: string) => facts.find((event) => event.id === id)!.data;
+  expect([of(hers.id).key, of(his.id).key]).toEqual([ann.id, bob.id]);
+  expect(of(hers.id).lane).not.toBe(of(his.id).lane);
+  expect(JSON.stringify(facts)).not.toContain(ann.secret);
+  expect(serving.output()).not.toContain(ann.secret);
+  const foreign = await fetch(`${serving.url}/v1/feedback`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${bob.secret}` },
+    body: JSON.stringify({ completion_id: hers.id, rating: 'down' }),
+  });
+  expect(foreign.status).toBe(404);
+  await serving.stop();
+});
+
+test('a key of the settings lets the server listen beyond loopback; its requests are limited in number', async () => {
+  const more = ['--host', '0.0.0.0', '--api-key', 'a-configured-key', '--max-concurrent-per-key', '2'];
+  const serving = await folder.start([...flags, ...more]);
+  const client = new OpenAI({
+    baseURL: `http://127.0.0.1:${new URL(serving.url).port}/v1`,
+    apiKey: 'a-configured-key',
+    maxRetries: 0,
+  });
+  expect(serving.output()).not.toContain('a-configured-key');
+  let answer = () => {};
+  const gate = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const before = upstream.calls.length;
+  upstream.script(async (_, response) => {
+    await gate;
+    sendFrames(response, [deltaFrame({ content: 'hi' }), finishFrame('stop')]);
+  });
+  const open = [chat(client), chat(client)];
+  await until('both are open', () => upstream.calls.length === before + 2);
+  const third = await chat(client).then(
+    () => undefined,
+    (error: InstanceType<typeof OpenAI.APIError>) => error,
+  );
+  expect(third).toMatchObject({ status: 429, code: 'too_many_requests' });
+  expect(third!.headers!.get('retry-after')).toBe('1');
+  answer();
+  await Promise.all(open);
+  await chat(client);
+});

@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import { until } from './harness/clawloop.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
+import {
+  deltaFrame,
+  finishFrame,
+  sendFrames,
+  type UpstreamDouble,
+  upstreamDouble,
+  usageFrame,
+} from './serving-upstream-double.ts';
+
+let folder: ServingFolder;
+let serving: ServingProcess;
+let upstream: UpstreamDouble;
+beforeAll(async () => {
+  upstream = await upstreamDouble();
+  folder = await servingFolder();
+  serving = await folder.start([
+    ...['--engine', 'upstream', '--upstream-url', upstream.url, '--upstream-api-key', 'secret'],
+    ...['--upstream-model', 'their-name', '--upstream-logprobs', 'raw', '--upstream-token-ids', 'true'],
+  ]);
+});
+afterAll(async () => {
+  await folder.dispose();
+  await upstream.close();
+});
+beforeEach(() => upstream.script((_, response) => void response.writeHead(500).end()));
+
+const logprobs = (...tokens: readonly (readonly [string, number])[]) => ({
+  content: tokens.map(([token, logprob]) => ({ token, logprob, top_logprobs: [] })),
+});
+const ask = (more: object = {}) =>
+  serving.client.chat.completions.create({
+    model: 'clawloop',
+    messages: [{ role: 'user', content: 'hi' }],
+    temperature: 1,
+    ...more,
+  });
+const fact = async (id: string) => {
+  const found = (await folder.events('conversations')).find((event) => event.id === id);
+  return found as InteractionCompleted | undefined;
+};
+
+test('an answer with token ids and raw log-probs can train', async () => {
+  upstream.script((_, response) =>
+    sendFrames(response, [
+      deltaFrame({ role: 'assistant', content: '' }, {}, { prompt_token_ids: [5, 6, 7] }),
+      deltaFrame({ content: 'Hel' }, { token_ids: [1], logprobs: logprobs(['Hel', -0.5]) }),
+      deltaFrame({ content: 'lo' }, { token_ids: [2], logprobs: logprobs(['lo', -0.25]) }),
+      deltaFrame({}, { token_ids: [3], logprobs: logprobs(['<|im_end|>', -0.125]), finish_reason: 'stop' }),
+      usageFrame(3, 3),
+    ]),
+  );
+  const answer = await ask({ seed: 5, max_tokens: 9 });
+  expect(answer.choices[0]!.message.content).toBe('Hello');
+  expect(answer.usage).toMatchObject({ prompt_tokens: 3, completion_tokens: 3 });
+  const { body, headers } = upstream.calls.at(-1)!;
+  expect(headers.authorization).toBe('Bearer secret');
+  expect(body).toMatchObject({
+    model: 'their-name',
+    messages: [{ role: 'user', content: 'hi' }],
+    temperature: 1,
+    seed: 5,
+    max_tokens: 9,
+    stream: true,
+    logprobs: true,
+    return_token_ids: true,
+  });
+  const { data } = (await fact(answer.id))!;
+  expect(data).toMatchObject({
+    engine: 'upstream',
+    version: 0,
+    tokens: {
+      promptIds: [5, 6, 7],
+      responseIds: [1, 2, 3],
+      logProbs: [-0.5, -0.25, -0.125],
+      effectiveTemperature: 1,
+    },
+  });
+  expect(data.untrainable).toBeUndefined();
+});
+
+test('nothing missing is filled in: the reason is named', async () => {
+  upstream.script((_, response) =>
+    sendFrames(response, [deltaFrame({ content: 'Hello' }), finishFrame('stop')]),
+  );
+  const without = await ask();
+  expect((await fact(without.id))!.data).toMatchObject({ tokens: null, untrainable: 'no-token-ids' });
+  upstream.script((_, response) =>
+    sendFrames(response, [
+      deltaFrame(
+        { content: 'Hello' },
+        { token_ids: [1, 2], logprobs: logprobs(['Hello', -1]) },
+        { prompt_token_ids: [5] },
+      ),
+      finishFrame('stop'),
+    ]),
+  );
+  const fewer = await ask();
+  expect((await fact(fewer.id))!.data).toMatchObject({ tokens: null, untrainable: 'no-log-probs' });
+  upstream.script((_, response) =>
+    sendFrames(response, [
+      deltaFrame(
+        { content: 'Hello' },
+        { token_ids: [1], logprobs: logprobs(['Hello', -1]) },
+        { prompt_token_ids: [5] },
+      ),
+      finishFrame('stop'),
+    ]),
+  );
+  const other = await ask({ temperature: 0.7 });
+  expect((await fact(other.id))!.data.untrainable).toBe('logprob-temperature');
+});
+
+test('tool calls and reasoning come through, whole', async () => {
+  upstream.script((_, response) =>
+    sendFrames(response, [
+      deltaFrame({ reasoning_content: 'Let me look.' }),
+      deltaFrame({
+        tool_calls: [{ index: 0, id: 'call_7', type: 'function', function: { name: 'exec', arguments: '' } }],
+      }),
+      deltaFrame({ tool_calls: [{ index: 0, function: { arguments: '{"cmd":' } }] }),
+      deltaFrame({ tool_calls: [{ index: 0, function: { arguments: '"ls"}' } }] }),
+      finishFrame('tool_calls'),
+    ]),
+  );
+  const tools = [{ type: 'function', function: { name: 'exec', parameters: {} } }] as const;
+  const answer = await ask({ tools });
+  expect(answer.choices[0]!.finish_reason).toBe('tool_calls');
+  expect(answer.choices[0]!.message).toMatchObject({
+    content: null,
+    reasoning_content: 'Let me look.',
+    tool_calls: [{ id: 'call_7', type: 'function', function: { name: 'exec', arguments: '{"cmd":"ls"}' } }],
+  });
+  expect(upstream.calls.at(-1)!.body.tools).toEqual(tools);
+});
+
+test('what upstream refuses is the client’s, what it breaks is ours and a fact', async () => {
+  const failed = async () =>
+    (await folder.events('conversations')).filter(({ type }) => type === 'interaction.failed').length;
+  const refuse = (status: number, headers = {}) =>
+    upstream.script(
+      (_, response) =>
+        void response
+          .writeHead(status, headers)
+          .end(JSON.stringify({ error: { message: 'no, for a reason' } })),
+    );
+  const before = await failed();
+  refuse(400);
+  await expect(ask()).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining('for a reason'),
+  });
+  refuse(429, { 'retry-after': '7' });
+  await expect(ask()).rejects.toMatchObject({ status: 429, type: 'rate_limit_error' });
+  expect(await failed()).toBe(before);
+  refuse(401);
+  await expect(ask()).rejects.toMatchObject({ status: 502, type: 'server_error' });
+  refuse(503);
+  await expect(ask()).rejects.toMatchObject({ status: 502 });
+  upstream.script((_, response) => void response.destroy());
+  await expect(ask()).rejects.toMatchObject({ status: 502 });
+  upstream.script((_, response) => sendFrames(response, [deltaFrame({ content: 'Hel' })]));
+  await expect(ask()).rejects.toMatchObject({
+    status: 502,
+    message: expect.stringContaining('finish_reason'),
+  });
+  upstream.script((_, response) =>
+    sendFrames(response, [deltaFrame({ content: 'Hel' }), { error: { message: 'out of memory' } }]),
+  );
+  const stream = await serving.client.chat.completions.create({
+    model: 'clawloop',
+    messages: [{ role: 'user', content: 'hi' }],
+    stream: true,
+  });
+  const drain = async () => {
+    for await (const _ of stream);
+  };
+  await expect(drain()).rejects.toThrow(/out of memory/);
+  expect(await failed()).toBe(before + 5);
+});
+
+test('a client that goes away ends the request upstream', async () => {
+  upstream.script(async (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(`data: ${JSON.stringify(deltaFrame({ content: 'Once' }))}\n\n`);
+  });
+  const stop = new AbortController();
+  const stream = await serving.client.chat.completions.create(
+    { model: 'clawloop', messages: [{ role: 'user', content: 'hi' }], stream: true },
+    { signal: stop.signal },
+  );
+  let id = '';
+  for await (const chunk of stream) {
+    id = chunk.id;
+    if (chunk.choices[0]?.delta.content) stop.abort();
+  }
+  await until('the request upstream ended', () => upstream.aborted() > 0);
+  const { data } = await until('the fact', () => fact(id));
+  expect(data).toMatchObject({ finishReason: 'aborted', disconnected: true, answer: { content: 'Once' } });
+});
