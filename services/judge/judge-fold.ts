@@ -16,7 +16,10 @@ export type JudgeSettings = {
   readonly votes: number;
 };
 
-/** An open turn. Removed when it is settled: a turn that is not here is settled, so no memory of ids is needed. */
+/**
+ * An open turn. Removed when it is settled: a turn that is not here is settled, so no memory of ids is
+ * needed.
+ */
 export type OpenTurn = {
   readonly key: string;
   readonly session: string;
@@ -40,8 +43,10 @@ export type VoteJob = {
 const TURNS = 'turn';
 
 /**
- * Votes still open per turn; turns -> turns. The tally is made in the commit that emits the judgment. Explicit feedback
- * outranks votes; a turn that waits for a reward is settled by it or by the end of its session, never by votes.
+ * Votes still open per turn; turns -> turns. The tally is made in the commit that emits the judgment.
+ * Explicit feedback
+ * outranks votes; a turn that waits for a reward is settled by it or by the end of its session, never by
+ * votes.
  */
 export const judgeFold: Fold<JudgeSettings> = {
   name: 'judge',

@@ -2,7 +2,10 @@ import type { SubjectView } from '../../shared/log/event-log.ts';
 import type { Job } from '../../shared/queue/job-queue.ts';
 import { openTurns, owedVotes, type VoteJob } from './judge-fold.ts';
 
-/** A lane that no view has confirmed for this long belongs to another process by now. ms; views come once a minute. */
+/**
+ * A lane that no view has confirmed for this long belongs to another process by now. ms; views come once a
+ * minute.
+ */
 const FORGET_AFTER_MS = 5 * 60_000;
 
 type Lane = {
@@ -15,7 +18,8 @@ type Lane = {
 export type OpenVotes = ReturnType<typeof createOpenVotes>;
 
 /**
- * What is owed, as the views that the log hands out after its commits show it. In memory only: a restart begins every span
+ * What is owed, as the views that the log hands out after its commits show it. In memory only: a restart
+ * begins every span
  * again, so that an outage or a clock that jumps ends nothing. `now` is monotonic, ms.
  */
 export function createOpenVotes(now: () => number) {
@@ -55,7 +59,10 @@ export function createOpenVotes(now: () => number) {
     isOwed: ({ id, data }: Job<VoteJob>): boolean =>
       (lanes.get(data.lane)?.owed.has(id) ?? false) && !cast.has(id),
     markCast: (id: string): void => void cast.add(id),
-    /** Turns whose votes are not all in `deadlineMs` after this process saw them, and that were not told so yet. */
+    /**
+     * Turns whose votes are not all in `deadlineMs` after this process saw them, and that were not told so
+     * yet.
+     */
     overdue: (deadlineMs: number): readonly { readonly turnId: string; readonly lane: string }[] => {
       forgetOthers();
       return [...lanes].flatMap(([lane, { since }]) =>

@@ -16,7 +16,9 @@ export type SweepWorld = {
   readonly deadlineMs: number;
 };
 
-/** A timer is a fact too: says which turns have waited too long. What it could not say it says the next time. */
+/**
+ * A timer is a fact too: says which turns have waited too long. What it could not say it says the next time.
+ */
 export async function expireVotes({ log, open, metrics, logger, deadlineMs }: SweepWorld): Promise<void> {
   const overdue = open.overdue(deadlineMs);
   if (overdue.length === 0) return;

@@ -20,7 +20,8 @@ export type VoteWorld = {
 };
 
 /**
- * Works one vote off: reads the turn where the job says, asks the judge, appends the fact under the job's id. Throws when
+ * Works one vote off: reads the turn where the job says, asks the judge, appends the fact under the job's
+ * id. Throws when
  * there is no vote, for the queue to try again; does nothing when the vote is no longer owed.
  */
 export async function castVote(world: VoteWorld, job: Attempt<VoteJob>, signal: AbortSignal): Promise<void> {

@@ -7,7 +7,10 @@ export type Fence = {
   readonly enclose: (name: string, text: string, limit: number) => string;
 };
 
-/** One nonce per turn and vote: the same prompt on every try. It need not be secret, since no line of material can be a fence. */
+/**
+ * One nonce per turn and vote: the same prompt on every try. It need not be secret, since no line of material
+ * can be a fence.
+ */
 export function openFence(turnId: string, index: number): Fence {
   const nonce = createHash('sha256').update(`${turnId}\n${index}`).digest('hex').slice(0, 16);
   return {
@@ -40,10 +43,7 @@ const disarm: readonly (readonly [RegExp, string])[] = [
   // <s>, </think>, <start_of_turn>, <tool_call>: a tag of any kind
   [/[<＜﹤](?=[/!]?[a-zA-Z_])/g, '‹'],
   // [INST], [/INST], <<SYS>>
-  [
-    /[[［](?=\s*\/?\s*(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|gMASK|sop|B_INST|E_INST|UNK|MASK|CLS|SEP)\b)/gi,
-    '⟦',
-  ],
+  [/[[［](?=\s*\/?\s*(?:INST|SYS\w*|AVAILABLE_TOOLS|TOOL_\w+|g?MASK|sop|[BE]_INST|UNK|CLS|SEP)\b)/gi, '⟦'],
   [/[<＜]{2,}/g, '‹‹'],
   [/[>＞]{2,}/g, '››'],
   // a verdict in our form, with or without its backslash

@@ -4,7 +4,10 @@ import { type ChatServer, completeChat } from './chat-completion.ts';
 import { parseVerdict } from './parse-verdict.ts';
 import { judgePrompt } from './prompt.ts';
 
-/** A process reward model behind any OpenAI-compatible server, our own base model among them. Votes vary by temperature and seed. */
+/**
+ * A process reward model behind any OpenAI-compatible server, our own base model among them. Votes vary by
+ * temperature and seed.
+ */
 export function openaiJudge(server: ChatServer): Judge {
   return {
     name: 'openai',

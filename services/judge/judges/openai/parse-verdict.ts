@@ -7,7 +7,8 @@ const HINT_LIMIT = 1000;
 const SHORT_HINT = 10;
 
 /**
- * The judge's own words only: material holds no verdict form (see fence.ts). The last `\boxed{...}` wins; if it holds anything
+ * The judge's own words only: material holds no verdict form (see fence.ts). The last `\boxed{...}` wins; if
+ * it holds anything
  * but 1, 0 or -1, or there is none, the vote is null. Drafts inside a thinking block are no verdict.
  */
 export function parseVerdict(output: string): ParsedVerdict {

@@ -1,4 +1,5 @@
 import { type Clause, clausesOf } from './clauses.ts';
+import { any } from './rule.ts';
 import { rules } from './rules.ts';
 
 /** A rule that fired, and on what. The sign of the weight is what it says. */
@@ -13,8 +14,13 @@ export type Evidence = {
 };
 
 /** Sentences after which "thanks" is about the answer and not about a favour that was just asked for. */
-const statement =
-  /^(?:i\b|it\b|that\b|this\b|you\b|we\b|ok|yes|yeah|no\b|got\b|great|perfect|nice|good|will\b|makes\b|now i\b|all\b|wow|oh\b|ah\b|haha|sure|right|alright|awesome|exactly)/;
+const statement = new RegExp(
+  `^${any(
+    'i|it|that|this|you|we|no|got|will|makes|now i|all|oh|ah|ok|okay|yes|yeah|wow|haha|sure|right|alright',
+    'finally',
+    'great|perfect|nice|good|awesome|exactly|at last|much|love',
+  )}\\b`,
+);
 
 /** Per clause and direction, the strongest rule that fires. */
 export function lexicalEvidence(message: string): readonly Evidence[] {
@@ -29,7 +35,7 @@ export function lexicalEvidence(message: string): readonly Evidence[] {
 
 function evidenceOf({ text, sentence, contrast }: Clause): readonly Evidence[] {
   const fired = rules
-    .filter(({ pattern, unless }) => pattern.test(text) && !(unless?.test(text) ?? false))
+    .filter(({ pattern, unless }) => pattern.test(text) && unless?.test(text) !== true)
     .map(({ name, weight }) => ({ rule: name, weight, on: text, sentence, contrast }));
   const strongest = (sign: 1 | -1) =>
     fired
@@ -39,7 +45,8 @@ function evidenceOf({ text, sentence, contrast }: Clause): readonly Evidence[] {
 }
 
 /**
- * -1, 0 or 1. What follows a "but" outranks what stands before it. Otherwise the sign of the sum: praise and complaint of the
+ * -1, 0 or 1. What follows a "but" outranks what stands before it. Otherwise the sign of the sum: praise and
+ * complaint of the
  * same strength are no verdict.
  */
 export function weigh(evidence: readonly Evidence[]): -1 | 0 | 1 {

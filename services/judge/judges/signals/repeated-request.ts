@@ -3,10 +3,11 @@ import { normalise } from './clauses.ts';
 /** Words that carry no subject. */
 const empty = new Set(
   (
-    'a an the of to in on at for from by with and or but is are was were be been am do does did not no i me my you your we our it its ' +
-    'this that these those what how why when where who which can could would will shall should may might must please just so want ' +
-    'need like know tell give show say get let ask asked mean meant question answer really about if then there here have has had ' +
-    'some any all up out as into again still also now ok okay hey hi hello well go going make help would'
+    'a an the of to in on at for from by with and or but is are was were be been am do does did not no ' +
+    'i me my you your we our it its this that these those what how why when where who which can could ' +
+    'would will shall should may might must please just so want need like know tell give show say get ' +
+    'let ask asked mean meant question answer really about if then there here have has had some any all ' +
+    'up out as into again still also now ok okay hey hi hello well go going make help'
   ).split(' '),
 );
 /** Words of a person who asks for more of the same, which is no complaint. */

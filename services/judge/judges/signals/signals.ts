@@ -14,7 +14,8 @@ const HINT_LIMIT = 1000;
 const SHORT_HINT = 10;
 
 /**
- * Transparent evidence, no model: what the person says next, the same request again, an error of a tool. A person's words
+ * Transparent evidence, no model: what the person says next, the same request again, an error of a tool. A
+ * person's words
  * outrank a tool's output; a tool call that merely worked and a new subject say nothing.
  */
 export function readSignals(turn: Turn): Signals {

@@ -1,14 +1,25 @@
-/** What a tool's output says about the call. A call that merely worked is no praise; a service that is down is nobody's fault. */
+/**
+ * What a tool's output says about the call. A call that merely worked is no praise; a service that is down is
+ * nobody's fault.
+ */
 export type ToolOutcome = 'error' | 'out-of-service' | 'worked';
 
-const outOfService =
-  /\b(?:ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|timed? ?out|rate limit(?:ed)?|too many requests|service unavailable|bad gateway|gateway timeout|temporarily unavailable|(?:http|status|error)\D{0,12}(?:429|50[234]))\b/i;
+const outOfService = new RegExp(
+  [
+    '\\b(?:ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|timed? ?out|rate limit(?:ed)?)\\b',
+    '\\b(?:too many requests|service unavailable|bad gateway|gateway timeout|temporarily unavailable)\\b',
+    '\\b(?:http|status|error)\\D{0,12}(?:429|50[234])\\b',
+  ].join('|'),
+  'i',
+);
 
 const errorTexts: readonly RegExp[] = [
-  /^\s*(?:\w*error|exception|fatal|failed|failure|panic|traceback|usage|invalid|unknown (?:tool|command|option|argument))\b[^\n]{0,4}[:!( ]/i,
+  /^\s*(?:\w*error|exception|fatal|failed|failure|panic|usage|invalid)\b[^\n]{0,4}[:!( ]/i,
+  /^\s*unknown (?:tool|command|option|argument)\b/i,
   /^Traceback \(most recent call last\)/m,
   /\b\w*(?:Error|Exception): /,
-  /\b(?:command not found|no such file or directory|permission denied|is not recognized as|cannot find module|syntax error|segmentation fault|file not found|does not exist|undefined reference)\b/i,
+  /\b(?:command not found|no such file or directory|permission denied|is not recognized as|file not found)\b/i,
+  /\b(?:cannot find module|syntax error|segmentation fault|does not exist|undefined reference)\b/i,
   /\b(?:exit(?:ed)?(?: with)?(?: code| status)?|return code)[:= ]+(?!0\b)\d+/i,
   /^npm ERR!/m,
 ];
