@@ -64,7 +64,7 @@ test('a message of any length is read in no time', () => {
   const start = performance.now();
   for (const word of ['so ', 'no ', 'a ', 'that is ', 'please can you ', 'i want it ', 'no lists and '])
     of(word.repeat(50_000));
-  expect(performance.now() - start).toBeLessThan(2000);
+  expect(performance.now() - start).toBeLessThan(10_000); // a pattern that backtracks without bound takes minutes
 });
 
 test('as a judge it casts one vote and costs no tokens', async () => {
