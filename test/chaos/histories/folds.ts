@@ -1,0 +1,48 @@
+import { assemble } from '../../../services/collector/assemble.ts';
+import { attribute } from '../../../services/collector/attribute.ts';
+import { submit } from '../../../services/collector/submit.ts';
+import { judgeFold } from '../../../services/judge/judge-fold.ts';
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { Position } from '../../../shared/events/position.ts';
+import type { Folded } from '../../../shared/log/fold.ts';
+import type { Rows } from '../../../shared/log/rows.ts';
+import { defaultTrainingSettings } from '../../../shared/policy/training-defaults.ts';
+
+export const topicNames = ['conversations', 'turns', 'training'] as const;
+export type TopicName = (typeof topicNames)[number];
+
+/** What an operator may change between two starts. It takes effect at a position of the input and is committed with it. */
+export type Rules = { readonly votes: number; readonly size: number; readonly maxStaleness: number };
+export const firstRules: Rules = { votes: 3, size: 4, maxStaleness: 2 };
+
+export type FoldName = 'attribute' | 'judge' | 'assemble' | 'submit';
+
+/** One of the four folds, under rules that may change. */
+export type HistoryFold = {
+  readonly name: FoldName;
+  readonly reads: TopicName;
+  readonly writes: TopicName;
+  readonly on: (rows: Rows, event: ClawLoopEvent, at: Position, rules: Rules) => Folded;
+};
+
+const { settings: training } = defaultTrainingSettings('claw-nano');
+
+export const theFolds: readonly HistoryFold[] = [
+  {
+    ...{ name: 'attribute', reads: 'conversations', writes: 'turns' },
+    on: (rows, event, at) => attribute.on(rows, event, at, undefined),
+  },
+  {
+    ...{ name: 'judge', reads: 'turns', writes: 'turns' },
+    on: (rows, event, at, { votes }) => judgeFold.on(rows, event, at, { votes }),
+  },
+  {
+    ...{ name: 'assemble', reads: 'turns', writes: 'training' },
+    on: (rows, event, at) => assemble.on(rows, event, at, { atLeastOne: true }),
+  },
+  {
+    ...{ name: 'submit', reads: 'training', writes: 'training' },
+    on: (rows, event, at, { size, maxStaleness }) =>
+      submit.on(rows, event, at, { size, maxStaleness, training }),
+  },
+];

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { readHistory } from './laws/history.ts';
+import { type Mutation, mutations } from './mutations.ts';
+import { runHistory } from './run-history.ts';
+
+test.each(Array.from({ length: 20 }, (_, i) => i + 1))('all laws hold in the history of seed %i', (seed) => {
+  expect(runHistory(seed).broken).toEqual([]);
+});
+
+test('the histories are not dull: every kind of outcome is among them', () => {
+  const seen = new Set<string>();
+  for (let seed = 1; seed <= 12; seed++) {
+    const { of } = readHistory(runHistory(seed).world);
+    for (const { data } of of('turn.skipped')) seen.add(data.reason);
+    for (const { data } of of('sample.dropped')) seen.add(data.reason);
+    for (const { data } of of('judgment.reached')) seen.add(data.source);
+    for (const { data } of of('sample.ready')) seen.add(data.soft ? 'soft' : 'firm');
+    for (const { data } of of('turn.completed')) seen.add(`session by ${data.sessionBy}`);
+    for (const type of [
+      'policy.promoted',
+      'policy.rejected',
+      'policy.update-failed',
+      'policy.rolled-back',
+    ] as const)
+      if (of(type).length > 0) seen.add(type);
+  }
+  expect([...seen]).toEqual(
+    expect.arrayContaining([
+      ...['aborted', 'side', 'superseded', 'no-next-state', 'no-reward', 'too-late'],
+      ...['no-verdict', 'unavailable', 'stale', 'off-lineage', 'feedback', 'votes', 'soft', 'firm'],
+      ...['session by explicit', 'session by history', 'session by continued', 'session by new'],
+      ...['policy.promoted', 'policy.rejected', 'policy.update-failed', 'policy.rolled-back'],
+    ]),
+  );
+});
+
+/** A fold that throws ends its process: noticed as well. */
+function isNoticed({ folds, fault }: Mutation, seed: number): boolean {
+  const faults = new Set(fault === undefined ? [] : [fault]);
+  try {
+    return runHistory(seed, { faults, ...(folds === undefined ? {} : { folds }) }).broken.length > 0;
+  } catch {
+    return true;
+  }
+}
+
+test.each(mutations)('a law breaks when $name', (mutation) => {
+  const seeds = Array.from({ length: 20 }, (_, i) => i + 1);
+  expect(seeds.some((seed) => isNoticed(mutation, seed))).toBe(true);
+});

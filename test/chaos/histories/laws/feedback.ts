@@ -1,0 +1,59 @@
+import { timeOf } from '../facts.ts';
+import { firstPlaces, type History, type Law } from './history.ts';
+
+const DAY_MS = Date.parse(timeOf(400)) - Date.parse(timeOf(0));
+
+/** Feedback before settlement decides; what comes later is late. A reward session is never settled by votes. */
+export const feedbackDecides: Law = ({ world, of, interactions }) => {
+  const wrong: string[] = [];
+  const place = firstPlaces(world.records.turns);
+  const onTurn = Map.groupBy(of('turn.feedback'), ({ data }) => data.turnId);
+  const votes = Map.groupBy(of('vote.cast'), ({ data }) => data.turnId);
+  for (const { data } of of('judgment.reached')) {
+    const { turnId, by, source, score, needs } = data;
+    const settledAt = place.get(by)!;
+    const facts = onTurn.get(turnId) ?? [];
+    if (facts.some(({ id }) => place.get(id)! < settledAt))
+      wrong.push(`earlier feedback did not decide ${turnId}`);
+    if (source === 'feedback' && facts.find(({ id }) => id === by)?.data.score !== score)
+      wrong.push(`wrong score of ${turnId}`);
+    const { settle } = interactions.get(turnId)!.data;
+    const cast = new Set(
+      (votes.get(turnId) ?? []).filter(({ id }) => place.get(id)! < settledAt).map(({ id }) => id),
+    );
+    if (source === 'unavailable' && settle === 'votes' && needs <= cast.size)
+      wrong.push(`all votes were in for ${turnId}`);
+    if (settle === 'reward' && source === 'votes') wrong.push(`votes settled ${turnId} of a reward session`);
+  }
+  return wrong;
+};
+
+/** Feedback that was given before its turn was complete, and was not a day late, decides. */
+export const earlyFeedbackDecides: Law = (history) => {
+  const { world, of, interactions } = history;
+  const { conversations } = world.records;
+  const place = firstPlaces(conversations);
+  const completed = new Map(of('turn.completed').map(({ data }) => [data.turnId, data]));
+  const judged = new Map(of('judgment.reached').map(({ data }) => [data.turnId, data]));
+  const clocks = conversations.map((log) => {
+    let latest = 0;
+    return log.map(({ time }) => (latest = Math.max(latest, Date.parse(time))));
+  });
+  return of('feedback.given').flatMap((event) => {
+    const { interactionId, key } = event.data;
+    const turn = completed.get(interactionId);
+    const own = interactions.get(interactionId);
+    if (turn === undefined || own === undefined || own.data.key !== key) return [];
+    if (place.get(event.id)! >= place.get(turn.by)!) return [];
+    const seen = Math.max(place.get(event.id)!, place.get(interactionId)!);
+    const clock = clocks[partitionOfEvent(history, event.id)]![seen]!;
+    const isLate = (time: string) => clock - Date.parse(time) > DAY_MS;
+    if (isLate(event.time) || isLate(own.time)) return []; // may not be matched any more
+    return judged.get(interactionId)?.source === 'feedback'
+      ? []
+      : [`early feedback did not decide ${interactionId}`];
+  });
+};
+
+const partitionOfEvent = ({ world }: History, id: string) =>
+  world.records.conversations.findIndex((log) => log.some((event) => event.id === id));

@@ -1,0 +1,82 @@
+import { lookAgain } from '../../../services/collector/sightings.ts';
+import {
+  idleSessions,
+  type TimedFact,
+  waitingBatches,
+} from '../../../services/collector/sweep-candidates.ts';
+import { openTurns } from '../../../services/judge/judge-fold.ts';
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { lineage, viewOf } from '../../../shared/lineage/head.ts';
+import type { SubjectView } from '../../../shared/log/event-log.ts';
+import {
+  batchRequested,
+  learningPaused,
+  learningResumed,
+  policyRolledBack,
+  timeOf,
+  voteExpired,
+} from './facts.ts';
+import type { FoldName } from './folds.ts';
+import { rowsOf } from './history-log.ts';
+import { adapters, append, appendSometime, groupsOf, headNow, newId, type World } from './world.ts';
+
+/** Ticks on the sweepers' monotonic clock. */
+const IDLE = 60;
+export const DEADLINE = 350;
+
+export const viewsOf = (world: World, name: FoldName): readonly SubjectView[] =>
+  groupsOf(world, name).flatMap(({ partition, states }) =>
+    [...states].map(([subject, map]) => ({ subject, partition, rows: rowsOf(map) })),
+  );
+
+export type Sweep = 'idle' | 'deadline' | 'waited';
+
+/** A sweeper sees a state, and may speak when it is over. */
+export function sweep(world: World, kind: Sweep, surely = false): void {
+  const say = (event: ClawLoopEvent) => (surely ? append(world, event) : appendSometime(world, event));
+  const time = timeOf(world.now);
+  const sayAll = (due: readonly TimedFact[]) => {
+    for (const fact of due) say(fact(time));
+  };
+  if (kind === 'idle') {
+    const candidates = viewsOf(world, 'attribute').flatMap(idleSessions);
+    const { sightings, due } = lookAgain(world.sightings.idle, candidates, world.awake, IDLE);
+    world.sightings.idle = sightings;
+    sayAll(due);
+  } else if (kind === 'deadline') {
+    const candidates = viewsOf(world, 'judge').flatMap(({ subject: lane, rows }) =>
+      [...openTurns(rows)]
+        .filter(([, { settle }]) => settle === 'votes')
+        .map(([turnId]) => ({
+          name: turnId,
+          fact: () => voteExpired({ id: `${turnId}/expired`, tick: world.now }, { turnId, lane }),
+        })),
+    );
+    const { sightings, due } = lookAgain(world.sightings.deadline, candidates, world.awake, DEADLINE);
+    world.sightings.deadline = sightings;
+    for (const fact of due) say(fact());
+  } else
+    sayAll(
+      viewsOf(world, 'submit')
+        .flatMap(waitingBatches)
+        .map(({ fact }) => fact),
+    );
+}
+
+export function operate(world: World): void {
+  const { random } = world;
+  const adapter = random.of(adapters);
+  const state = headNow(world, adapter);
+  const one = { id: newId(world, 'o'), tick: world.now };
+  const kind = random.int(8);
+  const say = (event: ClawLoopEvent) => appendSometime(world, event);
+  if (kind < 3 && state.head !== 0) {
+    const older = lineage(viewOf(state), state.head).slice(1);
+    say(policyRolledBack(one, adapter, state.head, random.of(older)));
+  } else if (kind === 3) {
+    const to = random.of(Object.keys(state.versions).map(Number));
+    if (to !== state.head) say(policyRolledBack(one, adapter, state.head, to));
+  } else if (kind === 4) say(learningPaused(one, adapter));
+  else if (kind < 7) say(learningResumed(one, adapter));
+  else say(batchRequested(one, adapter, state.n));
+}

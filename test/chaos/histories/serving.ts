@@ -1,0 +1,155 @@
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { initialHead } from '../../../shared/lineage/head.ts';
+import { feedbackGiven, interactionCompleted, policyLoaded, sessionEnded } from './facts.ts';
+import {
+  adapters,
+  append,
+  type Client,
+  follow,
+  headNow,
+  newId,
+  newView,
+  type Replica,
+  type World,
+} from './world.ts';
+
+/** Two replicas with an outbox each, and the clients that talk to them. */
+
+function record(world: World, replica: Replica, event: ClawLoopEvent): boolean {
+  const { random } = world;
+  // another thread may overtake the outbox
+  if (world.logUp && (replica.outbox.length === 0 || random.chance(0.5))) append(world, event);
+  else if (random.chance(0.95)) replica.outbox.push(event);
+  else return false; // the client is told that it was not recorded
+  return true;
+}
+
+export function drain(world: World, replica: Replica): void {
+  const event = replica.outbox[0];
+  if (!world.logUp || event === undefined) return;
+  if (world.faults.has('lost-outbox') && world.random.chance(0.1)) return void replica.outbox.shift();
+  append(world, event);
+  if (world.faulty && world.random.chance(0.1))
+    crash(replica); // not removed yet: it will be appended again
+  else replica.outbox.shift();
+}
+
+export function crash(replica: Replica): void {
+  Object.assign(replica, { up: false, flights: [], loaded: new Map(), view: newView() });
+}
+
+type Asked = { readonly side?: boolean; readonly pinned?: boolean; readonly words?: readonly string[] };
+
+function request(
+  world: World,
+  client: Client,
+  { side = false, pinned = false, words = [...client.words] }: Asked,
+) {
+  const ready = world.replicas.filter(({ up, loaded }) => up && loaded.has(client.adapter));
+  if (ready.length === 0) return;
+  const replica = world.random.of(ready);
+  const id = newId(world, 'i');
+  replica.flights.push({ id, client, side, pinned, words, version: replica.loaded.get(client.adapter)! });
+  if (side) return;
+  client.waiting = { id, pinned };
+  if (world.random.chance(0.04)) request(world, client, { pinned, words }); // it asks twice at once
+}
+
+/** Content has streamed; the final chunk goes out when the fact is durable. */
+export function answer(world: World, replica: Replica): void {
+  const { random } = world;
+  const flight = random.take(replica.flights);
+  if (flight === undefined) return;
+  const { client, id, words, side, version } = flight;
+  const { key, lane, session, adapter, settle } = client;
+  const text = `a${random.int(6)}`;
+  const event = interactionCompleted({
+    ...{ id, tick: world.now + replica.skew, key, lane, session, adapter, words, answer: text, version },
+    ...{ live: !flight.pinned, side, aborted: random.chance(0.04), settle },
+  });
+  if (record(world, replica, event)) {
+    world.durable.push(id);
+    world.completions.push({ id, key, lane });
+    client.mine.push(id);
+  }
+  if (world.faulty && random.chance(0.02))
+    crash(replica); // before the client heard of it
+  else if (client.waiting?.id === id) {
+    client.waiting = undefined;
+    client.words = [...words, text];
+  }
+}
+
+/** It serves the head that it knows; after a start only once its view has reached the end of the log. */
+export function swap(world: World, replica: Replica, toEnd = false): void {
+  if (!world.logUp) return;
+  const isFirst = replica.loaded.size === 0;
+  follow(world, replica.view, toEnd || isFirst);
+  for (const adapter of adapters) {
+    const version = (replica.view.heads.get(adapter) ?? initialHead).head;
+    if (isFirst && version !== headNow(world, adapter).head)
+      world.violations.push(`lineage: a fresh replica serves an old head: ${adapter} v${version}`);
+    if (replica.loaded.get(adapter) === version) continue;
+    replica.loaded.set(adapter, version);
+    append(world, policyLoaded({ id: newId(world, 'l'), tick: world.now }, adapter, version, replica.name));
+  }
+}
+
+export function chat(world: World, client: Client): void {
+  const { random, mood } = world;
+  if (client.waiting !== undefined) {
+    if (random.chance(0.1)) request(world, client, { pinned: client.waiting.pinned }); // it gave up waiting: a retry
+    return;
+  }
+  const dice = random.next() / mood.wander;
+  const { words } = client;
+  if (dice < 0.02)
+    client.words = []; // a new chat
+  else if (dice >= 0.18 && dice < 0.23)
+    request(world, client, { side: true, words: ['u-title', ...words.slice(0, 1)] });
+  else if (dice >= 0.23 && dice < 0.28 && client.session !== undefined)
+    endSession(world, client, client.session);
+  else if (dice >= 0.28 && dice < 0.42) rate(world, client);
+  else {
+    if (dice < 0.08 && words.at(-1)?.startsWith('a'))
+      words.pop(); // regenerate
+    else if (dice < 0.13 && words.length > 2)
+      words.splice(random.int(words.length)); // an edit: a branch
+    else if (dice < 0.18 && words.length > 3) {
+      request(world, client, { side: true, words: [...words, 'u-summarise'] });
+      client.words = [`s${random.int(9)}`];
+    }
+    say(world, client);
+  }
+}
+
+function say(world: World, client: Client): void {
+  const { random } = world;
+  const word = () =>
+    random.chance(0.8) ? `u${random.int(5)}` : random.chance(0.7) ? `t${random.int(3)}` : 'h0';
+  if (!client.words.at(-1)?.startsWith('u')) client.words.push(word());
+  if (random.chance(0.15)) client.words.push(word());
+  request(world, client, { pinned: random.chance(0.06) });
+}
+
+function endSession(world: World, { key, lane }: Client, session: string): void {
+  const event = sessionEnded(
+    { id: newId(world, 'e'), tick: world.now },
+    { lane, key, session, reason: 'explicit' },
+  );
+  record(world, world.random.of(world.replicas), event);
+}
+
+/** Of an answer of its own, or of somebody else's; its lane is the completion's. */
+function rate(world: World, { key, mine }: Client): void {
+  const { random, completions } = world;
+  const replica = random.of(world.replicas);
+  if (completions.length === 0 || !replica.up) return;
+  const recent = mine.slice(-6);
+  const own = recent.length === 0 ? undefined : random.of(recent);
+  const target = random.chance(0.1) ? random.of(completions) : completions.find(({ id }) => id === own);
+  if (target === undefined) return;
+  const { id: interactionId, lane } = target;
+  const given = { id: newId(world, 'f'), tick: world.now + replica.skew };
+  record(world, replica, feedbackGiven(given, { interactionId, lane, key, score: random.of([1, -1]) }));
+}
