@@ -1,9 +1,10 @@
 /**
- * Puts the native TensorFlow backend into `.native/`: `npm run setup:native`. Safe to run again; does nothing when it is ready.
+ * Puts the native TensorFlow backend into `.native/`: `npm run setup:native`. Safe to run again; does nothing
+ * when it is ready.
  *
- * The package's own download of libtensorflow is pinned to 2.9 and not reachable everywhere, so on Linux the binding of
- * @tensorflow/tfjs-node is compiled (10 s) against the libraries and headers of a current TensorFlow wheel instead.
- * Elsewhere the package's own install is used.
+ * The package's own download of libtensorflow is pinned to 2.9 and not reachable everywhere. So on Linux the binding
+ * of @tensorflow/tfjs-node is compiled, in ten seconds, against the libraries and headers of a current TensorFlow
+ * wheel. Elsewhere the package's own install is used.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -101,7 +102,8 @@ function fetchTensorFlow(platform: string): void {
   const unpack = [
     'import sys, zipfile',
     'wheel = zipfile.ZipFile(sys.argv[1])',
-    "keep = [n for n in wheel.namelist() if n.startswith('tensorflow/include/') or n.startswith('tensorflow/libtensorflow_')]",
+    "wanted = ('tensorflow/include/', 'tensorflow/libtensorflow_')",
+    'keep = [name for name in wheel.namelist() if name.startswith(wanted)]',
     'wheel.extractall(sys.argv[2], keep)',
   ];
   run(
@@ -142,7 +144,10 @@ function compileBinding(): void {
 /** Loads the backend in a fresh process, as a service would. */
 function check(): void {
   const backend = new URL('../../shared/policy/backend.ts', import.meta.url).href;
-  const script = `const { openBackend } = await import('${backend}'); console.error('  ' + (await openBackend('native')).report);`;
+  const script = [
+    `const { openBackend } = await import('${backend}');`,
+    `console.error('  ' + (await openBackend('native')).report);`,
+  ].join('\n');
   run(
     process.execPath,
     ['--input-type=module', '-e', script],
@@ -157,7 +162,7 @@ if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) {
   mkdirSync(nativeRoot, { recursive: true });
   if (platform === undefined) {
     say(
-      `installing @tensorflow/tfjs-node ${TFJS_NODE} as it comes (no TensorFlow wheel for ${process.platform}-${process.arch})`,
+      `installing @tensorflow/tfjs-node ${TFJS_NODE} as it comes (no wheel for ${process.platform}-${process.arch})`,
     );
     installPackages(true);
   } else {

@@ -11,7 +11,9 @@ export type AdamWSettings = {
   readonly decays?: (name: string) => boolean;
 };
 
-/** Moments of every parameter, by name, and the count of steps taken. Plain data: may be stored and read back. */
+/**
+ * Moments of every parameter, by name, and the count of steps taken. Plain data: may be stored and read back.
+ */
 export type AdamWState = {
   step: number;
   readonly first: Map<string, Float32Array>;
@@ -46,8 +48,8 @@ export function gradientNorm(gradients: ReadonlyMap<string, Float32Array>): numb
 }
 
 /**
- * AdamW (Loshchilov and Hutter 2019) as PyTorch computes it, after clipping as torch.nn.utils.clip_grad_norm_ does it:
- * scale = min(1, maxNorm / (norm + 1e-6)).
+ * AdamW (Loshchilov and Hutter 2019) as PyTorch computes it, after clipping as torch.nn.utils.clip_grad_norm_
+ * does it: scale = min(1, maxNorm / (norm + 1e-6)).
  */
 export function createAdamW(settings: AdamWSettings): AdamW {
   const { beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weightDecay = 0 } = settings;

@@ -9,7 +9,7 @@ const source = `
     .then(({ openBackend }) => openBackend(workerData.choice))
     .then((executor) => {
       const tensor = executor.upload(Float32Array.of(1, 2), [2]);
-      parentPort.postMessage({ kind: executor.kind, report: executor.report, values: [...executor.read(tensor)] });
+      parentPort.postMessage({ kind: executor.kind, values: [...executor.read(tensor)] });
     });
 `;
 

@@ -26,8 +26,8 @@ const maxTokens = 4096;
 const maxSquares = 4_194_304; // one sequence of 2048
 
 /**
- * Groups sequences of like length, so that little is padding and no group is too big. One sequence alone may exceed the
- * limits. Pure and deterministic.
+ * Groups sequences of like length, so that little is padding and no group is too big. One sequence alone may
+ * exceed the limits. Pure and deterministic.
  *
  * @throws Error when a sequence has an empty prompt
  */

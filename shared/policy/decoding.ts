@@ -22,7 +22,10 @@ export type Admitted = {
   readonly logits: Float32Array;
 };
 
-/** Generates several sequences side by side, token by token, with one adapter. Synchronous: it blocks its thread. */
+/**
+ * Generates several sequences side by side, token by token, with one adapter. Synchronous: it blocks its
+ * thread.
+ */
 export type Decoder = {
   /** Reads a prompt. Throws DecoderFull, and an Error for a prompt that is empty or leaves no room. */
   admit(promptIds: readonly number[]): Admitted;
@@ -48,7 +51,10 @@ export class DecoderFull extends Error {
 /** Capacity grows in steps of this many positions, since every step attends over all of it. */
 const positionStep = 256;
 
-/** Up to so many f32 weights, a decoder merges its adapter into a copy of them: 80 MB at most, and fewer, larger products. */
+/**
+ * Up to so many f32 weights, a decoder merges its adapter into a copy of them: 80 MB at most, and fewer,
+ * larger products.
+ */
 const mergedWeights = 20_000_000;
 
 /** The policy as the decoder computes it, and what the decoder has to free. */
@@ -130,7 +136,8 @@ export function createDecoder(policy: Policy, adapter: Adapter | undefined, limi
       if (new Set(slots).size < slots.length) throw new Error('a sequence is named twice in one step');
       // Idle sequences too: see below.
       reserve(slotCapacity, Math.max(...filled.map((count) => count ?? 0)) + 1);
-      // Rows of slots that take no step write behind their last position, where their own next step overwrites it.
+      // Rows of slots that take no step write behind their last position, where their own next step
+      // overwrites it.
       const rows = cache.rowsOf(slots);
       const ids = new Int32Array(rows.length);
       const rowOf = new Map(rows.map((slot, row) => [slot, row]));

@@ -3,9 +3,9 @@ import type { ModelConfig } from './model-config.ts';
 import { createRandom, normal } from './random.ts';
 
 /**
- * Random weights to start training from, by published name: normal with deviation 0.02, the projections back into the
- * residual stream (o_proj, down_proj) by 1 / sqrt(2 * layers) smaller (Radford et al. 2019), gains 1, biases 0. The same
- * seed gives the same weights.
+ * Random weights to start training from, by published name: normal with deviation 0.02, the projections back
+ * into the residual stream (o_proj, down_proj) by 1 / sqrt(2 * layers) smaller (Radford et al. 2019), gains
+ * 1, biases 0. The same seed gives the same weights.
  */
 export function initialWeights(config: ModelConfig, seed: number | string): Map<string, Float32Array> {
   const deviation = 0.02;

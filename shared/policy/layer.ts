@@ -10,7 +10,9 @@ import { type Rotations, rope, ropeVjp } from './ops/rope.ts';
 import { type SwigluSaved, swiglu, swigluVjp } from './ops/swiglu.ts';
 import type { LayerGradients, LayerWeights } from './weights.ts';
 
-/** How the rows of a layer see each other: as whole sequences, or as one new row per sequence over a cache. */
+/**
+ * How the rows of a layer see each other: as whole sequences, or as one new row per sequence over a cache.
+ */
 export type Attend = (
   queryKey: Tensor,
   value: Tensor,
@@ -42,7 +44,8 @@ export function layerForward(
   const value = apply('value', attentionNorm.output); // [rows, keyValueHeads * headSize]
   const queryKeyNorm =
     weights.queryKeyNorm && rmsNorm(executor, queryKey.output, weights.queryKeyNorm, epsilon);
-  const turned = rope(executor, queryKeyNorm?.output ?? queryKey.output, rotation); // [batch, positions, heads + keyValueHeads, headSize]
+  // [batch, positions, heads + keyValueHeads, headSize]
+  const turned = rope(executor, queryKeyNorm?.output ?? queryKey.output, rotation);
   const attended = attend(turned, value.output); // [rows, heads * headSize]
   const output = apply('output', attended.output); // [rows, hidden]
   const middle = add(executor, x, output.output);
@@ -68,7 +71,9 @@ export function layerForward(
   };
 }
 
-/** Derivatives of one layer. `weights: false` leaves those of frozen weights out: only the adapter's are made. */
+/**
+ * Derivatives of one layer. `weights: false` leaves those of frozen weights out: only the adapter's are made.
+ */
 export function layerBackward(
   executor: Executor,
   weights: LayerWeights,

@@ -1,9 +1,10 @@
 import type { ModelConfig } from './model-config.ts';
 
 /**
- * How published weights become the model's. Query and key projections are stacked into one matrix, gate and up into
- * another: fewer, larger products. Within each query and key head, rows are interleaved so that the pairs
- * (i, i + headSize / 2) which RoPE turns are neighbours; scores do not change, since both sides are reordered alike.
+ * How published weights become the model's. Query and key projections are stacked into one matrix, gate and
+ * up into another: fewer, larger products. Within each query and key head, rows are interleaved so that the
+ * pairs (i, i + headSize / 2) which RoPE turns are neighbours; scores do not change, since both sides are
+ * reordered alike.
  */
 export type LinearName = 'queryKey' | 'value' | 'output' | 'gateUp' | 'down';
 

@@ -76,8 +76,8 @@ function eachPart(
 }
 
 /**
- * Uploads an adapter for stacked projections: the parts' A above one another, their B (times alpha / rank) as blocks on
- * the diagonal. The tensors are the caller's.
+ * Uploads an adapter for stacked projections: the parts' A above one another, their B (times alpha / rank) as
+ * blocks on the diagonal. The tensors are the caller's.
  *
  * @throws Error when a tensor does not fit the model, or is for a projection that the model does not have
  */
@@ -120,8 +120,8 @@ export function uploadLora(executor: Executor, config: ModelConfig, file: Adapte
 }
 
 /**
- * New matrices W + b a for every adapted projection, so that decoding costs what it costs without an adapter. What is
- * not adapted is shared with `layers`. Dispose of `own`.
+ * New matrices W + b a for every adapted projection, so that decoding costs what it costs without an adapter.
+ * What is not adapted is shared with `layers`. Dispose of `own`.
  */
 export function mergeLora(
   executor: Executor,
@@ -149,7 +149,9 @@ export function mergeLora(
   return { layers: merged, own };
 }
 
-/** Reads one layer's adapter gradients back under PEFT's names. Blocks off the diagonal are not parameters. */
+/**
+ * Reads one layer's adapter gradients back under PEFT's names. Blocks off the diagonal are not parameters.
+ */
 export function readLoraGradients(
   executor: Executor,
   config: ModelConfig,

@@ -17,9 +17,10 @@ import type { RopeTable, Rotations } from './ops/rope.ts';
 import type { LayerGradients, Weights } from './weights.ts';
 
 /**
- * Decoder-only transformers of the Llama, Qwen2 and Qwen3 families: RMSNorm, RoPE, grouped queries, SwiGLU. Qwen2 adds
- * biases to q, k, v; Qwen3 normalises every query and key head; layer.ts is one layer. Activations are [rows, width],
- * rows = batch * positions, and every sequence is padded at its end: no real row sees the padding.
+ * Decoder-only transformers of the Llama, Qwen2 and Qwen3 families: RMSNorm, RoPE, grouped queries, SwiGLU.
+ * Qwen2 adds biases to q, k, v; Qwen3 normalises every query and key head; layer.ts is one layer. Activations
+ * are [rows, width], rows = batch * positions, and every sequence is padded at its end: no real row sees the
+ * padding.
  */
 export type Model = {
   readonly config: ModelConfig;
@@ -34,7 +35,10 @@ export type SequenceContext = {
   readonly blocks: CausalBlocks;
 };
 
-/** For `batch` sequences of `positions` tokens each. Belongs to the caller, or to the scope that it is called in. */
+/**
+ * For `batch` sequences of `positions` tokens each. Belongs to the caller, or to the scope that it is called
+ * in.
+ */
 export function sequenceContext(
   executor: Executor,
   { config, ropeTable }: Model,
@@ -55,7 +59,8 @@ export function sequenceContext(
 }
 
 /**
- * The residual stream after the last layer, [rows, hidden], computed layer by layer: nothing else outlives its layer.
+ * The residual stream after the last layer, [rows, hidden], computed layer by layer: nothing else outlives
+ * its layer.
  *
  * @param ids tokens, batch * positions
  * @param onLayer sees each layer's attention (for a cache) and output (for tests) before they are freed
@@ -149,8 +154,8 @@ export function forward(
 export type OuterGradients = Map<string, Float32Array>;
 
 /**
- * Backward pass. Each layer's gradients are handed over and freed before the next layer's are made; each layer's saved
- * activations are freed after their use.
+ * Backward pass. Each layer's gradients are handed over and freed before the next layer's are made; each
+ * layer's saved activations are freed after their use.
  *
  * @param dlogits [rows.length, vocabulary]
  * @param wanted weights: false when only an adapter trains

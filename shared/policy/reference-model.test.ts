@@ -15,7 +15,9 @@ import { scoreResponses } from './scoring.ts';
 import { describeOnBackends, largestDifference } from './test-backends.ts';
 import { type LossValue, lossAndGradients } from './training.ts';
 
-/** Absolute tolerances: ten to twenty times the noise of f32 that was measured when the references were made. */
+/**
+ * Absolute tolerances: ten to twenty times the noise of f32 that was measured when the references were made.
+ */
 const tolerance = { logits: 2e-4, logProbs: 1e-4, loss: 1e-5, gradient: 3e-5, norm: 1e-5, loraWeights: 3e-6 };
 
 const models = [

@@ -10,7 +10,10 @@ export type { PolicySequence } from './batching.ts';
 /** Logits are made for so many rows at a time that they stay below 128 MB. */
 const maxLogits = 32 * 1024 * 1024;
 
-/** Calls `visit` with the logits [rows, vocabulary] of consecutive response rows; start: the first one's index. */
+/**
+ * Calls `visit` with the logits [rows, vocabulary] of consecutive response rows; start: the first one's
+ * index.
+ */
 function eachLogits(
   { executor, model }: Policy,
   adapter: Adapter | undefined,
@@ -32,8 +35,8 @@ function eachLogits(
 }
 
 /**
- * log p of every response token given what is before it, at each sequence's temperature, in nats: one array per
- * sequence, empty for an empty response. One full forward pass, no cache.
+ * log p of every response token given what is before it, at each sequence's temperature, in nats: one array
+ * per sequence, empty for an empty response. One full forward pass, no cache.
  */
 export function scoreResponses(
   policy: Policy,
@@ -78,8 +81,8 @@ function rowKl(a: Float32Array, b: Float32Array, temperature: number): number {
 }
 
 /**
- * How far policy b is from policy a: the mean over all response positions of KL(b || a) over the whole vocabulary, in
- * nats, at each sequence's temperature. NaN when there is no response position.
+ * How far policy b is from policy a: the mean over all response positions of KL(b || a) over the whole
+ * vocabulary, in nats, at each sequence's temperature. NaN when there is no response position.
  */
 export function meanPolicyKl(
   policy: Policy,

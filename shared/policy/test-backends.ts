@@ -11,7 +11,10 @@ export function describeOnBackends(name: string, suite: (open: () => Promise<Exe
   native(`${name} (native)`, () => suite(() => openBackend('native', { threads: 2 })));
 }
 
-/** The largest absolute difference between two lists of numbers; Infinity when their lengths differ or one is NaN. */
+/**
+ * The largest absolute difference between two lists of numbers; Infinity when their lengths differ or one is
+ * NaN.
+ */
 export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
   if (a.length !== b.length) return Infinity;
   let largest = 0;

@@ -181,7 +181,7 @@ describeOnBackends('training', (backend) => {
     policy.dispose();
   });
 
-  test('the distance of a policy to itself is 0; to another it is the KL of their distributions', async () => {
+  test('the distance of a policy to itself is 0, to another the KL of their distributions', async () => {
     const policy = await open(backend());
     const adapter = policy.loadAdapter(changed('kl'));
     const sequences = [{ ...sequence('p', 4, 6), temperature: 0.7 }, sequence('q', 2, 3)];

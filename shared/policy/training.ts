@@ -82,11 +82,12 @@ function addInto(total: Map<string, Float32Array>, part: ReadonlyMap<string, Flo
 }
 
 /**
- * A loss of the responses' log-probs, and its gradients. The loss is a plain function: it gets one array of log-probs
- * per sequence (in nats, at the sequence's temperature) and returns dLoss / dlogProb in the same shape.
+ * A loss of the responses' log-probs, and its gradients. The loss is a plain function: it gets one array of
+ * log-probs per sequence (in nats, at the sequence's temperature) and returns dLoss / dlogProb in the same
+ * shape.
  *
- * When the sequences do not fit through the model together, a forward pass for the log-probs comes first and each part is
- * computed again for its gradients.
+ * When the sequences do not fit through the model together, a forward pass for the log-probs comes first and
+ * each part is computed again for its gradients.
  *
  * @throws Error when the loss returns gradients of another shape
  */
@@ -134,7 +135,9 @@ export function lossAndGradients(
   return { loss: value!.loss, metrics: value!.metrics, gradients };
 }
 
-/** Sequences of one length for pretraining: token t is trained to predict token t + 1 where the mask says so. */
+/**
+ * Sequences of one length for pretraining: token t is trained to predict token t + 1 where the mask says so.
+ */
 export type TokenBatch = {
   /** batch * (positions + 1) tokens, row-major */
   readonly tokens: Int32Array;
@@ -146,8 +149,9 @@ export type TokenBatch = {
 };
 
 /**
- * Weighted mean cross entropy over whole sequences, in nats per token, and the gradients of every weight (or of an
- * adapter). The whole batch goes through at once: batch * heads * positions^2 floats per layer must fit in memory.
+ * Weighted mean cross entropy over whole sequences, in nats per token, and the gradients of every weight (or
+ * of an adapter). The whole batch goes through at once: batch * heads * positions^2 floats per layer must fit
+ * in memory.
  */
 export function crossEntropyAndGradients(
   policy: Policy,

@@ -113,7 +113,9 @@ async function measure(executor: Executor): Promise<readonly PolicyMeasurement[]
   return measurements;
 }
 
-/** Training and decoding speed of a claw-nano-sized policy on each backend that is installed; prints a table. */
+/**
+ * Training and decoding speed of a claw-nano-sized policy on each backend that is installed; prints a table.
+ */
 export async function benchPolicy(): Promise<readonly PolicyMeasurement[]> {
   const choices: BackendChoice[] = nativeInstalled() ? ['native', 'wasm'] : ['wasm'];
   const all: PolicyMeasurement[] = [];

@@ -15,13 +15,16 @@ export type ExecutorBase = {
   /** Runs `body` outside of all scopes: what it returns is the caller's. */
   detached<Result>(body: () => Result): Result;
   dispose(tree: unknown): void;
-  /** Tensors alive on the backend, whoever made them; constants of the code that stay for good are not counted. */
+  /**
+   * Tensors alive on the backend, whoever made them; constants of the code that stay for good are not
+   * counted.
+   */
   tensorCount(): number;
 };
 
 /**
- * Where numbers are computed. Ops look at `kind`: `native` runs TensorFlow ops by name, `wasm` multiplies matrices
- * with the kernels of tfjs-backend-wasm and does the rest in JavaScript on views of the same memory.
+ * Where numbers are computed. Ops look at `kind`: `native` runs TensorFlow ops by name, `wasm` multiplies
+ * matrices with the kernels of tfjs-backend-wasm and does the rest in JavaScript on views of the same memory.
  */
 export type Executor = NativeExecutor | WasmExecutor;
 export type { Shape, Tensor };

@@ -1,13 +1,15 @@
 export type NativeOptions = {
-  /** Threads inside one op. Default: all cores; 1 is faster for decoding a model of a few million parameters. */
+  /**
+   * Threads inside one op. Default: all cores; 1 is faster for decoding a model of a few million parameters.
+   */
   readonly threads?: number;
 };
 
 /**
  * Sets what TensorFlow reads from the environment, once, when it loads; what is set already stays.
  *
- * A worker thread has a copy of the environment that native code does not see: there, call this on the main thread
- * before the worker starts (or start the worker with `env: SHARE_ENV`).
+ * A worker thread has a copy of the environment that native code does not see: there, call this on the main
+ * thread before the worker starts (or start the worker with `env: SHARE_ENV`).
  */
 export function prepareNativeEnvironment({ threads }: NativeOptions = {}): void {
   const environment = process.env; // TensorFlow has no other way to be told

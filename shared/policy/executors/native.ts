@@ -29,7 +29,10 @@ type Backend = { readonly binding: Binding; getNumOfTFTensors(): number };
 /** TensorFlow's numbers for its types. */
 export const types = { float32: 1, int32: 3, complex64: 8 } as const;
 
-/** Attributes of an op: a type by its name, an integer or a flag. Make them once: they are translated per object. */
+/**
+ * Attributes of an op: a type by its name, an integer or a flag. Make them once: they are translated per
+ * object.
+ */
 export type Attributes = Readonly<Record<string, keyof typeof types | number | boolean>>;
 
 export type NativeExecutor = ExecutorBase & {
@@ -38,7 +41,10 @@ export type NativeExecutor = ExecutorBase & {
   runMany(op: string, inputs: readonly Tensor[], attributes: Attributes, outputs: number): readonly Tensor[];
   /** A scalar that lives as long as the executor. For constants of the code, not for data. */
   scalar(value: number): Tensor;
-  /** An i32 vector (or scalar, from a number) for shapes and axes; shared within the outermost scope, freed at its end. */
+  /**
+   * An i32 vector (or scalar, from a number) for shapes and axes; shared within the outermost scope, freed at
+   * its end.
+   */
   integers(values: readonly number[] | number): Tensor;
 };
 
@@ -60,8 +66,8 @@ function resolveAddon(): string | undefined {
 }
 
 /**
- * Opens TensorFlow's CPU kernels through tfjs-node's addon. TensorFlow is one per process: settings of the first call hold.
- * Works in a worker thread too.
+ * Opens TensorFlow's CPU kernels through tfjs-node's addon. TensorFlow is one per process: settings of the
+ * first call hold. Works in a worker thread too.
  *
  * @throws NativeUnavailable
  */
@@ -81,7 +87,7 @@ function open(options: NativeOptions): NativeExecutor {
   const threads = process.env.TF_NUM_INTRAOP_THREADS ?? 'all';
   return {
     ...createNative(binding, getNumOfTFTensors),
-    report: `native: TensorFlow ${binding.TF_Version} on ${threads} CPU threads, the fastest backend there is for this machine`,
+    report: `native: TensorFlow ${binding.TF_Version} on ${threads} CPU threads; nothing faster is known for this machine`,
   };
 }
 

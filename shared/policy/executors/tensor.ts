@@ -1,4 +1,7 @@
-/** An array on an executor: f32 unless said otherwise. `handle` is the executor's own; undefined once disposed. */
+/**
+ * An array on an executor: f32 unless said otherwise. `handle` is the executor's own; undefined once
+ * disposed.
+ */
 export type Tensor = { readonly shape: readonly number[]; handle: unknown };
 
 export type Shape = readonly number[];

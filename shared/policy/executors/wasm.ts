@@ -7,7 +7,10 @@ import { createOwnership, type Shape, sizeOf, type Tensor } from './tensor.ts';
 
 export type WasmExecutor = ExecutorBase & {
   readonly kind: 'wasm';
-  /** a [m, k] times b [k, n]. Only the plain 2-D product has a fast kernel: transpose first where that is needed. */
+  /**
+   * a [m, k] times b [k, n]. Only the plain 2-D product has a fast kernel: transpose first where that is
+   * needed.
+   */
   matmul(a: Tensor, b: Tensor): Tensor;
   /** Of a matrix. */
   transpose(a: Tensor): Tensor;
@@ -24,7 +27,10 @@ export class WasmOutOfMemory extends Error {
 
 let opening: Promise<WasmExecutor> | undefined;
 
-/** Opens tfjs-backend-wasm: one SIMD thread. One per thread of the process, since TensorFlow.js is a singleton. */
+/**
+ * Opens tfjs-backend-wasm: one SIMD thread. One per thread of the process, since TensorFlow.js is a
+ * singleton.
+ */
 export function openWasm(): Promise<WasmExecutor> {
   opening ??= createWasm();
   return opening;
@@ -66,7 +72,7 @@ async function createWasm(): Promise<WasmExecutor> {
   return {
     kind: 'wasm',
     report:
-      'wasm: one SIMD thread; `npm run setup:native` installs native TensorFlow, which is 5 to 10 times faster',
+      'wasm: one SIMD thread; `npm run setup:native` installs native TensorFlow, which trains 5 times faster',
     scope,
     detached,
     dispose,

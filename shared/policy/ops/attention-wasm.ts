@@ -58,8 +58,8 @@ function headsOf({ positions, heads, keyValueHeads, headSize: size }: AttentionS
 }
 
 /**
- * Softmax of each row over the positions that it may see, in place; the rest becomes 0. Row r stands at position
- * first + r modulo `rows`.
+ * Softmax of each row over the positions that it may see, in place; the rest becomes 0. Row r stands at
+ * position first + r modulo `rows`.
  */
 function causalSoftmax(scores: Float32Array, width: number, rows: number, first: number): void {
   for (let start = 0, row = 0; start < scores.length; start += width) {
@@ -80,8 +80,8 @@ function causalSoftmax(scores: Float32Array, width: number, rows: number, first:
 }
 
 /**
- * Head by head, since only the 2-D product is fast; and in blocks of `block` queries, which see only what is before them.
- * Only a single block leaves what the derivative needs.
+ * Head by head, since only the 2-D product is fast; and in blocks of `block` queries, which see only what is
+ * before them. Only a single block leaves what the derivative needs.
  */
 export function attentionOnWasm(
   executor: WasmExecutor,
@@ -151,7 +151,8 @@ export function attentionVjpOnWasm(
         gather(executor.view(dy), executor.view(dout), g * positions * headSize, head(0, positions));
       });
       const dv = executor.matmul(executor.transpose(probabilities), dout); // [positions, headSize]
-      const ds = executor.matmul(dout, executor.transpose(value)); // dP at first: [group * positions, positions]
+      // dP at first: [group * positions, positions]
+      const ds = executor.matmul(dout, executor.transpose(value));
       const [p, d] = [executor.view(probabilities), executor.view(ds)];
       for (let start = 0, position = 0; start < p.length; start += positions) {
         const end = start + position + 1;

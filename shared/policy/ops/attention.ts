@@ -4,7 +4,10 @@ import type { WasmExecutor } from '../executors/wasm.ts';
 import { reshape } from './arithmetic.ts';
 import { type AttentionSavedOnWasm, attentionOnWasm, attentionVjpOnWasm } from './attention-wasm.ts';
 
-/** Sizes of one causal self-attention with grouped queries: each key/value head serves heads / keyValueHeads query heads. */
+/**
+ * Sizes of one causal self-attention with grouped queries: each key/value head serves heads / keyValueHeads
+ * query heads.
+ */
 export type AttentionShape = {
   readonly batch: number;
   readonly positions: number;
@@ -46,7 +49,9 @@ const [plain, secondTransposed, firstTransposed] = product;
 /** What no position may see gets this added to its score. */
 const MASKED = -1e9;
 
-/** Queries of so many positions attend together, to what is before their end: long prompts cost half as much. */
+/**
+ * Queries of so many positions attend together, to what is before their end: long prompts cost half as much.
+ */
 const blockPositions = 256;
 
 /** What all layers share for sequences of one length. */
@@ -76,8 +81,8 @@ export function causalBlocks(
 }
 
 /**
- * Causal attention, softmax(q k^T) v, over whole sequences (the queries carry the scale already). Sequences shorter than
- * `positions` are padded at their end: no real position sees the padding.
+ * Causal attention, softmax(q k^T) v, over whole sequences (the queries carry the scale already). Sequences
+ * shorter than `positions` are padded at their end: no real position sees the padding.
  *
  * @param queryKey after RoPE: [batch, positions, heads + keyValueHeads, headSize], query heads first
  * @param value [batch * positions, keyValueHeads * headSize]
@@ -96,7 +101,8 @@ export function attention(
 }
 
 /**
- * With P = softmax(S), S = q k^T: dv = P^T dO; dP = dO v^T; dS = P (dP - rowsum(P dP)); dq = dS k; dk = dS^T q.
+ * With P = softmax(S), S = q k^T: dv = P^T dO; dP = dO v^T; dS = P (dP - rowsum(P dP)); dq = dS k; dk = dS^T
+ * q.
  * @returns gradients in the shapes of attention's inputs
  */
 export function attentionVjp(
@@ -134,11 +140,13 @@ function onNative(
     const [rows, seen] = mask.shape as [number, number];
     const grouped = [batch, keyValueHeads, group * rows];
     const query = reshape(executor, queries, [...grouped, headSize]);
-    const scores = executor.run('BatchMatMulV2', [query, keys], secondTransposed); // [batch, keyValueHeads, group * rows, seen]
+    // [batch, keyValueHeads, group * rows, seen]
+    const scores = executor.run('BatchMatMulV2', [query, keys], secondTransposed);
     const perHead = reshape(executor, scores, [batch, heads, rows, seen]);
     const probabilities = executor.run('Softmax', [executor.run('AddV2', [perHead, mask], float)], softmax);
     const perGroup = reshape(executor, probabilities, [...grouped, seen]);
-    const mixed = executor.run('BatchMatMulV2', [perGroup, values], plain); // [batch, keyValueHeads, group * rows, headSize]
+    // [batch, keyValueHeads, group * rows, headSize]
+    const mixed = executor.run('BatchMatMulV2', [perGroup, values], plain);
     return { query, probabilities, mixed: reshape(executor, mixed, [batch, heads, rows, headSize]) };
   };
   const rowsOf = (matrix: Tensor, start: number, end: number): Tensor => {
@@ -162,7 +170,8 @@ function onNative(
       return attend(rowsOf(q!, start, end), rowsOf(key!, 0, end), rowsOf(value, 0, end), mask).mixed;
     }),
   );
-  const joined = executor.run('ConcatV2', [...parts, executor.integers(2)], concatOf(parts.length)); // [batch, heads, positions, headSize]
+  // [batch, heads, positions, headSize]
+  const joined = executor.run('ConcatV2', [...parts, executor.integers(2)], concatOf(parts.length));
   return { output: flatten(joined), saved: { query: undefined, key: key!, value, probabilities: undefined } };
 }
 
@@ -180,8 +189,10 @@ function vjpOnNative(
   const p = reshape(executor, saved.probabilities, [...grouped, positions]);
   const split4 = swap(executor, reshape(executor, dy, [batch, positions, heads, headSize]));
   const dout = reshape(executor, split4, [...grouped, headSize]);
-  const dv = executor.run('BatchMatMulV2', [p, dout], firstTransposed); // [batch, keyValueHeads, positions, headSize]
-  const dp = executor.run('BatchMatMulV2', [dout, value], secondTransposed); // [batch, keyValueHeads, group * positions, positions]
+  // [batch, keyValueHeads, positions, headSize]
+  const dv = executor.run('BatchMatMulV2', [p, dout], firstTransposed);
+  // [batch, keyValueHeads, group * positions, positions]
+  const dp = executor.run('BatchMatMulV2', [dout, value], secondTransposed);
   const weighted = executor.run('Mul', [p, dp], float);
   const rowSum = executor.run('Sum', [weighted, executor.integers([-1])], sum);
   const ds = executor.run('Sub', [weighted, executor.run('Mul', [p, rowSum], float)], float);

@@ -22,8 +22,9 @@ type LayerCache = {
 };
 
 /**
- * The cache lies in tensors that `InplaceUpdate` writes into, so that a step copies nothing. That op changes its input:
- * the tensors never leave this file. All rows of a step attend over the whole capacity, masked by their positions.
+ * The cache lies in tensors that `InplaceUpdate` writes into, so that a step copies nothing. That op changes
+ * its input: the tensors never leave this file. All rows of a step attend over the whole capacity, masked by
+ * their positions.
  */
 export function createNativeCache(executor: NativeExecutor, shape: CacheShape): KeyValueCache {
   const { heads, keyValueHeads, headSize } = shape;
@@ -49,7 +50,8 @@ export function createNativeCache(executor: NativeExecutor, shape: CacheShape): 
   const viewOf = (layer: LayerCache, count: number): readonly [Tensor, Tensor] => {
     let view = layer.views.get(count);
     if (view === undefined) {
-      // A slice of the first rows shares the memory when a row's bytes are a multiple of 64, else it is a copy: the
+      // A slice of the first rows shares the memory when a row's bytes are a multiple of 64, else it is a
+      // copy: the
       // rows here are whole slots, and the capacity is a multiple of 16 floats.
       const width = keyValueHeads * capacity * headSize;
       const make = (rows: Tensor): Tensor => {
@@ -124,15 +126,18 @@ export function createNativeCache(executor: NativeExecutor, shape: CacheShape): 
       const mask = executor.upload(visible, [count, 1, 1, capacity]);
       const sizes = executor.integers([heads, keyValueHeads]);
       return (layer, queryKey, value) => {
-        const [q, k] = executor.runMany('SplitV', [queryKey, sizes, executor.integers(2)], split, 2); // [1, rows, heads, headSize]
+        // [1, rows, heads, headSize]
+        const [q, k] = executor.runMany('SplitV', [queryKey, sizes, executor.integers(2)], split, 2);
         const cache = layers[layer]!;
         write(cache.rows[0], indices, reshape(executor, k!, [count * keyValueHeads, headSize]));
         write(cache.rows[1], indices, reshape(executor, value, [count * keyValueHeads, headSize]));
         const [keys, values] = viewOf(cache, count); // [rows, keyValueHeads, capacity, headSize]
         const query = reshape(executor, q!, [count, keyValueHeads, group, headSize]);
-        const scores = executor.run('BatchMatMulV2', [query, keys], productTransposed); // [rows, keyValueHeads, group, capacity]
+        // [rows, keyValueHeads, group, capacity]
+        const scores = executor.run('BatchMatMulV2', [query, keys], productTransposed);
         const probabilities = executor.run('Softmax', [executor.run('AddV2', [scores, mask], float)], float);
-        const mixed = executor.run('BatchMatMulV2', [probabilities, values], product); // [rows, keyValueHeads, group, headSize]
+        // [rows, keyValueHeads, group, headSize]
+        const mixed = executor.run('BatchMatMulV2', [probabilities, values], product);
         return reshape(executor, mixed, [count, heads * headSize]);
       };
     },

@@ -5,7 +5,10 @@ import type { CacheShape, KeyValueCache, StepRows } from './kv-cache.ts';
 /** One key/value head of one sequence: rows of headSize, one per position. */
 type HeadCache = { keys: Float32Array; values: Float32Array };
 
-/** The cache lies in JavaScript arrays and attention is plain loops: a step is too small to be worth a kernel call. */
+/**
+ * The cache lies in JavaScript arrays and attention is plain loops: a step is too small to be worth a kernel
+ * call.
+ */
 export function createWasmCache(executor: WasmExecutor, shape: CacheShape): KeyValueCache {
   const { heads, keyValueHeads, headSize } = shape;
   const group = heads / keyValueHeads;
@@ -81,8 +84,8 @@ export function createWasmCache(executor: WasmExecutor, shape: CacheShape): KeyV
 }
 
 /**
- * softmax(q k^T) v of one query head over `count` positions, into `output`; `scores` is scratch. Four sums side by side:
- * one alone would wait for each addition before the next.
+ * softmax(q k^T) v of one query head over `count` positions, into `output`; `scores` is scratch. Four sums
+ * side by side: one alone would wait for each addition before the next.
  */
 function attendRow(
   query: Float64Array,

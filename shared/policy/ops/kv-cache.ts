@@ -17,15 +17,18 @@ export type StepRows = {
 };
 
 /**
- * Keys and values of the sequences that are being generated, in slots. Sequences stand at different positions; what is
- * attended to is exact: each row sees its own slot up to and including itself.
+ * Keys and values of the sequences that are being generated, in slots. Sequences stand at different
+ * positions; what is attended to is exact: each row sees its own slot up to and including itself.
  */
 export type KeyValueCache = {
   /** Makes room for so many slots and positions; contents stay. */
   reserve(slots: number, positions: number): void;
   /** Stores the keys and values of a prompt: those of an attention over one whole sequence. */
   fill(slot: number, layer: number, saved: AttentionSaved, positions: number): void;
-  /** The rows to compute for a step over `slots`: on native all slots up to the highest one, so that no copy is needed. */
+  /**
+   * The rows to compute for a step over `slots`: on native all slots up to the highest one, so that no copy
+   * is needed.
+   */
   rowsOf(slots: readonly number[]): readonly number[];
   /** Prepares what all layers share for one step. Call it in the scope of the step. */
   begin(rows: StepRows): StepAttention;

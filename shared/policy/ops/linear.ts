@@ -3,12 +3,15 @@ import { add, addAll, addToRows, columnSums } from './arithmetic.ts';
 import { matmul } from './matmul.ts';
 
 /**
- * A linear layer on an executor. `matrix` is the weight as the executor multiplies it fastest: [out, in], as Hugging
- * Face stores it, on native; [in, out] on wasm.
+ * A linear layer on an executor. `matrix` is the weight as the executor multiplies it fastest: [out, in], as
+ * Hugging Face stores it, on native; [in, out] on wasm.
  */
 export type Linear = { readonly matrix: Tensor; readonly bias: Tensor | undefined };
 
-/** Low-rank addition to a linear layer (Hu et al. 2021): y += (x a^T) b^T, with alpha / r already inside `b`. Laid out as `matrix` is. */
+/**
+ * Low-rank addition to a linear layer (Hu et al. 2021): y += (x a^T) b^T, with alpha / r already inside `b`.
+ * Laid out as `matrix` is.
+ */
 export type LowRank = { readonly a: Tensor; readonly b: Tensor };
 
 export type LinearSaved = { readonly input: Tensor; readonly reduced: Tensor | undefined };
@@ -56,8 +59,8 @@ export function linear(
 }
 
 /**
- * With u = x a^T: dx = dy W + (dy b) a; dW = dy^T x; db = dy^T u; da = (dy b)^T x. Gradients are [out, in] on every
- * executor; that of `b` is with respect to b as uploaded, alpha / r inside.
+ * With u = x a^T: dx = dy W + (dy b) a; dW = dy^T x; db = dy^T u; da = (dy b)^T x. Gradients are [out, in] on
+ * every executor; that of `b` is with respect to b as uploaded, alpha / r inside.
  */
 export function linearVjp(
   executor: Executor,

@@ -12,7 +12,8 @@ const mean = { T: 'float32', Tidx: 'int32', keep_dims: true } as const;
 const sum = { T: 'float32', Tidx: 'int32', keep_dims: false } as const;
 
 /**
- * Root mean square normalisation (Zhang & Sennrich 2019): y = x / sqrt(mean(x^2) + epsilon) * gain, over n values.
+ * Root mean square normalisation (Zhang & Sennrich 2019): y = x / sqrt(mean(x^2) + epsilon) * gain, over n
+ * values.
  *
  * @param x [rows, groups * n]
  * @param gain [n] for one group, or [groups, n]: then each group (an attention head) is normalised by itself
@@ -48,7 +49,9 @@ export function rmsNorm(
   return { output, saved: { input: x, inverse } };
 }
 
-/** With h = x r, r the inverse root: dh = dy gain; dx = r (dh - h mean(dh h)); dgain = sum over rows of dy h. */
+/**
+ * With h = x r, r the inverse root: dh = dy gain; dx = r (dh - h mean(dh h)); dgain = sum over rows of dy h.
+ */
 export function rmsNormVjp(
   executor: Executor,
   saved: RmsNormSaved,

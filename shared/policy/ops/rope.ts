@@ -9,7 +9,8 @@ export type Rotations = { readonly forward: Tensor; readonly backward: Tensor | 
 export type RopeTable = {
   /**
    * Rotations for rows at these positions. Query heads carry the softmax scale 1 / sqrt(headSize) as well.
-   * @returns tensors [positions, heads + keyValueHeads, headSize / 2] of complex numbers (last axis 2 on wasm)
+   * @returns tensors [positions, heads + keyValueHeads, headSize / 2] of complex numbers (last axis 2 on
+   * wasm)
    */
   rotations(
     executor: Executor,
@@ -24,7 +25,8 @@ export function ropeFrequencies(config: ModelConfig): readonly number[] {
   const plain = Array.from({ length: headSize / 2 }, (_, i) => ropeTheta ** ((-2 * i) / headSize));
   if (scaling === undefined) return plain;
   return plain.map((frequency) => {
-    // Turns that a pair makes within the original context: many turns stay, few are stretched, between is blended.
+    // Turns that a pair makes within the original context: many turns stay, few are stretched, between is
+    // blended.
     const turns = (scaling.originalPositions * frequency) / (2 * Math.PI);
     const { lowFrequencyFactor: low, highFrequencyFactor: high, factor } = scaling;
     const share = Math.min(1, Math.max(0, (turns - low) / (high - low)));
@@ -89,7 +91,8 @@ const reshapeFloat = { T: 'float32', Tshape: 'int32' } as const;
  *
  * @param x batch * positions rows of [heads + keyValueHeads, headSize], in any shape
  * @param rotation one of `Rotations`, repeated for every sequence of the batch
- * @returns [batch, positions, heads + keyValueHeads, headSize], or as rows: [batch * positions, all of a row's heads]
+ * @returns [batch, positions, heads + keyValueHeads, headSize], or as rows: [batch * positions, all of a
+ * row's heads]
  */
 export function rope(
   executor: Executor,
