@@ -1,11 +1,6 @@
 import { any, maybe, type Rule, rule, some } from './rule.ts';
-import { article, canYou, change, degree, end, excess, form, formed, itIs, start } from './vocabulary.ts';
+import { canYou, change, degree, end, excess, formed, itAgain, itIs, start } from './vocabulary.ts';
 
-const itAgain = any(
-  'it|that|this|them',
-  'the (?:same(?: thing)?|answer|list|text|last|whole|response|reply)',
-  'your \\w+',
-);
 /** "this" as the answer, not "this sentence of mine". */
 const onlyIt = any('it|that|this|them').concat(
   any(end, '(?= (?:and|so|in|as|with|without|to|into|more|better|properly|up|down)\\b)'),
@@ -14,92 +9,6 @@ const quest = 'about|how|what|why|when|where|who|which|whether|if';
 
 /** The person wants it otherwise: a wish to change the answer is a verdict on it. */
 export const corrections: readonly Rule[] = [
-  rule(
-    'no-such-form',
-    -2,
-    [
-      start,
-      any('no|zero|not', 'without|minus|less|fewer|not (?:in|as|with)|enough (?:with|of)'),
-      ' ',
-      article,
-      form,
-      '\\b',
-    ],
-    ' (?:at last|this time|today)$|^finally\\b',
-  ),
-  rule('no-such-form', -2, [
-    start,
-    canYou,
-    maybe('say|give|tell|write|repeat|put|do|explain|answer|show|have'),
-    `(?:me )?(?:(?:${itAgain}|again|answer) )+(?:but )?(?:without|with no|with fewer|with less)\\b`,
-  ]),
-  rule('no-such-form', -2, [
-    start,
-    canYou,
-    '(?:answer|reply|respond|write) (?:me )?(?:without|with no) ',
-    article,
-    form,
-    '\\b',
-  ]),
-  rule('stop-that', -2, [
-    start,
-    canYou,
-    any(
-      'stop|quit|avoid|skip|drop|lose|cut|cut out|leave out|leave off|omit|remove|spare me|forget|ditch',
-      'get rid of',
-      'enough of|enough with',
-    ),
-    ' ',
-    some('with|using|adding|writing|making|giving me|saying|doing|starting with'),
-    article,
-    any(
-      form,
-      `greeting(?: me)?|listing|hello|hi|apologi[sz]ing|repeating|rambling|welcoming|being so|thanking`,
-      `(?:it|that|this)${end}`,
-      'chatter|politeness|(?:first|last) (?:line|sentence|part)',
-    ),
-    '\\b',
-  ]),
-  rule('do-not', -2, [
-    start,
-    any('(?:you )?(?:do not|never|must not|should not|need not)', `${canYou}(?:not|never)`),
-    ' ',
-    some('always|ever|even|again|need to|have to|just|please'),
-    any(
-      any(
-        'use|write|give me|make|add|include|put|send|want|do',
-        '(?:start|begin|answer|reply) (?:in|with)|format as',
-      ) +
-        ` ${some('me|everything in|things in|it as')}${article}(?:${form}|(?:that|this)${end}|it like that)`,
-      'greet|say (?:hello|hi)|welcome|list (?:things|them|it|everything)|apologi[sz]e|ramble|repeat|be so',
-      'lecture',
-      '(?:start|begin) (?:every|by|your)|call me|number the',
-    ),
-    '\\b',
-  ]),
-  rule('i-dislike', -2, [
-    start,
-    '(?:i|we) ',
-    some('really|still|just|also'),
-    '(?:do|did|would|could|can) not ',
-    some('really|even|much|particularly|want or'),
-    '(?:like|love|want|need|care for|enjoy|appreciate|read|ask for|stand) ?',
-    some('to (?:be|read|see|have)|being|getting|reading|seeing'),
-    article,
-    any(
-      `${form}|greeted|lectured|welcomed|how you|when you|the way you|so (?:much|many|long)`,
-      `(?:it|that|this|these)${end}`,
-      '(?:answer|tone|style|format|response|version|explanation)s?\\b',
-    ),
-  ]),
-  rule('i-dislike', -2, [
-    start,
-    '(?:i|we) ',
-    some('really|just|absolutely'),
-    '(?:hate|dislike|can not stand|am sick of|am tired of|detest|loathe) ',
-    any(`it|this|that|your|these|those|how|when you|being|getting|reading|${article}${form}`),
-    '\\b',
-  ]),
   rule('i-wish', -2, [
     start,
     'i ',
@@ -138,7 +47,8 @@ export const corrections: readonly Rule[] = [
       change,
       `(?: ${any(
         'answers?|version|one|response|reply|sentences|words|way|form|please|next time',
-        'about (?:it|that|this)|in your answers?|and (?:without|no|in|with|less|more|fewer) .*',
+        'about (?:it|that|this)|in your answers?',
+        'and (?:without|no|in|with|less|more|fewer|do not|skip|not|avoid) .*',
       )})*`,
       end,
     ],
@@ -173,33 +83,14 @@ export const corrections: readonly Rule[] = [
     ],
     '\\b(?:how|story|essay about|poem)\\b',
   ),
-  rule(
-    'in-such-form',
-    -2,
-    [
-      start,
-      canYou,
-      some(
-        'i (?:want|need|prefer|would prefer|would like|would rather have)|give me|use|write|answer|reply|try',
-        'do',
-        'it|this|that|them|your answers?|answers?|the same(?: thing)?|once more|again',
-      ),
-      some('in|as|with|using|into|only|an?|the|just|simple'),
-      formed,
-      `(?: (?:only|and no|but no|not) .*)?${end}`,
-    ],
-    any(
-      '^finally\\b|^[a-z]+$',
-      // a thing that is wanted for itself
-      '(?:^| )(?:give me|i want|i need|i would like|do|write) (?:an? |the )?(?:lists?|tables?)$',
-      '(?:^| )(?:give me|i want|i need|write) (?:an? |the )?(?:essay|text|paragraph|introduction|intro|apology)$',
-    ),
-  ),
-  rule('want-greeting', -2, [
+  rule('rework', -2, [
     start,
-    any(`${canYou}(?:greet me|say (?:hello|hi))`, 'i (?:want|would like|like|prefer) to be greeted'),
-    end,
+    canYou,
+    '(?:be|stay|keep it|make it) ',
+    change,
+    ' and (?:clear|simple|sweet|direct)\\b',
   ]),
+  rule('rework', -2, [start, canYou, '(?:go into|add) (?:more |some |greater )?details?', end]),
   rule('just-answer', -2, [
     start,
     canYou,
@@ -276,7 +167,8 @@ export const corrections: readonly Rule[] = [
   rule('it-should', -2, [
     start,
     '(?:it|that|this|your answer|the answer|you) ',
-    '(?:should|ought to|(?:was|were) supposed to|were meant to) (?:have |be |not |only |just )',
+    '(?:should|ought to|(?:was|were) supposed to|were meant to) ',
+    '(?:have|be|not|only|just|start|end|begin|use|fit)\\b',
   ]),
   rule('it-was-said', -2, [
     start,

@@ -83,6 +83,20 @@ const good = [
 ];
 
 const bad = [
+  'Write plain prose instead of a list.',
+  'Start with the answer.',
+  'There is no need for a greeting.',
+  'A list would be nice.',
+  'Be short and clear.',
+  'Short answers only.',
+  'No closing line, please.',
+  'I want neither lists nor a greeting.',
+  'Use a list and skip the greeting.',
+  'One short sentence, please.',
+  'Avoid lists and write sentences.',
+  'The answer should not be a list.',
+  'Could you answer without a list?',
+  'I would rather not get a list.',
   'Please no lists.',
   'No lists please!',
   "Please don't use lists.",
@@ -252,6 +266,11 @@ const bad = [
 ];
 
 const silent = [
+  'Tell me about greetings in Japan.',
+  'What is a bullet list?',
+  'Write a list of five birds.',
+  'How do I end a letter without a greeting?',
+  'I need an introduction to statistics.',
   'What is the capital of France?',
   'How do I cook rice?',
   'Now tell me about pasta.',

@@ -31,6 +31,12 @@ export const it = any(
   'that|this|it|these|those|they|you',
   `(?:your|the|this|that|my last|the last) (?:[a-z]+ )?${answerNames}`,
 );
+/** The answer, as what is to be said otherwise. */
+export const itAgain = any(
+  'it|that|this|them',
+  'the (?:same(?: thing)?|answer|list|text|last|whole|response|reply)',
+  'your \\w+',
+);
 export const itIs = `(?:${it} (?:is|are|was|were|looks?|seems?|sounds?|feels?|reads?|got) )`;
 export const degree = some(
   'still|just|a bit|a little|a lot|way|far|much|really|so|very|too|quite|rather|all|totally|completely',
@@ -46,6 +52,7 @@ export const form = any(
   '(?:bullet(?:ed)? |numbered )?(?:lists?|listings?)|bullets?|bullet[- ]?points?|tables?|markdown|formatting',
   'greetings?|hellos?|introductions?|intros?|preambles?|pleasantries|small ?talk|chit ?chat|apolog(?:y|ies)',
   'emojis?|head(?:ing|er|line)s?|bold(?: text)?|exclamation (?:mark|point)s?|disclaimers?|jargon',
+  'closing (?:lines?|words|remarks?|questions?)|sign-?offs?|friendly (?:words|lines?|remarks?)',
   'fluff|filler|padding|repetitions?|rambling|lectur(?:e|es|ing)|follow-?up questions?|essays?',
   'walls? of text',
 );
@@ -53,9 +60,9 @@ export const form = any(
 export const formed = any(
   form,
   '(?:plain |full |complete |normal |whole |running |short |proper )?(?:sentences?|prose|paragraphs?|text)',
-  '(?:one|two|three|1|2|3) (?:sentences?|lines?|words?|paragraphs?)',
-  '(?:a few|fewer|less|simpler|other|your own) (?:sentences?|lines?|words?|terms)',
-  '(?:short|shorter|brief|longer|direct) (?:answers?|replies|responses?|sentences)',
+  '(?:one|two|three|1|2|3) (?:short |long |simple )?(?:sentences?|lines?|words?|paragraphs?)',
+  '(?:a few|few|fewer|less|simpler|other|your own) (?:sentences?|lines?|words?|terms)',
+  '(?:short|shorter|brief|long|longer|direct) (?:answers?|replies|responses?|sentences)',
   '(?:simple|simpler|plain) (?:answers?|sentences|words|terms)',
 );
 /** Ways in which an answer can be otherwise. */
