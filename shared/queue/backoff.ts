@@ -1,8 +1,10 @@
 import type { JobQueueSettings } from './job-queue.ts';
 
 /**
- * ms to wait after the given failed try (1 for the first): doubles from try to try up to `maxBackoffMs`; the share `jitter` of
- * it is drawn at random, so that jobs that failed together do not come back together. `random` is uniform in [0, 1).
+ * ms to wait after the given failed try (1 for the first): doubles from try to try up to `maxBackoffMs`; the
+ * share `jitter` of
+ * it is drawn at random, so that jobs that failed together do not come back together. `random` is uniform in
+ * [0, 1).
  */
 export function backoffDelay(
   { backoffMs, maxBackoffMs, jitter }: JobQueueSettings,

@@ -7,7 +7,10 @@ type Shown = Pick<JobQueue<unknown>, 'name' | 'counts' | 'failed' | 'retry'>;
 
 const retryBody = z.object({ id: z.string() });
 
-/** `GET /jobs`: counts and failed jobs, without their data; `POST /jobs/retry {"id": ...}`: 404 unless it has failed. */
+/**
+ * `GET /jobs`: counts and failed jobs, without their data; `POST /jobs/retry {"id": ...}`: 404 unless it has
+ * failed.
+ */
 export function registerJobs(server: FastifyInstance, queue: Shown): void {
   server.get('/jobs', async () => {
     const failed = await queue.failed();

@@ -17,8 +17,10 @@ const dropped = new Error('the job was dropped');
 const workEnded = new Error('the worker ends');
 
 /**
- * The in-process queue: nothing of it outlives the process, as nothing has to. p-queue holds the slots and the time limit.
- * A handler that ignores its signal loses its slot at the limit; its id is not tried again before the handler has returned.
+ * The in-process queue: nothing of it outlives the process, as nothing has to. p-queue holds the slots and
+ * the time limit.
+ * A handler that ignores its signal loses its slot at the limit; its id is not tried again before the
+ * handler has returned.
  * One worker at a time; `random` draws the jitter.
  */
 export function openMemoryQueue<Data>(
