@@ -18,6 +18,7 @@ export const oldTimersEndNothing: Law = ({ world, of, interactions }) => {
     return [...interactions.values()]
       .filter(
         ({ id, data }) =>
+          data.live && // of others it is not told whether they came too late
           data.key === closed.key &&
           data.session === closed.session &&
           partitionOfId.get(id) === partitionOfId.get(timer.id) &&
