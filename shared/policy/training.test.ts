@@ -100,6 +100,16 @@ describeOnBackends('training', (backend) => {
     policy.dispose();
   });
 
+  test('the same inputs give the same bits', async () => {
+    const policy = await open(backend());
+    const adapter = policy.loadAdapter(changed('bits'));
+    const sequences = [sequence('a', 30, 200), sequence('b', 5, 90), sequence('c', 60, 10)];
+    const first = lossAndGradients(policy, adapter, sequences, weighted);
+    for (let i = 0; i < 3; i++) expect(lossAndGradients(policy, adapter, sequences, weighted)).toEqual(first);
+    adapter.dispose();
+    policy.dispose();
+  });
+
   test('cross entropy over whole sequences equals the loss of log-probs', async () => {
     const policy = await open(backend());
     const [a, b] = [sequence('x', 1, 12), sequence('y', 1, 12)];
