@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+import { loadConfig } from '../../shared/service/config.ts';
+import { CollectorConfig, submitSettings } from './config.ts';
+
+const settings = (...argv: string[]) =>
+  submitSettings(loadConfig('collector', CollectorConfig, argv, {}).values as CollectorConfig);
+
+test('what is not told follows from the model', () => {
+  const nano = defaultTrainingSettings('claw-nano');
+  expect(settings()).toEqual({
+    size: nano.batchSize,
+    maxStaleness: nano.maxStaleness,
+    training: nano.settings,
+  });
+  expect(settings('--model', '/models/x').size).toBe(16);
+});
+
+test('what is told is in the batch, and nothing else changes', () => {
+  const told = settings(
+    '--batch-size',
+    '8',
+    '--learning-rate',
+    '0.5',
+    '--baseline',
+    'false',
+    '--weight-decay',
+    '0.1',
+  );
+  const { settings: training } = defaultTrainingSettings('claw-nano');
+  expect(told).toMatchObject({
+    size: 8,
+    training: { ...training, learningRate: 0.5, baseline: false, weightDecay: 0.1 },
+  });
+});
