@@ -40,6 +40,8 @@ export const ServingConfig = CommonConfig.extend({
     .describe('larger request bodies get 413'),
   maxRecordBytes: z
     .int()
+    .min(10_000)
+    .max(16 * 1024 * 1024)
     .default(16 * 1024 * 1024)
     .describe('a larger fact is written without bodies (tooLarge), so its turn does not train'),
   keptVersions: z

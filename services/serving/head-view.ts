@@ -89,3 +89,11 @@ export function followHead({ log, adapter, checkpoints, signal }: Options): Head
     done: following.done,
   };
 }
+
+/** The view of an engine that has no other version than the base. */
+export const onlyBase: Pick<HeadView, 'find' | 'kept' | 'reachEnd' | 'onHead'> = {
+  find: (version) => (version === 0 ? { version } : undefined),
+  kept: () => [0],
+  reachEnd: async () => {},
+  onHead: (listener) => listener({ version: 0 }),
+};

@@ -5,7 +5,7 @@ import { openService } from '../../shared/service/open-service.ts';
 import { isLoopback, openAccess } from './access.ts';
 import { ServingConfig } from './config.ts';
 import { openEngine } from './engine/open-engine.ts';
-import { followHead } from './head-view.ts';
+import { followHead, onlyBase } from './head-view.ts';
 import { createServingMetrics, watch } from './metrics.ts';
 import { createPerKeyLimit } from './per-key-limit.ts';
 import { createRecentOwners } from './recent-owners.ts';
@@ -58,8 +58,9 @@ const head = followHead({
   checkpoints: data.checkpoints(config.adapter),
   signal: shutdown,
 });
+const versions = engine.hasVersions ? head : onlyBase;
 const served = serveHead({
-  view: head,
+  view: versions,
   engine,
   recorder,
   adapter: config.adapter,
@@ -80,7 +81,7 @@ const server = createServer(
     engine,
     recorder,
     access,
-    head,
+    head: versions,
     owners: createRecentOwners(),
     limit: createPerKeyLimit(config.maxConcurrentPerKey),
     metrics,

@@ -26,6 +26,7 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
     genReqId: () => `req_${randomUUID()}`,
     routerOptions: { maxParamLength: 512 },
     forceCloseConnections: 'idle',
+    return503OnClosing: false, // what came before the end is answered
     frameworkErrors: (error, _request, reply) => {
       const failure = asServingError(error, maxBodyBytes);
       void (reply as FastifyReply).code(failure.status).send(errorBody(failure));

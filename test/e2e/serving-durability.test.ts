@@ -21,7 +21,7 @@ describeWith('policy/models/qwen3-tiny')('when the log takes no facts', () => {
 
   /** Holds the write lock of the log's database, as a stuck process would. */
   const blockLog = () => {
-    lock = new DatabaseSync(join(folder.data.log, 'log.sqlite'));
+    lock = new DatabaseSync(join(folder.data.log, 'log.sqlite'), { timeout: 5_000 });
     lock.exec('BEGIN IMMEDIATE');
   };
   const chat = async ({ client }: ServingProcess) => {

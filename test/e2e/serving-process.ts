@@ -69,6 +69,7 @@ export async function servingFolder(): Promise<ServingFolder> {
     closers.push(() => log.close());
     return log;
   };
+  let reader: Promise<EventLog> | undefined;
   return {
     data,
     start: async (flags = [], wait = 'ready') => {
@@ -85,13 +86,14 @@ export async function servingFolder(): Promise<ServingFolder> {
     },
     openLog,
     events: async (topic) => {
-      const log = await openSqliteLog({ folder: data.log });
+      reader ??= openLog();
+      const log = await reader;
       const stop = new AbortController();
       const seen: ClawLoopEvent[] = [];
       const following = log.follow(topic, {}, ({ event }) => seen.push(event), stop.signal);
       await following.caughtUp;
       stop.abort();
-      await log.close();
+      await following.done;
       return seen;
     },
     dispose: async () => {

@@ -15,14 +15,17 @@ export type Mark = { readonly version: number; readonly recorded: boolean };
 const bytesOf = (token: string): readonly number[] | null =>
   token.includes('\uFFFD') ? null : [...Buffer.from(token)];
 
+/** JSON knows no infinity; OpenAI writes this for a token that cannot be. */
+const LEAST_LOG_PROB = -9999;
+
 const logProbsOf = (tokens: readonly ShownToken[]) => ({
   content: tokens.map(({ token, logProb, alternatives }) => ({
     token,
-    logprob: logProb,
+    logprob: Math.max(logProb, LEAST_LOG_PROB),
     bytes: bytesOf(token),
     top_logprobs: alternatives.map((other) => ({
       token: other.token,
-      logprob: other.logProb,
+      logprob: Math.max(other.logProb, LEAST_LOG_PROB),
       bytes: bytesOf(other.token),
     })),
   })),

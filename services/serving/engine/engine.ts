@@ -92,6 +92,8 @@ export type Engine = {
   readonly name: 'local' | 'upstream';
   /** For a person: what computes, one line. */
   readonly report: string;
+  /** Whether it can move to another version; else it is version 0 for good. */
+  readonly hasVersions: boolean;
   /**
    * Answers one request. The version is chosen when the answer begins and stays. An abort ends it early with what
    * there is, as `aborted`; an abort before it began rejects with the signal's reason.

@@ -7,36 +7,41 @@ import type {
   PolicyVersion,
   Started,
 } from './engine.ts';
+import type { Prompt } from './prompt.ts';
 
-/** What the engine's thread is started with. */
-export type EngineSetup = {
+/** What the thread that makes prompts is started with. */
+export type PromptSetup = {
   readonly modelFolder: string;
-  readonly backend: BackendChoice;
   /** What becomes of a prompt that does not fit. */
   readonly context: 'window' | 'error';
   /** A limit below the model's own. */
+  readonly contextTokens: number | undefined;
+};
+
+/** What the thread that generates is started with. */
+export type EngineSetup = {
+  readonly modelFolder: string;
+  readonly backend: BackendChoice;
   readonly contextTokens: number | undefined;
   readonly maxBatch: number;
   readonly keptVersions: number;
 };
 
-/** From the server to the engine's thread. */
-export type ToEngine =
-  | { readonly kind: 'generate'; readonly id: number; readonly request: GenerationRequest }
-  | { readonly kind: 'abort'; readonly id: number }
-  | { readonly kind: 'serve'; readonly id: number; readonly policy: PolicyVersion }
-  | { readonly kind: 'counters'; readonly id: number }
-  | { readonly kind: 'close' };
+/** A request whose prompt is made. */
+export type SequenceRequest = Pick<GenerationRequest, 'target' | 'sampling' | 'topLogProbs'> & {
+  readonly prompt: Prompt;
+  readonly callsTools: boolean;
+};
 
-/** An error's way between threads: the row of the table, and what was said. */
-export type Failure = { readonly row: string; readonly message: string; readonly param: string | null };
+/** What the threads are asked, and what comes of it. */
+export type PromptCalls = { readonly prompt: { readonly ask: GenerationRequest; readonly result: Prompt } };
+export type EngineCalls = {
+  readonly generate: { readonly ask: SequenceRequest; readonly result: Generated };
+  readonly serve: { readonly ask: PolicyVersion; readonly result: undefined };
+  readonly counters: { readonly ask: undefined; readonly result: EngineCounters };
+};
 
-/** From the engine's thread. `id` is that of the call. */
-export type FromEngine =
-  | { readonly kind: 'ready'; readonly report: string; readonly contextTokens: number }
-  | { readonly kind: 'started'; readonly id: number; readonly started: Started }
-  | { readonly kind: 'chunk'; readonly id: number; readonly chunk: AnswerChunk }
-  | { readonly kind: 'generated'; readonly id: number; readonly generated: Generated }
-  | { readonly kind: 'served'; readonly id: number }
-  | { readonly kind: 'counters'; readonly id: number; readonly counters: EngineCounters }
-  | { readonly kind: 'failed'; readonly id: number; readonly failure: Failure };
+/** What is told of a `generate` before its result. */
+export type EngineEvent =
+  | { readonly kind: 'started'; readonly started: Started }
+  | { readonly kind: 'chunk'; readonly chunk: AnswerChunk };

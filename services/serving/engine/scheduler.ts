@@ -1,6 +1,6 @@
 import { ServingError } from '../errors.ts';
-import type { AnswerChunk, EngineCounters, Generated, GenerationRequest, PolicyVersion } from './engine.ts';
-import type { Prompt } from './prompt.ts';
+import type { AnswerChunk, EngineCounters, Generated, PolicyVersion } from './engine.ts';
+import type { SequenceRequest } from './protocol.ts';
 import type { Sequence } from './sequence.ts';
 import type { LoadedVersion, Versions } from './versions.ts';
 
@@ -13,25 +13,22 @@ export type JobListener = {
 };
 
 export type Scheduler = {
-  readonly add: (id: number, request: GenerationRequest, listener: JobListener) => void;
+  readonly add: (id: number, request: SequenceRequest, listener: JobListener) => void;
   readonly abort: (id: number) => void;
   /** Moves the live alias between two steps. */
   readonly serve: (policy: PolicyVersion) => Promise<void>;
   readonly counters: () => Omit<EngineCounters, 'tensors'>;
-  readonly close: () => void;
 };
 
 type Options = {
   readonly versions: Versions;
   readonly maxBatch: number;
-  readonly makePrompt: (request: GenerationRequest) => Prompt;
-  readonly beginSequence: (request: GenerationRequest, prompt: Prompt) => Sequence;
+  readonly beginSequence: (request: SequenceRequest) => Sequence;
 };
 
 type Waiting = {
   readonly id: number;
-  readonly request: GenerationRequest;
-  readonly prompt: Prompt;
+  readonly request: SequenceRequest;
   readonly listener: JobListener;
   /** held already; undefined: the live one, whichever it is then */
   readonly pinned: LoadedVersion | undefined;
@@ -42,14 +39,13 @@ type Running = Waiting & { readonly slot: number; readonly sequence: Sequence; n
  * Decides what the engine computes next. Each version's answers form a batch of its own; batches take turns, a step each.
  * New requests join between two steps, one at a time, so that a burst of prompts does not stall the streams that run.
  */
-export function createScheduler({ versions, maxBatch, makePrompt, beginSequence }: Options): Scheduler {
+export function createScheduler({ versions, maxBatch, beginSequence }: Options): Scheduler {
   let live: LoadedVersion | undefined;
   let waiting: Waiting[] = [];
   const batches = new Map<LoadedVersion, Running[]>();
   /** Those whose version is still being loaded, and whether they were given up meanwhile. */
   const arriving = new Map<number, 'wanted' | 'aborted'>();
   let looping = false;
-  let closed = false;
   let steps = 0;
   let stepSequences = 0;
 
@@ -97,7 +93,7 @@ export function createScheduler({ versions, maxBatch, makePrompt, beginSequence 
     if (job.pinned === undefined) await versions.hold({ version: version.version });
     let admitted: { readonly slot: number; readonly logits: Float32Array };
     try {
-      admitted = version.decoder.admit(job.prompt.promptIds);
+      admitted = version.decoder.admit(job.request.prompt.promptIds);
     } catch (error) {
       versions.letGo(version.version);
       job.listener.failed(error);
@@ -106,7 +102,7 @@ export function createScheduler({ versions, maxBatch, makePrompt, beginSequence 
     const running: Running = {
       ...job,
       slot: admitted.slot,
-      sequence: beginSequence(job.request, job.prompt),
+      sequence: beginSequence(job.request),
       next: 0,
     };
     batches.set(version, [...(batches.get(version) ?? []), running]);
@@ -133,7 +129,7 @@ export function createScheduler({ versions, maxBatch, makePrompt, beginSequence 
   const loop = async (): Promise<void> => {
     if (looping) return;
     looping = true;
-    while (!closed && !isIdle()) {
+    while (!isIdle()) {
       await admitOne();
       stepAll();
       await new Promise((resolve) => setImmediate(resolve)); // messages come in here
@@ -144,14 +140,13 @@ export function createScheduler({ versions, maxBatch, makePrompt, beginSequence 
   return {
     add: (id, request, listener) => {
       const enqueue = async (): Promise<void> => {
-        const prompt = makePrompt(request);
         const { target } = request;
         const pinned = target.kind === 'pinned' ? await holdPinned(versions, target) : undefined;
         if (arriving.get(id) === 'aborted') {
           if (pinned !== undefined) versions.letGo(pinned.version);
           throw ServingError.STOPPING();
         }
-        waiting.push({ id, request, prompt, listener, pinned });
+        waiting.push({ id, request, listener, pinned });
         void loop();
       };
       arriving.set(id, 'wanted');
@@ -190,9 +185,6 @@ export function createScheduler({ versions, maxBatch, makePrompt, beginSequence 
       steps,
       stepSequences,
     }),
-    close: () => {
-      closed = true;
-    },
   };
 }
 

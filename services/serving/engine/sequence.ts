@@ -10,8 +10,8 @@ import {
 import { createStopMatcher } from '../../../shared/policy/stop-strings.ts';
 import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
 import { createToolCallParser } from '../chat/tool-call-parser.ts';
-import type { AnswerChunk, AskedSampling, Generated, GenerationRequest, ShownToken } from './engine.ts';
-import type { Prompt } from './prompt.ts';
+import type { AnswerChunk, AskedSampling, Generated, ShownToken } from './engine.ts';
+import type { SequenceRequest } from './protocol.ts';
 
 /** What the model's makers advise, for what a client leaves out. */
 export type SamplingDefaults = { readonly temperature: number; readonly topP: number; readonly topK: number };
@@ -39,15 +39,14 @@ export type Sequence = {
 /** Begins the answer to a prompt. `seed` is used where the client gave none. */
 export function beginSequence(
   model: SequenceModel,
-  request: GenerationRequest,
-  prompt: Prompt,
+  request: SequenceRequest,
   seed: number | string,
 ): Sequence {
-  const { sampling: asked, topLogProbs: alternatives } = request;
+  const { sampling: asked, topLogProbs: alternatives, prompt, callsTools } = request;
   const settings = settingsOf(asked, model.defaults);
   const { temperature } = settings;
   const random: Random = createRandom(asked.seed ?? seed);
-  const text = answerText(model, asked.stop, request.tools.length > 0);
+  const text = answerText(model, asked.stop, callsTools);
   const responseIds: number[] = [];
   const logProbs: number[] = [];
   let finish: 'stop' | 'length' | undefined;
@@ -65,6 +64,7 @@ export function beginSequence(
         promptIds: prompt.promptIds,
         responseIds,
       });
+      if (!Number.isFinite(logProb)) throw new Error('the policy gave numbers that are not finite');
       responseIds.push(id);
       logProbs.push(logProb);
       const ended = model.endTokenIds.has(id);

@@ -65,6 +65,7 @@ export async function openUpstreamEngine(setup: UpstreamSetup): Promise<Engine> 
   return {
     name: 'upstream',
     report: `upstream engine at ${setup.url}`,
+    hasVersions: false,
     generate: async (...call) => {
       running += 1;
       try {

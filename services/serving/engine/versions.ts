@@ -22,7 +22,6 @@ export type Versions = {
   readonly hold: (policy: PolicyVersion) => Promise<LoadedVersion>;
   readonly letGo: (version: number) => void;
   readonly inMemory: () => readonly number[];
-  readonly dispose: () => void;
 };
 
 type Options = {
@@ -33,43 +32,42 @@ type Options = {
   readonly kept: number;
 };
 
-type Entry = { readonly loaded: LoadedVersion; readonly free: () => void; holds: number };
+type Memory = { readonly loaded: LoadedVersion; readonly free: () => void };
+/** Counted from the moment it is asked for, so that nothing frees it while it is being loaded. */
+type Entry = { readonly memory: Promise<Memory>; holds: number };
 
 /** The versions in memory. One that nobody holds goes when too many others were used after it. */
 export function createVersions({ loadAdapter, createDecoder, kept }: Options): Versions {
   const entries = new Map<number, Entry>(); // in order of last use
-  const loading = new Map<number, Promise<Entry>>();
-  const load = async (policy: PolicyVersion): Promise<Entry> => {
+  const load = async (policy: PolicyVersion): Promise<Memory> => {
     const adapter = await loadAdapter(policy);
     const decoder = createDecoder(adapter);
     const free = () => {
       decoder.dispose();
       adapter?.dispose();
     };
-    const entry: Entry = { loaded: { version: policy.version, decoder }, free, holds: 0 };
-    entries.set(policy.version, entry);
-    return entry;
+    return { loaded: { version: policy.version, decoder }, free };
   };
   const freeUnused = () => {
     const unused = [...entries].filter(([, entry]) => entry.holds === 0);
     for (const [version, entry] of unused.slice(0, Math.max(0, unused.length - kept))) {
       entries.delete(version);
-      entry.free();
+      void entry.memory.then(({ free }) => free());
     }
   };
   return {
     hold: async (policy) => {
       const { version } = policy;
-      let entry = entries.get(version);
-      if (entry === undefined) {
-        const pending = loading.get(version) ?? load(policy).finally(() => loading.delete(version));
-        loading.set(version, pending);
-        entry = await pending;
-      }
+      const entry = entries.get(version) ?? { memory: load(policy), holds: 0 };
       entry.holds += 1;
       entries.delete(version);
       entries.set(version, entry);
-      return entry.loaded;
+      try {
+        return (await entry.memory).loaded;
+      } catch (error) {
+        if (entries.get(version) === entry) entries.delete(version); // the next one may find it mended
+        throw error;
+      }
     },
     letGo: (version) => {
       const entry = entries.get(version);
@@ -78,9 +76,5 @@ export function createVersions({ loadAdapter, createDecoder, kept }: Options): V
       freeUnused();
     },
     inMemory: () => [...entries.keys()].sort((a, b) => a - b),
-    dispose: () => {
-      for (const { free } of entries.values()) free();
-      entries.clear();
-    },
   };
 }

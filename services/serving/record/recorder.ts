@@ -1,4 +1,5 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { isLogError } from '../../../shared/log/errors.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import type { Logger } from '../../../shared/service/logger.ts';
 import type { Outbox } from './outbox.ts';
@@ -63,12 +64,20 @@ export function createRecorder({
   };
   const timer = setInterval(() => void drain(), drainIntervalMs);
   timer.unref();
+  const lose = (event: ClawLoopEvent, error: unknown): 'lost' => {
+    logger.error(
+      { err: error, id: event.id, type: event.type },
+      'a fact is lost: neither log nor outbox took it',
+    );
+    return 'lost';
+  };
   const record = async (event: ClawLoopEvent): Promise<'log' | 'outbox' | 'lost'> => {
     if (outbox.depth() === 0) {
       try {
         await append(event);
         return 'log';
       } catch (error) {
+        if (isLogError(error, 'RecordTooLarge')) return lose(event, error); // it would block the outbox for good
         logger.warn({ err: error, id: event.id }, 'the log does not take facts');
       }
     }
@@ -76,11 +85,7 @@ export function createRecorder({
       await outbox.put(event);
       return 'outbox';
     } catch (error) {
-      logger.error(
-        { err: error, id: event.id, type: event.type },
-        'a fact is lost: neither log nor outbox took it',
-      );
-      return 'lost';
+      return lose(event, error);
     }
   };
   return {

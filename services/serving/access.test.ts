@@ -1,0 +1,47 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createAccessKey } from '../../shared/service/access-keys.ts';
+import { CONFIGURED_KEY, isLoopback, NO_KEY, openAccess } from './access.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'clawloop-access-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+test('no key is needed while there is none; the first one closes the door', async () => {
+  const path = join(folder, 'keys.json');
+  const access = openAccess(path, undefined);
+  expect(await access.callerOf(undefined)).toEqual({ keyId: NO_KEY });
+  const { id, secret } = await createAccessKey(path, 'ann');
+  expect(await access.callerOf(undefined)).toBeUndefined();
+  expect(await access.callerOf('Bearer wrong')).toBeUndefined();
+  expect(await access.callerOf(secret)).toBeUndefined();
+  expect(await access.callerOf(`bearer ${secret}`)).toEqual({ keyId: id });
+  expect(await readFile(path, 'utf8')).not.toContain(secret);
+});
+
+test('the key of the settings stands beside those of the file', async () => {
+  const path = join(folder, 'keys.json');
+  const { id, secret } = await createAccessKey(path, 'ann');
+  const access = openAccess(path, 'configured-secret');
+  expect(await access.callerOf('Bearer configured-secret')).toEqual({ keyId: CONFIGURED_KEY });
+  expect(await access.callerOf(`Bearer ${secret}`)).toEqual({ keyId: id });
+});
+
+test('loopback is what never leaves the machine', () => {
+  for (const host of ['127.0.0.1', '127.9.9.9', '::1', '[::1]', 'localhost', 'LOCALHOST', 'app.localhost'])
+    expect(isLoopback(host), host).toBe(true);
+  for (const host of [
+    '0.0.0.0',
+    '::',
+    '192.168.1.4',
+    'example.com',
+    '127.0.0.1.example.com',
+    'localhost.example.com',
+    '',
+  ])
+    expect(isLoopback(host), host).toBe(false);
+});

@@ -1,0 +1,43 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createToolCallParser } from './tool-call-parser.ts';
+
+function parse(parts: readonly string[]) {
+  const parser = createToolCallParser();
+  const pieces = [...parts.map((part) => parser.push(part)), parser.flush()];
+  return {
+    text: pieces.map(({ text }) => text).join(''),
+    calls: pieces.flatMap(({ toolCalls }) => toolCalls.map((call) => call.function)),
+  };
+}
+const cut = (text: string, at: readonly number[]): readonly string[] => {
+  const points = [0, ...at.map((point) => point % (text.length + 1)).sort((a, b) => a - b), text.length];
+  return points.slice(1).map((end, index) => text.slice(points[index], end));
+};
+
+const answer =
+  'Let me look.\n<tool_call>\n{"name": "exec", "arguments": {"cmd": "ls <tool_call>"}}\n</tool_call>' +
+  '<tool_call>{"name":"read","arguments":"{}"}</tool_call> done <tool_ <tool_call>oops</tool_call><tool_call>{"na';
+
+test('calls are taken out, what is no call stays text, wherever the stream is cut', () => {
+  const whole = parse([answer]);
+  expect(whole).toEqual({
+    text: 'Let me look.\n done <tool_ <tool_call>oops</tool_call><tool_call>{"na',
+    calls: [
+      { name: 'exec', arguments: '{"cmd":"ls <tool_call>"}' },
+      { name: 'read', arguments: '{}' },
+    ],
+  });
+  fc.assert(
+    fc.property(fc.array(fc.nat(), { maxLength: 12 }), (at) => {
+      expect(parse(cut(answer, at))).toEqual(whole);
+    }),
+    { seed: 1 },
+  );
+});
+
+test('text is not held back longer than it may begin a call', () => {
+  const parser = createToolCallParser();
+  expect(parser.push('a < b <tool').text).toBe('a < b ');
+  expect(parser.push('s>').text).toBe('<tools>');
+});

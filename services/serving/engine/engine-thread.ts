@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import { parentPort, workerData } from 'node:worker_threads';
+import { openBackend } from '../../../shared/policy/backend.ts';
+import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
+import { readCheckpoint } from '../../../shared/policy/checkpoint-store.ts';
+import { createDecoder } from '../../../shared/policy/decoding.ts';
+import { type Adapter, loadPolicy } from '../../../shared/policy/policy.ts';
+import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
+import type { PolicyVersion } from './engine.ts';
+import type { EngineCalls, EngineEvent, EngineSetup } from './protocol.ts';
+import { createScheduler } from './scheduler.ts';
+import { beginSequence } from './sequence.ts';
+import { type FromThread, failureOf, type ToThread } from './thread.ts';
+import { createVersions } from './versions.ts';
+
+// Everything that computes. It blocks for a step at a time and listens in between.
+
+const port = parentPort!;
+const setup = workerData as EngineSetup;
+const send = (message: FromThread) => port.postMessage(message);
+
+const source = await openCheckpoint(setup.modelFolder);
+const tokenizer = await loadTokenizer(setup.modelFolder);
+const executor = await openBackend(setup.backend);
+const policy = await loadPolicy(source, executor);
+
+const { temperature = 1, topP = 1, topK = 0, eosTokenIds } = source.generationConfig;
+const model = { tokenizer, endTokenIds: new Set(eosTokenIds), defaults: { temperature, topP, topK } };
+const maxPositions = Math.min(source.config.maxPositions, setup.contextTokens ?? Number.POSITIVE_INFINITY);
+
+const versions = createVersions({
+  kept: setup.keptVersions,
+  loadAdapter: readAdapterOf,
+  createDecoder: (adapter) => createDecoder(policy, adapter, { maxSequences: setup.maxBatch, maxPositions }),
+});
+
+const scheduler = createScheduler({
+  versions,
+  maxBatch: setup.maxBatch,
+  beginSequence: (request) => beginSequence(model, request, randomUUID()),
+});
+
+/** The numbers that were promoted, or none: what stands in the log decides, not what lies on the disk. */
+async function readAdapterOf({ version, adapter }: PolicyVersion): Promise<Adapter | undefined> {
+  if (adapter === undefined) return undefined;
+  const checkpoint = await readCheckpoint(adapter.folder);
+  if (checkpoint.state.digest !== adapter.digest) {
+    throw new Error(`${adapter.folder} holds other numbers than version ${version} had when it was promoted`);
+  }
+  return policy.loadAdapter(checkpoint.adapter);
+}
+
+type Asked<Name extends keyof EngineCalls> = EngineCalls[Name]['ask'];
+
+port.on('message', (message: ToThread) => {
+  const { id } = message;
+  const tell = (event: EngineEvent) => send({ kind: 'event', id, event });
+  const resolve = (result: unknown) => send({ kind: 'result', id, result });
+  const reject = (error: unknown) => send({ kind: 'failed', id, failure: failureOf(error) });
+  if (message.kind === 'abort') {
+    scheduler.abort(id);
+    return;
+  }
+  switch (message.name as keyof EngineCalls) {
+    case 'generate':
+      scheduler.add(id, message.ask as Asked<'generate'>, {
+        started: (version) => tell({ kind: 'started', started: { version } }),
+        chunk: (chunk) => tell({ kind: 'chunk', chunk }),
+        generated: resolve,
+        failed: reject,
+      });
+      return;
+    case 'serve':
+      scheduler.serve(message.ask as Asked<'serve'>).then(resolve, reject);
+      return;
+    case 'counters':
+      resolve({ ...scheduler.counters(), tensors: executor.tensorCount() });
+      return;
+  }
+});
+
+send({ kind: 'ready', report: executor.report });

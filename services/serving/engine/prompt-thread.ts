@@ -1,0 +1,34 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { loadChatTemplate } from '../../../shared/policy/chat-template.ts';
+import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
+import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
+import type { GenerationRequest } from './engine.ts';
+import { makePrompt } from './prompt.ts';
+import type { PromptSetup } from './protocol.ts';
+import { type FromThread, failureOf, type ToThread } from './thread.ts';
+
+// Text to token ids. A long prompt takes a second, which would be a gap in every stream if the engine's thread spent it.
+
+const port = parentPort!;
+const { modelFolder, context, contextTokens = Number.POSITIVE_INFINITY } = workerData as PromptSetup;
+const send = (message: FromThread) => port.postMessage(message);
+
+const { config } = await openCheckpoint(modelFolder);
+const maker = {
+  tokenizer: await loadTokenizer(modelFolder),
+  template: await loadChatTemplate(modelFolder),
+  contextTokens: Math.min(config.maxPositions, contextTokens),
+  context,
+};
+
+port.on('message', (message: ToThread) => {
+  if (message.kind !== 'call') return;
+  const { id } = message;
+  try {
+    send({ kind: 'result', id, result: makePrompt(maker, message.ask as GenerationRequest) });
+  } catch (error) {
+    send({ kind: 'failed', id, failure: failureOf(error) });
+  }
+});
+
+send({ kind: 'ready', report: '' });

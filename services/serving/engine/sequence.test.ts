@@ -1,0 +1,132 @@
+import { expect, test } from 'vitest';
+import type { AskedSampling } from './engine.ts';
+import { beginSequence } from './sequence.ts';
+
+/** One token per letter; 0 ends an answer. */
+const letters = ['', ...'abcdefghijklmnopqrstuvwxyz<>_/{}":, '];
+const text = (ids: readonly number[]) => ids.map((id) => letters[id] ?? '\uFFFD').join('');
+const model = {
+  tokenizer: {
+    decode: text,
+    streamDecoder: () => ({ push: (id: number) => text([id]), flush: () => '' }),
+  },
+  endTokenIds: new Set([0]),
+  defaults: { temperature: 0, topP: 1, topK: 0 },
+};
+const neutral: AskedSampling = {
+  stop: [],
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  repetitionPenalty: 1,
+  logitBias: [],
+};
+
+/** Lets a sequence say a text, letter by letter; `|` is the end. */
+function say(
+  words: string,
+  {
+    maxTokens = 99,
+    topLogProbs,
+    callsTools = false,
+    ...asked
+  }: Partial<AskedSampling> & {
+    readonly topLogProbs?: number;
+    readonly callsTools?: boolean;
+  } = {},
+) {
+  const sequence = beginSequence(
+    model,
+    {
+      target: { kind: 'live' },
+      sampling: { ...neutral, ...asked },
+      prompt: { promptIds: [1, 2], maxTokens },
+      callsTools,
+      ...(topLogProbs === undefined ? {} : { topLogProbs }),
+    },
+    'seed',
+  );
+  const chunks = [];
+  for (const letter of words) {
+    const logits = new Float32Array(letters.length).fill(-10);
+    logits[letter === '|' ? 0 : letters.indexOf(letter)] = 10;
+    const { next, chunk } = sequence.take(logits);
+    if (chunk !== undefined) chunks.push(chunk);
+    if (next === undefined) break;
+  }
+  return { chunks, shown: chunks.map((chunk) => chunk.text).join(''), result: sequence.result(7) };
+}
+
+test('an answer ends at its end token, which is recorded and not shown', () => {
+  const { shown, result } = say('hello|');
+  expect(shown).toBe('hello');
+  expect(result).toMatchObject({
+    version: 7,
+    finishReason: 'stop',
+    usage: { promptTokens: 2, completionTokens: 6 },
+  });
+  expect(result.tokens!.responseIds.at(-1)).toBe(0);
+  expect(result.tokens).toMatchObject({
+    greedy: true,
+    effectiveTemperature: 1,
+    filters: { topP: 1, topK: 0 },
+  });
+});
+
+test('one log-prob per sampled token: that of the softmax over all logits', () => {
+  const { result } = say('hi|');
+  const expected = -Math.log(1 + (letters.length - 1) * Math.exp(-20));
+  expect(result.tokens!.logProbs).toHaveLength(3);
+  for (const logProb of result.tokens!.logProbs) expect(logProb).toBeCloseTo(expected, 9);
+});
+
+test('a stop string is held back while it may come, and never shown; its tokens are recorded', () => {
+  const { chunks, result } = say('abcxabcd___', { stop: ['abcd'] });
+  expect(chunks.map((chunk) => chunk.text)).toEqual(['abcx']);
+  expect(result.finishReason).toBe('stop');
+  expect(text(result.tokens!.responseIds)).toBe('abcxabcd');
+  expect(say('abc|', { stop: ['abcd'] }).shown).toBe('abc');
+});
+
+test('max tokens ends with what was held back', () => {
+  const { shown, result } = say('abcdef', { stop: ['cx'], maxTokens: 3 });
+  expect(shown).toBe('abc');
+  expect(result).toMatchObject({ finishReason: 'length', sampling: { maxTokens: 3 } });
+});
+
+test('tool calls come apart from the text, if the client takes them', () => {
+  const words = 'so <tool_call>{"name": "ls"}</tool_call>|';
+  const { chunks, shown, result } = say(words, { callsTools: true });
+  expect(shown).toBe('so ');
+  expect(chunks.flatMap((chunk) => chunk.toolCalls ?? [])).toMatchObject([
+    { function: { name: 'ls', arguments: '{}' } },
+  ]);
+  expect(result.finishReason).toBe('tool_calls');
+  expect(say(words).shown).toBe(words.slice(0, -1));
+});
+
+test('shown tokens have their alternatives', () => {
+  const { chunks } = say('hi|', { topLogProbs: 2 });
+  expect(chunks.flatMap((chunk) => chunk.tokens.map(({ token }) => token))).toEqual(['h', 'i']);
+  expect(chunks[0]!.tokens[0]!.alternatives).toHaveLength(2);
+  expect(chunks[0]!.tokens[0]!.alternatives[0]).toMatchObject({ token: 'h' });
+});
+
+test('an answer that was cut off is aborted; penalties make it untrainable', () => {
+  expect(say('hel').result.finishReason).toBe('aborted');
+  expect(say('hi|', { presencePenalty: 1 }).result.untrainable).toBe('penalties');
+  expect(say('hi|').result).not.toHaveProperty('untrainable');
+});
+
+test('numbers that are not finite end the answer instead of going into the record', () => {
+  const sequence = beginSequence(
+    model,
+    {
+      target: { kind: 'live' },
+      sampling: neutral,
+      prompt: { promptIds: [1], maxTokens: 5 },
+      callsTools: false,
+    },
+    1,
+  );
+  expect(() => sequence.take(new Float32Array(letters.length).fill(Number.NaN))).toThrow(/not finite/);
+});

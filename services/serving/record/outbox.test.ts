@@ -1,0 +1,87 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
+import { createLogger } from '../../../shared/service/logger.ts';
+import { openOutbox } from './outbox.ts';
+import { createRecorder } from './recorder.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'clawloop-outbox-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const fact = (n: number): ClawLoopEvent =>
+  FeedbackGiven.create({
+    id: `feedback-${n}`,
+    source: 'test',
+    time: '2026-01-01T00:00:00Z',
+    data: { interactionId: 'x', lane: 'lane', key: 'key', score: n },
+  });
+
+function recorderOver(
+  append: (event: ClawLoopEvent) => Promise<void>,
+  outbox: Awaited<ReturnType<typeof openOutbox>>,
+) {
+  const outcomes: string[] = [];
+  const recorder = createRecorder({
+    log: { append: async ([event]) => append(event!) },
+    outbox,
+    appendTimeoutMs: 20,
+    drainIntervalMs: 1e6,
+    logger: createLogger('test', 'silent'),
+    onOutcome: (outcome) => outcomes.push(outcome),
+  });
+  return { recorder, outcomes };
+}
+
+test('facts keep their order through an outage, a restart included', async () => {
+  const log: string[] = [];
+  let away = true;
+  const append = async ({ id }: ClawLoopEvent) => {
+    if (away) throw new Error('away');
+    log.push(id);
+  };
+  const first = recorderOver(append, await openOutbox(folder));
+  for (const n of [1, 2, 3]) expect(await first.recorder.record(fact(n))).toBe(true);
+  await first.recorder.close();
+  const reopened = await openOutbox(folder);
+  expect(reopened.depth()).toBe(3);
+  const second = recorderOver(append, reopened);
+  away = false;
+  expect(await second.recorder.record(fact(4))).toBe(true);
+  expect(second.outcomes).toEqual(['outbox']); // behind those that wait
+  await second.recorder.drain();
+  await second.recorder.record(fact(5));
+  expect(log).toEqual([1, 2, 3, 4, 5].map((n) => `feedback-${n}`));
+  await second.recorder.close();
+});
+
+test('a log that does not answer is not waited for', async () => {
+  const { recorder, outcomes } = recorderOver(() => new Promise(() => {}), await openOutbox(folder));
+  expect(await recorder.record(fact(1))).toBe(true);
+  expect(outcomes).toEqual(['outbox']);
+  await recorder.close();
+});
+
+test('what cannot be read does not stand in the way, and is kept', async () => {
+  await writeFile(join(folder, '000000000000001-0-0.json'), '{');
+  const outbox = await openOutbox(folder);
+  await outbox.put(fact(1));
+  const seen: string[] = [];
+  await outbox.drain(async ({ id }) => void seen.push(id));
+  expect(seen).toEqual(['feedback-1']);
+  expect(outbox.depth()).toBe(0);
+  expect((await readdir(folder)).filter((name) => name.endsWith('.broken'))).toHaveLength(1);
+});
+
+test('a fact that no log will ever take is lost, and says so, instead of blocking the others', async () => {
+  const tooLarge = Object.assign(new Error('too large'), { name: 'RecordTooLarge' });
+  const { recorder, outcomes } = recorderOver(() => Promise.reject(tooLarge), await openOutbox(folder));
+  expect(await recorder.record(fact(1))).toBe(false);
+  expect(outcomes).toEqual(['lost']);
+  await recorder.close();
+});

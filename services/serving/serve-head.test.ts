@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { createLogger } from '../../shared/service/logger.ts';
+import { createMetrics } from '../../shared/service/metrics.ts';
+import type { PolicyVersion } from './engine/engine.ts';
+import { createServingMetrics } from './metrics.ts';
+import { serveHead } from './serve-head.ts';
+
+function world(load: (version: number) => Promise<void>) {
+  let move: (head: PolicyVersion) => void = () => {};
+  const loads: number[] = [];
+  const facts: number[] = [];
+  const served = serveHead({
+    view: {
+      onHead: (listener) => {
+        move = listener;
+      },
+    },
+    engine: {
+      serve: async ({ version }) => {
+        loads.push(version);
+        await load(version);
+      },
+    },
+    recorder: {
+      record: async (event) => {
+        facts.push((event.data as { version: number }).version);
+        return true;
+      },
+    },
+    adapter: 'default',
+    replica: 'r',
+    metrics: createServingMetrics(createMetrics('test')),
+    logger: createLogger('test', 'silent'),
+    retryMs: 1,
+  });
+  return { served, move: (version: number) => move({ version }), loads, facts };
+}
+const settle = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+test('heads that come while one is loaded are passed over, except the last', async () => {
+  const gate = Promise.withResolvers<void>();
+  const { served, move, loads, facts } = world(() => gate.promise);
+  for (const version of [1, 2, 3, 4]) move(version);
+  gate.resolve();
+  await settle();
+  expect(loads).toEqual([1, 4]);
+  expect(facts).toEqual([1, 4]);
+  expect(served.served()).toBe(4);
+});
+
+test('a head that cannot be loaded is tried again, and the one before stays', async () => {
+  let broken = true;
+  const { served, move, facts } = world(async (version) => {
+    if (version === 2 && broken) throw new Error('its digest differs');
+  });
+  move(1);
+  await settle();
+  move(2);
+  await settle();
+  expect(served.served()).toBe(1);
+  expect(served.problem()).toMatch(/version 2 .*digest/);
+  broken = false;
+  await settle();
+  expect(served.served()).toBe(2);
+  expect(served.problem()).toBeUndefined();
+  expect(facts).toEqual([1, 2]);
+});
