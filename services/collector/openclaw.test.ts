@@ -133,6 +133,8 @@ const sideRequests: readonly [rule: string, messages: readonly ChatMessage[]][] 
     'title',
     [user('### Task:\nGenerate a concise, 3-5 word title with an emoji summarizing the chat history.')],
   ],
+  ['title', [user('Provide a concise, 5-word-or-less title for the conversation, in its own language.')]],
+  ['title', [user('Provide a concise, 5-word-or-less title for the conversation, in its own language.')]],
   ['heartbeat', [user('hi'), assistant('x'), user('Follow the heartbeat monitor scratch context strictly')]],
   ['cron', [user('[Sat 2026-11-21 00:25 UTC] [cron:1 morning] say hello')]],
   ['cron', [user('hi'), assistant('x'), user('A scheduled reminder has been triggered. Say it')]],
@@ -154,7 +156,9 @@ test('a person who talks about titles, summaries or cron is in the main line', (
     'Give me a title for my book.',
     'Summarize this article for me: the conversation between two birds.',
     'How do I write a cron job?',
-    'Write a summary of our meeting.',
+    'Write a summary of our conversation so far.',
+    'Give me a name for my chat app.',
+    'Create a title page for the report.',
   ])
     expect(placed([interaction({ id: 'x', messages: [user(words)], answer: 'y' })], ['chat-x'])).toEqual({
       x: 'chat-x conversation no-next-state',

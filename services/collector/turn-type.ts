@@ -39,13 +39,10 @@ const any =
 /** Prompts of common chat interfaces for a conversation's title, tags or follow-up questions, asked beside it. */
 const titlePrompts = [
   /^#+ ?Task:\s*(Generate|Suggest) .{0,80}(title|tags|follow-up|queries)/is,
-  /^(Please )?(generate|create|write|give) (me )?(a|an) [^.\n]{0,60}\b(title|headline|name)\b[^.\n]{0,40}\b(conversation|chat|session|dialogue)\b/i,
-  /^Summari[sz]e (this|the) (conversation|chat) in [^.\n]{0,20}words/i,
+  /^(Please )?(generate|create|provide) an? [^.\n]{0,60}\btitle\b[^.\n]{0,40}\b(the|this|our) (following )?(conversation|chat)\b/i,
 ];
-const summaryPrompts = [
-  /^<conversation>/,
-  /^(Please )?(provide|write|create|your task is to create) (a|an) [^.\n]{0,40}summary of (the|our|this) conversation/i,
-];
+/** How clients begin when they want their own history shorter. */
+const summaryPrompts = [/^<conversation>/, /^Your task is to create a detailed summary of the conversation/];
 
 /** First match wins; the order is the specification. The winner's name stands in the event. */
 export const turnRules: readonly Rule[] = [
