@@ -28,14 +28,15 @@ const common = {
 } as const;
 
 /**
- * claw-nano takes few, small batches and large steps: it is hundreds of times smaller than what 1e-5 is made for, and
- * one person should see a difference within a dozen replies. Its baseline and its gate follow suit.
+ * claw-nano takes few, small batches and large steps: it is hundreds of times smaller than what 1e-5 is made for, and one person
+ * should see a difference within a dozen replies. Twice the rate learns a taste no surer and loses its English within 14 steps
+ * (docs/learning.md has the figures).
  */
 export function defaultTrainingSettings(model: string): TrainingDefaults {
   return model === 'claw-nano'
     ? {
         // half-life of the baseline: 13 verdicts, about three batches
-        settings: { ...common, learningRate: 1e-2, baselineDecay: 0.95, gateMeanKl: 2 },
+        settings: { ...common, learningRate: 5e-3, baselineDecay: 0.95, gateMeanKl: 1 },
         batchSize: 4,
         maxStaleness: 4,
       }
