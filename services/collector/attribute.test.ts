@@ -200,7 +200,7 @@ test('an idle timer that is out of date ends nothing', () => {
   );
 });
 
-test('a reply after the end begins a new epoch of the same session and is no evidence for the turn before', () => {
+test('a reply after the end begins a new epoch of the session and is no evidence for the turn before', () => {
   const { emitted } = runFold(
     attribute,
     [
@@ -279,7 +279,7 @@ test('what was not answered whole, or not with tokens, does not train and says w
   ]);
 });
 
-test('a request beside the conversation, with another system text, is a side request and completes nothing', () => {
+test('a request beside the conversation, with another system text, is side and completes nothing', () => {
   const main = [system('You are helpful.'), ...hi];
   const { emitted } = runFold(
     attribute,
@@ -321,9 +321,7 @@ test('after a compaction the conversation goes on in the same session', () => {
       interaction({
         id: 'c',
         messages: [
-          user(
-            `The conversation history before this point was compacted into the following summary:\n\n${summary}`,
-          ),
+          user(`The conversation history before this point was compacted into this:\n\n${summary}`),
           user('and now?'),
         ],
         answer: 'x',

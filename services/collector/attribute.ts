@@ -76,7 +76,9 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, time: number): vo
   }
 }
 
-/** Feedback may come before its interaction, which may still be in an outbox; never from another access key. */
+/**
+ * Feedback may come before its interaction, which may still be in an outbox; never from another access key.
+ */
 function onFeedback(cause: Cause, event: FeedbackGiven, time: number): void {
   const { mine } = cause;
   const { interactionId, score, comment } = event.data;

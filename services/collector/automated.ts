@@ -3,8 +3,8 @@ import { contentText } from '../../shared/chat/message.ts';
 import { userWords } from '../../shared/chat/normalise.ts';
 
 /**
- * Messages under a user's or a tool's role that no person and no tool wrote: how they begin. They are evidence of nothing,
- * and a request whose latest user message is one is a side request.
+ * Messages under a user's or a tool's role that no person and no tool wrote: how they begin. They are
+ * evidence of nothing, and a request whose latest user message is one is a side request.
  */
 export const automatedKinds = [
   { kind: 'memory-flush', begins: ['Pre-compaction memory flush'] },

@@ -29,7 +29,9 @@ export type Conversation = {
   readonly runtimeSession: string | undefined;
   readonly systemText: string;
   readonly systemSketch: SystemSketch;
-  /** words of the first and of the latest user message that is not internal context; '' where there is none */
+  /**
+   * words of the first and of the latest user message that is not internal context; '' where there is none
+   */
   readonly firstWords: string;
   readonly latestWords: string;
   /** user words or tool results after the last answer */

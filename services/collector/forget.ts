@@ -8,7 +8,10 @@ export const DAY_MS = 24 * HOUR_MS;
 /** Whether an event is so far behind its lane that its id may have been forgotten. */
 export const isTooLate = (lane: LaneRow, time: number): boolean => time < lane.time - DAY_MS;
 
-/** Reads all rows of the lane, so only once per hour of event time. Keeping a row longer than a day is always safe. */
+/**
+ * Reads all rows of the lane, so only once per hour of event time. Keeping a row longer than a day is always
+ * safe.
+ */
 export const isTimeToForget = (lane: LaneRow): boolean => lane.time - lane.sweptAt >= HOUR_MS;
 
 /** Removes what belongs to sessions that closed more than a day before `time`, and ids as old. */

@@ -7,7 +7,10 @@ import { skipReason } from './skip-reason.ts';
 import { type Cause, openTurn, releaseFeedback, skipTurn, tellSkipped } from './turn-outcome.ts';
 import { classifyTurn } from './turn-type.ts';
 
-/** One answered request becomes a turn: open until its next state is known, or skipped at once for a named reason. */
+/**
+ * One answered request becomes a turn: open until its next state is known, or skipped at once for a named
+ * reason.
+ */
 export function onInteraction(cause: Cause, event: InteractionCompleted): void {
   const { mine } = cause;
   const { id, data } = event;

@@ -59,7 +59,9 @@ async function sweep(): Promise<void> {
     }
 }
 
-/** Also tells whether a partition has stopped at a record of a newer version: then the collector is not ready. */
+/**
+ * Also tells whether a partition has stopped at a record of a newer version: then the collector is not ready.
+ */
 async function watchLag(): Promise<void> {
   for await (const _ of every(LAG_MS)) {
     const groups = [attribute.name, assemble.name, submit.name];

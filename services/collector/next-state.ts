@@ -3,8 +3,9 @@ import type { OpenTurn } from './lane-tables.ts';
 import { type Cause, completeTurn } from './turn-outcome.ts';
 
 /**
- * For every answer in a main request's history: what came next. An open turn whose answer it is was kept, and is complete;
- * of equal answers the latest counts. What was shown before completes nothing again: every later request repeats it.
+ * For every answer in a main request's history: what came next. An open turn whose answer it is was kept, and
+ * is complete; of equal answers the latest counts. What was shown before completes nothing again: every later
+ * request repeats it.
  */
 export function readNextStates(cause: Cause, session: string, conversation: Conversation): void {
   const { mine, event, at } = cause;
@@ -22,7 +23,10 @@ export function readNextStates(cause: Cause, session: string, conversation: Conv
   }
 }
 
-/** A continuation may have overtaken its parent (an outbox): then the parent is complete as soon as it arrives. */
+/**
+ * A continuation may have overtaken its parent (an outbox): then the parent is complete as soon as it
+ * arrives.
+ */
 export function completeIfOvertaken(cause: Cause, id: string, turn: OpenTurn): void {
   const table = cause.mine.next(turn.session);
   const shown = table.get(turn.full);

@@ -11,7 +11,10 @@ export type EligibleSample = {
 
 type Row = readonly [key: string, sample: EligibleSample];
 
-/** Newest first, at most max(1, size / 2) of one session as long as other sessions have any. `rows`: oldest first. */
+/**
+ * Newest first, at most max(1, size / 2) of one session as long as other sessions have any. `rows`: oldest
+ * first.
+ */
 export function pickSamples(rows: readonly Row[], size: number): readonly Row[] {
   const cap = Math.max(1, Math.floor(size / 2));
   const taken = new Map<string, number>();

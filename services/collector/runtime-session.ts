@@ -4,7 +4,10 @@ import { type ChatMessage, contentText, isHuman, isSystem } from '../../shared/c
 const runtimeLine = /(?:^|\n)[ \t]*Runtime: [a-z_]+=[^\n]* \| [^\n]*/;
 const sessionField = /\bsessionId=([^\s|]+)/;
 
-/** The session id out of the line that OpenClaw writes at the end of the first user message, or into the system text. */
+/**
+ * The session id out of the line that OpenClaw writes at the end of the first user message, or into the
+ * system text.
+ */
 export function runtimeSession(messages: readonly ChatMessage[]): string | undefined {
   const first = messages.find(isHuman);
   for (const message of [first, ...messages.filter(isSystem)]) {

@@ -7,7 +7,10 @@ import { isAlike } from './system-sketch.ts';
 
 /** The same first words later than that, ms, begin another chat. */
 const RETRY_MS = 600_000;
-/** A request with the words of a conversation's first one but another system text (a title) belongs to it for so long, ms. */
+/**
+ * A request with the words of a conversation's first one but another system text (a title) belongs to it for
+ * so long, ms.
+ */
 const BESIDE_MS = 60_000;
 
 export type FoundSession = {
@@ -95,7 +98,9 @@ export function findSession(search: Search): FoundSession | undefined {
   return undefined;
 }
 
-/** A session that goes on after its end is the same session in a new epoch, named by the epoch's first event. */
+/**
+ * A session that goes on after its end is the same session in a new epoch, named by the epoch's first event.
+ */
 export function touchSession(mine: LaneTables, name: string, event: ClawLoopEvent): SessionRow {
   const before = mine.sessions.get(name);
   const row: SessionRow = before?.open

@@ -7,9 +7,9 @@ export type Sightings = ReadonlyMap<string, number>;
 export const noSightings: Sightings = new Map();
 
 /**
- * Which candidates were seen for a whole span. The span is measured from when the observer first saw the candidate, so
- * neither an outage nor a jump of the wall clock ends anything; a restart of the observer begins the span again.
- * One that is due is sighted anew, in case what was said about it does not arrive.
+ * Which candidates were seen for a whole span. The span is measured from when the observer first saw the
+ * candidate, so neither an outage nor a jump of the wall clock ends anything; a restart of the observer
+ * begins the span again. One that is due is sighted anew, in case what was said about it does not arrive.
  */
 export function lookAgain<Fact>(
   before: Sightings,

@@ -24,7 +24,10 @@ const declared =
   ({ data }: AnswerView) =>
     when(data.untrainable === reason, reason);
 
-/** What is known to keep a turn from training as soon as it is answered. First match wins; the order is the specification. */
+/**
+ * What is known to keep a turn from training as soon as it is answered. First match wins; the order is the
+ * specification.
+ */
 export const skipRules: readonly Rule[] = [
   {
     reason: 'too-large',

@@ -89,7 +89,7 @@ test('pausing stops batches, not collecting; a late copy of a pause does not pau
   expect(told([paused('p'), resumed('q'), paused('p'), ...ready('a', 'b')])).toEqual(['batch 1 on v0: b a']);
 });
 
-test('a request makes a smaller batch, now or as soon as there is a sample; out of date it does nothing', () => {
+test('a request makes a smaller batch, now or with the next sample; out of date it does nothing', () => {
   expect(told([...ready('a'), requested(0)])).toEqual(['batch 1 on v0: a']);
   expect(told([requested(0), ...ready('a')])).toEqual(['batch 1 on v0: a']);
   expect(told([...ready('a', 'b'), rejected(1), requested(0), ...ready('c')])).toEqual([

@@ -2,7 +2,10 @@
 export type SystemSketch = readonly number[];
 
 const SIZE = 16;
-/** Share of words that two texts must have in common, by estimate, to be the same text with another date or model in it. */
+/**
+ * Share of words that two texts must have in common, by estimate, to be the same text with another date or
+ * model in it.
+ */
 const ALIKE = 0.5;
 
 /** The smallest hashes of the text's distinct words (bottom-k sketch, Broder 1997; Cohen 1997). */

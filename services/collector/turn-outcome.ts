@@ -13,7 +13,10 @@ import { updateSession } from './session.ts';
 import type { SkipReason } from './skip-reason.ts';
 import { facts } from './source.ts';
 
-/** One event on its way through the fold: where it stands, whose rows it may touch, and what it has told so far. */
+/**
+ * One event on its way through the fold: where it stands, whose rows it may touch, and what it has told so
+ * far.
+ */
 export type Cause = {
   readonly event: ClawLoopEvent;
   readonly at: Position;
@@ -93,7 +96,10 @@ function removeFrom(table: Table<readonly string[]>, hash: string, id: string): 
   else table.delete(hash);
 }
 
-/** Three bodies meet here: the turn's own record, the one that showed its next state, and the event at hand is one of them. */
+/**
+ * Three bodies meet here: the turn's own record, the one that showed its next state, and the event at hand is
+ * one of them.
+ */
 function turnCompleted(
   { event, at }: Cause,
   id: string,

@@ -36,10 +36,12 @@ const any =
   (view: RequestView) =>
     tests.some((test) => test(view));
 
-/** Prompts of common chat interfaces for a conversation's title, tags or follow-up questions, asked beside it. */
+/**
+ * Prompts of common chat interfaces for a conversation's title, tags or follow-up questions, asked beside it.
+ */
 const titlePrompts = [
   /^#+ ?Task:\s*(Generate|Suggest) .{0,80}(title|tags|follow-up|queries)/is,
-  /^(Please )?(generate|create|provide) an? [^.\n]{0,60}\btitle\b[^.\n]{0,40}\b(the|this|our) (following )?(conversation|chat)\b/i,
+  /^(Please )?(generate|create|provide) an? [^.\n]{0,60}\btitle\b.{0,40}\b(the|this|our) (conversation|chat)\b/i,
 ];
 /** How clients begin when they want their own history shorter. */
 const summaryPrompts = [/^<conversation>/, /^Your task is to create a detailed summary of the conversation/];

@@ -3,7 +3,7 @@ import { TurnSkipped } from '../../shared/events/turn-skipped.ts';
 import { laterReasons, skipRules } from './skip-reason.ts';
 import { whereDidMyTurnGo } from './where-did-my-turn-go.ts';
 
-test('docs/where-did-my-turn-go.md is what the tables say (else: vitest run -u services/collector)', async () => {
+test('docs/where-did-my-turn-go.md is what the tables say (else: vitest -u)', async () => {
   await expect(whereDidMyTurnGo()).toMatchFileSnapshot('../../docs/where-did-my-turn-go.md');
 });
 

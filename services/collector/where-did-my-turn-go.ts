@@ -6,10 +6,12 @@ import { turnRules } from './turn-type.ts';
 
 /** docs/where-did-my-turn-go.md, out of the tables that the collector itself decides by. */
 export function whereDidMyTurnGo(): string {
+  const automated = automatedKinds.map(({ kind }) => kind).join(', ');
   return `# Where did my turn go?
 
-Every answer of the served policy ends in exactly one way: in a batch, or with one of the reasons below. \`clawloop turns list --why\` shows which, \`clawloop audit\`
-proves from the log that none is missing. Made from the collector's own tables; the first row that matches decides.
+Every answer of the served policy ends in exactly one way: in a batch, or with one of the reasons below.
+\`clawloop turns list --why\` shows which, \`clawloop audit\` proves from the log that none is missing.
+Made from the collector's own tables; the first row that matches decides.
 
 ## Which session is it in?
 
@@ -18,8 +20,9 @@ proves from the log that none is missing. Made from the collector's own tables; 
 ${rows(sessionWays.map(({ by, about }) => [by, about]))}
 ${row(['new', 'none of these: it begins a session, named after itself'])}
 
-Nothing is matched across access keys. A session that ended and goes on is the same session in a new epoch. What is said after the end is no evidence for the turn
-before, so an idle session is given a long time (\`--idle-ms\`).
+Nothing is matched across access keys. A session that ended and goes on is the same session in a new
+epoch. What is said after the end is no evidence for the turn before, so an idle session is given a long
+time (\`--idle-ms\`).
 
 ## Main line or side request?
 
@@ -36,9 +39,10 @@ ${rows(turnRules.map(({ name, type, about }) => [name, type, about]))}
 ${rows(skipRules.map(({ reason, about }) => [reason, 'at once', about]))}
 ${rows(Object.entries(laterReasons).map(([reason, about]) => [reason, 'later', about]))}
 
-A turn that is not skipped stays open until the next user words or tool results are seen in the history of a later request. Messages that a client writes by itself do
-not count as such (${automatedKinds.map(({ kind }) => kind).join(', ')}, and tool results that it made up). Explicit feedback does: a turn that has some is complete when
-its session ends.
+A turn that is not skipped stays open until the next user words or tool results are seen in the history of
+a later request. Messages that a client writes by itself do not count as such
+(${automated}, and tool results that it made up). Explicit feedback does: a turn that has some is complete
+when its session ends.
 
 ## It was complete. Why did it not train? (\`sample.dropped\`)
 
@@ -46,14 +50,16 @@ its session ends.
 |---|---|
 ${rows(Object.entries(dropReasons))}
 
-A turn judged 0 waits until its session has an effective sample or ends; a session that would end without any contributes the one with the largest mean vote
-(\`--at-least-one\`). A ready sample waits for a full batch, for the open batch's outcome, or for \`clawloop learning resume\`; \`clawloop learning now\` and \`--waited-ms\`
-make a smaller batch.
+A turn judged 0 waits until its session has an effective sample or ends; a session that would end without
+any contributes the one with the largest mean vote (\`--at-least-one\`). A ready sample waits for a full
+batch, for the open batch's outcome, or for \`clawloop learning resume\`; \`clawloop learning now\` and
+\`--waited-ms\` make a smaller batch.
 
 ## It is in a batch
 
-What became of the batch stands in its outcome: \`policy.promoted\` (served, unless its parent was rolled back meanwhile), \`policy.rejected\` (the gate) or
-\`policy.update-failed\`. \`clawloop policy list\` shows them.
+What became of the batch stands in its outcome: \`policy.promoted\` (served, unless its parent was rolled
+back meanwhile), \`policy.rejected\` (the gate) or \`policy.update-failed\`. \`clawloop policy list\`
+shows them.
 `;
 }
 

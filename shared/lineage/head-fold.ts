@@ -4,7 +4,10 @@ import { foldHead } from './head-rows.ts';
 
 export { headState, openBatch } from './head-rows.ts';
 
-/** The lineage of each adapter, folded in the trainer's group: its `owed` views tell which batch is open. Emits nothing. */
+/**
+ * The lineage of each adapter, folded in the trainer's group: its `owed` views tell which batch is open.
+ * Emits nothing.
+ */
 export const headFold: Fold = {
   name: 'head',
   reads: 'training',

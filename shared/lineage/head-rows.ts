@@ -10,7 +10,10 @@ import {
   type VersionRow,
 } from './head.ts';
 
-/** Rows of one adapter: `head/now`, `version/<number>`, `command/<id>`. One row per version, so that no row grows with time. */
+/**
+ * Rows of one adapter: `head/now`, `version/<number>`, `command/<id>`. One row per version, so that no row
+ * grows with time.
+ */
 type HeadRow = Pick<HeadState, 'head' | 'n' | 'open'>;
 
 const none: HeadRow = { head: 0, n: 0, open: null };
@@ -50,7 +53,9 @@ const headRow = (rows: Rows): HeadRow => (rows.get('head/now') as HeadRow | unde
 /** The batch that the trainer owes, from an adapter's committed rows of either fold that keeps a head. */
 export const openBatch = (rows: Rows): OpenBatch | null => headRow(rows).open;
 
-/** An adapter's whole state out of its committed rows. Reads every version: for a start, not for every event. */
+/**
+ * An adapter's whole state out of its committed rows. Reads every version: for a start, not for every event.
+ */
 export const headState = (rows: Rows): HeadState => ({
   ...headRow(rows),
   versions: {

@@ -11,7 +11,10 @@ export type VersionRow = {
 
 export type OpenBatch = BatchSubmitted['data'];
 
-/** What decides about one adapter's head, wherever it is kept: in memory (`HeadState`) or in rows (head-rows.ts). */
+/**
+ * What decides about one adapter's head, wherever it is kept: in memory (`HeadState`) or in rows
+ * (head-rows.ts).
+ */
 export type HeadView = {
   readonly head: number;
   /** number of the last batch, which is also the largest version number given out */
@@ -33,7 +36,10 @@ export type HeadChange = {
 
 export const baseVersion: VersionRow = { parent: null, checkpoint: null, digest: null };
 
-/** The lineage's rules. `promoted` and `rolled-back` name the version that they lead away from, and apply only there. */
+/**
+ * The lineage's rules. `promoted` and `rolled-back` name the version that they lead away from, and apply only
+ * there.
+ */
 export function headChange(view: HeadView, event: ClawLoopEvent): HeadChange | undefined {
   switch (event.type) {
     case 'batch.submitted':
@@ -66,7 +72,10 @@ export function lineage(view: Pick<HeadView, 'version'>, version: number): reado
   return path;
 }
 
-/** Steps from `from` to `version` along the lineage; -1 when `from` is not on it. Never a difference of numbers. */
+/**
+ * Steps from `from` to `version` along the lineage; -1 when `from` is not on it. Never a difference of
+ * numbers.
+ */
 export function staleness(view: Pick<HeadView, 'version'>, from: number, version: number): number {
   let steps = 0;
   for (let at: number | null = version; at !== null; at = view.version(at)?.parent ?? null, steps++)
@@ -100,7 +109,10 @@ export const viewOf = (state: HeadState): HeadView => ({
   hasCommand: (id) => state.commands[id] === true,
 });
 
-/** The state after an event of `training`; the same object when it changes nothing. Events of other topics change nothing. */
+/**
+ * The state after an event of `training`; the same object when it changes nothing. Events of other topics
+ * change nothing.
+ */
 export function applyHead(state: HeadState, event: ClawLoopEvent): HeadState {
   const change = headChange(viewOf(state), event);
   if (change === undefined) return state;

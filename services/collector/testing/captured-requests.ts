@@ -30,8 +30,8 @@ type Captured = z.output<typeof capture>['requests'][number];
 export type Rewrite = (message: ChatMessage) => ChatMessage;
 
 /**
- * The requests as interactions, in order, named by their number; each answer is the one that the next request which
- * repeats its history shows, else `(end)`.
+ * The requests as interactions, in order, named by their number; each answer is the one that the next request
+ * which repeats its history shows, else `(end)`.
  */
 export function capturedInteractions(
   rewrite: Rewrite = (message) => message,

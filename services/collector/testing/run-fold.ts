@@ -8,7 +8,10 @@ export type Run = {
   readonly rows: ReadonlyMap<string, MemoryRows>;
 };
 
-/** Folds a list of events, one partition, as a log would: rows per subject, deferred events made from what they read. */
+/**
+ * Folds a list of events, one partition, as a log would: rows per subject, deferred events made from what
+ * they read.
+ */
 export function runFold<Settings>(
   fold: Fold<Settings>,
   events: readonly ClawLoopEvent[],
@@ -42,7 +45,10 @@ export function brief(event: ClawLoopEvent): string {
     case 'sample.dropped':
       return `dropped ${event.data.sampleId}: ${event.data.reason}`;
     case 'batch.submitted':
-      return `batch ${event.data.n} on v${event.data.parent}: ${event.data.samples.map(({ sampleId }) => sampleId).join(' ')}`;
+      return [
+        `batch ${event.data.n} on v${event.data.parent}:`,
+        ...event.data.samples.map(({ sampleId }) => sampleId),
+      ].join(' ');
     default:
       return event.type;
   }

@@ -22,7 +22,9 @@ export const timeOf = (tick: number) => new Date(Date.UTC(2026, 0, 1) + tick * T
 type Said = { readonly id: string; readonly tick: number };
 const said = ({ id, tick }: Said) => ({ id, source: 'clawloop/test', time: timeOf(tick) });
 
-/** A history's messages are words like u3 (user), t1 (tool result), a2 (answer), h0 (heartbeat), s4 (summary). */
+/**
+ * A history's messages are words like u3 (user), t1 (tool result), a2 (answer), h0 (heartbeat), s4 (summary).
+ */
 export function message(word: string): ChatMessage {
   switch (word[0]) {
     case 'a':

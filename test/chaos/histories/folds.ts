@@ -11,7 +11,10 @@ import { defaultTrainingSettings } from '../../../shared/policy/training-default
 export const topicNames = ['conversations', 'turns', 'training'] as const;
 export type TopicName = (typeof topicNames)[number];
 
-/** What an operator may change between two starts. It takes effect at a position of the input and is committed with it. */
+/**
+ * What an operator may change between two starts. It takes effect at a position of the input and is committed
+ * with it.
+ */
 export type Rules = { readonly votes: number; readonly size: number; readonly maxStaleness: number };
 export const firstRules: Rules = { votes: 3, size: 4, maxStaleness: 2 };
 

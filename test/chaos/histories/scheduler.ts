@@ -27,7 +27,7 @@ export function tick(world: World): void {
     const late = random.take(world.later);
     if (late !== undefined) write(world.records, late);
   }
-  if (random.chance(0.02)) takeOver(world, random.int(3), random.of(world.groups)); // the old owner does not know yet
+  if (random.chance(0.02)) takeOver(world, random.int(3), random.of(world.groups)); // the old owner goes on
 }
 
 function misfortune(world: World): void {
@@ -35,9 +35,9 @@ function misfortune(world: World): void {
   const passed = random.int(3);
   world.now += passed;
   world.awake += passed;
-  if (random.chance(0.002)) world.sightings.idle = world.sightings.deadline = noSightings; // the sweeper restarts
+  if (random.chance(0.002)) world.sightings.idle = world.sightings.deadline = noSightings; // restarts
   if (random.chance(0.0015)) world.now += 200 + random.int(400); // everybody slept
-  if (random.chance(0.0012)) random.of(world.replicas).skew = random.of([0, 0, 0, 450, -450]); // one clock is wrong
+  if (random.chance(0.0012)) random.of(world.replicas).skew = random.of([0, 0, 0, 450, -450]);
   if (random.chance(0.01)) world.logUp = !world.logUp || random.chance(0.2);
   else if (!world.logUp && random.chance(0.1)) world.logUp = true;
   if (random.chance(world.judgeUp ? 0.003 : 0.02)) world.judgeUp = !world.judgeUp;
@@ -62,7 +62,9 @@ function serve(world: World): void {
   if (random.chance(0.01)) crash(replica);
 }
 
-/** Faults stop, clients go quiet, everything restarts, timers fire. True when all that was open got closed. */
+/**
+ * Faults stop, clients go quiet, everything restarts, timers fire. True when all that was open got closed.
+ */
 export function quiesce(world: World): boolean {
   Object.assign(world, { faulty: false, rules: firstRules, logUp: true, judgeUp: true });
   for (const replica of world.replicas) {

@@ -98,7 +98,7 @@ export function swap(world: World, replica: Replica, toEnd = false): void {
 export function chat(world: World, client: Client): void {
   const { random, mood } = world;
   if (client.waiting !== undefined) {
-    if (random.chance(0.1)) request(world, client, { pinned: client.waiting.pinned }); // it gave up waiting: a retry
+    if (random.chance(0.1)) request(world, client, { pinned: client.waiting.pinned }); // a retry
     return;
   }
   const dice = random.next() / mood.wander;

@@ -3,7 +3,9 @@ import { firstPlaces, type History, type Law } from './history.ts';
 
 const DAY_MS = Date.parse(timeOf(400)) - Date.parse(timeOf(0));
 
-/** Feedback before settlement decides; what comes later is late. A reward session is never settled by votes. */
+/**
+ * Feedback before settlement decides; what comes later is late. A reward session is never settled by votes.
+ */
 export const feedbackDecides: Law = ({ world, of, interactions }) => {
   const wrong: string[] = [];
   const place = firstPlaces(world.records.turns);

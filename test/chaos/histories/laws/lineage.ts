@@ -93,7 +93,10 @@ function walk(
   return wrong;
 }
 
-/** One open batch at a time, one outcome each, at most one update each, numbers used once, rollbacks never undone. */
+/**
+ * One open batch at a time, one outcome each, at most one update each, numbers used once, rollbacks never
+ * undone.
+ */
 export const lineageHolds: Law = (history) =>
   [...Map.groupBy(history.world.records.training.flat(), ({ subject }) => subject)].flatMap(
     ([adapter, events]) => walk(adapter, events, history),
