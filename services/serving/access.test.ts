@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 test('no key is needed while there is none; the first one closes the door', async () => {
   const path = join(folder, 'keys.json');
-  const access = openAccess(path, undefined);
+  const access = openAccess({ path, configured: undefined, always: false });
   expect(await access.callerOf(undefined)).toEqual({ keyId: NO_KEY });
   const { id, secret } = await createAccessKey(path, 'ann');
   expect(await access.callerOf(undefined)).toBeUndefined();
@@ -26,9 +26,23 @@ test('no key is needed while there is none; the first one closes the door', asyn
 test('the key of the settings stands beside those of the file', async () => {
   const path = join(folder, 'keys.json');
   const { id, secret } = await createAccessKey(path, 'ann');
-  const access = openAccess(path, 'configured-secret');
+  const access = openAccess({ path, configured: 'configured-secret', always: true });
   expect(await access.callerOf('Bearer configured-secret')).toEqual({ keyId: CONFIGURED_KEY });
   expect(await access.callerOf(`Bearer ${secret}`)).toEqual({ keyId: id });
+});
+
+test('beyond loopback nobody passes without a key, even when the last one is gone', async () => {
+  const access = openAccess({ path: join(folder, 'keys.json'), configured: undefined, always: true });
+  expect(await access.hasKey()).toBe(false);
+  expect(await access.needsKey()).toBe(true);
+  expect(await access.callerOf(undefined)).toBeUndefined();
+});
+
+test('a file of keys that is malformed lets nobody in', async () => {
+  const path = join(folder, 'keys.json');
+  await writeFile(path, '{"keys": 5}');
+  const access = openAccess({ path, configured: undefined, always: false });
+  await expect(access.callerOf(undefined)).rejects.toThrow();
 });
 
 test('loopback is what never leaves the machine', () => {

@@ -13,10 +13,21 @@ export type Access = {
   /** Undefined: a key is needed, and it is missing or wrong. */
   readonly callerOf: (authorization: string | undefined) => Promise<Caller | undefined>;
   readonly needsKey: () => Promise<boolean>;
+  /** Throws when the file of keys is malformed. */
+  readonly hasKey: () => Promise<boolean>;
 };
 
-/** Who may ask. The file of keys is read again when it changed, so that a new key works at once. */
-export function openAccess(path: string, configured: string | undefined): Access {
+export type AccessOptions = {
+  /** Of the file of keys. It is read again when it changed, so that a new key works at once. */
+  readonly path: string;
+  /** A key out of the settings. */
+  readonly configured: string | undefined;
+  /** True: nobody passes without a key, even when there is none any more. */
+  readonly always: boolean;
+};
+
+/** Who may ask. */
+export function openAccess({ path, configured, always }: AccessOptions): Access {
   let stamp = '';
   let keys: readonly { readonly id: string; readonly hash: Buffer }[] = [];
   const known = async () => {
@@ -31,10 +42,11 @@ export function openAccess(path: string, configured: string | undefined): Access
     return configured === undefined ? keys : [...keys, { id: CONFIGURED_KEY, hash: hashOfKey(configured) }];
   };
   return {
-    needsKey: async () => (await known()).length > 0,
+    needsKey: async () => always || (await known()).length > 0,
+    hasKey: async () => (await known()).length > 0,
     callerOf: async (authorization) => {
       const all = await known();
-      if (all.length === 0) return { keyId: NO_KEY };
+      if (all.length === 0 && !always) return { keyId: NO_KEY };
       const secret = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
       if (secret === undefined) return undefined;
       const hash = hashOfKey(secret);

@@ -44,11 +44,18 @@ export const ServingConfig = CommonConfig.extend({
     .max(16 * 1024 * 1024)
     .default(16 * 1024 * 1024)
     .describe('a larger fact is written without bodies (tooLarge), so its turn does not train'),
+  threads: z
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      'threads inside one op of the native backend; else all, or one for claw-nano, which is too small',
+    ),
   keptVersions: z
     .int()
     .min(0)
     .default(2)
-    .describe('pinned versions whose adapters stay in memory after their last answer'),
+    .describe('versions besides the live one whose adapters stay in memory after their last answer'),
   appendTimeoutMs: z
     .int()
     .min(10)

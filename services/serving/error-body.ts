@@ -8,7 +8,10 @@ export const errorBody = ({ message, type, param, code }: ServiceError) => ({
 
 type HttpError = Error & { readonly code?: string; readonly statusCode?: number };
 
-/** Any error as one of the table: what Fastify found wrong with a request keeps its meaning, the rest is ours. */
+/**
+ * Any error as one of the table: what Fastify found wrong with a request keeps its meaning, the rest is
+ * ours.
+ */
 export function asServingError(error: unknown, maxBodyBytes: number): ServiceError {
   if (isServiceError(error)) return error;
   const { code, statusCode, message } = error as HttpError;

@@ -25,13 +25,19 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: "The policy's chat template refuses these messages: {detail}",
   },
-  /** Thrown when a key is needed and none or a wrong one came. Never for a passing cause: clients lock the key out. */
+  /**
+   * Thrown when a key is needed and none or a wrong one came. Never for a passing cause: clients lock the
+   * key out.
+   */
   INVALID_API_KEY: {
     status: 401,
     type: 'authentication_error',
     message: 'Incorrect API key provided. Send one of this server as `Authorization: Bearer <key>`.',
   },
-  /** Thrown when a keyless server is asked under a name that is not loopback: a web page may have rebound its name. */
+  /**
+   * Thrown when a keyless server is asked under a name that is not loopback: a web page may have rebound
+   * its name.
+   */
   HOST_NOT_LOOPBACK: {
     status: 403,
     type: 'invalid_request_error',

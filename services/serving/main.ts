@@ -12,10 +12,16 @@ import { createRecentOwners } from './recent-owners.ts';
 import { openOutbox } from './record/outbox.ts';
 import { createRecorder } from './record/recorder.ts';
 import { serveHead } from './serve-head.ts';
-import { createServer } from './server.ts';
+import { closeServer, createServer } from './server.ts';
 
 const DRAIN_INTERVAL_MS = 500;
 const LOAD_RETRY_MS = 2_000;
+
+/** Ends the process; with code 2 a supervisor knows that starting it again changes nothing. */
+function refuse(reason: string, code = 2): never {
+  process.stderr.write(`clawloop serving: ${reason}\n`);
+  process.exit(code);
+}
 
 const {
   config,
@@ -27,13 +33,14 @@ const {
   run,
 } = await openService('serving', ServingConfig);
 const metrics = createServingMetrics(registry);
-const access = openAccess(data.keys, config.apiKey);
-if (!isLoopback(config.host) && !(await access.needsKey())) {
-  process.stderr.write(
-    `clawloop serving: will not listen on ${config.host} without an access key: make one with \`clawloop keys create\`, ` +
-      'or set CLAWLOOP_SERVING_API_KEY\n',
+const loopback = isLoopback(config.host);
+const access = openAccess({ path: data.keys, configured: config.apiKey, always: !loopback });
+const hasKey = await access.hasKey().catch((error: Error) => refuse(`${data.keys}: ${error.message}`));
+if (!loopback && !hasKey) {
+  refuse(
+    `will not listen on ${config.host} without an access key: make one with \`clawloop keys create NAME\`, ` +
+      'or set CLAWLOOP_SERVING_API_KEY',
   );
-  process.exit(2);
 }
 const recorder = createRecorder({
   log,
@@ -45,10 +52,9 @@ const recorder = createRecorder({
 });
 await recorder.drain();
 
-const engine = await openEngine(config).catch((error: Error) => {
-  process.stderr.write(`clawloop serving: ${error.message}\n`);
-  process.exit(error instanceof ConfigError ? 2 : 1);
-});
+const engine = await openEngine(config).catch((error: Error) =>
+  refuse(error.message, error instanceof ConfigError ? 2 : 1),
+);
 logger.info({ engine: engine.name, report: engine.report }, 'engine');
 watch(registry, engine, recorder.outboxDepth);
 
@@ -90,16 +96,13 @@ const server = createServer(
   readiness,
   registry,
 );
-const endpoint = await server.listen({ host: config.host, port: config.port }).catch((error: Error) => {
-  process.stderr.write(
-    `clawloop serving: cannot listen on ${config.host}:${config.port}: ${error.message}\n`,
-  );
-  process.exit(2);
-});
+const endpoint = await server
+  .listen({ host: config.host, port: config.port })
+  .catch((error: Error) => refuse(`cannot listen on ${config.host}:${config.port}: ${error.message}`));
 logger.info({ endpoint: `${endpoint}/v1` }, 'listening');
 
 const stopped = new Promise<void>((resolve) => shutdown.addEventListener('abort', () => resolve()));
 await run(
   [head.done, Promise.race([engine.failed, stopped])],
-  [recorder.close, engine.close, () => server.close()],
+  [recorder.close, engine.close, () => closeServer(server)],
 );

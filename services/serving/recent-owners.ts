@@ -4,7 +4,10 @@ export type RecentOwners = {
   readonly ownerOf: (completionId: string) => string | undefined;
 };
 
-/** Which key got which of the latest answers: enough to refuse feedback on another key's answer at the door. */
+/**
+ * Which key got which of the latest answers: enough to refuse feedback on another key's answer at the
+ * door.
+ */
 export function createRecentOwners(most = 20_000): RecentOwners {
   const owners = new Map<string, string>();
   return {

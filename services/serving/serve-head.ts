@@ -26,8 +26,8 @@ type Options = {
 };
 
 /**
- * Keeps the engine on the head. While a load runs, heads that come and go are passed over: only the newest is loaded next.
- * A head that cannot be loaded leaves the one before in service and is tried again.
+ * Keeps the engine on the head. While a load runs, heads that come and go are passed over: only the newest
+ * is loaded next. A head that cannot be loaded leaves the one before in service and is tried again.
  */
 export function serveHead({
   view,

@@ -12,6 +12,7 @@ import { registerSessions } from './routes/sessions.ts';
 import type { ServingWorld } from './routes/world.ts';
 
 const open: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+const IDLE_CHECK_MS = 50;
 const callers = new WeakMap<FastifyRequest, Caller>();
 
 /** Who sent a request that passed the door. */
@@ -82,5 +83,16 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
   return server;
 }
 
-/** The name in a Host header, without its port; none at all is what only old programs on this machine send. */
+/**
+ * The name in a Host header, without its port; none at all is what only old programs on this machine send.
+ */
 const hostName = (host: string | undefined): string => (host ?? 'localhost').replace(/:\d+$/, '');
+
+/**
+ * Ends when the last open answer has ended; clients keep their connections, so those are closed as they
+ * fall idle.
+ */
+export async function closeServer(server: FastifyInstance): Promise<void> {
+  const timer = setInterval(() => server.server.closeIdleConnections(), IDLE_CHECK_MS);
+  await server.close().finally(() => clearInterval(timer));
+}

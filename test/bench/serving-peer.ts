@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import { fastify } from 'fastify';
 import { Pool } from 'undici';
 
-// A process of its own for the bench of serving. `upstream`: an engine that answers at once; `pass-through URL`: a bare
-// Fastify that hands requests on to one. Prints its port.
+// A process of its own for the bench of serving. `upstream`: an engine that answers at once; `pass-through
+// URL`: a bare Fastify that hands requests on to one. Prints its port.
 
 const [role, target] = process.argv.slice(2);
 const TOKENS = 16;

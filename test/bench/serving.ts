@@ -24,7 +24,10 @@ const body = JSON.stringify({
   ],
 });
 
-/** Requests per second and latency of serving, recording each turn, beside a Fastify that only hands requests on. */
+/**
+ * Requests per second and latency of serving, recording each turn, beside a Fastify that only hands
+ * requests on.
+ */
 export async function benchServing(): Promise<readonly ServingFigures[]> {
   const engine = await peer('upstream');
   const bare = await peer('pass-through', engine.url);

@@ -20,7 +20,11 @@ describeWith('policy/models/qwen3-tiny')('when the log takes no facts', () => {
   });
 
   /** Holds the write lock of the log's database, as a stuck process would. */
-  const blockLog = () => {
+  const blockLog = async () => {
+    // what serving says of its start is not to be among what waits
+    await until('the start is recorded', async () =>
+      (await folder.events('training')).some(({ type }) => type === 'policy.loaded'),
+    );
     lock = new DatabaseSync(join(folder.data.log, 'log.sqlite'), { timeout: 5_000 });
     lock.exec('BEGIN IMMEDIATE');
   };
@@ -37,7 +41,7 @@ describeWith('policy/models/qwen3-tiny')('when the log takes no facts', () => {
 
   test('they wait in the outbox, in their order, and get there when the log is back', async () => {
     const serving = await folder.start(['--append-timeout-ms', '100']);
-    blockLog();
+    await blockLog();
     const ids: string[] = [];
     for (let turn = 0; turn < 3; turn++) {
       const { id, recorded } = await chat(serving);
@@ -55,7 +59,7 @@ describeWith('policy/models/qwen3-tiny')('when the log takes no facts', () => {
 
   test('they survive the end of the process', async () => {
     const serving = await folder.start(['--append-timeout-ms', '50']);
-    blockLog();
+    await blockLog();
     const { id } = await chat(serving);
     process.kill(serving.pid, 'SIGKILL');
     await until('it is dead', () => !serving.isAlive());
@@ -68,7 +72,7 @@ describeWith('policy/models/qwen3-tiny')('when the log takes no facts', () => {
 
   test('and the outbox neither, chat answers all the same, and says so', async () => {
     const serving = await folder.start(['--append-timeout-ms', '50']);
-    blockLog();
+    await blockLog();
     await rm(folder.data.outbox, { recursive: true, force: true });
     await writeFile(folder.data.outbox, 'a file where a folder should be');
     expect((await chat(serving)).recorded).toBe(false);
@@ -111,5 +115,38 @@ describeWith('policy/models/qwen3-tiny')('when the log takes no facts', () => {
       messages: [],
       tokens: null,
     });
+  });
+});
+
+describeWith('policy/models/qwen3-tiny')('when serving is told to stop', () => {
+  let folder: ServingFolder;
+  beforeEach(async () => {
+    folder = await servingFolder();
+  });
+  afterEach(() => folder.dispose());
+
+  test('an answer that has begun is finished and recorded first', async () => {
+    const serving = await folder.start();
+    const stream = await serving.client.chat.completions.create({
+      model: 'clawloop',
+      messages: [{ role: 'user', content: 'a story' }],
+      max_tokens: 200,
+      logit_bias: { 1202: -100, 1200: -100 },
+      stream: true,
+    });
+    let id = '';
+    let finish: string | null | undefined;
+    let stopped: Promise<number> | undefined;
+    for await (const chunk of stream) {
+      id = chunk.id;
+      finish = chunk.choices[0]?.finish_reason;
+      stopped ??= serving.stop();
+    }
+    expect(finish).toBe('length');
+    const began = performance.now();
+    expect(await stopped).toBe(0);
+    expect(performance.now() - began).toBeLessThan(5_000);
+    const fact = (await folder.events('conversations')).find((event) => event.id === id);
+    expect(fact!.data).toMatchObject({ finishReason: 'length', disconnected: false });
   });
 });

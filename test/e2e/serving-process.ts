@@ -19,7 +19,10 @@ const entry = fileURLToPath(new URL('../../services/serving/main.ts', import.met
 export const sharedFixtures = new URL('../../../shared/fixtures/', import.meta.url);
 export const tinyModel = fileURLToPath(new URL('policy/models/qwen3-tiny', sharedFixtures));
 
-/** Runs a suite where the fixture is that it needs, skips it elsewhere; with CLAWLOOP_REQUIRE_ALL=1 it runs, and fails. */
+/**
+ * Runs a suite where the fixture is that it needs, skips it elsewhere; with CLAWLOOP_REQUIRE_ALL=1 it
+ * runs, and fails.
+ */
 export const describeWith = (fixture: string) =>
   existsSync(new URL(fixture, sharedFixtures)) || process.env.CLAWLOOP_REQUIRE_ALL === '1'
     ? describe
@@ -54,7 +57,8 @@ const spawnServing = (folder: string, flags: readonly string[]): ChildProcess =>
     [
       '--disable-warning=ExperimentalWarning',
       entry,
-      ...['--data-folder', folder, '--port', '0', '--model', tinyModel, '--context', 'window', ...flags],
+      ...['--data-folder', folder, '--port', '0', '--model', tinyModel, '--context', 'window'],
+      ...['--backend', 'wasm', ...flags], // starts at once
     ],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );

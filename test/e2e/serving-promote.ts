@@ -13,7 +13,10 @@ const adapterFolder = fileURLToPath(new URL('policy/models/qwen3-tiny/lora', sha
 const { settings } = defaultTrainingSettings('claw-nano');
 const written = (id: string) => ({ id, source: 'test', time: new Date().toISOString() });
 
-/** Commits a checkpoint as a trainer does: the fixture's adapter, its strength scaled so that each version answers in its own way. */
+/**
+ * Commits a checkpoint as a trainer does: the fixture's adapter, its strength scaled so that each version
+ * answers in its own way.
+ */
 export async function commitVersion(
   store: string,
   {

@@ -13,7 +13,7 @@ describeWith('policy/models/qwen3-tiny')('a new version', () => {
   let log: EventLog;
   beforeEach(async () => {
     folder = await servingFolder();
-    serving = await folder.start();
+    serving = await folder.start(['--backend', 'auto']);
     log = await folder.openLog();
   });
   afterEach(() => folder.dispose());

@@ -14,7 +14,7 @@ describeWith('policy/models/qwen3-tiny')('serving, as the official client sees i
   let client: OpenAI;
   beforeAll(async () => {
     folder = await servingFolder();
-    serving = await folder.start();
+    serving = await folder.start(['--backend', 'auto']);
     client = serving.client;
   });
   afterAll(() => folder.dispose());
@@ -161,6 +161,25 @@ describeWith('policy/models/qwen3-tiny')('serving, as the official client sees i
       await expect(call, JSON.stringify(change)).rejects.toMatchObject({ status: 400, param });
     }
     expect((await folder.events('conversations')).length).toBe(before);
+  });
+
+  test('what is wrong on the wire is said in the shape of OpenAI', async () => {
+    const send = async (path: string, init: RequestInit) => {
+      const response = await fetch(`${serving.url}${path}`, init);
+      const { error } = (await response.json()) as { error: { code: string } };
+      return `${response.status} ${error.code}`;
+    };
+    const json = { 'content-type': 'application/json' };
+    const chat = (init: RequestInit) => send('/v1/chat/completions', { method: 'POST', ...init });
+    expect(await chat({ headers: json, body: '{"model":' })).toBe('400 invalid_json');
+    expect(await chat({ headers: json, body: '' })).toBe('400 invalid_json');
+    expect(await chat({ headers: json, body: '[]' })).toBe('400 invalid_request');
+    expect(await chat({ headers: { 'content-type': 'text/plain' }, body: '{}' })).toBe(
+      '415 unsupported_media_type',
+    );
+    expect(await chat({ headers: json, body: `"${'x'.repeat(65 * 2 ** 20)}"` })).toBe('413 body_too_large');
+    expect(await send('/v1/chat/completions', {})).toBe('405 method_not_allowed');
+    expect(await send('/v1/embeddings', { method: 'POST' })).toBe('404 route_not_found');
   });
 
   test('a client that goes away stops its answer, and that is recorded', async () => {

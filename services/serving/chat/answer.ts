@@ -36,9 +36,9 @@ export type AnswerWorld = {
 };
 
 /**
- * Answers one request and makes a fact of it. Resolves when the fact is durable or known to be lost: only then may a
- * client see how the answer ended. A request that is refused leaves no fact; one that breaks on our side, or whose client
- * left before the first token, leaves `interaction.failed`.
+ * Answers one request and makes a fact of it. Resolves when the fact is durable or known to be lost: only
+ * then may a client see how the answer ended. A request that is refused leaves no fact; one that breaks on
+ * our side, or whose client left before the first token, leaves `interaction.failed`.
  *
  * @throws ServingError
  */

@@ -13,8 +13,8 @@ export type Envelope = {
 const LONGEST = 512;
 
 /**
- * Reads the headers. A `:<boundary>` suffix of affinity headers counts compactions and resets of one session, and is
- * stripped. @throws ServingError INVALID_REQUEST
+ * Reads the headers. A `:<boundary>` suffix of affinity headers counts compactions and resets of one
+ * session, and is stripped. @throws ServingError INVALID_REQUEST
  */
 export function readEnvelope(headers: IncomingHttpHeaders, bodySession?: string): Envelope {
   const header = (name: string): string | undefined => {

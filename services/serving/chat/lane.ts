@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 
 /**
- * What a request's envelope alone can tell, as a short hash: the partition key of all that follows from the request.
- * Never from message text.
+ * What a request's envelope alone can tell, as a short hash: the partition key of all that follows from
+ * the request. Never from message text.
  */
 export function laneOf(keyId: string, session: string | undefined): string {
   return createHash('sha256')

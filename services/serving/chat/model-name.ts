@@ -5,8 +5,9 @@ export type ModelChoice =
   | { readonly kind: 'unknown' };
 
 /**
- * `clawloop`: the live policy; `clawloop@base` or `@base`: the adapter off, which is version 0; `clawloop@v3` or `@v3`: a
- * kept version. A client brings its own names for models: unless `strict`, any name without `@` is the live policy.
+ * `clawloop`: the live policy; `clawloop@base` or `@base`: the adapter off, which is version 0;
+ * `clawloop@v3` or `@v3`: a kept version. A client brings its own names for models: unless `strict`, any
+ * name without `@` is the live policy.
  */
 export function chooseModel(name: string, aliases: readonly string[], strict: boolean): ModelChoice {
   const at = name.lastIndexOf('@');

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { chatMessage, toolCall } from '../../../shared/events/chat-message.ts';
 
 /**
- * What happens to a field of a chat request. `honoured`: read by the schema; `hint`: decoration that changes no answer,
- * ignored; `refused`: 400 with its name, unless its value asks for nothing. A field that is not in the table is ignored.
+ * What happens to a field of a chat request. `honoured`: read by the schema; `hint`: decoration that
+ * changes no answer, ignored; `refused`: 400 with its name, unless its value asks for nothing. A field
+ * that is not in the table is ignored.
  */
 export type FieldRule =
   | { readonly does: 'honoured'; readonly schema: z.ZodType; readonly about: string }
@@ -51,7 +52,10 @@ const tool = z.looseObject({
 });
 const count = z.int().min(1);
 
-/** The one place where it is decided what a chat request may ask for. docs/serving.md lists the same fields. */
+/**
+ * The one place where it is decided what a chat request may ask for. docs/serving.md lists the same
+ * fields.
+ */
 export const requestFields = {
   model: honoured(text.min(1), 'any name: the live policy; `@base`, `@v3`: a version of its own'),
   messages: honoured(z.array(message).min(1), 'content as text or as text parts; `developer` is `system`'),

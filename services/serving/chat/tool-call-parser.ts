@@ -19,8 +19,8 @@ export type ToolCallParser = {
 };
 
 /**
- * Takes `<tool_call>{"name": .., "arguments": {..}}</tool_call>` blocks, as Qwen's and Hermes' templates teach them, out of
- * a stream of text. A block that is no such JSON stays text.
+ * Takes `<tool_call>{"name": .., "arguments": {..}}</tool_call>` blocks, as Qwen's and Hermes' templates
+ * teach them, out of a stream of text. A block that is no such JSON stays text.
  */
 export function createToolCallParser(): ToolCallParser {
   let held = '';

@@ -42,7 +42,9 @@ export type UsedSampling = Interaction['sampling'];
 /** Known before the first token: an answer that has started is never refused any more. */
 export type Started = { readonly version: number };
 
-/** A token as `logprobs` shows it. `logProb` is the recorded one: unfiltered, at the effective temperature. */
+/**
+ * A token as `logprobs` shows it. `logProb` is the recorded one: unfiltered, at the effective temperature.
+ */
 export type ShownToken = {
   readonly token: string;
   readonly logProb: number;
@@ -87,7 +89,9 @@ export type EngineCounters = {
   readonly stepSequences: number;
 };
 
-/** Who generates. `local`: this machine, in a worker thread; `upstream`: a server that speaks OpenAI's API. */
+/**
+ * Who generates. `local`: this machine, in a worker thread; `upstream`: a server that speaks OpenAI's API.
+ */
 export type Engine = {
   readonly name: 'local' | 'upstream';
   /** For a person: what computes, one line. */
@@ -95,9 +99,9 @@ export type Engine = {
   /** Whether it can move to another version; else it is version 0 for good. */
   readonly hasVersions: boolean;
   /**
-   * Answers one request. The version is chosen when the answer begins and stays. An abort ends it early with what
-   * there is, as `aborted`; an abort before it began rejects with the signal's reason.
-   * @throws ServingError CONTEXT_LENGTH_EXCEEDED, TEMPLATE_REFUSED, VERSION_UNAVAILABLE, UPSTREAM_*, ENGINE_FAILED
+   * Answers one request. The version is chosen when the answer begins and stays. An abort ends it early
+   * with what there is, as `aborted`; an abort before it began rejects with the signal's reason. @throws
+   * ServingError CONTEXT_LENGTH_EXCEEDED, TEMPLATE_REFUSED, VERSION_UNAVAILABLE, UPSTREAM_*, ENGINE_FAILED
    */
   readonly generate: (
     request: GenerationRequest,

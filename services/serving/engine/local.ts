@@ -4,11 +4,11 @@ import type { EngineCalls, EngineEvent, EngineSetup, PromptCalls, PromptSetup } 
 import { openThread } from './thread.ts';
 
 /**
- * The policy on this machine: one thread makes prompts, one generates, and HTTP waits for neither. Resolves when the model
- * is loaded; rejects when it cannot be.
+ * The policy on this machine: one thread makes prompts, one generates, and HTTP waits for neither.
+ * Resolves when the model is loaded; rejects when it cannot be.
  */
 export async function openLocalEngine(setup: EngineSetup & PromptSetup): Promise<Engine> {
-  prepareNativeEnvironment();
+  prepareNativeEnvironment(setup.threads === undefined ? {} : { threads: setup.threads });
   const [prompts, engine] = await Promise.all([
     openThread<PromptCalls>(new URL('./prompt-thread.ts', import.meta.url), setup),
     openThread<EngineCalls>(new URL('./engine-thread.ts', import.meta.url), setup),

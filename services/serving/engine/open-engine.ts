@@ -5,13 +5,17 @@ import type { Engine } from './engine.ts';
 import { openLocalEngine } from './local.ts';
 import { openUpstreamEngine } from './upstream.ts';
 
-/** The engine that the settings name. Rejects with ConfigError when they cannot be used, else as the engine's start does. */
+/**
+ * The engine that the settings name. Rejects with ConfigError when they cannot be used, else as the
+ * engine's start does.
+ */
 export async function openEngine(config: ServingConfig): Promise<Engine> {
   if (config.engine === 'local') {
     const { context, model } = config;
     return openLocalEngine({
       modelFolder: folderOf(model),
       backend: config.backend,
+      threads: config.threads ?? (model === CLAW_NANO ? 1 : undefined),
       context: context === 'auto' ? (model === CLAW_NANO ? 'window' : 'error') : context,
       contextTokens: config.contextTokens,
       maxBatch: config.maxBatch,

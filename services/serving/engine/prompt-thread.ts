@@ -7,7 +7,8 @@ import { makePrompt } from './prompt.ts';
 import type { PromptSetup } from './protocol.ts';
 import { type FromThread, failureOf, type ToThread } from './thread.ts';
 
-// Text to token ids. A long prompt takes a second, which would be a gap in every stream if the engine's thread spent it.
+// Text to token ids. A long prompt takes a second, which would be a gap in every stream if the engine's
+// thread spent it.
 
 const port = parentPort!;
 const { modelFolder, context, contextTokens = Number.POSITIVE_INFINITY } = workerData as PromptSetup;

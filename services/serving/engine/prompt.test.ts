@@ -6,7 +6,7 @@ import { makePrompt } from './prompt.ts';
 /** A token per character. */
 const tokenizer = { encode: (text: string) => [...text].map((character) => character.codePointAt(0)!) };
 const template = createChatTemplate(
-  "{% for m in messages %}{% if m.role not in ['system', 'user', 'assistant'] %}{{ raise_exception('no ' + m.role) }}{% endif %}" +
+  "{% for m in messages %}{% if m.role == 'tool' %}{{ raise_exception('no tools') }}{% endif %}" +
     '<{{ m.role[0] }}>{{ m.content }}{% endfor %}<a>',
 );
 const request = (content: string, maxTokens?: number): GenerationRequest => ({

@@ -30,7 +30,8 @@ export type Prompt = {
 };
 
 /**
- * A request as the token ids that the policy reads. @throws ServingError CONTEXT_LENGTH_EXCEEDED, TEMPLATE_REFUSED
+ * A request as the token ids that the policy reads. @throws ServingError CONTEXT_LENGTH_EXCEEDED,
+ * TEMPLATE_REFUSED
  */
 export function makePrompt(maker: PromptMaker, request: GenerationRequest): Prompt {
   const { contextTokens, context } = maker;

@@ -22,6 +22,8 @@ export type PromptSetup = {
 export type EngineSetup = {
   readonly modelFolder: string;
   readonly backend: BackendChoice;
+  /** Of the native backend; undefined: all cores. */
+  readonly threads: number | undefined;
   readonly contextTokens: number | undefined;
   readonly maxBatch: number;
   readonly keptVersions: number;

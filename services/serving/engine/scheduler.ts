@@ -36,8 +36,9 @@ type Waiting = {
 type Running = Waiting & { readonly slot: number; readonly sequence: Sequence; next: number };
 
 /**
- * Decides what the engine computes next. Each version's answers form a batch of its own; batches take turns, a step each.
- * New requests join between two steps, one at a time, so that a burst of prompts does not stall the streams that run.
+ * Decides what the engine computes next. Each version's answers form a batch of its own; batches take
+ * turns, a step each. New requests join between two steps, one at a time, so that a burst of prompts does
+ * not stall the streams that run.
  */
 export function createScheduler({ versions, maxBatch, beginSequence }: Options): Scheduler {
   let live: LoadedVersion | undefined;

@@ -25,8 +25,8 @@ export type SequenceModel = {
 /** One answer while it is sampled. Knows no batch: logits go in, a token comes out. */
 export type Sequence = {
   /**
-   * Samples the next token. `next` is the id to feed back, undefined when the answer has ended; `chunk` what can be shown
-   * now, undefined when nothing can.
+   * Samples the next token. `next` is the id to feed back, undefined when the answer has ended; `chunk`
+   * what can be shown now, undefined when nothing can.
    */
   readonly take: (logits: Float32Array) => {
     readonly next: number | undefined;

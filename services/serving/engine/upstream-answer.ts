@@ -5,7 +5,10 @@ import { effectiveTemperature, isGreedy } from '../../../shared/policy/sampling.
 import type { AnswerChunk, Generated, GenerationRequest, ShownToken } from './engine.ts';
 import type { UpstreamChunk } from './upstream-chunk.ts';
 
-/** What the upstream server's log-probs are of: the raw logits, or what is left after temperature and filters. */
+/**
+ * What the upstream server's log-probs are of: the raw logits, or what is left after temperature and
+ * filters.
+ */
 export type UpstreamLogProbs = 'none' | 'raw' | 'processed';
 
 export type UpstreamAnswer = {

@@ -18,8 +18,8 @@ export type UpstreamSetup = {
 };
 
 /**
- * A server that speaks OpenAI's chat API generates. It serves one policy, which counts as version 0: no adapter is moved
- * there. Without token ids from it, answers are served and recorded, and do not train.
+ * A server that speaks OpenAI's chat API generates. It serves one policy, which counts as version 0: no
+ * adapter is moved there. Without token ids from it, answers are served and recorded, and do not train.
  */
 export async function openUpstreamEngine(setup: UpstreamSetup): Promise<Engine> {
   const agent = new Agent({ headersTimeout: setup.timeoutMs, bodyTimeout: setup.timeoutMs });
@@ -126,7 +126,10 @@ async function* framesOf({ body }: Dispatcher.ResponseData): AsyncGenerator<Upst
   }
 }
 
-/** A client's fault stays one, a limit stays a limit; all else is ours. Never 401: clients lock their key out. */
+/**
+ * A client's fault stays one, a limit stays a limit; all else is ours. Never 401: clients lock their key
+ * out.
+ */
 async function refusalOf({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<Error> {
   const detail = messageOf(await body.text());
   if (statusCode === 429) {

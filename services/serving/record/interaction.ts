@@ -8,8 +8,8 @@ const source = 'clawloop/serving';
 type Completed = InteractionCompleted['data'];
 
 /**
- * The fact of an answered request. A body that no record may hold is left out, and the fact says so: the chat was served,
- * and the turn is skipped by that name.
+ * The fact of an answered request. A body that no record may hold is left out, and the fact says so: the
+ * chat was served, and the turn is skipped by that name.
  */
 export function interactionCompleted(
   data: Completed,

@@ -8,8 +8,8 @@ export type Outbox = {
   /** Resolves when the fact is on disk. Throws when it cannot be written. */
   readonly put: (event: ClawLoopEvent) => Promise<void>;
   /**
-   * Hands out what is kept, oldest first, and forgets each after `append` took it; stops where `append` throws. A crash in
-   * between hands a fact out twice, which every fold forgives.
+   * Hands out what is kept, oldest first, and forgets each after `append` took it; stops where `append`
+   * throws. A crash in between hands a fact out twice, which every fold forgives.
    */
   readonly drain: (append: (event: ClawLoopEvent) => Promise<void>) => Promise<number>;
   readonly depth: () => number;
@@ -18,7 +18,10 @@ export type Outbox = {
 const SUFFIX = '.json';
 const BROKEN = '.broken';
 
-/** Facts on this machine's disk that the log could not take yet, one file each, in the order in which they came. */
+/**
+ * Facts on this machine's disk that the log could not take yet, one file each, in the order in which they
+ * came.
+ */
 export async function openOutbox(folder: string): Promise<Outbox> {
   await mkdir(folder, { recursive: true }).catch(() => {}); // then `put` throws, and the answer says so
   const list = async () =>

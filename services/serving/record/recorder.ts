@@ -5,7 +5,10 @@ import type { Logger } from '../../../shared/service/logger.ts';
 import type { Outbox } from './outbox.ts';
 
 export type Recorder = {
-  /** True when the fact is durable, in the log or in the outbox; false when neither could take it. Never throws. */
+  /**
+   * True when the fact is durable, in the log or in the outbox; false when neither could take it. Never
+   * throws.
+   */
   readonly record: (event: ClawLoopEvent) => Promise<boolean>;
   readonly outboxDepth: () => number;
   /** Tries to empty the outbox once. */
@@ -23,8 +26,8 @@ type Options = {
 };
 
 /**
- * Makes facts durable. While the outbox holds something, new facts queue up behind it, so that the log gets the facts of
- * a lane in their order, and no answer waits for a log that is known to be away.
+ * Makes facts durable. While the outbox holds something, new facts queue up behind it, so that the log
+ * gets the facts of a lane in their order, and no answer waits for a log that is known to be away.
  */
 export function createRecorder({
   log,
@@ -36,7 +39,7 @@ export function createRecorder({
 }: Options): Recorder {
   const append = async (event: ClawLoopEvent): Promise<void> => {
     const appended = log.append([event]);
-    appended.catch(() => {}); // what comes after the time limit is nobody's any more: the fact then stands twice
+    appended.catch(() => {}); // it may still land after the time limit: the fact then stands twice
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(
@@ -77,7 +80,8 @@ export function createRecorder({
         await append(event);
         return 'log';
       } catch (error) {
-        if (isLogError(error, 'RecordTooLarge')) return lose(event, error); // it would block the outbox for good
+        // It would stand in the outbox's way for good.
+        if (isLogError(error, 'RecordTooLarge')) return lose(event, error);
         logger.warn({ err: error, id: event.id }, 'the log does not take facts');
       }
     }

@@ -22,8 +22,9 @@ const FeedbackBody = z
   });
 
 /**
- * Takes a rating or a reward of an answer. The answer need not be known here: its fact may lie in an outbox, or another
- * replica gave it. Whose answer it was is checked where it is attributed; nothing is matched across keys.
+ * Takes a rating or a reward of an answer. The answer need not be known here: its fact may lie in an
+ * outbox, or another replica gave it. Whose answer it was is checked where it is attributed; nothing is
+ * matched across keys.
  */
 export function registerFeedback(server: FastifyInstance, world: ServingWorld): void {
   server.post('/v1/feedback', async (request) => {

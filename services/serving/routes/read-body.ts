@@ -1,7 +1,10 @@
 import type { z } from 'zod';
 import { ServingError } from '../errors.ts';
 
-/** A body that fits the schema. @throws ServingError INVALID_REQUEST, which names the first field that does not. */
+/**
+ * A body that fits the schema. @throws ServingError INVALID_REQUEST, which names the first field that does
+ * not.
+ */
 export function readBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;

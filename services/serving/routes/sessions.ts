@@ -12,7 +12,10 @@ import type { ServingWorld } from './world.ts';
 
 const EndBody = z.object({ session: z.string().min(1).max(512).nullish() });
 
-/** Ends a session, so that its last turn settles without the idle time. A session may go on later all the same. */
+/**
+ * Ends a session, so that its last turn settles without the idle time. A session may go on later all the
+ * same.
+ */
 export function registerSessions(server: FastifyInstance, world: ServingWorld): void {
   server.post('/v1/sessions/end', async (request) => {
     const body = readBody(EndBody, request.body ?? {});
