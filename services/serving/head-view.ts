@@ -62,6 +62,7 @@ export function followHead({ log, adapter, checkpoints, signal }: Options): Head
     caughtUp = true;
     tell();
   });
+  whenCaughtUp.catch(() => {}); // `done` tells why
   return {
     head,
     find: (version) => {

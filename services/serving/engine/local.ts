@@ -13,6 +13,8 @@ export async function openLocalEngine(setup: EngineSetup & PromptSetup): Promise
     openThread<PromptCalls>(new URL('./prompt-thread.ts', import.meta.url), setup),
     openThread<EngineCalls>(new URL('./engine-thread.ts', import.meta.url), setup),
   ]);
+  const failed = Promise.race([prompts.failed, engine.failed]);
+  failed.catch(() => {}); // it may fail before anyone watches
   return {
     name: 'local',
     report: engine.report,
@@ -34,7 +36,7 @@ export async function openLocalEngine(setup: EngineSetup & PromptSetup): Promise
     },
     serve: async (policy) => engine.call('serve', policy),
     counters: () => engine.call('counters', undefined),
-    failed: Promise.race([prompts.failed, engine.failed]),
+    failed,
     close: async () => {
       await Promise.all([prompts.close(), engine.close()]);
     },

@@ -50,6 +50,7 @@ export async function openThread<Known extends Calls>(module: URL, setup: unknow
   failed.promise.catch(() => {}); // who watches it is told; before that nobody may
   let nextId = 0;
   let closing = false;
+  let ended: Error | undefined;
 
   const take = (id: number): Pending | undefined => {
     const call = pending.get(id);
@@ -69,6 +70,7 @@ export async function openThread<Known extends Calls>(module: URL, setup: unknow
     }
   });
   const end = (error: Error) => {
+    ended ??= error;
     ready.reject(error);
     if (!closing) failed.reject(error);
     for (const call of pending.values()) call.reject(ServingError.ENGINE_FAILED({ detail: error.message }));
@@ -79,7 +81,8 @@ export async function openThread<Known extends Calls>(module: URL, setup: unknow
 
   return {
     report: await ready.promise,
-    call: (name, ask, options = {}) => {
+    call: async (name, ask, options = {}) => {
+      if (ended !== undefined) throw ServingError.ENGINE_FAILED({ detail: ended.message });
       const id = nextId++;
       const { signal } = options;
       const onAbort = () => post({ kind: 'abort', id });
@@ -88,7 +91,7 @@ export async function openThread<Known extends Calls>(module: URL, setup: unknow
         pending.set(id, { ...options, resolve, reject });
         post({ kind: 'call', id, name, ask });
       });
-      return answered.finally(() => signal?.removeEventListener('abort', onAbort));
+      return await answered.finally(() => signal?.removeEventListener('abort', onAbort));
     },
     failed: failed.promise,
     close: async () => {

@@ -1,0 +1,28 @@
+import { parentPort } from 'node:worker_threads';
+import { ServingError } from '../errors.ts';
+import { type FromThread, failureOf, type ToThread } from './thread.ts';
+
+// A thread for tests: echoes, counts until it is told to stop, fails in two ways, and dies.
+
+const port = parentPort!;
+const send = (message: FromThread) => port.postMessage(message);
+
+port.on('message', ({ id, ...message }: ToThread) => {
+  if (message.kind === 'abort') return send({ kind: 'result', id, result: 'stopped' });
+  switch (message.name) {
+    case 'echo':
+      send({ kind: 'event', id, event: 'heard' });
+      return send({ kind: 'result', id, result: message.ask });
+    case 'refuse':
+      return send({
+        kind: 'failed',
+        id,
+        failure: failureOf(ServingError.TEMPLATE_REFUSED({ param: 'messages', detail: 'no' })),
+      });
+    case 'break':
+      return send({ kind: 'failed', id, failure: failureOf(new Error('out of memory')) });
+    case 'die':
+      process.exit(3);
+  }
+});
+send({ kind: 'ready', report: 'under test' });
