@@ -6,6 +6,7 @@ import { type Caller, isLoopback } from './access.ts';
 import { asServingError, errorBody } from './error-body.ts';
 import { ServingError } from './errors.ts';
 import { registerChat } from './routes/chat.ts';
+import { discardBody } from './routes/discard-body.ts';
 import { registerFeedback } from './routes/feedback.ts';
 import { registerModels } from './routes/models.ts';
 import { registerSessions } from './routes/sessions.ts';
@@ -13,6 +14,7 @@ import type { ServingWorld } from './routes/world.ts';
 
 const open: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 const IDLE_CHECK_MS = 50;
+const DISCARD_LIMIT_MS = 5_000;
 const callers = new WeakMap<FastifyRequest, Caller>();
 
 /** Who sent a request that passed the door. */
@@ -60,8 +62,9 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
     const route = request.routeOptions.url ?? 'none';
     world.metrics.requests.inc({ route, status: reply.statusCode });
   });
-  server.setErrorHandler((error, request, reply) => {
+  server.setErrorHandler(async (error, request, reply) => {
     const failure = asServingError(error, maxBodyBytes);
+    if (failure.status === 413) await discardBody(request.raw, DISCARD_LIMIT_MS);
     if (failure.status >= 500)
       world.logger.error({ err: error, request: request.id, url: request.url }, 'failed');
     if (failure.retryAfterSeconds !== undefined) void reply.header('retry-after', failure.retryAfterSeconds);
