@@ -53,6 +53,7 @@ const options: TrainingOptions = {
   warmUpTokens: Math.min(200_000, Number(flags.tokens) / 10),
   paddingId,
   curveEvery: 100,
+  heldOutDialogues: 128,
 };
 const threads = Number(flags.threads);
 

@@ -19,6 +19,8 @@ export type TrainingOptions = {
   readonly paddingId: number;
   /** Steps between two points of the curve. */
   readonly curveEvery: number;
+  /** Dialogues that the held-out loss is measured on. */
+  readonly heldOutDialogues: number;
 };
 
 export type TrainingProgress = CurvePoint & {
@@ -58,7 +60,7 @@ export function* train(
   const { seed, tokens, tokensPerBatch, peakLearningRate, paddingId, curveEvery } = options;
   const adamW = createAdamW({ ...optimiser, learningRate: peakLearningRate });
   const state = emptyAdamWState();
-  const heldOut = heldOutSequences(tokenizer, seed);
+  const heldOut = heldOutSequences(tokenizer, options);
   const shape = { tokensPerBatch, poolSize: 512, widthStep: 16, paddingId };
   const started = performance.now();
   let seen = 0;
@@ -88,9 +90,12 @@ export function* train(
 }
 
 /** The last answers of dialogues from a stream of numbers that training does not use. */
-function heldOutSequences(tokenizer: Tokenizer, seed: string): readonly PolicySequence[] {
+function heldOutSequences(
+  tokenizer: Tokenizer,
+  { seed, heldOutDialogues }: TrainingOptions,
+): readonly PolicySequence[] {
   const random = createRandom(`${seed}/held-out-loss`);
-  return Array.from({ length: 128 }, () => {
+  return Array.from({ length: heldOutDialogues }, () => {
     const { ids, said } = encodeDialogue(tokenizer, generateDialogue(random));
     const end = said.lastIndexOf(1) + 1;
     const start = said.lastIndexOf(0, end - 1) + 1;

@@ -11,6 +11,7 @@ const options = {
   warmUpTokens: 100,
   paddingId: 0,
   curveEvery: 10,
+  heldOutDialogues: 8,
 };
 const curve = [
   { step: 1, tokens: 100, trainingLoss: 7, heldOutLoss: 6.9 },
