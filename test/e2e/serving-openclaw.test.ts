@@ -1,82 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { createParser } from 'eventsource-parser';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ChatMessage } from '../../shared/events/chat-message.ts';
-import {
-  describeWith,
-  type ServingFolder,
-  type ServingProcess,
-  servingFolder,
-  sharedFixtures,
-} from './serving-process.ts';
-import {
-  deltaFrame,
-  finishFrame,
-  sendFrames,
-  type UpstreamDouble,
-  upstreamDouble,
-} from './serving-upstream-double.ts';
-
-type Captured = {
-  readonly n: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: { readonly messages: readonly ChatMessage[]; readonly [field: string]: unknown };
-};
-type File = { readonly name: string; readonly requests: readonly Captured[] };
-
-const folderOfCaptures = new URL('openclaw/', sharedFixtures);
-/** What was left out of a capture is not in it as a message. */
-const isMessage = (message: ChatMessage) => !String(message.role).startsWith('(');
-const readCaptures = (): readonly File[] =>
-  readdirSync(folderOfCaptures)
-    .filter((name) => name.endsWith('.json'))
-    .sort()
-    .map((name) => {
-      const { requests } = JSON.parse(readFileSync(new URL(name, folderOfCaptures), 'utf8')) as File;
-      return {
-        name,
-        requests: requests.map((one) => ({
-          ...one,
-          body: { ...one.body, messages: one.body.messages.filter(isMessage) },
-        })),
-      };
-    });
-
-type Chunk = {
-  readonly id: string;
-  readonly choices: readonly {
-    readonly delta: {
-      readonly content?: string;
-      readonly tool_calls?: readonly { readonly function: object }[];
-    };
-    readonly finish_reason: string | null;
-  }[];
-  readonly usage?: object | null;
-};
-
-/** Sends a captured request as it came, and reads its stream to the end. */
-async function replay(serving: ServingProcess, { headers, body }: Captured, more: object = {}) {
-  const { host: _, 'content-length': __, connection: ___, ...rest } = headers;
-  const response = await fetch(`${serving.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: rest,
-    body: JSON.stringify({ ...body, ...more }),
-  });
-  const text = await response.text();
-  expect(response.status, text.slice(0, 300)).toBe(200);
-  expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
-  const data: string[] = [];
-  createParser({ onEvent: (event) => void data.push(event.data) }).feed(text);
-  expect(data.at(-1)).toBe('[DONE]');
-  const chunks = data.slice(0, -1).map((one) => JSON.parse(one) as Chunk);
-  return {
-    id: chunks[0]!.id,
-    text: chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join(''),
-    toolCalls: chunks.flatMap((chunk) => chunk.choices[0]?.delta.tool_calls ?? []),
-    finishReason: chunks.findLast((chunk) => chunk.choices.length > 0)!.choices[0]!.finish_reason,
-    usage: chunks.at(-1)!.usage,
-  };
-}
+import { capturedAnswer, readCaptures, replay, scriptAnswer } from './captured-requests.ts';
+import { describeWith, type ServingFolder, servingFolder } from './serving-process.ts';
+import { type UpstreamDouble, upstreamDouble } from './serving-upstream-double.ts';
 
 describeWith('openclaw')('requests captured from OpenClaw', () => {
   let folder: ServingFolder;
@@ -105,20 +30,10 @@ describeWith('openclaw')('requests captured from OpenClaw', () => {
     let replayed = 0;
     for (const { requests } of readCaptures()) {
       for (const [index, request] of requests.entries()) {
-        const position = request.body.messages.length - 1; // the client's own last message is never kept
-        const answer = requests[index + 1]?.body.messages[position];
-        if (answer?.role !== 'assistant') continue;
+        const answer = capturedAnswer(requests, index);
+        if (answer === undefined) continue;
         const { content, tool_calls: calls } = answer;
-        upstream.script((_, response) =>
-          sendFrames(response, [
-            deltaFrame(
-              calls === undefined
-                ? { content }
-                : { tool_calls: calls.map((call, at) => ({ index: at, ...call })) },
-            ),
-            finishFrame(calls === undefined ? 'stop' : 'tool_calls'),
-          ]),
-        );
+        scriptAnswer(upstream, answer);
         const heard = await replay(serving, request);
         expect(heard.text).toBe(content ?? '');
         expect(heard.toolCalls.map((call) => call.function)).toEqual(
