@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import type { Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
 import type { z } from 'zod';
 import type { EventLog } from '../log/event-log.ts';
 import { openSqliteLog } from '../log/sqlite/open-sqlite-log.ts';
@@ -15,7 +15,7 @@ export type Service<Values> = {
   readonly log: EventLog;
   readonly data: DataFolder;
   readonly metrics: Registry;
-  /** Aborts on SIGTERM and SIGINT. */
+  /** Aborts on SIGTERM, SIGINT and SIGHUP, and when the supervisor is gone. */
   readonly shutdown: AbortSignal;
   /** Runs until shutdown or until one of the works fails; then closes, in reverse order, and exits. */
   readonly run: (
@@ -28,6 +28,9 @@ type Common = z.output<typeof CommonConfig>;
 
 /** ms that a drain may take before the process ends all the same. */
 const DRAIN_LIMIT_MS = 10_000;
+
+/** Codes and names of errors that only other settings can mend: a taken port, another log. Starting again would not help. */
+const refusals: ReadonlySet<string> = new Set(['EADDRINUSE', 'EADDRNOTAVAIL', 'LogMismatch', 'NewerSchema']);
 
 /** What every service's `main.ts` begins with: config, logger, log, signals. */
 export async function openService<Shape extends z.ZodRawShape>(
@@ -43,28 +46,52 @@ export async function openService<Shape extends z.ZodRawShape>(
   const logger = createLogger(name, config.logLevel);
   logger.info({ config: printableConfig(loaded), node: process.version }, 'starting');
   const shutdown = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      logger.info({ signal }, 'stopping');
-      shutdown.abort();
-      setTimeout(() => process.exit(1), DRAIN_LIMIT_MS).unref();
-    });
-  }
+  shutdown.signal.addEventListener('abort', () => {
+    setTimeout(() => {
+      logger.error({ afterMs: DRAIN_LIMIT_MS }, 'not drained in time; ends all the same');
+      process.exit(1);
+    }, DRAIN_LIMIT_MS).unref();
+  });
+  const stop = (cause: string) => {
+    if (!shutdown.signal.aborted) logger.info({ cause }, 'stopping');
+    shutdown.abort();
+  };
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop(signal));
   // A supervisor that is gone cannot restart anything: its services end with it.
-  if (process.connected) process.on('disconnect', () => shutdown.abort());
+  if (process.connected) process.on('disconnect', () => stop('the supervisor is gone'));
+  process.on('uncaughtException', (error: NodeJS.ErrnoException) => {
+    logger.fatal({ err: error }, 'cannot go on');
+    if (refusals.has(error.code ?? error.name)) {
+      process.stderr.write(`clawloop ${name}: ${error.message}\n`);
+      process.exit(2);
+    }
+    process.exit(1);
+  });
   // A service outlives a terminal and a parent that closed its pipe; whoever supervises decides when it ends.
   process.stdout.on('error', () => {});
   const data = dataFolder(config.dataFolder);
   await mkdir(data.log, { recursive: true });
+  const metrics = createMetrics(name);
+  const rejected = new Counter({
+    name: 'clawloop_records_rejected_total',
+    help: 'records of the log that this service met and could not parse',
+    labelNames: ['topic'],
+    registers: [metrics],
+  });
   const log = await openSqliteLog({
     folder: data.log,
     partitions: config.partitions,
     sessionTimeoutMs: config.sessionTimeoutMs,
+    onRejected: (record) => {
+      rejected.inc({ topic: record.topic });
+      logger.warn(record, 'a record cannot be parsed');
+    },
   });
   const run: Service<unknown>['run'] = async (works, close) => {
-    const stopped = new Promise<void>((resolve) =>
-      shutdown.signal.addEventListener('abort', () => resolve()),
-    );
+    const stopped = new Promise<void>((resolve) => {
+      if (shutdown.signal.aborted) resolve();
+      else shutdown.signal.addEventListener('abort', () => resolve());
+    });
     let code = 0;
     try {
       await Promise.race([stopped, Promise.all(works).then(() => stopped)]);
@@ -79,7 +106,7 @@ export async function openService<Shape extends z.ZodRawShape>(
     logger.info({ code }, 'stopped');
     process.exit(code);
   };
-  return { name, config, logger, log, data, metrics: createMetrics(name), shutdown: shutdown.signal, run };
+  return { name, config, logger, log, data, metrics, shutdown: shutdown.signal, run };
 }
 
 function readConfig<Shape extends z.ZodRawShape>(name: string, schema: z.ZodObject<Shape>) {
