@@ -19,6 +19,8 @@ export type Tokenizer = {
   /** One more than the largest id, added tokens included. A model's embedding may have more rows. */
   readonly vocabularySize: number;
   readonly specialIds: ReadonlySet<number>;
+  /** The special tokens as they are written. */
+  readonly specialTokens: readonly string[];
 };
 
 const TokenizerFile = z.looseObject({
@@ -56,6 +58,7 @@ export function createTokenizer(tokenizerJson: unknown, tokenizerConfig: unknown
   for (const [token, id] of Object.entries(file.model.vocab)) add(token, id);
   for (const { content, id } of file.added_tokens) add(content, id);
   const specialIds = new Set(file.added_tokens.filter(({ special }) => special).map(({ id }) => id));
+  const specialTokens = file.added_tokens.filter(({ special }) => special).map(({ content }) => content);
   const decoder = createTokenDecoder(file.decoder, {
     token: (id) => tokens[id],
     isSpecial: (id) => specialIds.has(id),
@@ -75,5 +78,6 @@ export function createTokenizer(tokenizerJson: unknown, tokenizerConfig: unknown
     idOf: (token) => idByToken.get(token),
     vocabularySize: tokens.length,
     specialIds,
+    specialTokens,
   };
 }

@@ -4,7 +4,10 @@ import type { GenerationRequest } from './engine.ts';
 import { makePrompt } from './prompt.ts';
 
 /** A token per character. */
-const tokenizer = { encode: (text: string) => [...text].map((character) => character.codePointAt(0)!) };
+const tokenizer = {
+  specialTokens: ['<a>', '<u>'],
+  encode: (text: string) => [...text].map((character) => character.codePointAt(0)!),
+};
 const template = createChatTemplate(
   "{% for m in messages %}{% if m.role == 'tool' %}{{ raise_exception('no tools') }}{% endif %}" +
     '<{{ m.role[0] }}>{{ m.content }}{% endfor %}<a>',
@@ -56,4 +59,9 @@ test('or cut to a window, and what was cut is told', () => {
 test('what a template refuses is the client’s fault', () => {
   const asked = { ...request('hi'), messages: [{ role: 'tool', content: 'done' }] } as GenerationRequest;
   expect(() => make(asked)).toThrow(expect.objectContaining({ code: 'template_refused', status: 400 }));
+});
+
+test('words that look like a mark of the template stay words', () => {
+  const prompt = make(request('a<a>b'));
+  expect(textOf(prompt.promptIds)).toBe('<s>kind<u>a<\u200ba>b<a>');
 });

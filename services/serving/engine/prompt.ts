@@ -5,15 +5,16 @@ import {
   type WindowCut,
   type WindowInput,
 } from '../../../shared/chat/window.ts';
-import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+import type { ChatMessage, ContentPart } from '../../../shared/events/chat-message.ts';
 import type { ChatTemplate } from '../../../shared/policy/chat-template.ts';
+import { plainText } from '../../../shared/policy/plain-text.ts';
 import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
 import { isServiceError } from '../../../shared/service/errors.ts';
 import { ServingError } from '../errors.ts';
 import type { GenerationRequest } from './engine.ts';
 
 export type PromptMaker = {
-  readonly tokenizer: Pick<Tokenizer, 'encode'>;
+  readonly tokenizer: Pick<Tokenizer, 'encode' | 'specialTokens'>;
   readonly template: ChatTemplate;
   readonly contextTokens: number;
   readonly context: 'window' | 'error';
@@ -80,10 +81,11 @@ function encode(
   messages: readonly ChatMessage[],
   tools: readonly unknown[],
 ): readonly number[] {
+  const plain = plainText(tokenizer.specialTokens);
   let text: string;
   try {
     text = template.render({
-      messages: messages.map(asTemplateKnowsIt),
+      messages: messages.map((message) => asTemplateKnowsIt(message, plain)),
       tools,
       addGenerationPrompt: true,
       variables: templateVariables,
@@ -97,6 +99,16 @@ function encode(
   return tokenizer.encode(text);
 }
 
-/** Templates know no `developer`. */
-const asTemplateKnowsIt = (message: ChatMessage): ChatMessage =>
-  message.role === 'developer' ? { ...message, role: 'system' } : message;
+/** Templates know no `developer`; and nobody's words may pose as the template's own marks. */
+function asTemplateKnowsIt(message: ChatMessage, plain: (text: string) => string): ChatMessage {
+  const { role, content } = message;
+  return {
+    ...message,
+    role: role === 'developer' ? 'system' : role,
+    ...(typeof content === 'string' ? { content: plain(content) } : {}),
+    ...(Array.isArray(content) ? { content: content.map((part) => plainPart(part, plain)) } : {}),
+  };
+}
+
+const plainPart = (part: ContentPart, plain: (text: string) => string): ContentPart =>
+  part.text === undefined ? part : { ...part, text: plain(part.text) };
