@@ -4,6 +4,8 @@ export type Command = {
   /** Arguments as `--help` shows them. */
   readonly usage: string;
   readonly about: string;
+  /** Goes on when whoever read its output is gone; the others have nothing left to do then. */
+  readonly outlivesReader?: true;
   readonly run: (argv: readonly string[]) => Promise<number>;
 };
 

@@ -1,3 +1,5 @@
+import { isLogError } from '../../shared/log/errors.ts';
+import { ConfigError } from '../../shared/service/config.ts';
 import { type Command, UsageError } from './command.ts';
 import { audit } from './commands/audit.ts';
 import { doctor } from './commands/doctor.ts';
@@ -40,16 +42,23 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   const command = commands.find((one) => one.name === name);
   if (command === undefined) throw new UsageError(`no command '${name}'; see clawloop help`);
+  // A reader that closed the pipe (`| head`) has what it wants.
+  process.stdout.on('error', () => command.outlivesReader || process.exit(0));
   return command.run(rest);
 }
 
-// A reader that closed the pipe (`| head`) has what it wants.
-process.stdout.on('error', () => process.exit(0));
+/** For what a person can mend by another command line, other settings or a second try; undefined: a fault of ours, with its stack. */
+function exitCodeOf(error: unknown): number | undefined {
+  if (error instanceof UsageError || error instanceof ConfigError) return 2;
+  return logTroubles.some((name) => isLogError(error, name)) ? 1 : undefined;
+}
+const logTroubles = ['LogUnavailable', 'LogMismatch', 'NewerSchema'] as const;
 
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  if (!(error instanceof UsageError)) throw error;
-  process.stderr.write(`clawloop: ${error.message}\n`);
-  process.exitCode = 2;
+  const code = exitCodeOf(error);
+  if (code === undefined) throw error;
+  process.stderr.write(`clawloop: ${(error as Error).message}\n`);
+  process.exitCode = code;
 }

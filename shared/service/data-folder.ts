@@ -17,6 +17,8 @@ export const dataFolder = (path: string) => {
     keys: join(root, 'keys.json'),
     /** what the supervised services print */
     serviceLogs: join(root, 'logs'),
+    /** locked by the one `clawloop up` that supervises the services here */
+    claim: join(root, 'up.lock'),
     /** written by `clawloop up`: endpoint and process ids */
     running: join(root, 'running.json'),
   };

@@ -1,15 +1,18 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
 import { defaultTrainingSettings } from '../../../shared/policy/training-defaults.ts';
-import { dataFolder } from '../../../shared/service/data-folder.ts';
-import type { Command } from '../command.ts';
+import { type DataFolder, dataFolder } from '../../../shared/service/data-folder.ts';
+import { type Command, UsageError } from '../command.ts';
 import { batchSettings, commonSettings } from '../config.ts';
+import { portIsFree } from '../port-is-free.ts';
 import { serviceNames } from '../service-entry.ts';
-import { banner, type Endpoint } from '../up/banner.ts';
+import { banner } from '../up/banner.ts';
+import { claimFolder } from '../up/claim-folder.ts';
 import { openLiveLine } from '../up/live-line.ts';
-import { endpointOf, waitUntilReady } from '../up/readiness.ts';
+import { type Endpoint, endpointOf, waitUntilReady } from '../up/readiness.ts';
 import { routeFlags } from '../up/route-flags.ts';
+import { readRunning, untilGone, writeRunning } from '../up/running.ts';
 import { createStatus, formatStatus } from '../up/status.ts';
 import { type Supervised, supervise } from '../up/supervisor.ts';
 
@@ -17,15 +20,15 @@ export const up: Command = {
   name: 'up',
   usage: '[--port 8700] [--SERVICE-option ...]',
   about: 'all services on this machine, supervised, on an embedded log',
+  outlivesReader: true,
   run: async (argv) => {
     const { shared, own } = routeFlags(argv);
     const common = commonSettings(shared);
-    const data = dataFolder(common.dataFolder);
-    await mkdir(data.serviceLogs, { recursive: true });
-    await mkdir(data.log, { recursive: true });
-    const log = await openSqliteLog({ folder: data.log, partitions: common.partitions });
     const endpoint = endpointOf(own.serving);
     const size = batchSettings(own.collector).batchSize ?? defaultTrainingSettings(common.model).batchSize;
+    const data = dataFolder(common.dataFolder);
+    const claim = await takeFolder(data, endpoint);
+    const log = await openSqliteLog({ folder: data.log, partitions: common.partitions });
     const status = createStatus(common.adapter);
     const live = openLiveLine(process.stdout, () => (ready ? formatStatus(status.status(), size) : ''));
     const stop = new AbortController();
@@ -38,17 +41,22 @@ export const up: Command = {
     };
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
+    const pids = new Map<string, number>();
     const supervised: readonly Supervised[] = serviceNames.map((name) =>
       supervise(
         name,
         { flags: [...shared, ...own[name]], logFolder: data.serviceLogs },
         {
+          runs: (service, pid) => {
+            if (pid === undefined) pids.delete(service);
+            else pids.set(service, pid);
+            tell(data, pids, endpoint, live.print);
+          },
           notice: (service, line) => live.print(`${service}: ${line}`),
           refused: (service, reason) => fail(`${service} cannot start:\n${reason}`),
         },
       ),
     );
-    await writeRunning(data.running, supervised, endpoint);
     const following = followAll(log, status.on, stop.signal);
     live.print(`starting; what the services say is in ${data.serviceLogs}`);
     waitUntilReady(endpoint, stop.signal).then(
@@ -60,19 +68,54 @@ export const up: Command = {
       (error: Error) => fail(error.message),
     );
 
-    await new Promise<void>((resolve) =>
-      stop.signal.addEventListener('abort', () => resolve(), { once: true }),
-    );
+    if (!stop.signal.aborted)
+      await new Promise((resolve) => stop.signal.addEventListener('abort', resolve, { once: true }));
     live.close();
     process.stdout.write('stopping ...\n');
     await Promise.all(supervised.map((one) => one.stop()));
     await following;
     await log.close();
     await rm(data.running, { force: true });
+    claim.release();
     process.stdout.write('stopped; the log keeps everything\n');
     return exitCode;
   },
 };
+
+/** The folder and the port for this process alone. @throws UsageError where either cannot be had */
+async function takeFolder(data: DataFolder, { host, port, url }: Endpoint) {
+  try {
+    await mkdir(data.serviceLogs, { recursive: true });
+  } catch (error) {
+    throw new UsageError(`cannot write to ${data.root} (${(error as Error).message}); give --data-folder`);
+  }
+  const claim = claimFolder(data.claim);
+  const before = readRunning(data.running);
+  if (claim === undefined) {
+    const which = before === undefined ? '' : `, at ${before.endpoint}, process ${before.supervisor}`;
+    throw new UsageError(`ClawLoop already runs on ${data.root}${which}`);
+  }
+  await untilGone(before?.services ?? {}, () =>
+    process.stdout.write('waiting for the services of a run that was killed ...\n'),
+  );
+  if (!(await portIsFree(port, host)))
+    throw new UsageError(`${url} is taken, or not of this machine; give another --port or --host`);
+  return claim;
+}
+
+function tell(
+  data: DataFolder,
+  pids: ReadonlyMap<string, number>,
+  { url }: Endpoint,
+  complain: (line: string) => void,
+): void {
+  const running = { supervisor: process.pid, services: Object.fromEntries(pids), endpoint: url };
+  try {
+    writeRunning(data.running, running);
+  } catch (error) {
+    complain(`${data.running} cannot be written: ${(error as Error).message}`);
+  }
+}
 
 async function followAll(
   log: EventLog,
@@ -83,16 +126,4 @@ async function followAll(
     log.follow(topic, {}, ({ event }) => on(event), signal),
   );
   await Promise.allSettled(followings.map((following) => following.done));
-}
-
-async function writeRunning(
-  path: string,
-  supervised: readonly Supervised[],
-  endpoint: Endpoint,
-): Promise<void> {
-  const services = Object.fromEntries(supervised.map((one) => [one.name, one.pid()]));
-  await writeFile(
-    path,
-    JSON.stringify({ supervisor: process.pid, services, endpoint: endpoint.url }, null, 2),
-  );
 }

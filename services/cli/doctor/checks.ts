@@ -1,10 +1,10 @@
 import { access, constants, mkdir, stat, statfs } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { openBackend } from '../../../shared/policy/backend.ts';
 import { modelFolder } from '../../../shared/policy/model-folder.ts';
 import { commonSettings } from '../config.ts';
+import { portIsFree } from '../port-is-free.ts';
 import { endpointOf } from '../up/readiness.ts';
 
 export type Finding = {
@@ -14,6 +14,8 @@ export type Finding = {
 };
 
 const GIGABYTE = 2 ** 30;
+/** ms until something that took the connection counts as silent */
+const PATIENCE_MS = 3_000;
 const healthPorts = { collector: 8701, judge: 8702, trainer: 8703 };
 
 export const nodeVersion = (): Finding => ({
@@ -72,7 +74,7 @@ export async function diskSpace(path: string): Promise<Finding> {
 
 export async function endpoint(): Promise<Finding> {
   const { url } = endpointOf();
-  const answer = await fetch(`${url}/readyz`).then(
+  const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(PATIENCE_MS) }).then(
     async (response) => (await response.json()) as { ready?: boolean; missing?: string },
     () => undefined,
   );
@@ -85,9 +87,11 @@ export async function endpoint(): Promise<Finding> {
 export async function ports(): Promise<readonly Finding[]> {
   return Promise.all(
     Object.entries(healthPorts).map(async ([service, port]): Promise<Finding> => {
-      if (await isFree(port))
+      if (await portIsFree(port))
         return { state: 'note', what: `${service} does not run (port ${port} is free)` };
-      const ok = await fetch(`http://127.0.0.1:${port}/readyz`).then(
+      const ok = await fetch(`http://127.0.0.1:${port}/readyz`, {
+        signal: AbortSignal.timeout(PATIENCE_MS),
+      }).then(
         (response) => response.ok,
         () => false,
       );
@@ -101,10 +105,3 @@ export async function ports(): Promise<readonly Finding[]> {
     }),
   );
 }
-
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((free) => {
-    const server = createServer();
-    server.once('error', () => free(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => free(true)));
-  });

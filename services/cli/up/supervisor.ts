@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createWriteStream, type WriteStream } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { monotonicNow } from '../../../shared/service/clock.ts';
@@ -13,12 +13,12 @@ const USAGE_EXIT_CODE = 2;
 
 export type Supervised = {
   readonly name: ServiceName;
-  readonly pid: () => number | undefined;
-  readonly restarts: () => number;
   readonly stop: () => Promise<void>;
 };
 
 export type SupervisorEvents = {
+  /** It runs under this process id now; undefined: it waits for its restart. */
+  readonly runs: (service: ServiceName, pid: number | undefined) => void;
   /** A line that a person should see: a crash, a warning. */
   readonly notice: (service: ServiceName, line: string) => void;
   /** The service cannot run with these settings; `reason` is what it said. */
@@ -31,10 +31,17 @@ export function supervise(
   options: { readonly flags: readonly string[]; readonly logFolder: string },
   events: SupervisorEvents,
 ): Supervised {
-  const file = createWriteStream(join(options.logFolder, `${name}.log`), { flags: 'a' });
+  const file = join(options.logFolder, `${name}.log`);
+  const keep = (line: string): void => {
+    try {
+      appendFileSync(file, `${line}\n`);
+    } catch {
+      // a full disk costs lines, not the supervisor
+    }
+  };
   let child: ChildProcess | undefined;
   let stopping = false;
-  let restarts = 0;
+  let crashes = 0;
   let timer: NodeJS.Timeout | undefined;
   let ended: Promise<void> = Promise.resolve();
 
@@ -45,20 +52,35 @@ export function supervise(
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     child = running;
-    const complaint = keepLines(running, file, (line) => events.notice(name, line));
+    const complaint = keepLines(running, keep, (line) => events.notice(name, line));
+    const onEnd = (how: string, refused: boolean): void => {
+      if (child !== running) return;
+      child = undefined;
+      if (stopping) return;
+      events.runs(name, undefined);
+      if (refused) {
+        events.refused(name, complaint());
+        return;
+      }
+      crashes += 1;
+      const delay = restartDelay(crashes, monotonicNow() - startedAt);
+      if (delay.healthy) crashes = 1;
+      events.notice(name, `ended (${how}); starts again in ${delay.ms / 1000} s`);
+      timer = setTimeout(start, delay.ms);
+    };
     ended = new Promise((resolve) => {
-      running.once('exit', (code, signal) => {
-        child = undefined;
+      // not `exit`: by `close`, all that it said has been read
+      running.once('close', (code, signal) => {
+        onEnd(signal ?? `exit ${code}`, code === USAGE_EXIT_CODE);
         resolve();
-        if (stopping) return;
-        if (code === USAGE_EXIT_CODE) return events.refused(name, complaint());
-        restarts += 1;
-        const delay = restartDelay(restarts, monotonicNow() - startedAt);
-        if (delay.healthy) restarts = 1;
-        events.notice(name, `ended (${signal ?? `exit ${code}`}); starts again in ${delay.ms / 1000} s`);
-        timer = setTimeout(start, delay.ms);
+      });
+      running.on('error', (error) => {
+        if (running.pid !== undefined) return; // a message that did not arrive; its end is told by `close`
+        onEnd(error.message, false);
+        resolve();
       });
     });
+    if (running.pid !== undefined) events.runs(name, running.pid);
   };
   start();
 
@@ -69,21 +91,24 @@ export function supervise(
     const kill = setTimeout(() => child?.kill('SIGKILL'), DRAIN_LIMIT_MS);
     await ended;
     clearTimeout(kill);
-    await new Promise<void>((resolve) => file.end(() => resolve()));
   };
-  return { name, pid: () => child?.pid, restarts: () => restarts, stop };
+  return { name, stop };
 }
 
-/** Writes every line to the file; hands warnings on. Returns a getter of what it last said on standard error. */
-function keepLines(child: ChildProcess, file: WriteStream, notice: (line: string) => void): () => string {
+/** Keeps every line; hands warnings on. Returns a getter of what it last said on standard error. */
+function keepLines(
+  child: ChildProcess,
+  keep: (line: string) => void,
+  notice: (line: string) => void,
+): () => string {
   const said: string[] = [];
   createInterface({ input: child.stdout! }).on('line', (line) => {
-    file.write(`${line}\n`);
+    keep(line);
     const warning = warningOf(line);
     if (warning !== undefined) notice(warning);
   });
   createInterface({ input: child.stderr! }).on('line', (line) => {
-    file.write(`${line}\n`);
+    keep(line);
     said.push(line);
     if (said.length > 20) said.shift();
   });

@@ -16,6 +16,10 @@ export type ClawLoop = {
   readonly output: () => string;
   /** Process ids by service, as they are now. */
   readonly pids: () => Promise<Readonly<Record<string, number>>>;
+  /** Process id of `up` itself. */
+  readonly supervisor: number;
+  /** Closes the pipe that `up` prints to. */
+  readonly closeOutput: () => void;
   readonly stop: () => Promise<number>;
 };
 
@@ -75,6 +79,8 @@ export async function startClawLoop(dataFolder: string, flags: readonly string[]
     dataFolder,
     output: () => text,
     pids: () => runningPids(dataFolder),
+    supervisor: child.pid!,
+    closeOutput: () => child.stdout.destroy(),
     stop: () => stopChild(child),
   };
 }

@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ClawLoop, clawloop, freePort, startClawLoop, until } from './harness/clawloop.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'clawloop-up-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+const answers = (url: string) =>
+  fetch(`${url}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+describe('what cannot start says why, in a line, and ends with 2', () => {
+  const refusal = async (...argv: string[]) => {
+    const { code, stderr } = await clawloop(argv);
+    expect(stderr).not.toMatch(/\n +at /); // no stack
+    expect(code).toBe(2);
+    return stderr;
+  };
+
+  test('a flag that nobody knows', async () => {
+    expect(await refusal('up', '--data-folder', folder, '--nonsense', '3')).toMatch(/'--nonsense'/);
+  });
+
+  test('a folder that cannot be made', async () => {
+    await writeFile(join(folder, 'file'), '');
+    expect(await refusal('up', '--data-folder', join(folder, 'file', 'data'))).toMatch(/cannot write to/);
+  });
+
+  test('a port that something else answers on', async () => {
+    const other = createServer((_request, response) => response.end('I am ready'));
+    const port = await freePort();
+    other.listen(port, '127.0.0.1');
+    await once(other, 'listening');
+    expect(await refusal('up', '--data-folder', folder, '--port', String(port))).toMatch(/is taken/);
+    other.close();
+  });
+});
+
+describe('a supervised loop', () => {
+  let loop: ClawLoop;
+  let data: string;
+  beforeAll(async () => {
+    data = join(folder, 'data');
+    loop = await startClawLoop(data);
+  });
+  afterAll(() => loop.stop());
+
+  test('a second one on the same folder is refused, and the first one goes on', async () => {
+    const { code, stderr } = await clawloop([
+      'up',
+      '--data-folder',
+      data,
+      '--port',
+      String(await freePort()),
+    ]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`already runs on ${data}, at ${loop.url}, process ${loop.supervisor}`);
+    expect(await answers(loop.url)).toBe(true);
+  });
+
+  test('a service that was killed runs again, and its new process id can be read', async () => {
+    const { judge } = await loop.pids();
+    process.kill(judge!, 'SIGKILL');
+    const now = await until('the judge runs again', async () => {
+      const pid = (await loop.pids()).judge;
+      return pid !== judge && pid;
+    });
+    expect(isAlive(now)).toBe(true);
+    expect(loop.output()).toMatch(/judge: ended \(SIGKILL\); starts again in 0.5 s/);
+  });
+
+  test('it goes on when nobody reads what it prints', async () => {
+    loop.closeOutput();
+    const { collector } = await loop.pids();
+    process.kill(collector!, 'SIGKILL'); // so that there is something to print
+    await until('the collector runs again', async () => {
+      const pid = (await loop.pids()).collector;
+      return pid !== undefined && pid !== collector;
+    });
+    expect(isAlive(loop.supervisor)).toBe(true);
+    expect(await answers(loop.url)).toBe(true);
+  });
+
+  test('its services end with it when it is killed, and the next one takes over', async () => {
+    const before = Object.values(await loop.pids());
+    expect(before).toHaveLength(4);
+    process.kill(loop.supervisor, 'SIGKILL');
+    loop = await startClawLoop(data);
+    expect(before.filter(isAlive)).toEqual([]);
+    expect(await loop.stop()).toBe(0);
+    await expect(readFile(join(data, 'running.json'))).rejects.toThrow(/ENOENT/);
+  });
+});
