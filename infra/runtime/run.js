@@ -1,5 +1,6 @@
 // Runs a script on Node 24 or newer: `node infra/runtime/run.js SCRIPT [ARG ...]`. Signals and the exit code pass through.
 import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
 import { nodePath } from './node-path.js';
 
 const node = nodePath();
@@ -15,5 +16,5 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => signal !== 'SIGINT' && child.kill(signal));
 }
 child.on('exit', (code, signal) => {
-  process.exitCode = signal ? 128 : code;
+  process.exitCode = signal ? 128 + constants.signals[signal] : code;
 });

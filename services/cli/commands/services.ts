@@ -1,6 +1,5 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import type { Command } from '../command.ts';
+import { runChild } from '../run-child.ts';
 import { type ServiceName, serviceEntry, serviceNames } from '../service-entry.ts';
 
 const about: Readonly<Record<ServiceName, string>> = {
@@ -15,13 +14,5 @@ export const services: readonly Command[] = serviceNames.map((name) => ({
   name,
   usage: '[options]',
   about: about[name],
-  run: async (argv) => {
-    const child = spawn(process.execPath, [...process.execArgv, serviceEntry(name), ...argv], {
-      stdio: 'inherit',
-    });
-    process.on('SIGINT', () => {}); // the terminal tells the child itself
-    process.on('SIGTERM', () => child.kill('SIGTERM'));
-    const [code] = (await once(child, 'exit')) as [number | null];
-    return code ?? 1;
-  },
+  run: (argv) => runChild(serviceEntry(name), argv),
 }));
