@@ -55,7 +55,8 @@ export type SettingsStretch = {
  * An append-only log of events, partitioned by `subject`.
  *
  * Guarantees that every implementation keeps, and test/contract/event-log.ts checks:
- *  - offsets are dense per partition; records of one subject are read in the order in which they were appended;
+ *  - offsets rise strictly per partition (dense on SQLite; on Kafka the marks of transactions take some); records of one
+ *    subject are read in the order in which they were appended;
  *  - `process` commits changed rows, emitted events and input position together or not at all;
  *  - a group's partition is held by one live member at a time; after a crash it moves within `sessionTimeoutMs`;
  *  - `append` is at least once: the same event may stand twice, so every fold ignores an id that it has seen;
@@ -84,7 +85,7 @@ export type EventLog = {
   ) => Following;
   /** One record by its position. Throws RecordGone when it does not exist or was trimmed. */
   readonly read: (topic: Topic, at: Position) => Promise<ClawLoopEvent>;
-  /** First offset after the last record, per partition. */
+  /** Per partition the first offset that no record has yet. Where offsets are not dense, more than there are records. */
   readonly ends: (topic: Topic) => Promise<readonly number[]>;
   readonly lag: (group: string) => Promise<readonly GroupLag[]>;
   /** Every stretch of a group, in order of partition and position: what a rebuild applies. */

@@ -104,7 +104,9 @@ export function eventLogCrashContract(name: string, makeHarness: () => Promise<L
       expect(expected.filter((id) => !present.has(id))).toEqual([]);
       expect(ids.length).toBe(present.size);
       const ends = await log.ends('conversations');
-      expect(ends.reduce((sum, end) => sum + end, 0)).toBe(ids.length);
+      const total = ends.reduce((sum, end) => sum + end, 0);
+      if (harness.hasDenseOffsets) expect(total).toBe(ids.length);
+      else expect(total).toBeGreaterThanOrEqual(ids.length);
     });
   });
 }

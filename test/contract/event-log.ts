@@ -14,6 +14,8 @@ export type LogHarness = {
   readonly opener: string;
   readonly connection: unknown;
   readonly sessionTimeoutMs: number;
+  /** No offset is ever left out. */
+  readonly hasDenseOffsets: boolean;
   /** Closes every log that was opened, and removes everything. */
   readonly dispose: () => Promise<void>;
 };
@@ -35,7 +37,7 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
   });
 
   describe(`${name}: append, follow, read`, () => {
-    test('records of a subject are read in the order in which they were appended, and offsets are dense', async () => {
+    test('records of a subject are read in the order in which they were appended, and offsets rise strictly', async () => {
       const log = await harness.open();
       const events = startedMany(60, 7);
       for (let i = 0; i < 60; i += 5) await log.append(events.slice(i, i + 5));
@@ -50,10 +52,12 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
         ).toBe(1);
       }
       const ends = await log.ends('conversations');
-      const expected = ends.flatMap((end, partition) =>
-        Array.from({ length: end }, (_, offset) => `${partition}/${offset}`),
-      );
-      expect(records.map(({ at }) => `${at.partition}/${at.offset}`).sort()).toEqual(expected.sort());
+      for (const [partition, end] of ends.entries()) {
+        const offsets = records.filter(({ at }) => at.partition === partition).map(({ at }) => at.offset);
+        expect(offsets).toEqual([...new Set(offsets)].sort((a, b) => a - b));
+        expect(offsets.every((offset) => offset < end)).toBe(true);
+        if (harness.hasDenseOffsets) expect(offsets).toEqual(Array.from({ length: end }, (_, n) => n));
+      }
     });
 
     test('events come back as they were, and each is found by its position', async () => {

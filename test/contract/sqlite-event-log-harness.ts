@@ -21,6 +21,7 @@ export async function sqliteHarness(
     opener: new URL('./sqlite-event-log-opener.ts', import.meta.url).href,
     connection: { folder, sessionTimeoutMs },
     sessionTimeoutMs,
+    hasDenseOffsets: true,
     open: async (options) => {
       const log = await openSqliteLog({ folder, partitions, sessionTimeoutMs, ...options });
       opened.push(log);
