@@ -1,5 +1,7 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { createKeyCheck } from './key-check.ts';
 import { createLineageCheck } from './lineage-check.ts';
+import { createSettlementCheck } from './settlement-check.ts';
 
 export type AuditReport = {
   readonly counts: Readonly<Record<string, number>>;
@@ -35,7 +37,8 @@ const decidedOnce: ReadonlySet<ClawLoopEvent['type']> = new Set<ClawLoopEvent['t
 
 /**
  * The conservation law, from the log alone: every live interaction has one outcome, every ready sample is in one batch or
- * dropped, every batch has one outcome, and at most one batch of an adapter is open at any point of the log.
+ * dropped, every batch has one outcome, and at most one batch of an adapter is open at any point of the log. With it the laws
+ * of lineage, of access keys and of feedback, each in a file beside this one.
  * Feed it the topics in the order of the loop.
  */
 export function createAudit() {
@@ -43,7 +46,9 @@ export function createAudit() {
   const emitted = new Map<string, number>();
   const reasons = new Map<string, number>();
   const broken: string[] = [];
-  const lineage = createLineageCheck((sentence) => broken.push(sentence));
+  const tell = (sentence: string) => void broken.push(sentence);
+  const lineage = createLineageCheck(tell);
+  const [keys, settlement] = [createKeyCheck(tell), createSettlementCheck(tell)];
   const entry = (id: string): Entry => {
     const found = entries.get(id);
     if (found !== undefined) return found;
@@ -99,6 +104,8 @@ export function createAudit() {
         break;
     }
     lineage.on(event);
+    keys(event);
+    settlement(event);
   };
 
   const report = (): AuditReport => {
@@ -108,7 +115,8 @@ export function createAudit() {
       'turns without a judgment': 0,
       'samples without a batch': 0,
     };
-    const found = [...broken];
+    const batches = lineage.report();
+    const found = [...broken, ...batches.broken];
     for (const [id, one] of entries) {
       if (one.seen) counts.interactions += 1;
       if (one.live) counts['of these live'] += 1;
@@ -134,7 +142,6 @@ export function createAudit() {
       else if (one.ready > 0) open['samples without a batch'] += 1;
       else open['turns without a judgment'] += 1;
     }
-    const batches = lineage.report();
     return {
       counts: {
         ...counts,

@@ -1,3 +1,4 @@
+import type { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
 import type { PolicyRejected } from '../../../shared/events/policy-rejected.ts';
@@ -10,6 +11,12 @@ type Adapter = {
   readonly parents: Map<number, number | null>;
   readonly outcomes: Map<string, string>;
   readonly batches: Set<string>;
+  /** by sample: the version that sampled it */
+  readonly sampledBy: Map<string, number>;
+  /** numbers of batches after which a smaller one was asked for */
+  readonly requestedAfter: Set<number>;
+  /** versions that answered, each with the first interaction that named it */
+  readonly answeredBy: Map<number, string>;
 };
 
 type Outcome = PolicyPromoted | PolicyRejected | PolicyUpdateFailed;
@@ -20,7 +27,8 @@ const isOutcome = (event: ClawLoopEvent): event is Outcome =>
 
 /**
  * Batches and lineage of each adapter, in log order, on its own reckoning (not that of shared/lineage): one open batch at a
- * time, one outcome each, numbers never used again, the head moved only from the head.
+ * time, one outcome each, numbers never used again, the head moved only from the head, samples on the lineage and fresh enough,
+ * smaller batches only on request, nothing answered by a version that was never promoted.
  */
 export function createLineageCheck(broken: (sentence: string) => void) {
   const adapters = new Map<string, Adapter>();
@@ -42,26 +50,40 @@ export function createLineageCheck(broken: (sentence: string) => void) {
       parents: new Map<number, number | null>([[0, null]]),
       outcomes: new Map<string, string>(),
       batches: new Set<string>(),
+      sampledBy: new Map<string, number>(),
+      requestedAfter: new Set<number>(),
+      answeredBy: new Map<number, string>(),
     };
     adapters.set(name, fresh);
     return fresh;
   };
-  const descends = (adapter: Adapter, version: number, from: number): boolean => {
-    for (let at: number | null | undefined = version; at != null; at = adapter.parents.get(at))
-      if (at === from) return true;
-    return false;
+  const commands = new Set<string>();
+  /** Steps from `from` to `version` along the lineage; -1 when `from` is not on it. */
+  const stepsBetween = (adapter: Adapter, from: number, version: number): number => {
+    let steps = 0;
+    for (let at: number | null | undefined = version; at != null; at = adapter.parents.get(at), steps++)
+      if (at === from) return steps;
+    return -1;
   };
 
   const on = (event: ClawLoopEvent): void => {
-    if (event.type === 'batch.submitted') {
+    if (event.type === 'interaction.completed') {
+      const { answeredBy } = adapterOf(event.data.adapter);
+      if (!answeredBy.has(event.data.version)) answeredBy.set(event.data.version, event.id);
+    } else if (event.type === 'sample.ready') {
+      adapterOf(event.subject).sampledBy.set(event.data.sampleId, event.data.version);
+    } else if (event.type === 'batch.requested') {
+      adapterOf(event.subject).requestedAfter.add(event.data.after);
+    } else if (event.type === 'batch.submitted') {
       const adapter = adapterOf(event.subject);
       const { batchId, n, parent } = event.data;
       if (adapter.batches.has(batchId)) return;
+      checkSamples(adapter, event.data);
       if (adapter.openBatch !== undefined)
         broken(`${batchId} was submitted while ${adapter.openBatch} was open`);
       if (adapter.versions.has(n)) broken(`${event.subject} v${n} is used twice`);
-      if (parent !== adapter.head)
-        broken(`${batchId} starts from v${parent}, but the head was v${adapter.head}`);
+      // Not "is the head": a rollback may have come between what the collector saw and what it submitted.
+      if (!adapter.parents.has(parent)) broken(`${batchId} starts from v${parent}, which was never promoted`);
       adapter.batches.add(batchId);
       adapter.versions.add(n);
       adapter.openBatch = batchId;
@@ -70,12 +92,29 @@ export function createLineageCheck(broken: (sentence: string) => void) {
     else if (event.type === 'policy.rolled-back') {
       const adapter = adapterOf(event.subject);
       const { from, to } = event.data;
-      if (!descends(adapter, adapter.head, from) || !adapter.parents.has(to)) return;
+      if (commands.has(event.id)) return;
+      commands.add(event.id);
+      if (stepsBetween(adapter, from, adapter.head) < 0 || !adapter.parents.has(to)) return;
       adapter.head = to;
       counts.rollbacks += 1;
     } else if (event.type === 'policy.loaded') {
       if (!adapterOf(event.subject).parents.has(event.data.version))
         broken(`v${event.data.version} of ${event.subject} was loaded, but never promoted`);
+    }
+  };
+
+  const checkSamples = (adapter: Adapter, batch: BatchSubmitted['data']): void => {
+    const { batchId, n, parent, size, maxStaleness, samples } = batch;
+    if (samples.length === 0) broken(`${batchId} is empty`);
+    if (samples.length < size && !adapter.requestedAfter.has(n - 1))
+      broken(`${batchId} has ${samples.length} of ${size} samples, and nobody asked for a smaller one`);
+    for (const { sampleId } of samples) {
+      const version = adapter.sampledBy.get(sampleId);
+      if (version === undefined) continue; // said where samples are counted
+      const steps = stepsBetween(adapter, version, parent);
+      if (steps < 0) broken(`${sampleId} of v${version} is off the lineage of ${batchId}`);
+      if (steps > maxStaleness)
+        broken(`${sampleId} is ${steps} steps old in ${batchId}, which allows ${maxStaleness}`);
     }
   };
 
@@ -100,8 +139,17 @@ export function createLineageCheck(broken: (sentence: string) => void) {
     }
   };
 
+  /** An answer may be newer than the batches that were read: of those it is said nothing. */
+  const neverPromoted = (): readonly string[] =>
+    [...adapters].flatMap(([name, { answeredBy, parents, versions }]) =>
+      [...answeredBy]
+        .filter(([version]) => !parents.has(version) && version <= Math.max(...versions))
+        .map(([version, id]) => `${id} was answered by v${version} of ${name}, which was never promoted`),
+    );
+
   const report = () => ({
     counts,
+    broken: neverPromoted(),
     open: {
       'batches without an outcome': [...adapters.values()].filter((one) => one.openBatch !== undefined)
         .length,

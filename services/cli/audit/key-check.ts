@@ -1,0 +1,25 @@
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+
+/** Nothing is matched across access keys: no next state, no session, no feedback. Feed it conversations first, then turns. */
+export function createKeyCheck(broken: (sentence: string) => void) {
+  const keyOf = new Map<string, string>();
+  const keyOfEpoch = new Map<string, string>();
+  return (event: ClawLoopEvent): void => {
+    if (event.type === 'interaction.completed' || event.type === 'feedback.given')
+      keyOf.set(event.id, event.data.key);
+    if (event.type === 'turn.completed') {
+      const { turnId, session, epoch, key, from } = event.data;
+      if (keyOf.has(turnId) && keyOf.get(turnId) !== key) broken(`${turnId} changed its access key`);
+      if (from !== null && keyOf.get(from) !== key)
+        broken(`the next state of ${turnId} comes from ${from}, which is of another access key`);
+      const before = keyOfEpoch.get(`${session}@${epoch}`) ?? key;
+      keyOfEpoch.set(`${session}@${epoch}`, before);
+      if (before !== key) broken(`session ${session} has turns of two access keys`);
+    }
+    if (event.type === 'turn.feedback') {
+      const { turnId, given } = event.data;
+      if (keyOf.get(given) !== keyOf.get(turnId))
+        broken(`feedback ${given} on ${turnId} is of another access key`);
+    }
+  };
+}
