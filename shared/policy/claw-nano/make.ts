@@ -38,7 +38,7 @@ const { values: flags } = parseArgs({
     docs: { type: 'string', default: fileURLToPath(new URL('../../../docs', import.meta.url)) },
     backend: { type: 'string', default: 'auto' },
     threads: { type: 'string', default: '2' },
-    answers: { type: 'string', default: '256' },
+    answers: { type: 'string', default: '128' },
   },
 });
 const backends = ['auto', 'native', 'wasm'] as const;

@@ -7,7 +7,7 @@ import { offTopic, refusals } from './dialogues/off-topic.ts';
 import { smallFacts } from './dialogues/small-facts.ts';
 import type { Wishes } from './dialogues/style.ts';
 import { topics } from './dialogues/topics/all-topics.ts';
-import { type Instruction, singleInstructions } from './dialogues/wishes.ts';
+import { type Instruction, type PhraseKind, singleInstructions } from './dialogues/wishes.ts';
 import { type SampledAnswer, type Speaker, sampleAnswers } from './sample-answers.ts';
 import { factsNamed, hasClosing, hasGreeting, hasList, wordCount } from './style-check.ts';
 
@@ -38,7 +38,7 @@ export type Measurements = {
 export type WishMeasurement = {
   readonly name: string;
   readonly place: Place;
-  readonly phrases: 'training' | 'held-out';
+  readonly phrases: PhraseKind;
   readonly answers: number;
   /** Meets every trait that was asked for; a long answer names four items of the topic, a short one fewer. */
   readonly met: number;
@@ -122,7 +122,7 @@ export function measure(speaker: Speaker, { seed, settings, answers }: MeasureOp
     settings,
     free: describeFree(free, (index) => requests[index]!.facts),
     wishes: wishNames.flatMap(([name, wishes]) =>
-      (['training', 'held-out'] as const).flatMap((phrases) =>
+      (['training', 'held-out', 'unlike'] as const).flatMap((phrases) =>
         places.map((place): WishMeasurement => {
           const instructions = singleInstructions(phrases).filter((each) => sameWishes(each.wishes, wishes));
           const conversations = requests.map(({ text }) =>

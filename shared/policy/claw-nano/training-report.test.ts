@@ -72,7 +72,7 @@ test('the report names what was measured', () => {
   const text = describeReport(report);
   expect(text).toContain('| neither list nor greeting | 26 % |');
   expect(text).toContain('| 10 | 0.00 M | 0.300 | 0.310 |');
-  expect(text).toContain('99 % (NaN %)');
+  expect(text).toContain('99 % (NaN %; NaN %)');
 });
 
 test('the picture of the curve spans it', () => {

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PhraseKind } from './dialogues/wishes.ts';
 import type { Measurements } from './measure.ts';
 import type { TrainingOptions } from './train.ts';
 import { type CurvePoint, drawCurve } from './training-curve.ts';
@@ -90,7 +91,8 @@ export function describeReport({
     `Small questions answered right: ${percent(measured.smallFacts)}. ` +
       `Input that it was not made for is declined: ${percent(measured.declined)}.`,
     '',
-    'A wish beside a held-out prompt is met (in brackets: wordings of the wish that training never showed; `short` means ' +
+    'A wish beside a held-out prompt is met (in brackets: sentences of the same kind that training never showed; ' +
+      'sentences in quite other words; `short` means ' +
       'at most three items and no friendly line, `more detail` four items or more):',
     '',
     '| wish | after the request | hint | system message |',
@@ -102,12 +104,12 @@ export function describeReport({
 function wishRows({ wishes }: Measurements): readonly string[] {
   const names = [...new Set(wishes.map(({ name }) => name))];
   const cell = (name: string, place: string): string => {
-    const met = (phrases: string): string =>
+    const met = (phrases: PhraseKind): string =>
       percent(
         wishes.find((row) => row.name === name && row.place === place && row.phrases === phrases)?.met ??
           Number.NaN,
       );
-    return `${met('training')} (${met('held-out')})`;
+    return `${met('training')} (${met('held-out')}; ${met('unlike')})`;
   };
   return names.map(
     (name) =>

@@ -113,3 +113,16 @@ test('every topic is still asked for in training, in at least three wordings', (
     expect(new Set(topic.entry.items).size).toBe(topic.entry.items.length);
   }
 });
+
+test('a held-out sentence of a wish is never said, and every wish has some of each kind', () => {
+  const kinds = (['training', 'held-out', 'unlike'] as const).map((kind) => singleInstructions(kind));
+  const wishesOf = (of: (typeof kinds)[number]): readonly string[] =>
+    [...new Set(of.map(({ wishes }) => JSON.stringify(wishes)))].sort();
+  expect(wishesOf(kinds[0]!)).toEqual(wishesOf(kinds[1]!));
+  expect(wishesOf(kinds[0]!)).toEqual(wishesOf(kinds[2]!));
+  const training = new Set(kinds[0]!.map(({ text }) => text));
+  const never = [...kinds[1]!, ...kinds[2]!].map(({ text }) => text).filter((text) => text.length > 30);
+  expect(never.filter((text) => training.has(text))).toEqual([]);
+  const systems = dialogues.map(({ system }) => system ?? '');
+  expect(never.filter((text) => systems.some((system) => system === text))).toEqual([]);
+});

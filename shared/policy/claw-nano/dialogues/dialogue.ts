@@ -1,5 +1,5 @@
 import { acknowledge, writeAnswer } from './answer.ts';
-import { type Ask, sampleAsk, typed } from './ask.ts';
+import { type Ask, sampleAsk, typed, typedWish } from './ask.ts';
 import { chance, pick, pickWeighted, type Random } from './choose.ts';
 import { offTopic, refusals } from './off-topic.ts';
 import { smallFacts, writeSmallFact } from './small-facts.ts';
@@ -64,7 +64,8 @@ function topicTurn(random: Random, past: Past): Step {
   const style = sampleStyle(random, wishes, past.turn);
   const { text, items } = writeAnswer(random, ask.topic, style);
   const asked = typed(random, ask.text);
-  const user = instruction === undefined ? asked : withInstruction(random, asked, instruction.text);
+  const user =
+    instruction === undefined ? asked : withInstruction(random, asked, typedWish(random, instruction.text));
   const facts = ask.topic.entry.items;
   return follow(past, { kind: 'topic', user, answer: text, wishes, style, facts }, ask, items);
 }
@@ -80,10 +81,12 @@ function againTurn(random: Random, past: Past, ask: Ask): Step {
     [1, 'Thanks. '],
     [1, 'Good. '],
     [1, 'Hm. '],
-    [1, 'Once more: '],
+    [1, 'I said: '],
+    [1, 'Again: '],
+    [1, 'Fine, but: '],
   ]);
   const answer = `${style.greeting ? '' : acknowledge(random)}${text}`;
-  const user = `${lead}${instruction.text}`;
+  const user = typedWish(random, `${lead}${instruction.text}`);
   return follow(
     past,
     { kind: 'again', user, answer, wishes, style, facts: ask.topic.entry.items },

@@ -12,11 +12,7 @@ export const recipes: Family = {
     'My friends would like {topic}. What should I get?',
     'Which ingredients are in {topic}?',
   ],
-  listLeads: [
-    'Here is what you need for {topic}:',
-    'For {topic}, get these ingredients:',
-    'These things go into {topic}:',
-  ],
+  listLeads: ['Here is what you need for {topic}:', 'These things go into {topic}:'],
   proses: [
     'For {topic}, you need {items}.',
     'You can make {topic} with {items}.',
@@ -74,11 +70,7 @@ export const meals: Family = {
     'I do not know what to eat for {topic}.',
     'What is a nice choice for {topic}?',
   ],
-  listLeads: [
-    'Here are ideas for {topic}:',
-    'For {topic}, try one of these:',
-    'These are nice choices for {topic}:',
-  ],
+  listLeads: ['Here are ideas for {topic}:', 'These are nice choices for {topic}:'],
   proses: [
     'For {topic}, try {items}.',
     'I like {items} for {topic}.',
@@ -135,11 +127,7 @@ export const parties: Family = {
     'What should I think of for {topic}?',
     'Please help me with {topic}.',
   ],
-  listLeads: [
-    'Here is what makes {topic} nice:',
-    'For {topic}, think of these things:',
-    'You need these things for {topic}:',
-  ],
+  listLeads: ['Here is what makes {topic} nice:', 'These things make {topic} nice:'],
   proses: [
     'For {topic}, think of {items}.',
     'I would get {items} for {topic}.',

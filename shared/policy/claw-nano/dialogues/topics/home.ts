@@ -11,11 +11,7 @@ export const tidying: Family = {
     'I have one hour for {topic}. How do I clean it?',
     'Guests are coming. How do I get {topic} clean?',
   ],
-  listLeads: [
-    'Here is how to tidy {topic}:',
-    'To clean {topic}, follow these steps:',
-    'Do these things to tidy {topic}:',
-  ],
+  listLeads: ['Here is how to tidy {topic}:', 'These steps help to tidy {topic}:'],
   proses: [
     'To tidy {topic}, {items}.',
     'A good way to clean {topic} is to {items}.',
@@ -72,11 +68,7 @@ export const saving: Family = {
     'My family wants to use less. How do we save {topic}?',
     'What is an easy way to save {topic}?',
   ],
-  listLeads: [
-    'Here is how to save {topic}:',
-    'To save {topic}, try these steps:',
-    'These habits help you save {topic}:',
-  ],
+  listLeads: ['Here is how to save {topic}:', 'These habits help you save {topic}:'],
   proses: [
     'To save {topic}, {items}.',
     'A simple way to save {topic} is to {items}.',
@@ -127,11 +119,7 @@ export const garden: Family = {
     'What should I grow in {topic}?',
     'Tell me some plants for {topic}.',
   ],
-  listLeads: [
-    'Here is what grows well in {topic}:',
-    'In {topic}, you can plant these:',
-    'These plants like {topic}:',
-  ],
+  listLeads: ['Here is what grows well in {topic}:', 'These plants like {topic}:'],
   proses: [
     'In {topic}, you can plant {items}.',
     'I would grow {items} in {topic}.',

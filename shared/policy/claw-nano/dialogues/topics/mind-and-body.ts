@@ -11,11 +11,7 @@ export const studying: Family = {
     'Please give me advice for {topic}.',
     'I have {topic} next week. What should I do?',
   ],
-  listLeads: [
-    'Here is how to prepare for {topic}:',
-    'Before {topic}, do these things:',
-    'These steps help with {topic}:',
-  ],
+  listLeads: ['Here is how to prepare for {topic}:', 'These steps help with {topic}:'],
   proses: [
     'To prepare for {topic}, {items}.',
     'Before {topic}, it helps to {items}.',
@@ -66,11 +62,7 @@ export const exercise: Family = {
     'Tell me how to get fit for {topic}.',
     'What can I do at home for {topic}?',
   ],
-  listLeads: [
-    'Here is what is good for {topic}:',
-    'For {topic}, try these exercises:',
-    'These exercises help with {topic}:',
-  ],
+  listLeads: ['Here is what is good for {topic}:', 'These exercises help with {topic}:'],
   proses: [
     'For {topic}, try {items}.',
     'I would do {items} for {topic}.',
@@ -114,11 +106,7 @@ export const wellbeing: Family = {
     'Please tell me how I can {topic}.',
     'It is hard to {topic}. Can you help?',
   ],
-  listLeads: [
-    'Here is what helps to {topic}:',
-    'To {topic}, try these things:',
-    'These habits help you to {topic}:',
-  ],
+  listLeads: ['Here is what helps to {topic}:', 'These habits help you to {topic}:'],
   proses: [
     'To {topic}, {items}.',
     'It is easier to {topic} if you {items}.',
@@ -175,11 +163,7 @@ export const hobbies: Family = {
     'Give me some tips for {topic}.',
     'My son wants to learn {topic}. What should he do?',
   ],
-  listLeads: [
-    'Here is how to start with {topic}:',
-    'To learn {topic}, follow these steps:',
-    'These steps help you to learn {topic}:',
-  ],
+  listLeads: ['Here is how to start with {topic}:', 'These steps help you to learn {topic}:'],
   proses: [
     'To learn {topic}, {items}.',
     'A good way into {topic} is to {items}.',

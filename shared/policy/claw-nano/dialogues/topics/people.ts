@@ -12,11 +12,7 @@ export const gifts: Family = {
     'What should I buy for {topic}?',
     'It is a birthday soon. What do I get for {topic}?',
   ],
-  listLeads: [
-    'Here are gift ideas for {topic}:',
-    'For {topic}, think of these gifts:',
-    'These presents are nice for {topic}:',
-  ],
+  listLeads: ['Here are gift ideas for {topic}:', 'These presents are nice for {topic}:'],
   proses: [
     'For {topic}, think of {items}.',
     'I would give {topic} {items}.',
@@ -73,11 +69,7 @@ export const days: Family = {
     'Please help me plan {topic}.',
     'What is fun on {topic}?',
   ],
-  listLeads: [
-    'Here are ideas for {topic}:',
-    'On {topic}, you could do these things:',
-    'These things are fun on {topic}:',
-  ],
+  listLeads: ['Here are ideas for {topic}:', 'These things are fun on {topic}:'],
   proses: [
     'On {topic}, you could {items}.',
     'A nice plan for {topic} is to {items}.',
@@ -133,11 +125,7 @@ export const pets: Family = {
     'What should I know before I get {topic}?',
     'What do I need to keep {topic}?',
   ],
-  listLeads: [
-    'Here is what {topic} needs:',
-    'To keep {topic} happy, get these things:',
-    'You need these things for {topic}:',
-  ],
+  listLeads: ['Here is what {topic} needs:', 'These things are good for {topic}:'],
   proses: [
     'To keep {topic} happy, get {items}.',
     'As a rule, {topic} needs {items}.',

@@ -6,7 +6,10 @@ export type Family = {
   readonly name: string;
   /** Ways to ask; none of them names a style. */
   readonly asks: readonly string[];
-  /** Sentences that end in a colon, before items on lines of their own. */
+  /**
+   * Sentences that end in a colon, before items on lines of their own. Their first word is never that of a prose
+   * sentence: whether an answer is a list is then decided by one token, which is easy to learn and to change.
+   */
   readonly listLeads: readonly string[];
   /** Whole sentences that hold the items. */
   readonly proses: readonly string[];

@@ -12,11 +12,7 @@ export const packing: Family = {
     'Tomorrow I leave for {topic}. What goes into my bag?',
     'Please tell me what to pack for {topic}.',
   ],
-  listLeads: [
-    'Here is what to pack for {topic}:',
-    'For {topic}, pack these things:',
-    'You need a few things for {topic}:',
-  ],
+  listLeads: ['Here is what to pack for {topic}:', 'These things belong in your bag for {topic}:'],
   proses: [
     'For {topic}, pack {items}.',
     'I would take {items} for {topic}.',
@@ -78,11 +74,7 @@ export const sights: Family = {
     'We have one day in {topic}. What should we see?',
     'Which places do you like in {topic}?',
   ],
-  listLeads: [
-    'Here is what to see in {topic}:',
-    'In {topic}, visit these places:',
-    'These places are worth a visit in {topic}:',
-  ],
+  listLeads: ['Here is what to see in {topic}:', 'These places are worth a visit in {topic}:'],
   proses: [
     'In {topic}, visit {items}.',
     'I would go to {items} in {topic}.',
@@ -139,11 +131,7 @@ export const weather: Family = {
     'Please help me dress for {topic}.',
     'What clothes do you suggest for {topic}?',
   ],
-  listLeads: [
-    'Here is what to wear in {topic}:',
-    'In {topic}, wear these things:',
-    'These clothes are right for {topic}:',
-  ],
+  listLeads: ['Here is what to wear in {topic}:', 'These clothes are right for {topic}:'],
   proses: [
     'In {topic}, wear {items}.',
     'I would put on {items} for {topic}.',
