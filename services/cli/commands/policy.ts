@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { PolicyRolledBack } from '../../../shared/events/policy-rolled-back.ts';
-import { applyHead, type HeadState, initialHead, lineage, viewOf } from '../../../shared/lineage/head.ts';
+import { lineage, viewOf } from '../../../shared/lineage/head.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { utcNow } from '../../../shared/service/clock.ts';
 import { type Command, UsageError } from '../command.ts';
@@ -28,12 +28,8 @@ export const policy: Command = {
 
 async function readPolicy(log: EventLog, adapter: string) {
   const view = createPolicyView(adapter);
-  let state: HeadState = initialHead;
-  await readTopic(log, 'training', ({ event }) => {
-    view.on(event);
-    if (event.subject === adapter) state = applyHead(state, event);
-  });
-  return { versions: view.versions, state };
+  await readTopic(log, 'training', ({ event }) => view.on(event));
+  return { versions: view.versions, state: view.head() };
 }
 
 async function list(log: EventLog, adapter: string): Promise<number> {

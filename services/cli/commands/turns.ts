@@ -14,7 +14,7 @@ const options = {
 
 export const turns: Command = {
   name: 'turns',
-  usage: 'list [--why] [--session S] [-n 20]',
+  usage: 'list [--why] [--session S] [-n 20] [--json]',
   about: 'every turn, and why it did or did not train',
   run: async ([action = 'list', ...rest]) => {
     if (action !== 'list') throw new UsageError(`turns ${action}? only: list`);
@@ -25,12 +25,11 @@ export const turns: Command = {
       const chosen = [...views.turns.values()]
         .filter((turn) => values.session === undefined || turn.session === values.session)
         .sort((a, b) => a.time.localeCompare(b.time));
-      const shown = chosen.slice(
-        -wholeNumber(values.last ?? String(chosen.length), '--last') || chosen.length,
-      );
+      const last = values.last === undefined ? chosen.length : wholeNumber(values.last, '--last');
+      const shown = chosen.slice(Math.max(0, chosen.length - last));
       if (values.json) for (const turn of shown) console.log(JSON.stringify(turn));
       else console.log(formatTable(headings, shown.map(row)));
-      if (values.why) console.log(`\n${reasons([...views.turns.values()])}`);
+      if (values.why) console.log(`\n${reasons(chosen)}`);
       return 0;
     });
   },

@@ -1,4 +1,5 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { applyHead, type HeadState, initialHead } from '../../../shared/lineage/head.ts';
 
 export type VersionView = {
   readonly version: number;
@@ -14,9 +15,10 @@ export type VersionView = {
   fingerprint: string;
 };
 
-/** Every version of an adapter: what made it and what became of it. Which one is the head is told by shared/lineage. */
+/** Every version of an adapter: what made it and what became of it; and its lineage. */
 export function createPolicyView(adapter: string) {
   const versions = new Map<number, VersionView>();
+  let head: HeadState = initialHead;
   const byBatch = (batchId: string) => [...versions.values()].find((version) => version.batchId === batchId);
   const on = (event: ClawLoopEvent): void => {
     if (event.subject !== adapter) return;
@@ -43,14 +45,18 @@ export function createPolicyView(adapter: string) {
       const { digest, checkpoint, metrics, milliseconds, fingerprint } = event.data;
       Object.assign(version, { digest, checkpoint, metrics, milliseconds, fingerprint, state: 'trained' });
     }
-    if (event.type === 'policy.promoted') settle(event.data.batchId, 'promoted');
+    if (event.type === 'policy.promoted') {
+      const { batchId, from } = event.data;
+      settle(batchId, from === head.head ? 'promoted' : 'not served: parent-rolled-back');
+    }
     if (event.type === 'policy.rejected') settle(event.data.batchId, `rejected: ${event.data.reason}`);
     if (event.type === 'policy.update-failed') settle(event.data.batchId, `failed: ${event.data.reason}`);
+    head = applyHead(head, event);
   };
   const settle = (batchId: string, state: string) => {
     const version = byBatch(batchId);
     if (version !== undefined && (version.state === 'training' || version.state === 'trained'))
       version.state = state;
   };
-  return { on, versions: versions as ReadonlyMap<number, VersionView> };
+  return { on, versions: versions as ReadonlyMap<number, VersionView>, head: () => head };
 }

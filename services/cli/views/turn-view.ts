@@ -1,6 +1,9 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+import { topicOf } from '../../../shared/events/parse-event.ts';
+import type { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
 import type { TurnSkipped } from '../../../shared/events/turn-skipped.ts';
+import { applyHead, type HeadState, initialHead } from '../../../shared/lineage/head.ts';
 
 /** How far an interaction has come on its way to the gradient. */
 export type TurnStage =
@@ -34,6 +37,7 @@ export type TurnViews = ReadonlyMap<string, TurnView>;
 export function createTurnViews() {
   const turns = new Map<string, TurnView>();
   const batches = new Map<string, readonly string[]>();
+  const heads = new Map<string, HeadState>();
   const update = (id: string, changes: Partial<TurnView>): void => {
     const turn = turns.get(id);
     if (turn !== undefined) turns.set(id, { ...turn, ...changes });
@@ -91,20 +95,24 @@ export function createTurnViews() {
         break;
       }
       case 'policy.promoted':
-        endBatch(event.data.batchId, {
-          kind: 'trained',
-          batchId: event.data.batchId,
-          version: event.data.to,
-        });
+        endBatch(event.data.batchId, promotedStage(event.data, heads.get(event.subject) ?? initialHead));
         break;
       case 'policy.rejected':
       case 'policy.update-failed':
         endBatch(event.data.batchId, { kind: 'not-trained', reason: event.data.reason });
         break;
     }
+    if (topicOf(event) === 'training')
+      heads.set(event.subject, applyHead(heads.get(event.subject) ?? initialHead, event));
   };
   return { on, turns: turns as TurnViews };
 }
+
+/** A promotion counts only while its parent is the head. */
+const promotedStage = ({ batchId, from, to }: PolicyPromoted['data'], { head }: HeadState): TurnStage =>
+  from === head
+    ? { kind: 'trained', batchId, version: to }
+    : { kind: 'not-trained', reason: 'parent-rolled-back' };
 
 function viewOf({ time, data }: Extract<ClawLoopEvent, { type: 'interaction.completed' }>): TurnView {
   const lastWords = data.messages.findLast((message) => message.role === 'user');

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { createPolicyView } from './policy-view.ts';
+import { createTurnViews, describeStage } from './turn-view.ts';
+
+/** Just what the views read of an event. */
+const event = (type: ClawLoopEvent['type'], id: string, data: object, subject = 'default'): ClawLoopEvent =>
+  ({ type, id, subject, time: '2026-01-01T00:00:00Z', data }) as unknown as ClawLoopEvent;
+const interaction = (id: string) =>
+  event('interaction.completed', id, { interactionId: id, live: true, messages: [], answer: {}, version: 0 });
+const batch = (n: number, parent: number, sampleId: string) =>
+  event('batch.submitted', `b${n}`, { batchId: `b${n}`, n, parent, samples: [{ sampleId }] });
+const promoted = (n: number, from: number) =>
+  event('policy.promoted', `b${n}/promoted`, { batchId: `b${n}`, from, to: n });
+
+test('a turn whose candidate lost its parent to a rollback did not train, and its version was not served', () => {
+  const [turns, policy] = [createTurnViews(), createPolicyView('default')];
+  for (const one of [
+    interaction('a'),
+    interaction('b'),
+    interaction('c'),
+    batch(1, 0, 'a'),
+    promoted(1, 0),
+    batch(2, 1, 'b'),
+    event('policy.rolled-back', 'r', { from: 1, to: 0 }),
+    promoted(2, 1),
+    batch(3, 0, 'c'),
+  ]) {
+    turns.on(one);
+    policy.on(one);
+  }
+  expect([...turns.turns.values()].map(({ stage }) => describeStage(stage))).toEqual([
+    'trained in v1',
+    'not trained: parent-rolled-back',
+    'in b3',
+  ]);
+  expect([...policy.versions.values()].map(({ state }) => state)).toEqual([
+    'promoted',
+    'not served: parent-rolled-back',
+    'training',
+  ]);
+  expect(policy.head().head).toBe(0);
+});
