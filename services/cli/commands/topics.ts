@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { catalogue } from '../../../shared/events/catalogue.ts';
 import { type Topic, topics as topicNames } from '../../../shared/events/define-event.ts';
-import type { Offsets, Recorded } from '../../../shared/log/event-log.ts';
+import type { Recorded } from '../../../shared/log/event-log.ts';
 import { type Command, UsageError } from '../command.ts';
 import { describeCatalogue } from '../describe-catalogue.ts';
-import { readOptions } from '../options.ts';
+import { readOptions, wholeNumber } from '../options.ts';
 import { excerpt, formatTable } from '../table.ts';
 import { withLog } from '../with-log.ts';
 
@@ -18,7 +18,7 @@ const tailOptions = {
 
 export const topics: Command = {
   name: 'topics',
-  usage: 'list | describe | tail [TOPIC] [--follow] [--json]',
+  usage: 'list | describe | tail [TOPIC] [-n 20] [-f]',
   about: 'what stands in the log',
   run: async ([action = 'list', ...rest]) => {
     if (action === 'list') return list(rest);
@@ -58,35 +58,62 @@ async function describe(argv: readonly string[]): Promise<number> {
 async function tail(argv: readonly string[]): Promise<number> {
   const { values, words, dataFolder } = readOptions(argv, tailOptions);
   const chosen = words.length === 0 ? topicNames : words.map(asTopic);
+  const unless = values.follow ? 0 : undefined;
+  const count = values.last === undefined ? unless : wholeNumber(values.last, '--last');
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
-  const wanted = ({ event }: Recorded) =>
-    (values.type === undefined || values.type.includes(event.type)) &&
-    (values.key === undefined || event.subject === values.key);
+  const print = ({ topic, ...record }: Found) =>
+    console.log(values.json ? JSON.stringify({ topic, ...record }) : line(topic, record));
   return withLog(dataFolder, async (log) => {
+    const found = lastOf(count, print);
     const followings = await Promise.all(
       chosen.map(async (topic) => {
-        const from = await startOf(await log.ends(topic), values.last ?? (values.follow ? '0' : undefined));
-        const print = (record: Recorded) => {
-          if (wanted(record))
-            console.log(values.json ? JSON.stringify({ topic, ...record }) : line(topic, record));
+        const ends = await log.ends(topic);
+        const onRecord = (record: Recorded) => {
+          if (values.type !== undefined && !values.type.includes(record.event.type)) return;
+          if (values.key !== undefined && record.event.subject !== values.key) return;
+          found.add({ topic, ...record }, record.at.offset < ends[record.at.partition]!);
         };
-        return log.follow(topic, from, print, stop.signal);
+        // a filter may leave none of the latest, so that all are read
+        const isFiltered = values.type !== undefined || values.key !== undefined;
+        const reach = isFiltered && count !== 0 ? undefined : count;
+        const from = reach === undefined ? {} : { ...ends.map((end) => Math.max(0, end - reach)) };
+        return log.follow(topic, from, onRecord, stop.signal);
       }),
     );
-    if (!values.follow) {
-      await Promise.all(followings.map((following) => Promise.race([following.caughtUp, following.done])));
-      stop.abort();
-    }
+    await Promise.all(followings.map((following) => Promise.race([following.caughtUp, following.done])));
+    found.release();
+    if (!values.follow) stop.abort();
     await Promise.all(followings.map((following) => following.done));
     return 0;
   });
 }
 
-/** The offsets from which the last `count` records of each partition are read; all of them when it is left out. */
-function startOf(ends: readonly number[], count: string | undefined): Offsets {
-  if (count === undefined) return {};
-  return Object.fromEntries(ends.map((end, partition) => [partition, Math.max(0, end - Number(count))]));
+type Found = Recorded & { readonly topic: Topic };
+
+/**
+ * Of what stood in the log already, the last `count` over all topics, by their time; then what comes. All at once and as it
+ * is read when no count is given.
+ */
+function lastOf(count: number | undefined, print: (found: Found) => void) {
+  if (count === undefined) return { add: print, release: () => {} };
+  let [old, fresh]: [Found[], Found[]] = [[], []];
+  let released = false;
+  const trim = () => {
+    old = old.sort((a, b) => a.event.time.localeCompare(b.event.time)).slice(Math.max(0, old.length - count));
+  };
+  return {
+    add: (found: Found, isOld: boolean): void => {
+      if (released) print(found);
+      else (isOld ? old : fresh).push(found);
+      if (old.length > 2 * count + 1_000) trim();
+    },
+    release: (): void => {
+      trim();
+      for (const found of [...old, ...fresh]) print(found);
+      [old, fresh, released] = [[], [], true];
+    },
+  };
 }
 
 function asTopic(word: string): Topic {
