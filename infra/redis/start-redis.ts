@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export type RedisServer = {
+  readonly url: string;
+  /** SIGKILL; resolves when the process is gone. */
+  readonly kill: () => Promise<void>;
+  /** Starts it again on the same port and files. */
+  readonly start: () => Promise<void>;
+  /** Ends it and removes its files. */
+  readonly close: () => Promise<void>;
+};
+
+const START_LIMIT_MS = 20_000;
+
+/** Why no Redis can be started here, or undefined (package redis-server of Debian and Ubuntu). */
+export function whyNoRedis(): string | undefined {
+  const { error } = spawnSync('redis-server', ['--version']);
+  return error === undefined ? undefined : `redis-server cannot be run: ${error.message}`;
+}
+
+/**
+ * A Redis of one's own on a free port, with an append-only file, as a deployment has it: nothing is evicted,
+ * and timers are looked at a hundred times a second, so that delayed jobs are not late.
+ * @throws when redis-server is not installed or does not answer in time
+ */
+export async function startRedis(): Promise<RedisServer> {
+  const reason = whyNoRedis();
+  if (reason !== undefined) throw new Error(reason);
+  const folder = await mkdtemp(join(tmpdir(), 'clawloop-redis-'));
+  const port = await freePort();
+  let server: ChildProcess | undefined;
+
+  const start = async (): Promise<void> => {
+    const child = spawn('redis-server', argumentsOf(port, folder), { stdio: 'ignore' });
+    server = child;
+    const started = performance.now();
+    while (!(await answers(port))) {
+      const late = performance.now() - started > START_LIMIT_MS;
+      if (late || child.exitCode !== null || child.signalCode !== null) {
+        child.kill('SIGKILL');
+        throw new Error(`redis-server on port ${port} does not answer (exit ${child.exitCode})`);
+      }
+      await delay(20);
+    }
+  };
+
+  const kill = async (): Promise<void> => {
+    const child = server;
+    server = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill('SIGKILL');
+    await gone;
+  };
+
+  await start();
+  const close = async () => {
+    await kill();
+    await rm(folder, { recursive: true, force: true });
+  };
+  return { url: `redis://127.0.0.1:${port}`, kill, start, close };
+}
+
+const argumentsOf = (port: number, folder: string): string[] => [
+  ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder],
+  ...['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', ''],
+  ...['--maxmemory-policy', 'noeviction', '--hz', '100'],
+];
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}
+
+/** Whether a PING is answered with PONG: a server that still loads its file says something else. */
+async function answers(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    socket.write('PING\r\n');
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    return answer.toString().startsWith('+PONG');
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
