@@ -19,7 +19,7 @@ export function settingsPage(): string {
   const shared = new Set(common.map(({ name }) => name));
   const own = Object.entries(services).map(
     ([name, schema]) =>
-      `## ${name}\n\nUnder \`clawloop up\` a flag has the service's name before it: \`--${name}-...\`.\n\n` +
+      `## ${name}\n\nUnder \`clawloop up\`: \`--${name}-...\`.\n\n` +
       table(describeService(name, schema).filter((setting) => !shared.has(setting.name))),
   );
   return `${head}\n## All services\n\n${table(common)}\n${own.join('\n')}`;
@@ -29,6 +29,9 @@ const head = `# Configuration
 
 Made from the services' schemas by \`npm run docs\`. A flag outranks an environment variable, which outranks the default. Every service prints its settings
 at start, each with where it came from.
+
+Under \`clawloop up\` (\`npm start -- ...\`) the flags of all services stand as they are; \`--port\`, \`--host\`, \`--context\` and \`--api-key\` are serving's; every
+other flag has its service's name before it: the judge's \`--votes 5\` is \`--judge-votes 5\`. Variables are the same everywhere.
 `;
 
 const table = (settings: readonly Setting[]) =>

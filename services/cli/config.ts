@@ -14,6 +14,12 @@ const EndpointConfig = z.object({
 /** Of the collector's settings, what the live line shows. */
 const BatchConfig = z.object({ batchSize: z.int().min(1).optional().describe('samples per batch') });
 
+/** Of the judge's settings, where its model is, if it has one. */
+const JudgeServerConfig = z.object({ openaiBaseUrl: z.string().optional().describe("the judge's server") });
+
+export const judgeServerSettings = (judgeFlags: readonly string[]) =>
+  loadConfig('judge', JudgeServerConfig, ofThese(judgeFlags, ['--openai-base-url'])).values;
+
 export const endpointSettings = (servingFlags: readonly string[]) =>
   loadConfig('serving', EndpointConfig, ofThese(servingFlags, ['--host', '--port', '--api-key'])).values;
 

@@ -103,7 +103,15 @@ describe('a supervised loop', () => {
     process.kill(loop.supervisor, 'SIGKILL');
     loop = await startClawLoop(data);
     expect(before.filter(isAlive)).toEqual([]);
-    expect(await loop.stop()).toBe(0);
+  });
+
+  test('the judge asks our own serving, wherever it listens', async () => {
+    expect(await readFile(join(data, 'logs', 'judge.log'), 'utf8')).toContain(`${loop.url}/v1`);
+  });
+
+  test('it ends with the process that started it, and leaves nothing that says it runs', async () => {
+    loop.abandon();
+    await until('it is gone', () => !isAlive(loop.supervisor));
     await expect(readFile(join(data, 'running.json'))).rejects.toThrow(/ENOENT/);
   });
 });

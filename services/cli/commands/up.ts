@@ -4,7 +4,7 @@ import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
 import { defaultTrainingSettings } from '../../../shared/policy/training-defaults.ts';
 import { type DataFolder, dataFolder } from '../../../shared/service/data-folder.ts';
 import { type Command, UsageError } from '../command.ts';
-import { batchSettings, commonSettings } from '../config.ts';
+import { batchSettings, commonSettings, judgeServerSettings } from '../config.ts';
 import { portIsFree } from '../port-is-free.ts';
 import { serviceNames } from '../service-entry.ts';
 import { banner } from '../up/banner.ts';
@@ -40,6 +40,10 @@ export const up: Command = {
       stop.abort();
     };
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+    // Whoever started this with a channel to it wants it to end with them.
+    if (process.connected) process.on('disconnect', () => stop.abort());
+    if (judgeServerSettings(own.judge).openaiBaseUrl === undefined)
+      own.judge.push('--openai-base-url', `${endpoint.url}/v1`); // our own serving, wherever it listens
 
     const pids = new Map<string, number>();
     const supervised: readonly Supervised[] = serviceNames.map((name) =>

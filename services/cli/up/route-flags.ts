@@ -4,7 +4,7 @@ import { type ServiceName, serviceNames } from '../service-entry.ts';
 export type RoutedFlags = {
   /** for every service: `--data-folder X` */
   readonly shared: readonly string[];
-  readonly own: Readonly<Record<ServiceName, readonly string[]>>;
+  readonly own: Readonly<Record<ServiceName, string[]>>;
 };
 
 /** `--judge-votes 5` is the judge's `--votes 5`; `--port` and `--host` are serving's; what all services share has no prefix. */

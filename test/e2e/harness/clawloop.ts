@@ -20,6 +20,8 @@ export type ClawLoop = {
   readonly supervisor: number;
   /** Closes the pipe that `up` prints to. */
   readonly closeOutput: () => void;
+  /** What its channel shows when the process that started it is killed. */
+  readonly abandon: () => void;
   readonly stop: () => Promise<number>;
 };
 
@@ -58,11 +60,12 @@ export async function startClawLoop(dataFolder: string, flags: readonly string[]
   const child = spawn(
     process.execPath,
     [...nodeFlags, cli, 'up', '--data-folder', dataFolder, '--port', String(port), ...ports, ...flags],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
+    // the channel ends it with a test process that is killed
+    { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] },
   );
   let text = '';
-  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  child.stdout!.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  child.stderr!.on('data', (chunk: Buffer) => (text += chunk.toString()));
   const url = `http://127.0.0.1:${port}`;
   await until('serving is ready', async () => {
     if (child.exitCode !== null) throw new Error(`clawloop up ended:\n${text}`);
@@ -80,7 +83,8 @@ export async function startClawLoop(dataFolder: string, flags: readonly string[]
     output: () => text,
     pids: () => runningPids(dataFolder),
     supervisor: child.pid!,
-    closeOutput: () => child.stdout.destroy(),
+    closeOutput: () => child.stdout!.destroy(),
+    abandon: () => child.disconnect(),
     stop: () => stopChild(child),
   };
 }
