@@ -13,7 +13,10 @@ const services: Readonly<Record<string, z.ZodObject>> = {
   trainer: TrainerConfig as unknown as z.ZodObject,
 };
 
-/** docs/configuration.md: every setting of every service, out of the schemas that the services themselves parse. */
+/**
+ * docs/configuration.md: every setting of every service, out of the schemas that the services themselves
+ * parse.
+ */
 export function settingsPage(): string {
   const common = describeService('all', CommonConfig as unknown as z.ZodObject);
   const shared = new Set(common.map(({ name }) => name));

@@ -1,4 +1,5 @@
-// Installs what a fresh clone lacks: the packages of the lockfile and, where the machine's Node is older than 24, Node itself.
+// Installs what a fresh clone lacks: the packages of the lockfile and, where the machine's Node is older than
+// 24, Node itself.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';

@@ -8,7 +8,10 @@ const OLDEST = 24;
 
 export const machineNodeWillDo = Number(process.versions.node.split('.')[0]) >= OLDEST;
 
-/** The Node to run ClawLoop on: the machine's own from 24 on, else the npm package `node`; undefined: not installed yet. */
+/**
+ * The Node to run ClawLoop on: the machine's own from 24 on, else the npm package `node`; undefined: not
+ * installed yet.
+ */
 export function nodePath() {
   if (machineNodeWillDo) return process.execPath;
   return existsSync(bundled) ? bundled : undefined;

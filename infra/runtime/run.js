@@ -1,4 +1,5 @@
-// Runs a script on Node 24 or newer: `node infra/runtime/run.js SCRIPT [ARG ...]`. Signals and the exit code pass through.
+// Runs a script on Node 24 or newer: `node infra/runtime/run.js SCRIPT [ARG ...]`. Signals and the exit code
+// pass through.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { nodePath } from './node-path.js';
@@ -11,7 +12,8 @@ if (node === undefined) {
 const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...process.argv.slice(2)], {
   stdio: 'inherit',
 });
-// A terminal sends Ctrl-C to the whole group: the child gets its own copy, this process only has to outlive it.
+// A terminal sends Ctrl-C to the whole group: the child gets its own copy, this process only has to outlive
+// it.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => signal !== 'SIGINT' && child.kill(signal));
 }

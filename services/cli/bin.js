@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Plain JavaScript: the machine's own Node may be too old for TypeScript. Installs what is missing, then runs the command.
+// Plain JavaScript: the machine's own Node may be too old for TypeScript. Installs what is missing, then runs
+// the command.
 import { fileURLToPath } from 'node:url';
 import '../../infra/runtime/bootstrap.js';
 

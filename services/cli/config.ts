@@ -4,7 +4,10 @@ import { CommonConfig, loadConfig } from '../../shared/service/config.ts';
 /** What every command takes. */
 export const CliConfig = CommonConfig.pick({ dataFolder: true, adapter: true });
 
-/** Of serving's settings, those that say where it listens; its own process reads them from the same flags and variables. */
+/**
+ * Of serving's settings, those that say where it listens; its own process reads them from the same flags and
+ * variables.
+ */
 const EndpointConfig = z.object({
   host: z.string().default('127.0.0.1').describe('address of the endpoint'),
   port: z.int().min(1).max(65_535).default(8700).describe('port of the endpoint'),

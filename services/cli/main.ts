@@ -47,7 +47,10 @@ async function main(argv: readonly string[]): Promise<number> {
   return command.run(rest);
 }
 
-/** For what a person can mend by another command line, other settings or a second try; undefined: a fault of ours, with its stack. */
+/**
+ * For what a person can mend by another command line, other settings or a second try; undefined: a fault of
+ * ours, with its stack.
+ */
 function exitCodeOf(error: unknown): number | undefined {
   if (error instanceof UsageError || error instanceof ConfigError) return 2;
   return logTroubles.some((name) => isLogError(error, name)) ? 1 : undefined;

@@ -5,7 +5,9 @@ import { CliConfig } from './config.ts';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
-/** Flags and words of a command; `dataFolder` and `adapter` as every command takes them. @throws UsageError */
+/**
+ * Flags and words of a command; `dataFolder` and `adapter` as every command takes them. @throws UsageError
+ */
 export function readOptions<const Given extends Options>(argv: readonly string[], options: Given) {
   const all = {
     ...options,

@@ -28,8 +28,9 @@ async function readUpTo(
 }
 
 /**
- * Conversations, turns, training: in the order of the loop, so that what answers comes after what it answers. Where each
- * ends is asked in the opposite order: then, while people chat, nothing is read whose cause is not.
+ * Conversations, turns, training: in the order of the loop, so that what answers comes after what it answers.
+ * Where each ends is asked in the opposite order: then, while people chat, nothing is read whose cause is
+ * not.
  */
 export async function readAll(
   log: EventLog,

@@ -2,7 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 
-/** Runs a program of ours in this one's place: its terminal, its signals, its end. Resolves to the exit code. */
+/**
+ * Runs a program of ours in this one's place: its terminal, its signals, its end. Resolves to the exit code.
+ */
 export async function runChild(entry: string, argv: readonly string[]): Promise<number> {
   const child = spawn(process.execPath, [...process.execArgv, entry, ...argv], {
     // the channel tells a service that this process was killed

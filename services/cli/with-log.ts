@@ -4,7 +4,9 @@ import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
 import { dataFolder } from '../../shared/service/data-folder.ts';
 import { UsageError } from './command.ts';
 
-/** Runs `use` on the log of a data folder that exists, and closes it. @throws UsageError where there is none */
+/**
+ * Runs `use` on the log of a data folder that exists, and closes it. @throws UsageError where there is none
+ */
 export async function withLog<Result>(
   folder: string,
   use: (log: EventLog) => Promise<Result>,

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** One part of a message's content, as OpenAI's chat API has it. Kinds that we do not know are kept as they came. */
+/**
+ * One part of a message's content, as OpenAI's chat API has it. Kinds that we do not know are kept as they
+ * came.
+ */
 export const contentPart = z.looseObject({ type: z.string(), text: z.string().optional() });
 
 export const toolCall = z.looseObject({

@@ -54,7 +54,10 @@ type Options<Schema extends z.ZodType> = {
   readonly data: Schema;
 };
 
-/** One kind of fact. `create` makes a whole event of it; it does not check the data, whose type the compiler knows. */
+/**
+ * One kind of fact. `create` makes a whole event of it; it does not check the data, whose type the compiler
+ * knows.
+ */
 export function defineEvent<const Type extends string, Schema extends z.ZodType>(
   type: Type,
   version: number,

@@ -3,7 +3,10 @@ import { chatMessage } from './chat-message.ts';
 import { defineEvent, type EventOf } from './define-event.ts';
 import { tokenRecord } from './token-record.ts';
 
-/** One request that was answered. Holds everything that training will ever need. Id: the completion id that the client saw. */
+/**
+ * One request that was answered. Holds everything that training will ever need. Id: the completion id that
+ * the client saw.
+ */
 export const InteractionCompleted = defineEvent('interaction.completed', 1, {
   topic: 'conversations',
   key: (interaction) => interaction.lane,

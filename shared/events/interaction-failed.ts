@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
-/** A request that was accepted and then broke on our side. What a client did wrong is refused and is no fact. */
+/**
+ * A request that was accepted and then broke on our side. What a client did wrong is refused and is no fact.
+ */
 export const InteractionFailed = defineEvent('interaction.failed', 1, {
   topic: 'conversations',
   key: (interaction) => interaction.lane,

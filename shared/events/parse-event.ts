@@ -6,7 +6,10 @@ const definitions: ReadonlyMap<string, EventDefinition> = new Map(
   catalogue.map((definition): [string, EventDefinition] => [definition.type, definition as EventDefinition]),
 );
 
-/** What a record turned out to be. Only `event` is folded; `unknown` is ignored, `broken` goes to dead-letters, `newer` stops its partition. */
+/**
+ * What a record turned out to be. Only `event` is folded; `unknown` is ignored, `broken` goes to
+ * dead-letters, `newer` stops its partition.
+ */
 export type ParsedRecord =
   | { readonly kind: 'event'; readonly event: ClawLoopEvent }
   | { readonly kind: 'unknown'; readonly type: string }

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
-/** Applies only if `from` is the head; otherwise it is the batch's outcome all the same (parent-rolled-back). Id: `<batch>/promoted`. */
+/**
+ * Applies only if `from` is the head; otherwise it is the batch's outcome all the same (parent-rolled-back).
+ * Id: `<batch>/promoted`.
+ */
 export const PolicyPromoted = defineEvent('policy.promoted', 1, {
   topic: 'training',
   key: (policy) => policy.adapter,

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
-/** An idle end names what the sweeper saw last; if more happened since, it is out of date and ends nothing. */
+/**
+ * An idle end names what the sweeper saw last; if more happened since, it is out of date and ends nothing.
+ */
 export const SessionEnded = defineEvent('session.ended', 1, {
   topic: 'conversations',
   key: (session) => session.lane,

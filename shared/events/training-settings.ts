@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** All settings of one step. They stand in the batch, so that a step is a function of parent checkpoint and batch alone. */
+/**
+ * All settings of one step. They stand in the batch, so that a step is a function of parent checkpoint and
+ * batch alone.
+ */
 export const trainingSettings = z.object({
   method: z
     .enum(['binary', 'opd', 'combine'])

@@ -3,7 +3,9 @@ import { chatMessage } from './chat-message.ts';
 import { defineEvent, type EventOf } from './define-event.ts';
 import { tokenRecord } from './token-record.ts';
 
-/** A main-line turn and what came next. Holds what a judge needs and the token record. Id: `<turn>/completed`. */
+/**
+ * A main-line turn and what came next. Holds what a judge needs and the token record. Id: `<turn>/completed`.
+ */
 export const TurnCompleted = defineEvent('turn.completed', 1, {
   topic: 'turns',
   key: (turn) => turn.lane,

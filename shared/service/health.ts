@@ -4,7 +4,10 @@ import type { Registry } from 'prom-client';
 /** Undefined: ready. Else what is missing. */
 export type Readiness = () => string | undefined;
 
-/** `/healthz` (the process answers), `/readyz` (it can do its work) and `/metrics` (Prometheus), on any Fastify instance. */
+/**
+ * `/healthz` (the process answers), `/readyz` (it can do its work) and `/metrics` (Prometheus), on any
+ * Fastify instance.
+ */
 export function registerHealth(server: FastifyInstance, readiness: Readiness, metrics: Registry): void {
   server.get('/healthz', async () => ({ ok: true }));
   server.get('/readyz', async (_request, reply) => {

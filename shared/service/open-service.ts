@@ -29,7 +29,10 @@ type Common = z.output<typeof CommonConfig>;
 /** ms that a drain may take before the process ends all the same. */
 const DRAIN_LIMIT_MS = 10_000;
 
-/** Codes and names of errors that only other settings can mend: a taken port, another log. Starting again would not help. */
+/**
+ * Codes and names of errors that only other settings can mend: a taken port, another log. Starting again
+ * would not help.
+ */
 const refusals: ReadonlySet<string> = new Set(['EADDRINUSE', 'EADDRNOTAVAIL', 'LogMismatch', 'NewerSchema']);
 
 /** What every service's `main.ts` begins with: config, logger, log, signals. */

@@ -13,7 +13,10 @@ export type Setting = {
 
 type ConfigSchema = z.ZodObject<z.ZodRawShape>;
 
-/** Fields whose name is in here are shared by all services: `CLAWLOOP_DATA_FOLDER`, not `CLAWLOOP_JUDGE_DATA_FOLDER`. */
+/**
+ * Fields whose name is in here are shared by all services: `CLAWLOOP_DATA_FOLDER`, not
+ * `CLAWLOOP_JUDGE_DATA_FOLDER`.
+ */
 export function describeSettings(
   schema: ConfigSchema,
   service: string,
@@ -34,7 +37,10 @@ export function describeSettings(
   });
 }
 
-/** The text of an environment variable or flag as the field's type has it; what does not fit is left for the schema to refuse. */
+/**
+ * The text of an environment variable or flag as the field's type has it; what does not fit is left for the
+ * schema to refuse.
+ */
 export function readSetting(setting: Setting, text: string): unknown {
   switch (setting.type) {
     case 'number':

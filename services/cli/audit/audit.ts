@@ -23,7 +23,10 @@ type Entry = {
   batches: string[];
 };
 
-/** Facts that a fold emits in the commit that decided them: a second copy means that something was decided twice. */
+/**
+ * Facts that a fold emits in the commit that decided them: a second copy means that something was decided
+ * twice.
+ */
 const decidedOnce: ReadonlySet<ClawLoopEvent['type']> = new Set<ClawLoopEvent['type']>([
   'turn.completed',
   'turn.skipped',
@@ -36,9 +39,9 @@ const decidedOnce: ReadonlySet<ClawLoopEvent['type']> = new Set<ClawLoopEvent['t
 ]);
 
 /**
- * The conservation law, from the log alone: every live interaction has one outcome, every ready sample is in one batch or
- * dropped, every batch has one outcome, and at most one batch of an adapter is open at any point of the log. With it the laws
- * of lineage, of access keys and of feedback, each in a file beside this one.
+ * The conservation law, from the log alone: every live interaction has one outcome, every ready sample is in
+ * one batch or dropped, every batch has one outcome, and at most one batch of an adapter is open at any point
+ * of the log. With it the laws of lineage, of access keys and of feedback, each in a file beside this one.
  * Feed it the topics in the order of the loop.
  */
 export function createAudit() {

@@ -1,6 +1,9 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 
-/** Nothing is matched across access keys: no next state, no session, no feedback. Feed it conversations first, then turns. */
+/**
+ * Nothing is matched across access keys: no next state, no session, no feedback. Feed it conversations first,
+ * then turns.
+ */
 export function createKeyCheck(broken: (sentence: string) => void) {
   const keyOf = new Map<string, string>();
   const keyOfEpoch = new Map<string, string>();

@@ -26,9 +26,10 @@ const isOutcome = (event: ClawLoopEvent): event is Outcome =>
   event.type === 'policy.update-failed';
 
 /**
- * Batches and lineage of each adapter, in log order, on its own reckoning (not that of shared/lineage): one open batch at a
- * time, one outcome each, numbers never used again, the head moved only from the head, samples on the lineage and fresh enough,
- * smaller batches only on request, nothing answered by a version that was never promoted.
+ * Batches and lineage of each adapter, in log order, on its own reckoning (not that of shared/lineage): one
+ * open batch at a time, one outcome each, numbers never used again, the head moved only from the head,
+ * samples on the lineage and fresh enough, smaller batches only on request, nothing answered by a version
+ * that was never promoted.
  */
 export function createLineageCheck(broken: (sentence: string) => void) {
   const adapters = new Map<string, Adapter>();
@@ -118,7 +119,10 @@ export function createLineageCheck(broken: (sentence: string) => void) {
     }
   };
 
-  /** The first outcome of an open batch counts; what comes later for the same batch is void by rule, and no violation. */
+  /**
+   * The first outcome of an open batch counts; what comes later for the same batch is void by rule, and no
+   * violation.
+   */
   const onOutcome = (event: Outcome): void => {
     const adapter = adapterOf(event.subject);
     const { batchId } = event.data;

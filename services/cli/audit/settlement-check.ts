@@ -4,8 +4,8 @@ import type { JudgmentReached } from '../../../shared/events/judgment-reached.ts
 type Feedback = { readonly id: string; readonly score: number; readonly seenAs: number };
 
 /**
- * Explicit feedback that stands before whatever settled its turn decides it, with its own score; a turn that waits for a
- * reward is never settled by votes. Feed it each lane's facts of `turns` in order.
+ * Explicit feedback that stands before whatever settled its turn decides it, with its own score; a turn that
+ * waits for a reward is never settled by votes. Feed it each lane's facts of `turns` in order.
  */
 export function createSettlementCheck(broken: (sentence: string) => void) {
   /** running number of what may settle a turn, by id; of copies the first counts */

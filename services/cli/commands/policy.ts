@@ -77,7 +77,9 @@ async function show(log: EventLog, adapter: string, version: number): Promise<nu
 const metricLines = ({ metrics }: VersionView): readonly (readonly [string, string])[] =>
   Object.entries(metrics).map(([name, value]) => [name, String(Number(value.toPrecision(6)))]);
 
-/** Says what the head is once the fact stands in the log, since a step in flight may have moved it meanwhile. */
+/**
+ * Says what the head is once the fact stands in the log, since a step in flight may have moved it meanwhile.
+ */
 async function rollback(
   log: EventLog,
   adapter: string,

@@ -92,8 +92,8 @@ async function tail(argv: readonly string[]): Promise<number> {
 type Found = Recorded & { readonly topic: Topic };
 
 /**
- * Of what stood in the log already, the last `count` over all topics, by their time; then what comes. All at once and as it
- * is read when no count is given.
+ * Of what stood in the log already, the last `count` over all topics, by their time; then what comes. All at
+ * once and as it is read when no count is given.
  */
 function lastOf(count: number | undefined, print: (found: Found) => void) {
   if (count === undefined) return { add: print, release: () => {} };

@@ -2,7 +2,9 @@ import type { Endpoint } from './readiness.ts';
 
 export type { Endpoint };
 
-/** What a person needs to begin: where it listens, what to give a client, where the data is, what to look at. */
+/**
+ * What a person needs to begin: where it listens, what to give a client, where the data is, what to look at.
+ */
 export function banner({ url, needsKey }: Endpoint, folder: string, model: string): string {
   const key = needsKey ? 'the one that you set' : 'none needed on this machine (any text will do)';
   return `

@@ -3,7 +3,10 @@ const HEALTHY_AFTER_MS = 60_000;
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 30_000;
 
-/** How long to wait before a service is started again: half a second, doubled from crash to crash, up to half a minute. */
+/**
+ * How long to wait before a service is started again: half a second, doubled from crash to crash, up to half
+ * a minute.
+ */
 export function restartDelay(
   crashes: number,
   upForMs: number,

@@ -7,7 +7,10 @@ export type RoutedFlags = {
   readonly own: Readonly<Record<ServiceName, string[]>>;
 };
 
-/** `--judge-votes 5` is the judge's `--votes 5`; `--port` and `--host` are serving's; what all services share has no prefix. */
+/**
+ * `--judge-votes 5` is the judge's `--votes 5`; `--port` and `--host` are serving's; what all services share
+ * has no prefix.
+ */
 export function routeFlags(argv: readonly string[]): RoutedFlags {
   const shared: string[] = [];
   const own: Record<ServiceName, string[]> = { serving: [], collector: [], judge: [], trainer: [] };

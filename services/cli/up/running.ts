@@ -31,7 +31,10 @@ const POLL_MS = 50;
 /** ms; a service whose supervisor is gone has ended by then, its drain included */
 const LONGEST_WAIT_MS = 12_000;
 
-/** Waits for the services of a supervisor that was killed: they end by themselves, and hold their ports until then. */
+/**
+ * Waits for the services of a supervisor that was killed: they end by themselves, and hold their ports until
+ * then.
+ */
 export async function untilGone(services: Running['services'], onWait: () => void): Promise<void> {
   const started = monotonicNow();
   if (Object.values(services).some(isAlive)) onWait();

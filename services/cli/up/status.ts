@@ -13,7 +13,9 @@ export type LoopStatus = {
   readonly served: number;
 };
 
-/** The counters of the live line, folded from all topics. Counts ids, so that a copy in the log counts once. */
+/**
+ * The counters of the live line, folded from all topics. Counts ids, so that a copy in the log counts once.
+ */
 export function createStatus(adapter: string) {
   const interactions = new Set<string>();
   const turns = new Set<string>();

@@ -25,7 +25,9 @@ export type SupervisorEvents = {
   readonly refused: (service: ServiceName, reason: string) => void;
 };
 
-/** Runs one service as a child process, its lines kept in a file, and starts it again when it ends by itself. */
+/**
+ * Runs one service as a child process, its lines kept in a file, and starts it again when it ends by itself.
+ */
 export function supervise(
   name: ServiceName,
   options: { readonly flags: readonly string[]; readonly logFolder: string },

@@ -14,8 +14,8 @@ export type Gap = {
 const PAUSE_MS = 100;
 
 /**
- * Somebody else who chats all the while, one stream after the other: what a step or a swap costs them is what it costs anyone.
- * Marked as side turns, so that they teach nothing.
+ * Somebody else who chats all the while, one stream after the other: what a step or a swap costs them is what
+ * it costs anyone. Marked as side turns, so that they teach nothing.
  */
 export function startBystander(url: string, startedAt: number) {
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 });

@@ -16,7 +16,10 @@ export type Share = {
   readonly example: string;
 };
 
-/** The share of a version's answers to the held-out prompts that meet the taste. Asks for the pinned version: nothing is collected. */
+/**
+ * The share of a version's answers to the held-out prompts that meet the taste. Asks for the pinned version:
+ * nothing is collected.
+ */
 export async function evaluateVersion(url: string, version: number, seed: number): Promise<Share> {
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 5 });
   const model = version === 0 ? 'clawloop@base' : `clawloop@v${version}`;

@@ -5,7 +5,10 @@ import { until } from '../harness/clawloop.ts';
 /** A span of the run, ms since its start. */
 export type Span = { readonly from: number; readonly to: number };
 
-/** What the demo reads from the log while it runs: what is served, whether a step runs, what is not settled yet. */
+/**
+ * What the demo reads from the log while it runs: what is served, whether a step runs, what is not settled
+ * yet.
+ */
 export async function watchLog(folder: string, startedAt: number) {
   const log = await openSqliteLog({ folder: dataFolder(folder).log });
   const stop = new AbortController();
@@ -63,7 +66,9 @@ export async function watchLog(folder: string, startedAt: number) {
     loadedVersions: (): readonly number[] => loaded,
     steps: (): readonly Span[] => steps,
     swaps: (): readonly number[] => swaps,
-    /** Until what was said is judged, no step runs and the head is served: a person thinks longer than that. */
+    /**
+     * Until what was said is judged, no step runs and the head is served: a person thinks longer than that.
+     */
     settle: async (): Promise<void> => {
       await until(
         'the loop is quiet',

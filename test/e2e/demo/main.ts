@@ -1,4 +1,5 @@
-// npm run demo [-- --seeds 5 --sessions 24 --kill --svg curve.svg]: a person with a taste, with learning and without.
+// npm run demo [-- --seeds 5 --sessions 24 --kill --svg curve.svg]: a person with a taste, with learning and
+// without.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';

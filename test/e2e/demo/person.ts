@@ -30,7 +30,10 @@ export type SessionReport = {
 
 export type Person = { readonly chat: (session: number) => Promise<SessionReport> };
 
-/** A person with a taste who chats through a stock client and reacts only in words. Everything follows from the seed. */
+/**
+ * A person with a taste who chats through a stock client and reacts only in words. Everything follows from
+ * the seed.
+ */
 export function createPerson(client: OpenAI, seed: number): Person {
   const chat = async (session: number): Promise<SessionReport> => {
     const random = createRandom(`person/${seed}/${session}`);

@@ -1,4 +1,7 @@
-/** What this person wants of an answer: no list and no greeting. Shares no code with the judge, nor with what wrote the training data. */
+/**
+ * What this person wants of an answer: no list and no greeting. Shares no code with the judge, nor with what
+ * wrote the training data.
+ */
 export type Verdict = { readonly list: boolean; readonly greeting: boolean; readonly met: boolean };
 
 const listLine = /^\s*(?:[-*•]|\d+[.)])\s+/m;
