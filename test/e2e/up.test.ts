@@ -105,6 +105,11 @@ describe('a supervised loop', () => {
     expect(before.filter(isAlive)).toEqual([]);
   });
 
+  test('SIGTERM ends it with 0', async () => {
+    expect(await loop.stop()).toBe(0);
+    loop = await startClawLoop(data);
+  });
+
   test('the judge asks our own serving, wherever it listens', async () => {
     expect(await readFile(join(data, 'logs', 'judge.log'), 'utf8')).toContain(`${loop.url}/v1`);
   });

@@ -42,6 +42,7 @@ export const up: Command = {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
     // Whoever started this with a channel to it wants it to end with them.
     if (process.connected) process.on('disconnect', () => stop.abort());
+    process.channel?.unref(); // the channel alone is nothing to stay for
     if (judgeServerSettings(own.judge).openaiBaseUrl === undefined)
       own.judge.push('--openai-base-url', `${endpoint.url}/v1`); // our own serving, wherever it listens
 
