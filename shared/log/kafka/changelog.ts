@@ -1,0 +1,79 @@
+import type { Message } from 'kafkajs';
+import type { KafkaStore } from './kafka-store.ts';
+import type { RawMessage } from './kafkajs-internals.ts';
+import type { OutgoingRecord } from './messages.ts';
+
+/**
+ * A group's compacted topic has a row per key `<subject>\0<row key>`, its JSON as value, and a tombstone where
+ * the row was removed. Beside the rows stand the settings, by the position from which they are in force. No row
+ * key starts with a zero character, so no row of any subject, even of one without a name, is taken for them.
+ */
+const settingsKey = '\u0000\u0000settings/';
+
+export type RowEntry = readonly [subject: string, key: string, row: unknown];
+
+export type LoadedChangelog = {
+  readonly rows: readonly RowEntry[];
+  /** JSON of the settings by position, in order. */
+  readonly stretches: readonly { readonly from: number; readonly settings: string }[];
+};
+
+export function changelogRecords(
+  topic: string,
+  partition: number,
+  changes: ReadonlyMap<string, ReadonlyMap<string, unknown>>,
+  settings: { readonly from: number; readonly json: string } | null,
+): readonly OutgoingRecord[] {
+  const record = (key: string, json: string | null): OutgoingRecord => {
+    const message: Message = { key, value: json, partition };
+    return { topic, message, bytes: key.length + (json === null ? 0 : Buffer.byteLength(json)) };
+  };
+  const rows = [...changes].flatMap(([subject, of]) =>
+    [...of].map(([key, row]) =>
+      record(`${subject}\u0000${key}`, row === undefined ? null : JSON.stringify(row)),
+    ),
+  );
+  return settings === null ? rows : [...rows, record(`${settingsKey}${settings.from}`, settings.json)];
+}
+
+/** What stands in one partition of a group's topic: the last value of each key. */
+export function foldChangelog(values: ReadonlyMap<string, string>): LoadedChangelog {
+  const rows: RowEntry[] = [];
+  const stretches: { from: number; settings: string }[] = [];
+  for (const [key, json] of values) {
+    if (key.startsWith(settingsKey)) {
+      stretches.push({ from: Number(key.slice(settingsKey.length)), settings: json });
+      continue;
+    }
+    const end = key.indexOf('\u0000');
+    rows.push([key.slice(0, end), key.slice(end + 1), JSON.parse(json)]);
+  }
+  stretches.sort((a, b) => a.from - b.from);
+  return { rows, stretches };
+}
+
+/**
+ * Reads a partition up to its end as of now, which whoever holds the partition's transactional id knows to be
+ * decided. @throws LogUnavailable
+ */
+export async function readChangelog(
+  store: KafkaStore,
+  topic: string,
+  partition: number,
+): Promise<LoadedChangelog> {
+  const start = (await store.query.offsets(topic, 'start'))[partition]!;
+  const end = (await store.query.offsets(topic, 'end'))[partition]!;
+  const values = new Map<string, string>();
+  for (let at = start; at < end; ) {
+    const [fetched] = await store.query.fetch(topic, new Map([[partition, at]]), { waitMs: 100 });
+    for (const message of fetched?.records ?? []) apply(values, message);
+    at = fetched?.next ?? at;
+  }
+  return foldChangelog(values);
+}
+
+function apply(values: Map<string, string>, { key, value }: RawMessage): void {
+  if (key === null) return;
+  if (value === null) values.delete(key.toString('utf8'));
+  else values.set(key.toString('utf8'), value.toString('utf8'));
+}

@@ -1,0 +1,99 @@
+import type { ITopicConfig } from 'kafkajs';
+import { topics } from '../../events/define-event.ts';
+import type { KafkaConnection } from './connection.ts';
+import { talking, whenLed } from './kafka-errors.ts';
+import { openTopicReader } from './topic-reader.ts';
+
+/** Every topic of the log with all of its settings. */
+export type TopicPlan = {
+  readonly topic: string;
+  readonly partitions: number;
+  readonly settings: Readonly<Record<string, string>>;
+};
+
+/** What every topic of ours has: nothing is deleted unless someone trims it. */
+const kept = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' };
+
+/**
+ * A batch is measured as it comes, compressed, with what stands around the records, and what a fold emits may
+ * be larger than what was appended: twice the limit of `append`.
+ */
+const batchLimit = (maxRecordBytes: number) => ({ 'max.message.bytes': String(2 * maxRecordBytes) });
+
+/** The topics of facts, and the one whose first record names the log. */
+export function planTopics(
+  connection: KafkaConnection,
+  partitions: number,
+  maxRecordBytes: number,
+): readonly TopicPlan[] {
+  const settings = { ...kept, ...batchLimit(maxRecordBytes) };
+  return [
+    ...topics.map((topic) => ({ topic: connection.topicName(topic), partitions, settings })),
+    { topic: connection.metaTopic, partitions: 1, settings: kept },
+  ];
+}
+
+/** A group's rows, in as many partitions as its input: of each key the last value is kept. */
+export function planRowsTopic(
+  connection: KafkaConnection,
+  group: string,
+  partitions: number,
+  maxRecordBytes: number,
+): TopicPlan {
+  return {
+    topic: connection.rowsTopic(group),
+    partitions,
+    settings: {
+      'cleanup.policy': 'compact',
+      // Who takes a partition over reads it whole: kept short.
+      'segment.bytes': '67108864',
+      'min.cleanable.dirty.ratio': '0.2',
+      ...batchLimit(maxRecordBytes),
+    },
+  };
+}
+
+/**
+ * Creates the topics that are not there yet, and returns their names once each of their partitions has a
+ * leader. Replicas and in-sync minimum are the cluster's defaults. What exists is left as it is.
+ */
+export function createTopics(
+  connection: KafkaConnection,
+  plans: readonly TopicPlan[],
+): Promise<readonly string[]> {
+  return talking('creating topics', async () => {
+    const admin = connection.kafka.admin();
+    try {
+      await admin.connect();
+      const missing = await whenLed(async () => {
+        const present = new Set(await admin.listTopics());
+        const absent = plans.filter(({ topic }) => !present.has(topic));
+        // One that another process creates meanwhile is no error.
+        if (absent.length > 0) {
+          await admin.createTopics({ waitForLeaders: false, topics: absent.map(asConfig) });
+        }
+        return absent.map(({ topic }) => topic);
+      });
+      await untilLed(connection, plans);
+      return missing;
+    } finally {
+      await admin.disconnect().catch(() => undefined);
+    }
+  });
+}
+
+const asConfig = ({ topic, partitions, settings }: TopicPlan): ITopicConfig => ({
+  topic,
+  numPartitions: partitions,
+  configEntries: Object.entries(settings).map(([name, value]) => ({ name, value })),
+});
+
+/** A fresh topic's first use fails until each partition's leader knows that it is one. */
+async function untilLed({ kafka }: KafkaConnection, plans: readonly TopicPlan[]): Promise<void> {
+  const reader = openTopicReader(kafka);
+  try {
+    for (const { topic } of plans) await reader.offsets(topic, 'end');
+  } finally {
+    await reader.close();
+  }
+}

@@ -1,0 +1,74 @@
+import { topics } from '../../events/define-event.ts';
+import type { GroupLag, SettingsStretch } from '../event-log.ts';
+import { readChangelog } from './changelog.ts';
+import type { KafkaStore } from './kafka-store.ts';
+
+/**
+ * Where a group stands. An input that holds nothing but markers beyond the group's position has its end there:
+ * no record is left.
+ */
+export async function lagOf(store: KafkaStore, group: string): Promise<readonly GroupLag[]> {
+  const { connection, query } = store;
+  const names = topics.map(connection.topicName);
+  const committed = await store.offsets.committed(connection.groupId(group), names);
+  const lags = await Promise.all(
+    topics.map(async (topic): Promise<GroupLag[]> => {
+      const name = connection.topicName(topic);
+      const of = committed.get(name) ?? [];
+      if (of.every(({ position }) => position === null)) return [];
+      const ends = await query.offsets(name, 'end');
+      return Promise.all(
+        ends.map(async (end, partition): Promise<GroupLag> => {
+          const position = of[partition]?.position ?? 0;
+          const stopped = of[partition]?.stopped ?? null;
+          return {
+            topic,
+            partition,
+            position,
+            end: (await holdsMore(store, name, partition, position, end)) ? end : position,
+            ...(stopped === null ? {} : { stopped }),
+          };
+        }),
+      );
+    }),
+  );
+  return lags.flat();
+}
+
+/** Whether a record, committed or still open, stands at `from` or after it. */
+async function holdsMore(
+  { query }: KafkaStore,
+  name: string,
+  partition: number,
+  from: number,
+  end: number,
+): Promise<boolean> {
+  for (let at = from; at < end; ) {
+    const [fetched] = await query.fetch(name, new Map([[partition, at]]), { waitMs: 0, maxBytes: 1 });
+    if (fetched === undefined || fetched.records.length > 0 || fetched.next === at) return true;
+    at = fetched.next;
+  }
+  return false;
+}
+
+export async function stretchesOf(store: KafkaStore, group: string): Promise<readonly SettingsStretch[]> {
+  const { connection } = store;
+  const names = topics.map(connection.topicName);
+  const committed = await store.offsets.committed(connection.groupId(group), names);
+  const topic = topics.find((one) =>
+    committed.get(connection.topicName(one))?.some(({ position }) => position !== null),
+  );
+  if (topic === undefined) return [];
+  const found = await Promise.all(
+    Array.from({ length: store.partitions }, async (_, partition) => {
+      const { stretches } = await readChangelog(store, connection.rowsTopic(group), partition);
+      return stretches.map(({ from, settings }) => ({
+        topic,
+        partition,
+        from,
+        settings: JSON.parse(settings) as unknown,
+      }));
+    }),
+  );
+  return found.flat();
+}

@@ -1,0 +1,4 @@
+import kafkajs from 'kafkajs';
+
+// A CommonJS module, most of whose names Node cannot see from outside.
+export const { CompressionCodecs, CompressionTypes, Kafka, logLevel, Partitioners } = kafkajs;

@@ -1,0 +1,81 @@
+import type { Topic } from '../../events/define-event.ts';
+import { type LoadedChangelog, readChangelog } from './changelog.ts';
+import { talking, whenCoordinated } from './kafka-errors.ts';
+import type { KafkaStore } from './kafka-store.ts';
+import { Partitioners } from './kafkajs.ts';
+import { asBatch, intoSends, type OutgoingRecord } from './messages.ts';
+
+export type LaneOf = { readonly group: string; readonly topic: Topic; readonly partition: number };
+
+export type LaneCommit = {
+  /** Rows and events. */
+  readonly records: readonly OutgoingRecord[];
+  /** Position of the input after it. */
+  readonly next: number;
+  /** Why the partition goes no further. */
+  readonly stopped: string | null;
+};
+
+/** One input partition of a group, held by this process until another opens the same. */
+export type Lane = {
+  /** null: nothing was committed yet. */
+  readonly position: number | null;
+  readonly changelog: LoadedChangelog;
+  /**
+   * All of it or nothing. After any error the outcome is unknown until the lane is opened anew.
+   * @throws LogUnavailable, also when another process holds the lane; RecordTooLarge
+   */
+  readonly commit: (commit: LaneCommit) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+/** ms after which the broker aborts a transaction that nobody ends: so long a dead process hides records. */
+const transactionTimeoutMs = 10_000;
+/** offset.metadata.max.bytes is 4,096 unless a cluster says otherwise. */
+const maxReason = 1_000;
+
+/**
+ * Takes a partition over. The transactional id belongs to the input partition, not to the process: taking it
+ * into use ends what its last owner left open and makes every later commit of that owner fail. Only then the
+ * position is read, and the rows, which nobody else can change any more.
+ */
+export function openLane(store: KafkaStore, { group, topic, partition }: LaneOf): Promise<Lane> {
+  const { connection } = store;
+  const input = connection.topicName(topic);
+  const groupId = connection.groupId(group);
+  const producer = connection.kafka.producer({
+    transactionalId: connection.transactionalId(group, topic, partition),
+    idempotent: true,
+    maxInFlightRequests: 1,
+    transactionTimeout: transactionTimeoutMs,
+    allowAutoTopicCreation: false,
+    createPartitioner: Partitioners.DefaultPartitioner,
+    retry: { initialRetryTime: 5, maxRetryTime: 500, retries: 20 },
+  });
+  const close = () => producer.disconnect().catch(() => undefined);
+
+  const commit = ({ records, next, stopped }: LaneCommit): Promise<void> =>
+    talking(`committing ${groupId} ${input}/${partition}`, async () => {
+      const transaction = await producer.transaction();
+      // An error leaves the transaction open on purpose: only a new owner of the id can know how it ended.
+      for (const send of intoSends(records)) await transaction.sendBatch(asBatch(send));
+      const offset = { partition, offset: String(next), metadata: stopped?.slice(0, maxReason) ?? '' };
+      const offsets = { consumerGroupId: groupId, topics: [{ topic: input, partitions: [offset] }] };
+      await whenCoordinated(() => transaction.sendOffsets(offsets));
+      await transaction.commit();
+    });
+
+  return talking(`taking over ${groupId} ${input}/${partition}`, async () => {
+    try {
+      await producer.connect();
+      // kafkajs takes the id into use at the first transaction, not when it connects.
+      await whenCoordinated(async () => (await producer.transaction()).abort(), 20_000);
+      const committed = await store.offsets.committed(groupId, [input]);
+      const changelog = await readChangelog(store, connection.rowsTopic(group), partition);
+      return { position: committed.get(input)?.[partition]?.position ?? null, changelog, commit, close };
+    } catch (error) {
+      await close();
+      throw error;
+    }
+  });
+}

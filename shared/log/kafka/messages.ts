@@ -1,0 +1,82 @@
+import type { CompressionTypes as Compression, Message, TopicMessages } from 'kafkajs';
+import type { ClawLoopEvent } from '../../events/catalogue.ts';
+import type { Topic } from '../../events/define-event.ts';
+import { topicOf } from '../../events/parse-event.ts';
+import { partitionOf } from '../partition-of.ts';
+import type { KafkaConnection } from './connection.ts';
+import { CompressionTypes } from './kafkajs.ts';
+
+/** A record on its way into one partition. `bytes`: about what it takes uncompressed. */
+export type OutgoingRecord = { readonly topic: string; readonly message: Message; readonly bytes: number };
+
+/** Key: subject. Header `type`: readers skip by it before they parse. Value: the event's JSON, as it is. */
+export function recordOfEvent(
+  connection: KafkaConnection,
+  event: ClawLoopEvent,
+  partitions: number,
+): OutgoingRecord {
+  return recordOfBody(
+    connection,
+    topicOf(event),
+    event.subject,
+    JSON.stringify(event),
+    partitions,
+    event.type,
+  );
+}
+
+export function recordOfBody(
+  connection: KafkaConnection,
+  topic: Topic,
+  subject: string,
+  body: string,
+  partitions: number,
+  type: string,
+): OutgoingRecord {
+  const value = Buffer.from(body, 'utf8');
+  return {
+    topic: connection.topicName(topic),
+    message: { key: subject, value, partition: partitionOf(subject, partitions), headers: { type } },
+    bytes: value.length,
+  };
+}
+
+/** Uncompressed bytes of one send: a send is one batch per partition, and a batch has a limit. */
+const sendBytes = 4 * 2 ** 20;
+
+/** Cuts records, in order, into sends; a larger record goes alone. */
+export function intoSends(records: readonly OutgoingRecord[]): readonly (readonly OutgoingRecord[])[] {
+  const sends: OutgoingRecord[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const record of records) {
+    if (bytes + record.bytes > sendBytes) {
+      sends.push([]);
+      bytes = 0;
+    }
+    sends.at(-1)!.push(record);
+    bytes += record.bytes;
+  }
+  return sends;
+}
+
+/** One request, order kept within each partition. */
+export function asBatch(records: readonly OutgoingRecord[]): {
+  readonly acks: -1;
+  readonly compression: Compression;
+  readonly topicMessages: TopicMessages[];
+} {
+  const byTopic = new Map<string, Message[]>();
+  let bytes = 0;
+  for (const record of records) {
+    const of = byTopic.get(record.topic) ?? [];
+    of.push(record.message);
+    byTopic.set(record.topic, of);
+    bytes += record.bytes;
+  }
+  return {
+    acks: -1,
+    // What is short gains too little.
+    compression: bytes > 1024 ? CompressionTypes.ZSTD : CompressionTypes.None,
+    topicMessages: [...byTopic].map(([topic, messages]) => ({ topic, messages })),
+  };
+}

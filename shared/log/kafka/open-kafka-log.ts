@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { parseEvent } from '../../events/parse-event.ts';
+import { logError } from '../errors.ts';
+import type { EventLog } from '../event-log.ts';
+import { newerSchema } from '../fold-chunk.ts';
+import { openAppendQueue } from './append-queue.ts';
+import { connectTo, type KafkaConnectionOptions } from './connection.ts';
+import { createTopics, planTopics } from './create-topics.ts';
+import { followTopic, type RejectedRecord } from './follow-topic.ts';
+import { openGroupOffsets } from './group-offsets.ts';
+import { lagOf, stretchesOf } from './groups.ts';
+import { type KafkaStore, readBody, recordGone, untilAnswered } from './kafka-store.ts';
+import { recordOfEvent } from './messages.ts';
+import { processGroup } from './process-group.ts';
+import { openRecordCache } from './record-cache.ts';
+import { openTopicReader } from './topic-reader.ts';
+
+export type KafkaLogOptions = KafkaConnectionOptions & {
+  /** Fixed when the log is made (3 unless told); later only checked, if given. */
+  readonly partitions?: number;
+  /** ms after which a member that shows no life loses its partitions; 6,000 unless told. */
+  readonly sessionTimeoutMs?: number;
+  /** ms after which an append that is not durable is given up; 5,000 unless told. */
+  readonly deliveryTimeoutMs?: number;
+  /** Largest event that `append` takes, bytes of JSON; 16 MB unless told. What a fold emits may be larger. */
+  readonly maxRecordBytes?: number;
+  /** Called for each record that cannot be parsed, by whoever meets it: to be counted and logged. */
+  readonly onRejected?: (rejected: RejectedRecord) => void;
+};
+
+const defaultPartitions = 3;
+const cachedCharacters = 32 * 2 ** 20;
+
+/**
+ * The log on a Kafka cluster, for any number of processes and machines. Topics that are missing are created.
+ * Throws LogUnavailable where no broker answers, LogMismatch, NewerSchema.
+ */
+export async function openKafkaLog({
+  partitions: asked,
+  sessionTimeoutMs = 6_000,
+  deliveryTimeoutMs = 5_000,
+  maxRecordBytes = 16 * 2 ** 20,
+  onRejected = () => undefined,
+  ...connecting
+}: KafkaLogOptions): Promise<EventLog> {
+  const connection = connectTo(connecting);
+  const query = openTopicReader(connection.kafka);
+  const offsets = openGroupOffsets(connection.kafka);
+  const queue = openAppendQueue(connection.kafka);
+  const closeAll = () => Promise.all([queue.close(), query.close(), offsets.close()]);
+  const closing = new AbortController();
+  const open = new Set<Promise<unknown>>();
+  const untilOver = <Result>(promise: Promise<Result>): Promise<Result> => {
+    open.add(promise);
+    const over = () => void open.delete(promise);
+    promise.then(over, over);
+    return promise;
+  };
+  const orClosed = (signal: AbortSignal) => AbortSignal.any([signal, closing.signal]);
+  const stillOpen = () => {
+    if (closing.signal.aborted) throw logError('LogUnavailable', 'the log is closed');
+  };
+
+  const make = async (): Promise<{ readonly store: KafkaStore; readonly logId: string }> => {
+    await createTopics(connection, planTopics(connection, asked ?? defaultPartitions, maxRecordBytes));
+    const partitions = (await query.offsets(connection.topicName('conversations'), 'end')).length;
+    if (asked !== undefined && asked !== partitions) {
+      throw logError(
+        'LogMismatch',
+        `the log was made with ${partitions} partitions, which is fixed; ${asked} were asked for`,
+      );
+    }
+    const recent = openRecordCache(cachedCharacters);
+    const store: KafkaStore = {
+      ...{ connection, partitions, maxRecordBytes, sessionTimeoutMs, queue, query, offsets, recent },
+      untilAnswered,
+    };
+    return { store, logId: await findLogId(store, deliveryTimeoutMs) };
+  };
+  const { store, logId } = await make().catch(async (error: unknown) => {
+    await closeAll();
+    throw error;
+  });
+
+  return {
+    logId,
+
+    append: async (events) => {
+      stillOpen();
+      if (events.length === 0) return;
+      const records = events.map((event) => recordOfEvent(connection, event, store.partitions));
+      for (const [index, { bytes }] of records.entries()) {
+        if (bytes > maxRecordBytes) {
+          throw logError('RecordTooLarge', `${events[index]!.id} is larger than ${maxRecordBytes} bytes`);
+        }
+      }
+      await untilOver(queue.append(records, deliveryTimeoutMs));
+    },
+
+    process: async (fold, options, signal) => {
+      stillOpen();
+      await untilOver(processGroup({ store, fold, options, onRejected }, orClosed(signal)));
+    },
+
+    follow: (topic, from, onRecord, signal) => {
+      stillOpen();
+      const following = followTopic(store, { topic, from, onRecord, onRejected, signal: orClosed(signal) });
+      untilOver(following.done).catch(() => undefined);
+      return following;
+    },
+
+    read: async (topic, at) => {
+      const body = await readBody(store, topic, at);
+      if (body === null) throw recordGone(topic, at);
+      const parsed = parseEvent(body);
+      if (parsed.kind === 'newer') throw logError('NewerSchema', newerSchema(topic, at, parsed));
+      if (parsed.kind !== 'event') {
+        const why = parsed.kind === 'broken' ? parsed.error : `unknown type ${parsed.type}`;
+        throw logError('BrokenRecord', `${topic}/${at.partition}/${at.offset} cannot be read: ${why}`);
+      }
+      return parsed.event;
+    },
+
+    ends: (topic) => query.offsets(connection.topicName(topic), 'end'),
+    lag: (group) => lagOf(store, group),
+    stretches: (group) => stretchesOf(store, group),
+
+    close: async () => {
+      closing.abort(logError('LogUnavailable', 'the log is closed'));
+      await Promise.allSettled(open);
+      await closeAll();
+    },
+  };
+}
+
+const schemaVersion = 1;
+const metaRecord = z.object({ logId: z.string(), schemaVersion: z.int() });
+
+/** The first record of the meta topic names the log; of several processes that write one, the first wins. */
+async function findLogId(store: KafkaStore, timeoutMs: number): Promise<string> {
+  const { connection, query, queue } = store;
+  const topic = connection.metaTopic;
+  const first = async (): Promise<string | undefined> => {
+    const [end] = await query.offsets(topic, 'end');
+    if (end === 0) return undefined;
+    const [fetched] = await query.fetch(topic, new Map([[0, 0]]), { waitMs: 1_000 });
+    return fetched?.records[0]?.value?.toString('utf8');
+  };
+  let found = await first();
+  if (found === undefined) {
+    const value = Buffer.from(JSON.stringify({ logId: randomUUID(), schemaVersion }));
+    const message = { key: 'log', value, partition: 0 };
+    await queue.append([{ topic, message, bytes: value.length }], timeoutMs);
+    found = await first();
+  }
+  if (found === undefined) throw logError('LogUnavailable', `${topic} cannot be read`);
+  const meta = metaRecord.parse(JSON.parse(found));
+  if (meta.schemaVersion > schemaVersion) {
+    throw logError(
+      'NewerSchema',
+      `${topic} has schema ${meta.schemaVersion}; this version knows up to ${schemaVersion}`,
+    );
+  }
+  return meta.logId;
+}

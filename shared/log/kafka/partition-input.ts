@@ -1,0 +1,86 @@
+import type { Topic } from '../../events/define-event.ts';
+import type { InputRecord } from '../fold-chunk.ts';
+import type { KafkaStore } from './kafka-store.ts';
+import { openTopicReader } from './topic-reader.ts';
+
+export type PartitionInput = {
+  /** The next records, at most a chunk of them; none if nothing came within `waitMs` or the signal aborted. */
+  readonly next: (waitMs: number, signal: AbortSignal) => Promise<readonly InputRecord[]>;
+  /** So many of the last chunk are done with. */
+  readonly taken: (count: number) => void;
+  readonly close: () => Promise<void>;
+};
+
+/** A transaction costs about 15 ms, whatever is in it. */
+const chunk = { maxRecords: 400, maxCharacters: 4 * 2 ** 20 };
+/** ms that a fetch waits for something to come */
+const pollMs = 500;
+
+/** Reads ahead: the next records come up while the ones before are folded and committed. */
+export function openPartitionInput(
+  store: KafkaStore,
+  topic: Topic,
+  partition: number,
+  from: number,
+): PartitionInput {
+  const reader = openTopicReader(store.connection.kafka);
+  const name = store.connection.topicName(topic);
+  const buffer: InputRecord[] = [];
+  let position = from;
+  let ahead: Promise<void> | undefined;
+
+  const fetch = async (): Promise<void> => {
+    const [fetched] = await reader.fetch(name, new Map([[partition, position]]), { waitMs: pollMs });
+    if (fetched === undefined) return;
+    for (const { offset, timestamp, key, value } of fetched.records) {
+      const body = value?.toString('utf8') ?? '';
+      store.recent.set(topic, { partition, offset: Number(offset) }, body);
+      const subject = key?.toString('utf8') ?? '';
+      buffer.push({ offset: Number(offset), time: Number(timestamp), subject, body });
+    }
+    position = fetched.next;
+  };
+  const fetchAhead = (): Promise<void> => {
+    ahead ??= fetch().finally(() => {
+      ahead = undefined;
+    });
+    // Whoever asks next hears of it.
+    ahead.catch(() => undefined);
+    return ahead;
+  };
+
+  const take = (): InputRecord[] => {
+    let count = 0;
+    let characters = 0;
+    while (count < Math.min(buffer.length, chunk.maxRecords) && characters < chunk.maxCharacters)
+      characters += buffer[count++]!.body.length;
+    return buffer.slice(0, count);
+  };
+
+  return {
+    next: async (waitMs, signal) => {
+      const deadline = performance.now() + waitMs;
+      while (buffer.length === 0 && !signal.aborted && performance.now() < deadline) {
+        await orUntil(fetchAhead(), deadline, signal);
+      }
+      if (buffer.length < chunk.maxRecords) void fetchAhead();
+      return signal.aborted ? [] : take();
+    },
+    taken: (count) => void buffer.splice(0, count),
+    close: () => reader.close(),
+  };
+}
+
+/** Waits for the fetch, but not beyond the deadline or the signal; its failure is thrown. */
+async function orUntil(fetching: Promise<void>, deadline: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const finish = () => resolve();
+  const timer = setTimeout(finish, Math.max(0, deadline - performance.now()));
+  signal.addEventListener('abort', finish);
+  try {
+    await Promise.race([fetching, promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', finish);
+  }
+}

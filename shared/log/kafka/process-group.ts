@@ -1,0 +1,69 @@
+import type { ProcessOptions } from '../event-log.ts';
+import type { Fold } from '../fold.ts';
+import { createTopics, planRowsTopic } from './create-topics.ts';
+import type { RejectedRecord } from './follow-topic.ts';
+import type { KafkaStore } from './kafka-store.ts';
+import { joinGroup } from './membership.ts';
+import { processPartition } from './process-partition.ts';
+
+type Group<Settings> = {
+  readonly store: KafkaStore;
+  readonly fold: Fold<Settings>;
+  readonly options: ProcessOptions<Settings>;
+  readonly onRejected: (rejected: RejectedRecord) => void;
+};
+
+/** One member of a group: works on the partitions that it is assigned, and leaves when told to stop. */
+export async function processGroup<Settings>(group: Group<Settings>, signal: AbortSignal): Promise<void> {
+  const { store, fold, options } = group;
+  const { connection, partitions, maxRecordBytes, sessionTimeoutMs } = store;
+  if (signal.aborted) return;
+  const rows = planRowsTopic(connection, options.group, partitions, maxRecordBytes);
+  await store.untilAnswered(() => createTopics(connection, [rows]), signal);
+
+  const running = new Map<number, { readonly stop: AbortController; readonly done: Promise<void> }>();
+  const failure = Promise.withResolvers<void>();
+  let wanted: readonly number[] = [];
+
+  const start = (partition: number) => {
+    const stop = new AbortController();
+    const confirmed = () => membership.confirmed();
+    const done = processPartition({ ...group, partition, confirmed, stop: stop.signal })
+      .catch(failure.reject)
+      .then(() => {
+        running.delete(partition);
+        reconcile();
+      });
+    running.set(partition, { stop, done });
+  };
+  // One that comes back while its end is still awaited starts again after it.
+  const reconcile = () => {
+    for (const [partition, { stop }] of running) if (!wanted.includes(partition)) stop.abort();
+    if (signal.aborted) return;
+    for (const partition of wanted) if (!running.has(partition)) start(partition);
+  };
+  const membership = joinGroup({
+    connection,
+    groupId: connection.groupId(options.group),
+    topic: connection.topicName(fold.reads),
+    sessionTimeoutMs,
+    onAssigned: (assigned) => {
+      wanted = assigned;
+      reconcile();
+    },
+  });
+
+  const stopped = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  try {
+    await Promise.race([stopped, failure.promise]);
+  } finally {
+    wanted = [];
+    const stopping = [...running.values()];
+    for (const { stop } of stopping) stop.abort();
+    await Promise.all(stopping.map(({ done }) => done));
+    await membership.close();
+  }
+}

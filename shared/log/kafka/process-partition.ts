@@ -1,0 +1,151 @@
+import type { ClawLoopEvent } from '../../events/catalogue.ts';
+import { parseEvent } from '../../events/parse-event.ts';
+import type { Position } from '../../events/position.ts';
+import { isLogError, logError } from '../errors.ts';
+import type { ProcessOptions } from '../event-log.ts';
+import type { Fold } from '../fold.ts';
+import { type FoldedChunk, foldChunk, openState, type PartitionState, viewsOf } from '../fold-chunk.ts';
+import { stableJson } from '../stable-json.ts';
+import { pause } from './append-queue.ts';
+import { changelogRecords } from './changelog.ts';
+import type { RejectedRecord } from './follow-topic.ts';
+import { type KafkaStore, readBody } from './kafka-store.ts';
+import { type Lane, openLane } from './lane.ts';
+import { recordOfEvent } from './messages.ts';
+import { openPartitionInput } from './partition-input.ts';
+
+export type PartitionWork<Settings> = {
+  readonly store: KafkaStore;
+  readonly fold: Fold<Settings>;
+  readonly options: ProcessOptions<Settings>;
+  readonly partition: number;
+  readonly onRejected: (rejected: RejectedRecord) => void;
+  /** Resolves once the coordinator has said that this member is still one. */
+  readonly confirmed: () => Promise<void>;
+  /** Aborts when the partition is to be given up; what is in hand is committed first. */
+  readonly stop: AbortSignal;
+};
+
+/** ms of folding per transaction */
+const budgetMs = 100;
+
+/**
+ * Folds one partition until it is to stop. Whatever fails on the way to the broker makes the state in memory
+ * void: the lane is opened anew and goes on from what was committed. Rejects when the fold throws.
+ */
+export async function processPartition<Settings>(work: PartitionWork<Settings>): Promise<void> {
+  const { stop } = work;
+  let delayMs = 50;
+  while (!stop.aborted) {
+    try {
+      await runFromTakeOver(work, () => {
+        delayMs = 50;
+      });
+    } catch (error) {
+      if (!isLogError(error, 'LogUnavailable')) throw error;
+      await pause(delayMs, stop);
+      delayMs = Math.min(2 * delayMs, 1_000);
+      // One that was fenced while it slept must not fence the new owner in turn.
+      if (!stop.aborted) await Promise.race([work.confirmed(), aborted(stop)]);
+    }
+  }
+}
+
+async function runFromTakeOver<Settings>(work: PartitionWork<Settings>, onCommit: () => void): Promise<void> {
+  const { store, fold, options, partition, stop } = work;
+  const { group, owed = () => undefined, owedIntervalMs = 60_000 } = options;
+  const topic = fold.reads;
+  const lane = await openLane(store, { group, topic, partition });
+  const input = openPartitionInput(store, topic, partition, lane.position ?? 0);
+  try {
+    // Says from the start that the group exists and where it stands.
+    if (lane.position === null) await lane.commit({ records: [], next: 0, stopped: null });
+    const state = openState(partition, lane.changelog.rows);
+    const settings = stableJson(options.settings);
+    let recorded = lane.changelog.stretches.at(-1)?.settings ?? null;
+    let owedAt = performance.now();
+    if (stop.aborted) return;
+    owed(viewsOf(state));
+
+    while (!stop.aborted) {
+      if (performance.now() - owedAt >= owedIntervalMs) {
+        owedAt = performance.now();
+        owed(viewsOf(state));
+      }
+      const untilOwed = Math.max(1, owedAt + owedIntervalMs - performance.now());
+      const records = await input.next(untilOwed, stop);
+      if (records.length === 0) continue;
+      const folded = await foldChunk(state, records, {
+        group,
+        fold,
+        settings: JSON.parse(settings) as Settings,
+        budgetMs,
+        read: (positions) => readEvents(store, topic, positions),
+      });
+      input.taken(folded.taken);
+      const from = records[0]!.offset;
+      await commit(work, lane, from, folded, recorded === settings ? null : settings);
+      onCommit();
+      recorded = settings;
+      for (const { data } of folded.rejected) work.onRejected({ topic, ...data.at, error: data.error });
+      owed(viewsOf(state, folded.changes.keys()));
+      if (folded.stopped !== null) await untilStopped(stop, state, owed, owedIntervalMs);
+    }
+  } finally {
+    await Promise.all([lane.close(), input.close()]);
+  }
+}
+
+function commit<Settings>(
+  { store, options, partition }: PartitionWork<Settings>,
+  lane: Lane,
+  from: number,
+  { next, changes, emit, rejected, stopped }: FoldedChunk,
+  settings: string | null,
+): Promise<void> {
+  const { connection, partitions } = store;
+  const stretch = settings === null ? null : { from, json: settings };
+  return lane.commit({
+    records: [
+      ...changelogRecords(connection.rowsTopic(options.group), partition, changes, stretch),
+      ...[...emit, ...rejected].map((event) => recordOfEvent(connection, event, partitions)),
+    ],
+    next,
+    stopped,
+  });
+}
+
+/** The partition stands still, but what it owes is still owed. */
+async function untilStopped(
+  stop: AbortSignal,
+  state: PartitionState,
+  owed: NonNullable<ProcessOptions<unknown>['owed']>,
+  owedIntervalMs: number,
+): Promise<void> {
+  while (!stop.aborted) {
+    await pause(owedIntervalMs, stop);
+    if (!stop.aborted) owed(viewsOf(state));
+  }
+}
+
+function readEvents(
+  store: KafkaStore,
+  topic: Fold['reads'],
+  positions: readonly Position[],
+): Promise<readonly ClawLoopEvent[]> {
+  return Promise.all(
+    positions.map(async (at) => {
+      const body = await readBody(store, topic, at);
+      const parsed = body === null ? undefined : parseEvent(body);
+      if (parsed?.kind === 'event') return parsed.event;
+      const name = `${topic}/${at.partition}/${at.offset}`;
+      throw logError('RecordGone', `${name} is needed for an event and cannot be read`);
+    }),
+  );
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });

@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto';
+import type { KafkaNode } from '../../infra/kafka/start-kafka.ts';
+import type { EventLog } from '../../shared/log/event-log.ts';
+import { openAppendQueue } from '../../shared/log/kafka/append-queue.ts';
+import { connectTo, type KafkaConnection } from '../../shared/log/kafka/connection.ts';
+import { recordOfBody } from '../../shared/log/kafka/messages.ts';
+import { openKafkaLog } from '../../shared/log/kafka/open-kafka-log.ts';
+import type { LogHarness } from './event-log.ts';
+
+const partitions = 3;
+
+/** A log of its own, by its prefix, on a cluster that several share. */
+export async function kafkaHarness(
+  node: KafkaNode,
+  sessionTimeoutMs = 2_000,
+): Promise<LogHarness & { readonly at: KafkaConnection }> {
+  const place = { brokers: node.brokers, prefix: `t-${randomUUID().slice(0, 8)}.`, partitions };
+  const at = connectTo(place);
+  const opened: EventLog[] = [];
+  return {
+    at,
+    opener: new URL('./kafka-event-log-opener.ts', import.meta.url).href,
+    connection: { ...place, sessionTimeoutMs, deliveryTimeoutMs: 30_000 },
+    sessionTimeoutMs,
+    hasDenseOffsets: false,
+    open: async (options) => {
+      const log = await openKafkaLog({ ...place, sessionTimeoutMs, deliveryTimeoutMs: 30_000, ...options });
+      opened.push(log);
+      return log;
+    },
+    inject: async (topic, subject, body) => {
+      const queue = openAppendQueue(at.kafka);
+      await queue.append([recordOfBody(at, topic, subject, body, partitions, '')], 10_000);
+      await queue.close();
+    },
+    dispose: async () => {
+      await Promise.all(opened.map((log) => log.close()));
+      const admin = at.kafka.admin();
+      await admin.connect();
+      const mine = (await admin.listTopics()).filter((topic) => topic.startsWith(place.prefix));
+      if (mine.length > 0) await admin.deleteTopics({ topics: mine });
+      await admin.disconnect();
+    },
+  };
+}

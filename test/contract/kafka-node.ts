@@ -1,0 +1,27 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { whyNoKafka } from '../../infra/kafka/jars.ts';
+import { type KafkaNode, startKafka } from '../../infra/kafka/start-kafka.ts';
+
+/**
+ * Tests with a real Kafka, one node for all that stand in `tests`. Skipped, by a name that says why, where it
+ * cannot be started, unless everything is required.
+ */
+export function describeWithKafka(name: string, tests: (node: () => KafkaNode) => void): void {
+  const missing = process.env.CLAWLOOP_REQUIRE_ALL === '1' ? null : whyNoKafka();
+  describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing})`, () => {
+    let node: KafkaNode;
+    let folder: string;
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'clawloop-kafka-'));
+      node = await startKafka({ folder });
+    });
+    afterAll(async () => {
+      await node?.kill();
+      await rm(folder, { recursive: true, force: true });
+    });
+    tests(() => node);
+  });
+}
