@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { applyHead, type HeadState, initialHead } from '../../shared/lineage/head.ts';
+import { isLogError } from '../../shared/log/errors.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import type { PolicyVersion } from './engine/engine.ts';
 
@@ -17,7 +18,9 @@ export type HeadView = {
   readonly reachEnd: () => Promise<void>;
   /** Calls at once with the head when the view is caught up, and then whenever the head moves. */
   readonly onHead: (listener: (head: PolicyVersion) => void) => void;
-  /** Rejects when the log cannot be followed any more. */
+  /** Why the view goes no further: the log was written on by a newer version. What is served stays. */
+  readonly stopped: () => string | undefined;
+  /** Rejects when the log cannot be followed any more, for any other reason. */
   readonly done: Promise<void>;
 };
 
@@ -34,6 +37,7 @@ const LONGEST_WAIT_MS = 2_000;
 export function followHead({ log, adapter, checkpoints, signal }: Options): HeadView {
   let state: HeadState = initialHead;
   let caughtUp = false;
+  let stopped: string | undefined;
   const listeners: ((head: PolicyVersion) => void)[] = [];
   const find = (version: number): PolicyVersion | undefined => {
     const row = state.versions[version];
@@ -87,9 +91,20 @@ export function followHead({ log, adapter, checkpoints, signal }: Options): Head
       listeners.push(listener);
       if (caughtUp) listener(head());
     },
-    done: following.done,
+    stopped: () => stopped,
+    done: following.done.catch((error: Error) => {
+      if (!isLogError(error, 'NewerSchema')) throw error;
+      stopped = error.message;
+      return untilAborted(signal);
+    }),
   };
 }
+
+const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 
 /** The view of an engine that has no other version than the base. */
 export const onlyBase: Pick<HeadView, 'find' | 'kept' | 'reachEnd' | 'onHead'> = {

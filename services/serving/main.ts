@@ -77,6 +77,8 @@ const served = serveHead({
 });
 const readiness = (): string | undefined => {
   if (shutdown.aborted) return 'stopping';
+  const behind = head.stopped();
+  if (behind !== undefined) return `the training topic cannot be read on: ${behind}`;
   if (!head.isCaughtUp()) return 'reading the log';
   return served.served() === undefined ? (served.problem() ?? 'loading the policy') : undefined;
 };
