@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CommonConfig } from '../../shared/service/config.ts';
+import { QueueConfig } from '../../shared/service/queue-config.ts';
 
 export const JudgeConfig = CommonConfig.extend({
   kind: z
@@ -60,5 +61,6 @@ export const JudgeConfig = CommonConfig.extend({
     .max(65_535)
     .default(8702)
     .describe('port of /healthz, /readyz, /metrics and /jobs'),
+  ...QueueConfig.shape,
 });
 export type JudgeConfig = z.output<typeof JudgeConfig>;

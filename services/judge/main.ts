@@ -1,9 +1,9 @@
 import { fastify } from 'fastify';
 import type { SubjectView } from '../../shared/log/event-log.ts';
 import { registerJobs } from '../../shared/queue/job-routes.ts';
-import { openMemoryQueue } from '../../shared/queue/memory/open-memory-queue.ts';
 import { monotonicNow } from '../../shared/service/clock.ts';
 import { registerHealth } from '../../shared/service/health.ts';
+import { openQueue } from '../../shared/service/open-queue.ts';
 import { openService } from '../../shared/service/open-service.ts';
 import { JudgeConfig } from './config.ts';
 import { judgeFold, type VoteJob } from './judge-fold.ts';
@@ -20,13 +20,14 @@ const { config, log, logger, shutdown } = service;
 const judge = createJudge(config);
 const votes = config.votes ?? judge.defaultVotes;
 const open = createOpenVotes(monotonicNow);
-const queue = openMemoryQueue<VoteJob>('votes', {
+const retries = {
   attempts: config.voteAttempts,
   backoffMs: config.voteBackoffMs,
   maxBackoffMs: config.voteMaxBackoffMs,
   jitter: 0.5,
   timeLimitMs: config.voteTimeoutMs,
-});
+};
+const queue = await openQueue<VoteJob>(config, 'votes', retries, logger);
 const metrics = createJudgeMetrics(service.metrics, queue, open);
 const world = { log, judge, open, metrics, logger, deadlineMs: config.voteDeadlineMs };
 
@@ -40,8 +41,9 @@ async function look(): Promise<void> {
 const enqueueOwed = (views: readonly SubjectView[]) => void queue.add(open.see(views));
 
 const server = fastify({ logger: false });
-registerHealth(server, () => stopped, service.metrics);
+registerHealth(server, () => stopped ?? queue.missing(), service.metrics);
 registerJobs(server, queue);
+await queue.mountBoard(server);
 await server.listen({ host: config.healthHost, port: config.healthPort });
 logger.info({ judge: judge.name, votes, health: server.server.address() }, 'judging');
 

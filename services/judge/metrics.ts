@@ -21,7 +21,10 @@ export function createJudgeMetrics(registry: Registry, queue: JobQueue<VoteJob>,
     labelNames: ['state'],
     registers,
     async collect() {
-      for (const [state, count] of Object.entries(await queue.counts())) this.set({ state }, count);
+      // a queue that is away has no numbers; the other figures are there all the same
+      const counts = await queue.counts().catch(() => undefined);
+      if (counts === undefined) return this.reset();
+      for (const [state, count] of Object.entries(counts)) this.set({ state }, count);
     },
   });
   return {

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { CommonConfig } from '../../shared/service/config.ts';
+import { QueueConfig } from '../../shared/service/queue-config.ts';
 
 /** How a step learns stands in its batch (the collector's settings); here is how it is run and kept. */
 export const TrainerConfig = CommonConfig.extend({
@@ -37,6 +38,7 @@ export const TrainerConfig = CommonConfig.extend({
     .min(100)
     .default(60_000)
     .describe('ms between looks for an open batch that the queue may have lost'),
+  ...QueueConfig.shape,
 });
 export type TrainerConfig = z.output<typeof TrainerConfig>;
 

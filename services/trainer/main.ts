@@ -1,8 +1,10 @@
+import type { AddressInfo } from 'node:net';
+import { fastify } from 'fastify';
 import { headFold } from '../../shared/lineage/head-fold.ts';
 import { modelDigest } from '../../shared/policy/model-digest.ts';
 import { modelFolder } from '../../shared/policy/model-folder.ts';
-import { openMemoryQueue } from '../../shared/queue/memory/open-memory-queue.ts';
-import { openHealthPort } from '../../shared/service/health.ts';
+import { registerHealth } from '../../shared/service/health.ts';
+import { openQueue } from '../../shared/service/open-queue.ts';
 import { openService } from '../../shared/service/open-service.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
 import { TrainerConfig, threadsOf } from './config.ts';
@@ -20,20 +22,22 @@ const service = await openService('trainer', TrainerConfig);
 const { config, log, data, logger, shutdown } = service;
 const metrics = createTrainerMetrics(service.metrics);
 let missing: string | undefined = 'the model is not loaded yet';
-const health = await openHealthPort(
-  { host: config.healthHost, port: config.healthPort },
-  () => missing,
-  service.metrics,
-);
-logger.info({ port: health.port }, 'health port');
 
-const queue = openMemoryQueue<WakeUp>('batches', {
+const retries = {
   attempts: Number.MAX_SAFE_INTEGER, // strikes end what cannot be trained; a log that is away comes back
   backoffMs: 500,
   maxBackoffMs: 30_000,
   jitter: 0.3,
   timeLimitMs: config.stepTimeLimitMs,
-});
+};
+const queue = await openQueue<WakeUp>(config, 'batches', retries, logger);
+
+const server = fastify({ logger: false });
+registerHealth(server, () => missing ?? queue.missing(), service.metrics);
+await queue.mountBoard(server);
+await server.listen({ host: config.healthHost, port: config.healthPort });
+const { port } = server.server.address() as AddressInfo;
+logger.info({ port }, 'health port');
 
 async function work(): Promise<void> {
   await checkCheckpoints(data.checkpoints(config.adapter), log.logId);
@@ -86,4 +90,4 @@ async function lookForStops(): Promise<void> {
   missing = stopped && `partition ${stopped.partition} of ${stopped.topic} has stopped: ${stopped.stopped}`;
 }
 
-await service.run([work()], [health.close, queue.close]);
+await service.run([work()], [() => server.close(), queue.close]);

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { QueueConfig } from './queue-config.ts';
 import { describeSettings, readSetting, type Setting } from './settings.ts';
 
 /** What every service takes. */
@@ -36,7 +37,11 @@ export const CommonConfig = z.object({
   healthHost: z.string().default('127.0.0.1').describe('address of the health port'),
 });
 
-const shared: ReadonlySet<string> = new Set(Object.keys(CommonConfig.shape));
+/** Settings without a service's name in their variable: one value fits every service that takes them. */
+const shared: ReadonlySet<string> = new Set([
+  ...Object.keys(CommonConfig.shape),
+  ...Object.keys(QueueConfig.shape),
+]);
 
 export type ConfigSource = 'default' | 'env' | 'flag';
 

@@ -15,12 +15,16 @@ const RECONNECT_MS = 1000;
 
 /**
  * A connection that comes back by itself. Commands wait for it rather than fail (BullMQ's workers need that);
- * who cannot wait for ever sets a limit of its own.
+ * who cannot wait for ever sets a limit of its own. Once `isLeft` it comes back no more: where Redis is away,
+ * what waits for it is refused within a second.
  */
-export function connectRedis({ url, username, password, tls }: RedisAddress): Redis {
+export function connectRedis(
+  { url, username, password, tls }: RedisAddress,
+  isLeft: () => boolean = () => false,
+): Redis {
   return new Redis(url, {
     maxRetriesPerRequest: null,
-    retryStrategy: (tries) => Math.min(RECONNECT_MS, 50 * tries),
+    retryStrategy: (tries) => (isLeft() ? null : Math.min(RECONNECT_MS, 50 * tries)),
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
     ...(tls === undefined ? {} : { tls }),

@@ -36,7 +36,8 @@ export async function openBullQueue<Data>(
 ): Promise<BullQueue<Data>> {
   const { prefix, lockMs = 30_000, stalledCheckMs = 10_000, random = Math.random } = options;
   const onTrouble = options.onTrouble ?? (() => undefined);
-  const redis = connectRedis(options);
+  let closed = false;
+  const redis = connectRedis(options, () => closed);
   redis.on('error', onTrouble);
   redis.on('ready', () => options.onReady?.());
   const bull = new Queue(name, {
@@ -91,7 +92,10 @@ export async function openBullQueue<Data>(
       working = true;
       const tuning = { lockMs, stalledCheckMs, random, onTrouble };
       try {
-        await workJobs({ queue: bull, redis, settings, tuning, handlers, handler, concurrency }, signal);
+        await workJobs(
+          { queue: bull, address: options, settings, tuning, handlers, handler, concurrency },
+          signal,
+        );
       } finally {
         working = false;
       }
@@ -109,6 +113,7 @@ export async function openBullQueue<Data>(
       handlers.drop(); // after it, so that a slot that this frees finds no forgotten job
     },
     close: async () => {
+      closed = true;
       adder.close();
       await bull.close();
       await disconnectRedis(redis);

@@ -1,14 +1,13 @@
 import { type Job as BullJob, DelayedError, type Queue, WaitingError, Worker } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { backoffDelay } from '../backoff.ts';
 import type { Attempt, JobQueueSettings } from '../job-queue.ts';
-import { disconnectRedis } from './connect-redis.ts';
+import { connectRedis, disconnectRedis, type RedisAddress } from './connect-redis.ts';
 import type { createHandlers } from './handlers.ts';
 import { fromBullId } from './job-id.ts';
 
 /** ms until an id is looked at again whose last handler has not returned */
 const BUSY_MS = 100;
-/** ms that the end of a worker waits for a Redis that does not answer */
+/** ms that the end of a worker waits for a Redis that hangs */
 const CLOSE_MS = 3000;
 /** A worker that died is no failed try: its job is taken up again however often that happens. */
 const ANY_NUMBER = 2 ** 31 - 1;
@@ -24,7 +23,7 @@ export type WorkerTuning = {
 
 type Work<Data> = {
   readonly queue: Queue;
-  readonly redis: Redis;
+  readonly address: RedisAddress;
   readonly settings: JobQueueSettings;
   readonly tuning: WorkerTuning;
   readonly handlers: ReturnType<typeof createHandlers>;
@@ -35,10 +34,10 @@ type Work<Data> = {
 /** Runs jobs until the signal aborts; then hands back those that run and waits for their handlers. */
 export async function workJobs<Data>(work: Work<Data>, signal: AbortSignal): Promise<void> {
   const { queue, settings, tuning, handlers } = work;
-  // a connection of its own, so that a Redis that is away can be left without ending the queue's
-  const connection = work.redis.duplicate();
-  connection.on('error', () => undefined); // the queue's connection tells it
   let ending = false;
+  // BullMQ copies it for its blocking reads, with its way to end while Redis is away
+  const connection = connectRedis(work.address, () => ending);
+  connection.on('error', () => undefined); // the queue's connection tells it
 
   const run = async (job: BullJob, token = ''): Promise<void> => {
     const id = fromBullId(job.id ?? '');
@@ -72,9 +71,10 @@ export async function workJobs<Data>(work: Work<Data>, signal: AbortSignal): Pro
   const closed = worker.close();
   handlers.endWork();
   await handlers.allReturned();
-  const limit = setTimeout(() => connection.disconnect(), CLOSE_MS);
-  await closed;
-  clearTimeout(limit);
+  const limit = Promise.withResolvers<void>();
+  const timer = setTimeout(limit.resolve, CLOSE_MS);
+  await Promise.race([closed, limit.promise]);
+  clearTimeout(timer);
   await disconnectRedis(connection);
 }
 
