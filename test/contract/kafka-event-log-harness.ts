@@ -9,11 +9,16 @@ import type { LogHarness } from './event-log.ts';
 
 const partitions = 3;
 
+export type KafkaHarness = Omit<LogHarness, 'open'> & {
+  readonly at: KafkaConnection;
+  readonly open: (options?: {
+    readonly sessionTimeoutMs?: number;
+    readonly deliveryTimeoutMs?: number;
+  }) => Promise<EventLog>;
+};
+
 /** A log of its own, by its prefix, on a cluster that several share. */
-export async function kafkaHarness(
-  node: KafkaNode,
-  sessionTimeoutMs = 2_000,
-): Promise<LogHarness & { readonly at: KafkaConnection }> {
+export async function kafkaHarness(node: KafkaNode, sessionTimeoutMs = 2_000): Promise<KafkaHarness> {
   const place = { brokers: node.brokers, prefix: `t-${randomUUID().slice(0, 8)}.`, partitions };
   const at = connectTo(place);
   const opened: EventLog[] = [];
