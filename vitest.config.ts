@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-/** `default` stays under six minutes on two cores; `long` runs in CI too; `nightly` needs hours, hundreds of kills or gigabytes. */
+/**
+ * `default` stays under six minutes on two cores; `long` runs in CI too; `nightly` needs hours, hundreds of
+ * kills or gigabytes.
+ */
 const project = (name: string, include: string[], exclude: string[], timeoutMs: number) => ({
   test: {
     name,

@@ -2,9 +2,9 @@
  * Puts the native TensorFlow backend into `.native/`: `npm run setup:native`. Safe to run again; does nothing
  * when it is ready.
  *
- * The package's own download of libtensorflow is pinned to 2.9 and not reachable everywhere. So on Linux the binding
- * of @tensorflow/tfjs-node is compiled, in ten seconds, against the libraries and headers of a current TensorFlow
- * wheel. Elsewhere the package's own install is used.
+ * The package's own download of libtensorflow is pinned to 2.9 and not reachable everywhere. So on Linux the
+ * binding of @tensorflow/tfjs-node is compiled, in ten seconds, against the libraries and headers of a
+ * current TensorFlow wheel. Elsewhere the package's own install is used.
  */
 import { spawnSync } from 'node:child_process';
 import {

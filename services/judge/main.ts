@@ -19,7 +19,7 @@ const service = await openService('judge', JudgeConfig);
 const { config, log, logger, shutdown } = service;
 const judge = createJudge(config);
 const votes = config.votes ?? judge.defaultVotes;
-const open = createOpenVotes(monotonicNow);
+const open = createOpenVotes(monotonicNow, config.queue === 'redis');
 const retries = {
   attempts: config.voteAttempts,
   backoffMs: config.voteBackoffMs,

@@ -5,11 +5,11 @@ import { judgeFold } from './judge-fold.ts';
 import { createOpenVotes } from './open-votes.ts';
 import { sessionClosed, turnCompleted, voteCast, voteExpired } from './test-events.ts';
 
-function openLane() {
+function openLane(sharedQueue = false) {
   const rows = memoryRows();
   let now = 0;
   let offset = 0;
-  const open = createOpenVotes(() => now);
+  const open = createOpenVotes(() => now, sharedQueue);
   const view = { subject: 'lane-1', partition: 0, rows };
   return {
     open,
@@ -35,7 +35,7 @@ test('a vote is owed until it is in, and not asked for again while its fact is o
   const { open, fold, see } = openLane();
   expect(fold(turnCompleted('t'))).toEqual(['t/vote/0', 't/vote/1']);
   expect(open.isOwed(job(0))).toBe(true);
-  open.markCast('t/vote/0');
+  open.markCast(job(0));
   expect(open.isOwed(job(0))).toBe(false);
   expect(see()).toEqual(['t/vote/1']);
   expect(fold(voteCast('t', 0, 1))).toEqual(['t/vote/1']);
@@ -79,4 +79,15 @@ test('a turn that only waits for a reward owes nothing', () => {
   expect(fold(turnCompleted('r', { settle: 'reward' }), sessionClosed('other'))).toEqual([]);
   wait(1000);
   expect(open.overdue(1)).toEqual([]);
+});
+
+test('where processes share a queue, the vote of a lane that is not held here is cast, a settled one here is not', () => {
+  const { open, fold } = openLane(true);
+  expect(open.isOwed(job(0))).toBe(false);
+  expect(open.mayBeOwed(job(0))).toBe(true);
+  open.markCast(job(0));
+  expect(open.mayBeOwed(job(0))).toBe(true); // nobody here would ever forget it
+  fold(turnCompleted('t'), turnCompleted('u'), voteCast('t', 0, 1), voteCast('t', 1, 1));
+  expect(open.mayBeOwed(job(0))).toBe(false);
+  expect(openLane().open.mayBeOwed(job(0))).toBe(false);
 });

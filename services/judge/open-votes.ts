@@ -20,9 +20,10 @@ export type OpenVotes = ReturnType<typeof createOpenVotes>;
 /**
  * What is owed, as the views that the log hands out after its commits show it. In memory only: a restart
  * begins every span
- * again, so that an outage or a clock that jumps ends nothing. `now` is monotonic, ms.
+ * again, so that an outage or a clock that jumps ends nothing. `now` is monotonic, ms. With `sharedQueue` a job
+ * may come from another process, whose lanes are not seen here.
  */
-export function createOpenVotes(now: () => number) {
+export function createOpenVotes(now: () => number, sharedQueue = false) {
   const lanes = new Map<string, Lane>();
   /** in the log, though the fold has not come to them yet */
   const cast = new Set<string>();
@@ -58,7 +59,13 @@ export function createOpenVotes(now: () => number) {
     },
     isOwed: ({ id, data }: Job<VoteJob>): boolean =>
       (lanes.get(data.lane)?.owed.has(id) ?? false) && !cast.has(id),
-    markCast: (id: string): void => void cast.add(id),
+    /** Whether a vote is worth casting: of a lane that another process may hold, nothing is known here. */
+    mayBeOwed: ({ id, data }: Job<VoteJob>): boolean =>
+      !cast.has(id) && (lanes.get(data.lane)?.owed.has(id) ?? sharedQueue),
+    /** Its fact is in the log, and will be seen here if the lane is held here. */
+    markCast: ({ id, data }: Job<VoteJob>): void => {
+      if (lanes.get(data.lane)?.owed.has(id)) cast.add(id);
+    },
     /**
      * Turns whose votes are not all in `deadlineMs` after this process saw them, and that were not told so
      * yet.

@@ -25,7 +25,7 @@ export type VoteWorld = {
  * there is no vote, for the queue to try again; does nothing when the vote is no longer owed.
  */
 export async function castVote(world: VoteWorld, job: Attempt<VoteJob>, signal: AbortSignal): Promise<void> {
-  if (!world.open.isOwed(job)) return;
+  if (!world.open.mayBeOwed(job)) return;
   const { turnId, index } = job.data;
   try {
     const turn = await readTurn(world.log, job.data);
@@ -40,7 +40,7 @@ export async function castVote(world: VoteWorld, job: Attempt<VoteJob>, signal: 
       }),
     ]);
     count(world, job, opinion);
-    world.open.markCast(job.id);
+    world.open.markCast(job);
     world.logger.debug({ turnId, index, vote: opinion.vote, text: opinion.text }, 'vote cast');
   } catch (error) {
     const reason = reasonOf(error, signal);
@@ -65,7 +65,7 @@ function count(
   metrics.tokens.inc({ kind: 'prompt' }, cost.promptTokens);
   metrics.tokens.inc({ kind: 'completion' }, cost.completionTokens);
   metrics.seconds.observe(cost.milliseconds / 1000);
-  if (!open.isOwed(job)) metrics.late.inc();
+  if (!open.mayBeOwed(job)) metrics.late.inc();
 }
 
 function reasonOf(error: unknown, signal: AbortSignal): string {

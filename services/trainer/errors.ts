@@ -2,7 +2,9 @@ import { errorTable } from '../../shared/service/errors.ts';
 
 /** Why the trainer does not start, or a step does not end. */
 export const TrainerError = errorTable({
-  /** Thrown at start when checkpoints belong to another log: their numbers would be mixed up with the log's. */
+  /**
+   * Thrown at start when checkpoints belong to another log: their numbers would be mixed up with the log's.
+   */
   FOREIGN_CHECKPOINTS: {
     status: 500,
     type: 'server_error',

@@ -7,7 +7,10 @@ export type LogProbs = readonly Float32Array[];
 /** dLoss / dlogProb of each response token, [N][T] */
 export type LogProbGradient = readonly ArrayLike<number>[];
 
-/** What a step needs of a model: numbers in, numbers out, no state between calls. An undefined adapter is the base model. */
+/**
+ * What a step needs of a model: numbers in, numbers out, no state between calls. An undefined adapter is the
+ * base model.
+ */
 export type LearningEngine = {
   /** A fresh adapter that changes nothing yet; the same seed gives the same one. */
   readonly createAdapter: (settings: {

@@ -6,7 +6,9 @@ import { meanPolicyKl, scoreResponses } from '../../shared/policy/scoring.ts';
 import { lossAndGradients } from '../../shared/policy/training.ts';
 import type { LearningEngine } from './learning-engine.ts';
 
-/** The engine on this machine: a policy and its executor. Adapters are uploaded for a call and freed after it. */
+/**
+ * The engine on this machine: a policy and its executor. Adapters are uploaded for a call and freed after it.
+ */
 export function localEngine(policy: Policy): LearningEngine {
   const withAdapter = <Result>(
     file: AdapterFile | undefined,

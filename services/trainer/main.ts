@@ -12,7 +12,10 @@ import { createTrainerMetrics } from './metrics.ts';
 import { openStepRunner } from './step-runner.ts';
 import { createTrainer, type WakeUp } from './trainer.ts';
 
-/** Trains the open batch of each adapter. The queue only wakes it up; what is owed is in the head's committed rows. */
+/**
+ * Trains the open batch of each adapter. The queue only wakes it up; what is owed is in the head's committed
+ * rows.
+ */
 
 const GROUP = 'trainer';
 /** ms between looks whether a partition has stopped */

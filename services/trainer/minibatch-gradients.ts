@@ -19,8 +19,8 @@ export type MinibatchOptions = {
 };
 
 /**
- * Loss and gradients of one minibatch, part by part: each token's share in the mean is known beforehand, so gradients of the parts
- * add up. `cur` are the log-probs that they were taken at.
+ * Loss and gradients of one minibatch, part by part: each token's share in the mean is known beforehand, so
+ * gradients of the parts add up. `cur` are the log-probs that they were taken at.
  */
 export function minibatchGradients(
   engine: LearningEngine,

@@ -6,7 +6,10 @@ import { PolicyTrained } from '../../shared/events/policy-trained.ts';
 import { PolicyUpdateFailed } from '../../shared/events/policy-update-failed.ts';
 import type { CheckpointState } from '../../shared/policy/checkpoint-store-state.ts';
 
-/** How a batch ended. Whoever ends it first in the log decides; all attempts that got as far as a checkpoint say the same. */
+/**
+ * How a batch ended. Whoever ends it first in the log decides; all attempts that got as far as a checkpoint
+ * say the same.
+ */
 export type Outcome =
   | { readonly kind: 'trained'; readonly checkpoint: string; readonly state: CheckpointState }
   | { readonly kind: 'not-finite'; readonly detail: string }

@@ -11,7 +11,10 @@ import { runtimeFingerprint } from './fingerprint.ts';
 import { localEngine } from './local-engine.ts';
 import { replayVersion, trainedVersions } from './replay-step.ts';
 
-/** `clawloop replay`: trains every version again from the log and compares digests. Writes nothing. Exit 1 on a difference. */
+/**
+ * `clawloop replay`: trains every version again from the log and compares digests. Writes nothing. Exit 1 on
+ * a difference.
+ */
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 

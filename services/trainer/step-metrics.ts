@@ -3,7 +3,8 @@ import type { StepSample } from './step-sample.ts';
 type Metrics = Readonly<Record<string, number>>;
 
 /**
- * What a person wants to know of a batch, whatever was trained on it. docs/learning.md says what each figure means.
+ * What a person wants to know of a batch, whatever was trained on it. docs/learning.md says what each figure
+ * means.
  *
  * @param startLogProbs log-probs of each sample before it was first trained on, [T]
  * @param parent the version whose parameters those are (with one minibatch)
@@ -16,7 +17,8 @@ export function batchMetrics(
   const verdicts = samples.map(({ verdict }) => verdict);
   const tokens = samples.map(({ sequence }) => sequence.responseIds.length);
   const logProbs = samples.flatMap((sample) => Array.from(startLogProbs.get(sample) ?? []));
-  // The same policy in serving and in training: what is left between them is the difference of their arithmetic.
+  // The same policy in serving and in training: what is left between them is the difference of their
+  // arithmetic.
   const drifts = samples
     .filter(({ version }) => version === parent)
     .flatMap((sample) =>

@@ -16,7 +16,10 @@ export type RunStep = {
 export type StepRunner = {
   /** Loads the model, unless it is loaded. Rejects when it cannot be. */
   readonly open: () => Promise<{ readonly report: string; readonly fingerprint: string }>;
-  /** One at a time. When the signal aborts, the thread is ended in mid-step and the promise rejects with its reason. */
+  /**
+   * One at a time. When the signal aborts, the thread is ended in mid-step and the promise rejects with its
+   * reason.
+   */
   readonly run: (
     input: StepInput,
     onProgress: (progress: StepProgress) => void,
@@ -32,7 +35,10 @@ type Thread = {
   readonly ended: Promise<never>;
 };
 
-/** Runs steps on a thread of its own, which is started when it is needed and again after it was ended or has failed. */
+/**
+ * Runs steps on a thread of its own, which is started when it is needed and again after it was ended or has
+ * failed.
+ */
 export function openStepRunner(settings: WorkerSettings): StepRunner {
   let thread: Thread | undefined;
   let lastId = 0;

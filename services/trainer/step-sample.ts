@@ -14,7 +14,9 @@ export type StepSample = {
   readonly behavior: ArrayLike<number>;
 };
 
-/** Every token of the answer was sampled, so none is masked; all forwards use the temperature of the record. */
+/**
+ * Every token of the answer was sampled, so none is masked; all forwards use the temperature of the record.
+ */
 export const stepSample = (
   { sampleId, version, verdict, soft, tokens }: SampleReady['data'],
   advantage: number,

@@ -14,7 +14,8 @@ const settings = workerData as WorkerSettings;
 const port = parentPort!;
 const post = (message: WorkerMessage) => port.postMessage(message);
 
-// Linux: of this thread and those that the backend starts from it, while the thread that answers health checks keeps its own.
+// Linux: of this thread and those that the backend starts from it, while the thread that answers health
+// checks keeps its own.
 if (settings.niceness > 0 && process.platform === 'linux') setPriority(settings.niceness);
 
 const executor = await openBackend(settings.backend, { threads: settings.threads });

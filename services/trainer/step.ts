@@ -44,15 +44,19 @@ export type StepProgress = {
   readonly of: number;
 };
 
-/** Bounds what one token with a negative advantage can weigh (Ye et al. 2020); only felt with more than one minibatch. */
+/**
+ * Bounds what one token with a negative advantage can weigh (Ye et al. 2020); only felt with more than one
+ * minibatch.
+ */
 const DUAL_CLIP = 3;
 
 /**
- * One update of a policy: a function of the parent's numbers and the batch, whose settings and seed stand in its event. The same
- * input gives the same bits on the same runtime.
+ * One update of a policy: a function of the parent's numbers and the batch, whose settings and seed stand in
+ * its event. The same input gives the same bits on the same runtime.
  *
- * With one minibatch the parameters are the parent's when the gradient is taken: prox is cur, the ratio is 1, and the step is
- * REINFORCE with a baseline and a capped staleness weight. With more, prox is computed before the first.
+ * With one minibatch the parameters are the parent's when the gradient is taken: prox is cur, the ratio is 1,
+ * and the step is REINFORCE with a baseline and a capped staleness weight. With more, prox is computed before
+ * the first.
  *
  * A parent's rank and alpha stay: those of the settings are for a first version.
  *
@@ -148,7 +152,10 @@ function judge(meanKl: number, limit: number): GateResult {
   return { passed: false, reason: 'kl-to-parent', detail };
 }
 
-/** Disjoint parts in the batch's order, sizes equal or one apart; fewer than `count` where there are fewer samples. */
+/**
+ * Disjoint parts in the batch's order, sizes equal or one apart; fewer than `count` where there are fewer
+ * samples.
+ */
 export function split<Sample>(samples: readonly Sample[], count: number): readonly (readonly Sample[])[] {
   const parts = Math.min(count, samples.length);
   const edge = (part: number) => Math.floor((part * samples.length) / parts);

@@ -38,9 +38,9 @@ export type Training = {
 const BEAT_MS = 5_000;
 
 /**
- * Brings the open batch to its outcome and says it in the log. It may be called at any time, any number of times, by several
- * processes, and killed between any two lines: a committed checkpoint is found again, and outcomes have ids that follow from the
- * batch.
+ * Brings the open batch to its outcome and says it in the log. It may be called at any time, any number of
+ * times, by several processes, and killed between any two lines: a committed checkpoint is found again, and
+ * outcomes have ids that follow from the batch.
  *
  * Rejects when an attempt failed, or was stopped; the job is then tried again.
  */

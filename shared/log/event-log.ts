@@ -14,8 +14,9 @@ export type ProcessOptions<Settings> = {
   readonly group: string;
   readonly settings: Settings;
   /**
-   * The cue to enqueue open obligations, which a queue may have lost. Called with the subjects that a commit touched, at once
-   * after it; with all of a partition when it is taken over; with all of every held partition once per `owedIntervalMs`.
+   * The cue to enqueue open obligations, which a queue may have lost. Called with the subjects that a commit
+   * touched, at once after it; with all of a partition when it is taken over; with all of every held
+   * partition once per `owedIntervalMs`.
    */
   readonly owed?: (subjects: readonly SubjectView[]) => void;
   /** ms; 60,000 unless told. */
@@ -43,7 +44,10 @@ export type GroupLag = {
   readonly stopped?: string;
 };
 
-/** From which position of the input on a group's partition was folded under which settings, up to the next stretch. */
+/**
+ * From which position of the input on a group's partition was folded under which settings, up to the next
+ * stretch.
+ */
 export type SettingsStretch = {
   readonly topic: Topic;
   readonly partition: number;
@@ -70,7 +74,10 @@ export type EventLog = {
   readonly logId: string;
   /** Resolves once the events are durable. Throws LogUnavailable after `deliveryTimeoutMs`. */
   readonly append: (events: readonly ClawLoopEvent[]) => Promise<void>;
-  /** Folds one topic in a consumer group until the signal aborts. A fold that throws rejects: the process should end. */
+  /**
+   * Folds one topic in a consumer group until the signal aborts. A fold that throws rejects: the process
+   * should end.
+   */
   readonly process: <Settings>(
     fold: Fold<Settings>,
     options: ProcessOptions<Settings>,
@@ -85,7 +92,10 @@ export type EventLog = {
   ) => Following;
   /** One record by its position. Throws RecordGone when it does not exist or was trimmed. */
   readonly read: (topic: Topic, at: Position) => Promise<ClawLoopEvent>;
-  /** Per partition the first offset that no record has yet. Where offsets are not dense, more than there are records. */
+  /**
+   * Per partition the first offset that no record has yet. Where offsets are not dense, more than there are
+   * records.
+   */
   readonly ends: (topic: Topic) => Promise<readonly number[]>;
   readonly lag: (group: string) => Promise<readonly GroupLag[]>;
   /** Every stretch of a group, in order of partition and position: what a rebuild applies. */

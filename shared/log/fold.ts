@@ -4,8 +4,8 @@ import type { Position } from '../events/position.ts';
 import type { RowChange, Rows } from './rows.ts';
 
 /**
- * A fact that needs the body of an earlier record of the fold's own input topic. State holds only positions; the log reads
- * the record and calls `create`, which is as pure as the fold.
+ * A fact that needs the body of an earlier record of the fold's own input topic. State holds only positions;
+ * the log reads the record and calls `create`, which is as pure as the fold.
  */
 export type DeferredEvent = {
   readonly reads: Position;
@@ -18,10 +18,12 @@ export type Folded = {
 };
 
 /**
- * A pure function over one topic: no clock, no I/O. State is rows, one table set per subject (a lane, an adapter). Rows changed,
- * facts emitted and the input position are committed together or not at all. Ids come from the event, time from the event.
+ * A pure function over one topic: no clock, no I/O. State is rows, one table set per subject (a lane, an
+ * adapter). Rows changed, facts emitted and the input position are committed together or not at all. Ids come
+ * from the event, time from the event.
  *
- * `Settings` are the rules in force. A changed setting takes effect at a position of the input and is committed with it.
+ * `Settings` are the rules in force. A changed setting takes effect at a position of the input and is
+ * committed with it.
  */
 export type Fold<Settings = unknown> = {
   readonly name: string;

@@ -30,7 +30,10 @@ export type Strikes = {
   readonly errors: readonly string[];
 };
 
-/** Marks, durably, that a step for this checkpoint begins. What is left of it after the process was killed is a strike. */
+/**
+ * Marks, durably, that a step for this checkpoint begins. What is left of it after the process was killed is
+ * a strike.
+ */
 export async function beginAttempt(store: string, name: string): Promise<Attempt> {
   const folder = join(store, name + attemptsSuffix);
   await mkdir(folder, { recursive: true });
@@ -78,7 +81,10 @@ async function readStrike(path: string): Promise<Partial<Marker> | undefined> {
   }
 }
 
-/** A process runs one attempt at a time and looks before it begins: a marker of ours, or of our number, is of an earlier one. */
+/**
+ * A process runs one attempt at a time and looks before it begins: a marker of ours, or of our number, is of
+ * an earlier one.
+ */
 const isDead = ({ host, pid, error }: Partial<Marker>): boolean =>
   error !== undefined || (host === self.host && pid !== undefined && (pid === self.pid || !isAlive(pid)));
 

@@ -15,7 +15,10 @@ export type Retention = {
 /** ms after which what a writer left behind is nobody's; writing takes seconds. */
 const LEFTOVER_MS = 60 * 60 * 1000;
 
-/** Which may go: not the newest `keep`, not the head, not its last `keep` ancestors (rollback), not the open batch's parent. */
+/**
+ * Which may go: not the newest `keep`, not the head, not its last `keep` ancestors (rollback), not the open
+ * batch's parent.
+ */
 export function prunable(
   checkpoints: readonly CheckpointSummary[],
   { keep, head, openParent }: Retention,

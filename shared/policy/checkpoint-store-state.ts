@@ -49,8 +49,8 @@ export type CheckpointContent = {
 };
 
 /**
- * sha256 over adapter, optimizer and baseline: the numbers that the next step starts from. It is of the values and not of the
- * files, so that another writer of the same numbers gives the same digest.
+ * sha256 over adapter, optimizer and baseline: the numbers that the next step starts from. It is of the
+ * values and not of the files, so that another writer of the same numbers gives the same digest.
  */
 export function checkpointDigest({
   adapter,

@@ -29,8 +29,9 @@ export const checkpointName = (version: number, batchId: string): string =>
   `${version}-${createHash('sha256').update(batchId).digest('hex').slice(0, 12)}`;
 
 /**
- * Commits a checkpoint under `name`, whole or not at all: it is written beside, flushed to disk and renamed. Renaming onto a folder
- * that holds something fails, so that of two writers the first wins; the other discards its work and gets the winner's.
+ * Commits a checkpoint under `name`, whole or not at all: it is written beside, flushed to disk and renamed.
+ * Renaming onto a folder that holds something fails, so that of two writers the first wins; the other
+ * discards its work and gets the winner's.
  *
  * @param store folder of one adapter's checkpoints; made when absent
  */
@@ -85,7 +86,9 @@ export async function hasCheckpoint(store: string, name: string): Promise<boolea
   return (await names(store)).includes(name);
 }
 
-/** All committed checkpoints of an adapter by version, without their tensors; unreadable ones are left out. */
+/**
+ * All committed checkpoints of an adapter by version, without their tensors; unreadable ones are left out.
+ */
 export async function listCheckpoints(store: string): Promise<readonly CheckpointSummary[]> {
   const found = await Promise.all(
     (await names(store)).map(async (name): Promise<readonly CheckpointSummary[]> => {

@@ -9,8 +9,8 @@ const counts = (name: string): boolean =>
   name === 'config.json' || name === 'tokenizer.json' || name.endsWith('.safetensors');
 
 /**
- * sha256 over the files of a model folder that its adapters depend on, names included. It reads all weights once: about a
- * second per gigabyte.
+ * sha256 over the files of a model folder that its adapters depend on, names included. It reads all weights
+ * once: about a second per gigabyte.
  */
 export async function modelDigest(folder: string): Promise<string> {
   const total = createHash('sha256');

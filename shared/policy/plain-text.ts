@@ -1,8 +1,9 @@
 const ZERO_WIDTH_SPACE = '\u200b';
 
 /**
- * Makes special tokens that are written out in somebody's words (`<|im_end|>`) plain text: a zero-width space after their first
- * character keeps a tokenizer from reading them as tokens, so that no message can end its turn or open another role's.
+ * Makes special tokens that are written out in somebody's words (`<|im_end|>`) plain text: a zero-width space
+ * after their first character keeps a tokenizer from reading them as tokens, so that no message can end its
+ * turn or open another role's.
  */
 export function plainText(specialTokens: readonly string[]): (text: string) => string {
   const written = specialTokens.filter((token) => token.length > 1);

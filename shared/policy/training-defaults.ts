@@ -28,9 +28,9 @@ const common = {
 } as const;
 
 /**
- * claw-nano takes few, small batches and large steps: it is hundreds of times smaller than what 1e-5 is made for, and one person
- * should see a difference within a dozen replies. Twice the rate learns a taste no surer and loses its English within 14 steps
- * (docs/learning.md has the figures).
+ * claw-nano takes few, small batches and large steps: it is hundreds of times smaller than what 1e-5 is made
+ * for, and one person should see a difference within a dozen replies. Twice the rate learns a taste no surer
+ * and loses its English within 14 steps (docs/learning.md has the figures).
  */
 export function defaultTrainingSettings(model: string): TrainingDefaults {
   return model === 'claw-nano'
@@ -53,7 +53,10 @@ export class NotTrainable extends Error {
   override readonly name = 'NotTrainable';
 }
 
-/** For whoever reads settings from a person: better refused at a start than batch by batch. @throws NotTrainable */
+/**
+ * For whoever reads settings from a person: better refused at a start than batch by batch. @throws
+ * NotTrainable
+ */
 export function checkTrainable({ method }: Pick<TrainingSettings, 'method'>): void {
   if (method !== 'binary')
     throw new NotTrainable(`method ${method} cannot be trained yet; the one that can is binary`);

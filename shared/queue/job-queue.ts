@@ -31,11 +31,13 @@ export type JobCounts = {
 };
 
 /**
- * A cache of open obligations: it may lose or repeat anything, even be flushed. What is owed is known from a fold's state and
- * added again at start, after each commit and once a minute; so a finished job is forgotten and its id may be added again.
+ * A cache of open obligations: it may lose or repeat anything, even be flushed. What is owed is known from a
+ * fold's state and added again at start, after each commit and once a minute; so a finished job is forgotten
+ * and its id may be added again.
  *
- * test/contract/job-queue.ts checks: an id runs once at a time; a failed attempt is tried again with exponential backoff and
- * jitter; a time limit per attempt; failed jobs are visible and can be retried; after `drop` the same ids can be added.
+ * test/contract/job-queue.ts checks: an id runs once at a time; a failed attempt is tried again with
+ * exponential backoff and jitter; a time limit per attempt; failed jobs are visible and can be retried; after
+ * `drop` the same ids can be added.
  */
 export type JobQueue<Data> = {
   readonly name: string;

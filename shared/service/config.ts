@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { LogConfig } from './log-config.ts';
 import { QueueConfig } from './queue-config.ts';
 import { describeSettings, readSetting, type Setting } from './settings.ts';
 
@@ -35,6 +36,7 @@ export const CommonConfig = z.object({
     .default(6000)
     .describe('ms until a dead member of a group loses its partitions'),
   healthHost: z.string().default('127.0.0.1').describe('address of the health port'),
+  ...LogConfig.shape,
 });
 
 /** Settings without a service's name in their variable: one value fits every service that takes them. */

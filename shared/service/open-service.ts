@@ -1,12 +1,11 @@
-import { mkdir } from 'node:fs/promises';
 import { Counter, type Registry } from 'prom-client';
 import type { z } from 'zod';
 import type { EventLog } from '../log/event-log.ts';
-import { openSqliteLog } from '../log/sqlite/open-sqlite-log.ts';
 import { type CommonConfig, ConfigError, helpText, loadConfig, printableConfig } from './config.ts';
 import { type DataFolder, dataFolder } from './data-folder.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { createMetrics } from './metrics.ts';
+import { openLog } from './open-log.ts';
 
 export type Service<Values> = {
   readonly name: string;
@@ -73,7 +72,6 @@ export async function openService<Shape extends z.ZodRawShape>(
   // A service outlives a terminal and a parent that closed its pipe; whoever supervises decides when it ends.
   process.stdout.on('error', () => {});
   const data = dataFolder(config.dataFolder);
-  await mkdir(data.log, { recursive: true });
   const metrics = createMetrics(name);
   const rejected = new Counter({
     name: 'clawloop_records_rejected_total',
@@ -81,14 +79,14 @@ export async function openService<Shape extends z.ZodRawShape>(
     labelNames: ['topic'],
     registers: [metrics],
   });
-  const log = await openSqliteLog({
-    folder: data.log,
+  const log = await openLog(config, data, {
     partitions: config.partitions,
     sessionTimeoutMs: config.sessionTimeoutMs,
     onRejected: (record) => {
       rejected.inc({ topic: record.topic });
       logger.warn(record, 'a record cannot be parsed');
     },
+    onWaiting: (forWhat) => logger.warn({ for: forWhat }, 'waiting for the log'),
   });
   const run: Service<unknown>['run'] = async (works, close) => {
     const stopped = new Promise<void>((resolve) => {

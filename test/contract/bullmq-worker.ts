@@ -1,4 +1,5 @@
-// A worker in a process of its own: url, prefix, name, lock and stalled check (ms). Says each job that it starts; none ever ends.
+// A worker in a process of its own: url, prefix, name, lock and stalled check (ms). Says each job that it
+// starts; none ever ends.
 import { openBullQueue } from '../../shared/queue/bullmq/open-bull-queue.ts';
 
 const [url = '', prefix = '', name = '', lockMs = '', stalledCheckMs = ''] = process.argv.slice(2);

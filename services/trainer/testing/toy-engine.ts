@@ -3,7 +3,10 @@ import type { PolicySequence } from '../../../shared/policy/batching.ts';
 import { createRandom } from '../../../shared/policy/random.ts';
 import type { LearningEngine, LogProbs } from '../learning-engine.ts';
 
-/** For tests: a policy that looks at nothing. logits = alpha / rank * B A, so that all its numbers can be worked out by hand. */
+/**
+ * For tests: a policy that looks at nothing. logits = alpha / rank * B A, so that all its numbers can be
+ * worked out by hand.
+ */
 export const TOY_VOCABULARY = 5;
 
 const names = ['A', 'B'].map((side) => `base_model.model.model.layers.0.mlp.up_proj.lora_${side}.weight`);

@@ -1,6 +1,6 @@
 /**
- * Makes claw-nano from nothing but its seed: `npm run make:claw-nano [-- --seed S --tokens N --out FOLDER --docs FOLDER]`.
- * Ctrl-C stops it between two steps and leaves the model folder as it was.
+ * Makes claw-nano from nothing but its seed: `npm run make:claw-nano [-- --seed S --tokens N --out FOLDER
+ * --docs FOLDER]`. Ctrl-C stops it between two steps and leaves the model folder as it was.
  */
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';

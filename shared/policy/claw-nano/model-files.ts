@@ -32,8 +32,8 @@ const idOfSpecial = (token: (typeof specialTokens)[number]): number =>
   vocabularySize - specialTokens.length + specialTokens.indexOf(token);
 
 /**
- * ChatML, as Qwen's. Tool definitions are left out: the model cannot call tools, and they would fill its window.
- * Calls and results that stand in a history are kept as short text.
+ * ChatML, as Qwen's. Tool definitions are left out: the model cannot call tools, and they would fill its
+ * window. Calls and results that stand in a history are kept as short text.
  */
 export const chatTemplate = `
 {%- for message in messages -%}

@@ -47,9 +47,9 @@ export function learningRateAt(seen: number, options: TrainingOptions): number {
 }
 
 /**
- * Trains every weight, in place, on dialogues that are made on the way, each seen once. Yields a point of the curve now
- * and then; between two steps the caller may stop. The same options on the same machine and backend with the same
- * number of threads give the same weights.
+ * Trains every weight, in place, on dialogues that are made on the way, each seen once. Yields a point of the
+ * curve now and then; between two steps the caller may stop. The same options on the same machine and backend
+ * with the same number of threads give the same weights.
  */
 export function* train(
   policy: Policy,

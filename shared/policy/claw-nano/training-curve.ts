@@ -23,7 +23,9 @@ const linear =
 const path = (points: readonly (readonly [number, number])[]): string =>
   points.map(([x, y], index) => `${index === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`).join(' ');
 
-/** The curve as a picture; the losses' axis is logarithmic, so that the end can be read as well as the start. */
+/**
+ * The curve as a picture; the losses' axis is logarithmic, so that the end can be read as well as the start.
+ */
 export function drawCurve(points: readonly CurvePoint[], title: string): string {
   const losses = points.flatMap(({ trainingLoss, heldOutLoss }) => [trainingLoss, heldOutLoss]);
   const lowest = 2 ** Math.floor(Math.log2(Math.min(...losses)));

@@ -7,23 +7,25 @@ export type Baseline = {
 };
 
 /**
- * The mean starts at 0, a neutral verdict, and is not bias-corrected. A corrected mean would equal the first batch's own mean, so
- * a policy whose first answers are all disliked - the usual start - would see advantages of 0 from its second batch on and learn
- * nothing from the dislike. From 0 the dislike pushes first and fades as it becomes the expected thing.
+ * The mean starts at 0, a neutral verdict, and is not bias-corrected. A corrected mean would equal the first
+ * batch's own mean, so a policy whose first answers are all disliked - the usual start - would see advantages
+ * of 0 from its second batch on and learn nothing from the dislike. From 0 the dislike pushes first and fades
+ * as it becomes the expected thing.
  */
 export const initialBaseline: Baseline = { value: 0, count: 0 };
 
 /**
- * advantage = verdict - baseline (Williams 1992). The baseline is the one from before the batch, so that it does not depend on the
- * answers it judges and the gradient stays unbiased. Soft verdicts and scalar rewards are numbers like any other; there is no
- * division by a deviation, which would blow up a batch of almost equal verdicts.
+ * advantage = verdict - baseline (Williams 1992). The baseline is the one from before the batch, so that it
+ * does not depend on the answers it judges and the gradient stays unbiased. Soft verdicts and scalar rewards
+ * are numbers like any other; there is no division by a deviation, which would blow up a batch of almost
+ * equal verdicts.
  */
 export const advantageOf = (verdict: number, baseline: Baseline, enabled: boolean): number =>
   enabled ? verdict - baseline.value : verdict;
 
 /**
- * Moves the mean by one batch: the weight of the past is decay ^ (number of verdicts), that of the batch's mean the rest. All
- * samples of a batch weigh the same, whatever their order.
+ * Moves the mean by one batch: the weight of the past is decay ^ (number of verdicts), that of the batch's
+ * mean the rest. All samples of a batch weigh the same, whatever their order.
  *
  * @param decay per sample, 0 to 1
  */

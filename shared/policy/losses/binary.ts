@@ -12,7 +12,10 @@ export type PolicyBatch = {
   readonly advantages: PerToken;
   /** share of each token in the mean, see tokenShares; 0 masks it */
   readonly shares: PerToken;
-  /** per sequence: true gives it staleness weight 1 (greedy answers, whose log-probs are not those of a sampler) */
+  /**
+   * per sequence: true gives it staleness weight 1 (greedy answers, whose log-probs are not those of a
+   * sampler)
+   */
   readonly unweighted: readonly boolean[];
 };
 
@@ -47,11 +50,12 @@ export type TokenLoss = {
 };
 
 /**
- * Decoupled PPO with asymmetric clipping: Hilton et al. 2021, "Batch size-invariance for policy optimization", section 3;
- * upper and lower bound apart as in DAPO (Yu et al. 2025), section 3.1; dual clip as in Ye et al. 2020, section 3.
+ * Decoupled PPO with asymmetric clipping: Hilton et al. 2021, "Batch size-invariance for policy
+ * optimization", section 3; upper and lower bound apart as in DAPO (Yu et al. 2025), section 3.1; dual clip
+ * as in Ye et al. 2020, section 3.
  *
- * Per token: ratio = exp(cur - prox), surrogate = min(ratio A, clip(ratio) A), weight = min(exp(prox - behavior), cap);
- * loss = -share * weight * surrogate. Gradients flow through `cur` alone.
+ * Per token: ratio = exp(cur - prox), surrogate = min(ratio A, clip(ratio) A), weight = min(exp(prox -
+ * behavior), cap); loss = -share * weight * surrogate. Gradients flow through `cur` alone.
  */
 export function binaryLoss(batch: PolicyBatch, clip: ClipSettings): TokenLoss {
   const metrics = {

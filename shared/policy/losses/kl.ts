@@ -4,8 +4,8 @@ export type KlEstimator = 'k1' | 'k2' | 'k3';
 
 /**
  * Estimates of KL(cur || ref) from tokens sampled from `cur` (Schulman 2020, "Approximating KL divergence").
- * k1 = cur - ref is unbiased and may be negative; k2 = (cur - ref)^2 / 2; k3 = exp(ref - cur) - (ref - cur) - 1 is unbiased and
- * never negative.
+ * k1 = cur - ref is unbiased and may be negative; k2 = (cur - ref)^2 / 2; k3 = exp(ref - cur) - (ref - cur) -
+ * 1 is unbiased and never negative.
  *
  * @param cur log-probs under the parameters that are being trained, nats, [N][T]
  * @param ref log-probs under the reference, constants, [N][T]

@@ -1,12 +1,15 @@
 /** Numbers per token: one array per sequence, each as long as its response. */
 export type PerToken = readonly ArrayLike<number>[];
 
-/** `sample`: mean over the sequences that have an unmasked token of their own token mean. `token`: mean over all unmasked tokens. */
+/**
+ * `sample`: mean over the sequences that have an unmasked token of their own token mean. `token`: mean over
+ * all unmasked tokens.
+ */
 export type MeanOver = 'sample' | 'token';
 
 /**
- * The share of each token in the mean; shares sum to 1, or are all 0 where everything is masked. A loss is then the sum of
- * share times token loss, which can be added up over parts of a batch.
+ * The share of each token in the mean; shares sum to 1, or are all 0 where everything is masked. A loss is
+ * then the sum of share times token loss, which can be added up over parts of a batch.
  *
  * @param mask 1 where a token counts, 0 where it does not: [N][T]
  */

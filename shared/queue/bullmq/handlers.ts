@@ -21,7 +21,9 @@ export function createHandlers(timeLimitMs: number) {
     for (const { stop } of running.values()) stop.abort(reason);
   };
 
-  /** Rejects when the attempt has failed, at the time limit at the latest, though its handler may still run. */
+  /**
+   * Rejects when the attempt has failed, at the time limit at the latest, though its handler may still run.
+   */
   async function run(id: string, handler: (signal: AbortSignal) => Promise<void>): Promise<Outcome> {
     const stop = new AbortController();
     const { signal } = stop;
