@@ -29,14 +29,21 @@ const common = {
 
 /**
  * claw-nano takes few, small batches and large steps: it is hundreds of times smaller than what 1e-5 is made
- * for, and one person should see a difference within a dozen replies. Twice the rate learns a taste no surer
- * and loses its English within 14 steps (docs/learning.md has the figures).
+ * for, and one person should see a difference within a dozen replies. The pull of KL towards the base is what
+ * keeps its English at such a rate (docs/learning.md has the figures). Its baseline follows quickly, so that
+ * early on, when most answers are disliked, the few liked ones weigh most.
  */
 export function defaultTrainingSettings(model: string): TrainingDefaults {
   return model === 'claw-nano'
     ? {
-        // half-life of the baseline: 13 verdicts, about three batches
-        settings: { ...common, learningRate: 5e-3, baselineDecay: 0.95, gateMeanKl: 1 },
+        // half-life of the baseline: three verdicts
+        settings: {
+          ...common,
+          learningRate: 1.5e-2,
+          baselineDecay: 0.8,
+          klCoefficient: 0.1,
+          gateMeanKl: 1,
+        },
         batchSize: 4,
         maxStaleness: 4,
       }

@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import OpenAI from 'openai';
 
 export type Gap = {
-  /** ms since the start of the run, at the end of the stream */
-  readonly at: number;
+  /** from the request to the last byte, ms since the start of the run */
+  readonly from: number;
+  readonly to: number;
   readonly firstTokenMs: number;
   readonly longestGapMs: number;
   readonly failed: boolean;
@@ -68,7 +69,8 @@ async function watchOne(client: OpenAI, startedAt: number): Promise<Gap> {
     finished = false;
   }
   return {
-    at: performance.now() - startedAt,
+    from: asked - startedAt,
+    to: performance.now() - startedAt,
     firstTokenMs: firstTokenMs ?? performance.now() - asked,
     longestGapMs,
     failed: !finished,

@@ -12,6 +12,8 @@ export type Share = {
   readonly met: number;
   readonly list: number;
   readonly greeting: number;
+  /** share of the answers that name two or more of the topic's items: what is said must survive how it is said */
+  readonly content: number;
   /** an answer of the version, to look at */
   readonly example: string;
 };
@@ -24,8 +26,9 @@ export async function evaluateVersion(url: string, version: number, seed: number
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 5 });
   const model = version === 0 ? 'clawloop@base' : `clawloop@v${version}`;
   const queue = new PQueue({ concurrency: AT_ONCE });
+  const prompts = heldOutPrompts(seed, HELD_OUT_PROMPTS);
   const answers = await queue.addAll(
-    heldOutPrompts(seed, HELD_OUT_PROMPTS).map(({ text }, index) => async () => {
+    prompts.map(({ text }, index) => async () => {
       const completion = await client.chat.completions.create({
         model,
         messages: [{ role: 'user', content: text }],
@@ -36,6 +39,10 @@ export async function evaluateVersion(url: string, version: number, seed: number
     }),
   );
   const verdicts = answers.map(checkTaste);
+  const named = answers.map((answer, index) => {
+    const words = answer.toLowerCase();
+    return prompts[index]!.facts.filter((fact) => words.includes(fact.toLowerCase())).length;
+  });
   const share = (holds: (verdict: (typeof verdicts)[number]) => boolean) =>
     verdicts.filter(holds).length / verdicts.length;
   return {
@@ -43,6 +50,7 @@ export async function evaluateVersion(url: string, version: number, seed: number
     met: share(({ met }) => met),
     list: share(({ list }) => list),
     greeting: share(({ greeting }) => greeting),
+    content: named.filter((count) => count >= 2).length / named.length,
     example: answers[0] ?? '',
   };
 }

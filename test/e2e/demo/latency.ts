@@ -11,14 +11,11 @@ type Figures = {
 };
 export type Latency = { readonly alone: Figures; readonly duringStep: Figures; readonly aroundSwap: Figures };
 
-/** A stream counts to a swap when it ended within this many ms of it. */
-const NEAR_SWAP_MS = 1_000;
-
 /** Splits the bystander's streams by what went on meanwhile. */
 export function latency(gaps: readonly Gap[], steps: readonly Span[], swaps: readonly number[]): Latency {
   const whole = gaps.filter(({ failed }) => !failed);
-  const nearSwap = (gap: Gap) => swaps.some((swap) => Math.abs(gap.at - swap) < NEAR_SWAP_MS);
-  const inStep = (gap: Gap) => steps.some(({ from, to }) => gap.at > from && gap.at - gap.firstTokenMs < to);
+  const nearSwap = ({ from, to }: Gap) => swaps.some((swap) => swap > from && swap < to);
+  const inStep = ({ from, to }: Gap) => steps.some((step) => step.from < to && step.to > from);
   return {
     aroundSwap: figures(whole.filter(nearSwap)),
     duringStep: figures(whole.filter((gap) => !nearSwap(gap) && inStep(gap))),

@@ -65,7 +65,7 @@ export async function runSeed(options: SeedOptions): Promise<SeedReport> {
       points.push(point);
       print(
         `  session ${String(session).padStart(2)}  v${String(version).padEnd(3)} meets the taste ${percent(point.met)}` +
-          `   lists ${percent(point.list)}  greetings ${percent(point.greeting)}   ${JSON.stringify(point.example.slice(0, 60))}`,
+          `   lists ${percent(point.list)}  greetings ${percent(point.greeting)}  on topic ${percent(point.content)}   ${JSON.stringify(point.example.slice(0, 60))}`,
       );
     };
     await evaluate(0);
