@@ -37,6 +37,7 @@ export type TurnViews = ReadonlyMap<string, TurnView>;
 export function createTurnViews() {
   const turns = new Map<string, TurnView>();
   const batches = new Map<string, readonly string[]>();
+  const votesSeen = new Set<string>();
   const heads = new Map<string, HeadState>();
   const update = (id: string, changes: Partial<TurnView>): void => {
     const turn = turns.get(id);
@@ -70,6 +71,8 @@ export function createTurnViews() {
         onSkipped(event);
         break;
       case 'vote.cast': {
+        if (votesSeen.has(event.id)) break; // a copy in the log is no second vote
+        votesSeen.add(event.id);
         const votes = turns.get(event.data.turnId)?.votes ?? [];
         update(event.data.turnId, { votes: [...votes, String(event.data.vote ?? 'null')] });
         break;
