@@ -43,7 +43,7 @@ export function createAdder<Data>(
 
   return {
     add: async (jobs: readonly Job<Data>[]): Promise<void> => {
-      if (closed) return;
+      if (closed || jobs.length === 0) return;
       for (const job of jobs) if (!pending.has(job.id)) pending.set(job.id, job);
       sending ??= sendAll();
       await sending;
