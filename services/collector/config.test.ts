@@ -33,3 +33,10 @@ test('what is told is in the batch, and nothing else changes', () => {
     training: { ...training, learningRate: 0.5, baseline: false, weightDecay: 0.1 },
   });
 });
+
+test('a method that no trainer knows yet is refused at the start, not batch by batch', () => {
+  expect(() => settings('--method', 'opd')).toThrow(
+    /^--method \(CLAWLOOP_COLLECTOR_METHOD\): method opd cannot/,
+  );
+  expect(settings('--method', 'binary').training.method).toBe('binary');
+});

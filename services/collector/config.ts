@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type TrainingSettings, trainingSettings } from '../../shared/events/training-settings.ts';
-import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+import { checkTrainable, defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
 import { CommonConfig } from '../../shared/service/config.ts';
 import type { SubmitSettings } from './submit.ts';
 
@@ -50,6 +50,13 @@ export const CollectorConfig = CommonConfig.extend({
     .describe('ms between two looks at everything that is open'),
   healthPort: z.int().min(0).max(65_535).default(8701).describe('port of /healthz, /readyz and /metrics'),
   ...TrainingConfig.shape,
+}).superRefine(({ method }, context) => {
+  if (method === undefined) return;
+  try {
+    checkTrainable({ method });
+  } catch (error) {
+    context.addIssue({ code: 'custom', path: ['method'], message: (error as Error).message });
+  }
 });
 export type CollectorConfig = z.output<typeof CollectorConfig>;
 
