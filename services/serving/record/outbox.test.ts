@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
 import { createLogger } from '../../../shared/service/logger.ts';
@@ -76,6 +76,36 @@ test('what cannot be read does not stand in the way, and is kept', async () => {
   expect(seen).toEqual(['feedback-1']);
   expect(outbox.depth()).toBe(0);
   expect((await readdir(folder)).filter((name) => name.endsWith('.broken'))).toHaveLength(1);
+});
+
+test('nor does what no log will ever take', async () => {
+  const outbox = await openOutbox(folder);
+  for (const n of [1, 2]) await outbox.put(fact(n));
+  const seen: string[] = [];
+  const tooLarge = Object.assign(new Error('too large'), { name: 'RecordTooLarge' });
+  await outbox.drain(async ({ id }) => {
+    if (id === 'feedback-1') throw tooLarge;
+    seen.push(id);
+  });
+  expect(seen).toEqual(['feedback-2']);
+  expect(outbox.depth()).toBe(0);
+  expect((await readdir(folder)).filter((name) => name.endsWith('.broken'))).toHaveLength(1);
+});
+
+test('a clock that is set back turns nothing round', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    const times = ['2026-01-01T10:00Z', '2026-01-01T09:00Z', '2026-01-01T08:00Z'];
+    for (const [n, time] of times.entries()) {
+      vi.setSystemTime(new Date(time));
+      await (await openOutbox(folder)).put(fact(n));
+    }
+  } finally {
+    vi.useRealTimers();
+  }
+  const seen: string[] = [];
+  await (await openOutbox(folder)).drain(async ({ id }) => void seen.push(id));
+  expect(seen).toEqual(['feedback-0', 'feedback-1', 'feedback-2']);
 });
 
 test('a fact that no log will ever take is lost, and says so, instead of blocking the others', async () => {

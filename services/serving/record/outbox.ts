@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { parseEvent } from '../../../shared/events/parse-event.ts';
+import { isLogError } from '../../../shared/log/errors.ts';
 import { writeDurably } from '../../../shared/service/write-durably.ts';
 
 export type Outbox = {
@@ -9,7 +10,8 @@ export type Outbox = {
   readonly put: (event: ClawLoopEvent) => Promise<void>;
   /**
    * Hands out what is kept, oldest first, and forgets each after `append` took it; stops where `append`
-   * throws. A crash in between hands a fact out twice, which every fold forgives.
+   * throws. What cannot be read, or no log will ever take, is set aside for a person to look at. A crash in
+   * between hands a fact out twice, which every fold forgives.
    */
   readonly drain: (append: (event: ClawLoopEvent) => Promise<void>) => Promise<number>;
   readonly depth: () => number;
@@ -27,10 +29,12 @@ export async function openOutbox(folder: string): Promise<Outbox> {
   const list = async () =>
     (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(SUFFIX)).sort();
   let depth = (await list()).length;
-  let sequence = 0;
-  // Names sort by time; a restart within the same ms is told apart by the process id.
-  const nextName = () =>
-    `${String(Date.now()).padStart(15, '0')}-${String(sequence++).padStart(9, '0')}-${process.pid}${SUFFIX}`;
+  // ms of the latest name: names go up by it, also where the clock was set back or stands still
+  let latest = Number((await list()).at(-1)?.split('-')[0] ?? 0);
+  const nextName = () => {
+    latest = Math.max(latest + 1, Date.now());
+    return `${String(latest).padStart(15, '0')}-${process.pid}${SUFFIX}`;
+  };
   return {
     put: async (event) => {
       await mkdir(folder, { recursive: true });
@@ -42,9 +46,8 @@ export async function openOutbox(folder: string): Promise<Outbox> {
       for (const name of await list()) {
         const path = join(folder, name);
         const parsed = parseEvent(await readFile(path, 'utf8'));
-        if (parsed.kind === 'event') await append(parsed.event);
-        // Kept for a person to look at; it must not stand in the way of the others.
-        if (parsed.kind === 'event') await unlink(path);
+        const taken = parsed.kind === 'event' && (await isTaken(append, parsed.event));
+        if (taken) await unlink(path);
         else await rename(path, `${path}${BROKEN}`);
         depth -= 1;
         drained += 1;
@@ -53,4 +56,18 @@ export async function openOutbox(folder: string): Promise<Outbox> {
     },
     depth: () => depth,
   };
+}
+
+/** False: it is too large for any log, so it must not stand in the way of the others. */
+async function isTaken(
+  append: (event: ClawLoopEvent) => Promise<void>,
+  event: ClawLoopEvent,
+): Promise<boolean> {
+  try {
+    await append(event);
+    return true;
+  } catch (error) {
+    if (isLogError(error, 'RecordTooLarge')) return false;
+    throw error;
+  }
 }
