@@ -1,11 +1,13 @@
-// npm run bench [-- log policy serving]: figures as tables, each beside a peer measured in the same run.
+// npm run bench [-- log policy queue serving]: figures as tables, each beside a peer measured in the same run.
 import { benchLog } from './log.ts';
 import { benchPolicy } from './policy.ts';
+import { benchQueue } from './queue.ts';
 import { benchServing } from './serving.ts';
 
 const benches: Readonly<Record<string, () => Promise<unknown>>> = {
   log: benchLog,
   policy: benchPolicy,
+  queue: benchQueue,
   serving: benchServing,
 };
 
