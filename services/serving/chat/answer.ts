@@ -70,14 +70,12 @@ export async function answerChat(
       signal,
     );
   } catch (error) {
-    const failure = signal.aborted ? ServingError.STOPPING() : asEngineFailure(error);
-    if (failure.status >= 500)
-      await recordFailure(
-        world,
-        asked,
-        signal.aborted ? 'client-disconnected' : failure.code,
-        failure.message,
-      );
+    if (signal.aborted) {
+      await recordFailure(world, asked, 'client-disconnected', 'The client left before the first token.');
+      throw ServingError.STOPPING();
+    }
+    const failure = asEngineFailure(error);
+    if (failure.status >= 500) await recordFailure(world, asked, failure.code, failure.message);
     throw failure;
   }
   world.metrics.tokens.inc({ kind: 'prompt' }, generated.usage.promptTokens);

@@ -99,6 +99,9 @@ function finishReasonOf(reason: string | undefined): Generated['finishReason'] {
       return reason;
     case 'function_call':
       return 'tool_calls';
+    case 'abort': // vLLM and SGLang: the answer was cut off on their side
+    case 'error':
+      return 'aborted';
     default:
       return 'stop';
   }

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { createMetrics } from '../../../shared/service/metrics.ts';
+import type { Engine } from '../engine/engine.ts';
+import { ServingError } from '../errors.ts';
+import { createServingMetrics } from '../metrics.ts';
+import { answerChat } from './answer.ts';
+import { parseChatRequest } from './chat-request.ts';
+
+const envelope = {
+  session: undefined,
+  turnType: undefined,
+  sessionDone: false,
+  traceparent: undefined,
+  requestId: undefined,
+};
+const asked = {
+  ...{ id: 'chatcmpl-1', requestId: 'req_1', lane: 'lane', keyId: 'local', envelope },
+  chat: parseChatRequest({ model: 'clawloop', messages: [{ role: 'user', content: 'hi' }] }),
+  target: { kind: 'live' } as const,
+};
+
+async function answerBy(generate: Engine['generate'], signal: AbortSignal) {
+  const facts: ClawLoopEvent[] = [];
+  const world = {
+    engine: { name: 'local' as const, generate },
+    recorder: { record: async (event: ClawLoopEvent) => facts.push(event) > 0 },
+    metrics: createServingMetrics(createMetrics('test')),
+    ...{ adapter: 'default', maxRecordBytes: 1e6 },
+  };
+  const listener = { onStart: () => {}, onChunk: () => {} };
+  const error = await answerChat(world, asked, listener, signal).catch((thrown: Error) => thrown);
+  return { error, facts };
+}
+
+test('a client that leaves before the first token is a fact that says so', async () => {
+  const stop = new AbortController();
+  const { facts } = await answerBy(async () => {
+    stop.abort(new Error('the client went away'));
+    throw stop.signal.reason;
+  }, stop.signal);
+  expect(facts).toMatchObject([{ type: 'interaction.failed', data: { interactionId: 'chatcmpl-1' } }]);
+  expect(facts[0]!.data).toMatchObject({
+    code: 'client-disconnected',
+    message: expect.stringContaining('client left'),
+  });
+});
+
+test('what breaks on our side is a fact, what is refused is none', async () => {
+  const { signal } = new AbortController();
+  const broken = await answerBy(() => Promise.reject(new Error('out of memory')), signal);
+  expect(broken.error).toMatchObject({ status: 500, code: 'engine_failed' });
+  expect(broken.facts).toMatchObject([{ type: 'interaction.failed', data: { code: 'engine_failed' } }]);
+  const tooLong = ServingError.CONTEXT_LENGTH_EXCEEDED({ limit: 1, tokens: 2 });
+  const refused = await answerBy(() => Promise.reject(tooLong), signal);
+  expect(refused).toEqual({ error: tooLong, facts: [] });
+});
