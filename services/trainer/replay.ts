@@ -1,11 +1,10 @@
-import { existsSync } from 'node:fs';
-import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
 import { openBackend } from '../../shared/policy/backend.ts';
 import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
 import { modelFolder } from '../../shared/policy/model-folder.ts';
 import { loadPolicy } from '../../shared/policy/policy.ts';
 import { ConfigError, helpText, loadConfig } from '../../shared/service/config.ts';
 import { dataFolder } from '../../shared/service/data-folder.ts';
+import { logExists, openLog } from '../../shared/service/open-log.ts';
 import { TrainerConfig, threadsOf } from './config.ts';
 import { runtimeFingerprint } from './fingerprint.ts';
 import { localEngine } from './local-engine.ts';
@@ -32,8 +31,8 @@ process.exitCode = await replay().catch((error: Error) => {
 async function replay(): Promise<number> {
   const config = loadConfig('trainer', TrainerConfig).values;
   const data = dataFolder(config.dataFolder);
-  if (!existsSync(data.log)) throw new ConfigError(`no log in ${data.root}: give --data-folder`);
-  const log = await openSqliteLog({ folder: data.log });
+  if (!logExists(config, data)) throw new ConfigError(`no log in ${data.root}: give --data-folder`);
+  const log = await openLog(config, data);
   try {
     const versions = await trainedVersions(log);
     if (versions.length === 0) {

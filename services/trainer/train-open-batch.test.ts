@@ -8,6 +8,7 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
 import { SampleReady } from '../../shared/events/sample-ready.ts';
 import { applyHead, initialHead } from '../../shared/lineage/head.ts';
+import { logError } from '../../shared/log/errors.ts';
 import { checkpointName, hasCheckpoint, readVersion } from '../../shared/policy/checkpoint-store.ts';
 import { beginAttempt, readStrikes } from '../../shared/policy/checkpoint-store-attempts.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
@@ -179,9 +180,17 @@ test('a parent that is gone, damaged, or of another base ends the batch by that 
   });
 });
 
-test('a record that is not the sample which the batch names is no sample', async () => {
-  const read = async () => sampleEvents[0]!;
-  await expect(train(1, { log: { ...training().log, read } })).rejects.toThrow(/names sample b/);
+test('a batch whose samples are gone for good ends by that name; a log that is away is waited for', async () => {
+  const reading = (read: () => Promise<ClawLoopEvent>) => train(1, { log: { ...training().log, read } });
+  await expect(reading(() => Promise.reject(logError('LogUnavailable', 'away')))).rejects.toThrow('away');
+  expect(events).toEqual([]);
+  await reading(async () => sampleEvents[0]!);
+  expect(events.at(-1)).toMatchObject({
+    type: 'policy.update-failed',
+    data: { reason: 'samples-missing', detail: expect.stringContaining('names sample b') },
+  });
+  await reading(() => Promise.reject(logError('RecordGone', 'no record at 0/7')));
+  expect(events.at(-1)).toMatchObject({ data: { reason: 'samples-missing', detail: 'no record at 0/7' } });
 });
 
 test('a rollback during a step is not undone by the step', async () => {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
+import { isLogError } from '../../shared/log/errors.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import {
   CheckpointDamaged,
@@ -13,6 +14,7 @@ import {
 import { beginAttempt, clearAttempts, readStrikes } from '../../shared/policy/checkpoint-store-attempts.ts';
 import { type CheckpointState, checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
 import { utcNow } from '../../shared/service/clock.ts';
+import { isServiceError } from '../../shared/service/errors.ts';
 import type { Logger } from '../../shared/service/logger.ts';
 import { type Outcome, outcomeEvents } from './outcome.ts';
 import { readSamples } from './read-samples.ts';
@@ -76,9 +78,29 @@ async function settle(training: Training, batch: Batch, signal: AbortSignal): Pr
       `v${batch.parent} was trained on another ${model} than the ${base.model} that is loaded`,
     );
   }
-  const samples = await readSamples(log, batch);
-  return attempt(training, batch, parent.checkpoint, samples, signal);
+  const samples = await readBatch(log, batch);
+  return 'kind' in samples ? samples : attempt(training, batch, parent.checkpoint, samples, signal);
 }
+
+type Failed = Extract<Outcome, { kind: 'failed' }>;
+
+/** No number of attempts brings a record back; a log that is away does come back. */
+async function readBatch(
+  log: Pick<EventLog, 'read'>,
+  batch: Batch,
+): Promise<Awaited<ReturnType<typeof readSamples>> | Failed> {
+  try {
+    return await readSamples(log, batch);
+  } catch (error) {
+    if (!isForGood(error)) throw error;
+    return failed('samples-missing', (error as Error).message);
+  }
+}
+
+const isForGood = (error: unknown): boolean =>
+  isLogError(error, 'RecordGone') ||
+  isLogError(error, 'BrokenRecord') ||
+  (isServiceError(error) && error.name === 'SAMPLE_MISMATCH');
 
 async function attempt(
   training: Training,
@@ -157,7 +179,7 @@ export const isCalledOff = (signal: AbortSignal): boolean =>
 async function readParent(
   store: string,
   { parent }: Batch,
-): Promise<{ readonly checkpoint: StoredCheckpoint | undefined } | Extract<Outcome, { kind: 'failed' }>> {
+): Promise<{ readonly checkpoint: StoredCheckpoint | undefined } | Failed> {
   if (parent === 0) return { checkpoint: undefined };
   try {
     const checkpoint = await readVersion(store, parent);
@@ -176,5 +198,4 @@ const trained = ({ name, state }: StoredCheckpoint): Outcome => ({
   state,
 });
 
-const failed = (reason: Extract<Outcome, { kind: 'failed' }>['reason'], detail: string) =>
-  ({ kind: 'failed', reason, detail }) as const;
+const failed = (reason: Failed['reason'], detail: string): Failed => ({ kind: 'failed', reason, detail });

@@ -10,7 +10,7 @@ export const PolicyUpdateFailed = defineEvent('policy.update-failed', 1, {
   data: z.object({
     batchId: z.string(),
     adapter: z.string(),
-    reason: z.enum(['strikes', 'parent-missing', 'base-changed']),
+    reason: z.enum(['strikes', 'parent-missing', 'base-changed', 'samples-missing']),
     detail: z.string(),
   }),
 });
