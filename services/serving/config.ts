@@ -64,7 +64,7 @@ export const ServingConfig = CommonConfig.extend({
   engine: z.enum(['local', 'upstream']).default('local').describe('who generates'),
   upstreamUrl: z.url().optional().describe('base address of an OpenAI-compatible server, with its /v1'),
   upstreamApiKey: z.string().optional().describe('sent to the upstream server as a bearer token'),
-  upstreamModel: z.string().optional().describe('model name at the upstream server; else the one asked for'),
+  upstreamModel: z.string().optional().describe('model name at the upstream server; `default` unless told'),
   upstreamLogprobs: z
     .enum(['none', 'raw', 'processed'])
     .default('none')
