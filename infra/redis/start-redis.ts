@@ -10,6 +10,10 @@ export type RedisServer = {
   readonly url: string;
   /** SIGKILL; resolves when the process is gone. */
   readonly kill: () => Promise<void>;
+  /** SIGSTOP: it holds its connections and answers nothing. */
+  readonly freeze: () => void;
+  /** SIGCONT. */
+  readonly thaw: () => void;
   /** Starts it again on the same port and files. */
   readonly start: () => Promise<void>;
   /** Ends it and removes its files. */
@@ -64,7 +68,9 @@ export async function startRedis(): Promise<RedisServer> {
     await kill();
     await rm(folder, { recursive: true, force: true });
   };
-  return { url: `redis://127.0.0.1:${port}`, kill, start, close };
+  const freeze = () => void server?.kill('SIGSTOP');
+  const thaw = () => void server?.kill('SIGCONT');
+  return { url: `redis://127.0.0.1:${port}`, kill, freeze, thaw, start, close };
 }
 
 const argumentsOf = (port: number, folder: string): string[] => [

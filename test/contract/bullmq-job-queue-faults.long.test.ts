@@ -164,6 +164,29 @@ withRedis('BullMQ under fire', (redis) => {
     expect(overlaps).toBe(0);
   });
 
+  test('Redis stands still: questions are refused in time, and so is the end of the work not held up', async () => {
+    const queue = await open(newName());
+    await queue.add(jobs(['a', 'b', 'c']));
+    const started: string[] = [];
+    const end = work(queue, async ({ id }, stop) => {
+      started.push(id);
+      await new Promise<never>((_, reject) => stop.addEventListener('abort', () => reject(stop.reason)));
+    });
+    await until(() => expect(started).toHaveLength(3));
+    redis().freeze();
+    await expect(queue.counts()).rejects.toThrow('Redis does not answer');
+    const from = performance.now();
+    await end();
+    await queue.close();
+    expect(performance.now() - from).toBeLessThan(8000);
+    redis().thaw();
+
+    const next = await open(queue.name);
+    const ran: string[] = [];
+    work(next, async ({ id, attempt }) => void ran.push(`${id} ${attempt}`));
+    await until(() => expect(ran.sort()).toEqual(['a 1', 'b 1', 'c 1']));
+  });
+
   test('the queue opens and takes jobs while Redis is away, and its worker ends in time without it', async () => {
     await redis().kill();
     const queue = await open(newName());

@@ -1,4 +1,5 @@
 import { fastify } from 'fastify';
+import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
 import { openQueue } from '../../shared/service/open-queue.ts';
@@ -8,7 +9,7 @@ import { withRedis } from './bullmq-redis.ts';
 const settings = { attempts: 1, backoffMs: 1, maxBackoffMs: 1, jitter: 0, timeLimitMs: 1000 };
 const logger = pino({ level: 'silent' });
 
-withRedis('Bull Board', (redis) => {
+withRedis('the queue of a service on Redis', (redis) => {
   const cleanups: (() => Promise<unknown>)[] = [];
   afterEach(async () => {
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
@@ -31,7 +32,7 @@ withRedis('Bull Board', (redis) => {
     return server;
   }
 
-  test('shows the jobs to who has the key, and nothing to anybody else', async () => {
+  test('Bull Board shows the jobs to who has the key, and nothing to anybody else', async () => {
     const server = await serve('a-long-enough-key');
     const basic = (key: string) => `Basic ${Buffer.from(`somebody:${key}`).toString('base64')}`;
     const get = (url: string, authorization?: string) =>
@@ -70,7 +71,27 @@ withRedis('Bull Board', (redis) => {
     expect((await get('/healthz')).json()).toEqual({ ok: true });
   });
 
-  test('is not there without a key', async () => {
+  test('a user and a password go to Redis on every connection, those of the worker included', async () => {
+    const admin = new Redis(redis().url);
+    cleanups.push(async () => admin.disconnect());
+    await admin.acl('SETUSER', 'claw', 'on', '>a-password', '~clawloop-acl:*', '+@all');
+    await admin.acl('SETUSER', 'default', 'resetpass', '>another');
+    cleanups.push(() => admin.acl('SETUSER', 'default', 'nopass'));
+    const given = { queue: 'redis', redisUrl: redis().url, redisPrefix: 'clawloop-acl' };
+    const access = { redisUsername: 'claw', redisPassword: 'a-password' };
+    const config = QueueConfig.parse({ ...given, ...access });
+    const queue = await openQueue<{ readonly of: string }>(config, 'votes', settings, logger);
+    const stop = new AbortController();
+    const ran = Promise.withResolvers<string>();
+    const done = queue.work(async ({ id }) => ran.resolve(id), { concurrency: 1 }, stop.signal);
+    await queue.add([{ id: 'a', data: { of: 'a' } }]);
+    expect(await ran.promise).toBe('a');
+    stop.abort();
+    await done;
+    await queue.close();
+  });
+
+  test('Bull Board is not there without a key', async () => {
     const server = await serve();
     expect((await server.inject({ url: '/board' })).statusCode).toBe(404);
   });
