@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { defaultTrainingSettings, type TrainingDefaults } from './training-defaults.ts';
+
+test('docs/learning.md shows the defaults as they are', async () => {
+  const page = await readFile(new URL('../../docs/learning.md', import.meta.url), 'utf8');
+  const both = [defaultTrainingSettings('claw-nano'), defaultTrainingSettings('another')];
+  const row = (name: string, show: (defaults: TrainingDefaults) => string | number) =>
+    `| ${name} | ${both.map(show).join(' | ')} |`;
+  const halfLife = (decay: number) => Math.round(Math.log(0.5) / Math.log(decay));
+  const rows = [
+    row('learning rate (AdamW, betas 0.9 / 0.999, no decay)', ({ settings }) =>
+      settings.learningRate.toExponential(),
+    ),
+    row('batch size', ({ batchSize }) => batchSize),
+    row(
+      'baseline decay per verdict (half-life)',
+      ({ settings: { baselineDecay } }) => `${baselineDecay} (${halfLife(baselineDecay)})`,
+    ),
+    row('gate: largest mean KL to the parent, nats per token', ({ settings }) => settings.gateMeanKl),
+    row('LoRA rank / alpha', ({ settings }) => `${settings.rank} / ${settings.alpha}`),
+    row('minibatches', ({ settings }) => settings.minibatches),
+    row(
+      'clip low / high, staleness cap',
+      ({ settings }) => `${settings.clipLow} / ${settings.clipHigh}, ${settings.stalenessCap}`,
+    ),
+    row('largest gradient norm', ({ settings }) => settings.gradientClip),
+    row('KL to the base', ({ settings }) => settings.klCoefficient),
+    row('largest staleness, versions', ({ maxStaleness }) => maxStaleness),
+  ];
+  for (const one of rows) expect(page).toContain(one);
+});
