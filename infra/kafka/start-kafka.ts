@@ -30,6 +30,9 @@ type Options = {
 
 const patienceMs = 90_000;
 
+/** This process may be killed without a word, and Kafka is not to stay. Linux alone can see to that. */
+const diesWithUs = spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true'], { stdio: 'ignore' }).status === 0;
+
 /**
  * A real Apache Kafka, broker and controller in one process (KRaft), for tests and trials on this machine: a
  * small heap, one replica of everything, and short times to find out that a session or a transaction is over.
@@ -133,14 +136,15 @@ async function run(
   const logFile = join(folder, 'kafka.log');
   const log = openSync(logFile, 'a');
   const child = spawn(
-    'java',
+    diesWithUs ? 'setpriv' : 'java',
     [
+      ...(diesWithUs ? ['--pdeathsig', 'KILL', 'java'] : []),
       ...['-Xmx256m', '-Xms64m', '-XX:+UseSerialGC', '-cp', classPath],
       ...['-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', 'kafka.Kafka', configuration],
     ],
     { stdio: ['ignore', log, log], cwd: folder },
   );
-  // This process may be ended without a word, and Kafka would stay.
+  // Where the system does not see to it.
   const killWithUs = () => void child.kill('SIGKILL');
   process.once('exit', killWithUs);
   child.once('exit', () => process.off('exit', killWithUs));

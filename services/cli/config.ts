@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CommonConfig, loadConfig } from '../../shared/service/config.ts';
+import { LogConfig } from '../../shared/service/log-config.ts';
 
 /** What every command takes. */
 export const CliConfig = CommonConfig.pick({ dataFolder: true, adapter: true });
@@ -28,6 +29,9 @@ export const endpointSettings = (servingFlags: readonly string[]) =>
 
 export const batchSettings = (collectorFlags: readonly string[]) =>
   loadConfig('collector', BatchConfig, ofThese(collectorFlags, ['--batch-size'])).values;
+
+/** Where the log is, as the services read it. */
+export const logSettings = (flags: readonly string[] = []) => loadConfig('cli', LogConfig, flags).values;
 
 export const commonSettings = (flags: readonly string[] = []) =>
   loadConfig('cli', CommonConfig, flags).values;

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
 import type { SASLOptions } from 'kafkajs';
 import type { Topic } from '../events/define-event.ts';
 import { isLogError } from '../log/errors.ts';
@@ -24,13 +25,15 @@ export type OpenLogOptions = {
   readonly onRejected?: (rejected: RejectedRecord) => void;
   /** Brokers that do not answer are waited for if this is given, and it is told once what for. */
   readonly onWaiting?: (forWhat: string) => void;
+  /** Ends the waiting: then it throws LogUnavailable. */
+  readonly signal?: AbortSignal;
 };
 
 /** The log that the settings ask for. @throws LogUnavailable, LogMismatch, NewerSchema, ConfigError */
 export async function openLog(
   config: LogConfig,
   data: DataFolder,
-  { onWaiting, ...options }: OpenLogOptions = {},
+  { onWaiting, signal, ...options }: OpenLogOptions = {},
 ): Promise<EventLog> {
   if (config.log === 'sqlite') {
     await mkdir(data.log, { recursive: true });
@@ -43,9 +46,10 @@ export async function openLog(
     try {
       return await openKafkaLog({ ...connection, ...options });
     } catch (error) {
-      if (onWaiting === undefined || !isLogError(error, 'LogUnavailable')) throw error;
+      if (onWaiting === undefined || signal?.aborted || !isLogError(error, 'LogUnavailable')) throw error;
       if (!told) onWaiting(`Kafka at ${config.kafkaBrokers.join(', ')}: ${error.message}`);
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      // Aborted: one more try says why there is no log.
+      await setTimeout(1_000, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
     }
   }
 }

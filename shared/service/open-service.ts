@@ -87,6 +87,11 @@ export async function openService<Shape extends z.ZodRawShape>(
       logger.warn(record, 'a record cannot be parsed');
     },
     onWaiting: (forWhat) => logger.warn({ for: forWhat }, 'waiting for the log'),
+    signal: shutdown.signal,
+  }).catch((error: unknown) => {
+    if (!shutdown.signal.aborted) throw error;
+    logger.info({ code: 0 }, 'stopped');
+    process.exit(0);
   });
   const run: Service<unknown>['run'] = async (works, close) => {
     const stopped = new Promise<void>((resolve) => {

@@ -3,6 +3,7 @@ import { catalogue } from '../../../shared/events/catalogue.ts';
 import { type Topic, topics as topicNames } from '../../../shared/events/define-event.ts';
 import type { Recorded } from '../../../shared/log/event-log.ts';
 import { type Command, UsageError } from '../command.ts';
+import { createTopicsOfLog } from '../create-topics.ts';
 import { describeCatalogue } from '../describe-catalogue.ts';
 import { readOptions, wholeNumber } from '../options.ts';
 import { excerpt, formatTable } from '../table.ts';
@@ -18,13 +19,14 @@ const tailOptions = {
 
 export const topics: Command = {
   name: 'topics',
-  usage: 'list | describe | tail [TOPIC] [-n 20] [-f]',
+  usage: 'list | describe | create [--kafka-brokers H:P] | tail [TOPIC] [-n 20] [-f]',
   about: 'what stands in the log',
   run: async ([action = 'list', ...rest]) => {
     if (action === 'list') return list(rest);
     if (action === 'describe') return describe(rest);
+    if (action === 'create') return createTopicsOfLog(rest);
     if (action === 'tail') return tail(rest);
-    throw new UsageError(`topics ${action}? one of: list, describe, tail`);
+    throw new UsageError(`topics ${action}? one of: list, describe, create, tail`);
   },
 };
 

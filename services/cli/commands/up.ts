@@ -1,8 +1,8 @@
 import { mkdir, rm } from 'node:fs/promises';
 import type { EventLog } from '../../../shared/log/event-log.ts';
-import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
 import { defaultTrainingSettings } from '../../../shared/policy/training-defaults.ts';
 import { type DataFolder, dataFolder } from '../../../shared/service/data-folder.ts';
+import { openLog } from '../../../shared/service/open-log.ts';
 import { type Command, UsageError } from '../command.ts';
 import { batchSettings, commonSettings, judgeServerSettings } from '../config.ts';
 import { portIsFree } from '../port-is-free.ts';
@@ -28,7 +28,7 @@ export const up: Command = {
     const size = batchSettings(own.collector).batchSize ?? defaultTrainingSettings(common.model).batchSize;
     const data = dataFolder(common.dataFolder);
     const claim = await takeFolder(data, endpoint);
-    const log = await openSqliteLog({ folder: data.log, partitions: common.partitions });
+    const log = await openLog(common, data, { partitions: common.partitions });
     const status = createStatus(common.adapter);
     const live = openLiveLine(process.stdout, () => (ready ? formatStatus(status.status(), size) : ''));
     const stop = new AbortController();

@@ -11,6 +11,9 @@ export type TopicPlan = {
   readonly settings: Readonly<Record<string, string>>;
 };
 
+/** Largest event that `append` takes, bytes of JSON, unless a log is told otherwise. */
+export const maxRecordBytes = 16 * 2 ** 20;
+
 /** What every topic of ours has: nothing is deleted unless someone trims it. */
 const kept = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' };
 
@@ -18,15 +21,15 @@ const kept = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.byte
  * A batch is measured as it comes, compressed, with what stands around the records, and what a fold emits may
  * be larger than what was appended: twice the limit of `append`.
  */
-const batchLimit = (maxRecordBytes: number) => ({ 'max.message.bytes': String(2 * maxRecordBytes) });
+const batchLimit = (recordBytes: number) => ({ 'max.message.bytes': String(2 * recordBytes) });
 
 /** The topics of facts, and the one whose first record names the log. */
 export function planTopics(
   connection: KafkaConnection,
   partitions: number,
-  maxRecordBytes: number,
+  recordBytes: number,
 ): readonly TopicPlan[] {
-  const settings = { ...kept, ...batchLimit(maxRecordBytes) };
+  const settings = { ...kept, ...batchLimit(recordBytes) };
   return [
     ...topics.map((topic) => ({ topic: connection.topicName(topic), partitions, settings })),
     { topic: connection.metaTopic, partitions: 1, settings: kept },
@@ -38,7 +41,7 @@ export function planRowsTopic(
   connection: KafkaConnection,
   group: string,
   partitions: number,
-  maxRecordBytes: number,
+  recordBytes: number,
 ): TopicPlan {
   return {
     topic: connection.rowsTopic(group),
@@ -48,7 +51,7 @@ export function planRowsTopic(
       // Who takes a partition over reads it whole: kept short.
       'segment.bytes': '67108864',
       'min.cleanable.dirty.ratio': '0.2',
-      ...batchLimit(maxRecordBytes),
+      ...batchLimit(recordBytes),
     },
   };
 }

@@ -6,7 +6,7 @@ import type { EventLog } from '../event-log.ts';
 import { newerSchema } from '../fold-chunk.ts';
 import { openAppendQueue } from './append-queue.ts';
 import { connectTo, type KafkaConnectionOptions } from './connection.ts';
-import { createTopics, planTopics } from './create-topics.ts';
+import { createTopics, maxRecordBytes as defaultRecordBytes, planTopics } from './create-topics.ts';
 import { followTopic, type RejectedRecord } from './follow-topic.ts';
 import { openGroupOffsets } from './group-offsets.ts';
 import { lagOf, stretchesOf } from './groups.ts';
@@ -40,7 +40,7 @@ export async function openKafkaLog({
   partitions: asked,
   sessionTimeoutMs = 6_000,
   deliveryTimeoutMs = 5_000,
-  maxRecordBytes = 16 * 2 ** 20,
+  maxRecordBytes = defaultRecordBytes,
   onRejected = () => undefined,
   ...connecting
 }: KafkaLogOptions): Promise<EventLog> {

@@ -28,6 +28,8 @@ export type TopicReader = {
   readonly close: () => Promise<void>;
 };
 
+type Connection = { readonly cluster: Promise<Cluster>; readonly uses: Set<Promise<unknown>> };
+
 const partitionBytes = 2 * 2 ** 20;
 
 /**
@@ -36,38 +38,45 @@ const partitionBytes = 2 * 2 ** 20;
  * away does not always mend.
  */
 export function openTopicReader(kafka: Kafka): TopicReader {
-  let connection: Promise<Cluster> | undefined;
+  let connection: Connection | undefined;
   let closed = false;
 
-  const connected = (): Promise<Cluster> => {
-    connection ??= (async () => {
+  const connected = (): Connection => {
+    const connect = async () => {
       const cluster = createCluster(kafka);
       await cluster.connect();
       return cluster;
-    })();
+    };
+    connection ??= { cluster: connect(), uses: new Set() };
     return connection;
   };
-  const forget = async (): Promise<void> => {
-    const old = connection;
-    connection = undefined;
-    await old?.then((cluster) => cluster.disconnect()).catch(() => undefined);
+  /** Once nobody uses it any more: kafkajs connects again for whatever is asked of it after its end. */
+  const retire = async (old: Connection | undefined): Promise<void> => {
+    if (old === undefined) return;
+    if (connection === old) connection = undefined;
+    await Promise.allSettled(old.uses);
+    await old.cluster.then((cluster) => cluster.disconnect()).catch(() => undefined);
   };
 
   async function use<Result>(topic: string, work: (cluster: Cluster) => Promise<Result>): Promise<Result> {
     if (closed) throw logError('LogUnavailable', 'the reader is closed');
     const mine = connected();
+    const using = talking(`reading ${topic}`, async () => {
+      const cluster = await mine.cluster;
+      const attempt = async () => {
+        await cluster.addMultipleTargetTopics([topic]);
+        return await work(cluster);
+      };
+      return await whenLed(attempt, () => cluster.refreshMetadata());
+    });
+    mine.uses.add(using);
     try {
-      return await talking(`reading ${topic}`, async () => {
-        const cluster = await mine;
-        const attempt = async () => {
-          await cluster.addMultipleTargetTopics([topic]);
-          return await work(cluster);
-        };
-        return await whenLed(attempt, () => cluster.refreshMetadata());
-      });
+      return await using;
     } catch (error) {
-      if (connection === mine && errorType(error) !== 'OFFSET_OUT_OF_RANGE') await forget();
+      if (errorType(error) !== 'OFFSET_OUT_OF_RANGE') void retire(mine);
       throw error;
+    } finally {
+      mine.uses.delete(using);
     }
   }
 
@@ -146,7 +155,7 @@ export function openTopicReader(kafka: Kafka): TopicReader {
 
     close: async () => {
       closed = true;
-      await forget();
+      await retire(connection);
     },
   };
 }

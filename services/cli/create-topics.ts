@@ -1,0 +1,25 @@
+import { connectTo } from '../../shared/log/kafka/connection.ts';
+import { createTopics, maxRecordBytes, planTopics } from '../../shared/log/kafka/create-topics.ts';
+import { CommonConfig, loadConfig } from '../../shared/service/config.ts';
+import { LogConfig } from '../../shared/service/log-config.ts';
+import { kafkaConnection } from '../../shared/service/open-log.ts';
+import { formatTable } from './table.ts';
+
+const CreateConfig = CommonConfig.pick({ partitions: true }).extend(LogConfig.shape);
+
+/**
+ * `topics create`: the topics of a Kafka log, with all of their settings, where they are missing. Flags as the
+ * services take them. @throws ConfigError, LogUnavailable
+ */
+export async function createTopicsOfLog(argv: readonly string[]): Promise<number> {
+  const { partitions, ...config } = loadConfig('cli', CreateConfig, argv).values;
+  const connection = connectTo(await kafkaConnection(config));
+  const plans = planTopics(connection, partitions, maxRecordBytes);
+  const created = new Set(await createTopics(connection, plans));
+  const rows = plans.map(({ topic, partitions: count, settings }) => {
+    const listed = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+    return [topic, created.has(topic) ? 'created' : 'was there', count, listed.join(' ')];
+  });
+  console.log(formatTable(['topic', '', 'partitions', 'settings'], rows));
+  return 0;
+}

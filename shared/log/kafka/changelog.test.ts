@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { changelogRecords, foldChangelog } from './changelog.ts';
+
+test('rows and settings come back from their records, also of a subject without a name', () => {
+  const changes = new Map([
+    [
+      'lane',
+      new Map<string, unknown>([
+        ['count/n', 3],
+        ['seen/\u00fc', { deep: [1, null] }],
+      ]),
+    ],
+    ['', new Map<string, unknown>([['count/n', 1]])],
+  ]);
+  const records = changelogRecords('rows', 2, changes, { from: 120, json: '{"label":"one"}' });
+  expect(new Set(records.map(({ message }) => message.partition))).toEqual(new Set([2]));
+  const values = new Map(records.map(({ message }) => [String(message.key), String(message.value)]));
+  expect(foldChangelog(values)).toEqual({
+    rows: [
+      ['lane', 'count/n', 3],
+      ['lane', 'seen/\u00fc', { deep: [1, null] }],
+      ['', 'count/n', 1],
+    ],
+    stretches: [{ from: 120, settings: '{"label":"one"}' }],
+  });
+});
+
+test('a removed row is a tombstone, by which compaction forgets it', () => {
+  const changes = new Map([['lane', new Map<string, unknown>([['count/n', undefined]])]]);
+  const [record] = changelogRecords('rows', 0, changes, null);
+  expect(record!.message).toEqual({ key: 'lane\u0000count/n', value: null, partition: 0 });
+});
+
+test('stretches are in the order of their positions, not of their text', () => {
+  const values = new Map([100, 20, 3].map((from) => [`\u0000\u0000settings/${from}`, String(from)]));
+  expect(foldChangelog(values).stretches.map(({ from }) => from)).toEqual([3, 20, 100]);
+});
