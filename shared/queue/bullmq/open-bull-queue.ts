@@ -34,7 +34,7 @@ export async function openBullQueue<Data>(
   settings: JobQueueSettings,
   options: BullQueueOptions,
 ): Promise<BullQueue<Data>> {
-  const { prefix, lockMs = 30_000, stalledCheckMs = 10_000, random = Math.random } = options;
+  const { prefix, lockMs = 10_000, stalledCheckMs = 5_000, random = Math.random } = options;
   const onTrouble = options.onTrouble ?? (() => undefined);
   let closed = false;
   const redis = connectRedis(options, () => closed);
