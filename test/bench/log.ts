@@ -15,9 +15,9 @@ export type LogBenchRow = {
   readonly bare: number | null;
 };
 
-const batched = 20_000;
-const single = 2_000;
-const batch = 100;
+export const batched = 20_000;
+export const single = 2_000;
+export const batch = 100;
 
 /**
  * Events per second, of about 1 KB each: the log (its thread, partitions, offsets, leases, wake-ups) next to
@@ -30,30 +30,39 @@ export async function benchLog(): Promise<readonly LogBenchRow[]> {
     const bare = benchBare(join(folder, 'bare.sqlite'), 'FULL');
     const bareNormal = benchBare(join(folder, 'normal.sqlite'), 'NORMAL');
     const log = await openSqliteLog({ folder: join(folder, 'log') });
-    const rows = await benchOpenLog(log, bare, bareNormal);
+    const normal = 'without a flush per commit (NORMAL)';
+    const rows = [
+      ...(await benchOpenLog(log, bare)),
+      { what: `${normal}: ${batch} at a time`, log: null, bare: bareNormal.batched },
+      { what: `${normal}: one by one`, log: null, bare: bareNormal.single },
+    ];
     await log.close();
-    console.log('\nEvent log, events/s (1 KB each)');
-    console.table(
-      rows.map(({ what, log: own, bare: other }) => ({
-        what,
-        log: own === null ? '' : Math.round(own),
-        'bare node:sqlite': other === null ? '' : Math.round(other),
-      })),
-    );
+    printRows('Event log on SQLite', 'bare node:sqlite', rows);
     return rows;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-type Bare = {
+export function printRows(title: string, peer: string, rows: readonly LogBenchRow[]): void {
+  console.log(`\n${title}, events/s (1 KB each)`);
+  console.table(
+    rows.map(({ what, log, bare }) => ({
+      what,
+      log: log === null ? '' : Math.round(log),
+      [peer]: bare === null ? '' : Math.round(bare),
+    })),
+  );
+}
+
+export type Bare = {
   readonly batched: number;
   readonly single: number;
   readonly read: number;
   readonly process: number;
 };
 
-async function benchOpenLog(log: EventLog, bare: Bare, bareNormal: Bare): Promise<LogBenchRow[]> {
+export async function benchOpenLog(log: EventLog, bare: Bare): Promise<LogBenchRow[]> {
   const appended = await perSecond(batched, async () => {
     for (let i = 0; i < batched; i += batch) await log.append(events(i, batch));
   });
@@ -81,8 +90,6 @@ async function benchOpenLog(log: EventLog, bare: Bare, bareNormal: Bare): Promis
     { what: `append, ${batch} callers at once`, log: together, bare: null },
     { what: 'read in order, parsed and checked (bare: JSON.parse)', log: followed, bare: bare.read },
     { what: 'process: fold, rows, one event out (bare: same tables)', log: processed, bare: bare.process },
-    { what: `without a flush per commit (NORMAL): ${batch} at a time`, log: null, bare: bareNormal.batched },
-    { what: 'without a flush per commit (NORMAL): one by one', log: null, bare: bareNormal.single },
   ];
 }
 
@@ -107,7 +114,8 @@ async function processAll(log: EventLog): Promise<void> {
   };
   const done = log.process(
     counting,
-    { group: 'bench', settings: null, owed: () => void look() },
+    // Looked at again: on Kafka a commit shows a moment after it was made.
+    { group: 'bench', settings: null, owed: () => void look(), owedIntervalMs: 100 },
     stop.signal,
   );
   await level.promise;
@@ -170,14 +178,14 @@ function benchBare(file: string, synchronous: 'FULL' | 'NORMAL'): Bare {
 const time = '2026-03-01T12:00:00.000Z';
 const filler = 'abcdefghijklmnopqrstuvwxyz 0123456789 '.repeat(20);
 
-const events = (from: number, count: number): SessionStarted[] =>
+export const events = (from: number, count: number): SessionStarted[] =>
   Array.from({ length: count }, (_, n) => {
     const i = from + n;
     const data = { lane: `lane-${i % 50}`, key: filler, session: `session-${i}`, settle: 'votes' as const };
     return SessionStarted.create({ id: `event-${i}`, source: 'clawloop/bench', time, data });
   });
 
-const skipped = (id: string, lane: string): TurnSkipped =>
+export const skipped = (id: string, lane: string): TurnSkipped =>
   TurnSkipped.create({
     id: `${id}/skipped`,
     source: 'clawloop/bench',
@@ -185,7 +193,7 @@ const skipped = (id: string, lane: string): TurnSkipped =>
     data: { turnId: id, lane, reason: 'side', by: id },
   });
 
-async function perSecond(count: number, work: () => Promise<void>): Promise<number> {
+export async function perSecond(count: number, work: () => Promise<void>): Promise<number> {
   const from = performance.now();
   await work();
   return (1_000 * count) / (performance.now() - from);

@@ -1,11 +1,12 @@
 // npm run bench [-- log policy queue serving]: figures as tables, each beside a peer measured in the same run.
+import { benchKafkaLog } from './kafka-log.ts';
 import { benchLog } from './log.ts';
 import { benchPolicy } from './policy.ts';
 import { benchQueue } from './queue.ts';
 import { benchServing } from './serving.ts';
 
 const benches: Readonly<Record<string, () => Promise<unknown>>> = {
-  log: benchLog,
+  log: async () => [...(await benchLog()), ...(await benchKafkaLog())],
   policy: benchPolicy,
   queue: benchQueue,
   serving: benchServing,

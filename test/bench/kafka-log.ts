@@ -1,0 +1,140 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Kafka, Message } from 'kafkajs';
+import { whyNoKafka } from '../../infra/kafka/jars.ts';
+import { startKafka } from '../../infra/kafka/start-kafka.ts';
+import { connectTo } from '../../shared/log/kafka/connection.ts';
+import { CompressionTypes, Partitioners } from '../../shared/log/kafka/kafkajs.ts';
+import { openKafkaLog } from '../../shared/log/kafka/open-kafka-log.ts';
+import {
+  type Bare,
+  batch,
+  batched,
+  benchOpenLog,
+  events,
+  type LogBenchRow,
+  perSecond,
+  printRows,
+  single,
+  skipped,
+} from './log.ts';
+
+/** Records of one bare transaction: as many as the log folds in one. */
+const perTransaction = 400;
+const topic = 'bare';
+
+/**
+ * The log on a Kafka of this machine next to kafkajs alone: one idempotent producer, a consumer, and
+ * transactions of the same size with their offsets, all in this thread, without rows to load or leases. Does
+ * nothing where Kafka cannot be started, and says why.
+ */
+export async function benchKafkaLog(): Promise<readonly LogBenchRow[]> {
+  const missing = whyNoKafka();
+  if (missing !== null) {
+    console.log(`\nno figures of the log on Kafka: ${missing}`);
+    return [];
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'clawloop-bench-kafka-'));
+  const node = await startKafka({ folder });
+  try {
+    const bare = await benchBare(connectTo({ brokers: node.brokers }).kafka);
+    const log = await openKafkaLog({ brokers: node.brokers });
+    const rows = await benchOpenLog(log, bare);
+    await log.close();
+    printRows('Event log on Kafka', 'bare kafkajs', rows);
+    return rows;
+  } finally {
+    await node.kill();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const messages = (from: number, count: number): Message[] =>
+  events(from, count).map((event) => ({ key: event.subject, value: JSON.stringify(event) }));
+
+const common = {
+  idempotent: true,
+  maxInFlightRequests: 1,
+  createPartitioner: Partitioners.DefaultPartitioner,
+};
+const compression = CompressionTypes.ZSTD;
+
+async function benchBare(kafka: Kafka): Promise<Bare> {
+  const admin = kafka.admin();
+  await admin.connect();
+  const settings = [{ name: 'max.message.bytes', value: '8000000' }];
+  const made = { numPartitions: 3, configEntries: settings };
+  await admin.createTopics({ topics: [topic, `${topic}-out`].map((name) => ({ topic: name, ...made })) });
+  await admin.disconnect();
+
+  const producer = kafka.producer(common);
+  await producer.connect();
+  // A broker that has just started is slow at first; whoever comes second is not to gain by it.
+  for (let i = 0; i < batched; i += batch)
+    await producer.send({ topic: `${topic}-out`, acks: -1, compression, messages: messages(i, batch) });
+  const perBatch = await perSecond(batched, async () => {
+    for (let i = 0; i < batched; i += batch)
+      await producer.send({ topic, acks: -1, compression, messages: messages(i, batch) });
+  });
+  const perOne = await perSecond(single, async () => {
+    for (let i = 0; i < single; i += 1) await producer.send({ topic, acks: -1, messages: messages(i, 1) });
+  });
+  await producer.disconnect();
+  return {
+    batched: perBatch,
+    single: perOne,
+    read: await benchRead(kafka),
+    process: await benchProcess(kafka),
+  };
+}
+
+async function benchRead(kafka: Kafka): Promise<number> {
+  let seen = 0;
+  const all = Promise.withResolvers<number>();
+  const consumer = kafka.consumer({ groupId: 'bare-read', maxWaitTimeInMs: 100 });
+  let joined = 0;
+  consumer.on(consumer.events.GROUP_JOIN, () => {
+    joined = performance.now();
+  });
+  await consumer.connect();
+  await consumer.subscribe({ topics: [topic], fromBeginning: true });
+  await consumer.run({
+    autoCommit: false,
+    eachBatch: async ({ batch: read }) => {
+      for (const { value } of read.messages) JSON.parse(String(value));
+      seen += read.messages.length;
+      if (seen >= batched) all.resolve((1_000 * seen) / (performance.now() - joined));
+    },
+  });
+  const figure = await all.promise;
+  await consumer.disconnect();
+  return figure;
+}
+
+/** One transactional producer: one event and its row out per event in, and the offsets. */
+async function benchProcess(kafka: Kafka): Promise<number> {
+  const producer = kafka.producer({ ...common, transactionalId: 'bare' });
+  await producer.connect();
+  await (await producer.transaction()).abort();
+  const figure = await perSecond(batched, async () => {
+    for (let i = 0; i < batched; i += perTransaction) {
+      const read = events(i, perTransaction).map((event) => JSON.stringify(event));
+      const out = read.map((body): Message => {
+        const { id, subject } = JSON.parse(body) as { id: string; subject: string };
+        return { key: subject, value: JSON.stringify(skipped(id, subject)) };
+      });
+      const rows = [...new Set(out.map(({ key }) => key))].map((key): Message => ({ key: key!, value: '1' }));
+      const transaction = await producer.transaction();
+      await transaction.send({ topic: `${topic}-out`, acks: -1, compression, messages: [...out, ...rows] });
+      const offset = { partition: 0, offset: String(i) };
+      await transaction.sendOffsets({
+        consumerGroupId: 'bare-process',
+        topics: [{ topic, partitions: [offset] }],
+      });
+      await transaction.commit();
+    }
+  });
+  await producer.disconnect();
+  return figure;
+}
