@@ -39,9 +39,17 @@ type Entry = { readonly memory: Promise<Memory>; holds: number };
 /** The versions in memory. One that nobody holds goes when too many others were used after it. */
 export function createVersions({ loadAdapter, createDecoder, kept }: Options): Versions {
   const entries = new Map<number, Entry>(); // in order of last use
+  const decoderOf = (adapter: Adapter | undefined): BatchDecoder => {
+    try {
+      return createDecoder(adapter);
+    } catch (error) {
+      adapter?.dispose(); // it is tried again, so nothing of a failure may stay
+      throw error;
+    }
+  };
   const load = async (policy: PolicyVersion): Promise<Memory> => {
     const adapter = await loadAdapter(policy);
-    const decoder = createDecoder(adapter);
+    const decoder = decoderOf(adapter);
     const free = () => {
       decoder.dispose();
       adapter?.dispose();
