@@ -72,6 +72,10 @@ test('no key is needed until one is made; from then on it is, at once', async ()
     });
   }
   expect((await fetch(`${serving.url}/healthz`)).status).toBe(200);
+  for (const path of ['/v1/models', '/v1/models/clawloop', '/v1/models?x=/healthz', '/v1/nowhere'])
+    expect((await fetch(`${serving.url}${path}`)).status, path).toBe(401);
+  const models = await withKey(serving, ann.secret).models.list();
+  expect(models.data.map(({ id }) => id)).toEqual(['clawloop', 'clawloop@base']);
   const [hers, his] = [await chat(withKey(serving, ann.secret)), await chat(withKey(serving, bob.secret))];
   const facts = (await folder.events('conversations')) as InteractionCompleted[];
   const of = (id: string) => facts.find((event) => event.id === id)!.data;
