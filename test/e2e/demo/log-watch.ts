@@ -1,5 +1,7 @@
-import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
+import { loadConfig } from '../../../shared/service/config.ts';
 import { dataFolder } from '../../../shared/service/data-folder.ts';
+import { LogConfig } from '../../../shared/service/log-config.ts';
+import { openLog } from '../../../shared/service/open-log.ts';
 import { until } from '../harness/clawloop.ts';
 
 /** A span of the run, ms since its start. */
@@ -10,7 +12,7 @@ export type Span = { readonly from: number; readonly to: number };
  * yet.
  */
 export async function watchLog(folder: string, startedAt: number) {
-  const log = await openSqliteLog({ folder: dataFolder(folder).log });
+  const log = await openLog(loadConfig('cli', LogConfig, []).values, dataFolder(folder));
   const stop = new AbortController();
   const now = () => performance.now() - startedAt;
   const loaded: number[] = [];
