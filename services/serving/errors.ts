@@ -101,6 +101,8 @@ export const ServingError = errorTable({
     type: 'server_error',
     message: 'Version {version} cannot be loaded: {detail}',
   },
+  /** Thrown when the head cannot be loaded and no version before it is in service. */
+  NOTHING_SERVED: { status: 503, type: 'server_error', message: 'No policy is served: {detail}' },
   /** Thrown while the service stops; another replica may answer. */
   STOPPING: { status: 503, type: 'server_error', message: 'The server is stopping.' },
   ENGINE_FAILED: { status: 500, type: 'server_error', message: 'The engine failed: {detail}' },

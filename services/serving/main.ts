@@ -90,6 +90,7 @@ const server = createServer(
     recorder,
     access,
     head: versions,
+    unserved: () => (served.served() === undefined ? served.problem() : undefined),
     owners: createRecentOwners(),
     limit: createPerKeyLimit(config.maxConcurrentPerKey),
     metrics,

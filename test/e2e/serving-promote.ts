@@ -6,8 +6,9 @@ import type { EventLog } from '../../shared/log/event-log.ts';
 import { readAdapter } from '../../shared/policy/adapter-files.ts';
 import { checkpointName, commitCheckpoint } from '../../shared/policy/checkpoint-store.ts';
 import { type CheckpointState, checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
+import { modelDigest } from '../../shared/policy/model-digest.ts';
 import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
-import { sharedFixtures } from './serving-process.ts';
+import { sharedFixtures, tinyModel } from './serving-process.ts';
 
 const adapterFolder = fileURLToPath(new URL('policy/models/qwen3-tiny/lora', sharedFixtures));
 const { settings } = defaultTrainingSettings('claw-nano');
@@ -23,7 +24,14 @@ export async function commitVersion(
     version,
     parent,
     strength,
-  }: { readonly version: number; readonly parent: number; readonly strength: number },
+    baseDigest,
+  }: {
+    readonly version: number;
+    readonly parent: number;
+    readonly strength: number;
+    /** else that of the fixture's model */
+    readonly baseDigest?: string;
+  },
 ): Promise<{ readonly checkpoint: string; readonly digest: string }> {
   const file = await readAdapter(adapterFolder);
   const tensors = new Map(
@@ -44,7 +52,7 @@ export async function commitVersion(
     adapter: 'default',
     logId: 'log',
     model: 'qwen3-tiny',
-    baseDigest: 'base',
+    baseDigest: baseDigest ?? (await modelDigest(tinyModel)),
     settings,
     seed: version,
     samples: 1,

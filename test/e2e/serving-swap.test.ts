@@ -120,6 +120,27 @@ describeWith('policy/models/qwen3-tiny')('a new version', () => {
     expect((await fetch(`${serving.url}/readyz`)).status).toBe(200);
   });
 
+  test('that was trained on another base is not served, not even after a restart, and requests are told', async () => {
+    const store = folder.data.checkpoints('default');
+    const other = { version: 1, parent: 0, strength: 1, baseDigest: 'another' };
+    await promote(log, { ...other, ...(await commitVersion(store, other)) });
+    await until(
+      'the load failed',
+      async () => (await serving.metric('clawloop_serving_policy_load_failures_total')) > 0,
+    );
+    expect((await ask('clawloop', 'hello')).version).toBe(0);
+    await serving.stop();
+    serving = await folder.start([], 'listening');
+    await until('it says why', async () =>
+      (await (await fetch(`${serving.url}/readyz`)).text()).includes('trained on another qwen3-tiny'),
+    );
+    await expect(ask('clawloop', 'hello')).rejects.toMatchObject({ status: 503, code: 'nothing_served' });
+    expect((await ask('@base', 'hello')).version).toBe(0);
+    await rollBack(log, 1, 0);
+    await isServed(0);
+    expect((await ask('clawloop', 'hello')).version).toBe(0);
+  });
+
   test('is found again after a restart, and only the head is loaded', async () => {
     for (const version of [1, 2, 3]) await promoteNext(version, version);
     await isServed(3);

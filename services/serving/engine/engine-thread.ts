@@ -4,6 +4,7 @@ import { openBackend } from '../../../shared/policy/backend.ts';
 import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
 import { readCheckpoint } from '../../../shared/policy/checkpoint-store.ts';
 import { createDecoder } from '../../../shared/policy/decoding.ts';
+import { modelDigest } from '../../../shared/policy/model-digest.ts';
 import { type Adapter, loadPolicy } from '../../../shared/policy/policy.ts';
 import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
 import type { PolicyVersion } from './engine.ts';
@@ -23,6 +24,7 @@ const source = await openCheckpoint(setup.modelFolder);
 const tokenizer = await loadTokenizer(setup.modelFolder);
 const executor = await openBackend(setup.backend);
 const policy = await loadPolicy(source, executor);
+const baseDigest = modelDigest(setup.modelFolder); // nobody waits for it before the first adapter comes
 
 const { temperature = 1, topP = 1, topK = 0, eosTokenIds } = source.generationConfig;
 const model = { tokenizer, endTokenIds: new Set(eosTokenIds), defaults: { temperature, topP, topK } };
@@ -46,6 +48,12 @@ async function readAdapterOf({ version, adapter }: PolicyVersion): Promise<Adapt
   const checkpoint = await readCheckpoint(adapter.folder);
   if (checkpoint.state.digest !== adapter.digest) {
     throw new Error(`${adapter.folder} holds other numbers than version ${version} had when it was promoted`);
+  }
+  if (checkpoint.state.baseDigest !== (await baseDigest)) {
+    throw new Error(
+      `it was trained on another ${checkpoint.state.model} than the one that is loaded; ` +
+        'start with that one, or leave what was learned with `clawloop policy rollback 0`',
+    );
   }
   return policy.loadAdapter(checkpoint.adapter);
 }

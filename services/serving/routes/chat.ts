@@ -66,9 +66,13 @@ async function readAsked(world: ServingWorld, request: FastifyRequest, keyId: st
   };
 }
 
-async function targetOf({ config, head }: ServingWorld, model: string): Promise<PolicyTarget> {
+async function targetOf({ config, head, unserved }: ServingWorld, model: string): Promise<PolicyTarget> {
   const choice = chooseModel(model, config.modelAlias, config.strictModels);
-  if (choice.kind === 'live') return choice;
+  if (choice.kind === 'live') {
+    const detail = unserved();
+    if (detail !== undefined) throw ServingError.NOTHING_SERVED({ detail, retryAfterSeconds: 5 });
+    return choice;
+  }
   if (choice.kind === 'unknown')
     throw ServingError.MODEL_NOT_FOUND({ param: 'model', model: model.slice(0, 200) });
   let version = await head.find(choice.version);

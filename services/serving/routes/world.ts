@@ -14,6 +14,8 @@ export type ServingWorld = {
   readonly engine: Engine;
   readonly recorder: Recorder;
   readonly access: Access;
+  /** Why no version is in service and none will be soon; undefined while one is, or is being loaded. */
+  readonly unserved: () => string | undefined;
   readonly head: Pick<HeadView, 'find' | 'kept' | 'reachEnd'>;
   readonly limit: PerKeyLimit;
   readonly owners: RecentOwners;
