@@ -83,11 +83,14 @@ test('nor does what no log will ever take', async () => {
   for (const n of [1, 2]) await outbox.put(fact(n));
   const seen: string[] = [];
   const tooLarge = Object.assign(new Error('too large'), { name: 'RecordTooLarge' });
-  await outbox.drain(async ({ id }) => {
+  const aside: string[] = [];
+  const append = async ({ id }: ClawLoopEvent) => {
     if (id === 'feedback-1') throw tooLarge;
     seen.push(id);
-  });
+  };
+  await outbox.drain(append, (path) => aside.push(path));
   expect(seen).toEqual(['feedback-2']);
+  expect(aside).toHaveLength(1);
   expect(outbox.depth()).toBe(0);
   expect((await readdir(folder)).filter((name) => name.endsWith('.broken'))).toHaveLength(1);
 });

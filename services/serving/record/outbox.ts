@@ -13,7 +13,10 @@ export type Outbox = {
    * throws. What cannot be read, or no log will ever take, is set aside for a person to look at. A crash in
    * between hands a fact out twice, which every fold forgives.
    */
-  readonly drain: (append: (event: ClawLoopEvent) => Promise<void>) => Promise<number>;
+  readonly drain: (
+    append: (event: ClawLoopEvent) => Promise<void>,
+    onSetAside?: (path: string) => void,
+  ) => Promise<number>;
   readonly depth: () => number;
 };
 
@@ -41,14 +44,17 @@ export async function openOutbox(folder: string): Promise<Outbox> {
       await writeDurably(join(folder, nextName()), JSON.stringify(event));
       depth += 1;
     },
-    drain: async (append) => {
+    drain: async (append, onSetAside) => {
       let drained = 0;
       for (const name of await list()) {
         const path = join(folder, name);
         const parsed = parseEvent(await readFile(path, 'utf8'));
         const taken = parsed.kind === 'event' && (await isTaken(append, parsed.event));
         if (taken) await unlink(path);
-        else await rename(path, `${path}${BROKEN}`);
+        else {
+          await rename(path, `${path}${BROKEN}`);
+          onSetAside?.(`${path}${BROKEN}`);
+        }
         depth -= 1;
         drained += 1;
       }

@@ -52,7 +52,9 @@ export function createRecorder({
   let draining: Promise<void> | undefined;
   const drainOnce = async (): Promise<void> => {
     try {
-      const drained = await outbox.drain(append);
+      const drained = await outbox.drain(append, (path) =>
+        logger.error({ path }, 'a fact was set aside: it cannot be read, or is too large for the log'),
+      );
       if (drained > 0) logger.info({ drained }, 'the outbox is empty again');
     } catch (error) {
       logger.warn({ err: error, depth: outbox.depth() }, 'the outbox waits for the log');
