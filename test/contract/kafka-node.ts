@@ -9,14 +9,18 @@ import { type KafkaNode, startKafka } from '../../infra/kafka/start-kafka.ts';
  * Tests with a real Kafka, one node for all that stand in `tests`. Skipped, by a name that says why, where it
  * cannot be started, unless everything is required.
  */
-export function describeWithKafka(name: string, tests: (node: () => KafkaNode) => void): void {
+export function describeWithKafka(
+  name: string,
+  tests: (node: () => KafkaNode) => void,
+  start: (folder: string) => Promise<KafkaNode> = (folder) => startKafka({ folder }),
+): void {
   const missing = process.env.CLAWLOOP_REQUIRE_ALL === '1' ? null : whyNoKafka();
   describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing})`, () => {
     let node: KafkaNode;
     let folder: string;
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), 'clawloop-kafka-'));
-      node = await startKafka({ folder });
+      node = await start(folder);
     });
     afterAll(async () => {
       await node?.kill();
