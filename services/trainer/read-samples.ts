@@ -1,11 +1,13 @@
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
+import { isLogError } from '../../shared/log/errors.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
+import { isServiceError } from '../../shared/service/errors.ts';
 import { TrainerError } from './errors.ts';
 
 /**
  * The samples of a batch, in its order, by their positions in the log.
- * @throws RecordGone, SAMPLE_MISMATCH
+ * @throws RecordGone, BrokenRecord, SAMPLE_MISMATCH; LogUnavailable
  */
 export async function readSamples(
   log: Pick<EventLog, 'read'>,
@@ -22,3 +24,9 @@ export async function readSamples(
   }
   return found;
 }
+
+/** Whether samples that could not be read are gone for good; a log that is away comes back. */
+export const areGone = (error: unknown): boolean =>
+  isLogError(error, 'RecordGone') ||
+  isLogError(error, 'BrokenRecord') ||
+  (isServiceError(error) && error.name === 'SAMPLE_MISMATCH');

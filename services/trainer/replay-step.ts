@@ -4,7 +4,7 @@ import type { EventLog } from '../../shared/log/event-log.ts';
 import { CheckpointDamaged, readVersion } from '../../shared/policy/checkpoint-store.ts';
 import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
 import type { LearningEngine } from './learning-engine.ts';
-import { readSamples } from './read-samples.ts';
+import { areGone, readSamples } from './read-samples.ts';
 import { step } from './step.ts';
 
 /** One version, trained again. */
@@ -74,6 +74,13 @@ export async function replayVersion(
       kind: 'not-covered',
       why: `the checkpoint of its parent v${batch.parent} is no longer kept`,
     };
+  let samples: Awaited<ReturnType<typeof readSamples>>;
+  try {
+    samples = await readSamples(log, batch);
+  } catch (error) {
+    if (!areGone(error)) throw error;
+    return { ...about, kind: 'not-covered', why: (error as Error).message };
+  }
   const result = step(engine, {
     parent: parent && {
       adapter: parent.adapter,
@@ -81,7 +88,7 @@ export async function replayVersion(
       baseline: parent.state.baseline,
     },
     batch,
-    samples: await readSamples(log, batch),
+    samples,
   });
   const digest = result.kind === 'candidate' ? checkpointDigest(result) : `none: ${result.detail}`;
   return digest === expected

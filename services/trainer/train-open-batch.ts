@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
-import { isLogError } from '../../shared/log/errors.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import {
   CheckpointDamaged,
@@ -14,10 +13,9 @@ import {
 import { beginAttempt, clearAttempts, readStrikes } from '../../shared/policy/checkpoint-store-attempts.ts';
 import { type CheckpointState, checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
 import { utcNow } from '../../shared/service/clock.ts';
-import { isServiceError } from '../../shared/service/errors.ts';
 import type { Logger } from '../../shared/service/logger.ts';
 import { type Outcome, outcomeEvents } from './outcome.ts';
-import { readSamples } from './read-samples.ts';
+import { areGone, readSamples } from './read-samples.ts';
 import type { StepProgress } from './step.ts';
 import type { RunStep, StepRunner } from './step-runner.ts';
 
@@ -92,15 +90,10 @@ async function readBatch(
   try {
     return await readSamples(log, batch);
   } catch (error) {
-    if (!isForGood(error)) throw error;
+    if (!areGone(error)) throw error;
     return failed('samples-missing', (error as Error).message);
   }
 }
-
-const isForGood = (error: unknown): boolean =>
-  isLogError(error, 'RecordGone') ||
-  isLogError(error, 'BrokenRecord') ||
-  (isServiceError(error) && error.name === 'SAMPLE_MISMATCH');
 
 async function attempt(
   training: Training,
