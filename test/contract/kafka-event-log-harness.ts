@@ -25,11 +25,11 @@ export async function kafkaHarness(node: KafkaNode, sessionTimeoutMs = 2_000): P
   return {
     at,
     opener: new URL('./kafka-event-log-opener.ts', import.meta.url).href,
-    connection: { ...place, sessionTimeoutMs, deliveryTimeoutMs: 30_000 },
+    connection: { ...place, sessionTimeoutMs, deliveryTimeoutMs: 60_000 },
     sessionTimeoutMs,
     hasDenseOffsets: false,
     open: async (options) => {
-      const log = await openKafkaLog({ ...place, sessionTimeoutMs, deliveryTimeoutMs: 30_000, ...options });
+      const log = await openKafkaLog({ ...place, sessionTimeoutMs, deliveryTimeoutMs: 60_000, ...options });
       opened.push(log);
       return log;
     },

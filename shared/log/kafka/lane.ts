@@ -1,4 +1,5 @@
 import type { Topic } from '../../events/define-event.ts';
+import { atMost } from './at-most.ts';
 import { type LoadedChangelog, readChangelog } from './changelog.ts';
 import { talking, whenCoordinated } from './kafka-errors.ts';
 import type { KafkaStore } from './kafka-store.ts';
@@ -52,7 +53,11 @@ export function openLane(store: KafkaStore, { group, topic, partition }: LaneOf)
     createPartitioner: Partitioners.DefaultPartitioner,
     retry: { initialRetryTime: 5, maxRetryTime: 500, retries: 20 },
   });
-  const close = () => producer.disconnect().catch(() => undefined);
+  const close = () =>
+    atMost(
+      1_000,
+      producer.disconnect().catch(() => undefined),
+    );
 
   const commit = ({ records, next, stopped }: LaneCommit): Promise<void> =>
     talking(`committing ${groupId} ${input}/${partition}`, async () => {

@@ -5,6 +5,7 @@ import { logError } from '../errors.ts';
 import type { EventLog } from '../event-log.ts';
 import { newerSchema } from '../fold-chunk.ts';
 import { openAppendQueue } from './append-queue.ts';
+import { atMost } from './at-most.ts';
 import { connectTo, type KafkaConnectionOptions } from './connection.ts';
 import { createTopics, maxRecordBytes as defaultRecordBytes, planTopics } from './create-topics.ts';
 import { followTopic, type RejectedRecord } from './follow-topic.ts';
@@ -129,7 +130,7 @@ export async function openKafkaLog({
     close: async () => {
       closing.abort(logError('LogUnavailable', 'the log is closed'));
       await Promise.allSettled(open);
-      await closeAll();
+      await atMost(2_000, closeAll());
     },
   };
 }

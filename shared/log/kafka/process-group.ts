@@ -1,5 +1,6 @@
 import type { ProcessOptions } from '../event-log.ts';
 import type { Fold } from '../fold.ts';
+import { atMost } from './at-most.ts';
 import { createTopics, planRowsTopic } from './create-topics.ts';
 import type { RejectedRecord } from './follow-topic.ts';
 import type { KafkaStore } from './kafka-store.ts';
@@ -63,7 +64,7 @@ export async function processGroup<Settings>(group: Group<Settings>, signal: Abo
     wanted = [];
     const stopping = [...running.values()];
     for (const { stop } of stopping) stop.abort();
-    await Promise.all(stopping.map(({ done }) => done));
-    await membership.close();
+    await atMost(5_000, Promise.all(stopping.map(({ done }) => done)));
+    await atMost(2_000, membership.close());
   }
 }
