@@ -39,7 +39,7 @@ export function defaultTrainingSettings(model: string): TrainingDefaults {
         // half-life of the baseline: three verdicts
         settings: {
           ...common,
-          learningRate: 1.5e-2,
+          learningRate: 1e-2,
           baselineDecay: 0.8,
           klCoefficient: 0.1,
           gateMeanKl: 1,
