@@ -39,6 +39,7 @@ export function drawCurve(points: readonly CurvePoint[], title: string): string 
     `fill="none" stroke="${colour}" stroke-width="2"/>`;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="13">`,
+    `<title>${title}</title>`,
     '<rect width="100%" height="100%" fill="white"/>',
     `<text x="${margin.left}" y="22" font-size="15">${title}</text>`,
     ...lossTicks(lowest, highest, y),

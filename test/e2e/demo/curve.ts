@@ -31,6 +31,7 @@ export function drawCurve(reports: readonly SeedReport[], sessions: number): str
   );
   const right = WIDTH - MARGIN.right + 12;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12">
+<title>share of held-out answers that meet the taste, by sessions chatted</title>
 <rect width="${WIDTH}" height="${HEIGHT}" fill="white"/>
 ${grid.join('\n')}
 ${labels.join('\n')}
