@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { runSeed, type SeedReport } from './run-seed.ts';
+import { judgeRun } from './verdict.ts';
+
+test('on four of five seeds the taste is learned, and on none without learning', async () => {
+  const reports: SeedReport[] = [];
+  for (const seed of [1, 2, 3, 4, 5])
+    for (const learning of [true, false])
+      reports.push(
+        await runSeed({
+          seed,
+          sessions: 24,
+          learning,
+          kill: false,
+          flags: [],
+          print: (line) => console.log(line),
+        }),
+      );
+  const { lines, passed } = judgeRun(reports);
+  expect(passed, lines.join('\n')).toBe(true);
+});
