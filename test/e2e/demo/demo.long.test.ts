@@ -4,7 +4,7 @@ import { runSeed } from './run-seed.ts';
 import { judgeRun } from './verdict.ts';
 
 const MINUTES = 60_000;
-const SESSIONS = 24;
+const SESSIONS = 32;
 const print = (line: string) => console.log(line);
 
 test(

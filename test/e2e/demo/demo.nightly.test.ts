@@ -9,7 +9,7 @@ test('on four of five seeds the taste is learned, and on none without learning',
       reports.push(
         await runSeed({
           seed,
-          sessions: 24,
+          sessions: 32,
           learning,
           kill: false,
           flags: [],

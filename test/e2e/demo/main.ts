@@ -1,4 +1,4 @@
-// npm run demo [-- --seeds 5 --sessions 24 --kill --svg curve.svg]: a person with a taste, with learning and
+// npm run demo [-- --seeds 5 --sessions 32 --kill --svg curve.svg]: a person with a taste, with learning and
 // without.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -13,7 +13,7 @@ const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1' },
     'first-seed': { type: 'string', default: '1' },
-    sessions: { type: 'string', default: '24' },
+    sessions: { type: 'string', default: '32' },
     kill: { type: 'boolean', default: false },
     svg: { type: 'string', default: '.clawloop/demo.svg' },
     json: { type: 'string' },
