@@ -19,10 +19,14 @@ const EndpointConfig = z.object({
 const BatchConfig = z.object({ batchSize: z.int().min(1).optional().describe('samples per batch') });
 
 /** Of the judge's settings, where its model is, if it has one. */
-const JudgeServerConfig = z.object({ openaiBaseUrl: z.string().optional().describe("the judge's server") });
+const JudgeServerConfig = z.object({
+  openaiBaseUrl: z.string().optional().describe("the judge's server"),
+  openaiApiKey: z.string().optional().describe("key of the judge's server"),
+});
 
 export const judgeServerSettings = (judgeFlags: readonly string[]) =>
-  loadConfig('judge', JudgeServerConfig, ofThese(judgeFlags, ['--openai-base-url'])).values;
+  loadConfig('judge', JudgeServerConfig, ofThese(judgeFlags, ['--openai-base-url', '--openai-api-key']))
+    .values;
 
 export const endpointSettings = (servingFlags: readonly string[]) =>
   loadConfig('serving', EndpointConfig, ofThese(servingFlags, ['--host', '--port', '--api-key'])).values;
@@ -35,6 +39,12 @@ export const logSettings = (flags: readonly string[] = []) => loadConfig('cli', 
 
 export const commonSettings = (flags: readonly string[] = []) =>
   loadConfig('cli', CommonConfig, flags).values;
+
+/** The environment of a service: this process's own, and secrets that no flag should show to `ps`. */
+export const environmentWith = (secrets: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({
+  ...process.env,
+  ...secrets,
+});
 
 /** The flags with these names, each with its value. */
 function ofThese(flags: readonly string[], names: readonly string[]): readonly string[] {

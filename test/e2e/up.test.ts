@@ -114,6 +114,35 @@ describe('a supervised loop', () => {
     expect(await readFile(join(data, 'logs', 'judge.log'), 'utf8')).toContain(`${loop.url}/v1`);
   });
 
+  test('with a key on the endpoint, a judge of ours has it, and no command line shows it', async () => {
+    await loop.stop();
+    const key = 'a-key-of-our-own';
+    loop = await startClawLoop(data, ['--api-key', key, '--judge-kind', 'openai', '--judge-votes', '1']);
+    const ask = (messages: readonly object[]) =>
+      fetch(`${loop.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+        body: JSON.stringify({ model: 'clawloop', messages, max_tokens: 200 }),
+      }).then(async (response) => (await response.json()) as { choices: [{ message: { content: string } }] });
+    const question = { role: 'user', content: 'What should I wear in deep snow?' };
+    const [{ message }] = (await ask([question])).choices;
+    await ask([question, message, { role: 'user', content: 'Perfect, thanks!' }]);
+    await until('a vote is cast', async () => {
+      const { stdout } = await clawloop([
+        'topics',
+        'tail',
+        'turns',
+        '--type',
+        'vote.cast',
+        '--data-folder',
+        data,
+      ]);
+      return stdout.includes('vote.cast');
+    });
+    const { judge } = await loop.pids();
+    expect(await readFile(`/proc/${judge}/cmdline`, 'utf8').catch(() => '')).not.toContain(key);
+  });
+
   test('it ends with the process that started it, and leaves nothing that says it runs', async () => {
     loop.abandon();
     await until('it is gone', () => !isAlive(loop.supervisor));

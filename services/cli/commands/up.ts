@@ -4,14 +4,14 @@ import { defaultTrainingSettings } from '../../../shared/policy/training-default
 import { type DataFolder, dataFolder } from '../../../shared/service/data-folder.ts';
 import { openLog } from '../../../shared/service/open-log.ts';
 import { type Command, UsageError } from '../command.ts';
-import { batchSettings, commonSettings, judgeServerSettings } from '../config.ts';
+import { batchSettings, commonSettings, endpointSettings, judgeServerSettings } from '../config.ts';
 import { portIsFree } from '../port-is-free.ts';
 import { serviceNames } from '../service-entry.ts';
 import { banner } from '../up/banner.ts';
 import { claimFolder } from '../up/claim-folder.ts';
 import { openLiveLine } from '../up/live-line.ts';
 import { type Endpoint, endpointOf, waitUntilReady } from '../up/readiness.ts';
-import { routeFlags } from '../up/route-flags.ts';
+import { type RoutedFlags, routeFlags } from '../up/route-flags.ts';
 import { readRunning, untilGone, writeRunning } from '../up/running.ts';
 import { createStatus, formatStatus } from '../up/status.ts';
 import { type Supervised, supervise } from '../up/supervisor.ts';
@@ -43,14 +43,17 @@ export const up: Command = {
     // Whoever started this with a channel to it wants it to end with them.
     if (process.connected) process.on('disconnect', () => stop.abort());
     process.channel?.unref(); // the channel alone is nothing to stay for
-    if (judgeServerSettings(own.judge).openaiBaseUrl === undefined)
-      own.judge.push('--openai-base-url', `${endpoint.url}/v1`); // our own serving, wherever it listens
+    const secrets = judgeOnOurOwn(own, endpoint);
 
     const pids = new Map<string, number>();
     const supervised: readonly Supervised[] = serviceNames.map((name) =>
       supervise(
         name,
-        { flags: [...shared, ...own[name]], logFolder: data.serviceLogs },
+        {
+          flags: [...shared, ...own[name]],
+          secrets: name === 'judge' ? secrets : {},
+          logFolder: data.serviceLogs,
+        },
         {
           runs: (service, pid) => {
             if (pid === undefined) pids.delete(service);
@@ -86,6 +89,18 @@ export const up: Command = {
     return exitCode;
   },
 };
+
+/**
+ * A judge that asks a model asks our own serving unless told otherwise: wherever that listens, with the key that
+ * it was given.
+ */
+function judgeOnOurOwn(own: RoutedFlags['own'], endpoint: Endpoint): Readonly<Record<string, string>> {
+  const { openaiBaseUrl, openaiApiKey } = judgeServerSettings(own.judge);
+  if (openaiBaseUrl !== undefined) return {};
+  own.judge.push('--openai-base-url', `${endpoint.url}/v1`);
+  const { apiKey } = endpointSettings(own.serving);
+  return apiKey === undefined || openaiApiKey !== undefined ? {} : { CLAWLOOP_JUDGE_OPENAI_API_KEY: apiKey };
+}
 
 /** The folder and the port for this process alone. @throws UsageError where either cannot be had */
 async function takeFolder(data: DataFolder, { host, port, url }: Endpoint) {

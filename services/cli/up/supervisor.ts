@@ -3,6 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { monotonicNow } from '../../../shared/service/clock.ts';
+import { environmentWith } from '../config.ts';
 import { type ServiceName, serviceEntry } from '../service-entry.ts';
 import { restartDelay } from './restart-delay.ts';
 
@@ -30,7 +31,12 @@ export type SupervisorEvents = {
  */
 export function supervise(
   name: ServiceName,
-  options: { readonly flags: readonly string[]; readonly logFolder: string },
+  options: {
+    readonly flags: readonly string[];
+    /** environment variables of its own */
+    readonly secrets: Readonly<Record<string, string>>;
+    readonly logFolder: string;
+  },
   events: SupervisorEvents,
 ): Supervised {
   const file = join(options.logFolder, `${name}.log`);
@@ -52,6 +58,7 @@ export function supervise(
     const running = spawn(process.execPath, [...process.execArgv, serviceEntry(name), ...options.flags], {
       // the channel tells a service that its supervisor is gone
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      env: environmentWith(options.secrets),
     });
     child = running;
     const complaint = keepLines(running, keep, (line) => events.notice(name, line));
