@@ -76,6 +76,18 @@ test('-n counts what a filter leaves', async () => {
   expect(ids()).toEqual(['started-3', 'started-4']);
 });
 
+test('--since and --until take what is from the one on and before the other', async () => {
+  const { ids, code } = tail('--since', '2026-01-01T00:00:02Z', '--until', '2026-01-01T00:00:05Z');
+  expect(await code).toBe(0);
+  expect(ids().toSorted()).toEqual(['paused-2', 'started-3', 'started-4']);
+});
+
+test('--session and --key narrow each other', async () => {
+  const { ids, code } = tail('--session', 's', '--key', 'b');
+  expect(await code).toBe(0);
+  expect(ids()).toEqual(['started-3']);
+});
+
 test('a count that is no number is refused', async () => {
   expect(await tail('-n', 'many').code).toBe(2);
 });

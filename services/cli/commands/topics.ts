@@ -6,7 +6,9 @@ import { type Command, UsageError } from '../command.ts';
 import { createTopicsOfLog } from '../create-topics.ts';
 import { describeCatalogue } from '../describe-catalogue.ts';
 import { readOptions, wholeNumber } from '../options.ts';
+import { redriveTopics } from '../redrive-topics.ts';
 import { excerpt, formatTable } from '../table.ts';
+import { openFilter } from '../tail-filter.ts';
 import { withLog } from '../with-log.ts';
 
 const tailOptions = {
@@ -14,21 +16,44 @@ const tailOptions = {
   json: { type: 'boolean' },
   type: { type: 'string', multiple: true },
   key: { type: 'string' },
+  session: { type: 'string' },
+  since: { type: 'string' },
+  until: { type: 'string' },
   last: { type: 'string', short: 'n' },
 } as const;
 
 export const topics: Command = {
   name: 'topics',
-  usage: 'list | describe | create [--kafka-brokers H:P] | tail [TOPIC] [-n 20] [-f]',
-  about: 'what stands in the log',
+  usage: 'list | describe | create | tail | redrive',
+  about: 'what stands in the log; clawloop topics help',
   run: async ([action = 'list', ...rest]) => {
     if (action === 'list') return list(rest);
     if (action === 'describe') return describe(rest);
     if (action === 'create') return createTopicsOfLog(rest);
     if (action === 'tail') return tail(rest);
-    throw new UsageError(`topics ${action}? one of: list, describe, create, tail`);
+    if (action === 'redrive') return redriveTopics(rest);
+    if (['help', '--help', '-h'].includes(action)) {
+      console.log(help);
+      return 0;
+    }
+    throw new UsageError(`topics ${action}? one of: list, describe, create, tail, redrive, help`);
   },
 };
+
+const help = `clawloop topics
+  list                            how many records each topic holds
+  describe [--json]               every type of event
+  create [--kafka-brokers H:P]    the topics of a Kafka log, where they are missing
+  tail [TOPIC ...]                records as they stand in the log, or as they come
+    -n, --last N                  the latest N, by their time
+    -f, --follow                  go on with what comes
+    --type TYPE                   of this type; may be given several times
+    --key KEY                     with this key: a lane, or an adapter
+    --session S                   of this session: its chats, turns, votes, samples, batches and their steps
+    --since T, --until T          from T on, before T: an ISO time, or 30s, 10m, 2h, 1d ago
+    --json                        one object per line, whole
+  redrive [--all | --last N]      puts dead letters that can be read now back into their topics; all unless told
+    --dry-run                     only says what would be`;
 
 async function list(argv: readonly string[]): Promise<number> {
   const { dataFolder } = readOptions(argv, {});
@@ -67,18 +92,17 @@ async function tail(argv: readonly string[]): Promise<number> {
   const print = ({ topic, ...record }: Found) =>
     console.log(values.json ? JSON.stringify({ topic, ...record }) : line(topic, record));
   return withLog(dataFolder, async (log) => {
+    const filter = await openFilter(values, log, Date.now());
     const found = lastOf(count, print);
     const followings = await Promise.all(
       chosen.map(async (topic) => {
         const ends = await log.ends(topic);
         const onRecord = (record: Recorded) => {
-          if (values.type !== undefined && !values.type.includes(record.event.type)) return;
-          if (values.key !== undefined && record.event.subject !== values.key) return;
+          if (!filter.has(record.event)) return;
           found.add({ topic, ...record }, record.at.offset < ends[record.at.partition]!);
         };
         // a filter may leave none of the latest, so that all are read
-        const isFiltered = values.type !== undefined || values.key !== undefined;
-        const reach = isFiltered && count !== 0 ? undefined : count;
+        const reach = filter.isNarrow && count !== 0 ? undefined : count;
         const from = reach === undefined ? {} : { ...ends.map((end) => Math.max(0, end - reach)) };
         return log.follow(topic, from, onRecord, stop.signal);
       }),

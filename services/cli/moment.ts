@@ -1,0 +1,15 @@
+import { UsageError } from './command.ts';
+
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * A moment typed by a person, ms since 1970: an ISO date or time (without a zone: this machine's), or how long
+ * before `now`, as 30s, 10m, 2h or 1d. @throws UsageError
+ */
+export function momentOf(text: string, what: string, now: number): number {
+  const span = /^(\d+)([smhd])$/.exec(text);
+  if (span !== null) return now - Number(span[1]) * unitMs[span[2]!]!;
+  const moment = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(moment)) throw new UsageError(`${what} is a span (10m) or a time (ISO), not '${text}'`);
+  return moment;
+}

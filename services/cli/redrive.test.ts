@@ -1,0 +1,124 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { EventRejected } from '../../shared/events/event-rejected.ts';
+import { LearningPaused } from '../../shared/events/learning-paused.ts';
+import { SessionStarted } from '../../shared/events/session-started.ts';
+import type { EventLog } from '../../shared/log/event-log.ts';
+import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
+import { dataFolder } from '../../shared/service/data-folder.ts';
+import { readTopic } from './read-topic.ts';
+import { planRedrive } from './redrive.ts';
+import { redriveTopics } from './redrive-topics.ts';
+
+let folder: string;
+let log: EventLog;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'clawloop-redrive-'));
+  log = await openSqliteLog({ folder: dataFolder(folder).log, partitions: 1 });
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await log.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const origin = (id: string) => ({ id, source: 'clawloop/test', time: '2026-01-01T00:00:00Z' });
+const started = (id: string, lane = 'lane') =>
+  SessionStarted.create({ ...origin(id), data: { lane, key: 'k', session: 's', settle: 'votes' } });
+const letter = (body: string, offset: number, { group = 'attribute', subject = 'lane' } = {}) =>
+  EventRejected.create({
+    ...origin(`${group}/conversations/0/${offset}/rejected`),
+    time: new Date(Date.UTC(2026, 0, 1, 0, 0, offset)).toISOString(),
+    data: {
+      topic: 'conversations',
+      at: { partition: 0, offset },
+      subject,
+      group,
+      error: 'as it was then',
+      body,
+    },
+  });
+const bodyOf = (id: string) => JSON.stringify(started(id));
+
+const standing = async (): Promise<readonly string[]> => {
+  const ids: string[] = [];
+  await readTopic(log, 'conversations', ({ event }) => void ids.push(event.id));
+  return ids;
+};
+/** Runs the command; what it printed. */
+const redrive = async (...flags: readonly string[]): Promise<string> => {
+  const print = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+  expect(await redriveTopics([...flags, '--data-folder', folder])).toBe(0);
+  const said = print.mock.calls.flat().join('\n');
+  print.mockRestore();
+  return said;
+};
+
+test('what can be read now is put back once, what cannot is listed with its error and left', async () => {
+  await log.append([letter(bodyOf('a'), 10), letter('{"torn', 11), letter(bodyOf('b'), 12)]);
+  const said = await redrive();
+  expect(said).toContain('2 of 3 put back');
+  expect(said).toMatch(/conversations\/0@11 +attribute +left: not JSON/);
+  expect(await standing()).toEqual(['a', 'b']);
+
+  expect(await redrive('--all')).toMatch(/stands there already[\s\S]*0 of 3 put back/);
+  expect(await standing()).toEqual(['a', 'b']);
+});
+
+test('a dry run appends nothing, and --last takes the latest letters', async () => {
+  await log.append([letter(bodyOf('a'), 10), letter(bodyOf('b'), 11)]);
+  expect(await redrive('--dry-run')).toContain('2 of 2 would be put back');
+  expect(await standing()).toEqual([]);
+  await redrive('--last', '1');
+  expect(await standing()).toEqual(['b']);
+});
+
+test('the record that was rejected does not count as put back, though it can be read now', async () => {
+  await log.append([started('a')]);
+  await log.append([letter(bodyOf('a'), 0)]);
+  await redrive();
+  await redrive();
+  expect(await standing()).toEqual(['a', 'a']);
+});
+
+test('put back and rejected again by a reader that was not updated: put back again', async () => {
+  await log.append([letter(bodyOf('a'), 10)]);
+  await redrive();
+  await log.append([letter(bodyOf('a'), 0)]);
+  await redrive();
+  await redrive();
+  expect(await standing()).toEqual(['a', 'a']);
+});
+
+test('one record that two groups rejected is put back once', async () => {
+  await log.append([letter(bodyOf('a'), 10), letter(bodyOf('a'), 10, { group: 'judge' })]);
+  await redrive();
+  expect(await standing()).toEqual(['a']);
+});
+
+test('left with the reason: another topic, another key, a type or a version that is not known', async () => {
+  const paused = LearningPaused.create({ ...origin('p'), data: { adapter: 'lane' } });
+  const newer = { ...started('n'), dataschema: 'clawloop:session.started:99' };
+  const stranger = { ...started('u'), type: 'no.such' };
+  await log.append([
+    letter(JSON.stringify(paused), 1),
+    letter(bodyOf('k'), 2, { subject: 'other' }),
+    letter(JSON.stringify(newer), 3),
+    letter(JSON.stringify(stranger), 4),
+  ]);
+  const plan = await planRedrive(log);
+  expect(plan.map((one) => (one.kind === 'left' ? one.why : one.kind))).toEqual([
+    'a learning.paused belongs to training, not to conversations',
+    "its key was 'other', its subject is 'lane'",
+    'session.started version 99; this code knows 1',
+    'unknown type no.such',
+  ]);
+});
+
+test('--last and --all together, or a number that is none, are refused', async () => {
+  await expect(redriveTopics(['--last', '1', '--all', '--data-folder', folder])).rejects.toThrow('not both');
+  await expect(redriveTopics(['--last', 'x', '--data-folder', folder])).rejects.toThrow('whole number');
+});
