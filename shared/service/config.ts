@@ -23,7 +23,7 @@ export const CommonConfig = z.object({
   backend: z
     .enum(['auto', 'native', 'wasm'])
     .default('auto')
-    .describe('what computes: native (after npm run setup:native) is several times as fast as wasm'),
+    .describe('what computes: native (after npm run setup:native) trains several times as fast as wasm'),
   partitions: z
     .int()
     .min(1)
