@@ -30,7 +30,6 @@ describeWithKafka('the loop on Kafka', (kafka) => {
           sessions: 12,
           learning: true,
           kill: true,
-          flags: [],
           print: (line) => console.log(line),
         });
         expect(report.kills).toEqual(['serving', 'collector', 'judge', 'trainer']);

@@ -10,7 +10,7 @@ const print = (line: string) => console.log(line);
 test(
   'with learning the taste is met, without it is not; audit and replay agree',
   async () => {
-    const common = { seed: 1, sessions: SESSIONS, kill: false, flags: [], print };
+    const common = { seed: 1, sessions: SESSIONS, kill: false, print };
     const reports = [
       await runSeed({ ...common, learning: true }),
       await runSeed({ ...common, learning: false }),
@@ -26,7 +26,7 @@ test(
 test(
   'every service is killed once, and the demo ends as if nothing had been',
   async () => {
-    const report = await runSeed({ seed: 2, sessions: 16, learning: true, kill: true, flags: [], print });
+    const report = await runSeed({ seed: 2, sessions: 16, learning: true, kill: true, print });
     expect(report.kills).toEqual(['serving', 'collector', 'judge', 'trainer']);
     expect(report.audit).toBe('balances');
     expect(report.replay).toBe('same digests');

@@ -12,7 +12,6 @@ test('on four of five seeds the taste is learned, and on none without learning',
           sessions: 32,
           learning,
           kill: false,
-          flags: [],
           print: (line) => console.log(line),
         }),
       );

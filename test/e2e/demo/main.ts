@@ -37,7 +37,7 @@ for (let seed = first; seed < first + Number(values.seeds); seed++) {
       sessions,
       learning,
       kill: values.kill && learning,
-      flags: ['--backend', values.backend],
+      backend: values.backend,
       print: (line) => console.log(line),
     });
     reports.push(report);

@@ -33,7 +33,9 @@ export type SeedOptions = {
   readonly learning: boolean;
   /** SIGKILL every service once, at sessions drawn from the seed */
   readonly kill: boolean;
-  readonly flags: readonly string[];
+  /** auto, native or wasm; replay must compute on the same one */
+  readonly backend?: string;
+  readonly flags?: readonly string[];
   readonly print: (line: string) => void;
 };
 
@@ -42,8 +44,9 @@ const percent = (share: number) => `${Math.round(share * 100)} %`.padStart(5);
 /** One person, one ClawLoop of their own, from the first chat to the audit. */
 export async function runSeed(options: SeedOptions): Promise<SeedReport> {
   const { seed, sessions, learning, print } = options;
+  const backend = ['--backend', options.backend ?? 'auto'];
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-demo-'));
-  const loop = await startClawLoop(folder, options.flags);
+  const loop = await startClawLoop(folder, [...backend, ...(options.flags ?? [])]);
   const startedAt = performance.now();
   const watch = await watchLog(folder, startedAt);
   const closing: (() => Promise<unknown>)[] = [
@@ -84,7 +87,7 @@ export async function runSeed(options: SeedOptions): Promise<SeedReport> {
     const gaps: readonly Gap[] = await bystander.stop();
     const audit = await clawloop(['audit', '--data-folder', folder]);
     const replay = learning
-      ? await clawloop(['replay', '--data-folder', folder])
+      ? await clawloop(['replay', '--data-folder', folder, ...backend])
       : { code: 0, stdout: '', stderr: '' };
     return {
       seed,
