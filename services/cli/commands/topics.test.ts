@@ -82,6 +82,12 @@ test('--since and --until take what is from the one on and before the other', as
   expect(ids().toSorted()).toEqual(['paused-2', 'started-3', 'started-4']);
 });
 
+test('a session is shown whole, in order of time', async () => {
+  const { ids, code } = tail('--session', 's');
+  expect(await code).toBe(0);
+  expect(ids()).toEqual(['started-1', 'started-3', 'started-4']);
+});
+
 test('--session and --key narrow each other', async () => {
   const { ids, code } = tail('--session', 's', '--key', 'b');
   expect(await code).toBe(0);

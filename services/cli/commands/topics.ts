@@ -85,7 +85,9 @@ async function describe(argv: readonly string[]): Promise<number> {
 async function tail(argv: readonly string[]): Promise<number> {
   const { values, words, dataFolder } = readOptions(argv, tailOptions);
   const chosen = words.length === 0 ? topicNames : words.map(asTopic);
-  const unless = values.follow ? 0 : undefined;
+  // a session is a story over all topics: whole, and in order of time
+  const whole = values.session === undefined ? undefined : Number.POSITIVE_INFINITY;
+  const unless = values.follow ? 0 : whole;
   const count = values.last === undefined ? unless : wholeNumber(values.last, '--last');
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
@@ -117,6 +119,10 @@ async function tail(argv: readonly string[]): Promise<number> {
 
 type Found = Recorded & { readonly topic: Topic };
 
+/** Facts that follow from another have its time: then the topics in the order of the loop. */
+const byTime = (a: Found, b: Found) =>
+  a.event.time.localeCompare(b.event.time) || topicNames.indexOf(a.topic) - topicNames.indexOf(b.topic);
+
 /**
  * Of what stood in the log already, the last `count` over all topics, by their time; then what comes. All at
  * once and as it is read when no count is given.
@@ -126,7 +132,7 @@ function lastOf(count: number | undefined, print: (found: Found) => void) {
   let [old, fresh]: [Found[], Found[]] = [[], []];
   let released = false;
   const trim = () => {
-    old = old.sort((a, b) => a.event.time.localeCompare(b.event.time)).slice(Math.max(0, old.length - count));
+    old = old.sort(byTime).slice(Math.max(0, old.length - count));
   };
   return {
     add: (found: Found, isOld: boolean): void => {
