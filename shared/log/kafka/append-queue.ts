@@ -1,5 +1,6 @@
 import type { Kafka, Producer } from 'kafkajs';
 import { isLogError, logError } from '../errors.ts';
+import { pause } from '../pause.ts';
 import { errorType, unavailable } from './kafka-errors.ts';
 import { Partitioners } from './kafkajs.ts';
 import { asBatch, intoSends, type OutgoingRecord } from './messages.ts';
@@ -150,18 +151,4 @@ export function openAppendQueue(kafka: Kafka): AppendQueue {
       await renew();
     },
   };
-}
-
-/** Resolves after `ms`, or when the signal aborts. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const finish = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', finish);
-      resolve();
-    };
-    const timer = setTimeout(finish, ms);
-    signal.addEventListener('abort', finish);
-  });
 }

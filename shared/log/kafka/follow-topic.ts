@@ -3,7 +3,7 @@ import { parseEvent } from '../../events/parse-event.ts';
 import { isLogError, logError } from '../errors.ts';
 import type { Following, Offsets, Recorded } from '../event-log.ts';
 import { newerSchema } from '../fold-chunk.ts';
-import { pause } from './append-queue.ts';
+import { pause } from '../pause.ts';
 import { errorType } from './kafka-errors.ts';
 import type { KafkaStore } from './kafka-store.ts';
 import type { RawMessage } from './kafkajs-internals.ts';

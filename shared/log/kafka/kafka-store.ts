@@ -1,7 +1,8 @@
 import type { Topic } from '../../events/define-event.ts';
 import type { Position } from '../../events/position.ts';
 import { isLogError, logError } from '../errors.ts';
-import { type AppendQueue, pause } from './append-queue.ts';
+import { pause } from '../pause.ts';
+import type { AppendQueue } from './append-queue.ts';
 import type { KafkaConnection } from './connection.ts';
 import type { GroupOffsets } from './group-offsets.ts';
 import { errorType } from './kafka-errors.ts';

@@ -1,5 +1,5 @@
 import { logError } from '../errors.ts';
-import { pause } from './append-queue.ts';
+import { pause } from '../pause.ts';
 import type { KafkaConnection } from './connection.ts';
 
 type Options = {

@@ -1,11 +1,11 @@
 import { isLogError } from '../errors.ts';
 import type { ProcessOptions } from '../event-log.ts';
 import type { Fold } from '../fold.ts';
+import { pause } from '../pause.ts';
 import type { RejectedRecord } from './follow-topic.ts';
 import { processPartition } from './process-partition.ts';
 import type { Lease } from './protocol.ts';
 import type { Store } from './store.ts';
-import { pause } from './wait.ts';
 
 type Group<Settings> = {
   readonly store: Store;

@@ -5,12 +5,13 @@ import { isLogError, logError } from '../errors.ts';
 import type { ProcessOptions } from '../event-log.ts';
 import type { Fold } from '../fold.ts';
 import { type FoldedChunk, foldChunk, openState, type PartitionState, viewsOf } from '../fold-chunk.ts';
+import { pause } from '../pause.ts';
 import { stableJson } from '../stable-json.ts';
 import type { RejectedRecord } from './follow-topic.ts';
 import { graceMs, type Lease, monotonicMs, type StoredChange } from './protocol.ts';
 import { recordOf } from './record-of.ts';
 import type { Store } from './store.ts';
-import { nextEnds, pause } from './wait.ts';
+import { nextEnds } from './wait.ts';
 
 export type PartitionWork<Settings> = {
   readonly store: Store;
