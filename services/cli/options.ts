@@ -31,6 +31,16 @@ function parseOrExplain<const Given extends Options>(argv: readonly string[], op
   }
 }
 
+/**
+ * The action of a command and what follows it: `turns --why` is `turns list --why`, where `fallback` is list.
+ */
+export function splitAction(argv: readonly string[], fallback: string) {
+  const [first, ...rest] = argv;
+  return first === undefined || first.startsWith('-')
+    ? { action: fallback, rest: argv }
+    : { action: first, rest };
+}
+
 /** A whole number typed by a person. @throws UsageError */
 export function wholeNumber(text: string, what: string): number {
   if (!/^v?\d+$/.test(text)) throw new UsageError(`${what} must be a whole number, not '${text}'`);

@@ -2,14 +2,15 @@ import { mkdir } from 'node:fs/promises';
 import { createAccessKey, readAccessKeys } from '../../../shared/service/access-keys.ts';
 import { dataFolder as layout } from '../../../shared/service/data-folder.ts';
 import { type Command, UsageError } from '../command.ts';
-import { readOptions } from '../options.ts';
+import { readOptions, splitAction } from '../options.ts';
 import { formatTable } from '../table.ts';
 
 export const keys: Command = {
   name: 'keys',
   usage: 'list | create NAME',
   about: 'access keys of the endpoint; from the first one on, a key is needed',
-  run: async ([action = 'list', ...rest]) => {
+  run: async (argv) => {
+    const { action, rest } = splitAction(argv, 'list');
     const { words, dataFolder } = readOptions(rest, {});
     const data = layout(dataFolder);
     if (action === 'list') {

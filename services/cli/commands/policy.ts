@@ -4,7 +4,7 @@ import { lineage, viewOf } from '../../../shared/lineage/head.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { utcNow } from '../../../shared/service/clock.ts';
 import { type Command, UsageError } from '../command.ts';
-import { readOptions, wholeNumber } from '../options.ts';
+import { readOptions, splitAction, wholeNumber } from '../options.ts';
 import { readTopic } from '../read-topic.ts';
 import { formatTable } from '../table.ts';
 import { createPolicyView, type VersionView } from '../views/policy-view.ts';
@@ -14,12 +14,13 @@ export const policy: Command = {
   name: 'policy',
   usage: 'list | show VERSION | rollback VERSION',
   about: 'versions, what made them, and the way back',
-  run: async ([action = 'list', ...rest]) => {
+  run: async (argv) => {
+    const { action, rest } = splitAction(argv, 'list');
+    if (!['list', 'show', 'rollback'].includes(action))
+      throw new UsageError(`policy ${action}? one of: list, show, rollback`);
     const { values, words, dataFolder, adapter } = readOptions(rest, { reason: { type: 'string' } });
     return withLog(dataFolder, async (log) => {
       if (action === 'list') return list(log, adapter);
-      if (action !== 'show' && action !== 'rollback')
-        throw new UsageError(`policy ${action}? one of: list, show, rollback`);
       const version = wholeNumber(words[0] ?? '', 'VERSION');
       return action === 'show' ? show(log, adapter, version) : rollback(log, adapter, version, values.reason);
     });
@@ -45,7 +46,7 @@ async function list(log: EventLog, adapter: string): Promise<number> {
       one.samples,
       one.state,
       mark(one.version),
-      one.metrics.meanVerdict?.toFixed(2) ?? '',
+      one.metrics.verdict?.toFixed(2) ?? '',
       one.time.slice(0, 19),
     ]),
   ];

@@ -1,5 +1,5 @@
 import { type Command, UsageError } from '../command.ts';
-import { readOptions } from '../options.ts';
+import { readOptions, splitAction } from '../options.ts';
 import { readAll } from '../read-topic.ts';
 import { excerpt, formatTable } from '../table.ts';
 import { createTurnViews, describeStage, type TurnView } from '../views/turn-view.ts';
@@ -9,7 +9,8 @@ export const sessions: Command = {
   name: 'sessions',
   usage: 'list | show SESSION',
   about: 'conversations as the collector sees them',
-  run: async ([action = 'list', ...rest]) => {
+  run: async (argv) => {
+    const { action, rest } = splitAction(argv, 'list');
     const { words, dataFolder } = readOptions(rest, {});
     if (action !== 'list' && action !== 'show')
       throw new UsageError(`sessions ${action}? one of: list, show`);

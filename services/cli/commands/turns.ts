@@ -1,5 +1,5 @@
 import { type Command, UsageError } from '../command.ts';
-import { readOptions, wholeNumber } from '../options.ts';
+import { readOptions, splitAction, wholeNumber } from '../options.ts';
 import { readAll } from '../read-topic.ts';
 import { excerpt, formatTable } from '../table.ts';
 import { createTurnViews, describeStage, type TurnView } from '../views/turn-view.ts';
@@ -16,7 +16,8 @@ export const turns: Command = {
   name: 'turns',
   usage: 'list [--why] [--session S] [-n 20] [--json]',
   about: 'every turn, and why it did or did not train',
-  run: async ([action = 'list', ...rest]) => {
+  run: async (argv) => {
+    const { action, rest } = splitAction(argv, 'list');
     if (action !== 'list') throw new UsageError(`turns ${action}? only: list`);
     const { values, dataFolder } = readOptions(rest, options);
     return withLog(dataFolder, async (log) => {

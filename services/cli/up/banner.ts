@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Endpoint } from './readiness.ts';
 
 export type { Endpoint };
@@ -6,6 +7,8 @@ export type { Endpoint };
  * What a person needs to begin: where it listens, what to give a client, where the data is, what to look at.
  */
 export function banner({ url, needsKey }: Endpoint, folder: string, model: string): string {
+  // Commands look in .clawloop unless told.
+  const where = folder === resolve('.clawloop') ? '' : ` --data-folder ${folder}`;
   const key = needsKey ? 'the one that you set' : 'none needed on this machine (any text will do)';
   return `
 ClawLoop is ready.
@@ -18,8 +21,8 @@ ClawLoop is ready.
   curl ${url}/v1/chat/completions -H 'content-type: application/json' \\
     -d '{"model":"clawloop","messages":[{"role":"user","content":"How do I pack for a weekend trip?"}]}'
 
-  npx clawloop turns list --why      what trained, what did not, and why
-  npx clawloop policy list           every version and what made it
+  npx clawloop turns list --why${where}      what trained, what did not, and why
+  npx clawloop policy list${where}           every version and what made it
 
 Ctrl-C stops it.
 `;
