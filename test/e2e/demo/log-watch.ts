@@ -75,6 +75,9 @@ export async function watchLog(folder: string, startedAt: number) {
       await until(
         'the loop is quiet',
         async () => {
+          // a collector that was killed has not read yet what was said meanwhile
+          const unread = (await log.lag('attribute')).some(({ position, end }) => position < end);
+          if (unread) return false;
           await Promise.all([turns.reachEnd(), training.reachEnd()]);
           return quiet();
         },
