@@ -70,7 +70,7 @@ export function openGroups({ db, partitions }: LogDatabase, records: Records, on
       if (commit.settings !== null) putStretch.run(subscription, partition, commit.from, commit.settings);
       records.append(packed);
       onStep('records');
-      if (packed.length > 0) touched.records = true;
+      for (const { topic } of packed) touched.topics.add(topic);
       return true;
     },
 

@@ -5,8 +5,11 @@ import type { LogDatabase } from './database.ts';
 import type { NewRecord, StoredRecord } from './protocol.ts';
 
 const offsets = 2 ** 40;
-/** Shorter bodies gain too little to pay for it, characters. */
-const compressAbove = 1024;
+/**
+ * Characters. A call costs 20 µs however small the body, twice what its row does, and what it saves of a
+ * shorter one is less than a page of the file.
+ */
+const compressAbove = 4096;
 
 /**
  * A record as its row will be. Packed before the transaction, which is to be short: it locks all other

@@ -53,8 +53,8 @@ function start(onStep: Steps): void {
   let seenVersion: unknown;
 
   function announce(touched: Touched): void {
-    if (touched.records) {
-      sendEnds();
+    if (touched.topics.size > 0) {
+      sendEnds([...touched.topics]);
       signals.send('records');
     }
     if (touched.groups) {
@@ -63,8 +63,8 @@ function start(onStep: Steps): void {
     }
   }
 
-  function sendEnds(): void {
-    const changed = topics.flatMap((topic) => {
+  function sendEnds(of: readonly Topic[]): void {
+    const changed = of.flatMap((topic) => {
       const ends = records.ends(topic);
       const text = ends.join();
       if (known.get(topic) === text) return [];
@@ -79,7 +79,7 @@ function start(onStep: Steps): void {
     try {
       const version = dataVersion.get()!.data_version;
       if (version === seenVersion) return;
-      sendEnds();
+      sendEnds(topics);
       seenVersion = version;
     } catch (error) {
       if (!isBusy(error)) throw error;
@@ -98,7 +98,7 @@ function start(onStep: Steps): void {
       const write = (touched: Touched) => {
         records.append(packed);
         onStep('records');
-        touched.records = true;
+        for (const { topic } of packed) touched.topics.add(topic);
         return null;
       };
       return queue.write(write, { deadline, bytes: sizeOf(asked) });

@@ -1,10 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { Topic } from '../../events/define-event.ts';
 import { logError } from '../errors.ts';
 import { isBusy } from './database.ts';
 import { monotonicMs } from './protocol.ts';
 
 /** What a transaction changed that others wait for. */
-export type Touched = { records: boolean; groups: boolean };
+export type Touched = { readonly topics: Set<Topic>; groups: boolean };
 
 type Job = {
   readonly run: (touched: Touched) => unknown;
@@ -66,7 +67,7 @@ export function openWriteQueue(
   }
 
   function runTransaction(batch: readonly Job[]): void {
-    const touched: Touched = { records: false, groups: false };
+    const touched: Touched = { topics: new Set(), groups: false };
     const results: unknown[] = [];
     try {
       onStep('begun');
