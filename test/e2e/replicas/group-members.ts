@@ -1,0 +1,35 @@
+import { connectTo } from '../../../shared/log/kafka/connection.ts';
+
+/** Which process holds which partitions of a group, as the broker says: partitions by process id. */
+export type Shares = ReadonlyMap<number, readonly number[]>;
+
+/** Asks the broker who works on what, as `kafka-consumer-groups --describe` does. */
+export async function sharesOf(brokers: readonly string[], groups: readonly string[]) {
+  const { kafka, groupId } = connectTo({ brokers });
+  const { AssignerProtocol } = await import('kafkajs');
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    const { groups: described } = await admin.describeGroups(groups.map(groupId));
+    return new Map(
+      groups.map((group): readonly [string, Shares] => {
+        const members = described.find((one) => one.groupId === groupId(group))?.members ?? [];
+        const shares = members.map(({ clientId, memberAssignment }) => {
+          const pid = Number(/\d+$/.exec(clientId)?.[0]);
+          const assigned = AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment ?? {};
+          return [pid, Object.values(assigned).flat()] as const;
+        });
+        return [group, new Map(shares)];
+      }),
+    );
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+/** Whether these processes hold all partitions among them, each at least one, and nobody else holds any. */
+export const areSharedBy = (shares: Shares | undefined, pids: readonly number[], partitions = 3): boolean =>
+  shares !== undefined &&
+  shares.size === pids.length &&
+  pids.every((pid) => (shares.get(pid)?.length ?? 0) > 0) &&
+  [...shares.values()].flat().length === partitions;

@@ -1,0 +1,78 @@
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { Topic } from '../../../shared/events/define-event.ts';
+import type { Recorded } from '../../../shared/log/event-log.ts';
+import { loadConfig } from '../../../shared/service/config.ts';
+import { dataFolder } from '../../../shared/service/data-folder.ts';
+import { LogConfig } from '../../../shared/service/log-config.ts';
+import { openLog } from '../../../shared/service/open-log.ts';
+import { until } from '../harness/clawloop.ts';
+
+type Found<Type extends ClawLoopEvent['type']> = Extract<ClawLoopEvent, { type: Type }>;
+
+/** Everything that stands in the log, as it comes. */
+export type LogReader = {
+  readonly records: (topic: Topic) => readonly Recorded[];
+  readonly of: <Type extends ClawLoopEvent['type']>(type: Type) => readonly Found<Type>[];
+  /** Waits for the first event of this type that fits. */
+  readonly first: <Type extends ClawLoopEvent['type']>(
+    what: string,
+    type: Type,
+    fits: (data: Found<Type>['data']) => boolean,
+    limitMs?: number,
+  ) => Promise<Found<Type>>;
+  readonly reachEnd: () => Promise<void>;
+  /** Until what was said is judged, no step runs and what is owed to a fold is read. */
+  readonly quiet: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+const topics = ['conversations', 'turns', 'training'] as const;
+
+/** Reads the log that the environment names. */
+export async function openLogReader(folder: string): Promise<LogReader> {
+  const log = await openLog(loadConfig('cli', LogConfig, []).values, dataFolder(folder));
+  const stop = new AbortController();
+  const records: Readonly<Record<string, Recorded[]>> = Object.fromEntries(
+    topics.map((topic) => [topic, []]),
+  );
+  const following = topics.map((topic) =>
+    log.follow(topic, {}, (record) => void records[topic]!.push(record), stop.signal),
+  );
+  const of = <Type extends ClawLoopEvent['type']>(type: Type) =>
+    topics
+      .flatMap((topic) => records[topic]!.map(({ event }) => event))
+      .filter((event): event is Found<Type> => event.type === type);
+  const reachEnd = async () => {
+    await Promise.all(following.map((one) => one.reachEnd()));
+  };
+  const isQuiet = async (): Promise<boolean> => {
+    const lags = await Promise.all(
+      ['attribute', 'judge', 'assemble', 'submit'].map((group) => log.lag(group)),
+    );
+    if (lags.flat().some(({ position, end }) => position < end)) return false;
+    await reachEnd();
+    const judged = new Set(of('judgment.reached').map(({ data }) => data.turnId));
+    const ended = new Set(
+      [...of('policy.promoted'), ...of('policy.rejected'), ...of('policy.update-failed')].map(
+        ({ data }) => data.batchId,
+      ),
+    );
+    return (
+      of('turn.completed').every(({ data }) => judged.has(data.turnId)) &&
+      of('batch.submitted').every(({ data }) => ended.has(data.batchId))
+    );
+  };
+  return {
+    records: (topic) => records[topic] ?? [],
+    of,
+    first: async (what, type, fits, limitMs) =>
+      until(what, () => of(type).find(({ data }) => (fits as (data: unknown) => boolean)(data)), limitMs),
+    reachEnd,
+    quiet: async () => void (await until('the loop is quiet', isQuiet, 120_000)),
+    close: async () => {
+      stop.abort();
+      await Promise.allSettled(following.map(({ done }) => done));
+      await log.close();
+    },
+  };
+}
