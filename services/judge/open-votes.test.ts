@@ -81,6 +81,21 @@ test('a turn that only waits for a reward owes nothing', () => {
   expect(open.overdue(1)).toEqual([]);
 });
 
+test('a vote of a turn that came after its partition went to another process is cast', () => {
+  const { open, fold } = openLane(true);
+  fold(turnCompleted('t'));
+  // the other process settled t, opened u and enqueued its votes: nothing of that is seen here
+  const vote = (turnId: string, offset: number) => ({
+    id: `${turnId}/vote/0`,
+    data: { turnId, lane: 'lane-1', index: 0, at: { partition: 0, offset } },
+  });
+  expect(open.mayBeOwed(vote('u', 7))).toBe(true);
+  expect(open.mayBeOwed(vote('t', 0))).toBe(true);
+  fold(turnCompleted('v'), voteCast('t', 0, 1));
+  expect(open.mayBeOwed(vote('t', 0))).toBe(false);
+  expect(open.mayBeOwed(vote('u', 7))).toBe(true);
+});
+
 test('where processes share a queue, the vote of a lane that is not held here is cast, a settled one here is not', () => {
   const { open, fold } = openLane(true);
   expect(open.isOwed(job(0))).toBe(false);

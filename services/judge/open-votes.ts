@@ -10,6 +10,7 @@ const FORGET_AFTER_MS = 5 * 60_000;
 
 type Lane = {
   readonly seenAt: number;
+  readonly partition: number;
   /** open turns that wait for votes: when this process saw them first */
   readonly since: ReadonlyMap<string, number>;
   readonly owed: ReadonlyMap<string, Job<VoteJob>>;
@@ -28,8 +29,10 @@ export function createOpenVotes(now: () => number, sharedQueue = false) {
   /** in the log, though the fold has not come to them yet */
   const cast = new Set<string>();
   const expired = new Set<string>();
+  /** per partition: the fold, as it was seen here, has come at least this far */
+  const seenTo = new Map<number, number>();
 
-  function update({ subject, rows }: SubjectView): void {
+  function update({ subject, partition, rows }: SubjectView): void {
     const before = lanes.get(subject);
     const waiting = [...openTurns(rows)].filter(([, turn]) => turn.settle === 'votes');
     const since = new Map(waiting.map(([turnId]) => [turnId, before?.since.get(turnId) ?? now()]));
@@ -37,13 +40,16 @@ export function createOpenVotes(now: () => number, sharedQueue = false) {
     for (const id of before?.owed.keys() ?? []) if (!owed.has(id)) cast.delete(id);
     for (const turnId of before?.since.keys() ?? []) if (!since.has(turnId)) expired.delete(turnId);
     if (since.size === 0) lanes.delete(subject);
-    else lanes.set(subject, { seenAt: now(), since, owed });
+    else lanes.set(subject, { seenAt: now(), partition, since, owed });
+    for (const { data } of owed.values())
+      seenTo.set(partition, Math.max(seenTo.get(partition) ?? -1, data.at.offset));
   }
 
   function forgetOthers(): void {
-    for (const [subject, { seenAt, since, owed }] of lanes) {
+    for (const [subject, { seenAt, partition, since, owed }] of lanes) {
       if (now() - seenAt < FORGET_AFTER_MS) continue;
       lanes.delete(subject);
+      seenTo.delete(partition);
       for (const id of owed.keys()) cast.delete(id);
       for (const turnId of since.keys()) expired.delete(turnId);
     }
@@ -59,9 +65,15 @@ export function createOpenVotes(now: () => number, sharedQueue = false) {
     },
     isOwed: ({ id, data }: Job<VoteJob>): boolean =>
       (lanes.get(data.lane)?.owed.has(id) ?? false) && !cast.has(id),
-    /** Whether a vote is worth casting: of a lane that another process may hold, nothing is known here. */
-    mayBeOwed: ({ id, data }: Job<VoteJob>): boolean =>
-      !cast.has(id) && (lanes.get(data.lane)?.owed.has(id) ?? sharedQueue),
+    /**
+     * Whether a vote is worth casting. What is settled stays so: of a turn that was seen here, also what was
+     * seen before its partition went to another process tells; of a later one nothing is known here.
+     */
+    mayBeOwed: ({ id, data }: Job<VoteJob>): boolean => {
+      if (cast.has(id)) return false;
+      const wasSeen = data.at.offset <= (seenTo.get(data.at.partition) ?? -1);
+      return wasSeen || !sharedQueue ? (lanes.get(data.lane)?.owed.has(id) ?? false) : true;
+    },
     /** Its fact is in the log, and will be seen here if the lane is held here. */
     markCast: ({ id, data }: Job<VoteJob>): void => {
       if (lanes.get(data.lane)?.owed.has(id)) cast.add(id);
