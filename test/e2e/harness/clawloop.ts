@@ -104,11 +104,15 @@ async function stopChild(child: ChildProcess): Promise<number> {
   return child.exitCode ?? 1;
 }
 
-/** Runs one command of the cli to its end. */
+/** Runs one command of the cli to its end. `environment` comes on top of this process's own. */
 export async function clawloop(
   argv: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
-  const child = spawn(process.execPath, [...nodeFlags, cli, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [...nodeFlags, cli, ...argv], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+  });
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));

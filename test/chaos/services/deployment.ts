@@ -1,0 +1,113 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type KafkaNode, startKafka } from '../../../infra/kafka/start-kafka.ts';
+import { type RedisServer, startRedis } from '../../../infra/redis/start-redis.ts';
+import { freePort } from '../../e2e/harness/clawloop.ts';
+import type { Mode, ServiceName } from './plan.ts';
+import { type ServiceProcess, startService } from './service-process.ts';
+import { mountSmallDisk, type SmallDisk } from './small-disk.ts';
+
+export type Deployment = {
+  readonly mode: Mode;
+  /** Address of serving. */
+  readonly url: string;
+  readonly dataFolder: string;
+  /** What commands and other processes need to find log and queue. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly services: readonly ServiceProcess[];
+  readonly kafka: KafkaNode | undefined;
+  readonly redis: RedisServer | undefined;
+  readonly disk: SmallDisk | undefined;
+  /** The wall clock of a service is off by that from now on, ms. */
+  readonly setClock: (service: ServiceName, offsetMs: number) => Promise<void>;
+  /** SIGTERM to all services; exit codes by name. */
+  readonly stopServices: () => Promise<Readonly<Record<string, number | null>>>;
+  readonly close: () => Promise<void>;
+};
+
+type Options = {
+  readonly mode: Mode;
+  readonly folder: string;
+  readonly judgeUrl: string;
+  readonly hasSmallDisk: boolean;
+};
+
+/** MB; what a seed writes is a tenth of it */
+const DISK_MB = 256;
+
+/** Spans short enough for a test: who is gone is noticed soon, and what is owed is looked for often. */
+const settings: Readonly<Record<ServiceName, readonly string[]>> = {
+  serving: [],
+  collector: ['--idle-ms', '8000', '--waited-ms', '4000', '--sweep-ms', '500', '--owed-interval-ms', '2000'],
+  judge: [
+    ...['--kind', 'openai', '--openai-api-key', 'none', '--sweep-ms', '1000', '--retry-after-ms', '3000'],
+    ...['--vote-backoff-ms', '100', '--vote-max-backoff-ms', '1000', '--vote-timeout-ms', '5000'],
+  ],
+  trainer: ['--owed-interval-ms', '2000'],
+};
+const common = ['--session-timeout-ms', '3000'];
+
+/** All services, each a process of its own, on a fresh log; in mode brokers with a Kafka and a Redis of their own. */
+export async function startDeployment({
+  mode,
+  folder,
+  judgeUrl,
+  hasSmallDisk,
+}: Options): Promise<Deployment> {
+  const dataFolder = join(folder, 'data');
+  const [logs, clocks] = [join(folder, 'logs'), join(folder, 'clocks')];
+  for (const path of [dataFolder, logs, clocks]) await mkdir(path, { recursive: true });
+  const disk = hasSmallDisk ? mountSmallDisk(join(dataFolder, 'log'), DISK_MB) : undefined;
+  const kafka = mode === 'brokers' ? await startKafka({ folder: join(folder, 'kafka') }) : undefined;
+  const redis = mode === 'brokers' ? await startRedis() : undefined;
+  const broker = kafka === undefined ? [] : ['--log', 'kafka', '--kafka-brokers', kafka.brokers.join(',')];
+  const queue = redis === undefined ? [] : ['--queue', 'redis', '--redis-url', redis.url];
+  const ports = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
+  const start = (name: ServiceName, port: number, flags: readonly string[]): ServiceProcess =>
+    startService({
+      name,
+      health: `http://127.0.0.1:${port}`,
+      flags: [
+        ...['--data-folder', dataFolder, name === 'serving' ? '--port' : '--health-port', String(port)],
+        ...[...common, ...broker, ...settings[name], ...flags],
+      ],
+      logFile: join(logs, `${name}.log`),
+      clockFile: join(clocks, name),
+    });
+  const services = [
+    start('serving', ports[0]!, []),
+    start('collector', ports[1]!, []),
+    start('judge', ports[2]!, [...queue, '--openai-base-url', judgeUrl]),
+    start('trainer', ports[3]!, queue),
+  ];
+  const stopServices = async () => {
+    const codes = await Promise.all(services.map(async (one) => [one.name, await one.stop()] as const));
+    return Object.fromEntries(codes);
+  };
+  const close = async () => {
+    disk?.makeRoom();
+    await stopServices();
+    await Promise.all([kafka?.kill(), redis?.close()]);
+    disk?.remove();
+  };
+  try {
+    await Promise.all(services.map(({ untilReady }) => untilReady()));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    mode,
+    url: services[0]!.health,
+    dataFolder,
+    environment:
+      kafka === undefined ? {} : { CLAWLOOP_LOG: 'kafka', CLAWLOOP_KAFKA_BROKERS: kafka.brokers.join(',') },
+    services,
+    kafka,
+    redis,
+    disk,
+    setClock: (service, offsetMs) => writeFile(join(clocks, service), String(offsetMs)),
+    stopServices,
+    close,
+  };
+}

@@ -1,0 +1,109 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
+import { topics } from '../../../shared/events/define-event.ts';
+import { connectTo } from '../../../shared/log/kafka/connection.ts';
+import { openTopicReader } from '../../../shared/log/kafka/topic-reader.ts';
+import { isBusy } from '../../../shared/log/sqlite/database.ts';
+import type { Crowd } from './crowd.ts';
+import type { Deployment } from './deployment.ts';
+import type { LogWatch } from './log-watch.ts';
+
+/** What is in flight at a moment. Undefined: whoever knows did not answer. */
+export type Exposure = {
+  readonly 'open requests': number;
+  readonly 'open streams': number;
+  readonly 'votes queued': number | undefined;
+  readonly 'votes running': number | undefined;
+  readonly 'open batches': number;
+  readonly 'steps running': number;
+  readonly 'facts in the outbox': number;
+  readonly 'events unread': number | undefined;
+  readonly 'open transactions': number | undefined;
+};
+
+/** ms; what is asked must not hold the fault up */
+const LIMIT_MS = 400;
+
+export function openExposure(deployment: Deployment, crowd: Crowd, watch: LogWatch) {
+  const { dataFolder, services, kafka } = deployment;
+  const transactions = kafka === undefined ? openOnSqlite(dataFolder) : openOnKafka(kafka.brokers);
+  const judge = services.find(({ name }) => name === 'judge')!;
+  const measure = async (): Promise<Exposure> => {
+    const [votes, unread, open] = await Promise.all([
+      inTime(votesOf(judge.health)),
+      inTime(watch.unread()),
+      inTime(transactions.count()),
+    ]);
+    return {
+      'open requests': crowd.openRequests(),
+      'open streams': crowd.openStreams(),
+      'votes queued': votes?.queued,
+      'votes running': votes?.running,
+      'open batches': watch.ledger.openBatches(),
+      'steps running': countFiles(join(dataFolder, 'checkpoints', 'default'), '.attempts'),
+      'facts in the outbox': countFiles(join(dataFolder, 'outbox'), '.json'),
+      'events unread': unread,
+      'open transactions': open,
+    };
+  };
+  return { measure, close: transactions.close };
+}
+
+async function inTime<Result>(asked: Promise<Result>): Promise<Result | undefined> {
+  const late = new AbortController();
+  const limit = delay(LIMIT_MS, undefined, { signal: late.signal }).catch(() => undefined);
+  const result = await Promise.race([asked.catch(() => undefined), limit]);
+  late.abort();
+  return result;
+}
+
+function countFiles(folder: string, suffix: string): number {
+  try {
+    return readdirSync(folder).filter((name) => name.endsWith(suffix)).length;
+  } catch {
+    return 0;
+  }
+}
+
+async function votesOf(health: string): Promise<{ readonly queued: number; readonly running: number }> {
+  const text = await (await fetch(`${health}/metrics`, { signal: AbortSignal.timeout(LIMIT_MS) })).text();
+  const count = (state: string) =>
+    Number(text.match(new RegExp(`^clawloop_judge_jobs\\{.*state="${state}".*\\} (\\d+)`, 'm'))?.[1] ?? 0);
+  return { queued: count('waiting') + count('delayed'), running: count('running') };
+}
+
+/** SQLite has one writer at a time: whether somebody holds the lock. */
+function openOnSqlite(dataFolder: string) {
+  const database = new DatabaseSync(join(dataFolder, 'log', 'log.sqlite'), { timeout: 0 });
+  const count = async (): Promise<number> => {
+    try {
+      database.exec('BEGIN IMMEDIATE');
+    } catch (error) {
+      if (isBusy(error)) return 1;
+      throw error;
+    }
+    database.exec('ROLLBACK');
+    return 0;
+  };
+  return { count, close: async () => database.close() };
+}
+
+/** Partitions of the facts with something undecided at their end: below the stable end no transaction is open. */
+function openOnKafka(brokers: readonly string[]) {
+  const connection = connectTo({ brokers });
+  const reader = openTopicReader(connection.kafka);
+  const count = async (): Promise<number> => {
+    const counts = topics.map(async (topic) => {
+      const name = connection.topicName(topic);
+      const ends = await reader.offsets(name, 'end');
+      const found = await reader.fetch(name, new Map(ends.map((end, partition) => [partition, end])), {
+        waitMs: 0,
+      });
+      return found.filter(({ stable, end }) => stable < end).length;
+    });
+    return (await Promise.all(counts)).reduce((sum, one) => sum + one, 0);
+  };
+  return { count, close: reader.close };
+}

@@ -1,0 +1,19 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Answer, answersStatus, says, startJudgeServer } from '../../e2e/judge-server.ts';
+import { createRandom } from '../histories/random.ts';
+
+const SLOWEST_MS = 900;
+
+/** A model that judges take their votes from: as slow as one, of mixed opinions, and now and then out of order. */
+export function startJudgeModel(seed: number) {
+  const random = createRandom(seed);
+  const answer: Answer = async (response, asked) => {
+    await delay(random.int(SLOWEST_MS));
+    const verdict = random.of([1, 1, -1, -1, 0]);
+    const answers = random.chance(0.05)
+      ? answersStatus(500)
+      : says(`So it seems to me.\n\\boxed{${verdict}}`);
+    await answers(response, asked);
+  };
+  return startJudgeServer(answer);
+}

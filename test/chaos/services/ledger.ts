@@ -1,0 +1,133 @@
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+
+type Entry = {
+  /** records of the interaction: an append whose answer got lost may be repeated */
+  records: number;
+  live: boolean;
+  text: string;
+  finishReason: string;
+  completed: number;
+  skipped: number;
+  /** came when its lane had gone on for long: an end of its own kind, which may stand beside another */
+  tooLate: boolean;
+  judged: number;
+  ready: number;
+  dropped: number;
+  batches: string[];
+};
+
+const nothing: Entry = {
+  records: 0,
+  live: false,
+  text: '',
+  finishReason: '',
+  completed: 0,
+  skipped: 0,
+  tooLate: false,
+  judged: 0,
+  ready: 0,
+  dropped: 0,
+  batches: [],
+};
+
+export type Ledger = ReturnType<typeof createLedger>;
+
+/**
+ * What became of each interaction, counted from the log in the plainest way: what the crowd remembers is held against
+ * it. Shares no code with `clawloop audit`.
+ */
+export function createLedger() {
+  const entries = new Map<string, Entry>();
+  const openBatches = new Set<string>();
+  const feedbackOn = new Set<string>();
+  const endedSessions = new Set<string>();
+  const promoted: number[] = [];
+  let head = 0;
+  let served = 0;
+  const entry = (id: string): Entry => {
+    const found = entries.get(id) ?? { ...nothing, batches: [] };
+    entries.set(id, found);
+    return found;
+  };
+
+  const on = ({ type, data }: ClawLoopEvent): void => {
+    switch (type) {
+      case 'interaction.completed': {
+        const { live, answer, finishReason } = data;
+        const one = entry(data.interactionId);
+        one.records += 1;
+        Object.assign(one, { live, finishReason, text: answer.content ?? '' });
+        break;
+      }
+      case 'feedback.given':
+        feedbackOn.add(data.interactionId);
+        break;
+      case 'session.ended':
+        endedSessions.add(data.session);
+        break;
+      case 'turn.completed':
+        entry(data.turnId).completed += 1;
+        break;
+      case 'turn.skipped':
+        if (data.reason === 'too-late') entry(data.turnId).tooLate = true;
+        else entry(data.turnId).skipped += 1;
+        break;
+      case 'judgment.reached':
+        entry(data.turnId).judged += 1;
+        break;
+      case 'sample.ready':
+        entry(data.sampleId).ready += 1;
+        break;
+      case 'sample.dropped':
+        entry(data.sampleId).dropped += 1;
+        break;
+      case 'batch.submitted':
+        openBatches.add(data.batchId);
+        for (const { sampleId } of data.samples) entry(sampleId).batches.push(data.batchId);
+        break;
+      case 'policy.promoted':
+        if (openBatches.has(data.batchId)) promoted.push(data.to);
+        head = data.to;
+        openBatches.delete(data.batchId);
+        break;
+      case 'policy.rejected':
+      case 'policy.update-failed':
+        openBatches.delete(data.batchId);
+        break;
+      case 'policy.loaded':
+        served = data.version;
+        break;
+    }
+  };
+
+  /** What has no end yet; empty: all is settled. */
+  const open = (): readonly string[] => {
+    const count = (what: string, isOpen: (one: Entry) => boolean) => {
+      const found = [...entries.values()].filter((one) => one.live && isOpen(one)).length;
+      return found === 0 ? [] : [`${found} ${what}`];
+    };
+    return [
+      ...count(
+        'interactions without an outcome',
+        ({ completed, skipped, tooLate }) => completed + skipped === 0 && !tooLate,
+      ),
+      ...count('turns without a judgment', ({ completed, judged }) => completed > 0 && judged === 0),
+      ...count(
+        'judged turns without an end',
+        ({ judged, batches, dropped }) => judged > 0 && batches.length + dropped === 0,
+      ),
+      ...(openBatches.size === 0 ? [] : [`${openBatches.size} batches`]),
+      ...(served === head ? [] : [`v${head} is not served`]),
+    ];
+  };
+
+  return {
+    on,
+    open,
+    entries: entries as ReadonlyMap<string, Readonly<Entry>>,
+    feedbackOn: feedbackOn as ReadonlySet<string>,
+    endedSessions: endedSessions as ReadonlySet<string>,
+    openBatches: (): number => openBatches.size,
+    promoted: (): readonly number[] => promoted,
+  };
+}

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { nameOf, planFaults } from './plan.ts';
+
+const kills = (names: readonly string[]) => names.filter((name) => name.startsWith('SIGKILL'));
+
+test('a seed gives the same faults again, another seed others', () => {
+  const plan = (seed: number) => planFaults({ seed, mode: 'brokers', kills: 12, canFillDisk: false });
+  expect(plan(1)).toEqual(plan(1));
+  expect(plan(1)).not.toEqual(plan(2));
+});
+
+test.each([
+  ['embedded', 8, 4],
+  ['brokers', 12, 6],
+] as const)('%s: every process is killed equally often, and other things happen', (mode, count, targets) => {
+  const names = planFaults({ seed: 3, mode, kills: count, canFillDisk: true }).map(({ fault }) =>
+    nameOf(fault),
+  );
+  expect(kills(names)).toHaveLength(count);
+  expect(new Set(kills(names)).size).toBe(targets);
+  expect(names.length - count).toBe(count / 2);
+});
+
+test('a disk that cannot be filled is not planned for', () => {
+  const plan = planFaults({ seed: 4, mode: 'embedded', kills: 40, canFillDisk: false });
+  expect(plan.some(({ fault }) => fault.kind === 'disk-full')).toBe(false);
+});

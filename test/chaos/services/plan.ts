@@ -1,0 +1,105 @@
+import { createRandom, type Random } from '../histories/random.ts';
+
+/** embedded: SQLite and queues in the process; brokers: Kafka and Redis. */
+export type Mode = 'embedded' | 'brokers';
+export const serviceNames = ['serving', 'collector', 'judge', 'trainer'] as const;
+export type ServiceName = (typeof serviceNames)[number];
+export type Target = ServiceName | 'kafka' | 'redis';
+
+/** What is done to the deployment while people chat. Spans in ms. */
+export type Fault =
+  /** SIGKILL; it is started again `downMs` later, as a supervisor would. */
+  | { readonly kind: 'kill'; readonly target: Target; readonly downMs: number }
+  /** SIGSTOP, and SIGCONT later. */
+  | { readonly kind: 'stop'; readonly target: Target; readonly forMs: number }
+  /** FLUSHALL: every job is gone. */
+  | { readonly kind: 'flush' }
+  /** The disk under the log is full for a while. */
+  | { readonly kind: 'disk-full'; readonly forMs: number }
+  /** The wall clock of a service jumps, to the past if negative, and stays there. */
+  | { readonly kind: 'clock'; readonly target: ServiceName; readonly hours: number };
+
+export type Step = {
+  /** ms of work before it */
+  readonly afterMs: number;
+  readonly fault: Fault;
+  /** false: the next step does not wait until this one is got over */
+  readonly isAwaited: boolean;
+};
+
+export type PlanOptions = {
+  readonly seed: number;
+  readonly mode: Mode;
+  readonly kills: number;
+  readonly canFillDisk: boolean;
+};
+
+/** Other faults per kill. */
+const OTHERS = 0.5;
+
+/** Same seed, same faults in the same order with the same pauses. Kills go round all targets before one comes again. */
+export function planFaults({ seed, mode, kills, canFillDisk }: PlanOptions): readonly Step[] {
+  const random = createRandom(seed);
+  const targets: readonly Target[] = mode === 'embedded' ? serviceNames : [...serviceNames, 'kafka', 'redis'];
+  const killed = rounds(random, targets, kills).map((target): Fault => {
+    const downMs = target === 'kafka' || target === 'redis' ? 200 + random.int(1_500) : 100;
+    return { kind: 'kill', target, downMs };
+  });
+  const kinds: readonly Fault['kind'][] = [
+    'stop',
+    'clock',
+    ...(mode === 'brokers' ? (['flush', 'stop'] as const) : []),
+    ...(mode === 'embedded' && canFillDisk ? (['disk-full'] as const) : []),
+  ];
+  const others = rounds(random, kinds, Math.ceil(kills * OTHERS)).map((kind) =>
+    otherFault(random, kind, targets),
+  );
+  const faults = shuffled(random, [...killed, ...others]);
+  return faults.map((fault) => ({
+    afterMs: 300 + random.int(2_200),
+    fault,
+    isAwaited: !random.chance(0.2),
+  }));
+}
+
+function otherFault(random: Random, kind: Fault['kind'], targets: readonly Target[]): Fault {
+  const forMs = 500 + random.int(3_500);
+  switch (kind) {
+    case 'stop':
+      // longer than a session's time-out now and then: then others take over from who sleeps
+      return { kind, target: random.of(targets), forMs: random.chance(0.3) ? forMs + 4_000 : forMs };
+    case 'clock':
+      return { kind, target: random.of(serviceNames), hours: random.chance(0.5) ? 1 : -1 };
+    case 'disk-full':
+      return { kind, forMs };
+    default:
+      return { kind: 'flush' };
+  }
+}
+
+/** `count` items: all of them in random order, then all of them again. */
+function rounds<Item>(random: Random, items: readonly Item[], count: number): readonly Item[] {
+  const all: Item[] = [];
+  while (all.length < count) all.push(...shuffled(random, items));
+  return all.slice(0, count);
+}
+
+function shuffled<Item>(random: Random, items: readonly Item[]): readonly Item[] {
+  const rest = [...items];
+  return items.map(() => random.take(rest)!);
+}
+
+export function nameOf(fault: Fault): string {
+  switch (fault.kind) {
+    case 'kill':
+      return `SIGKILL ${fault.target}`;
+    case 'stop':
+      return `SIGSTOP ${fault.target}`;
+    case 'flush':
+      return 'FLUSHALL';
+    case 'disk-full':
+      return 'disk full';
+    case 'clock':
+      return `clock of ${fault.target}`;
+  }
+}

@@ -1,0 +1,136 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readAll } from '../../../services/cli/read-topic.ts';
+import { loadConfig } from '../../../shared/service/config.ts';
+import { dataFolder } from '../../../shared/service/data-folder.ts';
+import { LogConfig } from '../../../shared/service/log-config.ts';
+import { openLog } from '../../../shared/service/open-log.ts';
+import { clawloop, until } from '../../e2e/harness/clawloop.ts';
+import { type Comparison, compare } from './compare.ts';
+import { startCrowd } from './crowd.ts';
+import { type Failure, unexcused } from './crowd-record.ts';
+import { type Deployment, startDeployment } from './deployment.ts';
+import { type Exposure, openExposure } from './exposure.ts';
+import { createInjector } from './inject.ts';
+import { startJudgeModel } from './judge-model.ts';
+import { createLedger } from './ledger.ts';
+import { watchLog } from './log-watch.ts';
+import { type Fault, type Mode, nameOf, planFaults } from './plan.ts';
+import { canMount } from './small-disk.ts';
+
+export type Hit = {
+  readonly fault: Fault;
+  /** What was in flight just before it. */
+  readonly exposure: Exposure;
+};
+
+export type SeedReport = Comparison & {
+  readonly seed: number;
+  readonly mode: Mode;
+  readonly hits: readonly Hit[];
+  readonly answers: number;
+  /** Requests that failed because serving was killed under them; each was asked again and answered. */
+  readonly excused: number;
+  /** Requests that failed for no such reason. */
+  readonly failed: readonly Failure[];
+  readonly unanswered: readonly string[];
+  readonly versions: number;
+  /** Services that ended though nobody killed them. */
+  readonly crashes: readonly string[];
+  readonly exitCodes: Readonly<Record<string, number | null>>;
+  readonly audit: string;
+  readonly replay: string;
+  readonly seconds: number;
+};
+
+export type SeedOptions = {
+  readonly seed: number;
+  readonly mode: Mode;
+  readonly kills: number;
+  readonly print: (line: string) => void;
+};
+
+const PEOPLE = 4;
+const SETTLE_LIMIT_MS = 180_000;
+
+/** One deployment under fire, from its first chat to what stands in its log. Everything random follows from the seed. */
+export async function runSeed({ seed, mode, kills, print }: SeedOptions): Promise<SeedReport> {
+  const began = performance.now();
+  const folder = await mkdtemp(join(tmpdir(), 'clawloop-chaos-'));
+  const closing: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
+  print(`seed ${seed}, ${mode}, ${kills} kills`);
+  try {
+    const judge = await startJudgeModel(seed);
+    closing.push(judge.close);
+    const hasSmallDisk = mode === 'embedded' && canMount();
+    const plan = planFaults({ seed, mode, kills, canFillDisk: hasSmallDisk });
+    const deployment = await startDeployment({ mode, folder, judgeUrl: judge.baseUrl, hasSmallDisk });
+    closing.push(deployment.close);
+    const log = await logOf(deployment);
+    closing.push(log.close);
+    const watch = watchLog(log);
+    closing.push(watch.close);
+    const crowd = startCrowd({ url: deployment.url, seed, people: PEOPLE });
+    closing.push(crowd.stop);
+    const exposures = openExposure(deployment, crowd, watch);
+    closing.push(exposures.close);
+    const injector = createInjector(deployment);
+    await until('the crowd has its first answers', () => crowd.record().given.length >= PEOPLE);
+
+    const hits: Hit[] = [];
+    for (const { afterMs, fault, isAwaited } of plan) {
+      await delay(afterMs);
+      const exposure = await exposures.measure();
+      const over = injector.inject(fault);
+      hits.push({ fault, exposure });
+      const at = performance.now();
+      const name = nameOf(fault);
+      const told = over.then(() =>
+        print(`  ${name}: over after ${((performance.now() - at) / 1000).toFixed(1)} s`),
+      );
+      if (isAwaited) await told;
+      else told.catch(() => undefined); // `recovered` tells it
+    }
+    await injector.recovered();
+    const record = await crowd.stop();
+    await watch.settle(SETTLE_LIMIT_MS);
+    const exitCodes = await deployment.stopServices();
+    const crashes = deployment.services.flatMap((service) => service.crashes);
+
+    const ledger = createLedger();
+    await readAll(log, ({ event }) => ledger.on(event));
+    const failed = unexcused(record.failures, injector.outages);
+    return {
+      ...compare(record, ledger),
+      seed,
+      mode,
+      hits,
+      answers: record.given.length,
+      excused: record.failures.length - failed.length,
+      failed,
+      unanswered: record.unanswered,
+      versions: ledger.promoted().length,
+      crashes,
+      exitCodes,
+      audit: await verdictOf(deployment, 'audit', 'balances'),
+      replay: await verdictOf(deployment, 'replay', 'same digests'),
+      seconds: Math.round((performance.now() - began) / 1000),
+    };
+  } finally {
+    for (const close of closing.reverse()) await close();
+  }
+}
+
+/** The log as another process sees it. */
+async function logOf({ dataFolder: folder, kafka }: Deployment) {
+  const flags = kafka === undefined ? [] : ['--log', 'kafka', '--kafka-brokers', kafka.brokers.join(',')];
+  return openLog(loadConfig('cli', LogConfig, flags).values, dataFolder(folder));
+}
+
+/** `word` where the command is content, else what it said. */
+async function verdictOf({ dataFolder: folder, environment }: Deployment, command: string, word: string) {
+  const { code, stdout, stderr } = await clawloop([command, '--data-folder', folder], environment);
+  return code === 0 ? word : `${stdout}${stderr}`;
+}

@@ -1,0 +1,25 @@
+// node --import shifted-clock.ts?FILE: the wall clock of this process stands as many ms off as FILE says, and
+// follows it. The monotonic clock is left alone: that is how a machine's clock jumps.
+import { readFileSync } from 'node:fs';
+
+const POLL_MS = 50;
+const file = decodeURIComponent(new URL(import.meta.url).search.slice(1));
+const realNow = Date.now;
+let offsetMs = 0;
+
+const look = (): void => {
+  try {
+    offsetMs = Number(readFileSync(file, 'utf8')) || 0;
+  } catch {
+    // not written yet: no offset
+  }
+};
+look();
+setInterval(look, POLL_MS).unref();
+
+const now = (): number => realNow() + offsetMs;
+Date.now = now;
+globalThis.Date = new Proxy(Date, {
+  construct: (date, given) => Reflect.construct(date, given.length === 0 ? [now()] : given) as Date,
+  apply: () => new Date(now()).toString(),
+});
