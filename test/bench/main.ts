@@ -1,4 +1,5 @@
-// npm run bench [-- log policy queue serving]: figures as tables, each beside a peer measured in the same run.
+// npm run bench [-- log queue serving durability policy]: figures as tables, each beside a peer measured in the same run.
+import { benchDurability } from './durability.ts';
 import { benchKafkaLog } from './kafka-log.ts';
 import { benchLog } from './log.ts';
 import { benchPolicy } from './policy.ts';
@@ -7,9 +8,10 @@ import { benchServing } from './serving.ts';
 
 const benches: Readonly<Record<string, () => Promise<unknown>>> = {
   log: async () => [...(await benchLog()), ...(await benchKafkaLog())],
-  policy: benchPolicy,
   queue: benchQueue,
   serving: benchServing,
+  durability: benchDurability,
+  policy: benchPolicy,
 };
 
 const asked = process.argv.slice(2);

@@ -1,0 +1,96 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Registry } from 'prom-client';
+import { openAccess } from '../../services/serving/access.ts';
+import { ServingConfig } from '../../services/serving/config.ts';
+import type { Engine, Generated } from '../../services/serving/engine/engine.ts';
+import { onlyBase } from '../../services/serving/head-view.ts';
+import { createServingMetrics } from '../../services/serving/metrics.ts';
+import { createPerKeyLimit } from '../../services/serving/per-key-limit.ts';
+import { createRecentOwners } from '../../services/serving/recent-owners.ts';
+import { openOutbox } from '../../services/serving/record/outbox.ts';
+import { createRecorder } from '../../services/serving/record/recorder.ts';
+import { createServer } from '../../services/serving/server.ts';
+import type { EventLog } from '../../shared/log/event-log.ts';
+import { openKafkaLog } from '../../shared/log/kafka/open-kafka-log.ts';
+import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
+import { dataFolder } from '../../shared/service/data-folder.ts';
+import { createLogger } from '../../shared/service/logger.ts';
+import { promptIds } from './prompt-ids.ts';
+
+// A process of its own for the bench of durability: serving's own server and recorder over an engine that
+// says something at once. `durability-peer KIND FOLDER [BROKERS]` prints its port; KIND is where facts go.
+
+export type Kind = 'nowhere' | 'embedded log' | 'outbox' | 'Kafka';
+const [kind, folder, brokers] = process.argv.slice(2) as [Kind, string, string | undefined];
+
+const CHUNKS = 8;
+const TOKENS_PER_CHUNK = 8;
+const tokenCount = CHUNKS * TOKENS_PER_CHUNK;
+
+const opens: Readonly<Record<Kind, () => Promise<Pick<EventLog, 'append'>>>> = {
+  nowhere: async () => ({ append: async () => {} }),
+  'embedded log': () => openSqliteLog({ folder: dataFolder(folder).log }),
+  outbox: async () => ({ append: () => Promise.reject(new Error('the log is away')) }),
+  Kafka: () => openKafkaLog({ brokers: brokers!.split(',') }),
+};
+
+const engine: Engine = {
+  name: 'local',
+  report: 'the bench',
+  hasVersions: false,
+  generate: async ({ messages }, { onStart, onChunk }): Promise<Generated> => {
+    const ids = promptIds(JSON.stringify(messages).length);
+    onStart({ version: 0 });
+    for (let chunk = 1; chunk <= CHUNKS; chunk++) {
+      await delay(1);
+      // The last token says when it was there, ns of the clock that all processes of the machine share.
+      onChunk({ text: chunk === CHUNKS ? `@${process.hrtime.bigint()}@` : ' so many words', tokens: [] });
+    }
+    return {
+      version: 0,
+      finishReason: 'stop',
+      tokens: {
+        promptIds: ids,
+        responseIds: Array.from({ length: tokenCount }, (_, index) => index),
+        logProbs: Array.from({ length: tokenCount }, (_, index) => -Math.sqrt(index + 1)),
+        effectiveTemperature: 1,
+        greedy: false,
+        filters: { topP: 1, topK: 0 },
+      },
+      sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 256 },
+      usage: { promptTokens: ids.length, completionTokens: tokenCount },
+    };
+  },
+  serve: async () => {},
+  counters: () => Promise.reject(new Error('none')),
+  failed: new Promise<never>(() => {}),
+  close: async () => {},
+};
+
+const registry = new Registry();
+const logger = createLogger('bench', 'silent');
+const config = ServingConfig.parse({});
+const server = createServer(
+  {
+    config,
+    engine,
+    recorder: createRecorder({
+      log: await opens[kind](),
+      outbox: await openOutbox(dataFolder(folder).outbox),
+      appendTimeoutMs: config.appendTimeoutMs,
+      drainIntervalMs: 1e8,
+      logger,
+    }),
+    access: openAccess({ path: dataFolder(folder).keys, configured: undefined, always: false }),
+    head: onlyBase,
+    unserved: () => undefined,
+    owners: createRecentOwners(),
+    limit: createPerKeyLimit(1_000),
+    metrics: createServingMetrics(registry),
+    logger,
+  },
+  () => undefined,
+  registry,
+);
+console.log(new URL(await server.listen({ port: 0, host: '127.0.0.1' })).port);
+process.on('disconnect', () => process.exit(0));

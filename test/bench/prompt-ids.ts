@@ -1,0 +1,3 @@
+/** Token ids as a prompt of so many characters has, about four to a token. */
+export const promptIds = (characters: number): readonly number[] =>
+  Array.from({ length: Math.ceil(characters / 4) }, (_, index) => (index * 7919) % 150_000);
