@@ -1,9 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { whyNoKafka } from '../../../infra/kafka/jars.ts';
 import { type KafkaNode, startKafka } from '../../../infra/kafka/start-kafka.ts';
-import { type RedisServer, startRedis } from '../../../infra/redis/start-redis.ts';
+import { type RedisServer, startRedis, whyNoRedis } from '../../../infra/redis/start-redis.ts';
 import { freePort } from '../../e2e/harness/clawloop.ts';
-import type { Mode, ServiceName } from './plan.ts';
+import { requiresAll } from './config.ts';
+import { type Mode, type ServiceName, serviceNames } from './plan.ts';
 import { type ServiceProcess, startService } from './service-process.ts';
 import { mountSmallDisk, type SmallDisk } from './small-disk.ts';
 
@@ -20,8 +22,8 @@ export type Deployment = {
   readonly disk: SmallDisk | undefined;
   /** The wall clock of a service is off by that from now on, ms. */
   readonly setClock: (service: ServiceName, offsetMs: number) => Promise<void>;
-  /** SIGTERM to all services; exit codes by name. */
-  readonly stopServices: () => Promise<Readonly<Record<string, number | null>>>;
+  /** SIGTERM to all services; how each ended: `judge: exit 0`. */
+  readonly stopServices: () => Promise<readonly string[]>;
   readonly close: () => Promise<void>;
 };
 
@@ -30,7 +32,13 @@ type Options = {
   readonly folder: string;
   readonly judgeUrl: string;
   readonly hasSmallDisk: boolean;
+  /** Of collector and judge. */
+  readonly replicas: number;
 };
+
+/** Why there can be no Kafka or no Redis here; undefined: there can, or they are required. */
+export const whyNoBrokers = (): string | undefined =>
+  requiresAll() ? undefined : (whyNoKafka() ?? whyNoRedis());
 
 /** MB; what a seed writes is a tenth of it */
 const DISK_MB = 256;
@@ -53,6 +61,7 @@ export async function startDeployment({
   folder,
   judgeUrl,
   hasSmallDisk,
+  replicas,
 }: Options): Promise<Deployment> {
   const dataFolder = join(folder, 'data');
   const [logs, clocks] = [join(folder, 'logs'), join(folder, 'clocks')];
@@ -62,27 +71,32 @@ export async function startDeployment({
   const redis = mode === 'brokers' ? await startRedis() : undefined;
   const broker = kafka === undefined ? [] : ['--log', 'kafka', '--kafka-brokers', kafka.brokers.join(',')];
   const queue = redis === undefined ? [] : ['--queue', 'redis', '--redis-url', redis.url];
-  const ports = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
-  const start = (name: ServiceName, port: number, flags: readonly string[]): ServiceProcess =>
-    startService({
+  const flags: Readonly<Record<ServiceName, readonly string[]>> = {
+    serving: [],
+    collector: [],
+    judge: [...queue, '--openai-base-url', judgeUrl],
+    trainer: queue,
+  };
+  const start = async (name: ServiceName, replica: number): Promise<ServiceProcess> => {
+    const port = await freePort();
+    return startService({
       name,
       health: `http://127.0.0.1:${port}`,
       flags: [
         ...['--data-folder', dataFolder, name === 'serving' ? '--port' : '--health-port', String(port)],
-        ...[...common, ...broker, ...settings[name], ...flags],
+        ...[...common, ...broker, ...settings[name], ...flags[name]],
       ],
-      logFile: join(logs, `${name}.log`),
+      logFile: join(logs, `${name}-${replica}.log`),
       clockFile: join(clocks, name),
     });
-  const services = [
-    start('serving', ports[0]!, []),
-    start('collector', ports[1]!, []),
-    start('judge', ports[2]!, [...queue, '--openai-base-url', judgeUrl]),
-    start('trainer', ports[3]!, queue),
-  ];
+  };
+  const services: ServiceProcess[] = [];
+  for (const name of serviceNames) {
+    const count = name === 'collector' || name === 'judge' ? replicas : 1;
+    for (let replica = 0; replica < count; replica += 1) services.push(await start(name, replica));
+  }
   const stopServices = async () => {
-    const codes = await Promise.all(services.map(async (one) => [one.name, await one.stop()] as const));
-    return Object.fromEntries(codes);
+    return Promise.all(services.map(async (one) => `${one.name}: exit ${await one.stop()}`));
   };
   const close = async () => {
     disk?.makeRoom();

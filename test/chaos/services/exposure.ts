@@ -5,10 +5,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { topics } from '../../../shared/events/define-event.ts';
 import { connectTo } from '../../../shared/log/kafka/connection.ts';
 import { openTopicReader } from '../../../shared/log/kafka/topic-reader.ts';
-import { isBusy } from '../../../shared/log/sqlite/database.ts';
+import { isBusy as isLocked } from '../../../shared/log/sqlite/database.ts';
 import type { Crowd } from './crowd.ts';
 import type { Deployment } from './deployment.ts';
 import type { LogWatch } from './log-watch.ts';
+import type { Target } from './plan.ts';
 
 /** What is in flight at a moment. Undefined: whoever knows did not answer. */
 export type Exposure = {
@@ -25,30 +26,54 @@ export type Exposure = {
 
 /** ms; what is asked must not hold the fault up */
 const LIMIT_MS = 400;
+/** ms that an aim may take */
+const AIM_MS = 1_500;
 
 export function openExposure(deployment: Deployment, crowd: Crowd, watch: LogWatch) {
   const { dataFolder, services, kafka } = deployment;
   const transactions = kafka === undefined ? openOnSqlite(dataFolder) : openOnKafka(kafka.brokers);
-  const judge = services.find(({ name }) => name === 'judge')!;
+  const judges = services.filter(({ name }) => name === 'judge');
+  const attempts = join(dataFolder, 'checkpoints', 'default');
+  const stepsRunning = () => countFiles(attempts, '.attempts');
+  const votes = () => Promise.any(judges.map(({ health }) => votesOf(health)));
+
+  /** Whether a victim has something in hand. */
+  const hasWork: Readonly<Record<Target, () => Promise<boolean> | boolean>> = {
+    serving: () => crowd.openStreams() > 0,
+    collector: async () => (await transactions.count()) > 0,
+    judge: async () => (await votes()).running > 0,
+    trainer: () => stepsRunning() > 0,
+    kafka: async () => (await transactions.count()) > 0,
+    redis: async () => (await votes()).running > 0,
+  };
   const measure = async (): Promise<Exposure> => {
-    const [votes, unread, open] = await Promise.all([
-      inTime(votesOf(judge.health)),
+    const [jobs, unread, open] = await Promise.all([
+      inTime(votes()),
       inTime(watch.unread()),
       inTime(transactions.count()),
     ]);
     return {
       'open requests': crowd.openRequests(),
       'open streams': crowd.openStreams(),
-      'votes queued': votes?.queued,
-      'votes running': votes?.running,
+      'votes queued': jobs?.queued,
+      'votes running': jobs?.running,
       'open batches': watch.ledger.openBatches(),
-      'steps running': countFiles(join(dataFolder, 'checkpoints', 'default'), '.attempts'),
+      'steps running': stepsRunning(),
       'facts in the outbox': countFiles(join(dataFolder, 'outbox'), '.json'),
       'events unread': unread,
       'open transactions': open,
     };
   };
-  return { measure, close: transactions.close };
+  return {
+    measure,
+    /** Waits for such a moment, but not for long. */
+    aim: async (target: Target): Promise<void> => {
+      const end = performance.now() + AIM_MS;
+      while (performance.now() < end && (await inTime(Promise.resolve(hasWork[target]()))) !== true)
+        await delay(5);
+    },
+    close: transactions.close,
+  };
 }
 
 async function inTime<Result>(asked: Promise<Result>): Promise<Result | undefined> {
@@ -81,7 +106,7 @@ function openOnSqlite(dataFolder: string) {
     try {
       database.exec('BEGIN IMMEDIATE');
     } catch (error) {
-      if (isBusy(error)) return 1;
+      if (isLocked(error)) return 1;
       throw error;
     }
     database.exec('ROLLBACK');

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Outage } from './crowd-record.ts';
 import type { Deployment } from './deployment.ts';
-import type { Fault, ServiceName, Target } from './plan.ts';
+import { type Fault, type ServiceName, serviceNames, type Target } from './plan.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -21,9 +21,12 @@ export function createInjector(deployment: Deployment): Injector {
   const busy = new Map<Target | 'disk', Promise<void>>();
   const clocks = new Map<ServiceName, number>();
   const outages: { from: number; to: number }[] = [];
-  const service = (name: Target) => services.find((one) => one.name === name)!;
+  const service = (name: Target, replica: number) => {
+    const all = services.filter((one) => one.name === name);
+    return all[replica % all.length]!;
+  };
 
-  const kill = async (target: Target, downMs: number): Promise<void> => {
+  const kill = async (target: Target, replica: number, downMs: number): Promise<void> => {
     if (target === 'kafka') {
       await kafka!.kill();
       await delay(downMs);
@@ -32,31 +35,47 @@ export function createInjector(deployment: Deployment): Injector {
       await redis!.kill();
       await delay(downMs);
       await redis!.start();
-    } else await service(target).kill(downMs);
+    } else await service(target, replica).kill(downMs);
   };
 
-  const stop = async (target: Target, forMs: number): Promise<void> => {
+  const stop = async (target: Target, replica: number, forMs: number): Promise<void> => {
     const signal = (name: 'SIGSTOP' | 'SIGCONT') => {
       if (target === 'kafka') kafka!.signal(name);
       else if (target === 'redis') name === 'SIGSTOP' ? redis!.freeze() : redis!.thaw();
-      else service(target).signal(name);
+      else service(target, replica).signal(name);
     };
     signal('SIGSTOP');
     await delay(forMs);
     signal('SIGCONT');
   };
 
+  const whileServingIsAway = async (work: () => Promise<void>): Promise<void> => {
+    const outage = { from: performance.now(), to: Number.POSITIVE_INFINITY };
+    outages.push(outage);
+    await work();
+    outage.to = performance.now();
+  };
+
+  const cutPower = async (): Promise<void> => {
+    const brokers = [
+      ...(kafka === undefined ? [] : [kill('kafka', 0, 0)]),
+      ...(redis === undefined ? [] : [kill('redis', 0, 0)]),
+    ];
+    await Promise.all([...brokers, ...services.map((one) => one.kill(100))]);
+  };
+
   const carryOut = async (fault: Fault): Promise<void> => {
     switch (fault.kind) {
       case 'kill': {
-        const outage = { from: performance.now(), to: Number.POSITIVE_INFINITY };
-        if (fault.target === 'serving') outages.push(outage);
-        await kill(fault.target, fault.downMs);
-        outage.to = performance.now();
-        return;
+        const { target, replica, downMs } = fault;
+        return target === 'serving'
+          ? whileServingIsAway(() => kill(target, replica, downMs))
+          : kill(target, replica, downMs);
       }
       case 'stop':
-        return stop(fault.target, fault.forMs);
+        return stop(fault.target, fault.replica, fault.forMs);
+      case 'power-cut':
+        return whileServingIsAway(cutPower);
       case 'flush':
         return flushAll(redis!.url);
       case 'disk-full':
@@ -74,18 +93,27 @@ export function createInjector(deployment: Deployment): Injector {
   return {
     outages,
     inject: async (fault) => {
-      const on = targetOf(fault);
-      const before = busy.get(on);
-      const now = (before ?? Promise.resolve()).then(() => carryOut(fault));
-      busy.set(on, now);
+      const on = targetsOf(fault);
+      const now = Promise.all(on.map((target) => busy.get(target))).then(() => carryOut(fault));
+      for (const target of on) busy.set(target, now);
       await now;
     },
     recovered: async () => void (await Promise.all(busy.values())),
   };
 }
 
-export const targetOf = (fault: Fault): Target | 'disk' =>
-  fault.kind === 'flush' ? 'redis' : fault.kind === 'disk-full' ? 'disk' : fault.target;
+function targetsOf(fault: Fault): readonly (Target | 'disk')[] {
+  switch (fault.kind) {
+    case 'power-cut':
+      return [...serviceNames, 'kafka', 'redis', 'disk'];
+    case 'disk-full':
+      return ['disk'];
+    case 'flush':
+      return ['redis'];
+    default:
+      return [fault.target];
+  }
+}
 
 async function flushAll(url: string): Promise<void> {
   const client = new Redis(url);

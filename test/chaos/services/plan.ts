@@ -8,10 +8,12 @@ export type Target = ServiceName | 'kafka' | 'redis';
 
 /** What is done to the deployment while people chat. Spans in ms. */
 export type Fault =
-  /** SIGKILL; it is started again `downMs` later, as a supervisor would. */
-  | { readonly kind: 'kill'; readonly target: Target; readonly downMs: number }
+  /** SIGKILL; it is started again `downMs` later, as a supervisor would. `replica`: which one, where there are several. */
+  | { readonly kind: 'kill'; readonly target: Target; readonly replica: number; readonly downMs: number }
   /** SIGSTOP, and SIGCONT later. */
-  | { readonly kind: 'stop'; readonly target: Target; readonly forMs: number }
+  | { readonly kind: 'stop'; readonly target: Target; readonly replica: number; readonly forMs: number }
+  /** SIGKILL to every process at once; all are started again. */
+  | { readonly kind: 'power-cut' }
   /** FLUSHALL: every job is gone. */
   | { readonly kind: 'flush' }
   /** The disk under the log is full for a while. */
@@ -23,6 +25,8 @@ export type Step = {
   /** ms of work before it */
   readonly afterMs: number;
   readonly fault: Fault;
+  /** Waits for a moment, up to a second or so, at which the victim has something in hand. */
+  readonly isAimed: boolean;
   /** false: the next step does not wait until this one is got over */
   readonly isAwaited: boolean;
 };
@@ -43,11 +47,12 @@ export function planFaults({ seed, mode, kills, canFillDisk }: PlanOptions): rea
   const targets: readonly Target[] = mode === 'embedded' ? serviceNames : [...serviceNames, 'kafka', 'redis'];
   const killed = rounds(random, targets, kills).map((target): Fault => {
     const downMs = target === 'kafka' || target === 'redis' ? 200 + random.int(1_500) : 100;
-    return { kind: 'kill', target, downMs };
+    return { kind: 'kill', target, replica: random.int(2), downMs };
   });
   const kinds: readonly Fault['kind'][] = [
     'stop',
     'clock',
+    'power-cut',
     ...(mode === 'brokers' ? (['flush', 'stop'] as const) : []),
     ...(mode === 'embedded' && canFillDisk ? (['disk-full'] as const) : []),
   ];
@@ -58,6 +63,7 @@ export function planFaults({ seed, mode, kills, canFillDisk }: PlanOptions): rea
   return faults.map((fault) => ({
     afterMs: 300 + random.int(2_200),
     fault,
+    isAimed: random.chance(0.75),
     isAwaited: !random.chance(0.2),
   }));
 }
@@ -67,11 +73,18 @@ function otherFault(random: Random, kind: Fault['kind'], targets: readonly Targe
   switch (kind) {
     case 'stop':
       // longer than a session's time-out now and then: then others take over from who sleeps
-      return { kind, target: random.of(targets), forMs: random.chance(0.3) ? forMs + 4_000 : forMs };
+      return {
+        kind,
+        target: random.of(targets),
+        replica: random.int(2),
+        forMs: random.chance(0.3) ? forMs + 4_000 : forMs,
+      };
     case 'clock':
       return { kind, target: random.of(serviceNames), hours: random.chance(0.5) ? 1 : -1 };
     case 'disk-full':
       return { kind, forMs };
+    case 'power-cut':
+      return { kind };
     default:
       return { kind: 'flush' };
   }
@@ -89,12 +102,18 @@ function shuffled<Item>(random: Random, items: readonly Item[]): readonly Item[]
   return items.map(() => random.take(rest)!);
 }
 
+/** Processes that die of it. */
+export const killsOf = (fault: Fault, mode: Mode): number =>
+  fault.kind === 'kill' ? 1 : fault.kind === 'power-cut' ? (mode === 'embedded' ? 4 : 6) : 0;
+
 export function nameOf(fault: Fault): string {
   switch (fault.kind) {
     case 'kill':
       return `SIGKILL ${fault.target}`;
     case 'stop':
       return `SIGSTOP ${fault.target}`;
+    case 'power-cut':
+      return 'SIGKILL all at once';
     case 'flush':
       return 'FLUSHALL';
     case 'disk-full':

@@ -19,6 +19,7 @@ import { createLedger } from './ledger.ts';
 import { watchLog } from './log-watch.ts';
 import { type Fault, type Mode, nameOf, planFaults } from './plan.ts';
 import { canMount } from './small-disk.ts';
+import { violations } from './verdict.ts';
 
 export type Hit = {
   readonly fault: Fault;
@@ -39,7 +40,8 @@ export type SeedReport = Comparison & {
   readonly versions: number;
   /** Services that ended though nobody killed them. */
   readonly crashes: readonly string[];
-  readonly exitCodes: Readonly<Record<string, number | null>>;
+  /** How each service ended when it was told to. */
+  readonly ends: readonly string[];
   readonly audit: string;
   readonly replay: string;
   readonly seconds: number;
@@ -49,6 +51,8 @@ export type SeedOptions = {
   readonly seed: number;
   readonly mode: Mode;
   readonly kills: number;
+  /** Of collector and judge; 1 unless told. */
+  readonly replicas?: number;
   readonly print: (line: string) => void;
 };
 
@@ -56,17 +60,28 @@ const PEOPLE = 4;
 const SETTLE_LIMIT_MS = 180_000;
 
 /** One deployment under fire, from its first chat to what stands in its log. Everything random follows from the seed. */
-export async function runSeed({ seed, mode, kills, print }: SeedOptions): Promise<SeedReport> {
+export async function runSeed({ seed, mode, kills, replicas = 1, print }: SeedOptions): Promise<SeedReport> {
   const began = performance.now();
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-chaos-'));
-  const closing: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
+  let isClean = false;
+  const removeFolder = async () => {
+    if (isClean) await rm(folder, { recursive: true, force: true });
+    else print(`  kept for a look: ${folder}`);
+  };
+  const closing: (() => Promise<unknown>)[] = [removeFolder];
   print(`seed ${seed}, ${mode}, ${kills} kills`);
   try {
     const judge = await startJudgeModel(seed);
     closing.push(judge.close);
     const hasSmallDisk = mode === 'embedded' && canMount();
     const plan = planFaults({ seed, mode, kills, canFillDisk: hasSmallDisk });
-    const deployment = await startDeployment({ mode, folder, judgeUrl: judge.baseUrl, hasSmallDisk });
+    const deployment = await startDeployment({
+      mode,
+      folder,
+      judgeUrl: judge.baseUrl,
+      hasSmallDisk,
+      replicas,
+    });
     closing.push(deployment.close);
     const log = await logOf(deployment);
     closing.push(log.close);
@@ -80,9 +95,10 @@ export async function runSeed({ seed, mode, kills, print }: SeedOptions): Promis
     await until('the crowd has its first answers', () => crowd.record().given.length >= PEOPLE);
 
     const hits: Hit[] = [];
-    for (const { afterMs, fault, isAwaited } of plan) {
+    for (const { afterMs, fault, isAimed, isAwaited } of plan) {
       await delay(afterMs);
       const exposure = await exposures.measure();
+      if (isAimed && (fault.kind === 'kill' || fault.kind === 'stop')) await exposures.aim(fault.target);
       const over = injector.inject(fault);
       hits.push({ fault, exposure });
       const at = performance.now();
@@ -96,13 +112,13 @@ export async function runSeed({ seed, mode, kills, print }: SeedOptions): Promis
     await injector.recovered();
     const record = await crowd.stop();
     await watch.settle(SETTLE_LIMIT_MS);
-    const exitCodes = await deployment.stopServices();
+    const ends = await deployment.stopServices();
     const crashes = deployment.services.flatMap((service) => service.crashes);
 
     const ledger = createLedger();
     await readAll(log, ({ event }) => ledger.on(event));
     const failed = unexcused(record.failures, injector.outages);
-    return {
+    const report: SeedReport = {
       ...compare(record, ledger),
       seed,
       mode,
@@ -113,11 +129,13 @@ export async function runSeed({ seed, mode, kills, print }: SeedOptions): Promis
       unanswered: record.unanswered,
       versions: ledger.promoted().length,
       crashes,
-      exitCodes,
+      ends,
       audit: await verdictOf(deployment, 'audit', 'balances'),
       replay: await verdictOf(deployment, 'replay', 'same digests'),
       seconds: Math.round((performance.now() - began) / 1000),
     };
+    isClean = violations(report).length === 0;
+    return report;
   } finally {
     for (const close of closing.reverse()) await close();
   }

@@ -1,0 +1,75 @@
+import { killsOf, nameOf } from './plan.ts';
+import type { SeedReport } from './run-seed.ts';
+
+/** What must not be, one sentence each; empty: the seed passed. */
+export function violations(report: SeedReport): readonly string[] {
+  const { lost, doubled, changed, unrecorded, failed, unanswered, crashes, ends, audit, replay } = report;
+  return [
+    ...lost.map((what) => `lost: ${what}`),
+    ...doubled.map((what) => `doubled: ${what}`),
+    ...changed.map((what) => `changed: ${what}`),
+    ...(unrecorded === 0 ? [] : [`${unrecorded} answers were not recorded`]),
+    ...failed.map(({ what }) => `a request failed though serving was there: ${what}`),
+    ...unanswered.map((what) => `never answered: ${what}`),
+    ...crashes.map((what) => `ended by itself: ${what}`),
+    ...ends.filter((how) => !how.endsWith('exit 0')).map((how) => `did not end well: ${how}`),
+    ...(audit === 'balances' ? [] : [`audit: ${audit}`]),
+    ...(replay === 'same digests' ? [] : [`replay: ${replay}`]),
+  ].map((what) => `seed ${report.seed} (${report.mode}): ${what}`);
+}
+
+/** How many processes were killed. */
+export const killCount = (reports: readonly SeedReport[]): number =>
+  reports.reduce(
+    (sum, { hits, mode }) => sum + hits.reduce((count, { fault }) => count + killsOf(fault, mode), 0),
+    0,
+  );
+
+const measures = [
+  'open streams',
+  'votes queued',
+  'votes running',
+  'open batches',
+  'steps running',
+  'facts in the outbox',
+  'events unread',
+  'open transactions',
+] as const;
+
+/**
+ * Markdown: per fault how often, and what was in flight at those moments, in all. Under it what came of it.
+ */
+export function reportTable(reports: readonly SeedReport[]): string {
+  const hits = reports.flatMap((report) => report.hits.map((hit) => ({ ...hit, mode: report.mode })));
+  const rows = (['embedded', 'brokers'] as const).flatMap((mode) => {
+    const names = [
+      ...new Set(hits.filter((hit) => hit.mode === mode).map(({ fault }) => nameOf(fault))),
+    ].sort();
+    return names.map((name) => {
+      const these = hits.filter((hit) => hit.mode === mode && nameOf(hit.fault) === name);
+      const sums = measures.map((measure) =>
+        these.reduce((sum, { exposure }) => sum + (exposure[measure] ?? 0), 0),
+      );
+      return [mode, name, these.length, ...sums];
+    });
+  });
+  const sum = (of: (report: SeedReport) => number) => reports.reduce((total, one) => total + of(one), 0);
+  const totals: readonly (readonly [string, number])[] = [
+    ['processes killed', killCount(reports)],
+    ['answers given', sum(({ answers }) => answers)],
+    ['requests that died with serving, asked again and answered', sum(({ excused }) => excused)],
+    ['other requests that failed', sum(({ failed }) => failed.length)],
+    ['versions trained, all replayed', sum(({ versions }) => versions)],
+    ['records appended twice, which folds ignore', sum(({ repeatedRecords }) => repeatedRecords)],
+    ['lost', sum(({ lost }) => lost.length)],
+    ['doubled', sum(({ doubled }) => doubled.length)],
+  ];
+  return [table(['', 'fault', 'times', ...measures], rows), table(['over all seeds', ''], totals)].join(
+    '\n\n',
+  );
+}
+
+function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const line = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
