@@ -53,7 +53,7 @@ export function fewestThatFit({ sizes, most, tokens, budget, count }: FewestInpu
 export type LongestInput = {
   /** Characters of the whole text. */
   readonly size: number;
-  /** Tokens of the prompt with the whole text, and with none of it. */
+  /** Tokens of the prompt with the whole text, which may be an estimate, and with none of it. */
   readonly tokens: number;
   readonly floorTokens: number;
   readonly allowed: number;
@@ -64,6 +64,8 @@ export type LongestInput = {
 /** The search ends when a count is below what is allowed by no more than this share, or this many tokens. */
 const slackShare = 0.01;
 const slackTokens = 8;
+/** A count of so many times what is allowed says little of the text that can stay. */
+const farAbove = 4;
 
 /** How much of a text can stay, nearly to the token: `size` characters, and the prompt's tokens with them. */
 export function longestThatFits({ size, tokens, floorTokens, allowed, count }: LongestInput): {
@@ -75,7 +77,11 @@ export function longestThatFits({ size, tokens, floorTokens, allowed, count }: L
   let tooLong = { size, tokens };
   const slack = Math.max(slackTokens, slackShare * (allowed - floorTokens));
   for (let tries = 0; tries < 8 && fits.tokens + slack < allowed && tooLong.size - fits.size > 1; tries++) {
-    const perToken = (tooLong.size - fits.size) / Math.max(1, tooLong.tokens - fits.tokens);
+    // Far above, the text may be of another kind than what can stay of it.
+    const isFar = fits.size > 0 && tooLong.tokens > farAbove * allowed;
+    const perToken = isFar
+      ? fits.size / Math.max(1, fits.tokens - floorTokens)
+      : (tooLong.size - fits.size) / Math.max(1, tooLong.tokens - fits.tokens);
     const wanted = fits.size + Math.floor((allowed - slack / 2 - fits.tokens) * perToken);
     const tried = Math.min(Math.max(wanted, fits.size + 1), tooLong.size - 1);
     const next = { size: tried, tokens: count(tried) };

@@ -9,10 +9,12 @@ export type WindowInput = {
   /** What the client allows for the answer, tokens. */
   readonly maxTokens?: number | undefined;
   /**
-   * Tokens of the whole prompt as the policy would see it. Called a handful of times, with all messages at
-   * first.
+   * Tokens of the whole prompt as the policy would see it. Called a handful of times. What does not fit may
+   * be an estimate, as long as it says so.
    */
   readonly countTokens: (messages: readonly ChatMessage[], tools: readonly unknown[]) => number;
+  /** Of all messages and tools, where they are counted already. */
+  readonly promptTokens?: number | undefined;
 };
 
 /** What was cut, as counts; all 0: nothing was. */
@@ -53,7 +55,7 @@ export const answerRoom = (contextTokens: number, maxTokens?: number): number =>
 export function fitWindow(input: WindowInput): Window {
   const budget = input.contextTokens - answerRoom(input.contextTokens, input.maxTokens);
   const tools = input.tools ?? [];
-  const promptTokens = input.countTokens(input.messages, tools);
+  const promptTokens = input.promptTokens ?? input.countTokens(input.messages, tools);
   let draft: Draft = { messages: input.messages, tools, cut: nothingCut, promptTokens };
   for (const step of steps) {
     if (draft.promptTokens <= budget) return draft;
@@ -109,19 +111,22 @@ function dropInternalContext(draft: Draft, limits: Limits): Draft {
 
 /**
  * Shortens the system text from its end until the prompt fits, but not below `least` tokens of it. Its tokens
- * are counted beside the person's last words alone, since the whole history is slow to count.
+ * are counted beside an empty message, since the whole history is slow to count.
  */
 function shortenSystem(draft: Draft, limits: Limits, least: number): Draft {
   const { countTokens, budget } = limits;
   const system = draft.messages.filter(isSystem);
   const length = textLength(system);
   if (length === 0) return draft;
-  const beside = draft.messages.findLast(isHuman) ?? { role: 'user', content: '' };
+  const beside: ChatMessage = { role: 'user', content: '' };
   const count = (characters: number) =>
     countTokens([...shorten(system, isSystem, characters, 'start'), beside], draft.tools);
   const whole = count(length);
   const floorTokens = countTokens([beside], draft.tools);
-  const others = draft.promptTokens - (whole - floorTokens);
+  const others = countTokens(
+    draft.messages.filter((message) => !isSystem(message)),
+    draft.tools,
+  );
   const allowed = floorTokens + Math.max(least, budget - others);
   const { size } = longestThatFits({ size: length, tokens: whole, floorTokens, allowed, count });
   if (size === length) return draft;

@@ -13,7 +13,7 @@ export async function openEngine(config: ServingConfig): Promise<Engine> {
   if (config.engine === 'local') {
     const { context, model } = config;
     return openLocalEngine({
-      modelFolder: folderOf(model),
+      modelFolder: modelFolder(model),
       backend: config.backend,
       threads: config.threads ?? (model === CLAW_NANO ? 1 : undefined),
       context: context === 'auto' ? (model === CLAW_NANO ? 'window' : 'error') : context,
@@ -31,12 +31,4 @@ export async function openEngine(config: ServingConfig): Promise<Engine> {
     tokenIds: config.upstreamTokenIds,
     timeoutMs: config.upstreamTimeoutMs,
   });
-}
-
-function folderOf(model: string): string {
-  try {
-    return modelFolder(model);
-  } catch (error) {
-    throw new ConfigError((error as Error).message);
-  }
 }

@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { createChatTemplate } from '../../../shared/policy/chat-template.ts';
 import type { GenerationRequest } from './engine.ts';
 import { makePrompt } from './prompt.ts';
@@ -64,4 +66,74 @@ test('what a template refuses is the client’s fault', () => {
 test('words that look like a mark of the template stay words', () => {
   const prompt = make(request('a<a>b'));
   expect(textOf(prompt.promptIds)).toBe('<s>kind<u>a<\u200ba>b<a>');
+});
+
+test('a mark that is written across two parts stays words too', () => {
+  const parts = [
+    { type: 'text', text: 'a<' },
+    { type: 'text', text: 'a>b' },
+  ];
+  const asked = { ...request(''), messages: [{ role: 'user' as const, content: parts }] };
+  expect(textOf(make(asked).promptIds)).toBe('<u>a<\u200ba>b<a>');
+});
+
+const megabytes = 8 * 2 ** 20;
+const long: Readonly<Record<string, readonly ChatMessage[]>> = {
+  words: [
+    { role: 'system', content: 'kind' },
+    { role: 'user', content: 'x'.repeat(megabytes) },
+  ],
+  system: [
+    { role: 'system', content: 'x'.repeat(megabytes) },
+    { role: 'user', content: 'hi' },
+  ],
+  history: Array.from({ length: 401 }, (_, index) => ({
+    role: index % 2 === 0 ? 'user' : 'assistant',
+    content: 'x'.repeat(megabytes / 400),
+  })),
+  messages: Array.from({ length: 100_001 }, (_, index) => ({
+    role: index % 2 === 0 ? 'user' : 'assistant',
+    content: 'x',
+  })),
+};
+
+test.each(Object.entries(long))('of 8 MB of %s, no more is read than tells how to cut', (_, messages) => {
+  let read = 0;
+  const counting = {
+    ...tokenizer,
+    encode: (text: string) => {
+      read += text.length;
+      return tokenizer.encode(text);
+    },
+  };
+  const maker = { tokenizer: counting, template, contextTokens: 400, context: 'window' as const };
+  const prompt = makePrompt(maker, { ...request('', 100), messages });
+  expect(prompt.promptIds.length).toBeLessThanOrEqual(300);
+  expect(prompt.windowCut).toBeDefined();
+  expect(read).toBeLessThan(50_000);
+  const refuse = () => makePrompt({ ...maker, context: 'error' }, { ...request('', 100), messages });
+  expect(refuse).toThrow(expect.objectContaining({ code: 'context_length_exceeded' }));
+  expect(read).toBeLessThan(60_000);
+});
+
+test('whatever fits is the whole text, to the token', () => {
+  const message = fc.record({
+    role: fc.constantFrom('user' as const, 'assistant' as const, 'system' as const),
+    content: fc.string({ maxLength: 60 }),
+  });
+  fc.assert(
+    fc.property(fc.array(message, { minLength: 1, maxLength: 12 }), (messages) => {
+      const whole = tokenizer.encode(
+        template.render({ messages, tools: [], addGenerationPrompt: true, variables: {} }),
+      );
+      fc.pre(whole.length <= 299 && !messages.some(({ content }) => /<[au]>/.test(content)));
+      const asked = { ...request('', 100), messages };
+      for (const context of ['window', 'error'] as const) {
+        const prompt = make(asked, context, 400);
+        expect(prompt.promptIds).toEqual(whole);
+        expect(prompt.windowCut).toBeUndefined();
+      }
+    }),
+    { seed: 5 },
+  );
 });

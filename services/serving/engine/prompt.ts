@@ -11,7 +11,9 @@ import { plainText } from '../../../shared/policy/plain-text.ts';
 import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
 import { isServiceError } from '../../../shared/service/errors.ts';
 import { ServingError } from '../errors.ts';
+import { type Counted, countTokens, tokensOf } from './count-tokens.ts';
 import type { GenerationRequest } from './engine.ts';
+import { tellingPart } from './telling-part.ts';
 
 export type PromptMaker = {
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'specialTokens'>;
@@ -37,28 +39,44 @@ export type Prompt = {
 export function makePrompt(maker: PromptMaker, request: GenerationRequest): Prompt {
   const { contextTokens, context } = maker;
   const asked = request.sampling.maxTokens;
-  const whole = encode(maker, request, request.messages, request.tools);
   const room = context === 'window' ? answerRoom(contextTokens, asked) : 1;
-  if (whole.length + room <= contextTokens) return clamp(whole, contextTokens, asked);
-  const window = context === 'window' ? cutToWindow(maker, request) : undefined;
+  const budget = contextTokens - room;
+  const render = renderer(maker, request);
+  const count: Count = (messages, tools) => {
+    const { messages: part, share } = tellingPart(messages, budget);
+    if (share < 1) {
+      const tokens = tokensOf(countTokens(maker.tokenizer.encode, render(part, []), budget));
+      if (tokens > budget) return { kind: 'estimated', tokens: Math.round(tokens / share) };
+    }
+    return countTokens(maker.tokenizer.encode, render(messages, tools), budget);
+  };
+  const whole = count(request.messages, request.tools);
+  if (whole.kind === 'whole' && whole.ids.length <= budget) return clamp(whole.ids, contextTokens, asked);
+  const window = context === 'window' ? cutToWindow(maker, request, tokensOf(whole), count) : undefined;
   if (window === undefined) {
     throw ServingError.CONTEXT_LENGTH_EXCEEDED({
       param: 'messages',
       limit: contextTokens,
-      tokens: whole.length,
+      tokens: whole.kind === 'whole' ? whole.ids.length : `about ${whole.tokens}`,
     });
   }
-  const promptIds = encode(maker, request, window.messages, window.tools);
+  const promptIds = maker.tokenizer.encode(render(window.messages, window.tools));
   return { ...clamp(promptIds, contextTokens, asked), windowCut: window.cut };
 }
 
+type Count = (messages: readonly ChatMessage[], tools: readonly unknown[]) => Counted;
+
 /** Undefined: what must stay, such as the arguments of a tool call, does not fit by itself. */
-function cutToWindow(maker: PromptMaker, request: GenerationRequest): Window | undefined {
-  const { messages, tools, sampling } = request;
-  const countTokens: WindowInput['countTokens'] = (some, them) => encode(maker, request, some, them).length;
-  const { contextTokens } = maker;
+function cutToWindow(
+  { contextTokens }: PromptMaker,
+  { messages, tools, sampling }: GenerationRequest,
+  promptTokens: number,
+  count: Count,
+): Window | undefined {
+  const { maxTokens } = sampling;
+  const countThem: WindowInput['countTokens'] = (some, them) => tokensOf(count(some, them));
   try {
-    return fitWindow({ messages, tools, contextTokens, maxTokens: sampling.maxTokens, countTokens });
+    return fitWindow({ messages, tools, contextTokens, maxTokens, promptTokens, countTokens: countThem });
   } catch (error) {
     if (isServiceError(error)) throw error;
     return undefined;
@@ -75,28 +93,30 @@ function clamp(promptIds: readonly number[], contextTokens: number, asked: numbe
   };
 }
 
-function encode(
-  { tokenizer, template }: PromptMaker,
-  { templateVariables }: GenerationRequest,
-  messages: readonly ChatMessage[],
-  tools: readonly unknown[],
-): readonly number[] {
+/** Messages as the template writes them. A message is looked through once, however often it is written. */
+function renderer({ tokenizer, template }: PromptMaker, { templateVariables }: GenerationRequest) {
   const plain = plainText(tokenizer.specialTokens);
-  let text: string;
-  try {
-    text = template.render({
-      messages: messages.map((message) => asTemplateKnowsIt(message, plain)),
-      tools,
-      addGenerationPrompt: true,
-      variables: templateVariables,
-    });
-  } catch (error) {
-    throw ServingError.TEMPLATE_REFUSED({
-      param: 'messages',
-      detail: (error as Error).message.slice(0, 300),
-    });
-  }
-  return tokenizer.encode(text);
+  const known = new WeakMap<ChatMessage, ChatMessage>();
+  const prepare = (message: ChatMessage): ChatMessage => {
+    const prepared = known.get(message) ?? asTemplateKnowsIt(message, plain);
+    known.set(message, prepared);
+    return prepared;
+  };
+  return (messages: readonly ChatMessage[], tools: readonly unknown[]): string => {
+    try {
+      return template.render({
+        messages: messages.map(prepare),
+        tools,
+        addGenerationPrompt: true,
+        variables: templateVariables,
+      });
+    } catch (error) {
+      throw ServingError.TEMPLATE_REFUSED({
+        param: 'messages',
+        detail: (error as Error).message.slice(0, 300),
+      });
+    }
+  };
 }
 
 /** Templates know no `developer`; and nobody's words may pose as the template's own marks. */
@@ -105,9 +125,17 @@ function asTemplateKnowsIt(message: ChatMessage, plain: (text: string) => string
   return {
     ...message,
     role: role === 'developer' ? 'system' : role,
-    ...(typeof content === 'string' ? { content: plain(content) } : {}),
-    ...(Array.isArray(content) ? { content: content.map((part) => plainPart(part, plain)) } : {}),
+    ...(content === undefined || content === null ? {} : { content: plainContent(content, plain) }),
   };
+}
+
+/** Text parts are joined before they are looked through: a mark may be written across two of them. */
+function plainContent(content: string | readonly ContentPart[], plain: (text: string) => string) {
+  if (typeof content === 'string') return plain(content);
+  const isText = content.every(({ type, text }) => type === 'text' && text !== undefined);
+  return isText
+    ? plain(content.map(({ text }) => text).join(''))
+    : content.map((part) => plainPart(part, plain));
 }
 
 const plainPart = (part: ContentPart, plain: (text: string) => string): ContentPart =>
