@@ -66,7 +66,7 @@ export async function startDeployment({
   const dataFolder = join(folder, 'data');
   const [logs, clocks] = [join(folder, 'logs'), join(folder, 'clocks')];
   for (const path of [dataFolder, logs, clocks]) await mkdir(path, { recursive: true });
-  const disk = hasSmallDisk ? mountSmallDisk(join(dataFolder, 'log'), DISK_MB) : undefined;
+  const disk = hasSmallDisk ? await mountSmallDisk(join(dataFolder, 'log'), DISK_MB) : undefined;
   const kafka = mode === 'brokers' ? await startKafka({ folder: join(folder, 'kafka') }) : undefined;
   const redis = mode === 'brokers' ? await startRedis() : undefined;
   const broker = kafka === undefined ? [] : ['--log', 'kafka', '--kafka-brokers', kafka.brokers.join(',')];
@@ -102,7 +102,7 @@ export async function startDeployment({
     disk?.makeRoom();
     await stopServices();
     await Promise.all([kafka?.kill(), redis?.close()]);
-    disk?.remove();
+    await disk?.remove();
   };
   try {
     await Promise.all(services.map(({ untilReady }) => untilReady()));

@@ -1,13 +1,13 @@
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 export type SmallDisk = {
-  readonly folder: string;
   /** Leaves not one byte free. */
   readonly fill: () => void;
   readonly makeRoom: () => void;
-  readonly remove: () => void;
+  readonly remove: () => Promise<void>;
 };
 
 const BLOCK = Buffer.alloc(2 ** 20);
@@ -15,24 +15,32 @@ const BLOCK = Buffer.alloc(2 ** 20);
 /** Whether this process may mount a disk of its own. */
 export const canMount = (): boolean => process.platform === 'linux' && process.getuid?.() === 0;
 
-/** A disk in memory, mounted at the folder. It goes with the process at the latest. @throws when it cannot be mounted */
-export function mountSmallDisk(folder: string, megabytes: number): SmallDisk {
+/** $0: folder, $1: size. Takes the disk away when its input ends, however whoever holds that ended. */
+const keeper = `
+  trap '' TERM INT HUP
+  mount -t tmpfs -o "size=$1" tmpfs "$0" && echo mounted && cat > /dev/null && umount --lazy "$0"
+`;
+
+/** A disk in memory, mounted at the folder. @throws when it cannot be mounted */
+export async function mountSmallDisk(folder: string, megabytes: number): Promise<SmallDisk> {
   mkdirSync(folder, { recursive: true });
-  const { status, stderr } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder]);
-  if (status !== 0) throw new Error(`no disk could be mounted at ${folder}: ${stderr}`);
+  const child = spawn('sh', ['-c', keeper, folder, `${megabytes}m`], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  const isMounted = await Promise.race([
+    once(child.stdout, 'data').then(() => true),
+    ended.then(() => false),
+  ]);
+  if (!isMounted) throw new Error(`no disk could be mounted at ${folder}`);
   const ballast = join(folder, 'ballast');
-  const remove = () => {
-    process.off('exit', remove);
-    spawnSync('umount', ['--lazy', folder]);
-  };
-  process.once('exit', remove);
   return {
-    folder,
     fill: () => {
       for (const size of [BLOCK.length, 4_096, 1]) appendUntilFull(ballast, BLOCK.subarray(0, size));
     },
     makeRoom: () => rmSync(ballast, { force: true }),
-    remove,
+    remove: async () => {
+      child.stdin.end();
+      await ended;
+    },
   };
 }
 
