@@ -1,5 +1,5 @@
 import { isLogError } from '../../shared/log/errors.ts';
-import { ConfigError } from '../../shared/service/config.ts';
+import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/service/refusal.ts';
 import { type Command, UsageError } from './command.ts';
 import { audit } from './commands/audit.ts';
 import { doctor } from './commands/doctor.ts';
@@ -52,10 +52,9 @@ async function main(argv: readonly string[]): Promise<number> {
  * ours, with its stack.
  */
 function exitCodeOf(error: unknown): number | undefined {
-  if (error instanceof UsageError || error instanceof ConfigError) return 2;
-  return logTroubles.some((name) => isLogError(error, name)) ? 1 : undefined;
+  if (error instanceof UsageError || isRefusal(error)) return REFUSED_EXIT_CODE;
+  return isLogError(error, 'LogUnavailable') ? 1 : undefined;
 }
-const logTroubles = ['LogUnavailable', 'LogMismatch', 'NewerSchema'] as const;
 
 try {
   process.exitCode = await main(process.argv.slice(2));

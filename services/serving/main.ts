@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { ConfigError } from '../../shared/service/config.ts';
+import { makeFolder } from '../../shared/service/make-folder.ts';
 import { openService } from '../../shared/service/open-service.ts';
+import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/service/refusal.ts';
 import { isLoopback, openAccess } from './access.ts';
 import { ServingConfig } from './config.ts';
 import { openEngine } from './engine/open-engine.ts';
@@ -17,8 +18,8 @@ import { closeServer, createServer } from './server.ts';
 const DRAIN_INTERVAL_MS = 500;
 const LOAD_RETRY_MS = 2_000;
 
-/** Ends the process; with code 2 a supervisor knows that starting it again changes nothing. */
-function refuse(reason: string, code = 2): never {
+/** Ends the process; a supervisor knows by the code whether starting it again would change anything. */
+function refuse(reason: string, code = REFUSED_EXIT_CODE): never {
   process.stderr.write(`clawloop serving: ${reason}\n`);
   process.exit(code);
 }
@@ -32,6 +33,7 @@ const {
   shutdown,
   run,
 } = await openService('serving', ServingConfig);
+await makeFolder(data.root); // of keys and outbox, also where the log is elsewhere
 const metrics = createServingMetrics(registry);
 const loopback = isLoopback(config.host);
 const access = openAccess({ path: data.keys, configured: config.apiKey, always: !loopback });
@@ -53,7 +55,7 @@ const recorder = createRecorder({
 await recorder.drain();
 
 const engine = await openEngine(config).catch((error: Error) =>
-  refuse(error.message, error instanceof ConfigError ? 2 : 1),
+  refuse(error.message, isRefusal(error) ? REFUSED_EXIT_CODE : 1),
 );
 logger.info({ engine: engine.name, report: engine.report }, 'engine');
 watch(registry, engine, recorder.outboxDepth);

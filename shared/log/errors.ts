@@ -7,7 +7,9 @@
  *  - BrokenRecord: a record was asked for by position and cannot be parsed.
  *  - NewerSchema: written by a newer version of the project than this one.
  *  - RecordTooLarge: above `maxRecordBytes`; nothing of that append was written.
- *  - LogMismatch: the log is not the one that was asked for (another partition count, another log id).
+ *  - LogRefused: the brokers, or the file system, refuse this client: a wrong password, a missing right.
+ *  - LogMismatch: the log is not the one that was asked for (another partition count, another log id, a group
+ *    that reads another topic).
  */
 export type LogErrorName =
   | 'LogUnavailable'
@@ -15,7 +17,8 @@ export type LogErrorName =
   | 'BrokenRecord'
   | 'NewerSchema'
   | 'RecordTooLarge'
-  | 'LogMismatch';
+  | 'LogMismatch'
+  | 'LogRefused';
 
 export type LogError = Error & { readonly name: LogErrorName };
 
@@ -27,3 +30,7 @@ export function logError(name: LogErrorName, message: string, cause?: unknown): 
 export function isLogError(error: unknown, name: LogErrorName): error is LogError {
   return error instanceof Error && error.name === name;
 }
+
+/** A group keeps one position and one state per partition: of one topic. */
+export const groupOfAnother = (group: string, reads: string, asked: string): LogError =>
+  logError('LogMismatch', `the group ${group} reads ${reads}; to read ${asked} give it another name`);

@@ -1,15 +1,18 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
-import { setTimeout } from 'node:timers/promises';
+import { readFile } from 'node:fs/promises';
 import type { SASLOptions } from 'kafkajs';
 import type { Topic } from '../events/define-event.ts';
-import { isLogError } from '../log/errors.ts';
+import { isLogError, logError } from '../log/errors.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { KafkaConnectionOptions } from '../log/kafka/connection.ts';
+import { pause } from '../log/pause.ts';
 import { openSqliteLog } from '../log/sqlite/open-sqlite-log.ts';
 import { ConfigError } from './config.ts';
 import type { DataFolder } from './data-folder.ts';
 import type { LogConfig } from './log-config.ts';
+import { makeFolder } from './make-folder.ts';
+import { Refusal } from './refusal.ts';
+import { createWaitNotice } from './wait-notice.ts';
 
 export type RejectedRecord = {
   readonly topic: Topic;
@@ -23,33 +26,58 @@ export type OpenLogOptions = {
   readonly partitions?: number;
   readonly sessionTimeoutMs?: number;
   readonly onRejected?: (rejected: RejectedRecord) => void;
-  /** Brokers that do not answer are waited for if this is given, and it is told once what for. */
-  readonly onWaiting?: (forWhat: string) => void;
+  /**
+   * Brokers that do not answer are waited for if this is given; it is told what for, and again now and then
+   * with the s that it has taken so far.
+   */
+  readonly onWaiting?: (forWhat: string, reason: string, seconds: number) => void;
   /** Ends the waiting: then it throws LogUnavailable. */
   readonly signal?: AbortSignal;
 };
 
-/** The log that the settings ask for. @throws LogUnavailable, LogMismatch, NewerSchema, ConfigError */
+/** ms between two tries to reach the brokers */
+const RETRY_MS = 1_000;
+/** A broker that starts may not know its users yet: so many refusals in a row count as meant. */
+const REFUSALS = 3;
+
+/** Where the log is, for a person to read. */
+export const placeOfLog = (config: LogConfig, data: DataFolder): string =>
+  config.log === 'kafka' ? `Kafka at ${config.kafkaBrokers.join(', ')}` : `the log in ${data.log}`;
+
+/**
+ * The log that the settings ask for.
+ * @throws LogUnavailable, LogMismatch, LogRefused, NewerSchema, ConfigError, Refusal
+ */
 export async function openLog(
   config: LogConfig,
   data: DataFolder,
-  { onWaiting, signal, ...options }: OpenLogOptions = {},
+  { onWaiting, signal = new AbortController().signal, ...options }: OpenLogOptions = {},
 ): Promise<EventLog> {
   if (config.log === 'sqlite') {
-    await mkdir(data.log, { recursive: true });
+    await makeFolder(data.log);
     return openSqliteLog({ folder: data.log, ...options });
   }
   const connection = await kafkaConnection(config);
   // loaded here, so that who runs without Kafka does not wait for its client
   const { openKafkaLog } = await import('../log/kafka/open-kafka-log.ts');
-  for (let told = false; ; told = true) {
+  const { brokerRefusal } = await import('../log/kafka/broker-refusal.ts');
+  const place = placeOfLog(config, data);
+  const notice = createWaitNotice({
+    away: (reason, seconds) => onWaiting?.(place, reason, seconds),
+    back: () => undefined,
+  });
+  for (let refusals = 0; ; ) {
     try {
       return await openKafkaLog({ ...connection, ...options });
     } catch (error) {
-      if (onWaiting === undefined || signal?.aborted || !isLogError(error, 'LogUnavailable')) throw error;
-      if (!told) onWaiting(`Kafka at ${config.kafkaBrokers.join(', ')}: ${error.message}`);
-      // Aborted: one more try says why there is no log.
-      await setTimeout(1_000, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+      if (!isLogError(error, 'LogUnavailable')) throw error;
+      const refusal = brokerRefusal(error);
+      refusals = refusal === undefined ? 0 : refusals + 1;
+      if (refusal !== undefined && (onWaiting === undefined || refusals >= REFUSALS))
+        throw logError('LogRefused', `${place} refuses us: ${refusal}`, error);
+      if (onWaiting === undefined || signal.aborted) throw error;
+      notice.away(error.message);
+      await pause(RETRY_MS, signal);
     }
   }
 }
@@ -61,7 +89,7 @@ export const logExists = (config: LogConfig, data: DataFolder): boolean =>
 /** How to reach the cluster. @throws ConfigError where name or password is missing */
 export async function kafkaConnection(config: LogConfig): Promise<KafkaConnectionOptions> {
   const { kafkaBrokers: brokers, kafkaPrefix: prefix, kafkaCaFile: caFile } = config;
-  const ca = caFile === undefined ? undefined : [await readFile(caFile, 'utf8')];
+  const ca = caFile === undefined ? undefined : [await readCertificates(caFile)];
   const sasl = saslOf(config);
   return {
     brokers,
@@ -70,6 +98,12 @@ export async function kafkaConnection(config: LogConfig): Promise<KafkaConnectio
     ...(sasl === undefined ? {} : { sasl }),
   };
 }
+
+/** @throws Refusal naming the file */
+export const readCertificates = (path: string): Promise<string> =>
+  readFile(path, 'utf8').catch((error: Error) => {
+    throw new Refusal(`certificates cannot be read: ${error.message}`);
+  });
 
 function saslOf({
   kafkaSaslMechanism: mechanism,

@@ -6,6 +6,7 @@ import { type DataFolder, dataFolder } from './data-folder.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { createMetrics } from './metrics.ts';
 import { openLog } from './open-log.ts';
+import { isRefusal, REFUSED_EXIT_CODE } from './refusal.ts';
 
 export type Service<Values> = {
   readonly name: string;
@@ -16,7 +17,10 @@ export type Service<Values> = {
   readonly metrics: Registry;
   /** Aborts on SIGTERM, SIGINT and SIGHUP, and when the supervisor is gone. */
   readonly shutdown: AbortSignal;
-  /** Runs until shutdown or until one of the works fails; then closes, in reverse order, and exits. */
+  /**
+   * Runs until shutdown or until one of the works fails; then closes, in reverse order, and exits: with 0, with 2
+   * where starting again would change nothing (refusal.ts), else with 1.
+   */
   readonly run: (
     works: readonly Promise<unknown>[],
     close: readonly (() => Promise<unknown>)[],
@@ -26,20 +30,16 @@ export type Service<Values> = {
 type Common = z.output<typeof CommonConfig>;
 
 /** ms that a drain may take before the process ends all the same. */
-const DRAIN_LIMIT_MS = 10_000;
-
-/**
- * Codes and names of errors that only other settings can mend: a taken port, another log. Starting again
- * would not help.
- */
-const refusals: ReadonlySet<string> = new Set(['EADDRINUSE', 'EADDRNOTAVAIL', 'LogMismatch', 'NewerSchema']);
+const DRAIN_LIMIT_MS = 9_500;
+/** ms of these for the works: a broker that hangs leaves them time to close. */
+const WORKS_LIMIT_MS = 6_000;
 
 /** What every service's `main.ts` begins with: config, logger, log, signals. */
 export async function openService<Shape extends z.ZodRawShape>(
   name: string,
   schema: z.ZodObject<Shape>,
 ): Promise<Service<z.output<z.ZodObject<Shape>> & Common>> {
-  if (process.argv.includes('--help')) {
+  if (process.argv.some((word) => word === '--help' || word === '-h')) {
     process.stdout.write(helpText(name, schema as unknown as z.ZodObject));
     process.exit(0);
   }
@@ -61,14 +61,14 @@ export async function openService<Shape extends z.ZodRawShape>(
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop(signal));
   // A supervisor that is gone cannot restart anything: its services end with it.
   if (process.connected) process.on('disconnect', () => stop('the supervisor is gone'));
-  process.on('uncaughtException', (error: NodeJS.ErrnoException) => {
+  /** Says why the service cannot go on; the code tells a supervisor whether to start it again. */
+  const codeOf = (error: unknown): number => {
     logger.fatal({ err: error }, 'cannot go on');
-    if (refusals.has(error.code ?? error.name)) {
-      process.stderr.write(`clawloop ${name}: ${error.message}\n`);
-      process.exit(2);
-    }
-    process.exit(1);
-  });
+    if (!isRefusal(error)) return 1;
+    process.stderr.write(`clawloop ${name}: ${error.message}\n`);
+    return REFUSED_EXIT_CODE;
+  };
+  process.on('uncaughtException', (error) => process.exit(codeOf(error)));
   // A service outlives a terminal and a parent that closed its pipe; whoever supervises decides when it ends.
   process.stdout.on('error', () => {});
   const data = dataFolder(config.dataFolder);
@@ -79,6 +79,12 @@ export async function openService<Shape extends z.ZodRawShape>(
     labelNames: ['topic'],
     registers: [metrics],
   });
+  // Until the works run nothing is in hand: whatever is waited for ends with the service.
+  const stoppedEarly = () => {
+    logger.info({ code: 0 }, 'stopped');
+    process.exit(0);
+  };
+  shutdown.signal.addEventListener('abort', stoppedEarly);
   const log = await openLog(config, data, {
     partitions: config.partitions,
     sessionTimeoutMs: config.sessionTimeoutMs,
@@ -86,14 +92,11 @@ export async function openService<Shape extends z.ZodRawShape>(
       rejected.inc({ topic: record.topic });
       logger.warn(record, 'a record cannot be parsed');
     },
-    onWaiting: (forWhat) => logger.warn({ for: forWhat }, 'waiting for the log'),
+    onWaiting: (place, reason, seconds) => logger.warn({ reason, seconds }, `waiting for ${place}`),
     signal: shutdown.signal,
-  }).catch((error: unknown) => {
-    if (!shutdown.signal.aborted) throw error;
-    logger.info({ code: 0 }, 'stopped');
-    process.exit(0);
   });
   const run: Service<unknown>['run'] = async (works, close) => {
+    shutdown.signal.removeEventListener('abort', stoppedEarly);
     const stopped = new Promise<void>((resolve) => {
       if (shutdown.signal.aborted) resolve();
       else shutdown.signal.addEventListener('abort', () => resolve());
@@ -102,13 +105,16 @@ export async function openService<Shape extends z.ZodRawShape>(
     try {
       await Promise.race([stopped, Promise.all(works).then(() => stopped)]);
     } catch (error) {
-      logger.fatal({ err: error }, 'cannot go on');
-      code = 1;
+      code = codeOf(error);
       shutdown.abort();
     }
-    await Promise.allSettled(works);
-    for (const one of [...close].reverse()) await one();
-    await log.close();
+    await Promise.race([Promise.allSettled(works), elapsed(WORKS_LIMIT_MS)]);
+    for (const one of [...[...close].reverse(), log.close]) {
+      await one().catch((error: unknown) => {
+        logger.error({ err: error }, 'does not close');
+        code = 1;
+      });
+    }
     logger.info({ code }, 'stopped');
     process.exit(code);
   };
@@ -121,6 +127,11 @@ function readConfig<Shape extends z.ZodRawShape>(name: string, schema: z.ZodObje
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`clawloop ${name}: ${error.message}\n`);
-    process.exit(2);
+    process.exit(REFUSED_EXIT_CODE);
   }
 }
+
+const elapsed = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });

@@ -3,14 +3,13 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { monotonicNow } from '../../../shared/service/clock.ts';
+import { REFUSED_EXIT_CODE } from '../../../shared/service/refusal.ts';
 import { environmentWith } from '../config.ts';
 import { type ServiceName, serviceEntry } from '../service-entry.ts';
 import { restartDelay } from './restart-delay.ts';
 
 /** ms that a service may take to drain before it is killed. */
 const DRAIN_LIMIT_MS = 12_000;
-/** Exit code of a service that was given settings it cannot use: starting it again would change nothing. */
-const USAGE_EXIT_CODE = 2;
 
 export type Supervised = {
   readonly name: ServiceName;
@@ -22,7 +21,7 @@ export type SupervisorEvents = {
   readonly runs: (service: ServiceName, pid: number | undefined) => void;
   /** A line that a person should see: a crash, a warning. */
   readonly notice: (service: ServiceName, line: string) => void;
-  /** The service cannot run with these settings; `reason` is what it said. */
+  /** The service would end again however often it was started; `reason` is what it said. */
   readonly refused: (service: ServiceName, reason: string) => void;
 };
 
@@ -80,7 +79,7 @@ export function supervise(
     ended = new Promise((resolve) => {
       // not `exit`: by `close`, all that it said has been read
       running.once('close', (code, signal) => {
-        onEnd(signal ?? `exit ${code}`, code === USAGE_EXIT_CODE);
+        onEnd(signal ?? `exit ${code}`, code === REFUSED_EXIT_CODE);
         resolve();
       });
       running.on('error', (error) => {

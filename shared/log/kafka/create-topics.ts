@@ -1,5 +1,6 @@
 import type { ITopicConfig } from 'kafkajs';
 import { topics } from '../../events/define-event.ts';
+import { logError } from '../errors.ts';
 import type { KafkaConnection } from './connection.ts';
 import { talking, whenLed } from './kafka-errors.ts';
 import { openTopicReader } from './topic-reader.ts';
@@ -59,10 +60,12 @@ export function planRowsTopic(
 /**
  * Creates the topics that are not there yet, and returns their names once each of their partitions has a
  * leader. Replicas and in-sync minimum are the cluster's defaults. What exists is left as it is.
+ * @throws LogMismatch where a topic has another number of partitions, unless `anyPartitions` says not to look
  */
 export function createTopics(
   connection: KafkaConnection,
   plans: readonly TopicPlan[],
+  { anyPartitions = false } = {},
 ): Promise<readonly string[]> {
   return talking('creating topics', async () => {
     const admin = connection.kafka.admin();
@@ -77,7 +80,7 @@ export function createTopics(
         }
         return absent.map(({ topic }) => topic);
       });
-      await untilLed(connection, plans);
+      await untilLed(connection, plans, anyPartitions);
       return missing;
     } finally {
       await admin.disconnect().catch(() => undefined);
@@ -92,11 +95,25 @@ const asConfig = ({ topic, partitions, settings }: TopicPlan): ITopicConfig => (
 });
 
 /** A fresh topic's first use fails until each partition's leader knows that it is one. */
-async function untilLed({ kafka }: KafkaConnection, plans: readonly TopicPlan[]): Promise<void> {
+async function untilLed(
+  { kafka }: KafkaConnection,
+  plans: readonly TopicPlan[],
+  anyPartitions: boolean,
+): Promise<void> {
   const reader = openTopicReader(kafka);
   try {
-    for (const { topic } of plans) await reader.offsets(topic, 'end');
+    for (const { topic, partitions } of plans) {
+      const found = (await reader.offsets(topic, 'end')).length;
+      if (!anyPartitions && found !== partitions) throw otherPartitions(topic, found, partitions);
+    }
   } finally {
     await reader.close();
   }
 }
+
+/** Keys and rows go by the number of partitions: no fold may run over topics that differ in it. */
+export const otherPartitions = (topic: string, found: number, asked: number): Error =>
+  logError(
+    'LogMismatch',
+    `${topic} was made with ${found} partitions, which is fixed; ${asked} are asked for`,
+  );

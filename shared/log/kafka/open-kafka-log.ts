@@ -64,14 +64,11 @@ export async function openKafkaLog({
   };
 
   const make = async (): Promise<{ readonly store: KafkaStore; readonly logId: string }> => {
-    await createTopics(connection, planTopics(connection, asked ?? defaultPartitions, maxRecordBytes));
+    const plans = planTopics(connection, asked ?? defaultPartitions, maxRecordBytes);
+    await createTopics(connection, plans, { anyPartitions: asked === undefined });
     const partitions = (await query.offsets(connection.topicName('conversations'), 'end')).length;
-    if (asked !== undefined && asked !== partitions) {
-      throw logError(
-        'LogMismatch',
-        `the log was made with ${partitions} partitions, which is fixed; ${asked} were asked for`,
-      );
-    }
+    if (asked === undefined)
+      await createTopics(connection, planTopics(connection, partitions, maxRecordBytes));
     const recent = openRecordCache(cachedCharacters);
     const store: KafkaStore = {
       ...{ connection, partitions, maxRecordBytes, sessionTimeoutMs, queue, query, offsets, recent },

@@ -1,3 +1,5 @@
+import { type Topic, topics } from '../../events/define-event.ts';
+import { groupOfAnother } from '../errors.ts';
 import type { ProcessOptions } from '../event-log.ts';
 import type { Fold } from '../fold.ts';
 import { atMost } from './at-most.ts';
@@ -21,6 +23,7 @@ export async function processGroup<Settings>(group: Group<Settings>, signal: Abo
   if (signal.aborted) return;
   const rows = planRowsTopic(connection, options.group, partitions, maxRecordBytes);
   await store.untilAnswered(() => createTopics(connection, [rows]), signal);
+  await store.untilAnswered(() => ofOneTopic(store, options.group, fold.reads), signal);
 
   const running = new Map<number, { readonly stop: AbortController; readonly done: Promise<void> }>();
   const failure = Promise.withResolvers<void>();
@@ -67,4 +70,14 @@ export async function processGroup<Settings>(group: Group<Settings>, signal: Abo
     await atMost(5_000, Promise.all(stopping.map(({ done }) => done)));
     await atMost(2_000, membership.close());
   }
+}
+
+/** @throws LogMismatch where the group has read another topic */
+async function ofOneTopic({ connection, offsets }: KafkaStore, group: string, reads: Topic): Promise<void> {
+  const others = topics.filter((topic) => topic !== reads);
+  const committed = await offsets.committed(connection.groupId(group), others.map(connection.topicName));
+  const other = others.find((topic) =>
+    committed.get(connection.topicName(topic))?.some(({ position }) => position !== null),
+  );
+  if (other !== undefined) throw groupOfAnother(group, other, reads);
 }

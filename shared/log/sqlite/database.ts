@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { accessSync, constants } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { topics } from '../../events/define-event.ts';
 import { logError } from '../errors.ts';
@@ -50,6 +51,7 @@ export type LogDatabase = {
 
 /** Opens the file, and makes the log in it if there is none. Several processes may do so at once. */
 export function openDatabase(file: string, askedPartitions: number | undefined): LogDatabase {
+  mayBeWritten(file);
   const db = new DatabaseSync(file, { timeout: 10_000 });
   try {
     // FULL: a commit is on the disk, not only in the system's cache, before it returns. An answer that was
@@ -98,9 +100,24 @@ export function openDatabase(file: string, askedPartitions: number | undefined):
     return { db, logId, partitions, topicIds };
   } catch (error) {
     db.close();
+    if (isNoDatabase(error))
+      throw logError('LogRefused', `${file} is not a log of ours: move it away`, error);
     throw error;
   }
 }
+
+/** SQLite says the same of a file that it may not open and of a disk that is full. */
+function mayBeWritten(file: string): void {
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT') throw logError('LogRefused', `the log cannot be opened: ${message}`, error);
+  }
+}
+
+/** SQLITE_NOTADB */
+const isNoDatabase = (error: unknown): boolean => (error as { errcode?: unknown } | null)?.errcode === 26;
 
 /** Another connection holds the lock that was needed. SQLITE_BUSY is 5, also in the low byte of its kin. */
 export function isBusy(error: unknown): boolean {

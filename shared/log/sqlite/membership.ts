@@ -1,4 +1,5 @@
 import type { Topic } from '../../events/define-event.ts';
+import { groupOfAnother } from '../errors.ts';
 import type { LogDatabase } from './database.ts';
 import type { Instance, Presence } from './presence.ts';
 import { type Lease, monotonicMs } from './protocol.ts';
@@ -38,6 +39,8 @@ export function openMembership({
 
   const addSubscription = db.prepare('INSERT OR IGNORE INTO subscriptions (grp, topic) VALUES (?, ?)');
   const findSubscription = db.prepare('SELECT id FROM subscriptions WHERE grp = ? AND topic = ?');
+  const otherTopic = db.prepare(`SELECT name FROM subscriptions JOIN topics ON topics.id = topic
+    WHERE grp = ? AND topic <> ?`);
   const addShare = db.prepare('INSERT OR IGNORE INTO shares VALUES (?, ?, NULL, 0, 0, NULL)');
   const addMember = db.prepare(
     'INSERT OR IGNORE INTO members (member, subscription, instance, pid, pids) VALUES (?, ?, ?, ?, ?)',
@@ -138,6 +141,8 @@ export function openMembership({
       const me = `${presence.instance}/${joined}`;
       const subscription = await queue.write((touched) => {
         const topicId = topicIds.get(topic)!;
+        const other = otherTopic.get(group, topicId);
+        if (other !== undefined) throw groupOfAnother(group, String(other.name), topic);
         addSubscription.run(group, topicId);
         const id = findSubscription.get(group, topicId)!.id as number;
         for (let partition = 0; partition < partitions; partition += 1) addShare.run(id, partition);
