@@ -1,9 +1,10 @@
-// npm run bench [-- log queue serving durability policy]: figures as tables, each beside a peer measured in the same run.
+// npm run bench [-- log queue serving durability recovery policy]: figures as tables, each beside a peer measured in the same run.
 import { benchDurability } from './durability.ts';
 import { benchKafkaLog } from './kafka-log.ts';
 import { benchLog } from './log.ts';
 import { benchPolicy } from './policy.ts';
 import { benchQueue } from './queue.ts';
+import { benchRecovery } from './recovery.ts';
 import { benchServing } from './serving.ts';
 
 const benches: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -11,6 +12,7 @@ const benches: Readonly<Record<string, () => Promise<unknown>>> = {
   queue: benchQueue,
   serving: benchServing,
   durability: benchDurability,
+  recovery: benchRecovery,
   policy: benchPolicy,
 };
 

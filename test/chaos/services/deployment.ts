@@ -3,6 +3,10 @@ import { join } from 'node:path';
 import { whyNoKafka } from '../../../infra/kafka/jars.ts';
 import { type KafkaNode, startKafka } from '../../../infra/kafka/start-kafka.ts';
 import { type RedisServer, startRedis, whyNoRedis } from '../../../infra/redis/start-redis.ts';
+import { loadConfig } from '../../../shared/service/config.ts';
+import { dataFolder as foldersIn } from '../../../shared/service/data-folder.ts';
+import { LogConfig } from '../../../shared/service/log-config.ts';
+import { openLog } from '../../../shared/service/open-log.ts';
 import { freePort } from '../../e2e/harness/clawloop.ts';
 import { requiresAll } from './config.ts';
 import { type Mode, type ServiceName, serviceNames } from './plan.ts';
@@ -124,4 +128,10 @@ export async function startDeployment({
     stopServices,
     close,
   };
+}
+
+/** The log as another process sees it. */
+export async function logOf({ dataFolder: folder, kafka }: Deployment) {
+  const flags = kafka === undefined ? [] : ['--log', 'kafka', '--kafka-brokers', kafka.brokers.join(',')];
+  return openLog(loadConfig('cli', LogConfig, flags).values, foldersIn(folder));
 }

@@ -3,15 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readAll } from '../../../services/cli/read-topic.ts';
-import { loadConfig } from '../../../shared/service/config.ts';
-import { dataFolder } from '../../../shared/service/data-folder.ts';
-import { LogConfig } from '../../../shared/service/log-config.ts';
-import { openLog } from '../../../shared/service/open-log.ts';
 import { clawloop, until } from '../../e2e/harness/clawloop.ts';
 import { type Comparison, compare } from './compare.ts';
 import { startCrowd } from './crowd.ts';
 import { type Failure, unexcused } from './crowd-record.ts';
-import { type Deployment, startDeployment } from './deployment.ts';
+import { type Deployment, logOf, startDeployment } from './deployment.ts';
 import { type Exposure, openExposure } from './exposure.ts';
 import { createInjector } from './inject.ts';
 import { startJudgeModel } from './judge-model.ts';
@@ -139,12 +135,6 @@ export async function runSeed({ seed, mode, kills, replicas = 1, print }: SeedOp
   } finally {
     for (const close of closing.reverse()) await close();
   }
-}
-
-/** The log as another process sees it. */
-async function logOf({ dataFolder: folder, kafka }: Deployment) {
-  const flags = kafka === undefined ? [] : ['--log', 'kafka', '--kafka-brokers', kafka.brokers.join(',')];
-  return openLog(loadConfig('cli', LogConfig, flags).values, dataFolder(folder));
 }
 
 /** `word` where the command is content, else what it said. */
