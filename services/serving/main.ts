@@ -106,8 +106,4 @@ const endpoint = await server
   .catch((error: Error) => refuse(`cannot listen on ${config.host}:${config.port}: ${error.message}`));
 logger.info({ endpoint: `${endpoint}/v1` }, 'listening');
 
-const stopped = new Promise<void>((resolve) => shutdown.addEventListener('abort', () => resolve()));
-await run(
-  [head.done, Promise.race([engine.failed, stopped])],
-  [recorder.close, engine.close, () => closeServer(server)],
-);
+await run([head.done], [recorder.close, engine.close, () => closeServer(server)], [engine.failed]);

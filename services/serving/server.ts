@@ -10,6 +10,7 @@ import { discardBody } from './routes/discard-body.ts';
 import { registerFeedback } from './routes/feedback.ts';
 import { registerModels } from './routes/models.ts';
 import { registerSessions } from './routes/sessions.ts';
+import { watchRoutes } from './routes/unknown-request.ts';
 import type { ServingWorld } from './routes/world.ts';
 
 const open: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
@@ -45,8 +46,7 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
       );
     },
   });
-  const paths = new Set<string>();
-  server.addHook('onRoute', ({ url }) => void paths.add(url));
+  const unknownRequest = watchRoutes(server);
   server.removeContentTypeParser('text/plain');
   server.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id);
@@ -57,6 +57,7 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
       throw ServingError.HOST_NOT_LOOPBACK({ host: hostName(request.headers.host).slice(0, 200) });
     }
     callers.set(request, caller);
+    if (request.is404) throw unknownRequest(request, reply);
   });
   server.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';
@@ -68,14 +69,6 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
     if (failure.status >= 500)
       world.logger.error({ err: error, request: request.id, url: request.url }, 'failed');
     if (failure.retryAfterSeconds !== undefined) void reply.header('retry-after', failure.retryAfterSeconds);
-    return reply.code(failure.status).send(errorBody(failure));
-  });
-  server.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?')[0]!.slice(0, 200);
-    const details = { method: request.method, path };
-    const failure = paths.has(path)
-      ? ServingError.METHOD_NOT_ALLOWED(details)
-      : ServingError.ROUTE_NOT_FOUND(details);
     return reply.code(failure.status).send(errorBody(failure));
   });
   registerHealth(server, readiness, registry);

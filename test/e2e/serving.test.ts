@@ -178,7 +178,23 @@ describeWith('policy/models/qwen3-tiny')('serving, as the official client sees i
       '415 unsupported_media_type',
     );
     expect(await chat({ headers: json, body: `"${'x'.repeat(20_000_000)}"` })).toBe('413 body_too_large');
-    expect(await send('/v1/chat/completions', {})).toBe('405 method_not_allowed');
+    for (const method of ['GET', 'DELETE', 'OPTIONS', 'PUT'])
+      for (const init of [{ method }, { method, headers: json }])
+        expect(await send('/v1/chat/completions', init), method).toBe('405 method_not_allowed');
+    const refused = await fetch(`${serving.url}/v1/chat/completions?x=1`, {
+      method: 'DELETE',
+      headers: json,
+    });
+    expect(refused.headers.get('allow')).toBe('POST');
+    const model = await fetch(`${serving.url}/v1/models/@base`, { method: 'POST', headers: json });
+    expect([model.status, model.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    const ask = (fields: object) =>
+      chat({
+        headers: json,
+        body: JSON.stringify({ model: 'clawloop', messages: [user('hello')], ...fields }),
+      });
+    expect(await ask({ model: 'clawloop@base@v1' })).toBe('404 model_not_found');
+    expect(await ask({ logit_bias: { 999999: 1 } })).toBe('400 invalid_request');
     expect(await send('/v1/embeddings', { method: 'POST' })).toBe('404 route_not_found');
   });
 
@@ -259,7 +275,8 @@ describeWith('policy/models/qwen3-tiny')('serving, as the official client sees i
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ session: 'chat-a' }),
     });
-    expect(response.status).toBe(200);
+    expect(response.status).toBe(202);
+    expect(await response.json()).toEqual({ object: 'clawloop.session', session: 'chat-a', accepted: true });
   });
 
   test('eight streams share their steps, and health answers between two chunks', async () => {

@@ -17,4 +17,7 @@ test('@base and @v3 are versions of their own', () => {
   for (const name of ['@', 'clawloop@', '@v', '@v-1', '@latest', '@v1.5', '@V3'])
     expect(choose(name)).toEqual({ kind: 'unknown' });
   expect(choose('other@v3', true)).toEqual({ kind: 'unknown' });
+  for (const name of ['clawloop@base@v1', '@v1@v2', 'clawloop@@v1'])
+    expect(choose(name)).toEqual({ kind: 'unknown' });
+  expect(chooseModel('claw@home@v1', ['claw@home'], true)).toEqual({ kind: 'version', version: 1 });
 });

@@ -12,7 +12,7 @@ export type ModelChoice =
 export function chooseModel(name: string, aliases: readonly string[], strict: boolean): ModelChoice {
   const at = name.lastIndexOf('@');
   const alias = at === -1 ? name : name.slice(0, at);
-  const known = aliases.includes(alias) || !strict;
+  const known = aliases.includes(alias) || (!strict && !alias.includes('@'));
   if (at === -1) return known ? { kind: 'live' } : { kind: 'unknown' };
   if (!known && alias !== '') return { kind: 'unknown' };
   const label = name.slice(at + 1);

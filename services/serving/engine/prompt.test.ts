@@ -7,6 +7,7 @@ import { makePrompt } from './prompt.ts';
 
 /** A token per character. */
 const tokenizer = {
+  vocabularySize: 0x110000,
   specialTokens: ['<a>', '<u>'],
   encode: (text: string) => [...text].map((character) => character.codePointAt(0)!),
 };
@@ -61,6 +62,21 @@ test('or cut to a window, and what was cut is told', () => {
 test('what a template refuses is the client’s fault', () => {
   const asked = { ...request('hi'), messages: [{ role: 'tool', content: 'done' }] } as GenerationRequest;
   expect(() => make(asked)).toThrow(expect.objectContaining({ code: 'template_refused', status: 400 }));
+});
+
+test('a bias on a token that there is not is refused', () => {
+  const biased = (id: number): GenerationRequest => {
+    const asked = request('hi');
+    return { ...asked, sampling: { ...asked.sampling, logitBias: [[id, 1]] } };
+  };
+  expect(make(biased(0x10ffff)).promptIds).not.toHaveLength(0);
+  expect(() => make(biased(0x110000))).toThrow(
+    expect.objectContaining({
+      status: 400,
+      param: 'logit_bias',
+      message: expect.stringContaining('1114112'),
+    }),
+  );
 });
 
 test('words that look like a mark of the template stay words', () => {

@@ -16,7 +16,7 @@ import type { GenerationRequest } from './engine.ts';
 import { tellingPart } from './telling-part.ts';
 
 export type PromptMaker = {
-  readonly tokenizer: Pick<Tokenizer, 'encode' | 'specialTokens'>;
+  readonly tokenizer: Pick<Tokenizer, 'encode' | 'specialTokens' | 'vocabularySize'>;
   readonly template: ChatTemplate;
   readonly contextTokens: number;
   readonly context: 'window' | 'error';
@@ -34,9 +34,10 @@ export type Prompt = {
 
 /**
  * A request as the token ids that the policy reads. @throws ServingError CONTEXT_LENGTH_EXCEEDED,
- * TEMPLATE_REFUSED
+ * TEMPLATE_REFUSED, INVALID_REQUEST for a token that there is not
  */
 export function makePrompt(maker: PromptMaker, request: GenerationRequest): Prompt {
+  refuseUnknownTokens(maker, request);
   const { contextTokens, context } = maker;
   const asked = request.sampling.maxTokens;
   const room = context === 'window' ? answerRoom(contextTokens, asked) : 1;
@@ -62,6 +63,13 @@ export function makePrompt(maker: PromptMaker, request: GenerationRequest): Prom
   }
   const promptIds = maker.tokenizer.encode(render(window.messages, window.tools));
   return { ...clamp(promptIds, contextTokens, asked), windowCut: window.cut };
+}
+
+function refuseUnknownTokens({ tokenizer }: PromptMaker, { sampling }: GenerationRequest): void {
+  const unknown = sampling.logitBias.find(([id]) => id >= tokenizer.vocabularySize);
+  if (unknown === undefined) return;
+  const detail = `Invalid 'logit_bias': there is no token ${unknown[0]}; ids end at ${tokenizer.vocabularySize - 1}.`;
+  throw ServingError.INVALID_REQUEST({ param: 'logit_bias', detail });
 }
 
 type Count = (messages: readonly ChatMessage[], tools: readonly unknown[]) => Counted;

@@ -13,11 +13,12 @@ import type { ServingWorld } from './world.ts';
 const EndBody = z.object({ session: z.string().min(1).max(512).nullish() });
 
 /**
- * Ends a session, so that its last turn settles without the idle time. A session may go on later all the
- * same.
+ * Takes the end of a session, so that its last turn settles without the idle time. Whether there is such a
+ * session is known only where it is attributed, so a name that nobody used is accepted too, and ends nothing.
+ * A session may go on later all the same.
  */
 export function registerSessions(server: FastifyInstance, world: ServingWorld): void {
-  server.post('/v1/sessions/end', async (request) => {
+  server.post('/v1/sessions/end', async (request, reply) => {
     const body = readBody(EndBody, request.body ?? {});
     const { session } = readEnvelope(request.headers, body.session ?? undefined);
     if (session === undefined)
@@ -30,6 +31,6 @@ export function registerSessions(server: FastifyInstance, world: ServingWorld): 
       data: { lane: laneOf(keyId, session), key: keyId, session, reason: 'explicit' },
     });
     if (!(await world.recorder.record(event))) throw ServingError.NOT_RECORDED({ retryAfterSeconds: 5 });
-    return { object: 'clawloop.session', session, ended: true };
+    return reply.code(202).send({ object: 'clawloop.session', session, accepted: true });
   });
 }
