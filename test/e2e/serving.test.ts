@@ -240,6 +240,8 @@ describeWith('policy/models/qwen3-tiny')('serving, as the official client sees i
       {},
       { rating: 'up', reward: 1 },
       { reward: 'NaN' },
+      { reward: 1.01 },
+      { reward: -2 },
       { rating: 'meh' },
       { reward: 1, completion_id: 'x' },
     ]) {

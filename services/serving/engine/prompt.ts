@@ -66,9 +66,10 @@ export function makePrompt(maker: PromptMaker, request: GenerationRequest): Prom
 }
 
 function refuseUnknownTokens({ tokenizer }: PromptMaker, { sampling }: GenerationRequest): void {
-  const unknown = sampling.logitBias.find(([id]) => id >= tokenizer.vocabularySize);
+  const last = tokenizer.vocabularySize - 1;
+  const unknown = sampling.logitBias.find(([id]) => id > last);
   if (unknown === undefined) return;
-  const detail = `Invalid 'logit_bias': there is no token ${unknown[0]}; ids end at ${tokenizer.vocabularySize - 1}.`;
+  const detail = `Invalid 'logit_bias': there is no token ${unknown[0]}; ids end at ${last}.`;
   throw ServingError.INVALID_REQUEST({ param: 'logit_bias', detail });
 }
 

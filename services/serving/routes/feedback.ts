@@ -9,11 +9,15 @@ import { callerOf } from '../server.ts';
 import { readBody } from './read-body.ts';
 import type { ServingWorld } from './world.ts';
 
+/**
+ * A reward is on the scale of verdicts. One far beyond it would be the whole of a batch's gradient, and would
+ * move the baseline that all later verdicts are measured against.
+ */
 const FeedbackBody = z
   .object({
     completion_id: z.string(),
     rating: z.enum(['up', 'down']).nullish(),
-    reward: z.number().min(-1e6).max(1e6).nullish(),
+    reward: z.number().min(-1).max(1).nullish(),
     comment: z.string().max(20_000).nullish(),
   })
   .refine(({ rating, reward }) => (rating == null) !== (reward == null), {
