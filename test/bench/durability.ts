@@ -26,9 +26,9 @@ type Subject = {
 
 const AT_ONCE = 16;
 const workloads = [
-  { what: 'a chat', promptCharacters: 1_500, rounds: 400, atOnce: 1 },
-  { what: `a chat, ${AT_ONCE} at once`, promptCharacters: 1_500, rounds: 30, atOnce: AT_ONCE },
-  { what: "an agent's prompt of 40,000 tokens", promptCharacters: 160_000, rounds: 100, atOnce: 1 },
+  { what: 'a chat', promptCharacters: 1_500, rounds: 250, atOnce: 1 },
+  { what: `a chat, ${AT_ONCE} at once`, promptCharacters: 1_500, rounds: 20, atOnce: AT_ONCE },
+  { what: "an agent's prompt of 40,000 tokens", promptCharacters: 160_000, rounds: 60, atOnce: 1 },
 ] as const;
 const bareFileName = 'bare: write and fdatasync of a file';
 const WARM_UP = 20;

@@ -1,8 +1,9 @@
-// npm run demo [-- --seeds 5 --sessions 32 --kill --svg curve.svg]: a person with a taste, with learning and
-// without.
+// npm run demo [-- --seeds 5 --sessions 32 --kill --brokers --svg curve.svg]: a person with a taste, with
+// learning and without. --brokers: on a Kafka and a Redis of their own instead of the embedded log.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
+import { startBrokers } from './brokers.ts';
 import { drawCurve } from './curve.ts';
 import { HELD_OUT_PROMPTS } from './evaluate.ts';
 import type { Latency } from './latency.ts';
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     'first-seed': { type: 'string', default: '1' },
     sessions: { type: 'string', default: '32' },
     kill: { type: 'boolean', default: false },
+    brokers: { type: 'boolean', default: false },
     svg: { type: 'string', default: '.clawloop/demo.svg' },
     json: { type: 'string' },
     backend: { type: 'string', default: 'auto' },
@@ -31,7 +33,11 @@ console.log(
 for (let seed = first; seed < first + Number(values.seeds); seed++) {
   for (const learning of [true, false]) {
     const started = performance.now();
-    console.log(`seed ${seed}, ${learning ? 'with learning' : 'learning paused'}`);
+    const brokers = values.brokers ? await startBrokers() : undefined;
+    console.log(
+      `seed ${seed}, ${learning ? 'with learning' : 'learning paused'}${values.brokers ? ', on Kafka and Redis' : ''}`,
+    );
+    let broker = '';
     const report = await runSeed({
       seed,
       sessions,
@@ -39,9 +45,12 @@ for (let seed = first; seed < first + Number(values.seeds); seed++) {
       kill: values.kill && learning,
       backend: values.backend,
       print: (line) => console.log(line),
-    });
+      atEnd: async () => {
+        broker = (await brokers?.report()) ?? '';
+      },
+    }).finally(() => brokers?.stop());
     reports.push(report);
-    printReport(report, (performance.now() - started) / 1000);
+    printReport(report, (performance.now() - started) / 1000, broker);
   }
 }
 await mkdir(dirname(values.svg), { recursive: true });
@@ -52,7 +61,7 @@ for (const line of lines) console.log(line);
 console.log(`curve: ${values.svg}`);
 process.exitCode = passed ? 0 : 1;
 
-function printReport(report: SeedReport, seconds: number): void {
+function printReport(report: SeedReport, seconds: number, brokers: string): void {
   const { points, sessionsUntilThree, versions, failures, mixed, audit, replay } = report;
   console.log(
     `  share ${points[0]?.met.toFixed(2)} -> ${points.at(-1)?.met.toFixed(2)}, versions served: ${versions}`,
@@ -62,6 +71,7 @@ function printReport(report: SeedReport, seconds: number): void {
     `  failed requests: ${failures}, answers of mixed versions: ${mixed}; ${Math.round(seconds)} s`,
   );
   if (report.learning) console.log(`${latencyTable(report.latency)}\n  audit: ${audit}   replay: ${replay}`);
+  if (brokers !== '') console.log(brokers.replace(/^/gm, '  '));
   console.log('');
 }
 

@@ -36,6 +36,8 @@ export type SeedOptions = {
   /** auto, native or wasm; replay must compute on the same one */
   readonly backend?: string;
   readonly flags?: readonly string[];
+  /** Called at the end, while everything still runs. */
+  readonly atEnd?: () => Promise<void>;
   readonly print: (line: string) => void;
 };
 
@@ -85,6 +87,7 @@ export async function runSeed(options: SeedOptions): Promise<SeedReport> {
       if (learning || session === sessions) await evaluate(session);
     }
     const gaps: readonly Gap[] = await bystander.stop();
+    await options.atEnd?.();
     const audit = await clawloop(['audit', '--data-folder', folder]);
     const replay = learning
       ? await clawloop(['replay', '--data-folder', folder, ...backend])
