@@ -146,7 +146,7 @@ async function processAll(log: EventLog): Promise<void> {
   await done;
 }
 
-function benchBareFigures(file: string, synchronous: 'FULL' | 'NORMAL'): Bare {
+function benchBare(file: string, synchronous: 'FULL' | 'NORMAL'): BareFigures {
   const db = new DatabaseSync(file);
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous};
     CREATE TABLE records (k INTEGER PRIMARY KEY, body TEXT); CREATE TABLE turns (k INTEGER PRIMARY KEY, body TEXT);
