@@ -1,9 +1,12 @@
 import type { AddressInfo } from 'node:net';
+import { dirname } from 'node:path';
 import { fastify } from 'fastify';
 import { headFold } from '../../shared/lineage/head-fold.ts';
 import { modelDigest } from '../../shared/policy/model-digest.ts';
 import { modelFolder } from '../../shared/policy/model-folder.ts';
+import { claimFileInTurn } from '../../shared/service/claim.ts';
 import { registerHealth } from '../../shared/service/health.ts';
+import { makeFolder } from '../../shared/service/make-folder.ts';
 import { openQueue } from '../../shared/service/open-queue.ts';
 import { openService } from '../../shared/service/open-service.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
@@ -86,6 +89,24 @@ async function work(): Promise<void> {
   }
 }
 
+/** One job wakes up one trainer, and of two the one without the batch would end the job: the second stands by. */
+async function workInTurn(): Promise<void> {
+  await makeFolder(dirname(data.trainerClaim));
+  const claim = await claimFileInTurn(data.trainerClaim, standBy, shutdown);
+  if (claim === undefined) return;
+  try {
+    missing = 'the model is not loaded yet';
+    await work();
+  } finally {
+    claim.release();
+  }
+}
+
+function standBy(): void {
+  missing = 'another trainer works on these checkpoints; this one stands by and takes over when it ends';
+  logger.warn({ lock: data.trainerClaim }, missing);
+}
+
 /** A record of a newer version stops its partition: not ready, and the reason is shown. */
 async function lookForStops(): Promise<void> {
   const lag = await log.lag(GROUP).catch(() => []);
@@ -93,4 +114,4 @@ async function lookForStops(): Promise<void> {
   missing = stopped && `partition ${stopped.partition} of ${stopped.topic} has stopped: ${stopped.stopped}`;
 }
 
-await service.run([work()], [() => server.close(), queue.close]);
+await service.run([workInTurn()], [() => server.close(), queue.close]);

@@ -40,10 +40,11 @@ const tiny: ModelConfig = {
   queryKeyNorm: true,
 };
 
-/** A random model in Hugging Face format; the trainer needs no tokenizer. */
+/** A random model in Hugging Face format; its tokenizer is empty, as the trainer has no use for one. */
 export async function writeTinyModel(folder: string, seed = 1): Promise<void> {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'config.json'), JSON.stringify(modelConfigJson(tiny)));
+  await writeFile(join(folder, 'tokenizer.json'), '{}');
   const read = new Map(
     [...initialWeights(tiny, seed)].map(
       ([name, values]) => [name, { shape: [values.length], values }] as const,

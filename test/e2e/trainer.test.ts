@@ -152,16 +152,24 @@ test('told to stop in the middle of a step, it stops, and that is no strike', as
   expect(endings(events(), 1)).toEqual(once(1));
 });
 
-test('two trainers on one log end each batch once', async () => {
+test('a second trainer stands by, says so, and takes over when the first dies', async () => {
   const { start, submit, settled, events, checkpoints } = await open();
-  start();
-  start();
-  for (const n of [1, 2]) {
-    await submit(n);
-    expect(await settled(n)).toMatchObject({ head: n });
-    expect(endings(events(), n)).toEqual(once(n));
-  }
-  expect((await readdir(checkpoints)).filter((name) => !name.endsWith('.attempts'))).toHaveLength(2);
+  const first = start();
+  await submit(1);
+  expect(await settled(1)).toMatchObject({ head: 1 });
+  const second = start();
+  await until('it stands by', () => /another trainer works on these checkpoints/.test(second.output()));
+  const readiness = await fetch(`${await second.url()}/readyz`);
+  expect(readiness.status).toBe(503);
+  expect(await readiness.json()).toMatchObject({ missing: expect.stringMatching(/stands by/) });
+  await submit(2, { length: 200 });
+  await until('it trains', () => /"version":2.*"msg":"training"/.test(first.output()));
+  await first.end('SIGKILL');
+  expect(await settled(2)).toMatchObject({ head: 2 });
+  await until('it is ready', async () => (await fetch(`${await second.url()}/readyz`)).ok);
+  for (const n of [1, 2]) expect(endings(events(), n)).toEqual(once(n));
+  const left = (await readdir(checkpoints)).filter((name) => !name.endsWith('.attempts'));
+  expect(left).toHaveLength(2);
 });
 
 test('checkpoints of another log stop the start', async () => {
@@ -175,7 +183,7 @@ test('checkpoints of another log stop the start', async () => {
     await cp(`${root}/data/checkpoints`, `${other.root}/data/checkpoints`, { recursive: true });
     const trainer = other.start();
     await until('it ended', () => trainer.child.exitCode !== null);
-    expect(trainer.child.exitCode).toBe(1);
+    expect(trainer.child.exitCode).toBe(2);
     expect(trainer.output()).toMatch(/Move the folder away/);
   } finally {
     await other.dispose();

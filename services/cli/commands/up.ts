@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { defaultTrainingSettings } from '../../../shared/policy/training-defaults.ts';
+import { claimFile } from '../../../shared/service/claim.ts';
 import { type DataFolder, dataFolder } from '../../../shared/service/data-folder.ts';
 import { openLog } from '../../../shared/service/open-log.ts';
 import { type Command, UsageError } from '../command.ts';
@@ -8,7 +9,6 @@ import { batchSettings, commonSettings, endpointSettings, judgeServerSettings } 
 import { portIsFree } from '../port-is-free.ts';
 import { serviceNames } from '../service-entry.ts';
 import { banner } from '../up/banner.ts';
-import { claimFolder } from '../up/claim-folder.ts';
 import { openLiveLine } from '../up/live-line.ts';
 import { type Endpoint, endpointOf, waitUntilReady } from '../up/readiness.ts';
 import { type RoutedFlags, routeFlags } from '../up/route-flags.ts';
@@ -109,7 +109,7 @@ async function takeFolder(data: DataFolder, { host, port, url }: Endpoint) {
   } catch (error) {
     throw new UsageError(`cannot write to ${data.root} (${(error as Error).message}); give --data-folder`);
   }
-  const claim = claimFolder(data.claim);
+  const claim = claimFile(data.claim);
   const before = readRunning(data.running);
   if (claim === undefined) {
     const which = before === undefined ? '' : `, at ${before.endpoint}, process ${before.supervisor}`;
