@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net';
 import { fastify } from 'fastify';
 import type { SubjectView } from '../../shared/log/event-log.ts';
 import { registerJobs } from '../../shared/queue/job-routes.ts';
@@ -45,7 +46,8 @@ registerHealth(server, () => stopped ?? queue.missing(), service.metrics);
 registerJobs(server, queue);
 await queue.mountBoard(server);
 await server.listen({ host: config.healthHost, port: config.healthPort });
-logger.info({ judge: judge.name, votes, health: server.server.address() }, 'judging');
+const { port } = server.server.address() as AddressInfo;
+logger.info({ judge: judge.name, votes, port }, 'judging');
 
 await service.run(
   [
@@ -55,4 +57,5 @@ await service.run(
     every(config.retryAfterMs, () => retryFailed(queue), logger, shutdown),
   ],
   [() => queue.close(), () => server.close()],
+  [queue.refused],
 );

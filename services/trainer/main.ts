@@ -28,6 +28,7 @@ const service = await openService('trainer', TrainerConfig);
 const { config, log, data, logger, shutdown } = service;
 const metrics = createTrainerMetrics(service.metrics);
 let missing: string | undefined = 'the model is not loaded yet';
+const folder = modelFolder(config.model);
 
 const retries = {
   attempts: Number.MAX_SAFE_INTEGER, // strikes end what cannot be trained; a log that is away comes back
@@ -47,7 +48,6 @@ logger.info({ port }, 'health port');
 
 async function work(): Promise<void> {
   await checkCheckpoints(data.checkpoints(config.adapter), log.logId);
-  const folder = modelFolder(config.model);
   const base = { model: config.model, digest: await modelDigest(folder) };
   const runner = openStepRunner({
     modelFolder: folder,
@@ -114,4 +114,4 @@ async function lookForStops(): Promise<void> {
   missing = stopped && `partition ${stopped.partition} of ${stopped.topic} has stopped: ${stopped.stopped}`;
 }
 
-await service.run([workInTurn()], [() => server.close(), queue.close]);
+await service.run([workInTurn()], [() => server.close(), queue.close], [queue.refused]);

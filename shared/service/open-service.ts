@@ -18,12 +18,13 @@ export type Service<Values> = {
   /** Aborts on SIGTERM, SIGINT and SIGHUP, and when the supervisor is gone. */
   readonly shutdown: AbortSignal;
   /**
-   * Runs until shutdown or until one of the works fails; then closes, in reverse order, and exits: with 0, with 2
+   * Runs until shutdown or until one of the works or `failures` rejects; then closes, in reverse order, and exits: with 0, with 2
    * where starting again would change nothing (refusal.ts), else with 1.
    */
   readonly run: (
     works: readonly Promise<unknown>[],
     close: readonly (() => Promise<unknown>)[],
+    failures?: readonly Promise<never>[],
   ) => Promise<never>;
 };
 
@@ -95,7 +96,7 @@ export async function openService<Shape extends z.ZodRawShape>(
     onWaiting: (place, reason, seconds) => logger.warn({ reason, seconds }, `waiting for ${place}`),
     signal: shutdown.signal,
   });
-  const run: Service<unknown>['run'] = async (works, close) => {
+  const run: Service<unknown>['run'] = async (works, close, failures = []) => {
     shutdown.signal.removeEventListener('abort', stoppedEarly);
     const stopped = new Promise<void>((resolve) => {
       if (shutdown.signal.aborted) resolve();
@@ -103,7 +104,7 @@ export async function openService<Shape extends z.ZodRawShape>(
     });
     let code = 0;
     try {
-      await Promise.race([stopped, Promise.all(works).then(() => stopped)]);
+      await Promise.race([stopped, Promise.all(works).then(() => stopped), ...failures]);
     } catch (error) {
       code = codeOf(error);
       shutdown.abort();

@@ -55,7 +55,7 @@ withRedis('two judges and one queue', (redis) => {
     });
     cleanups.push(() => end(child, 'SIGKILL'));
     const port = await until(() => {
-      const found = /"port":(\d+)\},"msg":"judging"/.exec(output)?.[1];
+      const found = /"port":(\d+),"msg":"judging"/.exec(output)?.[1];
       expect(found).toBeDefined();
       return found;
     });

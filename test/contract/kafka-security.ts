@@ -1,14 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { appendFileSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { freePort, startKafka } from '../../infra/kafka/start-kafka.ts';
 import { openKafkaLog } from '../../shared/log/kafka/open-kafka-log.ts';
 import { dataFolder } from '../../shared/service/data-folder.ts';
 import { LogConfig } from '../../shared/service/log-config.ts';
 import { kafkaConnection, openLog } from '../../shared/service/open-log.ts';
 import { readTopic, started } from './event-log-fixtures.ts';
 import { describeWithKafka } from './kafka-node.ts';
+import { startSecuredKafka } from './secured-kafka.ts';
 
 /** TLS with a certificate of one's own, and a name and password, as the settings of a service say it. */
 export function kafkaSecurity(): void {
@@ -55,29 +52,10 @@ export function kafkaSecurity(): void {
       });
     },
     async (folder) => {
-      const [port, controllerPort, secured] = [await freePort(), await freePort(), await freePort()];
-      brokers = [`127.0.0.1:${secured}`];
-      caFile = join(folder, 'certificate.pem');
-      const keyFile = join(folder, 'server.pem');
-      const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
-      const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...subject];
-      execFileSync('openssl', [...made, '-keyout', keyFile, '-out', caFile], { stdio: 'ignore' });
-      appendFileSync(keyFile, readFileSync(caFile));
-      const login = 'org.apache.kafka.common.security.plain.PlainLoginModule required';
-      return startKafka({
-        folder,
-        port,
-        controllerPort,
-        settings: {
-          listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort},SASL_SSL://${brokers[0]}`,
-          'advertised.listeners': `PLAINTEXT://127.0.0.1:${port},SASL_SSL://${brokers[0]}`,
-          'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_SSL:SASL_SSL',
-          'sasl.enabled.mechanisms': 'PLAIN',
-          'listener.name.sasl_ssl.plain.sasl.jaas.config': `${login} user_clawloop="a secret";`,
-          'ssl.keystore.type': 'PEM',
-          'ssl.keystore.location': keyFile,
-        },
-      });
+      const node = await startSecuredKafka(folder);
+      brokers = [node.secured];
+      caFile = node.caFile;
+      return node;
     },
   );
 }

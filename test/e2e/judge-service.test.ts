@@ -48,7 +48,7 @@ async function startJudge(folder: string, ...flags: string[]) {
   });
   cleanups.push(() => kill(child));
   const port = await until(() => {
-    const found = /"port":(\d+)\},"msg":"judging"/.exec(output)?.[1];
+    const found = /"port":(\d+),"msg":"judging"/.exec(output)?.[1];
     expect(found).toBeDefined();
     return found;
   });

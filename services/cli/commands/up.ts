@@ -1,9 +1,11 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { defaultTrainingSettings } from '../../../shared/policy/training-defaults.ts';
 import { claimFile } from '../../../shared/service/claim.ts';
 import { type DataFolder, dataFolder } from '../../../shared/service/data-folder.ts';
+import { makeFolder } from '../../../shared/service/make-folder.ts';
 import { openLog } from '../../../shared/service/open-log.ts';
+import { REFUSED_EXIT_CODE } from '../../../shared/service/refusal.ts';
 import { type Command, UsageError } from '../command.ts';
 import { batchSettings, commonSettings, endpointSettings, judgeServerSettings } from '../config.ts';
 import { portIsFree } from '../port-is-free.ts';
@@ -28,21 +30,26 @@ export const up: Command = {
     const size = batchSettings(own.collector).batchSize ?? defaultTrainingSettings(common.model).batchSize;
     const data = dataFolder(common.dataFolder);
     const claim = await takeFolder(data, endpoint);
-    const log = await openLog(common, data, { partitions: common.partitions });
-    const status = createStatus(common.adapter);
-    const live = openLiveLine(process.stdout, () => (ready ? formatStatus(status.status(), size) : ''));
     const stop = new AbortController();
-    let ready = false;
-    let exitCode = 0;
-    const fail = (reason: string) => {
-      live.print(reason);
-      exitCode = 1;
-      stop.abort();
-    };
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
     // Whoever started this with a channel to it wants it to end with them.
     if (process.connected) process.on('disconnect', () => stop.abort());
     process.channel?.unref(); // the channel alone is nothing to stay for
+    const log = await openLog(common, data, {
+      partitions: common.partitions,
+      onWaiting: (place, reason, seconds) =>
+        void process.stdout.write(`waiting for ${place}, ${seconds} s so far: ${reason}\n`),
+      signal: stop.signal,
+    });
+    const status = createStatus(common.adapter);
+    const live = openLiveLine(process.stdout, () => (ready ? formatStatus(status.status(), size) : ''));
+    let ready = false;
+    let exitCode = 0;
+    const fail = (reason: string, code = 1) => {
+      live.print(reason);
+      exitCode = code;
+      stop.abort();
+    };
     const secrets = judgeOnOurOwn(own, endpoint);
 
     const pids = new Map<string, number>();
@@ -61,7 +68,7 @@ export const up: Command = {
             tell(data, pids, endpoint, live.print);
           },
           notice: (service, line) => live.print(`${service}: ${line}`),
-          refused: (service, reason) => fail(`${service} cannot start:\n${reason}`),
+          refused: (service, reason) => fail(`${service} cannot go on:\n${reason}`, REFUSED_EXIT_CODE),
         },
       ),
     );
@@ -104,11 +111,7 @@ function judgeOnOurOwn(own: RoutedFlags['own'], endpoint: Endpoint): Readonly<Re
 
 /** The folder and the port for this process alone. @throws UsageError where either cannot be had */
 async function takeFolder(data: DataFolder, { host, port, url }: Endpoint) {
-  try {
-    await mkdir(data.serviceLogs, { recursive: true });
-  } catch (error) {
-    throw new UsageError(`cannot write to ${data.root} (${(error as Error).message}); give --data-folder`);
-  }
+  await makeFolder(data.serviceLogs);
   const claim = claimFile(data.claim);
   const before = readRunning(data.running);
   if (claim === undefined) {

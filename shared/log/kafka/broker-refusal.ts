@@ -1,4 +1,6 @@
-/** Words of a broker, or of TLS, that other settings alone can change. */
+import { tlsRefusals } from '../tls-refusals.ts';
+
+/** Words of a broker that other settings alone can change. */
 const words: ReadonlySet<string> = new Set([
   'SASL_AUTHENTICATION_FAILED',
   'UNSUPPORTED_SASL_MECHANISM',
@@ -7,21 +9,6 @@ const words: ReadonlySet<string> = new Set([
   'GROUP_AUTHORIZATION_FAILED',
   'CLUSTER_AUTHORIZATION_FAILED',
   'TRANSACTIONAL_ID_AUTHORIZATION_FAILED',
-  // node:tls, of the broker's certificate
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'CERT_HAS_EXPIRED',
-  'CERT_NOT_YET_VALID',
-  'CERT_SIGNATURE_FAILURE',
-  'CERT_UNTRUSTED',
-  'CERT_REJECTED',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  // no TLS at that port
-  'EPROTO',
-  'ERR_SSL_WRONG_VERSION_NUMBER',
 ]);
 
 /**
@@ -37,7 +24,8 @@ export function brokerRefusal(error: unknown): string | undefined {
       originalError?: unknown;
     };
     if (at.name === 'KafkaJSSASLAuthenticationError') return at.message;
-    if ([type, code].some((word) => typeof word === 'string' && words.has(word))) return at.message;
+    if ([type, code].some((word) => typeof word === 'string' && (words.has(word) || tlsRefusals.has(word))))
+      return at.message;
     at = cause ?? originalError;
   }
   return undefined;

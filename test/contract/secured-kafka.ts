@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePort, type KafkaNode, startKafka } from '../../infra/kafka/start-kafka.ts';
+
+export type SecuredKafka = KafkaNode & {
+  /** `host:port` behind TLS and SASL PLAIN: user `clawloop`, password `a secret`. */
+  readonly secured: string;
+  /** The certificate that vouches for it, PEM. */
+  readonly caFile: string;
+};
+
+/** A Kafka with a certificate of its own, a name and a password; `brokers` are open, as in startKafka. */
+export async function startSecuredKafka(folder: string): Promise<SecuredKafka> {
+  const [port, controllerPort, securedPort] = [await freePort(), await freePort(), await freePort()];
+  const secured = `127.0.0.1:${securedPort}`;
+  const caFile = join(folder, 'certificate.pem');
+  const keyFile = join(folder, 'server.pem');
+  const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...subject];
+  execFileSync('openssl', [...made, '-keyout', keyFile, '-out', caFile], { stdio: 'ignore' });
+  appendFileSync(keyFile, readFileSync(caFile));
+  const login = 'org.apache.kafka.common.security.plain.PlainLoginModule required';
+  const node = await startKafka({
+    folder,
+    port,
+    controllerPort,
+    settings: {
+      listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort},SASL_SSL://${secured}`,
+      'advertised.listeners': `PLAINTEXT://127.0.0.1:${port},SASL_SSL://${secured}`,
+      'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_SSL:SASL_SSL',
+      'sasl.enabled.mechanisms': 'PLAIN',
+      'listener.name.sasl_ssl.plain.sasl.jaas.config': `${login} user_clawloop="a secret";`,
+      'ssl.keystore.type': 'PEM',
+      'ssl.keystore.location': keyFile,
+    },
+  });
+  return { ...node, secured, caFile };
+}
