@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { cp, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
+import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -74,7 +74,13 @@ async function makeDebian(say: (line: string) => void): Promise<void> {
     await rm(join(rootfs, 'var/cache/apt/archives'), { recursive: true });
     await mkdir(join(rootfs, 'var/cache/apt/archives/partial'), { recursive: true });
     await mustRun('tar', ['-C', rootfs, '-cf', join(folder, 'rootfs.tar'), '.']);
-    await mustRun('podman', ['import', '--change', `LABEL ${label}=debian`, join(folder, 'rootfs.tar'), debian]);
+    await mustRun('podman', [
+      'import',
+      '--change',
+      `LABEL ${label}=debian`,
+      join(folder, 'rootfs.tar'),
+      debian,
+    ]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -91,7 +97,10 @@ async function fillNode(folder: string): Promise<void> {
   const registry = (await mustRun('npm', ['config', 'get', 'registry', '--loglevel=error'])).trim();
   await writeFile(join(folder, 'npmrc'), `registry=${registry}\ncafile=${certificates}\n`);
   const index = await run('python3', ['-m', 'pip', 'config', 'get', 'global.index-url']);
-  const lines = [`cert = ${certificates}`, ...(index.code === 0 ? [`index-url = ${index.stdout.trim()}`] : [])];
+  const lines = [
+    `cert = ${certificates}`,
+    ...(index.code === 0 ? [`index-url = ${index.stdout.trim()}`] : []),
+  ];
   await writeFile(join(folder, 'pip.conf'), `[global]\n${lines.join('\n')}\n`);
 }
 

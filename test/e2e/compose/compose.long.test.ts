@@ -1,0 +1,185 @@
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
+import { makeStandIns } from '../../../infra/docker/stand-ins/make-stand-ins.ts';
+import { whyNoContainers } from '../../../infra/docker/stand-ins/podman.ts';
+import { createPerson } from '../demo/person.ts';
+import { until } from '../harness/clawloop.ts';
+import { type Deployment, openDeployment, removeLeftovers } from './deployment.ts';
+
+/** Of one of Kafka's records as kcat prints it. */
+type Fact = { readonly type: string; readonly id: string; readonly data: Readonly<Record<string, unknown>> };
+
+const MINUTES = 60_000;
+const started = performance.now();
+const say = (line: string) =>
+  console.log(`compose [${((performance.now() - started) / 1000).toFixed(0).padStart(4)} s] ${line}`);
+
+const missing = process.env.CLAWLOOP_REQUIRE_ALL === '1' ? null : whyNoContainers();
+const name = 'the compose file, with real containers';
+
+describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing})`, () => {
+  let deployment: Deployment;
+  let client: OpenAI;
+  let served = 0;
+  const conversation: OpenAI.ChatCompletionMessageParam[] = [];
+
+  beforeAll(async () => {
+    expect(whyNoContainers()).toBeNull();
+    await removeLeftovers();
+    deployment = await openDeployment(say);
+    client = new OpenAI({ apiKey: deployment.apiKey, baseURL: `${deployment.url}/v1` });
+    await makeStandIns(say);
+    say('building the image of the services');
+    await deployment.build();
+    say('built');
+  }, 12 * MINUTES);
+
+  afterAll(async () => {
+    await deployment?.remove();
+    say('removed');
+  }, 2 * MINUTES);
+
+  const tellIfFailed = () => onTestFailed(async () => console.log(await deployment.logs()));
+
+  /** What a person says next in the one conversation that outlives everything below. */
+  const talk = async (text: string) => {
+    conversation.push({ role: 'user', content: text });
+    const answer = await client.chat.completions.create({
+      model: 'clawloop',
+      messages: conversation,
+      max_tokens: 60,
+    });
+    conversation.push({ role: 'assistant', content: answer.choices[0]!.message.content });
+    return { id: answer.id, version: (answer as unknown as Marked).clawloop.version };
+  };
+  type Marked = { readonly clawloop: { readonly version: number } };
+
+  const facts = async (topic: string): Promise<readonly Fact[]> => {
+    const read = ['-C', '-b', 'kafka:9092', '-t', `clawloop.${topic}`, '-e', '-q', '-J'];
+    const lines = (await deployment.kcat(...read, '-X', 'isolation.level=read_committed')).split('\n');
+    return lines.filter(Boolean).map((line) => JSON.parse((JSON.parse(line) as { payload: string }).payload));
+  };
+
+  /** Waits until nothing is under way, then asks for the law of conservation. */
+  const balances = async () => {
+    const audit = await until(
+      'the audit balances and no batch is open',
+      async () => {
+        const { code, stdout } = await deployment.clawloop('audit');
+        return code === 0 && !/still open: \d+ batch/.test(stdout) && stdout;
+      },
+      2 * MINUTES,
+    );
+    expect(audit).toContain('balances');
+    return audit;
+  };
+
+  test(
+    'comes up, and what is said through the published port makes a version that is served',
+    async () => {
+      tellIfFailed();
+      await deployment.up();
+      say('serving is ready');
+      for (const service of ['serving', 'collector', 'judge', 'trainer', 'kafka', 'valkey']) {
+        const healthy = () =>
+          deployment.podman(service, 'healthcheck', 'run', '{}').then(
+            () => true,
+            () => false,
+          );
+        await until(`${service} is healthy`, healthy);
+      }
+      say('every container is healthy');
+      await expect(new OpenAI({ apiKey: 'wrong', baseURL: client.baseURL }).models.list()).rejects.toThrow(
+        'Incorrect API key',
+      );
+
+      const first = await talk('How do I pack for a weekend trip?');
+      expect(first.version).toBe(0);
+      const person = createPerson(client, 4);
+      for (let session = 0; served === 0 && session < 40; session++) {
+        const { versions, failures } = await person.chat(session);
+        expect(failures).toBe(0);
+        served = Math.max(served, ...versions);
+        if (session % 4 === 3) say(`${session + 1} sessions, version ${served} is served`);
+      }
+      expect(served).toBeGreaterThan(0);
+    },
+    4 * MINUTES,
+  );
+
+  test('kcat and the console tools of Kafka read the topics and show the folds as groups', async () => {
+    tellIfFailed();
+    const interactions = await facts('conversations');
+    expect(interactions.map(({ type }) => type)).toContain('interaction.completed');
+    expect((await facts('training')).map(({ type }) => type)).toContain('policy.promoted');
+    say(`kcat: ${interactions.length} facts in conversations`);
+
+    const tool = (script: string, ...words: readonly string[]) =>
+      deployment.exec('kafka', `/opt/kafka/bin/${script}.sh`, '--bootstrap-server', 'kafka:9092', ...words);
+    const topics = await tool('kafka-topics', '--list');
+    for (const topic of ['conversations', 'turns', 'training', 'dead-letters']) {
+      expect(topics.split('\n')).toContain(`clawloop.${topic}`);
+    }
+    const groups = await tool('kafka-consumer-groups', '--describe', '--all-groups');
+    for (const group of ['attribute', 'assemble', 'submit', 'judge', 'trainer']) {
+      expect(groups).toMatch(new RegExp(`clawloop\\.${group}\\s+clawloop\\.`));
+    }
+    const printed = await tool(
+      'kafka-console-consumer',
+      ...['--topic', 'clawloop.turns', '--from-beginning', '--timeout-ms', '8000'],
+      ...['--isolation-level', 'read_committed'],
+      ...['--formatter-property', 'print.key=true', '--formatter-property', 'print.headers=true'],
+    );
+    expect(printed).toContain('type:judgment.reached');
+    say('kafka-topics, kafka-consumer-groups and kafka-console-consumer agree');
+  });
+
+  test('while Kafka is dead the chat goes on, and what was said is in the log when it is back', async () => {
+    tellIfFailed();
+    await deployment.podman('kafka', 'kill', '--signal', 'KILL', '{}');
+    say('Kafka is killed');
+    const said = [await talk('Please, no lists.'), await talk('Still too long.')];
+    say('two answers without Kafka');
+    await deployment.podman('kafka', 'start', '{}');
+    await until(
+      'what was said is in the log',
+      async () => {
+        const ids = (await facts('conversations').catch(() => [])).map(({ id }) => id);
+        return said.every(({ id }) => ids.includes(id));
+      },
+      2 * MINUTES,
+    );
+    say('what was said is in the log');
+    await balances();
+  });
+
+  test('down and up again: the same version is served, the session goes on, the audit balances', async () => {
+    tellIfFailed();
+    const before = await talk('Thanks, that is better.');
+    await until('its turn waits for the next state', async () =>
+      (await facts('conversations')).some(({ id }) => id === before.id),
+    );
+    await balances();
+    const head = servedVersion((await deployment.clawloop('policy', 'list')).stdout);
+    await deployment.down();
+    say('down');
+    await deployment.up();
+    say('up again');
+    const after = await talk('And what about shoes?');
+    expect(after.version).toBe(head);
+    const turn = await until(
+      'the turn from before is completed by what was said after',
+      async () => (await facts('turns')).find(({ id }) => id === `${before.id}/completed`),
+      MINUTES,
+    );
+    expect(turn.data.next).toMatchObject([{ role: 'user', content: 'And what about shoes?' }]);
+    expect(turn.data.sessionBy).toBe('history');
+    say(await balances());
+  });
+});
+
+/** From the table of `clawloop policy list`. */
+function servedVersion(table: string): number {
+  const row = table.split('\n').find((line) => /\bhead\b/.test(line));
+  return Number(/^v(\d+)/.exec(row ?? '')?.[1]);
+}

@@ -1,0 +1,127 @@
+import { mustRun, type Ran, run } from '../../../infra/docker/stand-ins/podman.ts';
+import { freePort, until } from '../harness/clawloop.ts';
+
+const MINUTE = 60_000;
+const prefix = 'clawloop-e2e-';
+
+/** The compose file of the project, brought up by podman-compose under a name and on a port of its own. */
+export type Deployment = {
+  readonly url: string;
+  readonly apiKey: string;
+  /** The image of the services; made once, then only what changed. */
+  readonly build: () => Promise<void>;
+  /** Resolves when serving answers that it is ready. */
+  readonly up: (services?: readonly string[]) => Promise<void>;
+  /** Containers and network go; volumes stay. */
+  readonly down: () => Promise<void>;
+  /** Everything goes, the services' image too. */
+  readonly remove: () => Promise<void>;
+  /** podman-compose with any words. */
+  readonly compose: (...words: readonly string[]) => Promise<Ran>;
+  /** A command of clawloop in the container of serving. */
+  readonly clawloop: (...words: readonly string[]) => Promise<Ran>;
+  /** A command in the container of a service. @throws where it fails */
+  readonly exec: (service: string, ...words: readonly string[]) => Promise<string>;
+  /** podman on the container of a service, whose name takes the place of `{}`. @throws where it fails */
+  readonly podman: (service: string, ...words: readonly string[]) => Promise<string>;
+  /** kcat in a container of its own on the deployment's network. @throws where it fails */
+  readonly kcat: (...words: readonly string[]) => Promise<string>;
+  /** The last that each container printed. */
+  readonly logs: () => Promise<string>;
+};
+
+export async function openDeployment(say: (line: string) => void): Promise<Deployment> {
+  const project = `${prefix}${process.pid}`;
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const apiKey = 'a-key-of-this-test';
+  const environment = {
+    CLAWLOOP_SERVING_API_KEY: apiKey,
+    CLAWLOOP_PUBLISH: `127.0.0.1:${port}`,
+    CLAWLOOP_IMAGE: `localhost/${project}:latest`,
+  };
+  const compose = (...words: readonly string[]) =>
+    run('podman-compose', ['--project-name', project, ...words], { environment });
+  const mustCompose = (words: readonly string[], onLine?: (line: string) => void) =>
+    mustRun('podman-compose', ['--project-name', project, ...words], {
+      environment,
+      ...(onLine === undefined ? {} : { onLine }),
+    });
+  const containerOf = (service: string) => `${project}_${service}_1`;
+  const isReady = () =>
+    fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  return {
+    url,
+    apiKey,
+    build: async () => {
+      // the others have the same image
+      await mustCompose(['build', 'serving'], (line) => {
+        if (/^\[?\S*\]? ?STEP|^setup:native/.test(line)) say(`  ${line.slice(0, 140)}`);
+      });
+    },
+    up: async (services = []) => {
+      await mustCompose(['up', '--detach', ...services]);
+      await until('serving is ready', isReady, 2 * MINUTE);
+    },
+    down: async () => void (await mustCompose(['down'])),
+    remove: async () => {
+      await compose('down', '--volumes');
+      await removeAll(project);
+      await run('podman', ['image', 'rm', '--force', environment.CLAWLOOP_IMAGE]);
+    },
+    compose,
+    clawloop: (...words) => compose('exec', '-T', 'serving', 'clawloop', ...words),
+    exec: (service, ...words) => mustCompose(['exec', '-T', service, ...words]),
+    podman: (service, ...words) =>
+      mustRun(
+        'podman',
+        words.map((word) => (word === '{}' ? containerOf(service) : word)),
+      ),
+    kcat: (...words) => {
+      const network = ['--rm', '--network', `${project}_default`];
+      return mustRun('podman', ['run', ...network, 'docker.io/edenhill/kcat:1.7.1', ...words]);
+    },
+    logs: async () => {
+      const names = (await containers()).filter((name) => name.startsWith(`${project}_`));
+      const texts = await Promise.all(names.map((name) => run('podman', ['logs', '--tail', '15', name])));
+      return texts.map(({ stdout, stderr }, index) => `--- ${names[index]}\n${stdout}${stderr}`).join('\n');
+    },
+  };
+}
+
+/** What earlier runs left behind that were killed. */
+export async function removeLeftovers(): Promise<void> {
+  const projects = (await containers()).map((name) => name.split('_')[0]!);
+  for (const project of new Set(projects)) {
+    const pid = Number(project.slice(prefix.length));
+    if (project.startsWith(prefix) && !isAlive(pid)) await removeAll(project);
+  }
+}
+
+async function removeAll(project: string): Promise<void> {
+  const own = (names: string) => names.split('\n').filter((name) => name.includes(project));
+  const found = (words: readonly string[]) => mustRun('podman', words).then(own, () => []);
+  for (const name of await found(['ps', '--all', '--format', '{{.Names}}'])) {
+    await run('podman', ['rm', '--force', '--time', '0', '--volumes', name]);
+  }
+  for (const kind of ['pod', 'volume', 'network']) {
+    for (const name of await found([kind, 'ls', '--format', '{{.Name}}'])) {
+      await run('podman', [kind, 'rm', '--force', name]);
+    }
+  }
+}
+
+const containers = async (): Promise<readonly string[]> =>
+  (await mustRun('podman', ['ps', '--all', '--format', '{{.Names}}'])).split('\n').filter(Boolean);
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
