@@ -60,6 +60,46 @@ test('facts keep their order through an outage, a restart included', async () =>
   await second.recorder.close();
 });
 
+test('replicas that share the folder share its facts, in their order', async () => {
+  const log: string[] = [];
+  let away = true;
+  const append = async ({ id }: ClawLoopEvent) => {
+    if (away) throw new Error('away');
+    log.push(id);
+  };
+  const first = recorderOver(append, await openOutbox(folder));
+  const second = recorderOver(append, await openOutbox(folder));
+  await first.recorder.record(fact(1));
+  away = false;
+  await second.recorder.record(fact(2)); // behind what the other has put
+  expect(second.outcomes).toEqual(['outbox']);
+  await Promise.all([first.recorder.drain(), second.recorder.drain()]);
+  expect([...new Set(log)]).toEqual(['feedback-1', 'feedback-2']);
+  expect(await readdir(folder)).toEqual([]);
+  expect(await first.recorder.record(fact(3))).toBe(true);
+  expect(log.at(-1)).toBe('feedback-3');
+  await Promise.all([first.recorder.close(), second.recorder.close()]);
+});
+
+test('a fact that is still on its way to the log is not sent once more', async () => {
+  const landed = Promise.withResolvers<void>();
+  let sent = 0;
+  const append = () => {
+    sent += 1;
+    return landed.promise;
+  };
+  const { recorder } = recorderOver(append, await openOutbox(folder));
+  await recorder.record(fact(1));
+  await recorder.drain();
+  await recorder.drain();
+  expect(recorder.outboxDepth()).toBe(1);
+  landed.resolve();
+  await recorder.drain();
+  expect(recorder.outboxDepth()).toBe(0);
+  expect(sent).toBe(1);
+  await recorder.close();
+});
+
 test('a log that does not answer is not waited for', async () => {
   const { recorder, outcomes } = recorderOver(() => new Promise(() => {}), await openOutbox(folder));
   expect(await recorder.record(fact(1))).toBe(true);

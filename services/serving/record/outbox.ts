@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
@@ -11,12 +12,16 @@ export type Outbox = {
   /**
    * Hands out what is kept, oldest first, and forgets each after `append` took it; stops where `append`
    * throws. What cannot be read, or no log will ever take, is set aside for a person to look at. A crash in
-   * between hands a fact out twice, which every fold forgives.
+   * between hands a fact out twice, which every fold forgives, and so may two processes that drain at once:
+   * each comes to a fact only when those before it are in the log.
    */
   readonly drain: (
     append: (event: ClawLoopEvent) => Promise<void>,
     onSetAside?: (path: string) => void,
   ) => Promise<number>;
+  /** Counts what is kept now, also by other processes. */
+  readonly look: () => Promise<number>;
+  /** As of the last look, and what this process has put and drained since. */
   readonly depth: () => number;
 };
 
@@ -25,41 +30,54 @@ const BROKEN = '.broken';
 
 /**
  * Facts on this machine's disk that the log could not take yet, one file each, in the order in which they
- * came.
+ * came. Replicas that share the folder share its facts: whoever reaches the log first hands them out.
  */
 export async function openOutbox(folder: string): Promise<Outbox> {
   await mkdir(folder, { recursive: true }).catch(() => {}); // then `put` throws, and the answer says so
-  const list = async () =>
-    (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(SUFFIX)).sort();
-  let depth = (await list()).length;
+  const instance = randomUUID().slice(0, 8); // a process id may be the same in two containers
+  let depth = 0;
   // ms of the latest name: names go up by it, also where the clock was set back or stands still
-  let latest = Number((await list()).at(-1)?.split('-')[0] ?? 0);
+  let latest = 0;
+  const list = async () => {
+    const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(SUFFIX)).sort();
+    depth = names.length;
+    latest = Math.max(latest, Number(names.at(-1)?.split('-')[0] ?? 0));
+    return names;
+  };
   const nextName = () => {
     latest = Math.max(latest + 1, Date.now());
-    return `${String(latest).padStart(15, '0')}-${process.pid}${SUFFIX}`;
+    return `${String(latest).padStart(15, '0')}-${instance}${SUFFIX}`;
   };
+  const handOut = async (
+    path: string,
+    append: (event: ClawLoopEvent) => Promise<void>,
+    onSetAside: (path: string) => void,
+  ): Promise<void> => {
+    const parsed = parseEvent(await readFile(path, 'utf8'));
+    if (parsed.kind === 'event' && (await isTaken(append, parsed.event))) return unlink(path);
+    await rename(path, `${path}${BROKEN}`);
+    onSetAside(`${path}${BROKEN}`);
+  };
+  await list();
   return {
     put: async (event) => {
+      const path = join(folder, nextName());
       await mkdir(folder, { recursive: true });
-      await writeDurably(join(folder, nextName()), JSON.stringify(event));
+      await writeDurably(path, JSON.stringify(event));
       depth += 1;
     },
-    drain: async (append, onSetAside) => {
+    drain: async (append, onSetAside = () => undefined) => {
       let drained = 0;
       for (const name of await list()) {
-        const path = join(folder, name);
-        const parsed = parseEvent(await readFile(path, 'utf8'));
-        const taken = parsed.kind === 'event' && (await isTaken(append, parsed.event));
-        if (taken) await unlink(path);
-        else {
-          await rename(path, `${path}${BROKEN}`);
-          onSetAside?.(`${path}${BROKEN}`);
-        }
-        depth -= 1;
+        await handOut(join(folder, name), append, onSetAside).catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== 'ENOENT') throw error; // another process was first
+        });
+        depth = Math.max(0, depth - 1);
         drained += 1;
       }
       return drained;
     },
+    look: async () => (await list()).length,
     depth: () => depth,
   };
 }

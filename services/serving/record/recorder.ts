@@ -2,6 +2,7 @@ import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { isLogError } from '../../../shared/log/errors.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import type { Logger } from '../../../shared/service/logger.ts';
+import { createWaitNotice } from '../../../shared/service/wait-notice.ts';
 import type { Outbox } from './outbox.ts';
 
 export type Recorder = {
@@ -37,9 +38,24 @@ export function createRecorder({
   logger,
   onOutcome,
 }: Options): Recorder {
+  const underway = new Map<string, Promise<void>>();
+  /** In the log though they were given up here: the outbox holds them too. */
+  const landed = new Set<string>();
+  /** A fact that is on its way, or has come through meanwhile, is not sent once more. */
+  const send = (event: ClawLoopEvent): Promise<void> => {
+    if (landed.has(event.id)) return Promise.resolve();
+    const before = underway.get(event.id);
+    if (before !== undefined) return before;
+    const sent = log.append([event]).finally(() => underway.delete(event.id));
+    sent.then(
+      () => landed.add(event.id),
+      () => undefined, // told to whoever waits
+    );
+    underway.set(event.id, sent);
+    return sent;
+  };
   const append = async (event: ClawLoopEvent): Promise<void> => {
-    const appended = log.append([event]);
-    appended.catch(() => {}); // it may still land after the time limit: the fact then stands twice
+    const appended = send(event);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(
@@ -48,7 +64,13 @@ export function createRecorder({
       );
     });
     await Promise.race([appended, late]).finally(() => clearTimeout(timer));
+    landed.delete(event.id);
   };
+  const wait = createWaitNotice({
+    away: (reason, seconds) =>
+      logger.warn({ reason, seconds, depth: outbox.depth() }, 'the outbox waits for the log'),
+    back: (seconds) => logger.info({ seconds }, 'the log takes facts again'),
+  });
   let draining: Promise<void> | undefined;
   const drainOnce = async (): Promise<void> => {
     try {
@@ -56,12 +78,13 @@ export function createRecorder({
         logger.error({ path }, 'a fact was set aside: it cannot be read, or is too large for the log'),
       );
       if (drained > 0) logger.info({ drained }, 'the outbox is empty again');
+      if (drained > 0) wait.back();
+      landed.clear();
     } catch (error) {
-      logger.warn({ err: error, depth: outbox.depth() }, 'the outbox waits for the log');
+      wait.away((error as Error).message);
     }
   };
   const drain = (): Promise<void> => {
-    if (outbox.depth() === 0) return Promise.resolve();
     draining ??= drainOnce().finally(() => {
       draining = undefined;
     });
@@ -77,7 +100,7 @@ export function createRecorder({
     return 'lost';
   };
   const record = async (event: ClawLoopEvent): Promise<'log' | 'outbox' | 'lost'> => {
-    if (outbox.depth() === 0) {
+    if (outbox.depth() === 0 && (await outbox.look()) === 0) {
       try {
         await append(event);
         return 'log';
