@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { LaneForgotten } from '../../shared/events/lane-forgotten.ts';
 import { attribute } from './attribute.ts';
 import {
   assistant,
@@ -8,6 +9,7 @@ import {
   interaction,
   sessionEnded,
   system,
+  timeAt,
   toolResult,
   user,
 } from './testing/events.ts';
@@ -250,6 +252,38 @@ test('a closed session is forgotten a day later, and a late copy of its turn is 
   expect(emitted.map(brief).at(-1)).toBe('skipped a: too-late');
   const left = [...rows.get('lane')!.entries('')].map(([key]) => key);
   expect(left.filter((key) => /\/a$|chat-a|\/f$|\/e$/.test(key))).toEqual([]);
+});
+
+test('a lane that rested is forgotten but for its time, and what came before is too late, not new', () => {
+  const a = interaction({ id: 'a', messages: hi, answer: 'hello' });
+  const over = [a, feedback({ id: 'f' }, 'a', 1), sessionEnded({ id: 'e' }, 'chat-a')];
+  const forgotten = (at: number) =>
+    LaneForgotten.create({
+      ...{ id: `forgotten-${at}`, source: 'test', time: timeAt(9999) },
+      data: { lane: 'lane', last: timeAt(at) },
+    });
+  const keysAfter = (events: readonly ClawLoopEvent[]) =>
+    [...runFold(attribute, events, {}).rows.get('lane')!.entries('')].map(([key]) => key);
+  const whole = keysAfter(over);
+  expect(keysAfter([...over, forgotten(0)])).toEqual(['lane/now']);
+  expect(keysAfter([...over, forgotten(1)])).toEqual(whole); // it says what is out of date
+  expect(keysAfter([a, forgotten(0)])).toEqual(keysAfter([a])); // a session is open
+  expect(keysAfter([...over, forgotten(0), forgotten(0)])).toEqual(['lane/now']);
+
+  const later = interaction({ id: 'b', at: 1, messages: hi, answer: 'again', session: 'chat-a' });
+  const { emitted } = runFold(
+    attribute,
+    [...over, forgotten(0), a, later, sessionEnded({ id: 'e2', at: 2 }, 'chat-a')],
+    {},
+  );
+  expect(emitted.map(brief)).toEqual([
+    'completed a <- ',
+    'feedback a: 1',
+    'closed chat-a',
+    'skipped a: too-late',
+    'skipped b: no-next-state',
+    'closed chat-a',
+  ]);
 });
 
 test('what was not answered whole, or not with tokens, does not train and says why', () => {

@@ -6,7 +6,7 @@ import type { SessionEnded } from '../../shared/events/session-ended.ts';
 import type { SessionStarted } from '../../shared/events/session-started.ts';
 import type { Fold } from '../../shared/log/fold.ts';
 import { openDraft } from '../../shared/log/rows.ts';
-import { forget, isTimeToForget, isTooLate } from './forget.ts';
+import { forget, forgetLane, isTimeToForget, isTooLate } from './forget.ts';
 import { onInteraction } from './interaction.ts';
 import { type LaneRow, laneTable, laneTables, type OpenTurn } from './lane-tables.ts';
 import { touchSession, updateSession } from './session.ts';
@@ -24,6 +24,7 @@ export const attribute: Fold = {
   reads: 'conversations',
   writes: 'turns',
   on: (rows, event, at) => {
+    if (event.type === 'lane.forgotten') return { changes: forgetLane(rows, event), emit: [] };
     if (!isAttributed(event)) return { changes: [], emit: [] };
     const draft = openDraft(rows);
     const cause: Cause = { event, at, mine: laneTables(draft, event.data.key), emit: [] };

@@ -1,4 +1,5 @@
-import type { Draft, Rows } from '../../shared/log/rows.ts';
+import type { LaneForgotten } from '../../shared/events/lane-forgotten.ts';
+import type { Draft, RowChange, Rows } from '../../shared/log/rows.ts';
 import type { FirstPrompt, HeldFeedback, LaneRow, SessionRow } from './lane-tables.ts';
 
 const HOUR_MS = 3_600_000;
@@ -32,6 +33,30 @@ export function forget(rows: Rows, draft: Draft, time: number): void {
       draft.table(table).delete(`${key}/${rest}`);
   }
 }
+
+/**
+ * A lane in which nothing happens is not reached by `forget`: a sweeper says when it has rested for a day. All
+ * goes but its time, which moves on so far that whatever came before is too late, as no id of it is known.
+ */
+export function forgetLane(rows: Rows, { data }: LaneForgotten): readonly RowChange[] {
+  const last = Date.parse(data.last);
+  if (restedLane(rows) !== last) return [];
+  const time = last + DAY_MS + 1;
+  const now: LaneRow = { time, sweptAt: time };
+  return [...rows.entries('')].map(([key]) => ({ key, row: key === LANE_NOW ? now : undefined }));
+}
+
+/** The time of a lane that holds something to forget and nothing that is open; ms since 1970. */
+export function restedLane(rows: Rows): number | undefined {
+  const lane = rows.get(LANE_NOW) as LaneRow | undefined;
+  if (lane === undefined) return undefined;
+  const sessions = [...rows.entries('session/')];
+  if (sessions.some(([, row]) => (row as SessionRow).open)) return undefined;
+  const holdsMore = sessions.length > 0 || [...rows.entries('')].length > 1;
+  return holdsMore ? lane.time : undefined;
+}
+
+const LANE_NOW = 'lane/now';
 
 function isOver(
   table: string,

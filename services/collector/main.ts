@@ -8,11 +8,13 @@ import { attribute } from './attribute.ts';
 import { CollectorConfig, submitSettings } from './config.ts';
 import { createCollectorMetrics } from './metrics.ts';
 import { submit } from './submit.ts';
-import { idleSessions, waitingBatches } from './sweep-candidates.ts';
+import { idleSessions, restedLanes, waitingBatches } from './sweep-candidates.ts';
 import { createSweeper, type Sweeper } from './sweeper.ts';
 
 /** Three folds, each in a group of its own, and the timers over their rows. */
 
+/** ms that a lane is seen at rest before it may be forgotten: it is not lost to a jump of the clock */
+const REST_MS = 3_600_000;
 /** ms between looks at how far the folds are behind */
 const LAG_MS = 2_000;
 
@@ -35,22 +37,23 @@ const timer = {
   time: utcNow,
 };
 const idle = createSweeper({ ...timer, candidates: idleSessions, spanMs: config.idleMs });
+const rested = createSweeper({ ...timer, candidates: restedLanes, spanMs: REST_MS });
 const waited = createSweeper({
   ...timer,
   candidates: config.waitedMs === undefined ? () => [] : waitingBatches,
   spanMs: config.waitedMs ?? Number.POSITIVE_INFINITY,
 });
 
-const fold = <Settings>(one: Fold<Settings>, settings: Settings, sweeper?: Sweeper) =>
-  log.process(
-    one,
-    { group: one.name, settings, owedIntervalMs, ...(sweeper === undefined ? {} : { owed: sweeper.owed }) },
-    shutdown,
-  );
+const fold = <Settings>(one: Fold<Settings>, settings: Settings, ...sweepers: readonly Sweeper[]) => {
+  const owed: Sweeper['owed'] = (views) => {
+    for (const sweeper of sweepers) sweeper.owed(views);
+  };
+  return log.process(one, { group: one.name, settings, owedIntervalMs, owed }, shutdown);
+};
 
 async function sweep(): Promise<void> {
   for await (const _ of every(config.sweepMs))
-    for (const [name, sweeper] of Object.entries({ idle, waited })) {
+    for (const [name, sweeper] of Object.entries({ idle, rested, waited })) {
       try {
         metrics.swept.inc({ timer: name }, await sweeper.sweep());
       } catch (error) {
@@ -85,7 +88,7 @@ async function* every(milliseconds: number) {
 }
 
 const works = [
-  fold(attribute, undefined, idle),
+  fold(attribute, undefined, idle, rested),
   fold(assemble, { atLeastOne: config.atLeastOne }),
   fold(submit, submitSettings(config), waited),
   sweep(),

@@ -89,7 +89,7 @@ export const laterReasons: Readonly<Partial<Record<SkipReason, string>>> = {
   superseded: 'another answer to the same request was kept',
   'no-next-state': 'the session ended, and nothing was said after it',
   'no-reward': 'the session ended, and no reward came',
-  'too-late': 'its record arrived more than a day behind its lane and may be a copy',
+  'too-late': 'its record came a day behind its lane or after the lane was forgotten: it may be a copy',
 };
 
 export function skipReason(

@@ -1,15 +1,17 @@
 import { BatchRequested } from '../../shared/events/batch-requested.ts';
 import type { NewEvent } from '../../shared/events/define-event.ts';
+import { LaneForgotten } from '../../shared/events/lane-forgotten.ts';
 import { SessionEnded } from '../../shared/events/session-ended.ts';
 import type { SubjectView } from '../../shared/log/event-log.ts';
+import { DAY_MS, restedLane } from './forget.ts';
 import type { SessionRow } from './lane-tables.ts';
 import type { Candidate } from './sightings.ts';
 import { waitingSamples } from './submit.ts';
 
 const source = 'clawloop/collector';
 
-/** A timer that has run out, as a fact; its time is when it is said. */
-export type TimedFact = (time: string) => SessionEnded | BatchRequested;
+/** A timer that has run out, as a fact; its time is when it is said. Undefined: not by that time. */
+export type TimedFact = (time: string) => SessionEnded | LaneForgotten | BatchRequested | undefined;
 
 /** Open sessions of a lane. The name holds the last event, so that whatever happens begins the span again. */
 export function idleSessions({ subject: lane, rows }: SubjectView): readonly Candidate<TimedFact>[] {
@@ -25,6 +27,20 @@ export function idleSessions({ subject: lane, rows }: SubjectView): readonly Can
     };
     return [{ name, fact: (time) => SessionEnded.create({ ...named(name, time), data }) }];
   });
+}
+
+/**
+ * A lane with nothing open, whose last event is a day old. The day is of the wall clock, since no sweeper may
+ * run for so long: said too early it costs only that what comes late is told so and not attributed.
+ */
+export function restedLanes({ subject: lane, rows }: SubjectView): readonly Candidate<TimedFact>[] {
+  const last = restedLane(rows);
+  if (last === undefined) return [];
+  const name = `${lane}/forgotten/${last}`;
+  const data = { lane, last: new Date(last).toISOString() };
+  const fact: TimedFact = (time) =>
+    Date.parse(time) - last < DAY_MS ? undefined : LaneForgotten.create({ ...named(name, time), data });
+  return [{ name, fact }];
 }
 
 /** An adapter's samples that wait for a full batch while nothing is in the way of a smaller one. */

@@ -3,16 +3,16 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
 import { attribute } from './attribute.ts';
 import { submit } from './submit.ts';
-import { idleSessions, waitingBatches } from './sweep-candidates.ts';
+import { idleSessions, restedLanes, waitingBatches } from './sweep-candidates.ts';
 import { createSweeper } from './sweeper.ts';
-import { feedback, interaction, sampleReady, user } from './testing/events.ts';
+import { feedback, interaction, sampleReady, sessionEnded, timeAt, user } from './testing/events.ts';
 import { brief, runFold } from './testing/run-fold.ts';
 
 function sweeperOf(candidates: Parameters<typeof createSweeper>[0]['candidates']) {
   const said: ClawLoopEvent[] = [];
-  const clock = { now: 0 };
+  const clock = { now: 0, minutes: 0 };
   const append = async (events: readonly ClawLoopEvent[]) => void said.push(...events);
-  const time = () => '2026-01-01T00:00:00Z';
+  const time = () => timeAt(clock.minutes);
   const sweeper = createSweeper({
     ...{ candidates, spanMs: 100, staleAfterMs: 1000, append, time },
     now: () => clock.now,
@@ -73,6 +73,24 @@ test("a lost partition's sessions are left alone", async () => {
   clock.now = 2000;
   await sweep();
   expect(said).toEqual([]);
+});
+
+test('a lane at rest is forgotten when its last event is a day old; one with an open session never', async () => {
+  const { said, clock, owed, sweep } = sweeperOf(restedLanes);
+  const over = [a, sessionEnded({ id: 'e', key: 'k/1' }, 's/1')];
+  owed([viewAfter(over)]);
+  for (clock.now = 0; clock.now < 1000; clock.now += 100) await sweep();
+  expect(said).toEqual([]);
+  clock.minutes = 24 * 60;
+  await sweep();
+  expect(said.map(({ type, data }) => [type, data])).toEqual([
+    ['lane.forgotten', { lane: 'lane', last: timeAt(0) }],
+  ]);
+  owed([viewAfter([...over, ...said])]);
+  for (; clock.now < 2000; clock.now += 100) await sweep();
+  owed([viewAfter([a])]);
+  for (; clock.now < 3000; clock.now += 100) await sweep();
+  expect(said).toHaveLength(1);
 });
 
 test('samples that waited long enough ask for a smaller batch, naming the last one', async () => {

@@ -47,8 +47,9 @@ export function createSweeper(options: SweeperOptions) {
       }
       const look = lookAgain(sightings, all, at, spanMs);
       sightings = look.sightings;
-      if (look.due.length > 0) await append(look.due.map((fact) => fact(time())));
-      return look.due.length;
+      const facts = look.due.flatMap((fact) => fact(time()) ?? []);
+      if (facts.length > 0) await append(facts);
+      return facts.length;
     },
   };
 }

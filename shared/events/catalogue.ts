@@ -5,6 +5,7 @@ import { FeedbackGiven } from './feedback-given.ts';
 import { InteractionCompleted } from './interaction-completed.ts';
 import { InteractionFailed } from './interaction-failed.ts';
 import { JudgmentReached } from './judgment-reached.ts';
+import { LaneForgotten } from './lane-forgotten.ts';
 import { LearningPaused } from './learning-paused.ts';
 import { LearningResumed } from './learning-resumed.ts';
 import { PolicyLoaded } from './policy-loaded.ts';
@@ -31,6 +32,7 @@ export const catalogue = [
   FeedbackGiven,
   SessionStarted,
   SessionEnded,
+  LaneForgotten,
   TurnCompleted,
   TurnSkipped,
   TurnFeedback,
@@ -59,6 +61,7 @@ export type ClawLoopEvent =
   | FeedbackGiven
   | SessionStarted
   | SessionEnded
+  | LaneForgotten
   | TurnCompleted
   | TurnSkipped
   | TurnFeedback

@@ -1,6 +1,7 @@
 import { lookAgain } from '../../../services/collector/sightings.ts';
 import {
   idleSessions,
+  restedLanes,
   type TimedFact,
   waitingBatches,
 } from '../../../services/collector/sweep-candidates.ts';
@@ -22,6 +23,7 @@ import { adapters, append, appendSometime, groupsOf, headNow, newId, type World 
 
 /** Ticks on the sweepers' monotonic clock. */
 const IDLE = 60;
+const REST = 20;
 export const DEADLINE = 350;
 
 export const viewsOf = (world: World, name: FoldName): readonly SubjectView[] =>
@@ -29,19 +31,20 @@ export const viewsOf = (world: World, name: FoldName): readonly SubjectView[] =>
     [...states].map(([subject, map]) => ({ subject, partition, rows: rowsOf(map) })),
   );
 
-export type Sweep = 'idle' | 'deadline' | 'waited';
+export type Sweep = 'idle' | 'rested' | 'deadline' | 'waited';
 
 /** A sweeper sees a state, and may speak when it is over. */
 export function sweep(world: World, kind: Sweep, surely = false): void {
   const say = (event: ClawLoopEvent) => (surely ? append(world, event) : appendSometime(world, event));
   const time = timeOf(world.now);
   const sayAll = (due: readonly TimedFact[]) => {
-    for (const fact of due) say(fact(time));
+    for (const fact of due.flatMap((one) => one(time) ?? [])) say(fact);
   };
-  if (kind === 'idle') {
-    const candidates = viewsOf(world, 'attribute').flatMap(idleSessions);
-    const { sightings, due } = lookAgain(world.sightings.idle, candidates, world.awake, IDLE);
-    world.sightings.idle = sightings;
+  if (kind === 'idle' || kind === 'rested') {
+    const [candidatesOf, span] = kind === 'idle' ? [idleSessions, IDLE] : [restedLanes, REST];
+    const candidates = viewsOf(world, 'attribute').flatMap(candidatesOf);
+    const { sightings, due } = lookAgain(world.sightings[kind], candidates, world.awake, span);
+    world.sightings[kind] = sightings;
     sayAll(due);
   } else if (kind === 'deadline') {
     const candidates = viewsOf(world, 'judge').flatMap(({ subject: lane, rows }) =>

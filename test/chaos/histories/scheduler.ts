@@ -22,7 +22,7 @@ export function tick(world: World): void {
   else if (dice < 0.93) {
     enqueueAllVotes(world);
     wakeTrainers(world);
-  } else if (dice < 0.96) sweep(world, random.of(['idle', 'deadline', 'waited'] as const));
+  } else if (dice < 0.96) sweep(world, random.of(['idle', 'rested', 'deadline', 'waited'] as const));
   else if (dice < 0.98) {
     const late = random.take(world.later);
     if (late !== undefined) write(world.records, late);
@@ -35,7 +35,8 @@ function misfortune(world: World): void {
   const passed = random.int(3);
   world.now += passed;
   world.awake += passed;
-  if (random.chance(0.002)) world.sightings.idle = world.sightings.deadline = noSightings; // restarts
+  if (random.chance(0.002))
+    world.sightings = { idle: noSightings, rested: noSightings, deadline: noSightings }; // restarts
   if (random.chance(0.0015)) world.now += 200 + random.int(400); // everybody slept
   if (random.chance(0.0012)) random.of(world.replicas).skew = random.of([0, 0, 0, 450, -450]);
   if (random.chance(0.01)) world.logUp = !world.logUp || random.chance(0.2);
@@ -88,7 +89,8 @@ export function quiesce(world: World): boolean {
     }
     world.now += 100;
     world.awake += 100;
-    if (round > 2) for (const kind of ['idle', 'deadline', 'waited'] as const) sweep(world, kind, true);
+    if (round > 2)
+      for (const kind of ['idle', 'rested', 'deadline', 'waited'] as const) sweep(world, kind, true);
     for (const replica of world.replicas) swap(world, replica, true);
     if (world.groups.every((group) => isCaughtUp(world, group)) && openThings(world).length === 0)
       return true;
@@ -96,7 +98,7 @@ export function quiesce(world: World): boolean {
   return false;
 }
 
-const comesAgain = /^(policy\.(?!loaded)|learning|vote|interaction|feedback|batch\.requested)/;
+const comesAgain = /^(lane|policy\.(?!loaded)|learning|vote|interaction|feedback|batch\.requested)/;
 
 /** A last late copy of old commands and old turns. */
 const ghosts = ({ records, random }: World) =>

@@ -86,7 +86,7 @@ export type World = {
   readonly checkpoints: Set<string>;
   readonly replicas: readonly Replica[];
   readonly clients: readonly Client[];
-  readonly sightings: { idle: Sightings; deadline: Sightings };
+  sightings: { idle: Sightings; rested: Sightings; deadline: Sightings };
   /** told to a client as durable */
   readonly durable: string[];
   readonly completions: { readonly id: string; readonly key: string; readonly lane: string }[];
@@ -125,7 +125,7 @@ export function createWorld(
       ...{ name, up: true, view: newView(), loaded: new Map(), outbox: [], flights: [], skew: 0 },
     })),
     clients: Array.from({ length: 5 }, () => newClient(random)),
-    sightings: { idle: noSightings, deadline: noSightings },
+    sightings: { idle: noSightings, rested: noSightings, deadline: noSightings },
     ...{ durable: [], completions: [], violations: [], faults },
     mood: {
       operators: random.of([0.005, 0.05]),
