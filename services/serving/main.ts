@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { makeFolder } from '../../shared/service/make-folder.ts';
 import { openService } from '../../shared/service/open-service.ts';
 import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/service/refusal.ts';
 import { isLoopback, openAccess } from './access.ts';
+import { serverEnds } from './chat/answer.ts';
 import { ServingConfig } from './config.ts';
 import { openEngine } from './engine/open-engine.ts';
 import { followHead, onlyBase } from './head-view.ts';
@@ -17,6 +19,8 @@ import { closeServer, createServer } from './server.ts';
 
 const DRAIN_INTERVAL_MS = 500;
 const LOAD_RETRY_MS = 2_000;
+/** ms that the outbox may take to empty at the end */
+const RECORDER_LIMIT_MS = 500;
 
 /** Ends the process; a supervisor knows by the code whether starting it again would change anything. */
 function refuse(reason: string, code = REFUSED_EXIT_CODE): never {
@@ -85,8 +89,10 @@ const readiness = (): string | undefined => {
   return served.served() === undefined ? (served.problem() ?? 'loading the policy') : undefined;
 };
 
+const ending = new AbortController();
 const server = createServer(
   {
+    ending: ending.signal,
     config,
     engine,
     recorder,
@@ -106,4 +112,13 @@ const endpoint = await server
   .catch((error: Error) => refuse(`cannot listen on ${config.host}:${config.port}: ${error.message}`));
 logger.info({ endpoint: `${endpoint}/v1` }, 'listening');
 
-await run([head.done], [recorder.close, engine.close, () => closeServer(server)], [engine.failed]);
+await run(
+  [head.done],
+  [
+    // What it cannot hand over in time is handed over at the next start.
+    () => Promise.race([recorder.close(), delay(RECORDER_LIMIT_MS)]),
+    engine.close,
+    () => closeServer(server, () => ending.abort(serverEnds)),
+  ],
+  [engine.failed],
+);

@@ -15,6 +15,10 @@ import type { ServingWorld } from './routes/world.ts';
 
 const open: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 const IDLE_CHECK_MS = 50;
+/** ms of the end of the service that answers have to come to their own end */
+const ANSWERS_LIMIT_MS = 5_000;
+/** ms after which nobody is waited for: an answer that was cut short is a fact by then, in log or outbox */
+const CONNECTIONS_LIMIT_MS = 7_500;
 const DISCARD_LIMIT_MS = 5_000;
 const callers = new WeakMap<FastifyRequest, Caller>();
 
@@ -85,10 +89,15 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
 const hostName = (host: string | undefined): string => (host ?? 'localhost').replace(/:\d+$/, '');
 
 /**
- * Ends when the last open answer has ended; clients keep their connections, so those are closed as they
- * fall idle.
+ * Ends when the last open answer has ended; clients keep their connections, so those are closed as they fall
+ * idle. After `ANSWERS_LIMIT_MS` open answers are cut short (`cut`), and a client that does not take its own even
+ * so is left.
  */
-export async function closeServer(server: FastifyInstance): Promise<void> {
-  const timer = setInterval(() => server.server.closeIdleConnections(), IDLE_CHECK_MS);
-  await server.close().finally(() => clearInterval(timer));
+export async function closeServer(server: FastifyInstance, cut: () => void): Promise<void> {
+  const timers = [
+    setInterval(() => server.server.closeIdleConnections(), IDLE_CHECK_MS),
+    setTimeout(cut, ANSWERS_LIMIT_MS),
+    setTimeout(() => server.server.closeAllConnections(), CONNECTIONS_LIMIT_MS),
+  ];
+  await server.close().finally(() => timers.map(clearTimeout));
 }

@@ -85,6 +85,7 @@ const server = createServer(
     head: onlyBase,
     unserved: () => undefined,
     owners: createRecentOwners(),
+    ending: new AbortController().signal,
     limit: createPerKeyLimit(1_000),
     metrics: createServingMetrics(registry),
     logger,

@@ -35,10 +35,15 @@ export type AnswerWorld = {
   readonly maxRecordBytes: number;
 };
 
+/** Why an answer is cut short that its client would have read on: the service ends. */
+export const serverEnds = new Error('the server ends');
+const isEnding = (signal: AbortSignal): boolean => signal.reason === serverEnds;
+
 /**
  * Answers one request and makes a fact of it. Resolves when the fact is durable or known to be lost: only
  * then may a client see how the answer ended. A request that is refused leaves no fact; one that breaks on
- * our side, or whose client left before the first token, leaves `interaction.failed`.
+ * our side, or whose client left before the first token, leaves `interaction.failed`. Where the signal aborts
+ * later, the answer ends as it stands, as `aborted`.
  *
  * @throws ServingError
  */
@@ -71,8 +76,11 @@ export async function answerChat(
     );
   } catch (error) {
     if (signal.aborted) {
-      await recordFailure(world, asked, 'client-disconnected', 'The client left before the first token.');
-      throw ServingError.STOPPING();
+      const [code, message] = isEnding(signal)
+        ? ['stopping', 'The server stopped before the first token.']
+        : ['client-disconnected', 'The client left before the first token.'];
+      await recordFailure(world, asked, code!, message!);
+      throw ServingError.STOPPING({ retryAfterSeconds: 1 });
     }
     const failure = asEngineFailure(error);
     if (failure.status >= 500) await recordFailure(world, asked, failure.code, failure.message);
@@ -104,7 +112,7 @@ export async function answerChat(
     engine: world.engine.name,
     ...(generated.windowCut === undefined ? {} : { windowCut: generated.windowCut }),
     finishReason: generated.finishReason,
-    disconnected: signal.aborted,
+    disconnected: signal.aborted && !isEnding(signal),
     timing: { startedAt, firstTokenMs, totalMs: monotonicNow() - began },
     usage: generated.usage,
   };

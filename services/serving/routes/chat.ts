@@ -36,7 +36,7 @@ async function chat(world: ServingWorld, request: FastifyRequest, reply: Fastify
       created: Math.floor(Date.now() / 1000),
     };
     world.owners.remember(asked.id, keyId);
-    const signal = abortOnDisconnect(reply.raw);
+    const signal = AbortSignal.any([abortOnDisconnect(reply.raw), world.ending]);
     return await (asked.chat.stream ? stream : json)(world, asked, head, reply, signal);
   } finally {
     world.metrics.open.dec();

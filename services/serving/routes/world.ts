@@ -17,6 +17,8 @@ export type ServingWorld = {
   /** Why no version is in service and none will be soon; undefined while one is, or is being loaded. */
   readonly unserved: () => string | undefined;
   readonly head: Pick<HeadView, 'find' | 'kept' | 'reachEnd'>;
+  /** Aborts when open answers are to be cut short, with the reason `serverEnds`. */
+  readonly ending: AbortSignal;
   readonly limit: PerKeyLimit;
   readonly owners: RecentOwners;
   readonly metrics: ServingMetrics;

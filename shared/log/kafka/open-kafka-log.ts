@@ -52,9 +52,10 @@ export async function openKafkaLog({
   const closeAll = () => Promise.all([queue.close(), query.close(), offsets.close()]);
   const closing = new AbortController();
   const open = new Set<Promise<unknown>>();
-  const untilOver = <Result>(promise: Promise<Result>): Promise<Result> => {
-    open.add(promise);
-    const over = () => void open.delete(promise);
+  const appends = new Set<Promise<unknown>>();
+  const untilOver = <Result>(promise: Promise<Result>, among = open): Promise<Result> => {
+    among.add(promise);
+    const over = () => void among.delete(promise);
     promise.then(over, over);
     return promise;
   };
@@ -93,7 +94,7 @@ export async function openKafkaLog({
           throw logError('RecordTooLarge', `${events[index]!.id} is larger than ${maxRecordBytes} bytes`);
         }
       }
-      await untilOver(queue.append(records, deliveryTimeoutMs));
+      await untilOver(queue.append(records, deliveryTimeoutMs), appends);
     },
 
     process: async (fold, options, signal) => {
@@ -127,7 +128,9 @@ export async function openKafkaLog({
     close: async () => {
       closing.abort(logError('LogUnavailable', 'the log is closed'));
       await Promise.allSettled(open);
-      await atMost(2_000, closeAll());
+      // Of a broker that hangs nothing more is to be had: who appended keeps what is not known to be durable.
+      await atMost(1_000, Promise.allSettled(appends));
+      await atMost(1_000, closeAll());
     },
   };
 }

@@ -1,11 +1,19 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connectTo } from '../../../shared/log/kafka/connection.ts';
+import { withRedis } from '../../contract/bullmq-redis.ts';
 import { describeWithKafka } from '../../contract/kafka-node.ts';
 import { type SecuredKafka, startSecuredKafka } from '../../contract/secured-kafka.ts';
-import { serviceNames, startService, untilReady } from './service-process.ts';
+import {
+  type ServiceName,
+  type ServiceProcess,
+  serviceNames,
+  startService,
+  untilReady,
+} from './service-process.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -76,3 +84,55 @@ describeWithKafka(
     return kafka;
   },
 );
+
+/** ms from SIGTERM to the end of the process */
+const LIMIT_MS = 10_000;
+
+describeWithKafka('a broker that is away when a service is to stop', (node) => {
+  withRedis('and Redis', (redis) => {
+    const start = (name: ServiceName, prefix: string) =>
+      startService(name, [
+        ...['--data-folder', join(folder, prefix), '--log', 'kafka', '--kafka-prefix', `${prefix}.`],
+        ...['--kafka-brokers', node().brokers.join(',')],
+        ...(queued.has(name) ? ['--queue', 'redis', '--redis-url', redis().url] : []),
+        ...(queued.has(name) ? ['--redis-prefix', prefix] : []),
+      ]);
+    const queued: ReadonlySet<ServiceName> = new Set(['judge', 'trainer']);
+    const allReady = async (prefix: string) => {
+      const services = serviceNames.map((name) => start(name, prefix));
+      await Promise.all(services.map(untilReady));
+      return services;
+    };
+    const allEnd = async (services: readonly ServiceProcess[], what: string) => {
+      const ends = await Promise.all(services.map((service) => service.stop()));
+      const took = ends.map(
+        ({ milliseconds }, index) => `${serviceNames[index]} ${Math.round(milliseconds)} ms`,
+      );
+      console.log(`${what}: ${took.join(', ')}; codes ${ends.map(({ code }) => code).join(' ')}`);
+      for (const { code, milliseconds, output } of ends) {
+        expect(milliseconds, output).toBeLessThan(LIMIT_MS);
+        expect(code, output).toBe(0);
+      }
+    };
+
+    test('all is there: every service ends at once', async () => {
+      await allEnd(await allReady('there'), 'all there');
+    });
+
+    test.each([
+      ['Redis hangs', () => redis().freeze(), async () => redis().thaw()],
+      ['Redis is gone', () => redis().kill(), () => redis().start()],
+      ['Kafka hangs', () => node().signal('SIGSTOP'), async () => node().signal('SIGCONT')],
+      ['Kafka is gone', () => node().kill(), () => node().restart()],
+    ] as const)('%s: every service ends within ten seconds', async (what, hurt, heal) => {
+      const services = await allReady(what.toLowerCase().replaceAll(' ', '-'));
+      await hurt();
+      await delay(1_500); // so that what was under way meets it
+      try {
+        await allEnd(services, what);
+      } finally {
+        await heal();
+      }
+    });
+  });
+});
