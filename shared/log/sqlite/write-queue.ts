@@ -32,12 +32,15 @@ const maxBytes = 8 * 2 ** 20;
 export type Steps = (step: string) => void;
 
 export function openWriteQueue(
-  db: DatabaseSync,
+  db: Pick<DatabaseSync, 'exec' | 'isTransaction'>,
   onCommitted: (touched: Touched) => void,
   onStep: Steps,
   lockedBy: () => string,
 ): WriteQueue {
+  /** In the order in which they came, which is the order of their records. */
   const waiting: Job[] = [];
+  /** So many of the first are of a transaction that failed: which of them it was shows when each runs alone. */
+  let alone = 0;
   let timer: 'none' | 'set' = 'none';
 
   const schedule = (delayMs: number) => {
@@ -76,9 +79,11 @@ export function openWriteQueue(
       db.exec('COMMIT');
     } catch (error) {
       if (db.isTransaction) db.exec('ROLLBACK');
-      // Which job it was that failed is found by running them one by one.
       if (batch.length === 1) batch[0]!.reject(unavailable(error));
-      else for (const job of batch) retryAlone(job);
+      else {
+        waiting.unshift(...batch);
+        alone = batch.length;
+      }
       return;
     }
     onStep('committed');
@@ -86,18 +91,11 @@ export function openWriteQueue(
     for (const [index, job] of batch.entries()) job.resolve(results[index] as never);
   }
 
-  function retryAlone(job: Job): void {
-    try {
-      db.exec('BEGIN IMMEDIATE');
-    } catch (error) {
-      if (isBusy(error)) waiting.push(job);
-      else job.reject(unavailable(error));
-      return;
-    }
-    runTransaction([job]);
-  }
-
   function takeBatch(): Job[] {
+    if (alone > 0) {
+      alone -= 1;
+      return waiting.splice(0, 1);
+    }
     let bytes = 0;
     let count = 0;
     while (count < Math.min(waiting.length, maxJobs) && (count === 0 || bytes < maxBytes))
