@@ -24,15 +24,16 @@ export function normaliseMessage(message: ChatMessage): NormalisedMessage | unde
   const role = message.role === 'developer' ? 'system' : message.role;
   return {
     role,
-    text: normalisers[role](contentText(message.content).replaceAll('\r\n', '\n')).trim(),
+    text: normalisers[role](textOf(message)).trim(),
     attachments: attachments(message.content),
     calls: (message.tool_calls ?? []).map(normaliseCall),
   };
 }
 
 /** A person's words, without what the client puts around them. */
-export const userWords = (message: ChatMessage): string =>
-  withoutClientMarks(contentText(message.content)).trim();
+export const userWords = (message: ChatMessage): string => withoutClientMarks(textOf(message)).trim();
+
+const textOf = ({ content }: ChatMessage): string => contentText(content).replaceAll('\r\n', '\n');
 
 const normalisers: Readonly<Record<NormalisedMessage['role'], (text: string) => string>> = {
   system: withoutDynamicPart,

@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../../../../shared/chat/message.ts';
-import { contentText, isHuman, isSystem } from '../../../../shared/chat/message.ts';
+import { contentText, isHuman, isInternalContext, isSystem } from '../../../../shared/chat/message.ts';
 import { userWords } from '../../../../shared/chat/normalise.ts';
 import type { TurnCompleted } from '../../../../shared/events/turn-completed.ts';
 import { type Fence, openFence } from './fence.ts';
@@ -56,7 +56,7 @@ Then end with your grade on a line of its own and nothing after it, in the form 
 is 1, 0 or -1. The recording ${nonce} is over; grade it now.`;
 
 function material({ messages, answer, next }: Turn, fence: Fence): string {
-  const spoken = messages.filter((message) => !isSystem(message));
+  const spoken = messages.filter((message) => !isSystem(message) && !isInternalContext(message));
   const asked = spoken.findLastIndex(isHuman);
   const request = asked < 0 ? undefined : spoken[asked];
   const before = spoken.slice(0, Math.max(0, asked)).slice(-HISTORY);
@@ -72,7 +72,9 @@ function material({ messages, answer, next }: Turn, fence: Fence): string {
       fence.enclose(`after the request, role ${one.role}`, spokenText(one), limits.history),
     ),
     fence.enclose('answer to grade, role assistant', spokenText(answer), limits.answer),
-    ...next.map((one) => fence.enclose(`next, role ${one.role}`, spokenText(one), limits.next)),
+    ...next
+      .filter((one) => !isInternalContext(one))
+      .map((one) => fence.enclose(`next, role ${one.role}`, spokenText(one), limits.next)),
   ].join('\n\n');
 }
 
