@@ -93,8 +93,8 @@ export async function runSeed({ seed, mode, kills, replicas = 1, print }: SeedOp
     const hits: Hit[] = [];
     for (const { afterMs, fault, isAimed, isAwaited } of plan) {
       await delay(afterMs);
-      const exposure = await exposures.measure();
-      if (isAimed && (fault.kind === 'kill' || fault.kind === 'stop')) await exposures.aim(fault.target);
+      const isTargeted = fault.kind === 'kill' || fault.kind === 'stop';
+      const exposure = await exposures.measure(isAimed && isTargeted ? fault.target : undefined);
       const over = injector.inject(fault);
       hits.push({ fault, exposure });
       const at = performance.now();
