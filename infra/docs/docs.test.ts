@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { eventPage } from './event-page.ts';
+import { metricsPage } from './metrics-page.ts';
 import { settingsPage } from './settings-page.ts';
 
 const page = (name: string) => readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
@@ -11,4 +12,8 @@ test('docs/events.md is what the schemas say (else: npm run docs)', async () => 
 
 test('docs/configuration.md is what the schemas say (else: npm run docs)', async () => {
   expect(await page('configuration.md')).toBe(settingsPage());
+});
+
+test('docs/metrics.md is what the services register (else: npm run docs)', async () => {
+  expect(await page('metrics.md')).toBe(metricsPage());
 });

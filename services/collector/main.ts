@@ -2,12 +2,14 @@ import { setInterval } from 'node:timers/promises';
 import type { Fold } from '../../shared/log/fold.ts';
 import { monotonicNow, utcNow } from '../../shared/service/clock.ts';
 import { openHealthPort } from '../../shared/service/health.ts';
+import { watchObligations } from '../../shared/service/metrics.ts';
 import { openService } from '../../shared/service/open-service.ts';
+import { createFoldMetrics, watchFolds } from '../../shared/service/watch-folds.ts';
 import { assemble } from './assemble.ts';
 import { attribute } from './attribute.ts';
 import { CollectorConfig, submitSettings } from './config.ts';
 import { createCollectorMetrics } from './metrics.ts';
-import { submit } from './submit.ts';
+import { eligibleSamples, submit } from './submit.ts';
 import { idleSessions, restedLanes, waitingBatches } from './sweep-candidates.ts';
 import { createSweeper, type Sweeper } from './sweeper.ts';
 
@@ -15,16 +17,20 @@ import { createSweeper, type Sweeper } from './sweeper.ts';
 
 /** ms that a lane is seen at rest before it may be forgotten: it is not lost to a jump of the clock */
 const REST_MS = 3_600_000;
-/** ms between looks at how far the folds are behind */
-const LAG_MS = 2_000;
 
 const service = await openService('collector', CollectorConfig);
-const { config, log, logger, shutdown } = service;
+const { config, log, logger, place, shutdown } = service;
 const metrics = createCollectorMetrics(service.metrics);
-let missing: string | undefined = 'the folds have not begun yet';
+const folds = [attribute, assemble, submit].map(({ name, reads }) => ({ group: name, reads }));
+const watch = watchFolds({
+  ...{ log, place, folds, logger, signal: shutdown },
+  metrics: createFoldMetrics(service.metrics),
+});
+const eligible = new Map<string, number>();
+watchObligations(service.metrics, { samples: () => sum(eligible.values()) });
 const health = await openHealthPort(
   { host: config.healthHost, port: config.healthPort },
-  () => missing,
+  watch.missing,
   service.metrics,
 );
 logger.info({ port: health.port }, 'health port');
@@ -44,11 +50,16 @@ const waited = createSweeper({
   spanMs: config.waitedMs ?? Number.POSITIVE_INFINITY,
 });
 
-const fold = <Settings>(one: Fold<Settings>, settings: Settings, ...sweepers: readonly Sweeper[]) => {
-  const owed: Sweeper['owed'] = (views) => {
-    for (const sweeper of sweepers) sweeper.owed(views);
+type Owed = Sweeper['owed'];
+const fold = <Settings>(one: Fold<Settings>, settings: Settings, ...lookers: readonly Owed[]) => {
+  const owed: Owed = (views) => {
+    for (const look of lookers) look(views);
   };
-  return log.process(one, { group: one.name, settings, owedIntervalMs, owed }, shutdown);
+  const options = { group: one.name, settings, owedIntervalMs, owed, emitted: metrics.count };
+  return log.process(one, options, shutdown);
+};
+const watchEligible: Owed = (views) => {
+  for (const { subject, rows } of views) eligible.set(subject, eligibleSamples(rows));
 };
 
 async function sweep(): Promise<void> {
@@ -62,23 +73,6 @@ async function sweep(): Promise<void> {
     }
 }
 
-/**
- * Also tells whether a partition has stopped at a record of a newer version: then the collector is not ready.
- */
-async function watchLag(): Promise<void> {
-  for await (const _ of every(LAG_MS)) {
-    const groups = [attribute.name, assemble.name, submit.name];
-    const lags = await Promise.all(groups.map((group) => log.lag(group).catch(() => [])));
-    for (const [index, lag] of lags.entries())
-      metrics.lag.set(
-        { fold: groups[index]! },
-        lag.reduce((sum, { position, end }) => sum + end - position, 0),
-      );
-    const stopped = lags.flat().find((one) => one.stopped !== undefined);
-    missing = stopped && `partition ${stopped.partition} of ${stopped.topic} has stopped: ${stopped.stopped}`;
-  }
-}
-
 async function* every(milliseconds: number) {
   try {
     yield* setInterval(milliseconds, undefined, { signal: shutdown });
@@ -88,11 +82,13 @@ async function* every(milliseconds: number) {
 }
 
 const works = [
-  fold(attribute, undefined, idle, rested),
+  fold(attribute, undefined, idle.owed, rested.owed),
   fold(assemble, { atLeastOne: config.atLeastOne }),
-  fold(submit, submitSettings(config), waited),
+  fold(submit, submitSettings(config), waited.owed, watchEligible),
   sweep(),
-  watchLag(),
 ];
-missing = undefined;
 await service.run(works, [health.close]);
+
+function sum(numbers: Iterable<number>): number {
+  return [...numbers].reduce((before, one) => before + one, 0);
+}

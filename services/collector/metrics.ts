@@ -1,20 +1,41 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 
 export type CollectorMetrics = ReturnType<typeof createCollectorMetrics>;
 
-/** What the collector counts. Outcomes per reason are in the log: `clawloop turns list --why`. */
+/** What the collector counts: the facts that this process has committed. The log has each by its name. */
 export const createCollectorMetrics = (registry: Registry) => {
   const registers = [registry];
+  const turns = new Counter({
+    name: 'clawloop_turns_total',
+    help: 'turns by outcome: completed, so that they are judged, or skipped, with the reason',
+    labelNames: ['outcome', 'reason'],
+    registers,
+  });
+  const samples = new Counter({
+    name: 'clawloop_samples_total',
+    help: 'samples by outcome: ready to train, or dropped, with the reason',
+    labelNames: ['outcome', 'reason'],
+    registers,
+  });
+  const batches = new Counter({
+    name: 'clawloop_batches_submitted_total',
+    help: 'batches that were formed',
+    registers,
+  });
+  const count = (event: ClawLoopEvent): void => {
+    if (event.type === 'turn.completed') turns.inc({ outcome: 'completed', reason: '' });
+    if (event.type === 'turn.skipped') turns.inc({ outcome: 'skipped', reason: event.data.reason });
+    if (event.type === 'sample.ready') samples.inc({ outcome: 'ready', reason: '' });
+    if (event.type === 'sample.dropped') samples.inc({ outcome: 'dropped', reason: event.data.reason });
+    if (event.type === 'batch.submitted') batches.inc();
+  };
   return {
-    lag: new Gauge({
-      name: 'clawloop_collector_lag_events',
-      help: 'events that a fold has not read yet, all partitions',
-      labelNames: ['fold'],
-      registers,
-    }),
+    /** For `emitted` of each fold. */
+    count: (events: readonly ClawLoopEvent[]): void => events.forEach(count),
     swept: new Counter({
       name: 'clawloop_collector_timers_total',
-      help: 'timers that ran out: idle sessions, samples that waited',
+      help: 'timers that ran out: idle sessions, lanes at rest, samples that waited',
       labelNames: ['timer'],
       registers,
     }),

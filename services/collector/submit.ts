@@ -145,6 +145,10 @@ function formBatch(draft: Draft, row: SubmitRow, event: ClawLoopEvent, settings:
 export const batchSeed = (adapter: string, n: number): number =>
   createHash('sha256').update(`${adapter}\n${n}`).digest().readUInt32BE(0) >>> 1;
 
+/** Samples that wait for a batch, from committed rows. */
+export const eligibleSamples = (rows: Rows): number =>
+  (rows.get('submit/now') as SubmitRow | undefined)?.eligible ?? 0;
+
 /** Whether a smaller batch would be formed if someone asked: for the sweeper, from committed rows. */
 export function waitingSamples(rows: Rows): { readonly n: number; readonly eligible: number } | undefined {
   const row = rows.get('submit/now') as SubmitRow | undefined;

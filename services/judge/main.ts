@@ -6,6 +6,7 @@ import { monotonicNow } from '../../shared/service/clock.ts';
 import { registerHealth } from '../../shared/service/health.ts';
 import { openQueue } from '../../shared/service/open-queue.ts';
 import { openService } from '../../shared/service/open-service.ts';
+import { createFoldMetrics, watchFolds } from '../../shared/service/watch-folds.ts';
 import { JudgeConfig } from './config.ts';
 import { judgeFold, type VoteJob } from './judge-fold.ts';
 import { createJudge } from './judges/judges.ts';
@@ -17,7 +18,7 @@ import { castVote } from './votes.ts';
 const GROUP = 'judge';
 
 const service = await openService('judge', JudgeConfig);
-const { config, log, logger, shutdown } = service;
+const { config, log, logger, place, shutdown } = service;
 const judge = createJudge(config);
 const votes = config.votes ?? judge.defaultVotes;
 const open = createOpenVotes(monotonicNow, config.queue === 'redis');
@@ -32,17 +33,16 @@ const queue = await openQueue<VoteJob>(config, 'votes', retries, logger);
 const metrics = createJudgeMetrics(service.metrics, queue, open);
 const world = { log, judge, open, metrics, logger, deadlineMs: config.voteDeadlineMs };
 
-let stopped: string | undefined;
-async function look(): Promise<void> {
-  const lag = await log.lag(GROUP);
-  stopped = lag.find((one) => one.stopped !== undefined)?.stopped;
-  await expireVotes(world);
-}
+const watch = watchFolds({
+  ...{ log, place, logger, signal: shutdown },
+  folds: [{ group: GROUP, reads: judgeFold.reads }],
+  metrics: createFoldMetrics(service.metrics),
+});
 
 const enqueueOwed = (views: readonly SubjectView[]) => void queue.add(open.see(views));
 
 const server = fastify({ logger: false });
-registerHealth(server, () => stopped ?? queue.missing(), service.metrics);
+registerHealth(server, () => watch.missing() ?? queue.missing(), service.metrics);
 registerJobs(server, queue);
 await queue.mountBoard(server);
 await server.listen({ host: config.healthHost, port: config.healthPort });
@@ -51,9 +51,13 @@ logger.info({ judge: judge.name, votes, port }, 'judging');
 
 await service.run(
   [
-    log.process(judgeFold, { group: GROUP, settings: { votes }, owed: enqueueOwed }, shutdown),
+    log.process(
+      judgeFold,
+      { group: GROUP, settings: { votes }, owed: enqueueOwed, emitted: metrics.count },
+      shutdown,
+    ),
     queue.work((job, signal) => castVote(world, job, signal), { concurrency: config.concurrency }, shutdown),
-    every(config.sweepMs, look, logger, shutdown),
+    every(config.sweepMs, () => expireVotes(world), logger, shutdown),
     every(config.retryAfterMs, () => retryFailed(queue), logger, shutdown),
   ],
   [() => queue.close(), () => server.close()],

@@ -1,5 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { JobQueue } from '../../shared/queue/job-queue.ts';
+import { watchObligations } from '../../shared/service/metrics.ts';
 import type { VoteJob } from './judge-fold.ts';
 import type { OpenVotes } from './open-votes.ts';
 
@@ -27,7 +29,22 @@ export function createJudgeMetrics(registry: Registry, queue: JobQueue<VoteJob>,
       for (const [state, count] of Object.entries(counts)) this.set({ state }, count);
     },
   });
+  watchObligations(registry, { votes: open.votes });
+  const verdicts = new Counter({
+    name: 'clawloop_verdicts_total',
+    help: 'turns that were settled: good, bad, neutral or unavailable; by votes, feedback or session-reward',
+    labelNames: ['verdict', 'source'],
+    registers,
+  });
+  const countVerdict = (event: ClawLoopEvent): void => {
+    if (event.type !== 'judgment.reached') return;
+    const { score, source } = event.data;
+    const sign = score === null ? 'unavailable' : score > 0 ? 'good' : score < 0 ? 'bad' : 'neutral';
+    verdicts.inc({ verdict: sign, source });
+  };
   return {
+    /** For `emitted` of the fold. */
+    count: (events: readonly ClawLoopEvent[]): void => events.forEach(countVerdict),
     votes: new Counter({
       name: 'clawloop_judge_votes_total',
       help: 'votes cast; null: the judge gave no verdict',

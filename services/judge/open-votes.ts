@@ -91,6 +91,12 @@ export function createOpenVotes(now: () => number, sharedQueue = false) {
       );
     },
     markExpired: (turnId: string): void => void expired.add(turnId),
+    /** Owed, and not in the log yet. */
+    votes: (): number =>
+      [...lanes.values()].reduce(
+        (sum, { owed }) => sum + [...owed.keys()].filter((id) => !cast.has(id)).length,
+        0,
+      ),
     turns: (): number => [...lanes.values()].reduce((sum, { since }) => sum + since.size, 0),
   };
 }

@@ -3,7 +3,8 @@ import { logError } from '../../shared/log/errors.ts';
 import type { EventLog, Following } from '../../shared/log/event-log.ts';
 import { followHead } from './head-view.ts';
 
-const follow = (following: Partial<Following>): Pick<EventLog, 'follow'> => ({
+const follow = (following: Partial<Following>): Pick<EventLog, 'follow' | 'ends'> => ({
+  ends: async () => [0],
   follow: () => ({
     caughtUp: Promise.resolve(),
     reachEnd: async () => {},

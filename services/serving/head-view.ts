@@ -12,6 +12,8 @@ export type HeadView = {
   readonly find: (version: number) => PolicyVersion | undefined;
   readonly kept: () => readonly number[];
   readonly isCaughtUp: () => boolean;
+  /** Records that the view has not read yet, marks of transactions among them; undefined: the log does not say. */
+  readonly behind: () => Promise<number | undefined>;
   /** Resolves when the view reached the end of the log as it was at the start. */
   readonly caughtUp: Promise<void>;
   /** For a look-up that missed: waits until the end as of now was reached, at most 2 s. */
@@ -25,7 +27,7 @@ export type HeadView = {
 };
 
 type Options = {
-  readonly log: Pick<EventLog, 'follow'>;
+  readonly log: Pick<EventLog, 'follow' | 'ends'>;
   readonly adapter: string;
   /** folder of the adapter's checkpoints */
   readonly checkpoints: string;
@@ -33,11 +35,14 @@ type Options = {
 };
 
 const LONGEST_WAIT_MS = 2_000;
+/** ms that a figure may take to be read */
+const SCRAPE_MS = 500;
 
 export function followHead({ log, adapter, checkpoints, signal }: Options): HeadView {
   let state: HeadState = initialHead;
   let caughtUp = false;
   let stopped: string | undefined;
+  const next = new Map<number, number>();
   const listeners: ((head: PolicyVersion) => void)[] = [];
   const find = (version: number): PolicyVersion | undefined => {
     const row = state.versions[version];
@@ -54,7 +59,8 @@ export function followHead({ log, adapter, checkpoints, signal }: Options): Head
   const following = log.follow(
     'training',
     {},
-    ({ event }) => {
+    ({ event, at }) => {
+      next.set(at.partition, at.offset + 1);
       if (event.subject !== adapter) return;
       const before = state.head;
       state = applyHead(state, event);
@@ -62,6 +68,18 @@ export function followHead({ log, adapter, checkpoints, signal }: Options): Head
     },
     signal,
   );
+  const behind = async (): Promise<number | undefined> => {
+    const ends = await log.ends('training').catch(() => undefined);
+    if (ends === undefined) return undefined;
+    const left = ends.reduce((sum, end, partition) => sum + Math.max(0, end - (next.get(partition) ?? 0)), 0);
+    if (left === 0) return 0;
+    // what is left may be marks of transactions alone: then the end is reached at once
+    const reached = following.reachEnd().then(
+      () => 0,
+      () => left,
+    );
+    return soon(reached, left, SCRAPE_MS / 2);
+  };
   const whenCaughtUp = following.caughtUp.then(() => {
     caughtUp = true;
     tell();
@@ -79,6 +97,7 @@ export function followHead({ log, adapter, checkpoints, signal }: Options): Head
         .filter((version) => isKept(find(version)))
         .sort((a, b) => a - b),
     isCaughtUp: () => caughtUp,
+    behind: () => soon(behind(), undefined, SCRAPE_MS),
     caughtUp: whenCaughtUp,
     reachEnd: async () => {
       let timer: NodeJS.Timeout | undefined;
@@ -98,6 +117,15 @@ export function followHead({ log, adapter, checkpoints, signal }: Options): Head
       return untilAborted(signal);
     }),
   };
+}
+
+/** The answer, or `otherwise` where it takes longer than a scrape should. */
+async function soon<Answer>(answer: Promise<Answer>, otherwise: Answer, ms: number): Promise<Answer> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<Answer>((resolve) => {
+    timer = setTimeout(resolve, ms, otherwise);
+  });
+  return await Promise.race([answer, limit]).finally(() => clearTimeout(timer));
 }
 
 const untilAborted = (signal: AbortSignal): Promise<void> =>

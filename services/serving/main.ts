@@ -62,7 +62,6 @@ const engine = await openEngine(config).catch((error: Error) =>
   refuse(error.message, isRefusal(error) ? REFUSED_EXIT_CODE : 1),
 );
 logger.info({ engine: engine.name, report: engine.report }, 'engine');
-watch(registry, engine, recorder.outboxDepth);
 
 const head = followHead({
   log,
@@ -70,6 +69,7 @@ const head = followHead({
   checkpoints: data.checkpoints(config.adapter),
   signal: shutdown,
 });
+watch(registry, engine, recorder.outboxDepth, head);
 const versions = engine.hasVersions ? head : onlyBase;
 const served = serveHead({
   view: versions,

@@ -1,5 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { watchObligations } from '../../shared/service/metrics.ts';
 import type { Engine, EngineCounters } from './engine/engine.ts';
+import type { HeadView } from './head-view.ts';
 
 export type ServingMetrics = ReturnType<typeof createServingMetrics>;
 
@@ -51,8 +53,24 @@ export const createServingMetrics = (registry: Registry) => {
 };
 
 /** Gauges that are read when they are asked for. */
-export function watch(registry: Registry, engine: Engine, outboxDepth: () => number): void {
+export function watch(
+  registry: Registry,
+  engine: Engine,
+  outboxDepth: () => number,
+  view: Pick<HeadView, 'behind'>,
+): void {
   const registers = [registry];
+  watchObligations(registry, { facts: outboxDepth });
+  new Gauge({
+    name: 'clawloop_view_lag_records',
+    help: 'records of `training` that the view of the head has not read yet, all partitions; left out while the log is away',
+    registers,
+    async collect() {
+      const behind = await view.behind();
+      if (behind === undefined) this.remove();
+      else this.set(behind);
+    },
+  });
   let shared: { readonly at: number; readonly counters: Promise<EngineCounters> } | undefined;
   const counters = (): Promise<EngineCounters> => {
     if (shared === undefined || Date.now() - shared.at > 200)

@@ -9,9 +9,11 @@ import { registerHealth } from '../../shared/service/health.ts';
 import { makeFolder } from '../../shared/service/make-folder.ts';
 import { openQueue } from '../../shared/service/open-queue.ts';
 import { openService } from '../../shared/service/open-service.ts';
+import { createFoldMetrics, watchFolds } from '../../shared/service/watch-folds.ts';
+import { createBatchWait } from './batch-wait.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
 import { TrainerConfig, threadsOf } from './config.ts';
-import { createTrainerMetrics } from './metrics.ts';
+import { createTrainerMetrics, watchBatches } from './metrics.ts';
 import { openStepRunner } from './step-runner.ts';
 import { createTrainer, type WakeUp } from './trainer.ts';
 
@@ -21,12 +23,18 @@ import { createTrainer, type WakeUp } from './trainer.ts';
  */
 
 const GROUP = 'trainer';
-/** ms between looks whether a partition has stopped */
-const LAG_MS = 2_000;
 
 const service = await openService('trainer', TrainerConfig);
-const { config, log, data, logger, shutdown } = service;
+const { config, log, data, logger, place, shutdown } = service;
 const metrics = createTrainerMetrics(service.metrics);
+const watch = watchFolds({
+  ...{ log, place, logger, signal: shutdown },
+  folds: [{ group: GROUP, reads: headFold.reads }],
+  metrics: createFoldMetrics(service.metrics),
+});
+const wait = createBatchWait({ log, logger, signal: shutdown });
+let openBatches = () => 0;
+watchBatches(service.metrics, () => openBatches(), wait.seconds);
 let missing: string | undefined = 'the model is not loaded yet';
 const folder = modelFolder(config.model);
 
@@ -40,7 +48,7 @@ const retries = {
 const queue = await openQueue<WakeUp>(config, 'batches', retries, logger);
 
 const server = fastify({ logger: false });
-registerHealth(server, () => missing ?? queue.missing(), service.metrics);
+registerHealth(server, () => missing ?? watch.missing() ?? queue.missing(), service.metrics);
 await queue.mountBoard(server);
 await server.listen({ host: config.healthHost, port: config.healthPort });
 const { port } = server.server.address() as AddressInfo;
@@ -66,9 +74,10 @@ async function work(): Promise<void> {
     logger,
     keep: config.keep,
     maxStrikes: config.maxStrikes,
+    wait,
   });
+  openBatches = trainer.openBatches;
   missing = undefined;
-  const watch = setInterval(() => void lookForStops(), LAG_MS);
   try {
     await Promise.all([
       log.process(
@@ -84,7 +93,6 @@ async function work(): Promise<void> {
       queue.work((job, signal) => trainer.wakeUp(job.data, signal), { concurrency: 1 }, shutdown),
     ]);
   } finally {
-    clearInterval(watch);
     await runner.close();
   }
 }
@@ -105,13 +113,6 @@ async function workInTurn(): Promise<void> {
 function standBy(): void {
   missing = 'another trainer works on these checkpoints; this one stands by and takes over when it ends';
   logger.warn({ lock: data.trainerClaim }, missing);
-}
-
-/** A record of a newer version stops its partition: not ready, and the reason is shown. */
-async function lookForStops(): Promise<void> {
-  const lag = await log.lag(GROUP).catch(() => []);
-  const stopped = lag.find((one) => one.stopped !== undefined);
-  missing = stopped && `partition ${stopped.partition} of ${stopped.topic} has stopped: ${stopped.stopped}`;
 }
 
 await service.run([workInTurn()], [() => server.close(), queue.close], [queue.refused]);

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { watchObligations } from '../../shared/service/metrics.ts';
 
 export type TrainerMetrics = ReturnType<typeof createTrainerMetrics>;
 
@@ -25,11 +26,6 @@ export const createTrainerMetrics = (registry: Registry) => {
     }),
     version: new Gauge({ name: 'clawloop_trainer_version', help: 'version of the last step', registers }),
     head: new Gauge({ name: 'clawloop_trainer_head_version', help: 'the head of the lineage', registers }),
-    openBatches: new Gauge({
-      name: 'clawloop_trainer_open_batches',
-      help: 'batches that are owed',
-      registers,
-    }),
     progress: new Gauge({
       name: 'clawloop_trainer_progress_ratio',
       help: 'share of the samples that the running step has trained on; 0 when none runs',
@@ -48,3 +44,16 @@ export const createTrainerMetrics = (registry: Registry) => {
     }),
   };
 };
+
+/** Gauges that are read when they are asked for. */
+export function watchBatches(registry: Registry, open: () => number, waitSeconds: () => number): void {
+  watchObligations(registry, { batches: open });
+  new Gauge({
+    name: 'clawloop_batch_wait_seconds',
+    help: 'for how long the open batch has waited for its outcome, by the time of its fact; 0: none is open',
+    registers: [registry],
+    collect() {
+      this.set(waitSeconds());
+    },
+  });
+}

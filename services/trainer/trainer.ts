@@ -6,6 +6,7 @@ import { pruneCheckpoints } from '../../shared/policy/checkpoint-store-prune.ts'
 import type { Job } from '../../shared/queue/job-queue.ts';
 import { monotonicNow } from '../../shared/service/clock.ts';
 import type { Logger } from '../../shared/service/logger.ts';
+import type { BatchWait } from './batch-wait.ts';
 import type { TrainerMetrics } from './metrics.ts';
 import { outcomeName } from './outcome.ts';
 import type { StepProgress } from './step.ts';
@@ -24,6 +25,8 @@ type Options = {
   readonly logger: Logger;
   readonly keep: number;
   readonly maxStrikes: number;
+  /** told which batches are open */
+  readonly wait?: Pick<BatchWait, 'see'>;
 };
 
 /** ms between two lines about a running step */
@@ -53,6 +56,7 @@ export function createTrainer(options: Options) {
       const { head, open: batch } = headView(openDraft(rows));
       metrics.head.set(head);
       const before = open.get(subject);
+      options.wait?.see(subject, batch);
       if (batch === null) open.delete(subject);
       else open.set(subject, batch);
       const settled = before !== undefined && before.batchId !== batch?.batchId;
@@ -62,7 +66,6 @@ export function createTrainer(options: Options) {
       if (batch !== null && !told.has(batch.batchId))
         jobs.push({ id: batch.batchId, data: { adapter: subject } });
     }
-    metrics.openBatches.set(open.size);
     return jobs;
   };
 
@@ -97,7 +100,7 @@ export function createTrainer(options: Options) {
     }
   };
 
-  return { owed, wakeUp };
+  return { owed, wakeUp, openBatches: () => open.size };
 }
 
 function progressReport(metrics: TrainerMetrics, logger: Logger, batchId: string) {

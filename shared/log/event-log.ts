@@ -21,6 +21,8 @@ export type ProcessOptions<Settings> = {
   readonly owed?: (subjects: readonly SubjectView[]) => void;
   /** ms; 60,000 unless told. */
   readonly owedIntervalMs?: number;
+  /** The facts of each commit of this process, once it is made: to be counted, not to be acted on. */
+  readonly emitted?: (events: readonly ClawLoopEvent[]) => void;
 };
 
 export type Following = {

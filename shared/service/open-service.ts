@@ -1,11 +1,11 @@
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { z } from 'zod';
 import type { EventLog } from '../log/event-log.ts';
 import { type CommonConfig, ConfigError, helpText, loadConfig, printableConfig } from './config.ts';
 import { type DataFolder, dataFolder } from './data-folder.ts';
 import { createLogger, type Logger } from './logger.ts';
-import { createMetrics } from './metrics.ts';
-import { openLog } from './open-log.ts';
+import { createMetrics, createRejectedCounter } from './metrics.ts';
+import { openLog, placeOfLog } from './open-log.ts';
 import { isRefusal, REFUSED_EXIT_CODE } from './refusal.ts';
 
 export type Service<Values> = {
@@ -14,6 +14,8 @@ export type Service<Values> = {
   readonly logger: Logger;
   readonly log: EventLog;
   readonly data: DataFolder;
+  /** where the log is, for a person to read */
+  readonly place: string;
   readonly metrics: Registry;
   /** Aborts on SIGTERM, SIGINT and SIGHUP, and when the supervisor is gone. */
   readonly shutdown: AbortSignal;
@@ -73,13 +75,9 @@ export async function openService<Shape extends z.ZodRawShape>(
   // A service outlives a terminal and a parent that closed its pipe; whoever supervises decides when it ends.
   process.stdout.on('error', () => {});
   const data = dataFolder(config.dataFolder);
+  const place = placeOfLog(config, data);
   const metrics = createMetrics(name);
-  const rejected = new Counter({
-    name: 'clawloop_records_rejected_total',
-    help: 'records of the log that this service met and could not parse',
-    labelNames: ['topic'],
-    registers: [metrics],
-  });
+  const rejected = createRejectedCounter(metrics);
   // Until the works run nothing is in hand: whatever is waited for ends with the service.
   const stoppedEarly = () => {
     logger.info({ code: 0 }, 'stopped');
@@ -93,7 +91,7 @@ export async function openService<Shape extends z.ZodRawShape>(
       rejected.inc({ topic: record.topic });
       logger.warn(record, 'a record cannot be parsed');
     },
-    onWaiting: (place, reason, seconds) => logger.warn({ reason, seconds }, `waiting for ${place}`),
+    onWaiting: (where, reason, seconds) => logger.warn({ reason, seconds }, `waiting for ${where}`),
     signal: shutdown.signal,
   });
   const run: Service<unknown>['run'] = async (works, close, failures = []) => {
@@ -119,7 +117,7 @@ export async function openService<Shape extends z.ZodRawShape>(
     logger.info({ code }, 'stopped');
     process.exit(code);
   };
-  return { name, config, logger, log, data, metrics, shutdown: shutdown.signal, run };
+  return { name, config, logger, log, data, place, metrics, shutdown: shutdown.signal, run };
 }
 
 function readConfig<Shape extends z.ZodRawShape>(name: string, schema: z.ZodObject<Shape>) {

@@ -25,17 +25,27 @@ export type KafkaStore = {
   readonly untilAnswered: <Answer>(ask: () => Promise<Answer>, signal: AbortSignal) => Promise<Answer>;
 };
 
+/** @throws LogUnavailable as soon as the signal aborts: a broker that hangs is not waited for */
 export async function untilAnswered<Answer>(
   ask: () => Promise<Answer>,
   signal: AbortSignal,
 ): Promise<Answer> {
-  for (let delayMs = 50; ; delayMs = Math.min(2 * delayMs, 1_000)) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (signal.aborted || !isLogError(error, 'LogUnavailable')) throw error;
-      await pause(delayMs, signal);
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(logError('LogUnavailable', 'no answer before the end'));
+  aborted.promise.catch(() => undefined);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    for (let delayMs = 50; ; delayMs = Math.min(2 * delayMs, 1_000)) {
+      try {
+        return await Promise.race([ask(), aborted.promise]);
+      } catch (error) {
+        if (signal.aborted || !isLogError(error, 'LogUnavailable')) throw error;
+        await pause(delayMs, signal);
+      }
     }
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }
 

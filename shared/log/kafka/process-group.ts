@@ -22,8 +22,14 @@ export async function processGroup<Settings>(group: Group<Settings>, signal: Abo
   const { connection, partitions, maxRecordBytes, sessionTimeoutMs } = store;
   if (signal.aborted) return;
   const rows = planRowsTopic(connection, options.group, partitions, maxRecordBytes);
-  await store.untilAnswered(() => createTopics(connection, [rows]), signal);
-  await store.untilAnswered(() => ofOneTopic(store, options.group, fold.reads), signal);
+  const prepare = async (): Promise<void> => {
+    await createTopics(connection, [rows]);
+    await ofOneTopic(store, options.group, fold.reads);
+  };
+  await store.untilAnswered(prepare, signal).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+  if (signal.aborted) return;
 
   const running = new Map<number, { readonly stop: AbortController; readonly done: Promise<void> }>();
   const failure = Promise.withResolvers<void>();

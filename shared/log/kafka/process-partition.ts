@@ -88,6 +88,7 @@ async function runFromTakeOver<Settings>(work: PartitionWork<Settings>, onCommit
       onCommit();
       recorded = settings;
       for (const { data } of folded.rejected) work.onRejected({ topic, ...data.at, error: data.error });
+      options.emitted?.(folded.emit);
       owed(viewsOf(state, folded.changes.keys()));
       if (folded.stopped !== null) await untilStopped(stop, state, owed, owedIntervalMs);
     }

@@ -91,6 +91,7 @@ async function runFromLoad<Settings>(work: PartitionWork<Settings>): Promise<'vo
     recorded = settings;
     position = folded.next;
     for (const { data } of folded.rejected) work.onRejected({ topic, ...data.at, error: data.error });
+    options.emitted?.(folded.emit);
     owed(viewsOf(state, folded.changes.keys()));
     if (folded.stopped !== null) await untilStopped(work, state, owed, owedIntervalMs);
   }
