@@ -74,11 +74,31 @@ test('replicas that share the folder share its facts, in their order', async () 
   await second.recorder.record(fact(2)); // behind what the other has put
   expect(second.outcomes).toEqual(['outbox']);
   await Promise.all([first.recorder.drain(), second.recorder.drain()]);
-  expect([...new Set(log)]).toEqual(['feedback-1', 'feedback-2']);
-  expect(await readdir(folder)).toEqual([]);
+  expect(log).toEqual(['feedback-1', 'feedback-2']);
+  expect((await readdir(folder)).filter((name) => name.endsWith('.json'))).toEqual([]);
   expect(await first.recorder.record(fact(3))).toBe(true);
   expect(log.at(-1)).toBe('feedback-3');
   await Promise.all([first.recorder.close(), second.recorder.close()]);
+});
+
+test('one process drains at a time, unless it comes no further', async () => {
+  const stuck = await openOutbox(folder);
+  const other = await openOutbox(folder);
+  for (const n of [1, 2]) await stuck.put(fact(n));
+  void stuck.drain(() => new Promise(() => {})); // as if it were stopped
+  const seen: string[] = [];
+  const take = async ({ id }: ClawLoopEvent) => void seen.push(id);
+  vi.useFakeTimers({ toFake: ['performance'] });
+  try {
+    await vi.waitUntil(async () => (await other.drain(take)) === 0 && stuck.depth() === 2);
+    vi.advanceTimersByTime(9_000);
+    expect(await other.drain(take)).toBe(0);
+    vi.advanceTimersByTime(2_000);
+    expect(await other.drain(take)).toBe(2);
+  } finally {
+    vi.useRealTimers();
+  }
+  expect(seen).toEqual(['feedback-1', 'feedback-2']);
 });
 
 test('a fact that is still on its way to the log is not sent once more', async () => {

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { parseEvent } from '../../../shared/events/parse-event.ts';
 import { isLogError } from '../../../shared/log/errors.ts';
+import { type Claim, claimFile } from '../../../shared/service/claim.ts';
+import { monotonicNow } from '../../../shared/service/clock.ts';
 import { writeDurably } from '../../../shared/service/write-durably.ts';
 
 export type Outbox = {
@@ -12,8 +14,8 @@ export type Outbox = {
   /**
    * Hands out what is kept, oldest first, and forgets each after `append` took it; stops where `append`
    * throws. What cannot be read, or no log will ever take, is set aside for a person to look at. A crash in
-   * between hands a fact out twice, which every fold forgives, and so may two processes that drain at once:
-   * each comes to a fact only when those before it are in the log.
+   * between hands a fact out twice, which every fold forgives. One process drains at a time; where that one
+   * comes no further, another begins all the same: it comes to a fact only when those before it are in the log.
    */
   readonly drain: (
     append: (event: ClawLoopEvent) => Promise<void>,
@@ -27,6 +29,9 @@ export type Outbox = {
 
 const SUFFIX = '.json';
 const BROKEN = '.broken';
+const LOCK = 'drain.lock';
+/** ms without progress after which whoever drains counts as stopped; a copy in the log is all that it costs */
+const STUCK_MS = 10_000;
 
 /**
  * Facts on this machine's disk that the log could not take yet, one file each, in the order in which they
@@ -58,6 +63,14 @@ export async function openOutbox(folder: string): Promise<Outbox> {
     await rename(path, `${path}${BROKEN}`);
     onSetAside(`${path}${BROKEN}`);
   };
+  let awaited: { readonly name: string; readonly since: number } | undefined;
+  /** undefined: another process drains. */
+  const takeTurn = (first: string): Pick<Claim, 'release'> | undefined => {
+    const claim = claimFile(join(folder, LOCK));
+    if (claim !== undefined) return claim;
+    if (awaited?.name !== first) awaited = { name: first, since: monotonicNow() };
+    return monotonicNow() - awaited.since < STUCK_MS ? undefined : { release: () => undefined };
+  };
   await list();
   return {
     put: async (event) => {
@@ -67,13 +80,20 @@ export async function openOutbox(folder: string): Promise<Outbox> {
       depth += 1;
     },
     drain: async (append, onSetAside = () => undefined) => {
+      const names = await list();
+      const turn = names.length === 0 ? undefined : takeTurn(names[0]!);
+      if (turn === undefined) return 0;
       let drained = 0;
-      for (const name of await list()) {
-        await handOut(join(folder, name), append, onSetAside).catch((error: NodeJS.ErrnoException) => {
-          if (error.code !== 'ENOENT') throw error; // another process was first
-        });
-        depth = Math.max(0, depth - 1);
-        drained += 1;
+      try {
+        for (const name of names) {
+          await handOut(join(folder, name), append, onSetAside).catch((error: NodeJS.ErrnoException) => {
+            if (error.code !== 'ENOENT') throw error; // another process was first
+          });
+          depth = Math.max(0, depth - 1);
+          drained += 1;
+        }
+      } finally {
+        turn.release();
       }
       return drained;
     },

@@ -9,6 +9,8 @@ export type Answer = {
   readonly text: string;
   readonly version: number;
   readonly recorded: boolean;
+  /** Cut off by its limit: such a turn does not train. */
+  readonly isCut: boolean;
 };
 
 export type ChatOptions = {
@@ -36,7 +38,8 @@ export async function ask(
   );
   const { version, recorded } = (completion as Marked).clawloop!;
   const text = completion.choices[0]!.message.content ?? '';
-  return { id: completion.id, text, version, recorded };
+  const isCut = completion.choices[0]!.finish_reason === 'length';
+  return { id: completion.id, text, version, recorded, isCut };
 }
 
 /** The same, streamed. */
@@ -60,7 +63,7 @@ export async function askStreaming(
     mark = (chunk as Marked).clawloop ?? mark;
   }
   if (finish == null || mark === undefined) throw new Error('the stream has no end');
-  return { id, text, ...mark };
+  return { id, text, ...mark, isCut: finish === 'length' };
 }
 
 /** A question, the answer to it and what the person says then; each turn by the next of the replicas. */

@@ -19,6 +19,7 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
     let servings: [Replica, Replica];
     let collectors: [Replica, Replica];
     let judges: [Replica, Replica];
+    let trainers: [Replica, Replica];
 
     const pair = async (service: ServiceName, flags: readonly string[] = []): Promise<[Replica, Replica]> => [
       await deployment.start(service, [...timing, ...flags]),
@@ -39,6 +40,12 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
       }
       return first;
     };
+    /** Of a turn whose answer is whole; one that is cut off is not judged. */
+    const areJudged = async (answers: readonly Answer[], limitMs?: number) => {
+      const whole = answers.filter(({ isCut }) => !isCut);
+      expect(whole.length).toBeGreaterThan(0);
+      for (const { id } of whole) await judgmentOf(id, limitMs);
+    };
     const judgmentOf = (turnId: string, limitMs = 30_000) =>
       log.first(`${turnId} is judged`, 'judgment.reached', (data) => data.turnId === turnId, limitMs);
     const head = () => log.of('policy.promoted').reduce((newest, { data }) => Math.max(newest, data.to), 0);
@@ -51,8 +58,9 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
         pair('collector', ['--sweep-ms', '1000']),
         pair('judge'),
       ]);
-      const trainer = await deployment.start('trainer', timing);
-      for (const one of [...servings, ...collectors, ...judges, trainer]) await deployment.ready(one);
+      const trainer = await deployment.ready(await deployment.start('trainer', timing));
+      trainers = [trainer, await deployment.start('trainer', timing)];
+      for (const one of [...servings, ...collectors, ...judges]) await deployment.ready(one);
       log = await openLogReader(deployment.folder);
     });
     afterAll(async () => {
@@ -73,12 +81,13 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
       const turns = await Promise.all(
         answers
           .slice(0, -1)
+          .filter(({ isCut }) => !isCut)
           .map(({ id }) =>
             log.first('the turn is completed', 'turn.completed', (data) => data.turnId === id),
           ),
       );
       expect(new Set(turns.map(({ data }) => data.session)).size).toBe(1);
-      for (const { id } of answers.slice(0, -1)) await judgmentOf(id);
+      await areJudged(answers.slice(0, -1));
     });
 
     test('a new version is served by both', async () => {
@@ -94,19 +103,20 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
 
     test('feedback, rewards and the end of a session count through the serving that gave no answer', async () => {
       const [a, b] = servings;
-      const session = 'rated';
-      const [first] = await converse([a], ['What is a good breakfast?', 'Perfect, thanks!'], { session });
-      // the reward comes late: what the judge said stands; of the second turn nothing is known yet
-      const [, second] = await converse([a], ['What is a good supper?', 'And for two?'], { session: 'paid' });
-      expect(first).toBeDefined();
-      expect((await post(b, '/v1/feedback', { completion_id: second!.id, reward: -0.5 })).status).toBe(200);
-      expect((await post(b, '/v1/sessions/end', { session: 'paid' })).status).toBe(200);
-      const judged = await judgmentOf(second!.id);
-      expect(judged.data).toMatchObject({ score: -0.5, source: 'feedback' });
-      const [thumbed] = await converse([b], ['What is a good tea?'], { session: 'thumbed' });
-      expect((await post(a, '/v1/feedback', { completion_id: thumbed!.id, rating: 'up' })).status).toBe(200);
-      expect((await post(b, '/v1/sessions/end', { session: 'thumbed' })).status).toBe(200);
-      expect((await judgmentOf(thumbed!.id)).data).toMatchObject({ score: 1, source: 'feedback' });
+      const asked = (session: string) =>
+        until('an answer is whole', async () => {
+          const [answer] = await converse([a], ['What is a good supper?'], { session });
+          return answer!.isCut ? undefined : answer;
+        });
+      const paid = await asked('paid');
+      const reward = { completion_id: paid.id, reward: -0.5 };
+      expect((await post(b, '/v1/feedback', reward)).status).toBe(200);
+      expect((await post(b, '/v1/sessions/end', { session: 'paid' })).status).toBe(202);
+      expect((await judgmentOf(paid.id)).data).toMatchObject({ score: -0.5, source: 'feedback' });
+      const liked = await asked('liked');
+      expect((await post(b, '/v1/feedback', { completion_id: liked.id, rating: 'up' })).status).toBe(200);
+      expect((await post(b, '/v1/sessions/end', { session: 'liked' })).status).toBe(202);
+      expect((await judgmentOf(liked.id)).data).toMatchObject({ score: 1, source: 'feedback' });
     });
 
     test('a rollback reaches both, and learning rests while it is paused', async () => {
@@ -128,15 +138,17 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
       held.signal('SIGSTOP');
       await until('the other holds all', () => isShared(['judge'], [other]));
       const meanwhile = await conversations('a short walk', 3, servings);
-      for (const { id } of meanwhile) await judgmentOf(id, 45_000);
+      await areJudged(meanwhile, 45_000);
       held.signal('SIGCONT');
       const after = await conversations('a slow walk', 4, servings);
-      for (const { id } of after) await judgmentOf(id);
+      await areJudged(after);
       await until('they share again', () => isShared(['judge'], judges));
     });
 
     test('whoever is killed, the rest goes on with its partitions', async () => {
-      for (const { pid } of [servings[0], collectors[0], judges[0]]) process.kill(pid, 'SIGKILL');
+      expect(trainers[1].output()).toMatch(/another trainer works on these checkpoints/);
+      expect(await trainers[1].isReady()).toBe(false);
+      for (const [first] of [servings, collectors, judges, trainers]) process.kill(first.pid, 'SIGKILL');
       const before = head();
       const answers = await conversations('a fresh start', 8, [servings[1]]);
       expect(answers.every(({ recorded }) => recorded)).toBe(true);
@@ -145,7 +157,7 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
         async () =>
           (await isShared(collectorGroups, [collectors[1]])) && (await isShared(['judge'], [judges[1]])),
       );
-      for (const { id } of answers) await judgmentOf(id);
+      await areJudged(answers);
       await until('another version is promoted', () => head() > before, 90_000);
       const newest = head();
       await untilItServes(servings[1], (version) => version >= newest);
