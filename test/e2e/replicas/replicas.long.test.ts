@@ -90,8 +90,10 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
       await areJudged(answers.slice(0, -1));
     });
 
-    test('a new version is served by both', async () => {
-      await conversations('a trip', 8, servings);
+    test('a new version is served by both; an audit balances also while people talk', async () => {
+      const talk = conversations('a trip', 8, servings);
+      expect(await deployment.command('audit')).toMatch(/balances/);
+      await talk;
       await until('a version is promoted', () => head() >= 1, 90_000);
       await Promise.all(servings.map((one) => untilItServes(one, (version) => version >= 1)));
       const votes = await Promise.all(judges.map((one) => one.metric('clawloop_judge_votes_total')));
