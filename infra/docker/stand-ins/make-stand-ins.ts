@@ -32,10 +32,19 @@ const standIns: readonly StandIn[] = [
   { image: 'docker.io/edenhill/kcat:1.7.1', file: 'kcat.Containerfile', fill: async () => {} },
 ];
 
-/** Makes what is missing or was made of other files. An image that is really there is left alone. */
-export async function makeStandIns(say: (line: string) => void): Promise<void> {
+/**
+ * Makes what is missing or was made of other files, and resolves when the image that others are built from is
+ * there; `rest` when all are. An image that is really there is left alone.
+ */
+export async function makeStandIns(say: (line: string) => void): Promise<{ readonly rest: Promise<void> }> {
   if ((await labelOf(debian)) === undefined) await makeDebian(say);
-  for (const one of standIns) {
+  const [first, ...others] = standIns;
+  await make([first!], say);
+  return { rest: make(others, say) };
+}
+
+async function make(chosen: readonly StandIn[], say: (line: string) => void): Promise<void> {
+  for (const one of chosen) {
     const folder = await mkdtemp(join(tmpdir(), 'clawloop-stand-in-'));
     try {
       const digest = await digestOf(one);

@@ -28,9 +28,9 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
     await removeLeftovers();
     deployment = await openDeployment(say);
     client = new OpenAI({ apiKey: deployment.apiKey, baseURL: `${deployment.url}/v1` });
-    await makeStandIns(say);
+    const { rest } = await makeStandIns(say);
     say('building the image of the services');
-    await deployment.build();
+    await Promise.all([deployment.build(), rest]);
     say('built');
   }, 12 * MINUTES);
 
