@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { SASLOptions } from 'kafkajs';
-import type { Topic } from '../events/define-event.ts';
 import { isLogError, logError } from '../log/errors.ts';
 import type { EventLog } from '../log/event-log.ts';
+import type { RejectedRecord } from '../log/following.ts';
 import type { KafkaConnectionOptions } from '../log/kafka/connection.ts';
 import { pause } from '../log/pause.ts';
 import { openSqliteLog } from '../log/sqlite/open-sqlite-log.ts';
@@ -13,13 +13,6 @@ import type { LogConfig } from './log-config.ts';
 import { makeFolder } from './make-folder.ts';
 import { Refusal } from './refusal.ts';
 import { createWaitNotice } from './wait-notice.ts';
-
-export type RejectedRecord = {
-  readonly topic: Topic;
-  readonly partition: number;
-  readonly offset: number;
-  readonly error: string;
-};
 
 export type OpenLogOptions = {
   /** Fixed when the log is made; left out: whatever it was made with. */

@@ -10,6 +10,7 @@ import {
   readTopic,
   started,
   startedMany,
+  until,
   untilLevel,
 } from './event-log-fixtures.ts';
 import { kafkaHarness } from './kafka-event-log-harness.ts';
@@ -147,7 +148,13 @@ export function kafkaFaults(node: () => KafkaNode): void {
       const appending = Promise.all([1, 2, 3].map((n) => log.append([started('a', n)])));
       await node().restart();
       await appending;
-      await hasty.append([started('b', 1)]);
+      // On a busy machine its connection may take longer than the half second that it has.
+      const isHeard = () =>
+        hasty.append([started('b', 1)]).then(
+          () => true,
+          () => false,
+        );
+      await until(isHeard);
       await following.reachEnd();
       expect(seen.filter((id) => id.startsWith('a-'))).toEqual(['a-0', 'a-1', 'a-2', 'a-3']);
       expect(seen).toContain('b-1');

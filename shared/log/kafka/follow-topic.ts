@@ -1,34 +1,10 @@
-import type { Topic } from '../../events/define-event.ts';
-import { parseEvent } from '../../events/parse-event.ts';
 import { isLogError, logError } from '../errors.ts';
-import type { Following, Offsets, Recorded } from '../event-log.ts';
-import { newerSchema } from '../fold-chunk.ts';
+import type { Following } from '../event-log.ts';
+import { deliver, type FollowOptions, openFollowing } from '../following.ts';
 import { pause } from '../pause.ts';
 import { errorType } from './kafka-errors.ts';
 import type { KafkaStore } from './kafka-store.ts';
-import type { RawMessage } from './kafkajs-internals.ts';
 import { openTopicReader, type TopicReader } from './topic-reader.ts';
-
-export type RejectedRecord = {
-  readonly topic: Topic;
-  readonly partition: number;
-  readonly offset: number;
-  readonly error: string;
-};
-
-type Options = {
-  readonly topic: Topic;
-  readonly from: Offsets;
-  readonly onRecord: (record: Recorded) => void;
-  readonly onRejected: (rejected: RejectedRecord) => void;
-  readonly signal: AbortSignal;
-};
-
-type Waiter = {
-  readonly ends: readonly number[];
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-};
 
 /** ms that a fetch waits for something to come */
 const waitMs = 500;
@@ -38,54 +14,25 @@ const waitMs = 500;
  * transactions included: what was committed just before is waited for, though its marker may still be on the
  * way.
  */
-export function followTopic(
-  store: KafkaStore,
-  { topic, from, onRecord, onRejected, signal }: Options,
-): Following {
+export function followTopic(store: KafkaStore, options: FollowOptions): Following {
+  const { topic, from, signal } = options;
   const name = store.connection.topicName(topic);
   const next = new Map(
     Array.from({ length: store.partitions }, (_, partition) => [partition, from[partition] ?? 0]),
   );
   const reader = openTopicReader(store.connection.kafka);
-  let waiters: Waiter[] = [];
-  let over: { readonly error: unknown } | undefined;
 
-  const settleWaiters = () => {
-    waiters = waiters.filter(({ ends, resolve }) => {
-      const reached = ends.every((end, partition) => next.get(partition)! >= end);
-      if (reached) resolve();
-      return !reached;
-    });
-  };
-
-  const reach = async (): Promise<void> => {
-    const ends = await store.untilAnswered(() => store.query.offsets(name, 'end'), signal);
-    if (over !== undefined) throw over.error;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    waiters.push({ ends, resolve, reject });
-    settleWaiters();
-    return promise;
-  };
-
-  const deliver = (partition: number, message: RawMessage) => {
-    const at = { partition, offset: Number(message.offset) };
-    const parsed = parseEvent(message.value?.toString('utf8') ?? '');
-    if (parsed.kind === 'newer') throw logError('NewerSchema', newerSchema(topic, at, parsed));
-    if (parsed.kind === 'broken') onRejected({ topic, ...at, error: parsed.error });
-    if (parsed.kind === 'event') onRecord({ event: parsed.event, at });
-  };
-
-  const run = async (): Promise<void> => {
+  const run = async (progressed: () => void): Promise<void> => {
     for (let delayMs = 50; !signal.aborted; ) {
       try {
         for (const { partition, records, next: after } of await reader.fetch(name, next, { waitMs })) {
-          for (const message of records) {
+          for (const { offset, value } of records) {
             if (signal.aborted) return;
-            deliver(partition, message);
+            deliver(options, { partition, offset: Number(offset) }, value?.toString('utf8') ?? '');
           }
           next.set(partition, after);
         }
-        settleWaiters();
+        progressed();
         delayMs = 50;
       } catch (error) {
         if (signal.aborted) return;
@@ -97,29 +44,19 @@ export function followTopic(
     }
   };
 
-  const ending = (error: unknown) => {
-    over = { error };
-    for (const { reject } of waiters.splice(0)) reject(error);
-  };
   const aborted = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  // A fetch that waits is not waited for.
-  const done = Promise.race([run(), aborted])
-    .then(
-      () => ending(signal.reason),
-      (error: unknown) => {
-        ending(error);
-        if (!signal.aborted) throw error;
-      },
-    )
-    .finally(() => void reader.close());
-  const caughtUp = reach();
-  // Whoever does not ask need not hear; whoever awaits them still does.
-  caughtUp.catch(() => undefined);
-  done.catch(() => undefined);
-  return { caughtUp, reachEnd: reach, done };
+  return openFollowing(
+    {
+      ends: () => store.untilAnswered(() => store.query.offsets(name, 'end'), signal),
+      next: (partition) => next.get(partition)!,
+      // A fetch that waits is not waited for.
+      run: (progressed) => Promise.race([run(progressed), aborted]).finally(() => void reader.close()),
+    },
+    signal,
+  );
 }
 
 /** Records that were trimmed are gone; an offset beyond the end means that this is another log. */

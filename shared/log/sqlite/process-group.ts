@@ -1,8 +1,8 @@
 import { isLogError } from '../errors.ts';
 import type { ProcessOptions } from '../event-log.ts';
 import type { Fold } from '../fold.ts';
+import type { RejectedRecord } from '../following.ts';
 import { pause } from '../pause.ts';
-import type { RejectedRecord } from './follow-topic.ts';
 import { processPartition } from './process-partition.ts';
 import type { Lease } from './protocol.ts';
 import type { Store } from './store.ts';

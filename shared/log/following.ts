@@ -1,0 +1,84 @@
+import type { Topic } from '../events/define-event.ts';
+import { parseEvent } from '../events/parse-event.ts';
+import type { Position } from '../events/position.ts';
+import { logError } from './errors.ts';
+import type { Following, Offsets, Recorded } from './event-log.ts';
+import { newerSchema } from './fold-chunk.ts';
+
+/** A record that does not parse. */
+export type RejectedRecord = {
+  readonly topic: Topic;
+  readonly partition: number;
+  readonly offset: number;
+  readonly error: string;
+};
+
+export type FollowOptions = {
+  readonly topic: Topic;
+  readonly from: Offsets;
+  readonly onRecord: (record: Recorded) => void;
+  readonly onRejected: (rejected: RejectedRecord) => void;
+  readonly signal: AbortSignal;
+};
+
+/** Hands one record on. Throws NewerSchema at a newer version of a type that it knows. */
+export function deliver({ topic, onRecord, onRejected }: FollowOptions, at: Position, body: string): void {
+  const parsed = parseEvent(body);
+  if (parsed.kind === 'newer') throw logError('NewerSchema', newerSchema(topic, at, parsed));
+  if (parsed.kind === 'broken') onRejected({ topic, ...at, error: parsed.error });
+  if (parsed.kind === 'event') onRecord({ event: parsed.event, at });
+}
+
+type Waiter = {
+  readonly ends: readonly number[];
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+};
+
+type Follower = {
+  readonly ends: () => Promise<readonly number[]>;
+  /** The offset in a partition up to which everything was handed on. */
+  readonly next: (partition: number) => number;
+  /** Reads until the signal aborts; calls `progressed` where it has come further. */
+  readonly run: (progressed: () => void) => Promise<void>;
+};
+
+/** What is told of a follower while it runs: whether it reached an end, and how it ended. */
+export function openFollowing({ ends: endsNow, next, run }: Follower, signal: AbortSignal): Following {
+  let waiters: Waiter[] = [];
+  let over: { readonly error: unknown } | undefined;
+
+  const settleWaiters = () => {
+    waiters = waiters.filter(({ ends, resolve }) => {
+      const reached = ends.every((end, partition) => next(partition) >= end);
+      if (reached) resolve();
+      return !reached;
+    });
+  };
+
+  const reach = async (): Promise<void> => {
+    const ends = await endsNow();
+    if (over !== undefined) throw over.error;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    waiters.push({ ends, resolve, reject });
+    settleWaiters();
+    return promise;
+  };
+
+  const ending = (error: unknown) => {
+    over = { error };
+    for (const { reject } of waiters.splice(0)) reject(error);
+  };
+  const done = run(settleWaiters).then(
+    () => ending(signal.reason),
+    (error: unknown) => {
+      ending(error);
+      if (!signal.aborted) throw error;
+    },
+  );
+  const caughtUp = reach();
+  // Whoever does not ask need not hear; whoever awaits them still does.
+  caughtUp.catch(() => undefined);
+  done.catch(() => undefined);
+  return { caughtUp, reachEnd: reach, done };
+}
