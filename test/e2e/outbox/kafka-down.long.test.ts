@@ -139,5 +139,24 @@ describeWithKafka('while Kafka is down', (kafka) => {
       await deployment.command('policy', 'rollback', '0');
       await Promise.all([serving, other].map((one) => untilItServes(one, (version) => version === 0)));
     });
+
+    test('a Kafka that hangs costs one wait, not one per answer', async () => {
+      await log.quiet();
+      const waits = () => (serving.output().match(/"msg":"the log does not take facts"/g) ?? []).length;
+      const before = waits();
+      kafka().signal('SIGSTOP');
+      const began = performance.now();
+      const answers = await converse('a beach', [serving]);
+      const tookMs = performance.now() - began;
+      expect(answers.every(({ recorded }) => recorded)).toBe(true);
+      // the first waits for the log for 2 s; the others find the outbox in use
+      expect(waits() - before, `${Math.round(tookMs)} ms`).toBe(1);
+      kafka().signal('SIGCONT');
+      await until('the outbox is empty', async () => (await outbox()).length === 0);
+      await log.quiet();
+      const found = log.of('interaction.completed').filter(({ data }) => data.session === 'a beach');
+      expect([...new Set(found.map(({ id }) => id))]).toEqual(said.get('a beach'));
+      expect(await deployment.command('audit')).toMatch(/balances/);
+    });
   });
 });
