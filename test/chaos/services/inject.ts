@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Outage } from './crowd-record.ts';
@@ -79,7 +81,7 @@ export function createInjector(deployment: Deployment): Injector {
       case 'flush':
         return flushAll(redis!.url);
       case 'disk-full':
-        disk!.fill();
+        disk!.fill(() => shrinkLog(deployment.dataFolder));
         await delay(fault.forMs);
         return disk!.makeRoom();
       case 'clock': {
@@ -122,5 +124,15 @@ async function flushAll(url: string): Promise<void> {
     await client.flushall();
   } finally {
     client.disconnect();
+  }
+}
+
+/** SQLite writes over what its write-ahead log took before: only what has to grow meets a full disk. */
+function shrinkLog(dataFolder: string): void {
+  const database = new DatabaseSync(join(dataFolder, 'log', 'log.sqlite'), { timeout: 1_000 });
+  try {
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  } finally {
+    database.close();
   }
 }

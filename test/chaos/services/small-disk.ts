@@ -1,16 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdirSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 
 export type SmallDisk = {
-  /** Leaves not one byte free. */
-  readonly fill: () => void;
+  /** Leaves not one byte free; `atLast` is called when there is little left. */
+  readonly fill: (atLast: () => void) => void;
   readonly makeRoom: () => void;
   readonly remove: () => Promise<void>;
 };
 
 const BLOCK = Buffer.alloc(2 ** 20);
+const LITTLE = 16 * 2 ** 20;
 
 /** Whether this process may mount a disk of its own. */
 export const canMount = (): boolean => process.platform === 'linux' && process.getuid?.() === 0;
@@ -33,7 +34,9 @@ export async function mountSmallDisk(folder: string, megabytes: number): Promise
   if (!isMounted) throw new Error(`no disk could be mounted at ${folder}`);
   const ballast = join(folder, 'ballast');
   return {
-    fill: () => {
+    fill: (atLast) => {
+      while (free(folder) > LITTLE) appendFileSync(ballast, BLOCK);
+      atLast();
       for (const size of [BLOCK.length, 4_096, 1]) appendUntilFull(ballast, BLOCK.subarray(0, size));
     },
     makeRoom: () => rmSync(ballast, { force: true }),
@@ -42,6 +45,11 @@ export async function mountSmallDisk(folder: string, megabytes: number): Promise
       await ended;
     },
   };
+}
+
+function free(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
 }
 
 function appendUntilFull(path: string, block: Buffer): void {
