@@ -4,6 +4,10 @@ export type Command = {
   /** Arguments as `--help` shows them. */
   readonly usage: string;
   readonly about: string;
+  /** Its actions and its own flags, and what each does: for `--help`. */
+  readonly details?: readonly (readonly [string, string])[];
+  /** It answers `--help` itself: a program of ours in a process of its own, or one with settings of its own. */
+  readonly helps?: true;
   /** Goes on when whoever read its output is gone; the others have nothing left to do then. */
   readonly outlivesReader?: true;
   readonly run: (argv: readonly string[]) => Promise<number>;

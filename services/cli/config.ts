@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { CommonConfig, loadConfig } from '../../shared/service/config.ts';
 import { LogConfig } from '../../shared/service/log-config.ts';
 
-/** What every command takes. */
-export const CliConfig = CommonConfig.pick({ dataFolder: true, adapter: true });
+/** What every command takes: where the data are, and the log. */
+export const CliConfig = CommonConfig.pick({ dataFolder: true, adapter: true }).extend(LogConfig.shape);
+export type CliConfig = z.output<typeof CliConfig>;
 
 /**
  * Of serving's settings, those that say where it listens; its own process reads them from the same flags and
@@ -33,9 +34,6 @@ export const endpointSettings = (servingFlags: readonly string[]) =>
 
 export const batchSettings = (collectorFlags: readonly string[]) =>
   loadConfig('collector', BatchConfig, ofThese(collectorFlags, ['--batch-size'])).values;
-
-/** Where the log is, as the services read it. */
-export const logSettings = (flags: readonly string[] = []) => loadConfig('cli', LogConfig, flags).values;
 
 export const commonSettings = (flags: readonly string[] = []) =>
   loadConfig('cli', CommonConfig, flags).values;

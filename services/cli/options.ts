@@ -1,33 +1,38 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { loadConfig } from '../../shared/service/config.ts';
+import type { z } from 'zod';
+import { describeService, firstSentence, loadConfig, spellSwitches } from '../../shared/service/config.ts';
 import { UsageError } from './command.ts';
 import { CliConfig } from './config.ts';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
+/** The flags that say where the data and the log are: the same as those of the services. */
+const shared = describeService('cli', CliConfig as unknown as z.ZodObject);
+
 /**
- * Flags and words of a command; `dataFolder` and `adapter` as every command takes them. @throws UsageError
+ * Flags and words of a command; `settings` as every command takes them. @throws UsageError, ConfigError
  */
 export function readOptions<const Given extends Options>(argv: readonly string[], options: Given) {
-  const all = {
-    ...options,
-    'data-folder': { type: 'string' },
-    adapter: { type: 'string' },
-  } as const satisfies Options;
-  const parsed = parseOrExplain(argv, all);
-  const shared = ['data-folder', 'adapter'].flatMap((name) => {
-    const value = (parsed.values as Readonly<Record<string, unknown>>)[name];
-    return typeof value === 'string' ? [`--${name}`, value] : [];
-  });
-  const { values: common } = loadConfig('cli', CliConfig, shared);
-  return { values: parsed.values, words: parsed.positionals, ...common };
+  const flags = shared.map(({ flag }) => flag.slice(2));
+  const strings: Options = Object.fromEntries(flags.map((name) => [name, { type: 'string' }]));
+  const parsed = parseOrExplain(spellSwitches(shared, argv), { ...strings, ...options });
+  const values = parsed.values as Readonly<Record<string, unknown>>;
+  const given = flags.flatMap((name) =>
+    typeof values[name] === 'string' ? [`--${name}=${values[name]}`] : [],
+  );
+  const settings = loadConfig('cli', CliConfig, given).values;
+  return { values: parsed.values as ValuesOf<Given>, words: parsed.positionals, settings };
 }
 
-function parseOrExplain<const Given extends Options>(argv: readonly string[], options: Given) {
+type ValuesOf<Given extends Options> = ReturnType<
+  typeof parseArgs<{ args: string[]; options: Given; strict: true; allowPositionals: true }>
+>['values'];
+
+function parseOrExplain(argv: readonly string[], options: Options) {
   try {
     return parseArgs({ args: [...argv], options, strict: true, allowPositionals: true });
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    throw new UsageError(firstSentence((error as Error).message));
   }
 }
 

@@ -15,11 +15,11 @@ const options = {
  * were written, and says of each what became of it. @throws UsageError, LogUnavailable
  */
 export async function redriveTopics(argv: readonly string[]): Promise<number> {
-  const { values, words, dataFolder } = readOptions(argv, options);
+  const { values, words, settings } = readOptions(argv, options);
   if (words.length > 0) throw new UsageError(`redrive takes no word '${words[0]}'`);
   if (values.last !== undefined && values.all) throw new UsageError('--last or --all, not both');
   const last = values.last === undefined ? undefined : wholeNumber(values.last, '--last');
-  return withLog(dataFolder, async (log) => {
+  return withLog(settings, async (log) => {
     const plan = await planRedrive(log, last);
     if (plan.length === 0) {
       console.log('no dead letters');

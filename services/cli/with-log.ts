@@ -2,22 +2,21 @@ import type { EventLog } from '../../shared/log/event-log.ts';
 import { dataFolder } from '../../shared/service/data-folder.ts';
 import { logExists, openLog } from '../../shared/service/open-log.ts';
 import { UsageError } from './command.ts';
-import { logSettings } from './config.ts';
+import type { CliConfig } from './config.ts';
 
 /**
- * Runs `use` on the log, and closes it: the one that CLAWLOOP_LOG and its kin name, or the data folder's.
+ * Runs `use` on the log that the settings name, and closes it.
  * @throws UsageError where there is none
  */
 export async function withLog<Result>(
-  folder: string,
+  settings: CliConfig,
   use: (log: EventLog) => Promise<Result>,
 ): Promise<Result> {
-  const data = dataFolder(folder);
-  const config = logSettings();
-  if (!logExists(config, data)) {
+  const data = dataFolder(settings.dataFolder);
+  if (!logExists(settings, data)) {
     throw new UsageError(`no log in ${data.root}: start ClawLoop there first, or give --data-folder`);
   }
-  const log = await openLog(config, data);
+  const log = await openLog(settings, data);
   try {
     return await use(log);
   } finally {

@@ -1,3 +1,4 @@
+import { isLogError } from '../../shared/log/errors.ts';
 import { openBackend } from '../../shared/policy/backend.ts';
 import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
 import { modelFolder } from '../../shared/policy/model-folder.ts';
@@ -5,6 +6,7 @@ import { loadPolicy } from '../../shared/policy/policy.ts';
 import { ConfigError, helpText, loadConfig } from '../../shared/service/config.ts';
 import { dataFolder } from '../../shared/service/data-folder.ts';
 import { logExists, openLog } from '../../shared/service/open-log.ts';
+import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/service/refusal.ts';
 import { TrainerConfig, threadsOf } from './config.ts';
 import { runtimeFingerprint } from './fingerprint.ts';
 import { localEngine } from './local-engine.ts';
@@ -17,16 +19,21 @@ import { replayVersion, trainedVersions } from './replay-step.ts';
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-if (process.argv.includes('--help')) {
-  say(helpText('trainer', TrainerConfig));
+if (process.argv.some((word) => word === '--help' || word === '-h')) {
+  say(helpText('trainer', TrainerConfig, 'replay'));
   process.exit(0);
 }
-process.exitCode = await replay().catch((error: Error) => {
-  process.stderr.write(
-    `replay: ${error instanceof ConfigError ? error.message : (error.stack ?? error.message)}\n`,
-  );
-  return 2;
+process.exitCode = await replay().catch((error: unknown) => {
+  process.stderr.write(`clawloop replay: ${reasonOf(error)}\n`);
+  return REFUSED_EXIT_CODE;
 });
+
+/** A fault of ours comes with its stack. */
+function reasonOf(error: unknown): string {
+  if (error instanceof ConfigError) return `${error.message}; see clawloop replay --help`;
+  const { message, stack = message } = error as Error;
+  return isRefusal(error) || isLogError(error, 'LogUnavailable') ? message : stack;
+}
 
 async function replay(): Promise<number> {
   const config = loadConfig('trainer', TrainerConfig).values;

@@ -90,15 +90,9 @@ function parseFlags(settings: readonly Setting[], argv: readonly string[]): Read
   const options = Object.fromEntries(
     settings.map((setting) => [setting.flag.slice(2), { type: 'string' as const }]),
   );
-  // `--baseline` alone means true
-  const spelled = argv.flatMap((word, index) => {
-    const setting = settings.find((one) => one.flag === word);
-    const next = argv[index + 1];
-    const alone = setting?.type === 'boolean' && (next === undefined || next.startsWith('--'));
-    return alone ? [word, 'true'] : [word];
-  });
   try {
-    const { values } = parseArgs({ args: spelled, options, strict: true, allowPositionals: false });
+    const args = [...spellSwitches(settings, argv)];
+    const { values } = parseArgs({ args, options, strict: true, allowPositionals: false });
     return new Map(
       settings.flatMap((setting) => {
         const value = values[setting.flag.slice(2)];
@@ -106,9 +100,21 @@ function parseFlags(settings: readonly Setting[], argv: readonly string[]): Read
       }),
     );
   } catch (error) {
-    throw new ConfigError((error as Error).message);
+    throw new ConfigError(firstSentence((error as Error).message));
   }
 }
+
+/** `--kafka-ssl` alone means `--kafka-ssl true`. */
+export const spellSwitches = (settings: readonly Setting[], argv: readonly string[]): readonly string[] =>
+  argv.flatMap((word, index) => {
+    const setting = settings.find((one) => one.flag === word);
+    const next = argv[index + 1];
+    const alone = setting?.type === 'boolean' && (next === undefined || next.startsWith('-'));
+    return alone ? [word, 'true'] : [word];
+  });
+
+/** Of what Node says of a flag that it does not know, without its advice on how to pass it all the same. */
+export const firstSentence = (message: string): string => message.split('. ')[0]!;
 
 /** Every value with where it came from, secrets masked: for the line that a service writes at start. */
 export function printableConfig({ values, settings, sources }: LoadedConfig<object>): Record<string, string> {
@@ -122,14 +128,18 @@ export function printableConfig({ values, settings, sources }: LoadedConfig<obje
   );
 }
 
-/** The text of `--help`. */
-export function helpText(service: string, schema: z.ZodObject): string {
-  const rows = describeSettings(schema, service, shared).map(
-    ({ flag, env, default: value, about }) =>
-      `  ${flag.padEnd(28)} ${about}\n${''.padEnd(31)}${env}, default ${JSON.stringify(value ?? null)}`,
-  );
-  return `clawloop ${service} [options]\n\n${rows.join('\n')}\n`;
-}
+/** The text of `--help`; `command`: where it is not the service itself. */
+export const helpText = (service: string, schema: z.ZodObject, command = service): string =>
+  `clawloop ${command} [options]\n\n${settingRows(service, schema)}\n`;
+
+/** Two lines per setting: flag and meaning, variable and default. */
+export const settingRows = (service: string, schema: z.ZodObject): string =>
+  describeSettings(schema, service, shared)
+    .map(
+      ({ flag, env, default: value, about }) =>
+        `  ${flag.padEnd(28)} ${about}\n${''.padEnd(31)}${env}, default ${JSON.stringify(value ?? null)}`,
+    )
+    .join('\n');
 
 export const describeService = (service: string, schema: z.ZodObject): readonly Setting[] =>
   describeSettings(schema, service, shared);

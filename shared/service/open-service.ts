@@ -125,7 +125,7 @@ function readConfig<Shape extends z.ZodRawShape>(name: string, schema: z.ZodObje
     return loadConfig(name, schema);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`clawloop ${name}: ${error.message}\n`);
+    process.stderr.write(`clawloop ${name}: ${error.message}; see clawloop ${name} --help\n`);
     process.exit(REFUSED_EXIT_CODE);
   }
 }

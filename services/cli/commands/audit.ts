@@ -9,9 +9,10 @@ export const audit: Command = {
   name: 'audit',
   usage: '[--json]',
   about: 'the conservation law, from the log alone; exit 1 when it is broken',
+  details: [['--json', 'counts, what is open and what is broken, as one object']],
   run: async (argv) => {
-    const { values, dataFolder } = readOptions(argv, { json: { type: 'boolean' } });
-    return withLog(dataFolder, async (log) => {
+    const { values, settings } = readOptions(argv, { json: { type: 'boolean' } });
+    return withLog(settings, async (log) => {
       const ledger = createAudit();
       await readAll(log, ({ event }) => ledger.on(event));
       const { counts, open, broken } = ledger.report();

@@ -16,7 +16,7 @@ export const doctor: Command = {
   usage: '[--data-folder F]',
   about: 'looks at ports, backend, disk and model, and says what to do',
   run: async (argv) => {
-    const { dataFolder } = readOptions(argv, {});
+    const { dataFolder } = readOptions(argv, {}).settings;
     const findings: readonly Finding[] = [
       nodeVersion(),
       await nativeBackend(),

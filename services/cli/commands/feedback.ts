@@ -1,4 +1,5 @@
 import { type Command, UsageError } from '../command.ts';
+import { endpointSettings } from '../config.ts';
 import { readOptions } from '../options.ts';
 import { endpointOf } from '../up/readiness.ts';
 
@@ -13,17 +14,24 @@ export const feedback: Command = {
   name: 'feedback',
   usage: 'COMPLETION_ID up | down | --reward 0.5',
   about: 'rate an answer; it outranks the judge',
+  details: [
+    ['--reward NUMBER', '-1 to 1, instead of up or down'],
+    ['--comment TEXT', 'what would have been better: a hint for training'],
+    ['--url URL', 'of the endpoint; from CLAWLOOP_SERVING_HOST and _PORT unless told'],
+    ['--key KEY', 'access key; CLAWLOOP_SERVING_API_KEY unless told'],
+  ],
   run: async (argv) => {
     const { values, words } = readOptions(argv, options);
     const [completionId, rating] = words;
     if (completionId === undefined || (rating === undefined) === (values.reward === undefined))
       throw new UsageError('feedback COMPLETION_ID, then up, down or --reward NUMBER');
+    const key = values.key ?? endpointSettings([]).apiKey;
     const url = values.url ?? endpointOf().url;
     const response = await fetch(`${url}/v1/feedback`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        ...(values.key === undefined ? {} : { authorization: `Bearer ${values.key}` }),
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
       },
       body: JSON.stringify({
         completion_id: completionId,

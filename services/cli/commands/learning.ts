@@ -12,13 +12,20 @@ export const learning: Command = {
   name: 'learning',
   usage: 'pause | resume | now',
   about: 'stop and start the forming of batches, or train what there is',
+  details: [
+    ['pause', 'no batch is formed any more; an open one is still trained'],
+    ['resume', 'batches are formed again'],
+    ['now', 'the next batch takes what there is, from one sample on'],
+    ['--reason TEXT', 'stands in the fact'],
+  ],
   run: async ([action = '', ...rest]) => {
     if (!['pause', 'resume', 'now'].includes(action))
       throw new UsageError('learning what? one of: pause, resume, now');
-    const { values, dataFolder, adapter } = readOptions(rest, { reason: { type: 'string' } });
+    const { values, settings } = readOptions(rest, { reason: { type: 'string' } });
+    const { adapter } = settings;
     const origin = { id: randomUUID(), source: 'clawloop/cli', time: utcNow() };
     const reason = values.reason === undefined ? {} : { reason: values.reason };
-    return withLog(dataFolder, async (log) => {
+    return withLog(settings, async (log) => {
       if (action === 'pause') {
         await log.append([LearningPaused.create({ ...origin, data: { adapter, ...reason } })]);
         console.log('learning is paused: chats go on and are judged; an open batch is still trained');

@@ -14,12 +14,19 @@ export const policy: Command = {
   name: 'policy',
   usage: 'list | show VERSION | rollback VERSION',
   about: 'versions, what made them, and the way back',
+  details: [
+    ['list', 'every version, its parent and its outcome'],
+    ['show VERSION', 'its batch, digest and figures'],
+    ['rollback VERSION', 'makes it the head again; a step in flight cannot undo it'],
+    ['--reason TEXT', 'stands in the fact'],
+  ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
     if (!['list', 'show', 'rollback'].includes(action))
       throw new UsageError(`policy ${action}? one of: list, show, rollback`);
-    const { values, words, dataFolder, adapter } = readOptions(rest, { reason: { type: 'string' } });
-    return withLog(dataFolder, async (log) => {
+    const { values, words, settings } = readOptions(rest, { reason: { type: 'string' } });
+    const { adapter } = settings;
+    return withLog(settings, async (log) => {
       if (action === 'list') return list(log, adapter);
       const version = wholeNumber(words[0] ?? '', 'VERSION');
       return action === 'show' ? show(log, adapter, version) : rollback(log, adapter, version, values.reason);

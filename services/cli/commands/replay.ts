@@ -9,5 +9,6 @@ export const replay: Command = {
   name: 'replay',
   usage: '[--data-folder F]',
   about: 'trains every version again from the log and compares digests; exit 1 when one differs',
+  helps: true,
   run: (argv) => runChild(entry, argv),
 };

@@ -14,5 +14,6 @@ export const services: readonly Command[] = serviceNames.map((name) => ({
   name,
   usage: '[options]',
   about: about[name],
+  helps: true,
   run: (argv) => runChild(serviceEntry(name), argv),
 }));

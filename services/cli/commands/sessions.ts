@@ -9,12 +9,16 @@ export const sessions: Command = {
   name: 'sessions',
   usage: 'list | show SESSION',
   about: 'conversations as the collector sees them',
+  details: [
+    ['list', 'every conversation: turns, how many trained, whether it is open'],
+    ['show SESSION', 'its turns, step by step'],
+  ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
-    const { words, dataFolder } = readOptions(rest, {});
+    const { words, settings } = readOptions(rest, {});
     if (action !== 'list' && action !== 'show')
       throw new UsageError(`sessions ${action}? one of: list, show`);
-    return withLog(dataFolder, async (log) => {
+    return withLog(settings, async (log) => {
       const views = createTurnViews();
       const closed = new Set<string>();
       await readAll(log, ({ event }) => {

@@ -5,7 +5,7 @@ import type { Recorded } from '../../../shared/log/event-log.ts';
 import { type Command, UsageError } from '../command.ts';
 import { createTopicsOfLog } from '../create-topics.ts';
 import { describeCatalogue } from '../describe-catalogue.ts';
-import { readOptions, wholeNumber } from '../options.ts';
+import { readOptions, splitAction, wholeNumber } from '../options.ts';
 import { redriveTopics } from '../redrive-topics.ts';
 import { excerpt, formatTable } from '../table.ts';
 import { openFilter } from '../tail-filter.ts';
@@ -25,39 +25,39 @@ const tailOptions = {
 export const topics: Command = {
   name: 'topics',
   usage: 'list | describe | create | tail | redrive',
-  about: 'what stands in the log; clawloop topics help',
-  run: async ([action = 'list', ...rest]) => {
+  about: 'what stands in the log',
+  details: [
+    ['list', 'how many records each topic holds'],
+    ['describe [--json]', 'every type of event'],
+    ['create [--partitions N]', 'the topics of a Kafka log, where they are missing'],
+    ['tail [TOPIC ...]', 'records as they stand in the log, or as they come'],
+    ['  -n, --last N', 'the latest N, by their time'],
+    ['  -f, --follow', 'go on with what comes'],
+    ['  --type TYPE', 'of this type; may be given several times'],
+    ['  --key KEY', 'with this key: a lane, or an adapter'],
+    ['  --session S', 'of this session: its chats, turns, votes, samples, batches and their steps'],
+    ['  --since T, --until T', 'from T on, before T: an ISO time, or 30s, 10m, 2h, 1d ago'],
+    ['  --json', 'one object per line, whole'],
+    [
+      'redrive [--all | --last N]',
+      'puts dead letters that can be read now back into their topics; all unless told',
+    ],
+    ['  --dry-run', 'only says what would be'],
+  ],
+  run: async (argv) => {
+    const { action, rest } = splitAction(argv, 'list');
     if (action === 'list') return list(rest);
     if (action === 'describe') return describe(rest);
     if (action === 'create') return createTopicsOfLog(rest);
     if (action === 'tail') return tail(rest);
     if (action === 'redrive') return redriveTopics(rest);
-    if (['help', '--help', '-h'].includes(action)) {
-      console.log(help);
-      return 0;
-    }
-    throw new UsageError(`topics ${action}? one of: list, describe, create, tail, redrive, help`);
+    throw new UsageError(`topics ${action}? one of: list, describe, create, tail, redrive`);
   },
 };
 
-const help = `clawloop topics
-  list                            how many records each topic holds
-  describe [--json]               every type of event
-  create [--kafka-brokers H:P]    the topics of a Kafka log, where they are missing
-  tail [TOPIC ...]                records as they stand in the log, or as they come
-    -n, --last N                  the latest N, by their time
-    -f, --follow                  go on with what comes
-    --type TYPE                   of this type; may be given several times
-    --key KEY                     with this key: a lane, or an adapter
-    --session S                   of this session: its chats, turns, votes, samples, batches and their steps
-    --since T, --until T          from T on, before T: an ISO time, or 30s, 10m, 2h, 1d ago
-    --json                        one object per line, whole
-  redrive [--all | --last N]      puts dead letters that can be read now back into their topics; all unless told
-    --dry-run                     only says what would be`;
-
 async function list(argv: readonly string[]): Promise<number> {
-  const { dataFolder } = readOptions(argv, {});
-  return withLog(dataFolder, async (log) => {
+  const { settings } = readOptions(argv, {});
+  return withLog(settings, async (log) => {
     const rows = await Promise.all(
       topicNames.map(async (topic) => {
         const ends = await log.ends(topic);
@@ -83,7 +83,7 @@ async function describe(argv: readonly string[]): Promise<number> {
 }
 
 async function tail(argv: readonly string[]): Promise<number> {
-  const { values, words, dataFolder } = readOptions(argv, tailOptions);
+  const { values, words, settings } = readOptions(argv, tailOptions);
   const chosen = words.length === 0 ? topicNames : words.map(asTopic);
   // a session is a story over all topics: whole, and in order of time
   const whole = values.session === undefined ? undefined : Number.POSITIVE_INFINITY;
@@ -93,7 +93,7 @@ async function tail(argv: readonly string[]): Promise<number> {
   process.once('SIGINT', () => stop.abort());
   const print = ({ topic, ...record }: Found) =>
     console.log(values.json ? JSON.stringify({ topic, ...record }) : line(topic, record));
-  return withLog(dataFolder, async (log) => {
+  return withLog(settings, async (log) => {
     const filter = await openFilter(values, log, Date.now());
     const found = lastOf(count, print);
     const followings = await Promise.all(

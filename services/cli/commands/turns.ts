@@ -16,11 +16,17 @@ export const turns: Command = {
   name: 'turns',
   usage: 'list [--why] [--session S] [-n 20] [--json]',
   about: 'every turn, and why it did or did not train',
+  details: [
+    ['--why', 'besides, how many turns ended how'],
+    ['--session S', 'of this session alone'],
+    ['-n, --last N', 'the latest N'],
+    ['--json', 'one object per line'],
+  ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
     if (action !== 'list') throw new UsageError(`turns ${action}? only: list`);
-    const { values, dataFolder } = readOptions(rest, options);
-    return withLog(dataFolder, async (log) => {
+    const { values, settings } = readOptions(rest, options);
+    return withLog(settings, async (log) => {
       const views = createTurnViews();
       await readAll(log, ({ event }) => views.on(event));
       const chosen = [...views.turns.values()]

@@ -8,6 +8,7 @@ import { openLog } from '../../../shared/service/open-log.ts';
 import { REFUSED_EXIT_CODE } from '../../../shared/service/refusal.ts';
 import { type Command, UsageError } from '../command.ts';
 import { batchSettings, commonSettings, endpointSettings, judgeServerSettings } from '../config.ts';
+import { helpOfUp, isHelp } from '../help.ts';
 import { portIsFree } from '../port-is-free.ts';
 import { serviceNames } from '../service-entry.ts';
 import { banner } from '../up/banner.ts';
@@ -22,8 +23,23 @@ export const up: Command = {
   name: 'up',
   usage: '[--port 8700] [--SERVICE-option ...]',
   about: 'all services on this machine, supervised, on an embedded log',
+  details: [
+    ['--port N, --host H', 'where the endpoint listens; 8700 and 127.0.0.1 unless told'],
+    ['--api-key KEY', 'an access key; needed beyond loopback'],
+    ['--context window|error', 'what becomes of a prompt that does not fit'],
+    ['--queue, --redis-..., --board-key', 'the queues of judge and trainer'],
+    [
+      '--SERVICE-FLAG',
+      "any flag of a service: the judge's --votes is --judge-votes; see clawloop judge --help",
+    ],
+  ],
   outlivesReader: true,
+  helps: true,
   run: async (argv) => {
+    if (argv.some(isHelp)) {
+      process.stdout.write(helpOfUp(up));
+      return 0;
+    }
     const { shared, own } = routeFlags(argv);
     const common = commonSettings(shared);
     const endpoint = endpointOf(own.serving);

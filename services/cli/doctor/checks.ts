@@ -1,8 +1,9 @@
-import { access, constants, mkdir, stat, statfs } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { openBackend } from '../../../shared/policy/backend.ts';
 import { modelFolder } from '../../../shared/policy/model-folder.ts';
+import { makeFolder } from '../../../shared/service/make-folder.ts';
 import { commonSettings } from '../config.ts';
 import { portIsFree } from '../port-is-free.ts';
 import { endpointOf } from '../up/readiness.ts';
@@ -51,13 +52,12 @@ export async function modelFiles(): Promise<Finding> {
 export async function writableFolder(path: string): Promise<Finding> {
   const folder = resolve(path);
   try {
-    await mkdir(folder, { recursive: true });
-    await access(folder, constants.W_OK);
+    await makeFolder(folder);
     return { state: 'ok', what: `data folder ${folder}` };
   } catch (error) {
     return {
       state: 'bad',
-      what: `cannot write to ${folder}: ${(error as Error).message}`,
+      what: (error as Error).message,
       advice: 'give --data-folder',
     };
   }

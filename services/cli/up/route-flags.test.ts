@@ -17,6 +17,13 @@ test('a prefix names the service, no prefix means all of them', () => {
   expect(own.collector).toEqual(['--paused']);
 });
 
+test('flags of a queue go to the services that have one', () => {
+  const { shared, own } = routeFlags(['--queue', 'redis', '--redis-url=redis://r:6379', '--log', 'kafka']);
+  const queue = ['--queue', 'redis', '--redis-url', 'redis://r:6379'];
+  expect(shared).toEqual(['--log', 'kafka']);
+  expect(own).toEqual({ serving: [], collector: [], judge: queue, trainer: queue });
+});
+
 test('a word that belongs to no flag is refused', () => {
   expect(() => routeFlags(['now'])).toThrow(UsageError);
 });

@@ -1,3 +1,6 @@
+import type { z } from 'zod';
+import { describeService } from '../../../shared/service/config.ts';
+import { QueueConfig } from '../../../shared/service/queue-config.ts';
 import { UsageError } from '../command.ts';
 import { type ServiceName, serviceNames } from '../service-entry.ts';
 
@@ -9,7 +12,7 @@ export type RoutedFlags = {
 
 /**
  * `--judge-votes 5` is the judge's `--votes 5`; `--port` and `--host` are serving's; what all services share
- * has no prefix.
+ * has no prefix; `--queue` and its kin are for those that have one.
  */
 export function routeFlags(argv: readonly string[]): RoutedFlags {
   const shared: string[] = [];
@@ -22,6 +25,7 @@ export function routeFlags(argv: readonly string[]): RoutedFlags {
     const service = serviceNames.find((name) => flag.startsWith(`--${name}-`));
     if (service !== undefined) own[service].push(`--${flag.slice(service.length + 3)}`, ...wordsOf(value));
     else if (ofServing.has(flag)) own.serving.push(flag, ...wordsOf(value));
+    else if (ofQueues.has(flag)) for (const name of withQueue) own[name].push(flag, ...wordsOf(value));
     else shared.push(flag, ...wordsOf(value));
   }
   return { shared, own };
@@ -29,5 +33,11 @@ export function routeFlags(argv: readonly string[]): RoutedFlags {
 
 /** Flags that a person means for the endpoint. */
 const ofServing: ReadonlySet<string> = new Set(['--port', '--host', '--context', '--api-key']);
+
+/** Flags of services that own a queue. */
+const ofQueues: ReadonlySet<string> = new Set(
+  describeService('cli', QueueConfig as unknown as z.ZodObject).map(({ flag }) => flag),
+);
+const withQueue = ['judge', 'trainer'] as const;
 
 const wordsOf = (value: string | undefined): readonly string[] => (value === undefined ? [] : [value]);

@@ -1,0 +1,29 @@
+import type { Command } from './command.ts';
+import { audit } from './commands/audit.ts';
+import { doctor } from './commands/doctor.ts';
+import { feedback } from './commands/feedback.ts';
+import { keys } from './commands/keys.ts';
+import { learning } from './commands/learning.ts';
+import { policy } from './commands/policy.ts';
+import { replay } from './commands/replay.ts';
+import { services } from './commands/services.ts';
+import { sessions } from './commands/sessions.ts';
+import { topics } from './commands/topics.ts';
+import { turns } from './commands/turns.ts';
+import { up } from './commands/up.ts';
+
+/** In the order in which help lists them. */
+export const commands: readonly Command[] = [
+  up,
+  ...services,
+  topics,
+  sessions,
+  turns,
+  policy,
+  learning,
+  feedback,
+  keys,
+  audit,
+  replay,
+  doctor,
+];
