@@ -52,15 +52,17 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
   });
   const unknownRequest = watchRoutes(server);
   server.removeContentTypeParser('text/plain');
-  server.addHook('onRequest', async (request, reply) => {
-    void reply.header('x-request-id', request.id);
-    if (open.has(request.url)) return;
+  const letIn = async (request: FastifyRequest): Promise<void> => {
     const caller = await world.access.callerOf(request.headers.authorization);
     if (caller === undefined) throw ServingError.INVALID_API_KEY();
     if (!(await world.access.needsKey()) && !isLoopback(hostName(request.headers.host))) {
       throw ServingError.HOST_NOT_LOOPBACK({ host: hostName(request.headers.host).slice(0, 200) });
     }
     callers.set(request, caller);
+  };
+  server.addHook('onRequest', async (request, reply) => {
+    void reply.header('x-request-id', request.id);
+    if (!open.has(request.url)) await letIn(request);
     if (request.is404) throw unknownRequest(request, reply);
   });
   server.addHook('onResponse', async (request, reply) => {
