@@ -76,6 +76,7 @@ test('replicas that share the folder share its facts, in their order', async () 
   await Promise.all([first.recorder.drain(), second.recorder.drain()]);
   expect(log).toEqual(['feedback-1', 'feedback-2']);
   expect((await readdir(folder)).filter((name) => name.endsWith('.json'))).toEqual([]);
+  await first.recorder.drain(); // sees that nothing is left
   expect(await first.recorder.record(fact(3))).toBe(true);
   expect(log.at(-1)).toBe('feedback-3');
   await Promise.all([first.recorder.close(), second.recorder.close()]);

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { parseEvent } from '../../../shared/events/parse-event.ts';
 import { isLogError } from '../../../shared/log/errors.ts';
-import { type Claim, claimFile } from '../../../shared/service/claim.ts';
-import { monotonicNow } from '../../../shared/service/clock.ts';
 import { writeDurably } from '../../../shared/service/write-durably.ts';
+import { openTurns } from './drain-turns.ts';
 
 export type Outbox = {
   /** Resolves when the fact is on disk. Throws when it cannot be written. */
@@ -30,8 +29,6 @@ export type Outbox = {
 const SUFFIX = '.json';
 const BROKEN = '.broken';
 const LOCK = 'drain.lock';
-/** ms without progress after which whoever drains counts as stopped; a copy in the log is all that it costs */
-const STUCK_MS = 10_000;
 
 /**
  * Facts on this machine's disk that the log could not take yet, one file each, in the order in which they
@@ -63,14 +60,7 @@ export async function openOutbox(folder: string): Promise<Outbox> {
     await rename(path, `${path}${BROKEN}`);
     onSetAside(`${path}${BROKEN}`);
   };
-  let awaited: { readonly name: string; readonly since: number } | undefined;
-  /** undefined: another process drains. */
-  const takeTurn = (first: string): Pick<Claim, 'release'> | undefined => {
-    const claim = claimFile(join(folder, LOCK));
-    if (claim !== undefined) return claim;
-    if (awaited?.name !== first) awaited = { name: first, since: monotonicNow() };
-    return monotonicNow() - awaited.since < STUCK_MS ? undefined : { release: () => undefined };
-  };
+  const turns = openTurns(join(folder, LOCK));
   await list();
   return {
     put: async (event) => {
@@ -81,11 +71,12 @@ export async function openOutbox(folder: string): Promise<Outbox> {
     },
     drain: async (append, onSetAside = () => undefined) => {
       const names = await list();
-      const turn = names.length === 0 ? undefined : takeTurn(names[0]!);
+      const turn = names.length === 0 ? undefined : turns.take();
       if (turn === undefined) return 0;
       let drained = 0;
       try {
         for (const name of names) {
+          turn.showLife();
           await handOut(join(folder, name), append, onSetAside).catch((error: NodeJS.ErrnoException) => {
             if (error.code !== 'ENOENT') throw error; // another process was first
           });
