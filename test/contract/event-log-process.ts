@@ -81,6 +81,37 @@ export function eventLogProcessContract(name: string, makeHarness: () => Promise
       expect(await log.lag('nobody')).toEqual([]);
     });
 
+    test('a group belongs to the topic that it read first; another one is refused', async () => {
+      const log = await harness.open();
+      await log.append(startedMany(5, 1));
+      const done = log.process(ledger, options, stop.signal);
+      await untilLevel(log, 'ledgers');
+      const other = await harness.open();
+      await expect(
+        other.process({ ...ledger, reads: 'turns', writes: 'training' }, options, stop.signal),
+      ).rejects.toMatchObject({
+        name: 'LogMismatch',
+        message: expect.stringContaining('reads conversations'),
+      });
+      stop.abort();
+      await done;
+    });
+
+    test('the facts of each commit are told once it is made', async () => {
+      const log = await harness.open();
+      await log.append(startedMany(30, 4));
+      const told: string[] = [];
+      const emitted = (events: readonly { readonly id: string }[]) =>
+        told.push(...events.map(({ id }) => id));
+      const done = log.process(ledger, { ...options, emitted }, stop.signal);
+      await untilLevel(log, 'ledgers');
+      stop.abort();
+      await done;
+      const written = (await readTopic(log, 'turns')).map(({ event }) => event.id);
+      expect(told.toSorted()).toEqual(written.toSorted());
+      expect(told).toHaveLength(30);
+    });
+
     test('a deferred event is made from the record that it names', async () => {
       const log = await harness.open();
       await log.append([

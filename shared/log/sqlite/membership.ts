@@ -139,10 +139,10 @@ export function openMembership({
     join: async (group, topic) => {
       joined += 1;
       const me = `${presence.instance}/${joined}`;
+      const topicId = topicIds.get(topic)!;
+      const other = otherTopic.get(group, topicId);
+      if (other !== undefined) throw groupOfAnother(group, String(other.name), topic);
       const subscription = await queue.write((touched) => {
-        const topicId = topicIds.get(topic)!;
-        const other = otherTopic.get(group, topicId);
-        if (other !== undefined) throw groupOfAnother(group, String(other.name), topic);
         addSubscription.run(group, topicId);
         const id = findSubscription.get(group, topicId)!.id as number;
         for (let partition = 0; partition < partitions; partition += 1) addShare.run(id, partition);
