@@ -4,33 +4,30 @@ import { join } from 'node:path';
 import type { Kafka, Message } from 'kafkajs';
 import { whyNoKafka } from '../../infra/kafka/jars.ts';
 import { startKafka } from '../../infra/kafka/start-kafka.ts';
+import type { SessionStarted } from '../../shared/events/session-started.ts';
 import { connectTo } from '../../shared/log/kafka/connection.ts';
 import { CompressionTypes, Partitioners } from '../../shared/log/kafka/kafkajs.ts';
 import { openKafkaLog } from '../../shared/log/kafka/open-kafka-log.ts';
 import {
-  type BareFigures,
+  type BareLog,
   batch,
   batched,
   benchOpenLog,
-  best,
   events,
   type LogBenchRow,
-  type LogFigures,
   perSecond,
   printRows,
-  rounds,
-  rowsOf,
-  single,
   skipped,
 } from './log.ts';
 
+const topic = 'bare';
 /** Records of one bare transaction: as many as the log folds in one. */
 const perTransaction = 400;
 
 /**
  * The log on a Kafka of this machine next to kafkajs alone: one idempotent producer, a consumer, and
- * transactions of the same size with their offsets, all in this thread, without rows to load or leases. In
- * turns, the best of three rounds each. Does nothing where Kafka cannot be started, and says why.
+ * transactions of the same size with their offsets, all in this thread, without rows to load or leases. Does
+ * nothing where Kafka cannot be started, and says why.
  */
 export async function benchKafkaLog(): Promise<readonly LogBenchRow[]> {
   const missing = whyNoKafka();
@@ -42,15 +39,12 @@ export async function benchKafkaLog(): Promise<readonly LogBenchRow[]> {
   const node = await startKafka({ folder });
   try {
     const { brokers } = node;
-    const found: { log: LogFigures[]; bare: BareFigures[] } = { log: [], bare: [] };
-    for (let round = 0; round < rounds; round += 1) {
-      found.bare.push(await benchBare(connectTo({ brokers }).kafka, `bare-${round}`));
-      const log = await openKafkaLog({ brokers, prefix: `clawloop-${round}.` });
-      await warmUp((i) => log.append(events(i, batch).map(({ id, subject }) => skipped(id, subject))));
-      found.log.push(await benchOpenLog(log));
-      await log.close();
-    }
-    const rows = rowsOf(best(found.log), best(found.bare));
+    const bare = await openBare(connectTo({ brokers }).kafka);
+    const log = await openKafkaLog({ brokers });
+    await warmUp((i) => log.append(events(i, batch).map(({ id, subject }) => skipped(id, subject))));
+    const rows = await benchOpenLog(log, bare);
+    await log.close();
+    await bare.close();
     printRows('Event log on Kafka', 'bare kafkajs', rows);
     return rows;
   } finally {
@@ -59,8 +53,8 @@ export async function benchKafkaLog(): Promise<readonly LogBenchRow[]> {
   }
 }
 
-const messages = (from: number, count: number): Message[] =>
-  events(from, count).map((event) => ({ key: event.subject, value: JSON.stringify(event) }));
+const messages = (written: readonly SessionStarted[]): Message[] =>
+  written.map((event) => ({ key: event.subject, value: JSON.stringify(event) }));
 
 const common = {
   idempotent: true,
@@ -74,39 +68,35 @@ async function warmUp(append: (from: number) => Promise<unknown>): Promise<void>
   for (let i = 0; i < batched; i += batch) await append(i);
 }
 
-async function benchBare(kafka: Kafka, topic: string): Promise<BareFigures> {
+async function openBare(kafka: Kafka): Promise<BareLog & { readonly close: () => Promise<void> }> {
   const admin = kafka.admin();
   await admin.connect();
   const settings = [{ name: 'max.message.bytes', value: '8000000' }];
   const made = { numPartitions: 3, configEntries: settings };
   await admin.createTopics({ topics: [topic, `${topic}-out`].map((name) => ({ topic: name, ...made })) });
   await admin.disconnect();
-
   const producer = kafka.producer(common);
   await producer.connect();
-  await warmUp((i) =>
-    producer.send({ topic: `${topic}-out`, acks: -1, compression, messages: messages(i, batch) }),
-  );
-  const perBatch = await perSecond(batched, async () => {
-    for (let i = 0; i < batched; i += batch)
-      await producer.send({ topic, acks: -1, compression, messages: messages(i, batch) });
-  });
-  const perOne = await perSecond(single, async () => {
-    for (let i = 0; i < single; i += 1) await producer.send({ topic, acks: -1, messages: messages(i, 1) });
-  });
-  await producer.disconnect();
+  const send = (to: string, written: readonly SessionStarted[]) =>
+    producer.send({
+      topic: to,
+      acks: -1,
+      compression: written.length > 1 ? compression : CompressionTypes.None,
+      messages: messages(written),
+    });
+  await warmUp((i) => send(`${topic}-out`, events(i, batch)));
   return {
-    batched: perBatch,
-    single: perOne,
-    read: await benchRead(kafka, topic),
-    process: await benchProcess(kafka, topic),
+    append: (written) => send(topic, written),
+    read: (round) => benchRead(kafka, round),
+    process: (round) => benchProcess(kafka, round),
+    close: () => producer.disconnect(),
   };
 }
 
-async function benchRead(kafka: Kafka, topic: string): Promise<number> {
+async function benchRead(kafka: Kafka, round: number): Promise<number> {
   let seen = 0;
   const all = Promise.withResolvers<number>();
-  const consumer = kafka.consumer({ groupId: `${topic}-read`, maxWaitTimeInMs: 100 });
+  const consumer = kafka.consumer({ groupId: `${topic}-read-${round}`, maxWaitTimeInMs: 100 });
   let joined = 0;
   consumer.on(consumer.events.GROUP_JOIN, () => {
     joined = performance.now();
@@ -127,8 +117,8 @@ async function benchRead(kafka: Kafka, topic: string): Promise<number> {
 }
 
 /** One transactional producer: one event and its row out per event in, and the offsets. */
-async function benchProcess(kafka: Kafka, topic: string): Promise<number> {
-  const producer = kafka.producer({ ...common, transactionalId: topic });
+async function benchProcess(kafka: Kafka, round: number): Promise<number> {
+  const producer = kafka.producer({ ...common, transactionalId: `${topic}-${round}` });
   await producer.connect();
   await (await producer.transaction()).abort();
   const figure = await perSecond(batched, async () => {
@@ -143,7 +133,7 @@ async function benchProcess(kafka: Kafka, topic: string): Promise<number> {
       await transaction.send({ topic: `${topic}-out`, acks: -1, compression, messages: [...out, ...rows] });
       const offset = { partition: 0, offset: String(i) };
       await transaction.sendOffsets({
-        consumerGroupId: `${topic}-process`,
+        consumerGroupId: `${topic}-process-${round}`,
         topics: [{ topic, partitions: [offset] }],
       });
       await transaction.commit();

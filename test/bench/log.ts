@@ -16,37 +16,31 @@ export type LogBenchRow = {
 };
 
 export const batched = 20_000;
-export const single = 2_000;
+export const single = 1_000;
 export const batch = 100;
-export const rounds = 3;
+const rounds = 3;
+
+/** The peer: the client library alone. `read` and `process` take all that was appended `batch` at a time. */
+export type BareLog = {
+  readonly append: (events: readonly SessionStarted[]) => unknown;
+  /** events per second */
+  readonly read: (round: number) => Promise<number>;
+  readonly process: (round: number) => Promise<number>;
+};
 
 /**
  * Events per second, of about 1 KB each: the log (its thread, partitions, offsets, leases, wake-ups) next to
- * node:sqlite as bare as it goes (one connection in this thread, one table, same journal and flush), in turns;
- * the best of three rounds each, for the machine is shared. Prints a table, and returns it.
+ * node:sqlite as bare as it goes (one connection in this thread, one table, same journal and flush). Prints a
+ * table, and returns it.
  */
 export async function benchLog(): Promise<readonly LogBenchRow[]> {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-bench-'));
   try {
-    const found: { log: LogFigures[]; bare: BareFigures[]; unflushed: BareFigures[] } = {
-      log: [],
-      bare: [],
-      unflushed: [],
-    };
-    for (let round = 0; round < rounds; round += 1) {
-      found.bare.push(benchBare(join(folder, `bare-${round}.sqlite`), 'FULL'));
-      found.unflushed.push(benchBare(join(folder, `normal-${round}.sqlite`), 'NORMAL'));
-      const log = await openSqliteLog({ folder: join(folder, `log-${round}`) });
-      found.log.push(await benchOpenLog(log));
-      await log.close();
-    }
-    const normal = 'without a flush per commit (NORMAL)';
-    const unflushed = best(found.unflushed);
-    const rows = [
-      ...rowsOf(best(found.log), best(found.bare)),
-      { what: `${normal}: ${batch} at a time`, log: null, bare: unflushed.batched },
-      { what: `${normal}: one by one`, log: null, bare: unflushed.single },
-    ];
+    const bare = openBare(join(folder, 'bare.sqlite'));
+    const log = await openSqliteLog({ folder: join(folder, 'log') });
+    const rows = await benchOpenLog(log, bare);
+    await log.close();
+    bare.close();
     printRows('Event log on SQLite', 'bare node:sqlite', rows);
     return rows;
   } finally {
@@ -66,55 +60,81 @@ export function printRows(title: string, peer: string, rows: readonly LogBenchRo
   );
 }
 
-/** events per second */
-export type BareFigures = {
-  readonly batched: number;
-  readonly single: number;
-  readonly read: number;
-  readonly process: number;
-};
-export type LogFigures = BareFigures & { readonly together: number };
+/**
+ * The machine is shared: the log and its peer append by turns, batch by batch, and the median batch counts; of
+ * reading and folding, which go on for longer, the best of three rounds.
+ */
+export async function benchOpenLog(log: EventLog, bare: BareLog): Promise<LogBenchRow[]> {
+  const many = await byTurns(log, bare, batched, batch);
+  const read = await best(
+    (round) => bare.read(round),
+    () =>
+      perSecond(batched, async () => {
+        const stop = new AbortController();
+        const following = log.follow('conversations', {}, () => undefined, stop.signal);
+        await following.caughtUp;
+        stop.abort();
+        await following.done;
+      }),
+  );
+  const process = await best(
+    (round) => bare.process(round),
+    (round) => perSecond(batched, () => processAll(log, `bench-${round}`)),
+  );
+  const one = await byTurns(log, bare, single, 1);
+  const atOnce = (events: readonly SessionStarted[]) =>
+    Promise.all(events.map((event) => log.append([event])));
+  const together = median(
+    await times(single / batch, (i) => atOnce(events(batched + single + i * batch, batch))),
+  );
+  return [
+    { what: `append, ${batch} at a time`, ...many },
+    { what: 'append, one by one', ...one },
+    { what: `append, ${batch} callers at once`, log: (1_000 * batch) / together, bare: null },
+    { what: 'read in order, parsed and checked (bare: JSON.parse)', ...read },
+    { what: 'process: fold, rows, one event out (bare: same tables)', ...process },
+  ];
+}
 
-export async function benchOpenLog(log: EventLog): Promise<LogFigures> {
-  const appended = await perSecond(batched, async () => {
-    for (let i = 0; i < batched; i += batch) await log.append(events(i, batch));
-  });
-  const followed = await perSecond(batched, async () => {
-    const stop = new AbortController();
-    const following = log.follow('conversations', {}, () => undefined, stop.signal);
-    await following.caughtUp;
-    stop.abort();
-    await following.done;
-  });
-  const processed = await perSecond(batched, () => processAll(log));
-  const alone = await perSecond(single, async () => {
-    for (let i = 0; i < single; i += 1) await log.append(events(batched + i, 1));
-  });
-  const together = await perSecond(single, async () => {
-    for (let i = 0; i < single; i += batch) {
-      await Promise.all(
-        Array.from({ length: batch }, (_, n) => log.append(events(batched + single + i + n, 1))),
-      );
+type Pair = { readonly log: number; readonly bare: number };
+
+async function byTurns(log: EventLog, bare: BareLog, count: number, size: number): Promise<Pair> {
+  const taken: { log: number[]; bare: number[] } = { log: [], bare: [] };
+  for (let i = 0; i < count / size; i += 1) {
+    const written = events(i * size, size);
+    for (const who of i % 2 === 0 ? (['log', 'bare'] as const) : (['bare', 'log'] as const)) {
+      const work = who === 'log' ? () => log.append(written) : () => bare.append(written);
+      taken[who].push(...(await times(1, work)));
     }
-  });
-  return { batched: appended, single: alone, together, read: followed, process: processed };
+  }
+  return { log: (1_000 * size) / median(taken.log), bare: (1_000 * size) / median(taken.bare) };
 }
 
-export const rowsOf = (log: LogFigures, bare: BareFigures): LogBenchRow[] => [
-  { what: `append, ${batch} at a time`, log: log.batched, bare: bare.batched },
-  { what: 'append, one by one', log: log.single, bare: bare.single },
-  { what: `append, ${batch} callers at once`, log: log.together, bare: null },
-  { what: 'read in order, parsed and checked (bare: JSON.parse)', log: log.read, bare: bare.read },
-  { what: 'process: fold, rows, one event out (bare: same tables)', log: log.process, bare: bare.process },
-];
-
-/** The highest of each figure. */
-export function best<Figures extends Readonly<Record<string, number>>>(found: readonly Figures[]): Figures {
-  const names = Object.keys(found[0]!);
-  return Object.fromEntries(
-    names.map((name) => [name, Math.max(...found.map((figures) => figures[name]!))]),
-  ) as Figures;
+async function best(
+  bare: (round: number) => Promise<number>,
+  log: (round: number) => Promise<number>,
+): Promise<Pair> {
+  const found: { log: number[]; bare: number[] } = { log: [], bare: [] };
+  for (let round = 0; round < rounds; round += 1) {
+    found.bare.push(await bare(round));
+    found.log.push(await log(round));
+  }
+  return { log: Math.max(...found.log), bare: Math.max(...found.bare) };
 }
+
+/** ms of each */
+async function times(count: number, work: (index: number) => unknown): Promise<number[]> {
+  const taken: number[] = [];
+  for (let i = 0; i < count; i += 1) {
+    const from = performance.now();
+    await work(i);
+    taken.push(performance.now() - from);
+  }
+  return taken;
+}
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
 const counting: Fold<null> = {
   name: 'counting',
@@ -128,17 +148,17 @@ const counting: Fold<null> = {
   },
 };
 
-async function processAll(log: EventLog): Promise<void> {
+async function processAll(log: EventLog, group: string): Promise<void> {
   const stop = new AbortController();
   const level = Promise.withResolvers<void>();
   const look = async () => {
-    const lag = await log.lag('bench');
+    const lag = await log.lag(group);
     if (lag.length > 0 && lag.every(({ position, end }) => position === end)) level.resolve();
   };
   const done = log.process(
     counting,
     // Looked at again: on Kafka a commit shows a moment after it was made.
-    { group: 'bench', settings: null, owed: () => void look(), owedIntervalMs: 100 },
+    { group, settings: null, owed: () => void look(), owedIntervalMs: 100 },
     stop.signal,
   );
   await level.promise;
@@ -146,25 +166,12 @@ async function processAll(log: EventLog): Promise<void> {
   await done;
 }
 
-function benchBare(file: string, synchronous: 'FULL' | 'NORMAL'): BareFigures {
+function openBare(file: string): BareLog & { readonly close: () => void } {
   const db = new DatabaseSync(file);
-  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous};
+  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     CREATE TABLE records (k INTEGER PRIMARY KEY, body TEXT); CREATE TABLE turns (k INTEGER PRIMARY KEY, body TEXT);
     CREATE TABLE rows (key TEXT PRIMARY KEY, row TEXT); CREATE TABLE position (k INTEGER PRIMARY KEY, at INTEGER)`);
   const insert = db.prepare('INSERT INTO records (body) VALUES (?)');
-  const write = (from: number, count: number) => {
-    db.exec('BEGIN IMMEDIATE');
-    for (const event of events(from, count)) insert.run(JSON.stringify(event));
-    db.exec('COMMIT');
-  };
-  const figures = {
-    batched: perSecondNow(batched, () => {
-      for (let i = 0; i < batched; i += batch) write(i, batch);
-    }),
-    single: perSecondNow(single, () => {
-      for (let i = 0; i < single; i += 1) write(batched + i, 1);
-    }),
-  };
   const page = db.prepare('SELECT k, body FROM records WHERE k > ? ORDER BY k LIMIT ?');
   const turn = db.prepare('INSERT INTO turns (body) VALUES (?)');
   const row = db.prepare('INSERT OR REPLACE INTO rows VALUES (?, ?)');
@@ -178,24 +185,29 @@ function benchBare(file: string, synchronous: 'FULL' | 'NORMAL'): BareFigures {
     }
   };
   const counts = new Map<string, number>();
-  const more = {
-    read: perSecondNow(batched, () => pages(() => undefined)),
-    process: perSecondNow(batched, () =>
-      pages((found, end) => {
-        db.exec('BEGIN IMMEDIATE');
-        for (const { id, subject } of found) {
-          counts.set(subject, (counts.get(subject) ?? 0) + 1);
-          turn.run(JSON.stringify(skipped(id, subject)));
-        }
-        for (const subject of new Set(found.map((event) => event.subject)))
-          row.run(subject, String(counts.get(subject)));
-        position.run(end);
-        db.exec('COMMIT');
-      }),
-    ),
+  return {
+    append: (written) => {
+      db.exec('BEGIN IMMEDIATE');
+      for (const event of written) insert.run(JSON.stringify(event));
+      db.exec('COMMIT');
+    },
+    read: () => perSecond(batched, async () => pages(() => undefined)),
+    process: () =>
+      perSecond(batched, async () =>
+        pages((found, end) => {
+          db.exec('BEGIN IMMEDIATE');
+          for (const { id, subject } of found) {
+            counts.set(subject, (counts.get(subject) ?? 0) + 1);
+            turn.run(JSON.stringify(skipped(id, subject)));
+          }
+          for (const subject of new Set(found.map((event) => event.subject)))
+            row.run(subject, String(counts.get(subject)));
+          position.run(end);
+          db.exec('COMMIT');
+        }),
+      ),
+    close: () => db.close(),
   };
-  db.close();
-  return { ...figures, ...more };
 }
 
 const time = '2026-03-01T12:00:00.000Z';
@@ -219,11 +231,5 @@ export const skipped = (id: string, lane: string): TurnSkipped =>
 export async function perSecond(count: number, work: () => Promise<void>): Promise<number> {
   const from = performance.now();
   await work();
-  return (1_000 * count) / (performance.now() - from);
-}
-
-function perSecondNow(count: number, work: () => void): number {
-  const from = performance.now();
-  work();
   return (1_000 * count) / (performance.now() - from);
 }
