@@ -40,10 +40,10 @@ type Options = {
   readonly metrics: FoldMetrics;
   readonly logger: Logger;
   readonly signal: AbortSignal;
+  /** ms between two looks; 2,000 unless told */
+  readonly lookMs?: number;
 };
 
-/** ms between two looks */
-const LOOK_MS = 2_000;
 /** ms without an answer after which the log counts as away */
 const HANGS_AFTER_MS = 5_000;
 
@@ -53,7 +53,15 @@ export type FoldWatch = {
 };
 
 /** Looks from now on how far the folds are behind, and says when the log does not answer. */
-export function watchFolds({ log, place, folds, metrics, logger, signal }: Options): FoldWatch {
+export function watchFolds({
+  log,
+  place,
+  folds,
+  metrics,
+  logger,
+  signal,
+  lookMs = 2_000,
+}: Options): FoldWatch {
   let stopped: string | undefined;
   let looked = false;
   const notice = createWaitNotice({
@@ -92,7 +100,7 @@ export function watchFolds({ log, place, folds, metrics, logger, signal }: Optio
       metrics.logWait.set(notice.seconds() ?? 0);
     }
   };
-  const timer = setInterval(() => void tick(), LOOK_MS);
+  const timer = setInterval(() => void tick(), lookMs);
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
   void tick();
   return {
