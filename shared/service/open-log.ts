@@ -68,9 +68,10 @@ export async function openLog(
       refusals = refusal === undefined ? 0 : refusals + 1;
       if (refusal !== undefined && (onWaiting === undefined || refusals >= REFUSALS))
         throw logError('LogRefused', `${place} refuses us: ${refusal}`, error);
-      if (onWaiting === undefined || signal.aborted) throw error;
+      if (onWaiting === undefined) throw error;
       notice.away(error.message);
       await pause(RETRY_MS, signal);
+      if (signal.aborted) throw error;
     }
   }
 }

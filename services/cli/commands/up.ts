@@ -56,7 +56,11 @@ export const up: Command = {
       onWaiting: (place, reason, seconds) =>
         void process.stdout.write(`waiting for ${place}, ${seconds} s so far: ${reason}\n`),
       signal: stop.signal,
+    }).catch((error: unknown) => {
+      claim.release();
+      if (!stop.signal.aborted) throw error;
     });
+    if (log === undefined) return 0; // told to stop while it waited
     const status = createStatus(common.adapter);
     const live = openLiveLine(process.stdout, () => (ready ? formatStatus(status.status(), size) : ''));
     let ready = false;

@@ -7,6 +7,7 @@ import { connectTo } from '../../../shared/log/kafka/connection.ts';
 import { withRedis } from '../../contract/bullmq-redis.ts';
 import { describeWithKafka } from '../../contract/kafka-node.ts';
 import { type SecuredKafka, startSecuredKafka } from '../../contract/secured-kafka.ts';
+import { until } from '../harness/clawloop.ts';
 import {
   type ServiceName,
   type ServiceProcess,
@@ -117,6 +118,20 @@ describeWithKafka('a broker that is away when a service is to stop', (node) => {
 
     test('all is there: every service ends at once', async () => {
       await allEnd(await allReady('there'), 'all there');
+    });
+
+    test('Kafka goes and comes back: who cannot work without it says so, and chat goes on', async () => {
+      const services = await allReady('comes-back');
+      const readiness = () =>
+        Promise.all(services.map(async (service) => (await fetch(`${await service.url()}/readyz`)).status));
+      await node().kill();
+      await until('three are not ready', async () => (await readiness()).join() === '200,503,503,503');
+      const waiting = new RegExp(`waiting for Kafka at ${node().brokers[0]}`);
+      for (const service of services.slice(1)) expect(service.output()).toMatch(waiting);
+      await node().restart();
+      await until('all are ready', async () => (await readiness()).every((status) => status === 200));
+      for (const service of services.slice(1)) expect(service.output()).toMatch(/Kafka at .* is back/);
+      await allEnd(services, 'came back');
     });
 
     test.each([

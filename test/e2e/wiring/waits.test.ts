@@ -1,11 +1,16 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withRedis } from '../../contract/bullmq-redis.ts';
 import { freePort, until } from '../harness/clawloop.ts';
 import { type ServiceProcess, serviceNames, startService, untilReady } from './service-process.ts';
+
+const cli = fileURLToPath(new URL('../../../services/cli/main.ts', import.meta.url));
 
 let folder: string;
 beforeAll(async () => {
@@ -45,6 +50,27 @@ test('every service says that it waits for Kafka, where, why and for how long; a
     expect(code).toBe(0);
     expect(milliseconds).toBeLessThan(3_000);
   }
+});
+
+test('so does up, before it starts anything', async () => {
+  const place = `127.0.0.1:${await freePort()}`;
+  const up = spawn(
+    process.execPath,
+    [
+      ...['--disable-warning=ExperimentalWarning', cli, 'up', '--data-folder', join(folder, 'up')],
+      ...['--port', String(await freePort()), '--log', 'kafka', '--kafka-brokers', place],
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
+  );
+  let said = '';
+  up.stdout!.on('data', (part: Buffer) => {
+    said += part.toString();
+  });
+  const ended = once(up, 'exit');
+  await until('it says so twice', () => said.split('waiting for Kafka').length > 2);
+  expect(said).toMatch(new RegExp(`waiting for Kafka at ${place}, 0 s so far: .*ECONNREFUSED`));
+  up.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
 });
 
 test.each(['judge', 'trainer'] as const)(
