@@ -130,7 +130,7 @@ export async function openKafkaLog({
       closing.abort(logError('LogUnavailable', 'the log is closed'));
       await Promise.allSettled(open);
       // Of a broker that hangs nothing more is to be had: who appended keeps what is not known to be durable.
-      await atMost(1_000, Promise.allSettled(appends));
+      await atMost(500, Promise.allSettled(appends));
       await atMost(1_000, closeAll());
     },
   };

@@ -4,10 +4,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connectTo } from '../../../shared/log/kafka/connection.ts';
+import { openKafkaLog } from '../../../shared/log/kafka/open-kafka-log.ts';
 import { withRedis } from '../../contract/bullmq-redis.ts';
+import { readTopic } from '../../contract/event-log-fixtures.ts';
 import { describeWithKafka } from '../../contract/kafka-node.ts';
 import { type SecuredKafka, startSecuredKafka } from '../../contract/secured-kafka.ts';
 import { until } from '../harness/clawloop.ts';
+import { upstreamDouble } from '../serving-upstream-double.ts';
+import { scrape } from './scrape.ts';
 import {
   type ServiceName,
   type ServiceProcess,
@@ -15,6 +19,7 @@ import {
   startService,
   untilReady,
 } from './service-process.ts';
+import { speak, tellStory } from './story.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -132,6 +137,38 @@ describeWithKafka('a broker that is away when a service is to stop', (node) => {
       await until('all are ready', async () => (await readiness()).every((status) => status === 200));
       for (const service of services.slice(1)) expect(service.output()).toMatch(/Kafka at .* is back/);
       await allEnd(services, 'came back');
+    });
+
+    test('an endless answer, and a Kafka that hangs: cut short in time, and recorded by the next start', async () => {
+      const upstream = await upstreamDouble();
+      speak(upstream, Number.POSITIVE_INFINITY);
+      const data = join(folder, 'endless');
+      const flags = [
+        ...['--data-folder', data, '--engine', 'upstream', '--upstream-url', upstream.url],
+        ...['--log', 'kafka', '--kafka-brokers', node().brokers.join(','), '--kafka-prefix', 'endless.'],
+      ];
+      const serving = startService('serving', flags);
+      const { told } = await tellStory(await untilReady(serving));
+      node().signal('SIGSTOP');
+      const { milliseconds, output } = await serving.stop();
+      node().signal('SIGCONT');
+      await upstream.close();
+      console.log(`endless answer, Kafka hangs: ${Math.round(milliseconds)} ms`);
+      expect(milliseconds, output).toBeLessThan(LIMIT_MS);
+      const { text, reason } = await told;
+      expect(reason).toBe('length');
+      const next = startService('serving', flags);
+      const url = await untilReady(next);
+      await until('the outbox is empty', async () => {
+        const depth = (await scrape(url)).value('clawloop_serving_outbox_depth');
+        return depth === 0;
+      });
+      await next.stop();
+      const log = await openKafkaLog({ brokers: node().brokers, prefix: 'endless.' });
+      const answers = (await readTopic(log, 'conversations')).map(({ event }) => event);
+      await log.close();
+      expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
+      expect(answers[0]).toMatchObject({ data: { finishReason: 'aborted', answer: { content: text } } });
     });
 
     test.each([
