@@ -95,7 +95,6 @@ runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
 lock_type = "file"
-static_dir = "${storage}/libpod"
 volume_path = "${storage}/volumes"
 tmp_dir = "${running}/libpod"
 [network]

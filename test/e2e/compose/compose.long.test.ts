@@ -136,12 +136,14 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
     say('kafka-topics, kafka-consumer-groups and kafka-console-consumer agree');
   });
 
-  test('while Kafka is dead the chat goes on, and what was said is in the log when it is back', async () => {
+  test('while Kafka and the collector are dead the chat goes on, and what was said is in the log later', async () => {
     tellIfFailed();
     await deployment.podman('kafka', 'kill', '--signal', 'KILL', '{}');
     say('Kafka is killed');
     const said = [await talk('Please, no lists.'), await talk('Still too long.')];
-    say('two answers without Kafka');
+    // everything in the container, so that it ends and the restart policy has to bring it back
+    await deployment.exec('collector', 'sh', '-c', 'kill -KILL -1').catch(() => undefined);
+    say('two answers without Kafka; the collector is killed too');
     await deployment.podman('kafka', 'start', '{}');
     await until(
       'what was said is in the log',

@@ -71,6 +71,8 @@ export async function openDeployment(say: (line: string) => void): Promise<Deplo
       await compose('down', '--volumes');
       await removeAll(project);
       await run('podman', ['image', 'rm', '--force', environment.CLAWLOOP_IMAGE]);
+      // the layers of builds that nobody has used for a week
+      await run('podman', ['image', 'prune', '--force', '--filter', 'until=168h']);
     },
     compose,
     clawloop: (...words) => compose('exec', '-T', 'serving', 'clawloop', ...words),
@@ -105,7 +107,7 @@ async function removeAll(project: string): Promise<void> {
   const own = (names: string) => names.split('\n').filter((name) => name.includes(project));
   const found = (words: readonly string[]) => mustRun('podman', words).then(own, () => []);
   for (const name of await found(['ps', '--all', '--format', '{{.Names}}'])) {
-    await run('podman', ['rm', '--force', '--time', '0', '--volumes', name]);
+    await run('podman', ['rm', '--force', '--depend', '--time', '0', '--volumes', name]);
   }
   for (const kind of ['pod', 'volume', 'network']) {
     for (const name of await found([kind, 'ls', '--format', '{{.Name}}'])) {
