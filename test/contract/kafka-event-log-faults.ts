@@ -4,6 +4,7 @@ import { Partitioners } from '../../shared/log/kafka/kafkajs.ts';
 import { recordOfEvent } from '../../shared/log/kafka/messages.ts';
 import { type Child, startChild } from './event-log-child.ts';
 import {
+  echo,
   expectedLedger,
   ledger,
   readLedger,
@@ -135,6 +136,26 @@ export function kafkaFaults(node: () => KafkaNode): void {
       expect(await readLedger(log)).toEqual(expectedLedger(30, lanes));
       const subjects = (await readTopic(log, 'turns')).map(({ event }) => event.subject);
       expect(subjects).not.toContain('zombie');
+    });
+
+    test('a group whose offsets the broker has forgotten goes on from where its rows are', async () => {
+      const log = await harness.open();
+      const admin = harness.at.kafka.admin();
+      await admin.connect();
+      for (const from of [0, 90]) {
+        await log.append(startedMany(90, lanes, from));
+        const folding = new AbortController();
+        const done = log.process(echo, { group: 'echoes', settings: null }, folding.signal);
+        await until(async () => (await readTopic(log, 'turns')).length >= from + 90 - lanes);
+        await untilLevel(log, 'echoes');
+        folding.abort();
+        await done;
+        await admin.deleteGroups([harness.at.groupId('echoes')]);
+      }
+      await admin.disconnect();
+      const emitted = (await readTopic(log, 'turns')).map(({ event }) => event.id);
+      expect(emitted).toHaveLength(180 - lanes);
+      expect(new Set(emitted).size).toBe(180 - lanes);
     });
 
     test('an append while the broker is away goes through when it is back, or says that it did not', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { changelogRecords, foldChangelog } from './changelog.ts';
 
-test('rows and settings come back from their records, also of a subject without a name', () => {
+test('rows, settings and position come back from their records, also of a subject without a name', () => {
   const changes = new Map([
     [
       'lane',
@@ -12,7 +12,10 @@ test('rows and settings come back from their records, also of a subject without 
     ],
     ['', new Map<string, unknown>([['count/n', 1]])],
   ]);
-  const records = changelogRecords('rows', 2, changes, { from: 120, json: '{"label":"one"}' });
+  const records = changelogRecords('rows', { partition: 2, next: 130 }, changes, {
+    from: 120,
+    json: '{"label":"one"}',
+  });
   expect(new Set(records.map(({ message }) => message.partition))).toEqual(new Set([2]));
   const values = new Map(records.map(({ message }) => [String(message.key), String(message.value)]));
   expect(foldChangelog(values)).toEqual({
@@ -22,12 +25,13 @@ test('rows and settings come back from their records, also of a subject without 
       ['', 'count/n', 1],
     ],
     stretches: [{ from: 120, settings: '{"label":"one"}' }],
+    position: 130,
   });
 });
 
 test('a removed row is a tombstone, by which compaction forgets it', () => {
   const changes = new Map([['lane', new Map<string, unknown>([['count/n', undefined]])]]);
-  const [record] = changelogRecords('rows', 0, changes, null);
+  const [record] = changelogRecords('rows', { partition: 0, next: 1 }, changes, null);
   expect(record!.message).toEqual({ key: 'lane\u0000count/n', value: null, partition: 0 });
 });
 

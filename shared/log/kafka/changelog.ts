@@ -5,10 +5,13 @@ import type { OutgoingRecord } from './messages.ts';
 
 /**
  * A group's compacted topic has a row per key `<subject>\0<row key>`, its JSON as value, and a tombstone where
- * the row was removed. Beside the rows stand the settings, by the position from which they are in force. No row
- * key starts with a zero character, so no row of any subject, even of one without a name, is taken for them.
+ * the row was removed. Beside the rows stand the settings, by the position from which they are in force, and the
+ * position of the input up to which the rows are: the group's offset says the same, but a broker forgets it when
+ * a group was away for a week. No row key starts with a zero character, so no row of any subject, even of one
+ * without a name, is taken for them.
  */
 const settingsKey = '\u0000\u0000settings/';
+const positionKey = '\u0000\u0000position';
 
 export type RowEntry = readonly [subject: string, key: string, row: unknown];
 
@@ -16,11 +19,13 @@ export type LoadedChangelog = {
   readonly rows: readonly RowEntry[];
   /** JSON of the settings by position, in order. */
   readonly stretches: readonly { readonly from: number; readonly settings: string }[];
+  /** null: nothing was folded yet. */
+  readonly position: number | null;
 };
 
 export function changelogRecords(
   topic: string,
-  partition: number,
+  { partition, next }: { readonly partition: number; readonly next: number },
   changes: ReadonlyMap<string, ReadonlyMap<string, unknown>>,
   settings: { readonly from: number; readonly json: string } | null,
 ): readonly OutgoingRecord[] {
@@ -33,14 +38,20 @@ export function changelogRecords(
       record(`${subject}\u0000${key}`, row === undefined ? null : JSON.stringify(row)),
     ),
   );
-  return settings === null ? rows : [...rows, record(`${settingsKey}${settings.from}`, settings.json)];
+  const stretch = settings === null ? [] : [record(`${settingsKey}${settings.from}`, settings.json)];
+  return [...rows, ...stretch, record(positionKey, String(next))];
 }
 
 /** What stands in one partition of a group's topic: the last value of each key. */
 export function foldChangelog(values: ReadonlyMap<string, string>): LoadedChangelog {
   const rows: RowEntry[] = [];
   const stretches: { from: number; settings: string }[] = [];
+  let position: number | null = null;
   for (const [key, json] of values) {
+    if (key === positionKey) {
+      position = Number(json);
+      continue;
+    }
     if (key.startsWith(settingsKey)) {
       stretches.push({ from: Number(key.slice(settingsKey.length)), settings: json });
       continue;
@@ -49,7 +60,7 @@ export function foldChangelog(values: ReadonlyMap<string, string>): LoadedChange
     rows.push([key.slice(0, end), key.slice(end + 1), JSON.parse(json)]);
   }
   stretches.sort((a, b) => a.from - b.from);
-  return { rows, stretches };
+  return { rows, stretches, position };
 }
 
 /**

@@ -21,6 +21,8 @@ export type LaneCommit = {
 export type Lane = {
   /** null: nothing was committed yet. */
   readonly position: number | null;
+  /** False: the broker knows no offset of the group here, and nobody else sees where it stands. */
+  readonly hasOffset: boolean;
   readonly changelog: LoadedChangelog;
   /**
    * All of it or nothing. After any error the outcome is unknown until the lane is opened anew.
@@ -77,7 +79,11 @@ export function openLane(store: KafkaStore, { group, topic, partition }: LaneOf)
       await whenCoordinated(async () => (await producer.transaction()).abort(), 20_000);
       const committed = await store.offsets.committed(groupId, [input]);
       const changelog = await readChangelog(store, connection.rowsTopic(group), partition);
-      return { position: committed.get(input)?.[partition]?.position ?? null, changelog, commit, close };
+      const offset = committed.get(input)?.[partition]?.position ?? null;
+      // Both are of one transaction. The later one counts: an offset may have expired, or not show yet.
+      const known = [offset, changelog.position].filter((one) => one !== null);
+      const position = known.length === 0 ? null : Math.max(...known);
+      return { position, hasOffset: offset !== null, changelog, commit, close };
     } catch (error) {
       await close();
       throw error;

@@ -56,10 +56,11 @@ async function runFromTakeOver<Settings>(work: PartitionWork<Settings>, onCommit
   const { group, owed = () => undefined, owedIntervalMs = 60_000 } = options;
   const topic = fold.reads;
   const lane = await openLane(store, { group, topic, partition });
-  const input = openPartitionInput(store, topic, partition, lane.position ?? 0);
+  const position = lane.position ?? 0;
+  const input = openPartitionInput(store, topic, partition, position);
   try {
     // Says from the start that the group exists and where it stands.
-    if (lane.position === null) await lane.commit({ records: [], next: 0, stopped: null });
+    if (!lane.hasOffset) await lane.commit({ records: [], next: position, stopped: null });
     const state = openState(partition, lane.changelog.rows);
     const settings = stableJson(options.settings);
     let recorded = lane.changelog.stretches.at(-1)?.settings ?? null;
@@ -110,7 +111,7 @@ function commit<Settings>(
   const stretch = settings === null ? null : { from, json: settings };
   return lane.commit({
     records: [
-      ...changelogRecords(connection.rowsTopic(options.group), partition, changes, stretch),
+      ...changelogRecords(connection.rowsTopic(options.group), { partition, next }, changes, stretch),
       ...[...emit, ...rejected].map((event) => recordOfEvent(connection, event, partitions)),
     ],
     next,
