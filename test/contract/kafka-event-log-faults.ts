@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { KafkaNode } from '../../infra/kafka/start-kafka.ts';
 import { Partitioners } from '../../shared/log/kafka/kafkajs.ts';
@@ -6,6 +7,7 @@ import { type Child, startChild } from './event-log-child.ts';
 import {
   echo,
   expectedLedger,
+  feedback,
   ledger,
   readLedger,
   readTopic,
@@ -156,6 +158,25 @@ export function kafkaFaults(node: () => KafkaNode): void {
       const emitted = (await readTopic(log, 'turns')).map(({ event }) => event.id);
       expect(emitted).toHaveLength(180 - lanes);
       expect(new Set(emitted).size).toBe(180 - lanes);
+    });
+
+    test('what follows a record that a topic has no room for is kept', async () => {
+      const log = await harness.open();
+      const admin = harness.at.kafka.admin();
+      await admin.connect();
+      const value = '2000';
+      const configEntries = [{ name: 'max.message.bytes', value }];
+      const name = harness.at.topicName('conversations');
+      await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name, configEntries }] });
+      await admin.disconnect();
+      // one small event per lane, so of every partition; then one that is too large for its own
+      const noise = randomBytes(20_000).toString('base64');
+      const mixed = [...startedMany(lanes, lanes), feedback('lane-0', 'large', noise)];
+      await expect(log.append(mixed)).rejects.toMatchObject({ name: 'RecordTooLarge' });
+      const later = startedMany(lanes, lanes, lanes);
+      await log.append(later);
+      const ids = (await readTopic(log, 'conversations')).map(({ event }) => event.id);
+      for (const { id } of later) expect(ids).toContain(id);
     });
 
     test('an append while the broker is away goes through when it is back, or says that it did not', async () => {

@@ -78,7 +78,12 @@ export function openAppendQueue(kafka: Kafka): AppendQueue {
         return;
       } catch (error) {
         const failure = unavailable('appending', error);
-        if (isLogError(failure, 'RecordTooLarge') || closing.signal.aborted) throw failure;
+        if (closing.signal.aborted) throw failure;
+        if (isLogError(failure, 'RecordTooLarge')) {
+          // Other partitions may have taken their part, and the next send would bear its numbers.
+          await renew();
+          throw failure;
+        }
         if (outOfStep.has(errorType(error))) await renew();
         // Nobody waits for it, and no send that follows may take its number: a producer of its own for those.
         if (!isWanted()) {
