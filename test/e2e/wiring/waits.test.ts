@@ -33,7 +33,7 @@ const linesOf = (service: ServiceProcess): readonly Line[] =>
 const waits = (service: ServiceProcess) =>
   linesOf(service).filter(({ msg }) => msg.startsWith('waiting for'));
 
-test('every service says that it waits for Kafka, where, why and for how long; and ends when told to', async () => {
+test.concurrent('every service says that it waits for Kafka, where, why and for how long; and ends when told to', async () => {
   const place = `127.0.0.1:${await freePort()}`;
   const flags = ['--data-folder', join(folder, 'kafka'), '--log', 'kafka', '--kafka-brokers', place];
   const services = serviceNames.map((name) => startService(name, flags));
@@ -52,7 +52,7 @@ test('every service says that it waits for Kafka, where, why and for how long; a
   }
 });
 
-test('so does up, before it starts anything', async () => {
+test.concurrent('so does up, before it starts anything', async () => {
   const place = `127.0.0.1:${await freePort()}`;
   const up = spawn(
     process.execPath,
@@ -73,7 +73,7 @@ test('so does up, before it starts anything', async () => {
   expect(await ended).toEqual([0, null]);
 });
 
-test.each(['judge', 'trainer'] as const)(
+test.concurrent.each(['judge', 'trainer'] as const)(
   '%s says that it waits for Redis, and is not ready',
   async (name) => {
     const place = `127.0.0.1:${await freePort()}`;
