@@ -20,8 +20,8 @@ export type OpenLogOptions = {
   readonly sessionTimeoutMs?: number;
   readonly onRejected?: (rejected: RejectedRecord) => void;
   /**
-   * Brokers that do not answer are waited for if this is given; it is told what for, and again now and then
-   * with the s that it has taken so far.
+   * Brokers that do not answer, and a file on a full disk, are waited for if this is given; it is told what
+   * for, and again now and then with the s that it has taken so far.
    */
   readonly onWaiting?: (forWhat: string, reason: string, seconds: number) => void;
   /** Ends the waiting: then it throws LogUnavailable. */
@@ -46,14 +46,7 @@ export async function openLog(
   data: DataFolder,
   { onWaiting, signal = new AbortController().signal, ...options }: OpenLogOptions = {},
 ): Promise<EventLog> {
-  if (config.log === 'sqlite') {
-    await makeFolder(data.log);
-    return openSqliteLog({ folder: data.log, ...options });
-  }
-  const connection = await kafkaConnection(config);
-  // loaded here, so that who runs without Kafka does not wait for its client
-  const { openKafkaLog } = await import('../log/kafka/open-kafka-log.ts');
-  const { brokerRefusal } = await import('../log/kafka/broker-refusal.ts');
+  const { open, refusalOf } = config.log === 'sqlite' ? await onSqlite(data) : await onKafka(config);
   const place = placeOfLog(config, data);
   const notice = createWaitNotice({
     away: (reason, seconds) => onWaiting?.(place, reason, seconds),
@@ -61,10 +54,10 @@ export async function openLog(
   });
   for (let refusals = 0; ; ) {
     try {
-      return await openKafkaLog({ ...connection, ...options });
+      return await open(options);
     } catch (error) {
       if (!isLogError(error, 'LogUnavailable')) throw error;
-      const refusal = brokerRefusal(error);
+      const refusal = refusalOf(error);
       refusals = refusal === undefined ? 0 : refusals + 1;
       if (refusal !== undefined && (onWaiting === undefined || refusals >= REFUSALS))
         throw logError('LogRefused', `${place} refuses us: ${refusal}`, error);
@@ -74,6 +67,28 @@ export async function openLog(
       if (signal.aborted) throw error;
     }
   }
+}
+
+type Opening = {
+  readonly open: (options: Omit<OpenLogOptions, 'onWaiting' | 'signal'>) => Promise<EventLog>;
+  /** What a log that is unavailable has against us; undefined: nothing, it may come. */
+  readonly refusalOf: (error: Error) => string | undefined;
+};
+
+async function onSqlite(data: DataFolder): Promise<Opening> {
+  await makeFolder(data.log);
+  return {
+    open: (options) => openSqliteLog({ folder: data.log, ...options }),
+    refusalOf: () => undefined,
+  };
+}
+
+async function onKafka(config: LogConfig): Promise<Opening> {
+  const connection = await kafkaConnection(config);
+  // loaded here, so that who runs without Kafka does not wait for its client
+  const { openKafkaLog } = await import('../log/kafka/open-kafka-log.ts');
+  const { brokerRefusal } = await import('../log/kafka/broker-refusal.ts');
+  return { open: (options) => openKafkaLog({ ...connection, ...options }), refusalOf: brokerRefusal };
 }
 
 /** Whether there is something to read: a command that only looks makes no log of its own. */

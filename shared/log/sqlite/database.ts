@@ -124,3 +124,15 @@ export function isBusy(error: unknown): boolean {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   return typeof code === 'number' && (code & 0xff) === 5;
 }
+
+/** SQLITE_BUSY, LOCKED, IOERR, FULL, CANTOPEN: who may write, and that the file is ours, was checked before. */
+const passingCodes: ReadonlySet<unknown> = new Set([5, 6, 10, 13, 14]);
+
+/** A full disk, or a process that sleeps while it holds the lock: the same may work a little later. */
+export function isPassing(error: unknown): error is Error {
+  const { errcode, code } = (error ?? {}) as { readonly errcode?: unknown; readonly code?: unknown };
+  return (typeof errcode === 'number' && passingCodes.has(errcode & 0xff)) || code === 'ENOSPC';
+}
+
+export const cannotBeOpened = (error: Error): Error =>
+  logError('LogUnavailable', `it cannot be opened: ${error.message}`, error);

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Topic, topics } from '../../events/define-event.ts';
-import { isBusy, openDatabase } from './database.ts';
+import { cannotBeOpened, isBusy, isPassing, openDatabase } from './database.ts';
 import { openGroups } from './groups.ts';
 import { lockHolder } from './lock-holder.ts';
 import { openMembership } from './membership.ts';
@@ -27,7 +27,7 @@ try {
     options.stepsModule === undefined ? () => undefined : (await import(options.stepsModule)).onStep;
   start(onStep);
 } catch (error) {
-  send({ kind: 'failed', error: sent(error) });
+  send({ kind: 'failed', error: sent(isPassing(error) ? cannotBeOpened(error) : error) });
 }
 
 function start(onStep: Steps): void {

@@ -26,6 +26,8 @@ export type Exposure = {
 
 /** ms; what is asked must not hold the fault up */
 const LIMIT_MS = 400;
+/** ms between two looks at the outbox */
+const LOOK_MS = 50;
 /** ms that an aim may take */
 const AIM_MS = 1_500;
 
@@ -34,6 +36,11 @@ export function openExposure(deployment: Deployment, crowd: Crowd, watch: LogWat
   const transactions = kafka === undefined ? openOnSqlite(dataFolder) : openOnKafka(kafka.brokers);
   const judges = services.filter(({ name }) => name === 'judge');
   const attempts = join(dataFolder, 'checkpoints', 'default');
+  const outboxDepth = () => countFiles(join(dataFolder, 'outbox'), '.json');
+  let deepest = 0;
+  const looking = setInterval(() => {
+    deepest = Math.max(deepest, outboxDepth());
+  }, LOOK_MS);
   const stepsRunning = () => countFiles(attempts, '.attempts');
   const votes = () => Promise.any(judges.map(({ health }) => votesOf(health)));
 
@@ -72,12 +79,17 @@ export function openExposure(deployment: Deployment, crowd: Crowd, watch: LogWat
       'votes running': jobs?.running,
       'open batches': watch.ledger.openBatches(),
       'steps running': stepsRunning(),
-      'facts in the outbox': countFiles(join(dataFolder, 'outbox'), '.json'),
+      'facts in the outbox': outboxDepth(),
       'events unread': unread,
       'open transactions': inTransaction ? Math.max(1, open ?? 0) : open,
     };
   };
-  return { measure, close: transactions.close };
+  const close = async () => {
+    clearInterval(looking);
+    await transactions.close();
+  };
+  /** `outboxPeak`: most facts that lay in the outbox at once, so far. */
+  return { measure, outboxPeak: () => deepest, close };
 }
 
 async function inTime<Result>(asked: Promise<Result>): Promise<Result | undefined> {

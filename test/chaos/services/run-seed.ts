@@ -34,6 +34,8 @@ export type SeedReport = Comparison & {
   readonly failed: readonly Failure[];
   readonly unanswered: readonly string[];
   readonly versions: number;
+  /** Most facts that lay in the outbox at once. */
+  readonly outboxPeak: number;
   /** Services that ended though nobody killed them. */
   readonly crashes: readonly string[];
   /** How each service ended when it was told to. */
@@ -124,6 +126,7 @@ export async function runSeed({ seed, mode, kills, replicas = 1, print }: SeedOp
       failed,
       unanswered: record.unanswered,
       versions: ledger.promoted().length,
+      outboxPeak: exposures.outboxPeak(),
       crashes,
       ends,
       audit: await verdictOf(deployment, 'audit', 'balances'),
