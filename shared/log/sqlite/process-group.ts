@@ -22,21 +22,27 @@ type Group<Settings> = {
 export async function processGroup<Settings>(group: Group<Settings>, signal: AbortSignal): Promise<void> {
   const { store, fold, options } = group;
   if (signal.aborted) return;
-  const { member } = await store.call('join', { group: options.group, topic: fold.reads });
-  const running = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>();
-  const failure = Promise.withResolvers<void>();
-
-  /** Nobody else gets the partition before; `leave` frees it in any case. */
-  const release = async (lease: Lease): Promise<void> => {
+  /** A full disk passes, and so does a lock. Undefined: we were told to stop. */
+  const untilTaken = async <Result>(call: () => Promise<Result>): Promise<Result | undefined> => {
     while (!signal.aborted) {
       try {
-        return void (await store.call('release', { lease }));
+        return await call();
       } catch (error) {
         if (!isLogError(error, 'LogUnavailable')) throw error;
         await pause(500, signal);
       }
     }
+    return undefined;
   };
+  const joining = untilTaken(() => store.call('join', { group: options.group, topic: fold.reads }));
+  const joined = await Promise.race([joining, store.broken]);
+  if (joined === undefined) return;
+  const { member } = joined;
+  const running = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>();
+  const failure = Promise.withResolvers<void>();
+
+  /** Nobody else gets the partition before; `leave` frees it in any case. */
+  const release = (lease: Lease) => untilTaken(() => store.call('release', { lease }));
   const start = (key: string, lease: Lease) => {
     const stop = new AbortController();
     const done = processPartition({ ...group, lease, stop: stop.signal })

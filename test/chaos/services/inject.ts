@@ -128,7 +128,7 @@ async function flushAll(url: string): Promise<void> {
 }
 
 /** SQLite writes over what its write-ahead log took before: only what has to grow meets a full disk. */
-function shrinkLog(dataFolder: string): void {
+export function shrinkLog(dataFolder: string): void {
   const database = new DatabaseSync(join(dataFolder, 'log', 'log.sqlite'), { timeout: 1_000 });
   try {
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
