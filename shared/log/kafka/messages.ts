@@ -59,6 +59,9 @@ export function intoSends(records: readonly OutgoingRecord[]): readonly (readonl
   return sends;
 }
 
+/** Bytes of a request. What is shorter gains too little for the way to zlib's thread and back. */
+const compressAbove = 4096;
+
 /** One request, order kept within each partition. */
 export function asBatch(records: readonly OutgoingRecord[]): {
   readonly acks: -1;
@@ -75,8 +78,7 @@ export function asBatch(records: readonly OutgoingRecord[]): {
   }
   return {
     acks: -1,
-    // What is short gains too little.
-    compression: bytes > 1024 ? CompressionTypes.ZSTD : CompressionTypes.None,
+    compression: bytes > compressAbove ? CompressionTypes.ZSTD : CompressionTypes.None,
     topicMessages: [...byTopic].map(([topic, messages]) => ({ topic, messages })),
   };
 }
