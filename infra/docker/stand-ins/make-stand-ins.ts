@@ -8,9 +8,9 @@ import { kafkaClassPath } from '../../kafka/jars.ts';
 import { mustRun, run } from './podman.ts';
 
 /**
- * Images that carry the names of public ones, made of Debian's packages, where no image registry can be reached:
- * the files under test are then the files that people use. What they do not prove is that the public images behave
- * alike.
+ * Images that carry the names of public ones, made of Debian's packages, where no image registry can be
+ * reached: the files under test are then the files that people use. What they do not prove is that the public
+ * images behave alike.
  */
 
 type StandIn = {
