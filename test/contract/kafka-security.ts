@@ -1,15 +1,20 @@
+import kafkajs from 'kafkajs';
 import { expect, test } from 'vitest';
+import { connectTo } from '../../shared/log/kafka/connection.ts';
 import { openKafkaLog } from '../../shared/log/kafka/open-kafka-log.ts';
 import { dataFolder } from '../../shared/service/data-folder.ts';
 import { LogConfig } from '../../shared/service/log-config.ts';
 import { kafkaConnection, openLog } from '../../shared/service/open-log.ts';
-import { readTopic, started } from './event-log-fixtures.ts';
+import { ledger, readTopic, started } from './event-log-fixtures.ts';
 import { describeWithKafka } from './kafka-node.ts';
 import { startSecuredKafka } from './secured-kafka.ts';
+
+const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
 
 /** TLS with a certificate of one's own, and a name and password, as the settings of a service say it. */
 export function kafkaSecurity(): void {
   let brokers: string[];
+  let open: readonly string[];
   let caFile: string;
 
   describeWithKafka(
@@ -50,10 +55,37 @@ export function kafkaSecurity(): void {
           'kafkaSaslPassword',
         );
       });
+
+      test.each([
+        ['its transactions', 'one', AclResourceTypes.TRANSACTIONAL_ID, 'tx-secured.one-'],
+        ['its rows', 'two', AclResourceTypes.TOPIC, 'secured.two-'],
+      ])('a fold that may not write %s ends and says so', async (_, group, resourceType, resourceName) => {
+        const log = await openLog(settings(), dataFolder('/nowhere'), { partitions: 2 });
+        await log.append([started('a', 0), started('b', 0)]);
+        const admin = connectTo({ brokers: open }).kafka.admin();
+        await admin.connect();
+        const { ALLOW, DENY } = AclPermissionTypes;
+        const rule = (operation: number, permissionType: number) => ({
+          ...{ resourceType, resourceName, operation, permissionType },
+          ...{ resourcePatternType: ResourcePatternTypes.PREFIXED, principal: 'User:clawloop', host: '*' },
+        });
+        await admin.createAcls({
+          acl: [rule(AclOperationTypes.ALL, ALLOW), rule(AclOperationTypes.WRITE, DENY)],
+        });
+        await admin.disconnect();
+        const stop = new AbortController();
+        const folding = log.process(ledger, { group, settings: { label: 'one' } }, stop.signal);
+        await expect(folding).rejects.toMatchObject({
+          name: 'LogRefused',
+          message: expect.stringMatching(new RegExp(`the broker refuses ${group} .*[Aa]uthoriz`)),
+        });
+        await log.close();
+      });
     },
     async (folder) => {
       const node = await startSecuredKafka(folder);
       brokers = [node.secured];
+      open = node.brokers;
       caFile = node.caFile;
       return node;
     },

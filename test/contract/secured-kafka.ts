@@ -10,7 +10,10 @@ export type SecuredKafka = KafkaNode & {
   readonly caFile: string;
 };
 
-/** A Kafka with a certificate of its own, a name and a password; `brokers` are open, as in startKafka. */
+/**
+ * A Kafka with a certificate of its own, a name and a password. `brokers` are open, as in startKafka, and may do
+ * everything: also take rights from the user.
+ */
 export async function startSecuredKafka(folder: string): Promise<SecuredKafka> {
   const [port, controllerPort, securedPort] = [await freePort(), await freePort(), await freePort()];
   const secured = `127.0.0.1:${securedPort}`;
@@ -33,6 +36,9 @@ export async function startSecuredKafka(folder: string): Promise<SecuredKafka> {
       'listener.name.sasl_ssl.plain.sasl.jaas.config': `${login} user_clawloop="a secret";`,
       'ssl.keystore.type': 'PEM',
       'ssl.keystore.location': keyFile,
+      'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+      'allow.everyone.if.no.acl.found': 'true',
+      'super.users': 'User:ANONYMOUS',
     },
   });
   return { ...node, secured, caFile };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { brokerRefusal } from './broker-refusal.ts';
+import { brokerRefusal, countRefusals } from './broker-refusal.ts';
 import { unavailable } from './kafka-errors.ts';
 
 /** kafkajs' types keep the makers of most of its errors to themselves. */
@@ -16,10 +16,31 @@ test('what a broker says no with is found under what stands around it', () => {
     connection('Connection error: self-signed certificate', 'DEPTH_ZERO_SELF_SIGNED_CERT'),
   );
   expect(brokerRefusal(unavailable('reading', certificate))).toContain('self-signed certificate');
+  const topic = Object.assign(named('KafkaJSCreateTopicError', 'no right'), {
+    type: 'TOPIC_AUTHORIZATION_FAILED',
+  });
+  const topics = Object.assign(named('KafkaJSAggregateError', 'Topic creation errors'), { errors: [topic] });
+  expect(brokerRefusal(unavailable('creating topics', topics))).toBe('no right');
 });
 
 test('a broker that is away has refused nothing', () => {
   const away = afterRetries(connection('Connection error: connect ECONNREFUSED', 'ECONNREFUSED'));
   expect(brokerRefusal(unavailable('reading', away))).toBeUndefined();
   expect(brokerRefusal('no error at all')).toBeUndefined();
+});
+
+test('one no may be of a broker that starts; the third in a row is meant', () => {
+  const refusals = countRefusals('the fold');
+  const no = Object.assign(named('KafkaJSProtocolError', 'Not authorized'), {
+    type: 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED',
+  });
+  refusals.failed(no);
+  refusals.failed(no);
+  refusals.failed(new Error('away'));
+  refusals.failed(no);
+  refusals.failed(no);
+  refusals.worked();
+  refusals.failed(no);
+  refusals.failed(no);
+  expect(() => refusals.failed(no)).toThrow('the broker refuses the fold: Not authorized');
 });

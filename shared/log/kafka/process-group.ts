@@ -4,6 +4,7 @@ import type { ProcessOptions } from '../event-log.ts';
 import type { Fold } from '../fold.ts';
 import type { RejectedRecord } from '../following.ts';
 import { atMost } from './at-most.ts';
+import { countRefusals } from './broker-refusal.ts';
 import { createTopics, planRowsTopic } from './create-topics.ts';
 import type { KafkaStore } from './kafka-store.ts';
 import { joinGroup } from './membership.ts';
@@ -22,9 +23,15 @@ export async function processGroup<Settings>(group: Group<Settings>, signal: Abo
   const { connection, partitions, maxRecordBytes, sessionTimeoutMs } = store;
   if (signal.aborted) return;
   const rows = planRowsTopic(connection, options.group, partitions, maxRecordBytes);
+  const refusals = countRefusals(options.group);
   const prepare = async (): Promise<void> => {
-    await createTopics(connection, [rows]);
-    await ofOneTopic(store, options.group, fold.reads);
+    try {
+      await createTopics(connection, [rows]);
+      await ofOneTopic(store, options.group, fold.reads);
+    } catch (error) {
+      refusals.failed(error);
+      throw error;
+    }
   };
   await store.untilAnswered(prepare, signal).catch((error: unknown) => {
     if (!signal.aborted) throw error;

@@ -8,6 +8,7 @@ import { type FoldedChunk, foldChunk, openState, type PartitionState, viewsOf } 
 import type { RejectedRecord } from '../following.ts';
 import { pause } from '../pause.ts';
 import { stableJson } from '../stable-json.ts';
+import { countRefusals } from './broker-refusal.ts';
 import { changelogRecords } from './changelog.ts';
 import { type KafkaStore, readBody } from './kafka-store.ts';
 import { type Lane, openLane } from './lane.ts';
@@ -31,18 +32,22 @@ const budgetMs = 100;
 
 /**
  * Folds one partition until it is to stop. Whatever fails on the way to the broker makes the state in memory
- * void: the lane is opened anew and goes on from what was committed. Rejects when the fold throws.
+ * void: the lane is opened anew and goes on from what was committed. Rejects when the fold throws, and with
+ * LogRefused where the broker will not let it.
  */
 export async function processPartition<Settings>(work: PartitionWork<Settings>): Promise<void> {
-  const { stop } = work;
+  const { stop, options, fold, partition } = work;
+  const refusals = countRefusals(`${options.group} on ${fold.reads}/${partition}`);
   let delayMs = 50;
   while (!stop.aborted) {
     try {
       await runFromTakeOver(work, () => {
         delayMs = 50;
+        refusals.worked();
       });
     } catch (error) {
       if (!isLogError(error, 'LogUnavailable')) throw error;
+      refusals.failed(error);
       await pause(delayMs, stop);
       delayMs = Math.min(2 * delayMs, 1_000);
       // One that was fenced while it slept must not fence the new owner in turn.
