@@ -147,19 +147,41 @@ export async function writeSafetensors(
   options: { readonly dtype: 'F32' | 'F16'; readonly metadata?: Readonly<Record<string, string>> },
 ): Promise<void> {
   const names = [...tensors.keys()].sort();
-  const header: Record<string, unknown> = {};
-  if (options.metadata !== undefined) {
-    header.__metadata__ = Object.fromEntries(
-      Object.entries(options.metadata).sort(([a], [b]) => (a < b ? -1 : 1)),
-    );
-  }
-  let offset = 0;
   for (const name of names) {
     const { shape, values } = tensors.get(name)!;
     if (values.length !== elementCount(shape))
       throw new Error(`"${name}": ${values.length} values for shape [${shape}]`);
-    const end = offset + values.length * elementBytes[options.dtype];
-    header[name] = { dtype: options.dtype, shape, data_offsets: [offset, end] };
+  }
+  const shapes = new Map(names.map((name) => [name, tensors.get(name)!.shape]));
+  const header = safetensorsHeader(shapes, options.dtype, options.metadata);
+
+  const file = await open(path, 'w');
+  try {
+    await file.writeFile(header);
+    for (const name of names) await file.writeFile(encode(name, tensors.get(name)!.values, options.dtype));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * The bytes before the data: the header's length and the header, padded to a multiple of 8. The data of all
+ * tensors follow without gaps in the order of `shapes`.
+ */
+export function safetensorsHeader(
+  shapes: ReadonlyMap<string, readonly number[]>,
+  dtype: StoredType,
+  metadata?: Readonly<Record<string, string>>,
+): Uint8Array {
+  const header: Record<string, unknown> = {};
+  if (metadata !== undefined) {
+    header.__metadata__ = Object.fromEntries(Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+  let offset = 0;
+  for (const [name, shape] of shapes) {
+    const end = offset + elementCount(shape) * elementBytes[dtype];
+    header[name] = { dtype, shape, data_offsets: [offset, end] };
     offset = end;
   }
   const text = Buffer.from(JSON.stringify(header), 'utf8');
@@ -167,15 +189,7 @@ export async function writeSafetensors(
   text.copy(padded);
   const prefix = Buffer.alloc(8);
   prefix.writeBigUInt64LE(BigInt(padded.length));
-
-  const file = await open(path, 'w');
-  try {
-    await file.writeFile(Buffer.concat([prefix, padded]));
-    for (const name of names) await file.writeFile(encode(name, tensors.get(name)!.values, options.dtype));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  return Buffer.concat([prefix, padded]);
 }
 
 function encode(name: string, values: Float32Array, dtype: 'F32' | 'F16'): Uint8Array {
