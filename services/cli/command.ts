@@ -6,7 +6,9 @@ export type Command = {
   readonly about: string;
   /** Its actions and its own flags, and what each does: for `--help`. */
   readonly details?: readonly (readonly [string, string])[];
-  /** It answers `--help` itself: a program of ours in a process of its own, or one with settings of its own. */
+  /**
+   * It answers `--help` itself: a program of ours in a process of its own, or one with settings of its own.
+   */
   readonly helps?: true;
   /** Goes on when whoever read its output is gone; the others have nothing left to do then. */
   readonly outlivesReader?: true;

@@ -8,8 +8,8 @@ import { formatTable } from './table.ts';
 const CreateConfig = CommonConfig.pick({ partitions: true }).extend(LogConfig.shape);
 
 /**
- * `topics create`: the topics of a Kafka log, with all of their settings, where they are missing. Flags as the
- * services take them. @throws ConfigError, LogUnavailable
+ * `topics create`: the topics of a Kafka log, with all of their settings, where they are missing. Flags as
+ * the services take them. @throws ConfigError, LogUnavailable
  */
 export async function createTopicsOfLog(argv: readonly string[]): Promise<number> {
   const { partitions, ...config } = loadConfig('cli', CreateConfig, argv).values;

@@ -3,8 +3,8 @@ import { UsageError } from './command.ts';
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * A moment typed by a person, ms since 1970: an ISO date or time (without a zone: this machine's), or how long
- * before `now`, as 30s, 10m, 2h or 1d. @throws UsageError
+ * A moment typed by a person, ms since 1970: an ISO date or time (without a zone: this machine's), or how
+ * long before `now`, as 30s, 10m, 2h or 1d. @throws UsageError
  */
 export function momentOf(text: string, what: string, now: number): number {
   const span = /^(\d+)([smhd])$/.exec(text);

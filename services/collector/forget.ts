@@ -35,8 +35,9 @@ export function forget(rows: Rows, draft: Draft, time: number): void {
 }
 
 /**
- * A lane in which nothing happens is not reached by `forget`: a sweeper says when it has rested for a day. All
- * goes but its time, which moves on so far that whatever came before is too late, as no id of it is known.
+ * A lane in which nothing happens is not reached by `forget`: a sweeper says when it has rested for a day.
+ * All goes but its time, which moves on so far that whatever came before is too late, as no id of it is
+ * known.
  */
 export function forgetLane(rows: Rows, { data }: LaneForgotten): readonly RowChange[] {
   const last = Date.parse(data.last);

@@ -20,9 +20,8 @@ export type OpenVotes = ReturnType<typeof createOpenVotes>;
 
 /**
  * What is owed, as the views that the log hands out after its commits show it. In memory only: a restart
- * begins every span
- * again, so that an outage or a clock that jumps ends nothing. `now` is monotonic, ms. With `sharedQueue` a job
- * may come from another process, whose lanes are not seen here.
+ * begins every span again, so that an outage or a clock that jumps ends nothing. `now` is monotonic, ms. With
+ * `sharedQueue` a job may come from another process, whose lanes are not seen here.
  */
 export function createOpenVotes(now: () => number, sharedQueue = false) {
   const lanes = new Map<string, Lane>();

@@ -12,7 +12,10 @@ export type HeadView = {
   readonly find: (version: number) => PolicyVersion | undefined;
   readonly kept: () => readonly number[];
   readonly isCaughtUp: () => boolean;
-  /** Records that the view has not read yet, marks of transactions among them; undefined: the log does not say. */
+  /**
+   * Records that the view has not read yet, marks of transactions among them; undefined: the log does not
+   * say.
+   */
   readonly behind: () => Promise<number | undefined>;
   /** Resolves when the view reached the end of the log as it was at the start. */
   readonly caughtUp: Promise<void>;

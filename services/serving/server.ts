@@ -92,8 +92,8 @@ const hostName = (host: string | undefined): string => (host ?? 'localhost').rep
 
 /**
  * Ends when the last open answer has ended; clients keep their connections, so those are closed as they fall
- * idle. After `ANSWERS_LIMIT_MS` open answers are cut short (`cut`), and a client that does not take its own even
- * so is left.
+ * idle. After `ANSWERS_LIMIT_MS` open answers are cut short (`cut`), and a client that does not take its own
+ * even so is left.
  */
 export async function closeServer(server: FastifyInstance, cut: () => void): Promise<void> {
   const timers = [

@@ -12,8 +12,8 @@ type Options = {
 };
 
 /**
- * For how long the open batches have waited, by the time of their facts, so that a restart does not shorten it.
- * Rows hold no times: the fact is looked up once per batch, after the last of its samples.
+ * For how long the open batches have waited, by the time of their facts, so that a restart does not shorten
+ * it. Rows hold no times: the fact is looked up once per batch, after the last of its samples.
  */
 export function createBatchWait({ log, logger, signal, now = Date.now }: Options) {
   const open = new Map<string, { readonly batchId: string; since: number }>();

@@ -97,7 +97,9 @@ async function work(): Promise<void> {
   }
 }
 
-/** One job wakes up one trainer, and of two the one without the batch would end the job: the second stands by. */
+/**
+ * One job wakes up one trainer, and of two the one without the batch would end the job: the second stands by.
+ */
 async function workInTurn(): Promise<void> {
   await makeFolder(dirname(data.trainerClaim));
   const claim = await claimFileInTurn(data.trainerClaim, standBy, shutdown);

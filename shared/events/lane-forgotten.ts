@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
-/** Names the lane's time that the sweeper saw; if it moved on since, this is out of date and forgets nothing. */
+/**
+ * Names the lane's time that the sweeper saw; if it moved on since, this is out of date and forgets nothing.
+ */
 export const LaneForgotten = defineEvent('lane.forgotten', 1, {
   topic: 'conversations',
   key: (forgotten) => forgotten.lane,

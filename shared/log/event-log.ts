@@ -61,15 +61,16 @@ export type SettingsStretch = {
  * An append-only log of events, partitioned by `subject`.
  *
  * Guarantees that every implementation keeps, and test/contract/event-log.ts checks:
- *  - offsets rise strictly per partition (dense on SQLite; on Kafka the marks of transactions take some); records of one
- *    subject are read in the order in which they were appended;
+ *  - offsets rise strictly per partition (dense on SQLite; on Kafka the marks of transactions take some);
+ *    records of one subject are read in the order in which they were appended;
  *  - `process` commits changed rows, emitted events and input position together or not at all;
- *  - a group's partition is held by one live member at a time; after a crash it moves within `sessionTimeoutMs`;
+ *  - a group's partition is held by one live member at a time; after a crash it moves within
+ *    `sessionTimeoutMs`;
  *  - `append` is at least once: the same event may stand twice, so every fold ignores an id that it has seen;
- *  - an unparsable record goes to dead-letters in the commit that passes it; a type that is not known is passed over;
- *    a newer version of a known type stops its partition, and `lag` says so;
- *  - a rebuild of a group from zero gives the same rows and the same events under unchanged code, with the settings
- *    applied stretch by stretch as they were.
+ *  - an unparsable record goes to dead-letters in the commit that passes it; a type that is not known is
+ *    passed over; a newer version of a known type stops its partition, and `lag` says so;
+ *  - a rebuild of a group from zero gives the same rows and the same events under unchanged code, with the
+ *    settings applied stretch by stretch as they were.
  */
 export type EventLog = {
   /** Stands in the log and in every checkpoint; a mismatch stops a start. */

@@ -23,7 +23,10 @@ export function claimFile(path: string): Claim | undefined {
   }
 }
 
-/** Waits until whoever holds the file is gone, and tells once that it waits; undefined after the signal aborts. */
+/**
+ * Waits until whoever holds the file is gone, and tells once that it waits; undefined after the signal
+ * aborts.
+ */
 export async function claimFileInTurn(
   path: string,
   onWaiting: () => void,

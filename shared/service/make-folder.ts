@@ -6,8 +6,8 @@ import { Refusal } from './refusal.ts';
 const passing: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE', 'EBUSY']);
 
 /**
- * Makes a folder with those above it, and finds out by a file whether it can be written to. Part by part: of a
- * folder under /proc Node's own recursive way never returns.
+ * Makes a folder with those above it, and finds out by a file whether it can be written to. Part by part: of
+ * a folder under /proc Node's own recursive way never returns.
  * @throws Refusal where no second try would help
  */
 export async function makeFolder(path: string): Promise<void> {

@@ -17,7 +17,8 @@ export const createRejectedCounter = (registry: Registry) =>
   });
 
 /**
- * What a service owes and has not done yet, by kind. Read when it is asked for; what cannot be told is left out.
+ * What a service owes and has not done yet, by kind. Read when it is asked for; what cannot be told is left
+ * out.
  */
 export const watchObligations = (
   registry: Registry,

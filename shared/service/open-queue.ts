@@ -16,7 +16,9 @@ const WATCH_MS = 1_000;
 
 export type ServiceQueue<Data> = JobQueue<Data> & {
   readonly missing: Readiness;
-  /** Rejects with Refusal when Redis answers, and will not have us: a wrong password, an unknown certificate. */
+  /**
+   * Rejects with Refusal when Redis answers, and will not have us: a wrong password, an unknown certificate.
+   */
   readonly refused: Promise<never>;
   /** Bull Board under `/board`, where there is something to show and a key to show it to. */
   readonly mountBoard: (server: FastifyInstance) => Promise<void>;

@@ -20,8 +20,8 @@ export type Service<Values> = {
   /** Aborts on SIGTERM, SIGINT and SIGHUP, and when the supervisor is gone. */
   readonly shutdown: AbortSignal;
   /**
-   * Runs until shutdown or until one of the works or `failures` rejects; then closes, in reverse order, and exits: with 0, with 2
-   * where starting again would change nothing (refusal.ts), else with 1.
+   * Runs until shutdown or until one of the works or `failures` rejects; then closes, in reverse order, and
+   * exits: with 0, with 2 where starting again would change nothing (refusal.ts), else with 1.
    */
   readonly run: (
     works: readonly Promise<unknown>[],

@@ -1,4 +1,6 @@
-/** Exit code of a process that would end the same way however often it is started: its supervisor stops too. */
+/**
+ * Exit code of a process that would end the same way however often it is started: its supervisor stops too.
+ */
 export const REFUSED_EXIT_CODE = 2;
 
 /** Thrown when only a person can get the service going; `message` says how, and is shown without a stack. */

@@ -11,8 +11,8 @@ export type SecuredKafka = KafkaNode & {
 };
 
 /**
- * A Kafka with a certificate of its own, a name and a password. `brokers` are open, as in startKafka, and may do
- * everything: also take rights from the user.
+ * A Kafka with a certificate of its own, a name and a password. `brokers` are open, as in startKafka, and may
+ * do everything: also take rights from the user.
  */
 export async function startSecuredKafka(folder: string): Promise<SecuredKafka> {
   const [port, controllerPort, securedPort] = [await freePort(), await freePort(), await freePort()];

@@ -118,8 +118,8 @@ export const up: Command = {
 };
 
 /**
- * A judge that asks a model asks our own serving unless told otherwise: wherever that listens, with the key that
- * it was given.
+ * A judge that asks a model asks our own serving unless told otherwise: wherever that listens, with the key
+ * that it was given.
  */
 function judgeOnOurOwn(own: RoutedFlags['own'], endpoint: Endpoint): Readonly<Record<string, string>> {
   const { openaiBaseUrl, openaiApiKey } = judgeServerSettings(own.judge);

@@ -12,8 +12,8 @@ export type DrainTurn = {
 const STUCK_MS = 10_000;
 
 /**
- * Whose turn it is to drain an outbox that replicas share. Being wrong costs copies in the log, nothing else: a
- * process that was stopped in its turn (SIGSTOP), or a disk too full for a lock, holds up nobody.
+ * Whose turn it is to drain an outbox that replicas share. Being wrong costs copies in the log, nothing else:
+ * a process that was stopped in its turn (SIGSTOP), or a disk too full for a lock, holds up nobody.
  */
 export function openTurns(lock: string): { readonly take: () => DrainTurn | undefined } {
   let awaited: { readonly sign: number; readonly since: number } | undefined;

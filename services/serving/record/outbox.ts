@@ -14,7 +14,8 @@ export type Outbox = {
    * Hands out what is kept, oldest first, and forgets each after `append` took it; stops where `append`
    * throws. What cannot be read, or no log will ever take, is set aside for a person to look at. A crash in
    * between hands a fact out twice, which every fold forgives. One process drains at a time; where that one
-   * comes no further, another begins all the same: it comes to a fact only when those before it are in the log.
+   * comes no further, another begins all the same: it comes to a fact only when those before it are in the
+   * log.
    */
   readonly drain: (
     append: (event: ClawLoopEvent) => Promise<void>,

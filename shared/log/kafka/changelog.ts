@@ -4,11 +4,11 @@ import type { RawMessage } from './kafkajs-internals.ts';
 import type { OutgoingRecord } from './messages.ts';
 
 /**
- * A group's compacted topic has a row per key `<subject>\0<row key>`, its JSON as value, and a tombstone where
- * the row was removed. Beside the rows stand the settings, by the position from which they are in force, and the
- * position of the input up to which the rows are: the group's offset says the same, but a broker forgets it when
- * a group was away for a week. No row key starts with a zero character, so no row of any subject, even of one
- * without a name, is taken for them.
+ * A group's compacted topic has a row per key `<subject>\0<row key>`, its JSON as value, and a tombstone
+ * where the row was removed. Beside the rows stand the settings, by the position from which they are in
+ * force, and the position of the input up to which the rows are: the group's offset says the same, but a
+ * broker forgets it when a group was away for a week. No row key starts with a zero character, so no row of
+ * any subject, even of one without a name, is taken for them.
  */
 const settingsKey = '\u0000\u0000settings/';
 const positionKey = '\u0000\u0000position';

@@ -4,8 +4,8 @@ import { readChangelog } from './changelog.ts';
 import type { KafkaStore } from './kafka-store.ts';
 
 /**
- * Where a group stands. An input that holds nothing but markers beyond the group's position has its end there:
- * no record is left.
+ * Where a group stands. An input that holds nothing but markers beyond the group's position has its end
+ * there: no record is left.
  */
 export async function lagOf(store: KafkaStore, group: string): Promise<readonly GroupLag[]> {
   const { connection, query } = store;

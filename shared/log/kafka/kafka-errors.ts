@@ -36,7 +36,9 @@ export async function talking<Result>(what: string, work: () => Promise<Result>)
   }
 }
 
-/** A coordinator that moves, starts up, or still ends the transaction before: all pass within milliseconds. */
+/**
+ * A coordinator that moves, starts up, or still ends the transaction before: all pass within milliseconds.
+ */
 const passing: ReadonlySet<string> = new Set([
   'CONCURRENT_TRANSACTIONS',
   'GROUP_COORDINATOR_NOT_AVAILABLE',
@@ -63,7 +65,9 @@ export async function whenCoordinated<Result>(
   }
 }
 
-/** A topic that was just created or dropped, or whose leader moves: the next look at the metadata may tell. */
+/**
+ * A topic that was just created or dropped, or whose leader moves: the next look at the metadata may tell.
+ */
 const leaderless: ReadonlySet<string> = new Set([
   'NOT_LEADER_FOR_PARTITION',
   'UNKNOWN_TOPIC_OR_PARTITION',

@@ -21,8 +21,8 @@ export type Membership = {
 /**
  * Membership alone: kafkajs' consumer joins and sends heartbeats, with all partitions paused, so that work of
  * any length goes on beside it and a rebalance waits for nobody. Whether a partition is really this member's
- * is decided by its transactional id. kafkajs gives a consumer up after some failures (CRASH): then another is
- * made.
+ * is decided by its transactional id. kafkajs gives a consumer up after some failures (CRASH): then another
+ * is made.
  */
 export function joinGroup({ connection, groupId, topic, sessionTimeoutMs, onAssigned }: Options): Membership {
   const closing = new AbortController();

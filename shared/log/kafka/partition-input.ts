@@ -4,7 +4,9 @@ import type { KafkaStore } from './kafka-store.ts';
 import { openTopicReader } from './topic-reader.ts';
 
 export type PartitionInput = {
-  /** The next records, at most a chunk of them; none if nothing came within `waitMs` or the signal aborted. */
+  /**
+   * The next records, at most a chunk of them; none if nothing came within `waitMs` or the signal aborted.
+   */
   readonly next: (waitMs: number, signal: AbortSignal) => Promise<readonly InputRecord[]>;
   /** So many of the last chunk are done with. */
   readonly taken: (count: number) => void;

@@ -6,7 +6,9 @@ export type RecordCache = {
   readonly set: (topic: Topic, at: Position, body: string) => void;
 };
 
-/** Bodies that were read last, up to about `maxCharacters`: what a fold emits often quotes what it just read. */
+/**
+ * Bodies that were read last, up to about `maxCharacters`: what a fold emits often quotes what it just read.
+ */
 export function openRecordCache(maxCharacters: number): RecordCache {
   const bodies = new Map<string, string>();
   let characters = 0;

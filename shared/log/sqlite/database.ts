@@ -125,7 +125,9 @@ export function isBusy(error: unknown): boolean {
   return typeof code === 'number' && (code & 0xff) === 5;
 }
 
-/** SQLITE_BUSY, LOCKED, IOERR, FULL, CANTOPEN: who may write, and that the file is ours, was checked before. */
+/**
+ * SQLITE_BUSY, LOCKED, IOERR, FULL, CANTOPEN: who may write, and that the file is ours, was checked before.
+ */
 const passingCodes: ReadonlySet<unknown> = new Set([5, 6, 10, 13, 14]);
 
 /** A full disk, or a process that sleeps while it holds the lock: the same may work a little later. */

@@ -39,7 +39,9 @@ export function openWriteQueue(
 ): WriteQueue {
   /** In the order in which they came, which is the order of their records. */
   const waiting: Job[] = [];
-  /** So many of the first are of a transaction that failed: which of them it was shows when each runs alone. */
+  /**
+   * So many of the first are of a transaction that failed: which of them it was shows when each runs alone.
+   */
   let alone = 0;
   let timer: 'none' | 'set' = 'none';
 

@@ -22,8 +22,8 @@ export type Crowd = {
 type Options = { readonly url: string; readonly seed: number; readonly people: number };
 
 /**
- * Several people who chat through the official client until they are told to stop. What they say follows from the
- * seed. They keep a record of their own of what they were given, to be held against the log.
+ * Several people who chat through the official client until they are told to stop. What they say follows from
+ * the seed. They keep a record of their own of what they were given, to be held against the log.
  */
 export function startCrowd({ url, seed, people }: Options): Crowd {
   const given: Given[] = [];

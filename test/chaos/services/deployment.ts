@@ -59,7 +59,10 @@ const settings: Readonly<Record<ServiceName, readonly string[]>> = {
 };
 const common = ['--session-timeout-ms', '3000'];
 
-/** All services, each a process of its own, on a fresh log; in mode brokers with a Kafka and a Redis of their own. */
+/**
+ * All services, each a process of its own, on a fresh log; in mode brokers with a Kafka and a Redis of their
+ * own.
+ */
 export async function startDeployment({
   mode,
   folder,

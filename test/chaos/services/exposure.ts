@@ -131,7 +131,9 @@ function openOnSqlite(dataFolder: string) {
   return { count, close: async () => database.close() };
 }
 
-/** Partitions of the facts with something undecided at their end: below the stable end no transaction is open. */
+/**
+ * Partitions of the facts with something undecided at their end: below the stable end no transaction is open.
+ */
 function openOnKafka(brokers: readonly string[]) {
   const connection = connectTo({ brokers });
   const reader = openTopicReader(connection.kafka);

@@ -4,7 +4,10 @@ import { createRandom } from '../histories/random.ts';
 
 const SLOWEST_MS = 900;
 
-/** A model that judges take their votes from: as slow as one, of mixed opinions, and now and then out of order. */
+/**
+ * A model that judges take their votes from: as slow as one, of mixed opinions, and now and then out of
+ * order.
+ */
 export function startJudgeModel(seed: number) {
   const random = createRandom(seed);
   const answer: Answer = async (response, asked) => {

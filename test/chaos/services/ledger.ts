@@ -33,8 +33,8 @@ const nothing: Entry = {
 export type Ledger = ReturnType<typeof createLedger>;
 
 /**
- * What became of each interaction, counted from the log in the plainest way: what the crowd remembers is held against
- * it. Shares no code with `clawloop audit`.
+ * What became of each interaction, counted from the log in the plainest way: what the crowd remembers is held
+ * against it. Shares no code with `clawloop audit`.
  */
 export function createLedger() {
   const entries = new Map<string, Entry>();

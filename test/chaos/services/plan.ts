@@ -8,7 +8,10 @@ export type Target = ServiceName | 'kafka' | 'redis';
 
 /** What is done to the deployment while people chat. Spans in ms. */
 export type Fault =
-  /** SIGKILL; it is started again `downMs` later, as a supervisor would. `replica`: which one, where there are several. */
+  /**
+   * SIGKILL; it is started again `downMs` later, as a supervisor would. `replica`: which one, where there are
+   * several.
+   */
   | { readonly kind: 'kill'; readonly target: Target; readonly replica: number; readonly downMs: number }
   /** SIGSTOP, and SIGCONT later. */
   | { readonly kind: 'stop'; readonly target: Target; readonly replica: number; readonly forMs: number }
@@ -41,7 +44,10 @@ export type PlanOptions = {
 /** Other faults per kill. */
 const OTHERS = 0.5;
 
-/** Same seed, same faults in the same order with the same pauses. Kills go round all targets before one comes again. */
+/**
+ * Same seed, same faults in the same order with the same pauses. Kills go round all targets before one comes
+ * again.
+ */
 export function planFaults({ seed, mode, kills, canFillDisk }: PlanOptions): readonly Step[] {
   const random = createRandom(seed);
   const targets: readonly Target[] = mode === 'embedded' ? serviceNames : [...serviceNames, 'kafka', 'redis'];

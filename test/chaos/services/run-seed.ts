@@ -57,7 +57,10 @@ export type SeedOptions = {
 const PEOPLE = 4;
 const SETTLE_LIMIT_MS = 180_000;
 
-/** One deployment under fire, from its first chat to what stands in its log. Everything random follows from the seed. */
+/**
+ * One deployment under fire, from its first chat to what stands in its log. Everything random follows from
+ * the seed.
+ */
 export async function runSeed({ seed, mode, kills, replicas = 1, print }: SeedOptions): Promise<SeedReport> {
   const began = performance.now();
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-chaos-'));

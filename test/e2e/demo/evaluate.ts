@@ -12,7 +12,9 @@ export type Share = {
   readonly met: number;
   readonly list: number;
   readonly greeting: number;
-  /** share of the answers that name two or more of the topic's items: what is said must survive how it is said */
+  /**
+   * share of the answers that name two or more of the topic's items: what is said must survive how it is said
+   */
   readonly content: number;
   /** an answer of the version, to look at */
   readonly example: string;

@@ -42,7 +42,9 @@ export type Deployment = {
 
 type Brokers = { readonly kafka: readonly string[]; readonly redis: string };
 
-/** Sets for this process, too, what a deployment sets for every process: for commands and readers of the log. */
+/**
+ * Sets for this process, too, what a deployment sets for every process: for commands and readers of the log.
+ */
 export async function openDeployment(brokers: Brokers): Promise<Deployment> {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-deployment-'));
   const settings: Readonly<Record<string, string>> = {
