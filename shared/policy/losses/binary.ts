@@ -1,4 +1,5 @@
 import type { PerToken } from './reduction.ts';
+import { surrogate } from './surrogate.ts';
 
 /** One batch, or a part of it. All are log-probs in nats unless said otherwise, [N][T]. */
 export type PolicyBatch = {
@@ -90,20 +91,4 @@ export function binaryLoss(batch: PolicyBatch, clip: ClipSettings): TokenLoss {
     return slope;
   });
   return { loss, gradient, metrics };
-}
-
-/** The clipped objective of one token, to be maximised, and its derivative by the log of the ratio. */
-function surrogate(ratio: number, advantage: number, { clipLow, clipHigh, dualClip }: ClipSettings) {
-  const plain = ratio * advantage;
-  const bounded = Math.min(Math.max(ratio, 1 - clipLow), 1 + clipHigh) * advantage;
-  const clipped = bounded < plain;
-  const value = clipped ? bounded : plain;
-  const least = dualClip === undefined || advantage >= 0 ? Number.NEGATIVE_INFINITY : dualClip * advantage;
-  const dualClipped = value < least;
-  return {
-    value: dualClipped ? least : value,
-    slope: clipped || dualClipped ? 0 : plain,
-    clipped,
-    dualClipped,
-  };
 }

@@ -1,0 +1,230 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { describeReference, readReference } from '../reference-fixtures.ts';
+import { combineLoss } from './combine.ts';
+import { binLogProbs, binLogProbsVjp, entropyOf, logSoftmax, logSoftmaxVjp, topIds } from './distribution.ts';
+import { groupAdvantages } from './group-advantages.ts';
+import { opdLoss, teacherGap } from './opd.ts';
+import { chooseHints, opdOverlapLoss, overlapOf, subsetOf } from './opd-overlap.ts';
+import { opdTopkLoss } from './opd-topk.ts';
+import { tokenShares } from './reduction.ts';
+
+const row = z.array(z.number());
+const rows = z.array(row);
+
+const OpdSampledCase = z.object({
+  note: z.string(),
+  inputs: z.object({ teacher: rows, old: rows, cur: rows, mask: rows }),
+  advantages: rows,
+  loss: z.number(),
+  gradient_cur: rows,
+});
+const CombineCase = z.object({
+  note: z.string(),
+  inputs: z.object({ teacher: rows, old: rows, cur: rows, mask: rows, rewards: row }),
+  options: z.object({ w_rl: z.number(), w_opd: z.number(), gap_clip: z.number() }),
+  loss: z.number(),
+  gradient_cur: rows,
+});
+const OpdTopkCase = z.object({
+  note: z.string(),
+  direction: z.enum(['reverse', 'forward']),
+  inputs: z.object({ student_logits: rows, teacher_logits: rows, mask: row }),
+  options: z.object({ k: z.int(), temperature: z.number() }),
+  top: rows,
+  student_bins: rows,
+  teacher_bins: rows,
+  loss: z.number(),
+  gradient_student_logits: rows,
+});
+const OpdOverlapCase = z.object({
+  note: z.string(),
+  inputs: z.object({ old_logits: rows, cur_logits: rows, teacher_logits: z.array(rows), mask: row }),
+  options: z.object({
+    k: z.int(),
+    hint: z.enum(['sequence', 'token', 'first']),
+    subset: z.enum(['student', 'teacher', 'overlap']),
+    gap_clip: z.number(),
+    temperature: z.number(),
+  }),
+  overlap: rows,
+  chosen_hint: row,
+  subset: rows,
+  loss: z.number(),
+  gradient_cur_logits: rows,
+});
+const DistributionCase = z.object({
+  note: z.string(),
+  inputs: z.object({ logits: rows, chosen: row }),
+  options: z.object({ temperature: z.number() }),
+  log_probs: rows,
+  entropy: row,
+  gradient_entropy: rows,
+  gradient_chosen: rows,
+});
+const GroupCase = z.object({
+  note: z.string(),
+  inputs: z.object({ rewards: row, groups: row }),
+  options: z.object({ kind: z.enum(['grpo', 'mean']), unbiased: z.boolean().nullable(), eps: z.number() }),
+  advantages: row,
+});
+
+/** Relative to max(1, value). */
+const expectClose = (actual: number, expected: number, tolerance = 1e-10) =>
+  expect(Math.abs(actual - expected) / Math.max(1, Math.abs(expected))).toBeLessThan(tolerance);
+function expectAllClose(
+  actual: readonly ArrayLike<number>[],
+  expected: readonly (readonly number[])[],
+): void {
+  expect(actual.length).toBe(expected.length);
+  expected.forEach((values, n) => {
+    expect(actual[n]!.length).toBe(values.length);
+    values.forEach((value, t) => {
+      expectClose(actual[n]![t]!, value);
+    });
+  });
+}
+
+const plain = { clipLow: 0.2, clipHigh: 0.28, dualClip: undefined, stalenessCap: undefined };
+const sorted = (ids: readonly number[]) => ids.toSorted((a, b) => a - b);
+
+describeReference('distillation agrees with the reference numbers', () => {
+  const { cases } = z
+    .object({ cases: z.array(z.looseObject({ group: z.string() })) })
+    .parse(readReference('losses/losses.json'));
+  const of = <Case>(schema: z.ZodType<Case>, group: string): readonly Case[] =>
+    cases.filter((one) => one.group === group).map((one) => schema.parse(one));
+  const sampled = of(OpdSampledCase, 'opd-sampled');
+  const combine = of(CombineCase, 'combine');
+  const topk = of(OpdTopkCase, 'opd-topk');
+  const overlap = of(OpdOverlapCase, 'opd-overlap');
+  const distribution = of(DistributionCase, 'distribution');
+  const groups = of(GroupCase, 'group-advantages');
+
+  test('there are cases', () =>
+    expect([sampled, combine, topk, overlap, distribution, groups].map(({ length }) => length)).toEqual([
+      6, 6, 16, 10, 10, 18,
+    ]));
+
+  test.each(sampled)('opd on the sampled token: $note', ({ inputs, ...expected }) => {
+    const { teacher, old, cur, mask } = inputs;
+    expectAllClose(teacherGap(teacher, old, { gapClip: 1 }), expected.advantages);
+    const { loss, gradient } = opdLoss(
+      {
+        ...{ cur, teacher, prox: old, behavior: old, shares: tokenShares(mask, 'token') },
+        unweighted: cur.map(() => true),
+      },
+      { ...plain, gapClip: 1 },
+    );
+    expectClose(loss, expected.loss);
+    expectAllClose(gradient, expected.gradient_cur);
+  });
+
+  test.each(combine)('combine: $note', ({ inputs, options, ...expected }) => {
+    const { teacher, old, cur, mask, rewards } = inputs;
+    const { loss, gradient } = combineLoss(
+      {
+        ...{ cur, teacher, rewards, prox: old, behavior: old, shares: tokenShares(mask, 'token') },
+        unweighted: cur.map(() => true),
+      },
+      { ...plain, verdictWeight: options.w_rl, hintWeight: options.w_opd, gapClip: options.gap_clip },
+    );
+    expectClose(loss, expected.loss);
+    expectAllClose(gradient, expected.gradient_cur);
+  });
+
+  test.each(topk)('opd-topk: $note', ({ inputs, options: { k, temperature }, direction, ...expected }) => {
+    const student = inputs.student_logits.map((logits) => logSoftmax(logits, temperature));
+    const teacher = inputs.teacher_logits.map((logits) => logSoftmax(logits, temperature));
+    const top = teacher.map((logProbs) => topIds(logProbs, k));
+    // of equally likely tokens any will do
+    const likelihoods = (ids: readonly (readonly number[])[]) =>
+      ids.map((some, t) => some.map((id) => teacher[t]![id]!).toSorted((a, b) => b - a));
+    expect(likelihoods(top)).toEqual(likelihoods(expected.top));
+    const bins = student.map((logProbs, t) => binLogProbs(logProbs, expected.top[t]!));
+    const teacherBins = teacher.map((logProbs, t) => binLogProbs(logProbs, expected.top[t]!));
+    expectAllClose(bins, expected.student_bins);
+    expectAllClose(teacherBins, expected.teacher_bins);
+    const { loss, gradient } = opdTopkLoss(
+      [bins],
+      [teacherBins],
+      tokenShares([inputs.mask], 'token'),
+      direction,
+    );
+    expectClose(loss, expected.loss);
+    expectAllClose(
+      student.map((logProbs, t) =>
+        binLogProbsVjp(logProbs, expected.top[t]!, bins[t]!, gradient[0]![t]!, temperature),
+      ),
+      expected.gradient_student_logits,
+    );
+  });
+
+  test.each(overlap)('opd-overlap: $note', ({ inputs, options, ...expected }) => {
+    const { k, temperature } = options;
+    const of = (logits: readonly (readonly number[])[]) => logits.map((one) => logSoftmax(one, temperature));
+    const [old, cur, teachers] = [
+      of(inputs.old_logits),
+      of(inputs.cur_logits),
+      inputs.teacher_logits.map(of),
+    ];
+    const top = (logProbs: readonly Float64Array[]) => logProbs.map((one) => topIds(one, k));
+    const [studentTop, teacherTops] = [top(old), teachers.map(top)];
+    const overlaps = teacherTops.map((tops) => tops.map((ids, t) => overlapOf(studentTop[t]!, ids)));
+    expect(overlaps).toEqual(expected.overlap);
+    const hints = chooseHints(overlaps, inputs.mask, options.hint);
+    expect(hints).toEqual(expected.chosen_hint);
+    const subsets = hints.map((hint, t) => subsetOf(options.subset, studentTop[t]!, teacherTops[hint]![t]!));
+    expect(subsets.map(sorted)).toEqual(expected.subset.map(sorted));
+    const at = (logProbs: readonly Float64Array[]) => [
+      subsets.map((ids, t) => ids.map((id) => logProbs[t]![id]!)),
+    ];
+    const teacher = [subsets.map((ids, t) => ids.map((id) => teachers[hints[t]!]![t]![id]!))];
+    const { loss, gradient } = opdOverlapLoss(
+      { cur: at(cur), old: at(old), teacher },
+      tokenShares([inputs.mask], 'token'),
+      { ...plain, gapClip: options.gap_clip },
+    );
+    expectClose(loss, expected.loss);
+    const byLogits = cur.map((logProbs, t) =>
+      logSoftmaxVjp(logProbs, new Map(subsets[t]!.map((id, v) => [id, gradient[0]![t]![v]!])), temperature),
+    );
+    expectAllClose(byLogits, expected.gradient_cur_logits);
+  });
+
+  test.each(distribution)('distribution: $note', ({ inputs, options: { temperature }, ...expected }) => {
+    const logProbs = inputs.logits.map((logits) => logSoftmax(logits, temperature));
+    expectAllClose(logProbs, expected.log_probs);
+    const entropies = logProbs.map((one) => entropyOf(one, temperature));
+    expectAllClose([entropies.map(({ entropy }) => entropy)], [expected.entropy]);
+    expectAllClose(
+      entropies.map(({ gradient }) => gradient),
+      expected.gradient_entropy,
+    );
+    expectAllClose(
+      logProbs.map((one, t) => logSoftmaxVjp(one, new Map([[inputs.chosen[t]!, 1]]), temperature)),
+      expected.gradient_chosen,
+    );
+  });
+
+  test.each(groups)('group advantages: $note', ({ inputs, options: { kind, unbiased, eps }, advantages }) => {
+    const settings =
+      kind === 'mean' ? { kind } : ({ kind, unbiased: unbiased ?? false, epsilon: eps } as const);
+    expectAllClose([groupAdvantages(inputs.rewards, inputs.groups, settings)], [advantages]);
+  });
+});
+
+test('a turn without a hint trains by its verdict alone, one without a verdict by its hint alone', () => {
+  const batch = {
+    cur: [[-1], [-2]],
+    prox: [[-1], [-2]],
+    behavior: [[-1], [-2]],
+    shares: [[0.5], [0.5]],
+    unweighted: [true, true],
+  };
+  const { gradient } = combineLoss(
+    { ...batch, rewards: [-1, 0], teacher: [undefined, [-1.5]] },
+    { ...plain, verdictWeight: 1, hintWeight: 1, gapClip: 1 },
+  );
+  expectAllClose(gradient, [[0.5], [-0.25]]);
+});
