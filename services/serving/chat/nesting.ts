@@ -1,5 +1,5 @@
 /** Deeper JSON than this overflows the stack of whatever walks it later. */
-export const DEEPEST_JSON = 128;
+const DEEPEST_JSON = 128;
 
 /** Whether arrays and objects nest deeper than the limit. Walks without recursion. */
 export function nestsDeeper(value: unknown, limit: number = DEEPEST_JSON): boolean {

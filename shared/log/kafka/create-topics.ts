@@ -112,7 +112,7 @@ async function untilLed(
 }
 
 /** Keys and rows go by the number of partitions: no fold may run over topics that differ in it. */
-export const otherPartitions = (topic: string, found: number, asked: number): Error =>
+const otherPartitions = (topic: string, found: number, asked: number): Error =>
   logError(
     'LogMismatch',
     `${topic} was made with ${found} partitions, which is fixed; ${asked} are asked for`,

@@ -161,7 +161,7 @@ export function openTopicReader(kafka: Kafka): TopicReader {
 }
 
 /** Offsets stay far below 2^53. */
-export function fetchedPartition(
+function fetchedPartition(
   { partition, messages, abortedTransactions, highWatermark, lastStableOffset }: RawPartition,
   from: number,
 ): FetchedPartition {

@@ -6,7 +6,7 @@ import { logError } from '../errors.ts';
 
 const schemaVersion = 1;
 const defaultPartitions = 3;
-export const maxPartitions = 256;
+const maxPartitions = 256;
 
 /**
  * A record's key is (topic * 256 + partition) * 2^40 + offset: one B-tree in which every partition is a dense
