@@ -1,6 +1,7 @@
 import type { Topic } from '../../events/define-event.ts';
 import { atMost } from './at-most.ts';
 import { type LoadedChangelog, readChangelog } from './changelog.ts';
+import { endDangling } from './end-dangling.ts';
 import { talking, whenCoordinated } from './kafka-errors.ts';
 import type { KafkaStore } from './kafka-store.ts';
 import { Partitioners } from './kafkajs.ts';
@@ -77,8 +78,10 @@ export function openLane(store: KafkaStore, { group, topic, partition }: LaneOf)
       await producer.connect();
       // kafkajs takes the id into use at the first transaction, not when it connects.
       await whenCoordinated(async () => (await producer.transaction()).abort(), 20_000);
+      const rows = connection.rowsTopic(group);
+      await whenCoordinated(() => endDangling(store, producer, { topic: rows, partition }));
       const committed = await store.offsets.committed(groupId, [input]);
-      const changelog = await readChangelog(store, connection.rowsTopic(group), partition);
+      const changelog = await readChangelog(store, rows, partition);
       const offset = committed.get(input)?.[partition]?.position ?? null;
       // Both are of one transaction. The later one counts: an offset may have expired, or not show yet.
       const known = [offset, changelog.position].filter((one) => one !== null);

@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startKafka } from '../../infra/kafka/start-kafka.ts';
+import { createCluster } from '../../shared/log/kafka/kafkajs-internals.ts';
+import { expectedLedger, ledger, readLedger, startedMany, untilLevel } from './event-log-fixtures.ts';
+import { type KafkaHarness, kafkaHarness } from './kafka-event-log-harness.ts';
+import { describeWithKafka } from './kafka-node.ts';
+
+const options = { group: 'ledgers', settings: { label: 'one' } };
+const lanes = 9;
+
+/** What kafkajs' broker can do beyond its types. */
+type RawBroker = {
+  readonly initProducerId: (request: {
+    readonly transactionalId: string;
+    readonly transactionTimeout: number;
+  }) => Promise<{ readonly producerId: string; readonly producerEpoch: number }>;
+  readonly produce: (request: object) => Promise<unknown>;
+};
+
+describeWithKafka(
+  'a Kafka that lost track of a transaction',
+  (node) => {
+    let harness: KafkaHarness;
+    let stop: AbortController;
+    beforeEach(async () => {
+      harness = await kafkaHarness(node());
+      stop = new AbortController();
+    });
+    afterEach(async () => {
+      stop.abort();
+      await harness.dispose();
+    });
+
+    /** Records of the id on which no coordinator will ever put a mark: it was never told of the partitions. */
+    const leaveOpen = async (transactionalId: string, topics: readonly string[]): Promise<void> => {
+      const cluster = createCluster(harness.at.kafka);
+      await cluster.connect();
+      await cluster.addMultipleTargetTopics([...topics]);
+      const leader = cluster.findLeaderForPartitions(topics[0]!, [0]);
+      const broker = (await cluster.findBroker({ nodeId: Object.keys(leader)[0]! })) as unknown as RawBroker;
+      const producer = await broker.initProducerId({ transactionalId, transactionTimeout: 10_000 });
+      const messages = [{ key: 'dangling', value: '{"no":"event"}', timestamp: Date.now(), headers: {} }];
+      await broker.produce({
+        ...producer,
+        transactionalId,
+        topicData: topics.map((topic) => ({
+          topic,
+          partitions: [{ partition: 0, firstSequence: 0, messages }],
+        })),
+      });
+      await cluster.disconnect();
+    };
+
+    test('its next owner ends it: the fold goes on, and nothing of it counts', async () => {
+      const first = await harness.open();
+      const working = first.process(ledger, options, stop.signal);
+      await first.append(startedMany(30, lanes));
+      await untilLevel(first, 'ledgers');
+      stop.abort();
+      await working;
+      const id = harness.at.transactionalId('ledgers', 'conversations', 0);
+      await leaveOpen(id, [harness.at.rowsTopic('ledgers'), harness.at.topicName('turns')]);
+
+      const second = await harness.open();
+      stop = new AbortController();
+      const again = second.process(ledger, options, stop.signal);
+      await second.append(startedMany(60, lanes).slice(30));
+      await untilLevel(second, 'ledgers', 60_000);
+      expect(await readLedger(second)).toEqual(expectedLedger(60, lanes));
+      stop.abort();
+      await again;
+    });
+  },
+  // else Kafka itself refuses what it was not told of before
+  (folder) => startKafka({ folder, settings: { 'transaction.partition.verification.enable': 'false' } }),
+);
