@@ -157,7 +157,7 @@ const ready = (cause: ClawLoopEvent, reads: Position, verdict: Verdict): Deferre
   reads,
   create: (record) => {
     const { data: turn } = record as TurnCompleted;
-    const { adapter, lane, session, epoch, version, messages, tools, tokens } = turn;
+    const { adapter, lane, session, epoch, version, messages, tools, templateInput, tokens } = turn;
     return SampleReady.create({
       ...facts(cause),
       id: `${turn.turnId}/ready`,
@@ -171,6 +171,7 @@ const ready = (cause: ClawLoopEvent, reads: Position, verdict: Verdict): Deferre
         ...verdict,
         messages,
         ...(tools === undefined ? {} : { tools }),
+        ...(templateInput === undefined ? {} : { templateInput }),
         tokens,
       },
     });

@@ -123,9 +123,15 @@ function turnCompleted(
 }
 
 function recordedTurn({ data }: InteractionCompleted) {
-  const { interactionId, lane, key, adapter, version, settle, messages, tools, answer, tokens } = data;
+  const { interactionId, lane, key, adapter, version, settle, messages, answer, tokens } = data;
+  const { tools, templateInput } = data;
   const own = { turnId: interactionId, lane, key, adapter, version, settle, messages, answer };
-  return { ...own, ...(tools === undefined ? {} : { tools }), tokens: tokens! };
+  return {
+    ...own,
+    ...(tools === undefined ? {} : { tools }),
+    ...(templateInput === undefined ? {} : { templateInput }),
+    tokens: tokens!,
+  };
 }
 
 const whereItStands = ({ session, epoch, rule, sessionBy }: OpenTurn) => ({

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { chatMessage } from './chat-message.ts';
 import { defineEvent, type EventOf } from './define-event.ts';
+import { templateInput } from './template-input.ts';
 import { tokenRecord } from './token-record.ts';
 
 /**
@@ -57,6 +58,7 @@ export const InteractionCompleted = defineEvent('interaction.completed', 1, {
       })
       .optional()
       .describe('what was cut to fit the context: counts'),
+    templateInput: templateInput.optional(),
     finishReason: z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'aborted', 'error']),
     disconnected: z.boolean().describe('the client went away before the end'),
     timing: z.object({ startedAt: z.string(), firstTokenMs: z.number().nullable(), totalMs: z.number() }),

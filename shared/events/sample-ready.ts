@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { chatMessage } from './chat-message.ts';
 import { defineEvent, type EventOf } from './define-event.ts';
+import { templateInput } from './template-input.ts';
 import { tokenRecord } from './token-record.ts';
 
 /** Holds all that training needs. Id: `<turn>/ready`. */
@@ -22,6 +23,7 @@ export const SampleReady = defineEvent('sample.ready', 1, {
     hints: z.array(z.string()).readonly(),
     messages: z.array(chatMessage).readonly().describe('for teachers that read a hint in the prompt'),
     tools: z.array(z.unknown()).readonly().optional(),
+    templateInput: templateInput.optional(),
     tokens: tokenRecord,
   }),
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { chatMessage } from './chat-message.ts';
 import { defineEvent, type EventOf } from './define-event.ts';
+import { templateInput } from './template-input.ts';
 import { tokenRecord } from './token-record.ts';
 
 /**
@@ -24,6 +25,7 @@ export const TurnCompleted = defineEvent('turn.completed', 1, {
     sessionBy: z.string().describe('how the session was found: explicit, history, prompt, new'),
     messages: z.array(chatMessage).readonly(),
     tools: z.array(z.unknown()).readonly().optional(),
+    templateInput: templateInput.optional(),
     answer: chatMessage,
     tokens: tokenRecord,
     next: z.array(chatMessage).readonly().describe('all messages after the answer up to the next answer'),

@@ -1,7 +1,10 @@
 import type OpenAI from 'openai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ChatMessage } from '../../shared/events/chat-message.ts';
 import type { FeedbackGiven } from '../../shared/events/feedback-given.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import { loadPromptWriter } from '../../shared/policy/load-prompt-writer.ts';
+import { referencePath } from '../../shared/policy/reference-fixtures.ts';
 import { until } from './harness/clawloop.ts';
 import { describeWith, type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
 
@@ -19,6 +22,10 @@ describeWith('policy/models/qwen3-tiny')('serving, as the official client sees i
   });
   afterAll(() => folder.dispose());
 
+  const writeAgain = async (messages: readonly ChatMessage[]): Promise<readonly number[]> => {
+    const write = await loadPromptWriter(referencePath('models/qwen3-tiny'));
+    return write({ messages, tools: [], variables: {} });
+  };
   const interaction = async (id: string): Promise<InteractionCompleted['data']> => {
     const events = await folder.events('conversations');
     const found = events.find((event) => event.id === id);
@@ -109,7 +116,13 @@ describeWith('policy/models/qwen3-tiny')('serving, as the official client sees i
       messages: [{ role: 'system', content: 'many words '.repeat(400) }, user('the last words stay')],
       max_tokens: 4,
     });
-    expect((await interaction(long.id)).windowCut!.systemCharacters).toBeGreaterThan(0);
+    const cut = await interaction(long.id);
+    expect(cut.windowCut!.systemCharacters).toBeGreaterThan(0);
+    // what the policy saw can be written again
+    const { messages } = cut.templateInput!;
+    expect(await writeAgain(messages!)).toEqual(cut.tokens!.promptIds);
+    expect(clamped).not.toHaveProperty('templateInput');
+    expect(await writeAgain(clamped.messages)).toEqual(clamped.tokens!.promptIds);
     expect(long.usage!.prompt_tokens).toBeLessThanOrEqual(508);
   });
 

@@ -111,6 +111,7 @@ export async function answerChat(
     version: generated.version,
     engine: world.engine.name,
     ...(generated.windowCut === undefined ? {} : { windowCut: generated.windowCut }),
+    ...templateInputOf(chat, generated),
     finishReason: generated.finishReason,
     disconnected: signal.aborted && !isEnding(signal),
     timing: { startedAt, firstTokenMs, totalMs: monotonicNow() - began },
@@ -123,6 +124,21 @@ export async function answerChat(
   }
   const tokens = chat.generation.topLogProbs === undefined ? undefined : heard.tokens();
   return { generated, answer, tokens, recorded };
+}
+
+/** Nothing, where the template was given the request's messages and tools and no more. */
+function templateInputOf(
+  { generation, tools }: ChatRequest,
+  { window }: Pick<Generated, 'window'>,
+): Pick<InteractionCompleted['data'], 'templateInput'> {
+  const { templateVariables } = generation;
+  const given = window?.tools ?? generation.tools;
+  const templateInput = {
+    ...(window === undefined ? {} : { messages: window.messages }),
+    ...(given.length === (tools?.length ?? 0) ? {} : { tools: given }),
+    ...(Object.keys(templateVariables).length === 0 ? {} : { variables: templateVariables }),
+  };
+  return Object.keys(templateInput).length === 0 ? {} : { templateInput };
 }
 
 const asEngineFailure = (error: unknown) =>

@@ -70,6 +70,8 @@ export type Generated = {
   readonly sampling: UsedSampling;
   readonly usage: Interaction['usage'];
   readonly windowCut?: Interaction['windowCut'];
+  /** The messages and tools that were left, where something was cut. */
+  readonly window?: { readonly messages: readonly ChatMessage[]; readonly tools: readonly unknown[] };
 };
 
 export type GenerationListener = {

@@ -5,9 +5,9 @@ import {
   type WindowCut,
   type WindowInput,
 } from '../../../shared/chat/window.ts';
-import type { ChatMessage, ContentPart } from '../../../shared/events/chat-message.ts';
+import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { ChatTemplate } from '../../../shared/policy/chat-template.ts';
-import { plainText } from '../../../shared/policy/plain-text.ts';
+import { promptRenderer } from '../../../shared/policy/render-prompt.ts';
 import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
 import { isServiceError } from '../../../shared/service/errors.ts';
 import { ServingError } from '../errors.ts';
@@ -26,6 +26,8 @@ export type Prompt = {
   readonly promptIds: readonly number[];
   /** Absent: nothing was cut. */
   readonly windowCut?: WindowCut;
+  /** What was left, where something was cut. */
+  readonly window?: Pick<Window, 'messages' | 'tools'>;
   /** Tokens that the answer may have: what was asked for, or what the context leaves. */
   readonly maxTokens: number;
   /** Present where the answer may have less than what was asked for. */
@@ -62,7 +64,8 @@ export function makePrompt(maker: PromptMaker, request: GenerationRequest): Prom
     });
   }
   const promptIds = maker.tokenizer.encode(render(window.messages, window.tools));
-  return { ...clamp(promptIds, contextTokens, asked), windowCut: window.cut };
+  const { messages, tools, cut } = window;
+  return { ...clamp(promptIds, contextTokens, asked), windowCut: cut, window: { messages, tools } };
 }
 
 function refuseUnknownTokens({ tokenizer }: PromptMaker, { sampling }: GenerationRequest): void {
@@ -102,23 +105,12 @@ function clamp(promptIds: readonly number[], contextTokens: number, asked: numbe
   };
 }
 
-/** Messages as the template writes them. A message is looked through once, however often it is written. */
-function renderer({ tokenizer, template }: PromptMaker, { templateVariables }: GenerationRequest) {
-  const plain = plainText(tokenizer.specialTokens);
-  const known = new WeakMap<ChatMessage, ChatMessage>();
-  const prepare = (message: ChatMessage): ChatMessage => {
-    const prepared = known.get(message) ?? asTemplateKnowsIt(message, plain);
-    known.set(message, prepared);
-    return prepared;
-  };
+/** The template's refusal is the client's to hear. */
+function renderer({ tokenizer, template }: PromptMaker, { templateVariables: variables }: GenerationRequest) {
+  const render = promptRenderer(tokenizer, template);
   return (messages: readonly ChatMessage[], tools: readonly unknown[]): string => {
     try {
-      return template.render({
-        messages: messages.map(prepare),
-        tools,
-        addGenerationPrompt: true,
-        variables: templateVariables,
-      });
+      return render({ messages, tools, variables });
     } catch (error) {
       throw ServingError.TEMPLATE_REFUSED({
         param: 'messages',
@@ -127,25 +119,3 @@ function renderer({ tokenizer, template }: PromptMaker, { templateVariables }: G
     }
   };
 }
-
-/** Templates know no `developer`; and nobody's words may pose as the template's own marks. */
-function asTemplateKnowsIt(message: ChatMessage, plain: (text: string) => string): ChatMessage {
-  const { role, content } = message;
-  return {
-    ...message,
-    role: role === 'developer' ? 'system' : role,
-    ...(content === undefined || content === null ? {} : { content: plainContent(content, plain) }),
-  };
-}
-
-/** Text parts are joined before they are looked through: a mark may be written across two of them. */
-function plainContent(content: string | readonly ContentPart[], plain: (text: string) => string) {
-  if (typeof content === 'string') return plain(content);
-  const isText = content.every(({ type, text }) => type === 'text' && text !== undefined);
-  return isText
-    ? plain(content.map(({ text }) => text).join(''))
-    : content.map((part) => plainPart(part, plain));
-}
-
-const plainPart = (part: ContentPart, plain: (text: string) => string): ContentPart =>
-  part.text === undefined ? part : { ...part, text: plain(part.text) };

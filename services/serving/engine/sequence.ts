@@ -107,6 +107,7 @@ export function beginSequence(
       },
       usage: { promptTokens: prompt.promptIds.length, completionTokens: responseIds.length },
       ...(prompt.windowCut === undefined ? {} : { windowCut: prompt.windowCut }),
+      ...(prompt.window === undefined ? {} : { window: prompt.window }),
     }),
   };
 }

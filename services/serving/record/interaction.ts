@@ -24,7 +24,7 @@ export function interactionCompleted(
     data,
   });
   if (Buffer.byteLength(JSON.stringify(event)) <= maxRecordBytes) return event;
-  const { tools: _, ...rest } = data;
+  const { tools: _tools, templateInput: _input, ...rest } = data;
   const bare: Completed = {
     ...rest,
     messages: [],
