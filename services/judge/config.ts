@@ -44,6 +44,14 @@ export const JudgeConfig = CommonConfig.extend({
     .default('http://127.0.0.1:8700/v1')
     .describe('openai judge: its server; the default is our own serving'),
   openaiApiKey: z.string().optional().describe('openai judge: key of its server'),
+  servingBaseUrl: z
+    .url({ protocol: /^https?$/ })
+    .default('http://127.0.0.1:8700/v1')
+    .describe('openai judge: where our own serving is'),
+  servingApiKey: z
+    .string()
+    .optional()
+    .describe('openai judge: key of our own serving, sent there alone, where openaiApiKey is not given'),
   openaiModel: z
     .string()
     .default('clawloop@base')

@@ -12,6 +12,7 @@ import { judgeFold, type VoteJob } from './judge-fold.ts';
 import { createJudge } from './judges/judges.ts';
 import { createJudgeMetrics } from './metrics.ts';
 import { createOpenVotes } from './open-votes.ts';
+import { withServingKey } from './own-serving.ts';
 import { every, expireVotes, retryFailed } from './sweeper.ts';
 import { castVote } from './votes.ts';
 
@@ -19,7 +20,7 @@ const GROUP = 'judge';
 
 const service = await openService('judge', JudgeConfig);
 const { config, log, logger, place, shutdown } = service;
-const judge = createJudge(config);
+const judge = createJudge(withServingKey(config));
 const votes = config.votes ?? judge.defaultVotes;
 const open = createOpenVotes(monotonicNow, config.queue === 'redis');
 const retries = {
