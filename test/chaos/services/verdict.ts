@@ -57,7 +57,7 @@ export function reportTable(reports: readonly SeedReport[]): string {
   const totals: readonly (readonly [string, number])[] = [
     ['processes killed', killCount(reports)],
     ['answers given', sum(({ answers }) => answers)],
-    ['requests that died with serving, asked again and answered', sum(({ excused }) => excused)],
+    ['requests that failed while serving was down, asked again and answered', sum(({ excused }) => excused)],
     ['other requests that failed', sum(({ failed }) => failed.length)],
     ['versions trained, all replayed', sum(({ versions }) => versions)],
     ['records appended twice, which folds ignore', sum(({ repeatedRecords }) => repeatedRecords)],
