@@ -171,3 +171,25 @@ test('progress counts samples', () => {
   );
   expect(seen).toEqual(['training 1/2', 'training 2/2', 'gate 2/2']);
 });
+
+test('while the optimizer warms up, the rate rises over the steps of all versions', () => {
+  // The first step of Adam moves each number by the rate, whatever its gradient.
+  const largest = (changes: Partial<TrainingSettings>): number => {
+    const { adapter } = candidate(undefined, changes);
+    const start = toyEngine.createAdapter({ rank: 2, alpha: 2, seed: batchData(1, []).seed });
+    return Math.max(
+      ...[...adapter.tensors].flatMap(([name, { values }]) =>
+        Array.from(values, (value, i) => Math.abs(value - start.tensors.get(name)!.values[i]!)),
+      ),
+    );
+  };
+  expect(largest({ learningRate: 0.04 })).toBeCloseTo(0.04, 6);
+  expect(largest({ learningRate: 0.04, warmUpSteps: 4 })).toBeCloseTo(0.01, 6);
+  const [first, warm] = [candidate(), candidate(undefined, { warmUpSteps: 1 })];
+  expect(numbersOf(warm)).toEqual(numbersOf(first));
+  const after = { parent: first, n: 2 };
+  const settings = { learningRate: 5e-3 };
+  expect(numbersOf(candidate(undefined, { ...settings, warmUpSteps: 2 }, after))).toEqual(
+    numbersOf(candidate(undefined, settings, after)),
+  );
+});

@@ -3,6 +3,7 @@ import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import { createAdamW, emptyAdamWState } from '../../shared/policy/adamw.ts';
 import type { AdapterFile } from '../../shared/policy/adapter-files.ts';
 import type { GateResult, OptimizerState } from '../../shared/policy/checkpoint-store-state.ts';
+import { learningRateAt } from '../../shared/policy/learning-rate.ts';
 import {
   advantageOf,
   type Baseline,
@@ -111,7 +112,7 @@ export function step(
     if (!Number.isFinite(result.metrics.loss)) return notFinite(`the loss is ${result.metrics.loss}`);
     if (!Number.isFinite(result.gradientNorm))
       return notFinite(`the gradient's norm is ${result.gradientNorm}`);
-    adamw.step(parameters, result.gradients, optimizer);
+    adamw.step(parameters, result.gradients, optimizer, learningRateAt(settings, optimizer.step));
     perMinibatch.push({ ...result.metrics, gradientNorm: result.gradientNorm });
   }
   const broken = [...parameters].find(([, values]) => !values.every(Number.isFinite));

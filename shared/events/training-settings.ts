@@ -9,6 +9,11 @@ export const trainingSettings = z.object({
     .enum(['binary', 'opd', 'combine'])
     .describe('what the loss learns from: verdicts, hints, or both'),
   learningRate: z.number().positive().describe('of AdamW, per minibatch'),
+  warmUpSteps: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('optimizer steps, over all versions, in which the learning rate rises to its whole; 0: none'),
   rank: z.int().min(1).describe('LoRA rank'),
   alpha: z.number().positive().describe('LoRA alpha: the scale is alpha / rank'),
   minibatches: z.int().min(1).describe('disjoint minibatches of a batch, one optimizer step each'),
