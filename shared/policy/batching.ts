@@ -21,17 +21,23 @@ export type Microbatch = {
   readonly members: readonly number[];
 };
 
-/** Limits of one microbatch. Attention takes memory by batch * positions^2. */
-const maxTokens = 4096;
-const maxSquares = 4_194_304; // one sequence of 2048
+/** Tokens of one microbatch, padding included, unless told otherwise. */
+export const defaultMicrobatchTokens = 4096;
+/** batch * positions^2 of one microbatch: attention takes memory by it. One sequence of 2048. */
+const maxSquares = 4_194_304;
 
 /**
  * Groups sequences of like length, so that little is padding and no group is too big. One sequence alone may
- * exceed the limits. Pure and deterministic.
+ * exceed the limits. Pure and deterministic: what goes through the model together decides the last bits of a
+ * gradient.
  *
+ * @param tokens budget of one microbatch, padding included
  * @throws Error when a sequence has an empty prompt
  */
-export function planMicrobatches(sequences: readonly PolicySequence[]): readonly Microbatch[] {
+export function planMicrobatches(
+  sequences: readonly PolicySequence[],
+  tokens = defaultMicrobatchTokens,
+): readonly Microbatch[] {
   const length = (index: number): number => {
     const { promptIds, responseIds } = sequences[index]!;
     return promptIds.length + responseIds.length;
@@ -46,7 +52,7 @@ export function planMicrobatches(sequences: readonly PolicySequence[]): readonly
   for (const index of order) {
     const group = groups.at(-1);
     const count = (group?.length ?? 0) + 1;
-    const fits = count * length(index) <= maxTokens && count * length(index) ** 2 <= maxSquares;
+    const fits = count * length(index) <= tokens && count * length(index) ** 2 <= maxSquares;
     if (group !== undefined && fits) group.push(index);
     else groups.push([index]);
   }
