@@ -1,23 +1,39 @@
-import type { Tensor } from './executors/executor.ts';
-import { sizeOf } from './executors/tensor.ts';
-import { layerForward } from './layer.ts';
+import { type CacheSize, cacheSize } from './cache-size.ts';
+import { decodeRows } from './decode-rows.ts';
+import { sizeOf, type Tensor } from './executors/tensor.ts';
 import { weightShapes } from './layout.ts';
 import { mergeLora } from './lora.ts';
-import { logitsOf, residualStream, sequenceContext } from './model.ts';
+import { logitsOf } from './model.ts';
 import { gatherRows } from './ops/embedding.ts';
 import { createKeyValueCache } from './ops/kv-cache.ts';
 import type { Adapter, Policy } from './policy.ts';
+import {
+  type CachedSequence,
+  createSharedPrefixes,
+  loadKnown,
+  type SharedPrefixes,
+  share,
+} from './shared-prefixes.ts';
 
 export type DecoderLimits = {
   /** How many sequences may be generated at a time. */
   readonly maxSequences: number;
   /** Prompt and answer together, tokens. */
   readonly maxPositions: number;
+  /** Tokens of a prompt that are read at once; 256 unless told. */
+  readonly pieceTokens?: number;
+  /** Positions of all sequences together that have room in the cache; no bound unless told. */
+  readonly cachePositions?: number;
 };
 
-export type Admitted = {
+export type Begun = {
   /** Names the sequence until it is released. */
   readonly slot: number;
+  /** Tokens of the prompt whose keys and values were known from an earlier sequence. */
+  readonly cachedTokens: number;
+};
+
+export type Admitted = Pick<Begun, 'slot'> & {
   /** Of the first token of the answer, [vocabulary]. */
   readonly logits: Float32Array;
 };
@@ -27,14 +43,30 @@ export type Admitted = {
  * thread.
  */
 export type Decoder = {
-  /** Reads a prompt. Throws DecoderFull, and an Error for a prompt that is empty or leaves no room. */
+  /**
+   * Takes a place for a prompt; nothing is computed yet. Throws DecoderFull, and an Error for a prompt that is
+   * empty or leaves no room.
+   */
+  begin(promptIds: readonly number[]): Begun;
+  /**
+   * Reads the next piece of a prompt. Others may step in between.
+   * @returns logits of the first token of the answer, [vocabulary]; undefined while more is to be read
+   */
+  read(slot: number): Float32Array | undefined;
+  /** Begins, and reads the whole prompt. Throws as `begin`. */
   admit(promptIds: readonly number[]): Admitted;
   /**
-   * Appends one token to each sequence that is named (any of them, in any order, each once).
+   * Appends one token to each sequence that is named (any of those whose prompt is read, in any order, each
+   * once).
    * @returns logits of the next token, [vocabulary] per entry
    * @throws Error when a sequence is at maxPositions
+   * @throws DecoderFull when the cache has no room for all; releasing a sequence makes some
    */
   step(entries: readonly { readonly slot: number; readonly id: number }[]): Float32Array[];
+  /** Whether the cache has room for a prompt of so many tokens and for what runs. */
+  hasRoom(promptTokens: number): boolean;
+  /** Whether every sequence can take a step. */
+  canStep(): boolean;
   /** Forgets a sequence; its slot may be given out again. */
   release(slot: number): void;
   /** Sequences now held. */
@@ -43,13 +75,10 @@ export type Decoder = {
   dispose(): void;
 };
 
-/** Thrown when all slots are taken. */
+/** Thrown when all slots are taken, or the cache's positions. */
 export class DecoderFull extends Error {
   override readonly name = 'DecoderFull';
 }
-
-/** Capacity grows in steps of this many positions, since every step attends over all of it. */
-const positionStep = 256;
 
 /**
  * Up to so many f32 weights, a decoder merges its adapter into a copy of them: 80 MB at most, and fewer,
@@ -65,109 +94,173 @@ function modelToDecode({ executor, model }: Policy, adapter: Adapter | undefined
   return { model: { ...model, weights: { ...model.weights, layers } }, lora: undefined, own };
 }
 
-/** The weights are those of the time when the decoder is made. Policy and adapter must outlive it. */
-export function createDecoder(policy: Policy, adapter: Adapter | undefined, limits: DecoderLimits): Decoder {
+/** `ids`: prompt and answer as far as they are known. */
+type Sequence = CachedSequence & { readonly promptTokens: number };
+
+const lengthOf = ({ promptTokens, filled }: Sequence): number => Math.max(promptTokens, filled + 1);
+const noSize: CacheSize = { slots: 0, positions: 0 };
+
+/**
+ * The weights are those of the time when the decoder is made. Policy and adapter must outlive it.
+ *
+ * @param prefixes what sequences with a common beginning share; without it every prompt is read whole
+ */
+export function createDecoder(
+  policy: Policy,
+  adapter: Adapter | undefined,
+  limits: DecoderLimits,
+  prefixes: SharedPrefixes = createSharedPrefixes(policy.config, 0),
+): Decoder {
   const { executor, config } = policy;
-  const { layers, heads, keyValueHeads, headSize, vocabularySize } = config;
+  const { vocabularySize } = config;
+  const { maxPositions, pieceTokens = 256, cachePositions = Number.POSITIVE_INFINITY } = limits;
   const { model, lora, own } = modelToDecode(policy, adapter);
-  const cache = createKeyValueCache(executor, { layers, heads, keyValueHeads, headSize });
-  /** Filled positions of each slot; undefined: free. */
-  const filled: (number | undefined)[] = Array(limits.maxSequences).fill(undefined);
-  let slotCapacity = 0;
+  const cache = createKeyValueCache(executor, config);
+  const root = prefixes.root();
+  /** By slot; undefined: free. */
+  const sequences: (Sequence | undefined)[] = Array(limits.maxSequences).fill(undefined);
+  let size = noSize;
 
-  const reserve = (slots: number, positions: number): void => {
-    while (slotCapacity < slots) slotCapacity = Math.max(1, slotCapacity * 2);
-    slotCapacity = Math.min(slotCapacity, limits.maxSequences);
-    cache.reserve(slotCapacity, Math.ceil(positions / positionStep) * positionStep);
+  const lengths = (): (number | undefined)[] => sequences.map((held) => held && lengthOf(held));
+  const makeRoom = (): void => {
+    const next = cacheSize(size, lengths(), cachePositions);
+    if (next === undefined) throw new DecoderFull(`the sequences need more than ${cachePositions} positions`);
+    size = next;
+    cache.resize(size.slots, size.positions);
   };
-  const filledOf = (slot: number): number => {
-    const count = filled[slot];
-    if (count === undefined) throw new Error(`slot ${slot} holds no sequence`);
-    return count;
+  const sequenceIn = (slot: number): Sequence => {
+    const sequence = sequences[slot];
+    if (sequence === undefined) throw new Error(`slot ${slot} holds no sequence`);
+    return sequence;
+  };
+  const free = (slot: number): void => {
+    sequences[slot] = undefined;
+    if (sequences.some((held) => held !== undefined)) return;
+    cache.clear();
+    size = noSize;
+  };
+  const rotationAt = (positions: readonly number[]): Tensor =>
+    model.ropeTable.rotations(executor, positions, { backward: false }).forward;
+
+  /** One new row per slot; logits [rows, vocabulary]. */
+  const stepLogits = (slots: readonly number[], ids: Int32Array): Tensor => {
+    const positions = slots.map((slot) => sequences[slot]?.filled ?? 0);
+    const inputs = { ids, rotation: rotationAt(positions), attend: cache.begin({ slots, positions }) };
+    return logitsOf(executor, model, decodeRows(executor, model, lora, inputs));
   };
 
-  /** Logits of one new row per slot: [rows, vocabulary]. */
-  const forwardRows = (slots: readonly number[], ids: Int32Array): Tensor => {
-    const positions = slots.map((slot) => filled[slot] ?? 0);
-    const attend = cache.begin({ slots, positions });
-    const rotation = model.ropeTable.rotations(executor, positions, { backward: false }).forward;
-    let x = gatherRows(executor, model.weights.embedding, ids); // [rows, hidden]
-    model.weights.layers.forEach((layer, index) => {
-      x = executor.scope(
-        () =>
-          layerForward(executor, config, layer, lora?.[index], x, rotation, (queryKey, value) => ({
-            output: attend(index, queryKey, value),
-            saved: undefined,
-          })).output,
-      );
+  const begin = (promptIds: readonly number[]): Begun => {
+    const slot = sequences.indexOf(undefined);
+    if (slot === -1) throw new DecoderFull(`all ${limits.maxSequences} sequences are taken`);
+    const promptTokens = promptIds.length;
+    if (promptTokens === 0 || promptTokens > maxPositions)
+      throw new Error(`a prompt of ${promptTokens} tokens; 1 to ${maxPositions} fit`);
+    // The last token is always read: its logits are wanted.
+    const { blocks, node } = prefixes.match(root, promptIds.slice(0, -1));
+    const ids = [...promptIds];
+    sequences[slot] = {
+      promptTokens,
+      ids,
+      filled: 0,
+      known: blocks,
+      shared: node,
+      sharedBlocks: blocks.length,
+    };
+    try {
+      makeRoom();
+    } catch (error) {
+      free(slot);
+      throw error;
+    }
+    return { slot, cachedTokens: blocks.length * prefixes.blockTokens };
+  };
+
+  const read = (slot: number): Float32Array | undefined => {
+    const sequence = sequenceIn(slot);
+    const { filled: start, promptTokens } = sequence;
+    if (start >= promptTokens) throw new Error(`the prompt in slot ${slot} is read already`);
+    makeRoom();
+    if (sequence.known.length > 0) {
+      loadKnown(cache, prefixes, slot, sequence);
+      return undefined;
+    }
+    const count = Math.min(pieceTokens, promptTokens - start);
+    const positions = Array.from({ length: count }, (_, index) => start + index);
+    const isLast = start + count === promptTokens;
+    const logits = executor.scope(() => {
+      const x = decodeRows(executor, model, lora, {
+        ids: Int32Array.from(sequence.ids.slice(start, start + count)),
+        rotation: rotationAt(positions),
+        attend: cache.extend({ slot, start, count }),
+      });
+      if (!isLast) return undefined;
+      return executor.read(logitsOf(executor, model, gatherRows(executor, x, Int32Array.of(count - 1))));
     });
-    return logitsOf(executor, model, x);
+    sequence.filled += count;
+    share(cache, prefixes, slot, sequence);
+    return logits;
   };
 
   return {
+    begin,
+    read,
     admit(promptIds) {
-      const slot = filled.indexOf(undefined);
-      if (slot === -1) throw new DecoderFull(`all ${limits.maxSequences} sequences are taken`);
-      const positions = promptIds.length;
-      if (positions === 0 || positions > limits.maxPositions) {
-        throw new Error(`a prompt of ${positions} tokens; 1 to ${limits.maxPositions} fit`);
+      const begun = begin(promptIds);
+      for (;;) {
+        const logits = read(begun.slot);
+        if (logits !== undefined) return { slot: begun.slot, logits };
       }
-      reserve(slot + 1, positions);
-      const logits = executor.scope(() => {
-        const context = sequenceContext(executor, model, 1, positions, { backward: false });
-        const ids = Int32Array.from(promptIds);
-        const x = residualStream(executor, model, lora, ids, context, (layer, saved) =>
-          cache.fill(slot, layer, saved, positions),
-        );
-        return executor.read(
-          logitsOf(executor, model, gatherRows(executor, x, Int32Array.of(positions - 1))),
-        );
-      });
-      filled[slot] = positions;
-      return { slot, logits };
     },
 
     step(entries) {
       if (entries.length === 0) return [];
       const slots = entries.map(({ slot }) => slot);
-      const longest = Math.max(...slots.map(filledOf)) + 1;
-      if (longest > limits.maxPositions)
-        throw new Error(`a sequence is at its limit of ${limits.maxPositions} tokens`);
+      for (const { filled, promptTokens } of slots.map(sequenceIn)) {
+        if (filled >= maxPositions) throw new Error(`a sequence is at its limit of ${maxPositions} tokens`);
+        if (filled < promptTokens) throw new Error('a prompt is not read yet');
+      }
       if (new Set(slots).size < slots.length) throw new Error('a sequence is named twice in one step');
-      // Idle sequences too: see below.
-      reserve(slotCapacity, Math.max(...filled.map((count) => count ?? 0)) + 1);
-      // Rows of slots that take no step write behind their last position, where their own next step
+      makeRoom();
+      // Rows of slots that take no step write behind their last position, where their own next step or piece
       // overwrites it.
       const rows = cache.rowsOf(slots);
       const ids = new Int32Array(rows.length);
       const rowOf = new Map(rows.map((slot, row) => [slot, row]));
       for (const { slot, id } of entries) ids[rowOf.get(slot)!] = id;
-      const logits = executor.scope(() => executor.read(forwardRows(rows, ids)));
-      return slots.map((slot) => {
-        filled[slot] = filledOf(slot) + 1;
+      const logits = executor.scope(() => executor.read(stepLogits(rows, ids)));
+      return entries.map(({ slot, id }) => {
+        const sequence = sequenceIn(slot);
+        sequence.ids.push(id);
+        sequence.filled += 1;
+        share(cache, prefixes, slot, sequence);
         const start = rowOf.get(slot)! * vocabularySize;
         return logits.slice(start, start + vocabularySize);
       });
     },
 
+    hasRoom(promptTokens) {
+      const slot = sequences.indexOf(undefined);
+      return (
+        slot !== -1 && cacheSize(size, lengths().with(slot, promptTokens + 1), cachePositions) !== undefined
+      );
+    },
+    canStep: () => cacheSize(size, lengths(), cachePositions) !== undefined,
+
     release(slot) {
-      filledOf(slot);
-      filled[slot] = undefined;
-      if (filled.every((count) => count === undefined)) {
-        cache.clear();
-        slotCapacity = 0;
-      }
+      sequenceIn(slot);
+      free(slot);
     },
 
     get active() {
-      return filled.filter((count) => count !== undefined).length;
+      return sequences.filter((held) => held !== undefined).length;
     },
 
     dispose() {
-      filled.fill(undefined);
+      prefixes.drop(root);
+      sequences.fill(undefined);
       executor.dispose(own);
       cache.clear();
-      slotCapacity = 0;
+      size = noSize;
     },
   };
 }

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { createChatTemplate } from '../chat-template.ts';
-import type { Decoder } from '../decoding.ts';
 import { createRandom } from '../random.ts';
 import type { Tokenizer } from '../tokenizer.ts';
-import { sampleAnswers } from './sample-answers.ts';
+import { type Speaker, sampleAnswers } from './sample-answers.ts';
 
 const end = 9;
 /** Counts down from the number in the prompt to 0, then ends. */
@@ -13,7 +12,7 @@ function countdown() {
   let most = 0;
   const logitsFor = (id: number): Float32Array =>
     Float32Array.from({ length: 10 }, (_, i) => (i === id ? 50 : 0));
-  const decoder: Decoder = {
+  const decoder: Speaker['decoder'] = {
     admit(promptIds) {
       const slot = free++;
       running.add(slot);
@@ -24,10 +23,6 @@ function countdown() {
     release: (slot) => {
       running.delete(slot);
     },
-    get active() {
-      return running.size;
-    },
-    dispose: () => {},
   };
   return { decoder, running, most: () => most };
 }

@@ -6,7 +6,7 @@ import type { Tokenizer } from '../tokenizer.ts';
 import type { Message } from './dialogues/dialogue.ts';
 
 export type Speaker = {
-  readonly decoder: Decoder;
+  readonly decoder: Pick<Decoder, 'admit' | 'step' | 'release'>;
   readonly tokenizer: Tokenizer;
   readonly template: ChatTemplate;
   readonly endIds: ReadonlySet<number>;

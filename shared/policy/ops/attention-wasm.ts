@@ -15,21 +15,21 @@ type Group = {
 export type AttentionSavedOnWasm = { readonly groups: readonly Group[] };
 
 /** Rows of one head in a matrix of all heads: row i lies at offset + i * stride. */
-type HeadRows = {
+export type HeadRows = {
   readonly offset: number;
   readonly stride: number;
   readonly rows: number;
   readonly size: number;
 };
 
-function gather(wide: Float32Array, dense: Float32Array, at: number, head: HeadRows): void {
+export function gather(wide: Float32Array, dense: Float32Array, at: number, head: HeadRows): void {
   const { stride, rows, size } = head;
   for (let row = 0, from = head.offset, to = at; row < rows; row++, from += stride, to += size) {
     for (let i = 0; i < size; i++) dense[to + i] = wide[from + i]!;
   }
 }
 
-function scatter(dense: Float32Array, at: number, wide: Float32Array, head: HeadRows): void {
+export function scatter(dense: Float32Array, at: number, wide: Float32Array, head: HeadRows): void {
   const { stride, rows, size } = head;
   for (let row = 0, to = head.offset, from = at; row < rows; row++, to += stride, from += size) {
     for (let i = 0; i < size; i++) wide[to + i] = dense[from + i]!;
@@ -37,7 +37,7 @@ function scatter(dense: Float32Array, at: number, wide: Float32Array, head: Head
 }
 
 /** Where the heads of one group are: in queryKey, in value, in the output. */
-function headsOf({ positions, heads, keyValueHeads, headSize: size }: AttentionShape, index: number) {
+export function headsOf({ positions, heads, keyValueHeads, headSize: size }: AttentionShape, index: number) {
   const group = heads / keyValueHeads;
   const sequence = Math.floor(index / keyValueHeads) * positions;
   const head = index % keyValueHeads;
@@ -61,7 +61,7 @@ function headsOf({ positions, heads, keyValueHeads, headSize: size }: AttentionS
  * Softmax of each row over the positions that it may see, in place; the rest becomes 0. Row r stands at
  * position first + r modulo `rows`.
  */
-function causalSoftmax(scores: Float32Array, width: number, rows: number, first: number): void {
+export function causalSoftmax(scores: Float32Array, width: number, rows: number, first: number): void {
   for (let start = 0, row = 0; start < scores.length; start += width) {
     const end = start + first + row + 1;
     let max = -Infinity;

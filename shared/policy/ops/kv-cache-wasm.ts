@@ -1,9 +1,9 @@
 import type { Tensor } from '../executors/executor.ts';
 import type { WasmExecutor } from '../executors/wasm.ts';
-import type { CacheShape, KeyValueCache, StepRows } from './kv-cache.ts';
+import { type CacheShape, floatsPerPosition, type KeyValueCache, type StepRows } from './kv-cache.ts';
+import { attendPiece, type HeadCache } from './kv-cache-wasm-piece.ts';
 
-/** One key/value head of one sequence: rows of headSize, one per position. */
-type HeadCache = { keys: Float32Array; values: Float32Array };
+const sides = ['keys', 'values'] as const;
 
 /**
  * The cache lies in JavaScript arrays and attention is plain loops: a step is too small to be worth a kernel
@@ -29,7 +29,7 @@ export function createWasmCache(executor: WasmExecutor, shape: CacheShape): KeyV
     if (cache[0]!.keys.length < positions * headSize) {
       const rows = Math.min(capacity, Math.max(64, positions * 2));
       for (const head of cache) {
-        for (const side of ['keys', 'values'] as const) {
+        for (const side of sides) {
           const grown = new Float32Array(rows * headSize);
           grown.set(head[side]);
           head[side] = grown;
@@ -63,19 +63,48 @@ export function createWasmCache(executor: WasmExecutor, shape: CacheShape): KeyV
   };
 
   return {
-    reserve(_, positions) {
-      capacity = Math.max(positions, capacity);
-    },
-    fill(slot, layer, saved, positions) {
-      if (!('groups' in saved)) throw new Error('attention of another executor');
-      const cache = headsOf(layer, slot, positions);
-      saved.groups.forEach(({ key, value }, head) => {
-        cache[head]!.keys.set(executor.view(key));
-        cache[head]!.values.set(executor.view(value));
-      });
+    resize(slots, positions) {
+      for (const layer of caches) if (layer.length > slots) layer.length = slots;
+      capacity = positions;
     },
     rowsOf: (slots) => slots,
     begin: (rows) => (layer, queryKey, value) => attend(rows, layer, queryKey, value),
+    extend: (piece) => (layer, queryKey, value) =>
+      attendPiece(
+        executor,
+        shape,
+        headsOf(layer, piece.slot, piece.start + piece.count),
+        piece,
+        queryKey,
+        value,
+      ),
+    save({ slot, start, count }) {
+      const saved = new Float32Array(floatsPerPosition(shape) * count);
+      let at = 0;
+      for (let layer = 0; layer < shape.layers; layer++) {
+        for (const side of sides) {
+          for (const head of headsOf(layer, slot, start + count)) {
+            saved.set(head[side].subarray(start * headSize, (start + count) * headSize), at);
+            at += count * headSize;
+          }
+        }
+      }
+      return saved;
+    },
+    load(slot, start, blocks, blockPositions) {
+      const part = blockPositions * headSize; // of one head of one block
+      for (let layer = 0, from = 0; layer < shape.layers; layer++) {
+        const cache = headsOf(layer, slot, start + blocks.length * blockPositions);
+        for (const side of sides) {
+          for (const head of cache) {
+            blocks.forEach((block, index) => {
+              head[side].set(block.subarray(from, from + part), start * headSize + index * part);
+            });
+            from += part;
+          }
+        }
+      }
+    },
     clear() {
       for (const layer of caches) layer.length = 0;
       capacity = 0;

@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type CacheSize, cacheSize } from './cache-size.ts';
+
+const empty: CacheSize = { slots: 0, positions: 0 };
+const none = undefined;
+
+test('it grows by doubling slots and by steps of positions, and shrinks when half would do', () => {
+  const first = cacheSize(empty, [10, none, none, none], 1e9);
+  expect(first).toEqual({ slots: 1, positions: 256 });
+  expect(cacheSize(first!, [10, 300, none, none, none, none], 1e9)).toEqual({ slots: 2, positions: 512 });
+  expect(cacheSize({ slots: 2, positions: 512 }, [1, 1, 1, none, none], 1e9)).toEqual({
+    slots: 4,
+    positions: 256,
+  });
+  expect(cacheSize({ slots: 4, positions: 768 }, [1, 1, 400, none], 1e9)).toEqual({
+    slots: 4,
+    positions: 768,
+  });
+  expect(cacheSize({ slots: 8, positions: 2048 }, [1, none], 1e9)).toEqual({ slots: 1, positions: 256 });
+  expect(cacheSize({ slots: 4, positions: 256 }, [1, 1, 1, 1, 1], 1e9)).toEqual({ slots: 5, positions: 256 });
+});
+
+test('where room is short it takes no more than is needed, and says when that is too much', () => {
+  expect(cacheSize(empty, [1, 1, 1, none], 3 * 256)).toEqual({ slots: 3, positions: 256 });
+  expect(cacheSize(empty, [1, 1, 257, none], 3 * 256)).toBeUndefined();
+});
+
+test('whatever comes, all sequences have room and the bound holds', () => {
+  const lengths = fc.array(fc.option(fc.integer({ min: 1, max: 2000 }), { nil: undefined }), {
+    minLength: 4,
+    maxLength: 4,
+  });
+  fc.assert(
+    fc.property(fc.array(lengths), fc.integer({ min: 0, max: 9000 }), (states, bound) => {
+      let size = empty;
+      for (const state of states.filter((some) => some.some((length) => length !== undefined))) {
+        const next = cacheSize(size, state, bound);
+        if (next === undefined) continue;
+        state.forEach((length, slot) => {
+          if (length === undefined) return;
+          expect(slot).toBeLessThan(next.slots);
+          expect(length).toBeLessThanOrEqual(next.positions);
+        });
+        expect(next.slots).toBeLessThanOrEqual(4);
+        expect(next.slots * next.positions).toBeLessThanOrEqual(bound);
+        size = next;
+      }
+    }),
+    { seed: 3 },
+  );
+});

@@ -1,0 +1,251 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { openCheckpoint } from './checkpoint.ts';
+import { createDecoder, type Decoder, DecoderFull } from './decoding.ts';
+import type { Executor } from './executors/executor.ts';
+import { initialWeights } from './initialise.ts';
+import { createLora } from './lora.ts';
+import { logitsOf, residualStream, sequenceContext } from './model.ts';
+import type { ModelConfig } from './model-config.ts';
+import { gatherRows } from './ops/embedding.ts';
+import { type Adapter, loadPolicy, type Policy, weightsInMemory } from './policy.ts';
+import { createRandom, normal } from './random.ts';
+import { describeReference, readReference, referencePath } from './reference-fixtures.ts';
+import { createSharedPrefixes, type SharedPrefixes } from './shared-prefixes.ts';
+import { describeOnBackends, largestDifference } from './test-backends.ts';
+
+const config: ModelConfig = {
+  family: 'qwen3',
+  vocabularySize: 89,
+  hiddenSize: 32,
+  layers: 2,
+  heads: 4,
+  keyValueHeads: 2,
+  headSize: 8,
+  intermediateSize: 48,
+  maxPositions: 2000,
+  ropeTheta: 10_000,
+  ropeScaling: undefined,
+  normEpsilon: 1e-6,
+  tiedHead: true,
+  attentionBias: false,
+  queryKeyNorm: true,
+};
+const limits = { maxSequences: 3, maxPositions: 2000 };
+const bytesPerBlock = 64 * 2 * 2 * 2 * 8 * 4;
+
+function smallPolicy(executor: Executor): Promise<Policy> {
+  const large = [...initialWeights(config, 'prefixes')].map(
+    ([name, values]) => [name, name.includes('norm') ? values : values.map((value) => value * 8)] as const,
+  );
+  return loadPolicy(weightsInMemory(config, new Map(large)), executor);
+}
+
+function someAdapter(policy: Policy): Adapter {
+  const file = createLora(config, { rank: 3, alpha: 6, seed: 'prefix' });
+  const random = createRandom('prefix');
+  for (const { values } of file.tensors.values()) values.set(values.map(() => 0.2 * normal(random)));
+  return policy.loadAdapter(file);
+}
+
+/** Log-probs after the last of `ids`, by a forward pass over all of them at once. */
+function wholePrefill({ executor, model }: Policy, adapter: Adapter | undefined, ids: readonly number[]) {
+  return logSoftmax(
+    executor.scope(() => {
+      const context = sequenceContext(executor, model, 1, ids.length, { backward: false });
+      const x = residualStream(executor, model, adapter?.layers, Int32Array.from(ids), context);
+      const last = gatherRows(executor, x, Int32Array.of(ids.length - 1));
+      return executor.read(logitsOf(executor, model, last));
+    }),
+  );
+}
+function logSoftmax(logits: Float32Array): Float64Array {
+  const largest = logits.reduce((most, logit) => Math.max(most, logit), -Infinity);
+  const sum = logits.reduce((total, logit) => total + Math.exp(logit - largest), 0);
+  return Float64Array.from(logits, (logit) => logit - largest - Math.log(sum));
+}
+const tokens = (count: number, step: number) => Array.from({ length: count }, (_, i) => (i * step + i) % 89);
+
+/** Reads a whole prompt. */
+function readAll(decoder: Decoder, ids: readonly number[]) {
+  const { slot, cachedTokens } = decoder.begin(ids);
+  for (let pieces = 1; ; pieces++) {
+    const logits = decoder.read(slot);
+    if (logits !== undefined) return { slot, cachedTokens, pieces, logProbs: logSoftmax(logits) };
+  }
+}
+
+describeOnBackends('prompts in pieces', (open) => {
+  test('a prompt that is read in pieces of any size gives the numbers of one that is read whole', async () => {
+    const policy = await smallPolicy(await open());
+    const adapter = someAdapter(policy);
+    const prompt = tokens(451, 17);
+    const expected = wholePrefill(policy, adapter, prompt);
+    for (const pieceTokens of [50, 256, 450]) {
+      const decoder = createDecoder(policy, adapter, { ...limits, pieceTokens });
+      const { slot, logProbs, pieces } = readAll(decoder, prompt);
+      expect(pieces).toBe(Math.ceil(451 / pieceTokens));
+      expect(largestDifference(logProbs, expected)).toBeLessThan(1e-4);
+      const [next] = decoder.step([{ slot, id: 5 }]);
+      expect(
+        largestDifference(logSoftmax(next!), wholePrefill(policy, adapter, [...prompt, 5])),
+      ).toBeLessThan(1e-4);
+      decoder.dispose();
+    }
+    policy.dispose();
+  });
+
+  test('others step between the pieces, and neither harms the other', async () => {
+    const policy = await smallPolicy(await open());
+    const decoder = createDecoder(policy, undefined, { ...limits, pieceTokens: 40 });
+    const before = decoder.admit([1, 2, 3]);
+    const running = [1, 2, 3];
+    const prompt = tokens(300, 7);
+    const { slot } = decoder.begin(prompt);
+    expect(() => decoder.step([{ slot, id: 1 }])).toThrow('not read');
+    let logits: Float32Array | undefined;
+    while (logits === undefined) {
+      logits = decoder.read(slot);
+      const id = (running.length * 13) % 89;
+      running.push(id);
+      const [stepped] = decoder.step([{ slot: before.slot, id }]);
+      const difference = largestDifference(logSoftmax(stepped!), wholePrefill(policy, undefined, running));
+      expect(difference).toBeLessThan(1e-4);
+    }
+    expect(() => decoder.read(slot)).toThrow('read already');
+    expect(largestDifference(logSoftmax(logits), wholePrefill(policy, undefined, prompt))).toBeLessThan(1e-4);
+    decoder.dispose();
+    policy.dispose();
+  });
+
+  test('the positions of all sequences are bounded, and a release makes room', async () => {
+    const policy = await smallPolicy(await open());
+    const decoder = createDecoder(policy, undefined, { ...limits, cachePositions: 768 });
+    const long = decoder.admit(tokens(250, 3));
+    expect([decoder.hasRoom(256), decoder.hasRoom(100)]).toEqual([false, true]);
+    const short = decoder.admit([1, 2]);
+    for (let i = 0; i < 5; i++) decoder.step([{ slot: long.slot, id: i }]);
+    decoder.step([{ slot: long.slot, id: 7 }]); // 2 x 512 positions would be too many from here on
+    expect(decoder.canStep()).toBe(false);
+    expect(() => decoder.step([{ slot: long.slot, id: 7 }])).toThrow(DecoderFull);
+    expect(() => decoder.begin([1])).toThrow(DecoderFull);
+    decoder.release(short.slot);
+    const [logits] = decoder.step([{ slot: long.slot, id: 9 }]);
+    const ids = [...tokens(250, 3), 0, 1, 2, 3, 4, 7, 9];
+    expect(largestDifference(logSoftmax(logits!), wholePrefill(policy, undefined, ids))).toBeLessThan(1e-4);
+    decoder.dispose();
+    policy.dispose();
+  });
+});
+
+describeOnBackends('common beginnings', (open) => {
+  test('the next turn of a conversation reads only what is new, and gives the numbers of a whole prefill', async () => {
+    const policy = await smallPolicy(await open());
+    const prefixes = createSharedPrefixes(config, 100 * bytesPerBlock);
+    const decoder = createDecoder(policy, undefined, limits, prefixes);
+    const tensors = policy.executor.tensorCount();
+    const conversation = tokens(330, 11);
+    const cached = [];
+    for (let turn = 0; turn < 3; turn++) {
+      const { slot, cachedTokens, logProbs } = readAll(decoder, conversation);
+      cached.push(cachedTokens);
+      expect(largestDifference(logProbs, wholePrefill(policy, undefined, conversation))).toBeLessThan(1e-4);
+      for (const id of tokens(70, 5 + turn)) {
+        conversation.push(id);
+        decoder.step([{ slot, id }]);
+      }
+      decoder.release(slot);
+      conversation.push(...tokens(20, 3)); // what the person says
+    }
+    expect(cached).toEqual([0, 6 * 64, 7 * 64]); // of 400 and 490 tokens that were computed before
+    const other = [...conversation.slice(0, 200), ...tokens(50, 23)]; // another one with the same system prompt
+    const { cachedTokens, logProbs, slot } = readAll(decoder, other);
+    expect(cachedTokens).toBe(192);
+    expect(largestDifference(logProbs, wholePrefill(policy, undefined, other))).toBeLessThan(1e-4);
+    decoder.release(slot);
+    expect(policy.executor.tensorCount()).toBe(tensors);
+    decoder.dispose();
+    expect(prefixes.size).toBe(0);
+    policy.dispose();
+  });
+
+  test('another adapter shares nothing', async () => {
+    const policy = await smallPolicy(await open());
+    const adapter = someAdapter(policy);
+    const prefixes = createSharedPrefixes(config, 100 * bytesPerBlock);
+    const [base, adapted] = [undefined, adapter].map((one) => createDecoder(policy, one, limits, prefixes));
+    const prompt = tokens(200, 19);
+    readAll(base!, prompt);
+    const { cachedTokens, logProbs } = readAll(adapted!, prompt);
+    expect(cachedTokens).toBe(0);
+    expect(largestDifference(logProbs, wholePrefill(policy, adapter, prompt))).toBeLessThan(1e-4);
+    expect(readAll(adapted!, prompt).cachedTokens).toBe(192);
+    base!.dispose();
+    adapted!.dispose();
+    policy.dispose();
+  });
+
+  test('long beginnings are copied in parts, and what was let go is computed again', async () => {
+    const policy = await smallPolicy(await open());
+    const prefixes: SharedPrefixes = createSharedPrefixes(config, 20.5 * bytesPerBlock);
+    const decoder = createDecoder(policy, undefined, limits, prefixes);
+    const prompt = tokens(1500, 29);
+    const first = readAll(decoder, prompt);
+    decoder.release(first.slot);
+    expect(prefixes.size).toBe(20);
+    const second = readAll(decoder, prompt);
+    expect([second.cachedTokens, second.pieces]).toEqual([20 * 64, 3]);
+    expect(largestDifference(second.logProbs, first.logProbs)).toBeLessThan(1e-4);
+    decoder.release(second.slot);
+    decoder.release(readAll(decoder, tokens(640, 31)).slot);
+    expect(readAll(decoder, prompt).cachedTokens).toBe(10 * 64);
+    decoder.dispose();
+    policy.dispose();
+  });
+});
+
+const Reference = z.looseObject({
+  prompts: z.array(z.looseObject({ name: z.string(), ids: z.array(z.int()) })),
+  greedy: z.array(
+    z.looseObject({
+      prompt: z.string(),
+      tokens: z.array(z.int()),
+      top5_ids: z.array(z.array(z.int())),
+      top5_log_probs: z.array(z.array(z.number())),
+    }),
+  ),
+});
+
+describeReference('a continued conversation equals the reference', () => {
+  describe.each(['llama-tiny', 'llama3-rope-tiny', 'qwen2-tiny', 'qwen3-tiny'])('%s', (name) => {
+    describeOnBackends('as a second turn', (open) => {
+      test('log-probs behind a beginning that was computed in another sequence', async () => {
+        const policy = await loadPolicy(await openCheckpoint(referencePath(`models/${name}`)), await open());
+        const { prompts, greedy } = Reference.parse(readReference(`models/${name}/reference.json`));
+        const decoder = createDecoder(
+          policy,
+          undefined,
+          { maxSequences: 2, maxPositions: 512, pieceTokens: 24 },
+          createSharedPrefixes(policy.config, 1e8),
+        );
+        let reused = 0;
+        for (const { prompt, tokens: answer, top5_ids, top5_log_probs } of greedy) {
+          const ids = prompts.find((one) => one.name === prompt)!.ids;
+          const first = decoder.admit(ids);
+          for (const id of answer.slice(0, 60)) decoder.step([{ slot: first.slot, id }]);
+          decoder.release(first.slot);
+          for (const count of [0, 30, 63]) {
+            const { slot, cachedTokens, logProbs } = readAll(decoder, [...ids, ...answer.slice(0, count)]);
+            reused += cachedTokens;
+            const top = top5_ids[count]!.map((id) => logProbs[id]!);
+            expect(largestDifference(top, top5_log_probs[count]!)).toBeLessThan(1e-4);
+            decoder.release(slot);
+          }
+        }
+        expect(reused).toBeGreaterThan(0);
+        decoder.dispose();
+        policy.dispose();
+      });
+    });
+  });
+});
