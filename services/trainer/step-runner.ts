@@ -31,8 +31,6 @@ export type StepRunner = {
 type Thread = {
   readonly worker: Worker;
   readonly opened: Promise<{ readonly report: string; readonly fingerprint: string }>;
-  /** Rejects when the thread fails or ends. */
-  readonly ended: Promise<never>;
 };
 
 /**
@@ -52,7 +50,6 @@ export function openStepRunner(settings: WorkerSettings): StepRunner {
     });
     const current: Thread = {
       worker,
-      ended,
       opened: Promise.race([
         ended,
         new Promise<{ report: string; fingerprint: string }>((resolve) => {
@@ -76,7 +73,7 @@ export function openStepRunner(settings: WorkerSettings): StepRunner {
     open: () => current().opened,
     run: async (input, onProgress, signal) => {
       signal.throwIfAborted();
-      const { worker, opened, ended } = current();
+      const { worker, opened } = current();
       const stop = Promise.withResolvers<never>();
       const onAbort = () => {
         thread = undefined; // the next step gets a new one
@@ -87,10 +84,16 @@ export function openStepRunner(settings: WorkerSettings): StepRunner {
       lastId += 1;
       const id = lastId;
       let listener: ((message: WorkerMessage) => void) | undefined;
+      // Listeners of its own, taken off in the end: a race against a promise of the thread's whole life would
+      // keep the result of every step for as long.
+      const done = Promise.withResolvers<Extract<WorkerMessage, { kind: 'result' }>>();
+      const onExit = (code: number) => done.reject(TrainerError.WORKER_ENDED({ code }));
+      done.promise.catch(() => undefined); // the thread may end before anybody waits for the result
+      worker.once('error', done.reject);
+      worker.once('exit', onExit);
       try {
         const { fingerprint } = await Promise.race([opened, stop.promise]);
         const began = monotonicNow();
-        const done = Promise.withResolvers<Extract<WorkerMessage, { kind: 'result' }>>();
         listener = (message) => {
           if (message.kind === 'opened' || message.id !== id) return;
           if (message.kind === 'progress') onProgress(message.progress);
@@ -99,10 +102,12 @@ export function openStepRunner(settings: WorkerSettings): StepRunner {
         };
         worker.on('message', listener);
         worker.postMessage({ id, input } satisfies StepRequest);
-        const { result, tensors } = await Promise.race([done.promise, ended, stop.promise]);
+        const { result, tensors } = await Promise.race([done.promise, stop.promise]);
         return { result, fingerprint, milliseconds: monotonicNow() - began, tensors };
       } finally {
         signal.removeEventListener('abort', onAbort);
+        worker.off('error', done.reject);
+        worker.off('exit', onExit);
         if (listener !== undefined) worker.off('message', listener);
       }
     },
