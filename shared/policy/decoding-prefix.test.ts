@@ -120,7 +120,9 @@ describeOnBackends('prompts in pieces', (open) => {
 
   test('the positions of all sequences are bounded, and a release makes room', async () => {
     const policy = await smallPolicy(await open());
-    const decoder = createDecoder(policy, undefined, { ...limits, cachePositions: 768 });
+    const budget = { positions: 768, taken: 0 };
+    const decoder = createDecoder(policy, undefined, { ...limits, budget });
+    const other = createDecoder(policy, undefined, { ...limits, budget });
     const long = decoder.admit(tokens(250, 3));
     expect([decoder.hasRoom(256), decoder.hasRoom(100)]).toEqual([false, true]);
     const short = decoder.admit([1, 2]);
@@ -131,9 +133,11 @@ describeOnBackends('prompts in pieces', (open) => {
     expect(() => decoder.begin([1])).toThrow(DecoderFull);
     decoder.release(short.slot);
     const [logits] = decoder.step([{ slot: long.slot, id: 9 }]);
+    expect([other.hasRoom(255), other.hasRoom(256)]).toEqual([true, false]);
     const ids = [...tokens(250, 3), 0, 1, 2, 3, 4, 7, 9];
     expect(largestDifference(logSoftmax(logits!), wholePrefill(policy, undefined, ids))).toBeLessThan(1e-4);
     decoder.dispose();
+    expect(budget.taken).toBe(0);
     policy.dispose();
   });
 });

@@ -22,9 +22,12 @@ export type DecoderLimits = {
   readonly maxPositions: number;
   /** Tokens of a prompt that are read at once; 256 unless told. */
   readonly pieceTokens?: number;
-  /** Positions of all sequences together that have room in the cache; no bound unless told. */
-  readonly cachePositions?: number;
+  /** Shared by the decoders of one policy; no bound unless told. */
+  readonly budget?: CacheBudget;
 };
+
+/** Positions that the caches of some decoders may have together, and how many they have. */
+export type CacheBudget = { readonly positions: number; taken: number };
 
 export type Begun = {
   /** Names the sequence until it is released. */
@@ -113,7 +116,11 @@ export function createDecoder(
 ): Decoder {
   const { executor, config } = policy;
   const { vocabularySize } = config;
-  const { maxPositions, pieceTokens = 256, cachePositions = Number.POSITIVE_INFINITY } = limits;
+  const {
+    maxPositions,
+    pieceTokens = 256,
+    budget = { positions: Number.POSITIVE_INFINITY, taken: 0 },
+  } = limits;
   const { model, lora, own } = modelToDecode(policy, adapter);
   const cache = createKeyValueCache(executor, config);
   const root = prefixes.root();
@@ -122,11 +129,18 @@ export function createDecoder(
   let size = noSize;
 
   const lengths = (): (number | undefined)[] => sequences.map((held) => held && lengthOf(held));
-  const makeRoom = (): void => {
-    const next = cacheSize(size, lengths(), cachePositions);
-    if (next === undefined) throw new DecoderFull(`the sequences need more than ${cachePositions} positions`);
+  const sizeFor = (wanted: readonly (number | undefined)[]): CacheSize | undefined =>
+    cacheSize(size, wanted, budget.positions - budget.taken + size.slots * size.positions);
+  const take = (next: CacheSize): void => {
+    budget.taken += next.slots * next.positions - size.slots * size.positions;
     size = next;
-    cache.resize(size.slots, size.positions);
+  };
+  const makeRoom = (): void => {
+    const next = sizeFor(lengths());
+    if (next === undefined)
+      throw new DecoderFull(`the sequences need more than ${budget.positions} positions`);
+    cache.resize(next.slots, next.positions);
+    take(next);
   };
   const sequenceIn = (slot: number): Sequence => {
     const sequence = sequences[slot];
@@ -137,7 +151,7 @@ export function createDecoder(
     sequences[slot] = undefined;
     if (sequences.some((held) => held !== undefined)) return;
     cache.clear();
-    size = noSize;
+    take(noSize);
   };
   const rotationAt = (positions: readonly number[]): Tensor =>
     model.ropeTable.rotations(executor, positions, { backward: false }).forward;
@@ -240,11 +254,9 @@ export function createDecoder(
 
     hasRoom(promptTokens) {
       const slot = sequences.indexOf(undefined);
-      return (
-        slot !== -1 && cacheSize(size, lengths().with(slot, promptTokens + 1), cachePositions) !== undefined
-      );
+      return slot !== -1 && sizeFor(lengths().with(slot, promptTokens + 1)) !== undefined;
     },
-    canStep: () => cacheSize(size, lengths(), cachePositions) !== undefined,
+    canStep: () => sizeFor(lengths()) !== undefined,
 
     release(slot) {
       sequenceIn(slot);
@@ -260,7 +272,7 @@ export function createDecoder(
       sequences.fill(undefined);
       executor.dispose(own);
       cache.clear();
-      size = noSize;
+      take(noSize);
     },
   };
 }
