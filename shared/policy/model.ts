@@ -3,6 +3,7 @@ import { type LayerSaved, layerBackward, layerForward } from './layer.ts';
 import { embeddingName, finalNormName, headName } from './layout.ts';
 import type { LoraLayer } from './lora.ts';
 import type { ModelConfig } from './model-config.ts';
+import { add } from './ops/arithmetic.ts';
 import {
   type AttentionSaved,
   type AttentionShape,
@@ -10,7 +11,7 @@ import {
   type CausalBlocks,
   causalBlocks,
 } from './ops/attention.ts';
-import { gatherRows, gatherRowsVjp } from './ops/embedding.ts';
+import { gatherRows, gatherRowsVjp, type Indices } from './ops/embedding.ts';
 import { type LinearSaved, linear, linearVjp } from './ops/linear.ts';
 import { type RmsNormSaved, rmsNorm, rmsNormVjp } from './ops/rms-norm.ts';
 import type { RopeTable, Rotations } from './ops/rope.ts';
@@ -27,6 +28,9 @@ export type Model = {
   readonly weights: Weights;
   readonly ropeTable: RopeTable;
 };
+
+/** A model without what is not numbers: all that its functions on an executor need. */
+export type Network = Pick<Model, 'config' | 'weights'>;
 
 /** Sequences of one length, and what all layers share for them. */
 export type SequenceContext = {
@@ -67,9 +71,9 @@ export function sequenceContext(
  */
 export function residualStream(
   executor: Executor,
-  { config, weights }: Model,
+  { config, weights }: Network,
   lora: readonly LoraLayer[] | undefined,
-  ids: Int32Array,
+  ids: Indices,
   context: SequenceContext,
   onLayer?: (layer: number, saved: AttentionSaved, output: Tensor) => void,
 ): Tensor {
@@ -96,7 +100,7 @@ export function residualStream(
 }
 
 /** Final norm and head: logits [rows, vocabulary] of rows of the residual stream. */
-export function logitsOf(executor: Executor, { config, weights }: Model, x: Tensor): Tensor {
+export function logitsOf(executor: Executor, { config, weights }: Network, x: Tensor): Tensor {
   return executor.scope(() => {
     const { output } = rmsNorm(executor, x, weights.finalNorm, config.normEpsilon); // [rows, hidden]
     return linear(executor, output, weights.head).output;
@@ -118,10 +122,10 @@ export type ForwardSaved = {
  */
 export function forward(
   executor: Executor,
-  { config, weights }: Model,
+  { config, weights }: Network,
   lora: readonly LoraLayer[] | undefined,
-  ids: Int32Array,
-  rows: Int32Array,
+  ids: Indices,
+  rows: Indices,
   context: SequenceContext,
 ): { readonly logits: Tensor; readonly saved: ForwardSaved } {
   const { shape, rotations, blocks } = context;
@@ -150,39 +154,42 @@ export function forward(
   };
 }
 
-/** Gradients outside the layers, by published name. */
-export type OuterGradients = Map<string, Float32Array>;
+/** Gradients of a whole model, on the executor. */
+export type ModelGradients = {
+  readonly layers: readonly LayerGradients[];
+  /** Undefined where only an adapter trains, and those of a tied head, which are the embedding's. */
+  readonly outer: Readonly<Record<'embedding' | 'head' | 'finalNorm', Tensor | undefined>>;
+};
 
 /**
- * Backward pass. Each layer's gradients are handed over and freed before the next layer's are made; each
- * layer's saved activations are freed after their use.
+ * Backward pass. Each layer's saved activations are freed after their use.
  *
  * @param dlogits [rows.length, vocabulary]
  * @param wanted weights: false when only an adapter trains
  */
 export function backward(
   executor: Executor,
-  { config, weights }: Model,
+  { config, weights }: Network,
   lora: readonly LoraLayer[] | undefined,
-  ids: Int32Array,
-  rows: Int32Array,
+  ids: Indices,
+  rows: Indices,
   context: SequenceContext,
   saved: ForwardSaved,
   dlogits: Tensor,
   wanted: { readonly weights: boolean },
-  onLayer: (layer: number, gradients: LayerGradients) => void,
-): OuterGradients {
-  const outer: OuterGradients = new Map();
-  let dx = executor.scope(() => {
+): ModelGradients {
+  const top = executor.scope(() => {
     const head = linearVjp(executor, saved.head, weights.head, undefined, dlogits, wanted);
     const norm = rmsNormVjp(executor, saved.finalNorm, weights.finalNorm, head.dx, { gain: wanted.weights });
-    if (norm.dgain) outer.set(finalNormName, executor.read(norm.dgain));
-    if (head.gradients.weight) outer.set(headName, executor.read(head.gradients.weight));
-    return gatherRowsVjp(executor, rows, ids.length, norm.dx); // [batch * positions, hidden]
+    const { batch, positions } = context.shape;
+    const dx = gatherRowsVjp(executor, rows, batch * positions, norm.dx); // [batch * positions, hidden]
+    return { dx, head: head.gradients.weight, finalNorm: norm.dgain };
   });
+  let { dx } = top;
+  const layers: LayerGradients[] = [];
   for (let layer = weights.layers.length - 1; layer >= 0; layer--) {
-    const next = executor.scope(() => {
-      const step = layerBackward(
+    const step = executor.scope(() =>
+      layerBackward(
         executor,
         weights.layers[layer]!,
         lora?.[layer],
@@ -190,24 +197,33 @@ export function backward(
         dx,
         context,
         wanted,
-      );
-      onLayer(layer, step.gradients);
-      return step.dx;
-    });
-    executor.dispose([dx, saved.layers[layer]]);
-    dx = next;
-  }
-  if (wanted.weights) {
-    const table = executor.scope(() =>
-      executor.read(gatherRowsVjp(executor, ids, config.vocabularySize, dx)),
+      ),
     );
-    const head = outer.get(headName);
-    if (config.tiedHead && head !== undefined) {
-      for (let i = 0; i < table.length; i++) table[i]! += head[i]!;
-      outer.delete(headName);
-    }
-    outer.set(embeddingName, table);
+    executor.dispose([dx, saved.layers[layer]]);
+    layers.unshift(step.gradients);
+    dx = step.dx;
   }
+  const outer = executor.scope(() => {
+    if (!wanted.weights) return { embedding: undefined, head: undefined, finalNorm: undefined };
+    const table = gatherRowsVjp(executor, ids, config.vocabularySize, dx);
+    if (!config.tiedHead) return { embedding: table, head: top.head, finalNorm: top.finalNorm };
+    const embedding = add(executor, table, top.head!);
+    executor.dispose(top.head);
+    return { embedding, head: undefined, finalNorm: top.finalNorm };
+  });
   executor.dispose(dx);
-  return outer;
+  return { layers, outer };
+}
+
+/** Reads gradients outside of the layers, by published name. */
+export function readOuterGradients(
+  executor: Executor,
+  { outer: { embedding, head, finalNorm } }: ModelGradients,
+): Map<string, Float32Array> {
+  const named = [
+    [finalNormName, finalNorm],
+    [headName, head],
+    [embeddingName, embedding],
+  ] as const;
+  return new Map(named.flatMap(([name, tensor]) => (tensor ? [[name, executor.read(tensor)]] : [])));
 }

@@ -1,4 +1,5 @@
 import { type Microbatch, type PolicySequence, perMember, planMicrobatches } from './batching.ts';
+import { compiled } from './executors/compiled.ts';
 import type { Tensor } from './executors/executor.ts';
 import { logitsOf, residualStream, sequenceContext } from './model.ts';
 import { logProbsOf } from './ops/cross-entropy.ts';
@@ -23,7 +24,13 @@ function eachLogits(
   const { batch, positions, ids, rows } = microbatch;
   executor.scope(() => {
     const context = sequenceContext(executor, model, batch, positions, { backward: false });
-    const x = residualStream(executor, model, adapter?.layers, ids, context);
+    const { config, weights } = model;
+    const x = compiled(
+      executor,
+      { name: 'scoring', sizes: 'varying' },
+      { network: { config, weights }, lora: adapter?.layers, ids, context },
+      (on, input) => residualStream(on, input.network, input.lora, input.ids, input.context),
+    );
     const chunk = Math.max(1, Math.floor(maxLogits / model.config.vocabularySize));
     for (let start = 0; start < rows.length; start += chunk) {
       const part = rows.subarray(start, start + chunk);

@@ -1,7 +1,25 @@
 import { type Microbatch, type PolicySequence, perMember, planMicrobatches } from './batching.ts';
-import { readLoraGradients } from './lora.ts';
-import { backward, forward, sequenceContext } from './model.ts';
-import { logProbsOf, logProbsOfVjp } from './ops/cross-entropy.ts';
+import { compiled } from './executors/compiled.ts';
+import { type LoraLayer, readLoraGradients } from './lora.ts';
+import {
+  backward,
+  type ForwardSaved,
+  forward,
+  type ModelGradients,
+  readOuterGradients,
+  type SequenceContext,
+  sequenceContext,
+} from './model.ts';
+import {
+  type CrossEntropySaved,
+  inverseTemperatures,
+  logProbsOf,
+  logProbsOfVjp,
+  lossesOf,
+  lossesOfVjp,
+  lossScale,
+  negatedLosses,
+} from './ops/cross-entropy.ts';
 import type { Adapter, Policy } from './policy.ts';
 import { scoreResponses } from './scoring.ts';
 import { readLayerGradients } from './weights.ts';
@@ -23,52 +41,109 @@ export type LossAndGradients = {
   readonly gradients: Map<string, Float32Array>;
 };
 
-/** Gradients of one microbatch, and its log-probs; `weigh` turns log-probs into dLoss / dlogProb per row. */
-function microbatchGradients(
-  { config, executor, model }: Policy,
-  trainable: Trainable,
-  {
-    batch,
-    positions,
-    ids,
-    rows,
-    targets,
-    temperatures,
-  }: Pick<Microbatch, 'batch' | 'positions' | 'ids' | 'rows' | 'targets'> & {
-    readonly temperatures?: Float32Array;
-  },
-  weigh: (logProbs: Float32Array) => Float32Array,
-): Map<string, Float32Array> {
-  const full = trainable === 'full';
-  const lora = full ? undefined : trainable.layers;
-  const wanted = { weights: full };
-  const gradients = new Map<string, Float32Array>();
-  executor.scope(() => {
-    const context = sequenceContext(executor, model, batch, positions, { backward: true });
+type Pass = Pick<Microbatch, 'batch' | 'positions' | 'ids' | 'rows' | 'targets'> & {
+  readonly temperatures?: Float32Array;
+};
+
+type ForwardPass = {
+  readonly logProbs: Float32Array;
+  readonly saved: ForwardSaved;
+  readonly scored: CrossEntropySaved;
+};
+
+/** Two graphs serve all microbatches: what a graph saves for the derivative stays on the executor between. */
+const forwardGraph = { name: 'forward pass', sizes: 'varying' } as const;
+const backwardGraph = { name: 'backward pass', sizes: 'varying' } as const;
+
+function forwardPass(
+  { executor, model }: Policy,
+  lora: readonly LoraLayer[] | undefined,
+  { ids, rows, targets, temperatures }: Pass,
+  context: SequenceContext,
+): ForwardPass {
+  if (executor.kind === 'wasm') {
     const { logits, saved } = forward(executor, model, lora, ids, rows, context);
     const scored = logProbsOf(executor, logits, targets, temperatures);
     executor.dispose(logits);
-    const weights = weigh(scored.logProbs);
-    const dlogits = logProbsOfVjp(executor, scored.saved, targets, weights, temperatures);
-    executor.dispose(scored.saved);
-    const outer = backward(
-      executor,
-      model,
-      lora,
-      ids,
-      rows,
-      context,
-      saved,
-      dlogits,
-      wanted,
-      (layer, made) => {
-        const values = full
-          ? readLayerGradients(executor, config, layer, made)
-          : readLoraGradients(executor, config, trainable.file, layer, made);
-        for (const [name, gradient] of values) gradients.set(name, gradient);
-      },
-    );
-    for (const [name, gradient] of outer) gradients.set(name, gradient);
+    return { logProbs: scored.logProbs, saved, scored: scored.saved };
+  }
+  const { config, weights } = model;
+  const inverse = inverseTemperatures(executor, temperatures);
+  const { losses, saved, scored } = compiled(
+    executor,
+    forwardGraph,
+    { network: { config, weights }, lora, ids, rows, targets, inverse, context },
+    (on, input) => {
+      const made = forward(on, input.network, input.lora, input.ids, input.rows, input.context);
+      const score = lossesOf(on, made.logits, input.targets, input.inverse);
+      return { losses: score.losses, saved: made.saved, scored: score.saved };
+    },
+  );
+  return { logProbs: negatedLosses(executor, losses), saved, scored };
+}
+
+/** @param rowWeights dLoss / dlogProb per row */
+function backwardPass(
+  { executor, model }: Policy,
+  lora: readonly LoraLayer[] | undefined,
+  { ids, rows, targets, temperatures }: Pass,
+  context: SequenceContext,
+  { saved, scored }: ForwardPass,
+  rowWeights: Float32Array,
+  wanted: { readonly weights: boolean },
+): ModelGradients {
+  if (executor.kind === 'wasm') {
+    const dlogits = logProbsOfVjp(executor, scored, targets, rowWeights, temperatures);
+    executor.dispose(scored);
+    return backward(executor, model, lora, ids, rows, context, saved, dlogits, wanted);
+  }
+  const { config, weights } = model;
+  const scale = executor.upload(lossScale(rowWeights, temperatures), [rows.length, 1]);
+  return compiled(
+    executor,
+    backwardGraph,
+    { network: { config, weights }, lora, ids, rows, scale, context, saved, scored, wanted },
+    (on, input) => {
+      const dlogits = lossesOfVjp(on, input.scored, input.scale);
+      const { network, context: shared } = input;
+      return backward(
+        on,
+        network,
+        input.lora,
+        input.ids,
+        input.rows,
+        shared,
+        input.saved,
+        dlogits,
+        input.wanted,
+      );
+    },
+  );
+}
+
+/** Gradients of one microbatch, and its log-probs; `weigh` turns log-probs into dLoss / dlogProb per row. */
+function microbatchGradients(
+  policy: Policy,
+  trainable: Trainable,
+  pass: Pass,
+  weigh: (logProbs: Float32Array) => Float32Array,
+): Map<string, Float32Array> {
+  const { config, executor, model } = policy;
+  const full = trainable === 'full';
+  const lora = full ? undefined : trainable.layers;
+  const gradients = new Map<string, Float32Array>();
+  executor.scope(() => {
+    const context = sequenceContext(executor, model, pass.batch, pass.positions, { backward: true });
+    const forwarded = forwardPass(policy, lora, pass, context);
+    const rowWeights = weigh(forwarded.logProbs);
+    const made = backwardPass(policy, lora, pass, context, forwarded, rowWeights, { weights: full });
+    made.layers.forEach((layer, index) => {
+      const values = full
+        ? readLayerGradients(executor, config, index, layer)
+        : readLoraGradients(executor, config, trainable.file, index, layer);
+      for (const [name, gradient] of values) gradients.set(name, gradient);
+    });
+    for (const [name, gradient] of readOuterGradients(executor, made)) gradients.set(name, gradient);
   });
   return gradients;
 }

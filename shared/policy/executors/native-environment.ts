@@ -3,6 +3,12 @@ export type NativeOptions = {
    * Threads inside one op. Default: all cores; 1 is faster for decoding a model of a few million parameters.
    */
   readonly threads?: number;
+  /** Told of every function that was made a graph: what it computes, its size, and how long that took, ms. */
+  readonly onCompiled?: (event: {
+    readonly name: string;
+    readonly nodes: number;
+    readonly ms: number;
+  }) => void;
 };
 
 /**

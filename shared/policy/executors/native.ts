@@ -3,12 +3,16 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import util from 'node:util';
 import type { ExecutorBase } from './executor.ts';
+import { createGraphs, type GraphBinding, type Graphs } from './graph/compiled.ts';
 import { type NativeOptions, prepareNativeEnvironment } from './native-environment.ts';
 import { nativeRoot } from './native-location.ts';
+import { type Attributes, type TypeName, types } from './op-attributes.ts';
 import { createOwnership, type Shape, type Tensor } from './tensor.ts';
 
+export type { Attributes } from './op-attributes.ts';
+
 /** The part of tfjs-node's addon that is used: ops by name on tensors by id. */
-type Binding = {
+type Binding = GraphBinding & {
   createTensor(shape: Shape, type: number, values: Float32Array | Int32Array): number;
   deleteTensor(id: number): void;
   tensorDataSync(id: number): Float32Array;
@@ -17,23 +21,15 @@ type Binding = {
     attributes: readonly OpAttribute[],
     inputs: readonly number[],
     outputs: number,
-  ): { readonly id: number; readonly shape: number[] }[];
+  ): Output[];
   readonly TF_ATTR_TYPE: number;
   readonly TF_ATTR_BOOL: number;
   readonly TF_ATTR_INT: number;
   readonly TF_Version: string;
 };
+type Output = { readonly id: number; readonly shape: number[]; readonly dtype: number };
 type OpAttribute = { readonly name: string; readonly type: number; readonly value: number | boolean };
 type Backend = { readonly binding: Binding; getNumOfTFTensors(): number };
-
-/** TensorFlow's numbers for its types. */
-export const types = { float32: 1, int32: 3, complex64: 8 } as const;
-
-/**
- * Attributes of an op: a type by its name, an integer or a flag. Make them once: they are translated per
- * object.
- */
-export type Attributes = Readonly<Record<string, keyof typeof types | number | boolean>>;
 
 export type NativeExecutor = ExecutorBase & {
   readonly kind: 'native';
@@ -46,6 +42,8 @@ export type NativeExecutor = ExecutorBase & {
    * its end.
    */
   integers(values: readonly number[] | number): Tensor;
+  /** Runs whole functions as one call; undefined: op by op. */
+  readonly graphs: Graphs | undefined;
 };
 
 /** Thrown when the addon is not installed or does not load. */
@@ -78,6 +76,9 @@ export function openNative(options: NativeOptions = {}): NativeExecutor {
 
 let opened: NativeExecutor | undefined;
 
+/** The same executor op by op: for tests, and to see in which op something goes wrong. */
+export const opByOp = (executor: NativeExecutor): NativeExecutor => ({ ...executor, graphs: undefined });
+
 function open(options: NativeOptions): NativeExecutor {
   const entry = resolveAddon();
   if (entry === undefined) {
@@ -86,8 +87,9 @@ function open(options: NativeOptions): NativeExecutor {
   const { binding, getNumOfTFTensors } = loadBackend(entry, options);
   const threads = process.env.TF_NUM_INTRAOP_THREADS ?? 'all';
   return {
-    ...createNative(binding, getNumOfTFTensors),
-    report: `native: TensorFlow ${binding.TF_Version} on ${threads} CPU threads; nothing faster is known for this machine`,
+    ...createNative(binding, getNumOfTFTensors, options.onCompiled ?? (() => {})),
+    // up to the comma, the report stands in the trainer's runtime fingerprint: so must whatever changes bits
+    report: `native: TensorFlow ${binding.TF_Version} on ${threads} CPU threads in graphs; nothing faster is known for this machine`,
   };
 }
 
@@ -106,7 +108,15 @@ function loadBackend(entry: string, options: NativeOptions) {
   }
 }
 
-function createNative(binding: Binding, allTensors: () => number): Omit<NativeExecutor, 'report'> {
+const typeNames = new Map(
+  Object.entries(types).map(([name, number]) => [number as number, name as TypeName]),
+);
+
+function createNative(
+  binding: Binding,
+  allTensors: () => number,
+  onCompiled: NonNullable<NativeOptions['onCompiled']>,
+): Omit<NativeExecutor, 'report'> {
   const { own, scope, detached, dispose, atEnd } = createOwnership((id) =>
     binding.deleteTensor(id as number),
   );
@@ -134,11 +144,14 @@ function createNative(binding: Binding, allTensors: () => number): Omit<NativeEx
       throw new Error(`a tensor of shape [${tensor.shape}] was used after it was disposed`);
     return tensor.handle as number;
   };
+  const typeOf = (dtype: number): TypeName => typeNames.get(dtype) ?? 'float32';
+  const adopt = ({ id, shape, dtype }: Output): Tensor => own({ shape, type: typeOf(dtype), handle: id });
   const execute = (op: string, inputs: readonly Tensor[], attributes: Attributes, outputs: number) =>
     binding.executeOp(op, translate(attributes), inputs.map(idOf), outputs);
   // TensorFlow may keep using the array it is given instead of copying it: it gets one of its own.
   const create = (values: Float32Array | Int32Array, shape: Shape): Tensor => ({
     shape,
+    type: values instanceof Int32Array ? 'int32' : 'float32',
     handle: binding.createTensor(
       shape,
       values instanceof Int32Array ? types.int32 : types.float32,
@@ -146,20 +159,21 @@ function createNative(binding: Binding, allTensors: () => number): Omit<NativeEx
     ),
   });
 
+  const upload = (values: Float32Array | Int32Array, shape: Shape): Tensor => own(create(values, shape));
+
   return {
     kind: 'native',
     scope,
     detached,
     dispose,
     tensorCount: () => allTensors() - scalars.size,
-    upload: (values, shape) => own(create(values, shape)),
+    upload,
     read: (tensor) => binding.tensorDataSync(idOf(tensor)),
     run(op, inputs, attributes) {
-      const [output] = execute(op, inputs, attributes, 1);
-      return own({ shape: output!.shape, handle: output!.id });
+      return adopt(execute(op, inputs, attributes, 1)[0]!);
     },
     runMany(op, inputs, attributes, outputs) {
-      return execute(op, inputs, attributes, outputs).map(({ id, shape }) => own({ shape, handle: id }));
+      return execute(op, inputs, attributes, outputs).map(adopt);
     },
     scalar(value) {
       let tensor = scalars.get(value);
@@ -169,17 +183,20 @@ function createNative(binding: Binding, allTensors: () => number): Omit<NativeEx
       }
       return tensor;
     },
-    integers(values) {
-      const key = String(values) + (typeof values === 'number' ? '' : ';');
-      let tensor = integers.get(key);
-      if (tensor === undefined) {
-        tensor =
-          typeof values === 'number'
-            ? create(Int32Array.of(values), [])
-            : create(Int32Array.from(values), [values.length]);
-        integers.set(key, tensor);
-      }
-      return tensor;
-    },
+    integers: integersOf,
+    graphs: createGraphs({ binding, idOf, adopt, upload, integers: integersOf, dispose, onCompiled }),
   };
+
+  function integersOf(values: readonly number[] | number): Tensor {
+    const key = String(values) + (typeof values === 'number' ? '' : ';');
+    let tensor = integers.get(key);
+    if (tensor === undefined) {
+      tensor =
+        typeof values === 'number'
+          ? create(Int32Array.of(values), [])
+          : create(Int32Array.from(values), [values.length]);
+      integers.set(key, tensor);
+    }
+    return tensor;
+  }
 }

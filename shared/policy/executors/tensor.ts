@@ -1,14 +1,16 @@
+import type { TypeName } from './op-attributes.ts';
+
 /**
- * An array on an executor: f32 unless said otherwise. `handle` is the executor's own; undefined once
+ * An array on an executor: f32 unless `type` says otherwise. `handle` is the executor's own; undefined once
  * disposed.
  */
-export type Tensor = { readonly shape: readonly number[]; handle: unknown };
+export type Tensor = { readonly shape: readonly number[]; readonly type?: TypeName; handle: unknown };
 
 export type Shape = readonly number[];
 
 export const sizeOf = (shape: Shape): number => shape.reduce((product, size) => product * size, 1);
 
-const isTensor = (value: object): value is Tensor => 'handle' in value && 'shape' in value;
+export const isTensor = (value: object): value is Tensor => 'handle' in value && 'shape' in value;
 
 /** Calls `visit` for every tensor in a tree of arrays, maps and plain objects. */
 export function eachTensor(tree: unknown, visit: (tensor: Tensor) => void): void {

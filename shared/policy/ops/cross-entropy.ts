@@ -1,4 +1,6 @@
 import type { Executor, Tensor } from '../executors/executor.ts';
+import type { NativeExecutor } from '../executors/native.ts';
+import { type Indices, withIndices } from './embedding.ts';
 
 /** `softmaxMinusOneHot` on native; the probabilities themselves, [rows, vocabulary], on wasm. */
 export type CrossEntropySaved = { readonly probabilities: Tensor };
@@ -11,6 +13,41 @@ const anyOther = (temperatures: Float32Array | undefined): temperatures is Float
 
 const column = (executor: Executor, values: Float32Array): Tensor =>
   executor.upload(values, [values.length, 1]);
+
+/** 1 / temperature per row, [rows, 1]; undefined when all are 1. */
+export const inverseTemperatures = (
+  executor: NativeExecutor,
+  temperatures: Float32Array | undefined,
+): Tensor | undefined =>
+  anyOther(temperatures)
+    ? column(
+        executor,
+        temperatures.map((temperature) => 1 / temperature),
+      )
+    : undefined;
+
+/** Native only: -log softmax(logits / temperature)[target] per row, [rows], on the executor. */
+export function lossesOf(
+  executor: NativeExecutor,
+  logits: Tensor,
+  targets: Indices,
+  inverse: Tensor | undefined,
+): { readonly losses: Tensor; readonly saved: CrossEntropySaved } {
+  const scaled = inverse === undefined ? logits : executor.run('Mul', [logits, inverse], float);
+  return withIndices(executor, targets, (labels) => {
+    const [losses, backprop] = executor.runMany(
+      'SparseSoftmaxCrossEntropyWithLogits',
+      [scaled, labels],
+      xent,
+      2,
+    );
+    return { losses: losses!, saved: { probabilities: backprop! } };
+  });
+}
+
+/** Reads losses back as log-probs. */
+export const negatedLosses = (executor: NativeExecutor, losses: Tensor): Float32Array =>
+  executor.read(losses).map((nll) => -nll);
 
 /**
  * Log-probabilities of one target per row: log softmax(logits / temperature)[target], in nats.
@@ -25,27 +62,9 @@ export function logProbsOf(
   temperatures?: Float32Array,
 ): { readonly logProbs: Float32Array; readonly saved: CrossEntropySaved } {
   if (executor.kind === 'native') {
-    const scaled = anyOther(temperatures)
-      ? executor.run(
-          'Mul',
-          [
-            logits,
-            column(
-              executor,
-              temperatures.map((temperature) => 1 / temperature),
-            ),
-          ],
-          float,
-        )
-      : logits;
-    const labels = executor.upload(targets, [targets.length]);
-    const [loss, backprop] = executor.runMany(
-      'SparseSoftmaxCrossEntropyWithLogits',
-      [scaled, labels],
-      xent,
-      2,
-    );
-    return { logProbs: executor.read(loss!).map((nll) => -nll), saved: { probabilities: backprop! } };
+    const inverse = inverseTemperatures(executor, temperatures);
+    const { losses, saved } = lossesOf(executor, logits, targets, inverse);
+    return { logProbs: negatedLosses(executor, losses), saved };
   }
   const width = logits.shape[1]!;
   const probabilities = executor.allocate(logits.shape);
@@ -67,6 +86,14 @@ export function logProbsOf(
   return { logProbs, saved: { probabilities } };
 }
 
+/** What the saved `softmax - one-hot` is multiplied with, per row, where weights are dL / dlogProb. */
+export const lossScale = (weights: Float32Array, temperatures: Float32Array | undefined): Float32Array =>
+  weights.map((weight, row) => -weight / (temperatures?.[row] ?? 1));
+
+/** Native only: dlogits, given lossScale [rows, 1]. */
+export const lossesOfVjp = (executor: NativeExecutor, saved: CrossEntropySaved, scale: Tensor): Tensor =>
+  executor.run('Mul', [saved.probabilities, scale], float);
+
 /** dlogits = weight (one-hot - softmax) / temperature, where weight is dL / dlogProb per row. */
 export function logProbsOfVjp(
   executor: Executor,
@@ -75,10 +102,10 @@ export function logProbsOfVjp(
   weights: Float32Array,
   temperatures?: Float32Array,
 ): Tensor {
-  const scale = weights.map((weight, row) => -weight / (temperatures?.[row] ?? 1));
   if (executor.kind === 'native') {
-    return executor.run('Mul', [saved.probabilities, column(executor, scale)], float);
+    return lossesOfVjp(executor, saved, column(executor, lossScale(weights, temperatures)));
   }
+  const scale = lossScale(weights, temperatures);
   const width = saved.probabilities.shape[1]!;
   const out = executor.allocate(saved.probabilities.shape);
   const [from, to] = [executor.view(saved.probabilities), executor.view(out)];

@@ -1,16 +1,40 @@
 import type { Executor, Tensor } from '../executors/executor.ts';
+import type { NativeExecutor } from '../executors/native.ts';
 
 const gather = { Tparams: 'float32', Tindices: 'int32', Taxis: 'int32', batch_dims: 0 } as const;
 const scatter = { T: 'float32', Tindices: 'int32', Tnumsegments: 'int32' } as const;
 
+/** Integers [n] on the way into an op: on native they may be a tensor already, as they are in a graph. */
+export type Indices = Int32Array | Tensor;
+
+const isUploaded = (indices: Indices): indices is Tensor => 'handle' in indices;
+
+const valuesOf = (indices: Indices): Int32Array => {
+  if (isUploaded(indices)) throw new Error('on wasm indices are plain values');
+  return indices;
+};
+
+/** Runs `body` with the indices as a tensor. */
+export function withIndices<Result>(
+  executor: NativeExecutor,
+  indices: Indices,
+  body: (tensor: Tensor) => Result,
+): Result {
+  if (isUploaded(indices)) return body(indices);
+  const tensor = executor.upload(indices, [indices.length]);
+  const result = body(tensor);
+  executor.dispose(tensor);
+  return result;
+}
+
 /** Rows of a table [n, width]: [rows.length, width]. Embeds tokens, and picks rows that are scored. */
-export function gatherRows(executor: Executor, table: Tensor, rows: Int32Array): Tensor {
+export function gatherRows(executor: Executor, table: Tensor, indices: Indices): Tensor {
   if (executor.kind === 'native') {
-    const indices = executor.upload(rows, [rows.length]);
-    const out = executor.run('GatherV2', [table, indices, executor.integers(0)], gather);
-    executor.dispose(indices);
-    return out;
+    return withIndices(executor, indices, (tensor) =>
+      executor.run('GatherV2', [table, tensor, executor.integers(0)], gather),
+    );
   }
+  const rows = valuesOf(indices);
   const width = table.shape[1]!;
   const out = executor.allocate([rows.length, width]);
   const [from, to] = [executor.view(table), executor.view(out)];
@@ -21,13 +45,13 @@ export function gatherRows(executor: Executor, table: Tensor, rows: Int32Array):
 }
 
 /** The derivative of gatherRows by the table: dy's rows added into `height` rows of zeros. */
-export function gatherRowsVjp(executor: Executor, rows: Int32Array, height: number, dy: Tensor): Tensor {
+export function gatherRowsVjp(executor: Executor, indices: Indices, height: number, dy: Tensor): Tensor {
   if (executor.kind === 'native') {
-    const indices = executor.upload(rows, [rows.length]);
-    const out = executor.run('UnsortedSegmentSum', [dy, indices, executor.integers(height)], scatter);
-    executor.dispose(indices);
-    return out;
+    return withIndices(executor, indices, (tensor) =>
+      executor.run('UnsortedSegmentSum', [dy, tensor, executor.integers(height)], scatter),
+    );
   }
+  const rows = valuesOf(indices);
   const width = dy.shape[1]!;
   const out = executor.allocate([height, width]);
   const [from, to] = [executor.view(dy), executor.view(out)];

@@ -2,7 +2,7 @@ import type { Executor, Tensor } from '../executors/executor.ts';
 
 export type SwigluSaved =
   | { readonly gateUp: Tensor }
-  | { readonly gate: Tensor; readonly up: Tensor; readonly sigmoid: Tensor; readonly silu: Tensor };
+  | { readonly gate: Tensor; readonly up: Tensor; readonly silu: Tensor };
 
 const float = { T: 'float32' } as const;
 const split = { T: 'float32', Tlen: 'int32', num_split: 2 } as const;
@@ -26,7 +26,8 @@ export function swiglu(
     const silu = executor.run('Mul', [gate!, sigmoid], float);
     return {
       output: executor.run('Mul', [silu, up!], float),
-      saved: { gate: gate!, up: up!, sigmoid, silu },
+      // not the sigmoid: TensorFlow fuses it with the product, even where a graph returns it
+      saved: { gate: gate!, up: up!, silu },
     };
   }
   const output = executor.allocate([rows, width]);
@@ -43,7 +44,8 @@ export function swiglu(
 /** With s = sigmoid(gate), l = gate s: dup = dy l; dgate = dy up s (1 + gate - l). Returns [rows, 2 * n]. */
 export function swigluVjp(executor: Executor, saved: SwigluSaved, dy: Tensor): Tensor {
   if (executor.kind === 'native' && 'silu' in saved) {
-    const { gate, up, sigmoid, silu } = saved;
+    const { gate, up, silu } = saved;
+    const sigmoid = executor.run('Sigmoid', [gate], float);
     const dup = executor.run('Mul', [dy, silu], float);
     const slope = executor.run(
       'AddV2',
