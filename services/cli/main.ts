@@ -1,3 +1,4 @@
+import { HubUnreachable } from '../../shared/hub/errors.ts';
 import { isLogError } from '../../shared/log/errors.ts';
 import { ConfigError } from '../../shared/service/config.ts';
 import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/service/refusal.ts';
@@ -34,7 +35,7 @@ async function main(argv: readonly string[]): Promise<number> {
  */
 function exitCodeOf(error: unknown): number | undefined {
   if (error instanceof UsageError || isRefusal(error)) return REFUSED_EXIT_CODE;
-  return isLogError(error, 'LogUnavailable') ? 1 : undefined;
+  return isLogError(error, 'LogUnavailable') || error instanceof HubUnreachable ? 1 : undefined;
 }
 
 try {

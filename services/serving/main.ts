@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fetchingInService } from '../../shared/hub/fetching-in-service.ts';
 import { makeFolder } from '../../shared/service/make-folder.ts';
 import { openService } from '../../shared/service/open-service.ts';
 import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/service/refusal.ts';
@@ -58,7 +59,7 @@ const recorder = createRecorder({
 });
 await recorder.drain();
 
-const engine = await openEngine(config).catch((error: Error) =>
+const engine = await openEngine(config, fetchingInService(logger, shutdown)).catch((error: Error) =>
   refuse(error.message, isRefusal(error) ? REFUSED_EXIT_CODE : 1),
 );
 logger.info({ engine: engine.name, report: engine.report }, 'engine');

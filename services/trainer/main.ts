@@ -1,9 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import { fastify } from 'fastify';
+import { fetchingInService } from '../../shared/hub/fetching-in-service.ts';
+import { findModel } from '../../shared/hub/find-model.ts';
 import { headFold } from '../../shared/lineage/head-fold.ts';
 import { modelDigest } from '../../shared/policy/model-digest.ts';
-import { modelFolder } from '../../shared/policy/model-folder.ts';
 import { claimFileInTurn } from '../../shared/service/claim.ts';
 import { registerHealth } from '../../shared/service/health.ts';
 import { makeFolder } from '../../shared/service/make-folder.ts';
@@ -36,7 +37,6 @@ const wait = createBatchWait({ log, logger, signal: shutdown });
 let openBatches = () => 0;
 watchBatches(service.metrics, () => openBatches(), wait.seconds);
 let missing: string | undefined = 'the model is not loaded yet';
-const folder = modelFolder(config.model);
 
 const retries = {
   attempts: Number.MAX_SAFE_INTEGER, // strikes end what cannot be trained; a log that is away comes back
@@ -56,6 +56,7 @@ logger.info({ port }, 'health port');
 
 async function work(): Promise<void> {
   await checkCheckpoints(data.checkpoints(config.adapter), log.logId);
+  const folder = await findModel(config, fetchingInService(logger, shutdown));
   const base = { model: config.model, digest: await modelDigest(folder) };
   const runner = openStepRunner({
     modelFolder: folder,

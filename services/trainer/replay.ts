@@ -1,7 +1,7 @@
+import { findModelHere } from '../../shared/hub/find-model.ts';
 import { isLogError } from '../../shared/log/errors.ts';
 import { openBackend } from '../../shared/policy/backend.ts';
 import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
-import { modelFolder } from '../../shared/policy/model-folder.ts';
 import { loadPolicy } from '../../shared/policy/policy.ts';
 import { ConfigError, helpText, loadConfig } from '../../shared/service/config.ts';
 import { dataFolder } from '../../shared/service/data-folder.ts';
@@ -47,7 +47,9 @@ async function replay(): Promise<number> {
       return 0;
     }
     const executor = await openBackend(config.backend, { threads: threadsOf(config) });
-    const policy = await loadPolicy(await openCheckpoint(modelFolder(config.model)), executor);
+    const folder = findModelHere(config);
+    if (folder === undefined) throw new ConfigError(`${config.model} is not here: clawloop model fetch`);
+    const policy = await loadPolicy(await openCheckpoint(folder), executor);
     const here = runtimeFingerprint(executor);
     say(`runtime: ${here}`);
     const counts = { same: 0, different: 0, 'not-covered': 0 };

@@ -21,8 +21,8 @@ export function modelFolder(model: string): string {
   if (missing.length === 0) return folder;
   const what = found.length === 0 ? 'nothing there' : `without ${missing.map(({ name }) => name).join(', ')}`;
   throw new UnknownModel(
-    `no model at ${folder} (${what}): give ${CLAW_NANO} or a folder in Hugging Face format, ` +
-      'with config.json, tokenizer.json and safetensors',
+    `no model at ${folder} (${what}): give ${CLAW_NANO}, a folder in Hugging Face format with config.json, ` +
+      'tokenizer.json and safetensors, or the id of one on the hub, owner/name',
   );
 }
 

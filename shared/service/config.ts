@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { HubConfig } from '../hub/config.ts';
 import { LogConfig } from './log-config.ts';
 import { QueueConfig } from './queue-config.ts';
 import { describeSettings, readSetting, type Setting } from './settings.ts';
@@ -19,7 +20,10 @@ export const CommonConfig = z.object({
   model: z
     .string()
     .default('claw-nano')
-    .describe('claw-nano, or a folder in Hugging Face format (Llama, Qwen2, Qwen3)'),
+    .describe(
+      'claw-nano, a folder in Hugging Face format (Llama, Qwen2, Qwen3), or a hub id, owner/name[@revision]',
+    ),
+  ...HubConfig.shape,
   backend: z
     .enum(['auto', 'native', 'wasm'])
     .default('auto')

@@ -8,6 +8,7 @@ import { openLog } from '../../../shared/service/open-log.ts';
 import { REFUSED_EXIT_CODE } from '../../../shared/service/refusal.ts';
 import { type Command, UsageError } from '../command.ts';
 import { batchSettings, commonSettings, endpointSettings, judgeServerSettings } from '../config.ts';
+import { fetchWithBar } from '../fetch-with-bar.ts';
 import { helpOfUp, isHelp } from '../help.ts';
 import { portIsFree } from '../port-is-free.ts';
 import { serviceNames } from '../service-entry.ts';
@@ -51,6 +52,11 @@ export const up: Command = {
     // Whoever started this with a channel to it wants it to end with them.
     if (process.connected) process.on('disconnect', () => stop.abort());
     process.channel?.unref(); // the channel alone is nothing to stay for
+    const folder = await fetchWithBar(common, stop.signal).catch((error: unknown) => {
+      claim.release();
+      if (!stop.signal.aborted) throw error;
+    });
+    if (folder === undefined) return 0; // told to stop while the model came
     const log = await openLog(common, data, {
       partitions: common.partitions,
       onWaiting: (place, reason, seconds) =>

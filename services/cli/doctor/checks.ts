@@ -1,8 +1,8 @@
 import { stat, statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
+import { findModelHere } from '../../../shared/hub/find-model.ts';
 import { openBackend } from '../../../shared/policy/backend.ts';
-import { modelFolder } from '../../../shared/policy/model-folder.ts';
 import { makeFolder } from '../../../shared/service/make-folder.ts';
 import { commonSettings } from '../config.ts';
 import { portIsFree } from '../port-is-free.ts';
@@ -38,7 +38,16 @@ export async function nativeBackend(): Promise<Finding> {
 }
 
 export async function modelFiles(): Promise<Finding> {
-  const folder = modelFolder(commonSettings().model);
+  const settings = commonSettings();
+  const folder = findModelHere(settings);
+  if (folder === undefined) {
+    const fetched = `clawloop model fetch ${settings.model}`;
+    return {
+      state: 'note',
+      what: `${settings.model} is not here yet`,
+      advice: `npm start fetches it, or ${fetched}`,
+    };
+  }
   const { size } = await stat(join(folder, 'model.safetensors')).catch(() => ({ size: 0 }));
   return size > 0
     ? { state: 'ok', what: `model in ${folder}, ${(size / 2 ** 20).toFixed(1)} MB` }

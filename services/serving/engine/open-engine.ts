@@ -1,4 +1,6 @@
-import { CLAW_NANO, modelFolder } from '../../../shared/policy/model-folder.ts';
+import type { FetchModelOptions } from '../../../shared/hub/fetch-model.ts';
+import { findModel } from '../../../shared/hub/find-model.ts';
+import { CLAW_NANO } from '../../../shared/policy/model-folder.ts';
 import { ConfigError } from '../../../shared/service/config.ts';
 import type { ServingConfig } from '../config.ts';
 import type { Engine } from './engine.ts';
@@ -6,14 +8,14 @@ import { openLocalEngine } from './local.ts';
 import { openUpstreamEngine } from './upstream.ts';
 
 /**
- * The engine that the settings name. Rejects with ConfigError when they cannot be used, else as the
+ * The engine that the settings name; `fetching`: of a model that has to come from the hub first. Rejects with ConfigError when they cannot be used, else as the
  * engine's start does.
  */
-export async function openEngine(config: ServingConfig): Promise<Engine> {
+export async function openEngine(config: ServingConfig, fetching: FetchModelOptions): Promise<Engine> {
   if (config.engine === 'local') {
     const { context, model } = config;
     return openLocalEngine({
-      modelFolder: modelFolder(model),
+      modelFolder: await findModel(config, fetching),
       backend: config.backend,
       threads: config.threads ?? (model === CLAW_NANO ? 1 : undefined),
       context: context === 'auto' ? (model === CLAW_NANO ? 'window' : 'error') : context,

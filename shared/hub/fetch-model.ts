@@ -1,0 +1,139 @@
+import { mkdir, readFile, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { ReadableStream } from 'node:stream/web';
+import { downloadFile, listFiles, modelInfo } from '@huggingface/hub';
+import { parseModelConfig, UnsupportedModel } from '../policy/model-config.ts';
+import { claimFileInTurn } from '../service/claim.ts';
+import type { HubSettings } from './config.ts';
+import { HubRefused, isOfThisMachine, isRefusedByHub, refusalOf, unreachable } from './errors.ts';
+import { fetchFile } from './fetch-file.ts';
+import { cachedModel, cacheOf, type HubCache, linkBlob, writeRef } from './hub-cache.ts';
+import type { HubId } from './hub-id.ts';
+import { type HubFile, missingFiles, neededFiles } from './needed-files.ts';
+
+export type Progress = {
+  readonly id: string;
+  /** the file that is coming */
+  readonly path: string;
+  /** bytes of all files, on disk and altogether */
+  readonly done: number;
+  readonly total: number;
+};
+
+export type FetchModelOptions = {
+  readonly onProgress: (progress: Progress) => void;
+  /** Another process fetches the same model: this one waits for it. */
+  readonly onWaiting: () => void;
+  readonly signal: AbortSignal;
+  readonly retryMs?: number;
+  readonly idleMs?: number;
+};
+
+/**
+ * Brings a model of the hub into the cache, its newest commit of the revision, and resolves to its folder.
+ * What is there already is not fetched again. A configuration that is not supported is refused before the
+ * weights come.
+ *
+ * @throws HubRefused, HubUnreachable; UnsupportedModel as parseModelConfig; what the file system says; the
+ * signal's reason
+ */
+export async function fetchModel(
+  hub: HubSettings,
+  hubId: HubId,
+  options: FetchModelOptions,
+): Promise<string> {
+  const cache = cacheOf(hub.cache, hubId);
+  await mkdir(dirname(cache.claim), { recursive: true }).catch((error: Error) => {
+    throw new HubRefused(`cannot write to ${hub.cache} (${error.message}); give --hub-cache`);
+  });
+  let waited = false;
+  const onWaiting = () => {
+    waited = true;
+    options.onWaiting();
+  };
+  const claim = await claimFileInTurn(cache.claim, onWaiting, options.signal);
+  options.signal.throwIfAborted();
+  try {
+    return (
+      (waited ? cachedModel(hub.cache, hubId) : undefined) ?? (await fetchWhole(hub, hubId, cache, options))
+    );
+  } catch (error) {
+    options.signal.throwIfAborted();
+    if (isRefusedByHub(error)) throw refusalOf(error, hub, hubId);
+    const known = error instanceof HubRefused || error instanceof UnsupportedModel || isOfThisMachine(error);
+    throw known ? error : unreachable(hub, hubId, error);
+  } finally {
+    claim?.release();
+  }
+}
+
+async function fetchWhole(
+  hub: HubSettings,
+  hubId: HubId,
+  cache: HubCache,
+  { onProgress, signal, retryMs = 1_000, idleMs = 30_000 }: FetchModelOptions,
+): Promise<string> {
+  const { id, revision } = hubId;
+  const access = {
+    hubUrl: hub.url,
+    ...(hub.token !== undefined && { accessToken: hub.token }),
+    fetch: withSignal(AbortSignal.any([signal, AbortSignal.timeout(2 * idleMs)])),
+  };
+  const { sha } = await modelInfo({ ...access, name: id, revision, additionalFields: ['sha'] });
+  const files = neededFiles(await listed({ ...access, repo: id, revision: sha }));
+  const missing = missingFiles(files.map(({ path }) => path));
+  if (missing.length > 0)
+    throw new HubRefused(`${id} cannot be loaded: the hub has no ${missing.join(', no ')} of it`);
+
+  const total = files.reduce((sum, { size }) => sum + size, 0);
+  let before = 0;
+  for (const file of files) {
+    const { path, size, digest } = file;
+    const blob = cache.blob(digest.value);
+    await fetchFile(file, blob, {
+      ...{ signal, retryMs, idleMs },
+      read: async (from, tried) => {
+        await checkRoom(hub.cache, total - before - from, id);
+        const whole = await downloadFile({
+          ...{ ...access, repo: id, path, revision: sha, xet: false, fetch: withSignal(tried) },
+        });
+        if (whole === null) throw new HubRefused(`${id}: the hub lists ${path} and does not have it`);
+        return whole.slice(from).stream() as ReadableStream<Uint8Array>;
+      },
+      onBytes: (bytes) => onProgress({ id, path, done: before + bytes, total }),
+    });
+    if (path === 'config.json') parseModelConfig(JSON.parse(await readFile(blob, 'utf8')));
+    await linkBlob(blob, join(cache.snapshot(sha), path));
+    before += size;
+  }
+  if (revision !== sha) await writeRef(cache.ref, sha);
+  return cache.snapshot(sha);
+}
+
+async function listed(repository: Parameters<typeof listFiles>[0]): Promise<readonly HubFile[]> {
+  const files: HubFile[] = [];
+  for await (const { type, path, size, oid, lfs } of listFiles(repository)) {
+    if (type !== 'file' || oid === undefined) continue;
+    const digest =
+      lfs === undefined
+        ? ({ type: 'git', value: oid } as const)
+        : ({ type: 'sha256', value: lfs.oid } as const);
+    files.push({ path, size, digest });
+  }
+  return files;
+}
+
+const withSignal =
+  (signal: AbortSignal): typeof fetch =>
+  (input, init) =>
+    fetch(input, { ...init, signal });
+
+async function checkRoom(folder: string, bytes: number, id: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize >= bytes) return;
+  const gigabytes = (count: number) => `${(count / 1e9).toFixed(1)} GB`;
+  throw new HubRefused(
+    `${id} needs ${gigabytes(bytes)} more in ${folder}, where ${gigabytes(bavail * bsize)} are free: ` +
+      'make room, or give another --hub-cache',
+  );
+}
