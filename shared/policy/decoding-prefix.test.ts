@@ -68,10 +68,11 @@ const tokens = (count: number, step: number) => Array.from({ length: count }, (_
 
 /** Reads a whole prompt. */
 function readAll(decoder: Decoder, ids: readonly number[]) {
-  const { slot, cachedTokens } = decoder.begin(ids);
+  const slot = decoder.begin(ids);
   for (let pieces = 1; ; pieces++) {
-    const logits = decoder.read(slot);
-    if (logits !== undefined) return { slot, cachedTokens, pieces, logProbs: logSoftmax(logits) };
+    const done = decoder.read(slot);
+    if (done !== undefined)
+      return { slot, cachedTokens: done.cachedTokens, pieces, logProbs: logSoftmax(done.logits) };
   }
 }
 
@@ -101,11 +102,11 @@ describeOnBackends('prompts in pieces', (open) => {
     const before = decoder.admit([1, 2, 3]);
     const running = [1, 2, 3];
     const prompt = tokens(300, 7);
-    const { slot } = decoder.begin(prompt);
+    const slot = decoder.begin(prompt);
     expect(() => decoder.step([{ slot, id: 1 }])).toThrow('not read');
     let logits: Float32Array | undefined;
     while (logits === undefined) {
-      logits = decoder.read(slot);
+      logits = decoder.read(slot)?.logits;
       const id = (running.length * 13) % 89;
       running.push(id);
       const [stepped] = decoder.step([{ slot: before.slot, id }]);
@@ -170,6 +171,30 @@ describeOnBackends('common beginnings', (open) => {
     expect(policy.executor.tensorCount()).toBe(tensors);
     decoder.dispose();
     expect(prefixes.size).toBe(0);
+    policy.dispose();
+  });
+
+  test('those that begin alike at the same time read what they have in common once', async () => {
+    const policy = await smallPolicy(await open());
+    const decoder = createDecoder(
+      policy,
+      undefined,
+      { ...limits, pieceTokens: 100 },
+      createSharedPrefixes(config, 1e6),
+    );
+    const prompts = [1, 2, 3].map((last) => [...tokens(500, 37), last]);
+    const readers = prompts.map((ids) => ({ ids, slot: decoder.begin(ids), cachedTokens: -1 }));
+    while (readers.some(({ cachedTokens }) => cachedTokens < 0)) {
+      for (const one of readers.filter(({ cachedTokens }) => cachedTokens < 0)) {
+        const done = decoder.read(one.slot);
+        if (done === undefined) continue;
+        one.cachedTokens = done.cachedTokens;
+        const expected = wholePrefill(policy, undefined, one.ids);
+        expect(largestDifference(logSoftmax(done.logits), expected)).toBeLessThan(1e-4);
+      }
+    }
+    expect(readers.map(({ cachedTokens }) => cachedTokens > 300)).toEqual([false, true, true]);
+    decoder.dispose();
     policy.dispose();
   });
 

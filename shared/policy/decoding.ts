@@ -8,6 +8,7 @@ import { gatherRows } from './ops/embedding.ts';
 import { createKeyValueCache } from './ops/kv-cache.ts';
 import type { Adapter, Policy } from './policy.ts';
 import {
+  beginShared,
   type CachedSequence,
   createSharedPrefixes,
   loadKnown,
@@ -29,17 +30,14 @@ export type DecoderLimits = {
 /** Positions that the caches of some decoders may have together, and how many they have. */
 export type CacheBudget = { readonly positions: number; taken: number };
 
-export type Begun = {
-  /** Names the sequence until it is released. */
-  readonly slot: number;
-  /** Tokens of the prompt whose keys and values were known from an earlier sequence. */
+export type PromptRead = {
+  /** Of the first token of the answer, [vocabulary]. */
+  readonly logits: Float32Array;
+  /** Tokens of the prompt whose keys and values another sequence had computed. */
   readonly cachedTokens: number;
 };
 
-export type Admitted = Pick<Begun, 'slot'> & {
-  /** Of the first token of the answer, [vocabulary]. */
-  readonly logits: Float32Array;
-};
+export type Admitted = Pick<PromptRead, 'logits'> & { readonly slot: number };
 
 /**
  * Generates several sequences side by side, token by token, with one adapter. Synchronous: it blocks its
@@ -49,13 +47,14 @@ export type Decoder = {
   /**
    * Takes a place for a prompt; nothing is computed yet. Throws DecoderFull, and an Error for a prompt that is
    * empty or leaves no room.
+   * @returns its slot, which names the sequence until it is released
    */
-  begin(promptIds: readonly number[]): Begun;
+  begin(promptIds: readonly number[]): number;
   /**
    * Reads the next piece of a prompt. Others may step in between.
-   * @returns logits of the first token of the answer, [vocabulary]; undefined while more is to be read
+   * @returns undefined while more is to be read
    */
-  read(slot: number): Float32Array | undefined;
+  read(slot: number): PromptRead | undefined;
   /** Begins, and reads the whole prompt. Throws as `begin`. */
   admit(promptIds: readonly number[]): Admitted;
   /**
@@ -163,66 +162,59 @@ export function createDecoder(
     return logitsOf(executor, model, decodeRows(executor, model, lora, inputs));
   };
 
-  const begin = (promptIds: readonly number[]): Begun => {
+  const begin = (promptIds: readonly number[]): number => {
     const slot = sequences.indexOf(undefined);
     if (slot === -1) throw new DecoderFull(`all ${limits.maxSequences} sequences are taken`);
     const promptTokens = promptIds.length;
     if (promptTokens === 0 || promptTokens > maxPositions)
       throw new Error(`a prompt of ${promptTokens} tokens; 1 to ${maxPositions} fit`);
-    // The last token is always read: its logits are wanted.
-    const { blocks, node } = prefixes.match(root, promptIds.slice(0, -1));
-    const ids = [...promptIds];
-    sequences[slot] = {
-      promptTokens,
-      ids,
-      filled: 0,
-      known: blocks,
-      shared: node,
-      sharedBlocks: blocks.length,
-    };
+    sequences[slot] = { promptTokens, ...beginShared(root, promptIds) };
     try {
       makeRoom();
     } catch (error) {
       free(slot);
       throw error;
     }
-    return { slot, cachedTokens: blocks.length * prefixes.blockTokens };
+    return slot;
   };
 
-  const read = (slot: number): Float32Array | undefined => {
-    const sequence = sequenceIn(slot);
-    const { filled: start, promptTokens } = sequence;
-    if (start >= promptTokens) throw new Error(`the prompt in slot ${slot} is read already`);
-    makeRoom();
-    if (sequence.known.length > 0) {
-      loadKnown(cache, prefixes, slot, sequence);
-      return undefined;
-    }
+  /** The next tokens of a prompt; logits of the last one when it is the prompt's last. */
+  const readPiece = (slot: number, { ids, filled: start, promptTokens }: Sequence) => {
     const count = Math.min(pieceTokens, promptTokens - start);
     const positions = Array.from({ length: count }, (_, index) => start + index);
     const isLast = start + count === promptTokens;
     const logits = executor.scope(() => {
       const x = decodeRows(executor, model, lora, {
-        ids: Int32Array.from(sequence.ids.slice(start, start + count)),
+        ids: Int32Array.from(ids.slice(start, start + count)),
         rotation: rotationAt(positions),
         attend: cache.extend({ slot, start, count }),
       });
       if (!isLast) return undefined;
       return executor.read(logitsOf(executor, model, gatherRows(executor, x, Int32Array.of(count - 1))));
     });
+    return { count, logits };
+  };
+
+  const read = (slot: number): PromptRead | undefined => {
+    const sequence = sequenceIn(slot);
+    if (sequence.filled >= sequence.promptTokens)
+      throw new Error(`the prompt in slot ${slot} is read already`);
+    makeRoom();
+    if (loadKnown(cache, prefixes, root, slot, sequence)) return undefined;
+    const { count, logits } = readPiece(slot, sequence);
     sequence.filled += count;
     share(cache, prefixes, slot, sequence);
-    return logits;
+    return logits && { logits, cachedTokens: sequence.cachedTokens };
   };
 
   return {
     begin,
     read,
     admit(promptIds) {
-      const begun = begin(promptIds);
+      const slot = begin(promptIds);
       for (;;) {
-        const logits = read(begun.slot);
-        if (logits !== undefined) return { slot: begun.slot, logits };
+        const done = read(slot);
+        if (done !== undefined) return { slot, logits: done.logits };
       }
     },
 

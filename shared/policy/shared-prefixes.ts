@@ -19,12 +19,23 @@ export type CachedSequence = {
   readonly ids: number[];
   /** Positions in the cache. */
   filled: number;
-  /** Blocks of an earlier sequence that are still to be copied. */
-  known: readonly Float32Array[];
+  /** Of them, those that were copied instead of computed. */
+  cachedTokens: number;
   /** Where its blocks that are shared end; undefined: no more of them will be. */
   shared: PrefixNode<Float32Array> | undefined;
   sharedBlocks: number;
 };
+
+export const beginShared = (
+  root: PrefixNode<Float32Array>,
+  promptIds: readonly number[],
+): CachedSequence => ({
+  ids: [...promptIds],
+  filled: 0,
+  cachedTokens: 0,
+  shared: root,
+  sharedBlocks: 0,
+});
 
 /** Keeps the blocks of a slot that are full for those who begin alike. */
 export function share(
@@ -45,15 +56,32 @@ export function share(
 /** Blocks that are copied at once: a few ms. */
 const loadedAtOnce = 16;
 
-/** Copies the next known blocks into a slot. */
+/**
+ * Copies blocks of the prompt that others have computed into a slot, the next few; those that are computed
+ * meanwhile too, so that several that begin alike at the same time share the work.
+ *
+ * @returns false: nothing more is known
+ */
 export function loadKnown(
   cache: KeyValueCache,
   prefixes: SharedPrefixes,
+  root: PrefixNode<Float32Array>,
   slot: number,
   sequence: CachedSequence,
-): void {
-  const blocks = sequence.known.slice(0, loadedAtOnce);
-  cache.load(slot, sequence.filled, blocks, prefixes.blockTokens);
-  sequence.known = sequence.known.slice(loadedAtOnce);
-  sequence.filled += blocks.length * prefixes.blockTokens;
+): boolean {
+  const { blockTokens } = prefixes;
+  // The last token is always read: its logits are wanted.
+  const { blocks, node } = prefixes.match(root, sequence.ids.slice(0, -1));
+  const first = Math.floor(sequence.filled / blockTokens);
+  const next = blocks.slice(first, first + loadedAtOnce);
+  const filled = (first + next.length) * blockTokens;
+  if (filled <= sequence.filled) return false;
+  cache.load(slot, first * blockTokens, next, blockTokens);
+  sequence.cachedTokens += filled - sequence.filled;
+  sequence.filled = filled;
+  if (blocks.length === first + next.length) {
+    sequence.shared = node;
+    sequence.sharedBlocks = blocks.length;
+  }
+  return true;
 }
