@@ -109,7 +109,10 @@ export function logitsOf(executor: Executor, { config, weights }: Network, x: Te
 
 /** What the backward pass needs of a forward pass. */
 export type ForwardSaved = {
+  /** Of each layer, or none when only their inputs are kept. */
   readonly layers: readonly LayerSaved[];
+  /** Each layer's, [batch * positions, hidden], for one that is computed again; else none. */
+  readonly inputs: readonly Tensor[];
   readonly finalNorm: RmsNormSaved;
   readonly head: LinearSaved;
 };
@@ -118,6 +121,8 @@ export type ForwardSaved = {
  * Forward pass that keeps what backward needs.
  *
  * @param rows which of the batch * positions rows get logits
+ * @param kept of each layer: all that its derivative needs, or its input alone, out of which recompute.ts
+ *   makes that again
  * @returns logits [rows.length, vocabulary]
  */
 export function forward(
@@ -127,11 +132,14 @@ export function forward(
   ids: Indices,
   rows: Indices,
   context: SequenceContext,
+  kept: 'activations' | 'inputs' = 'activations',
 ): { readonly logits: Tensor; readonly saved: ForwardSaved } {
   const { shape, rotations, blocks } = context;
   let x = gatherRows(executor, weights.embedding, ids); // [batch * positions, hidden]
-  const layers = weights.layers.map((layer, index) =>
-    executor.scope(() => {
+  const inputs: Tensor[] = [];
+  const layers = weights.layers.flatMap((layer, index) => {
+    if (kept === 'inputs') inputs.push(x);
+    const made = executor.scope(() => {
       const { output, saved } = layerForward(
         executor,
         config,
@@ -141,16 +149,17 @@ export function forward(
         rotations.forward,
         (queryKey, value) => attention(executor, queryKey, value, shape, blocks),
       );
-      x = output;
-      return { output, saved };
-    }),
-  );
+      return { output, saved: kept === 'inputs' ? [] : [saved] };
+    });
+    x = made.output;
+    return made.saved;
+  });
   const scored = gatherRows(executor, x, rows); // [rows, hidden]
   const norm = rmsNorm(executor, scored, weights.finalNorm, config.normEpsilon);
   const head = linear(executor, norm.output, weights.head);
   return {
     logits: head.output,
-    saved: { layers: layers.map(({ saved }) => saved), finalNorm: norm.saved, head: head.saved },
+    saved: { layers, inputs, finalNorm: norm.saved, head: head.saved },
   };
 }
 
@@ -162,6 +171,52 @@ export type ModelGradients = {
 };
 
 /**
+ * Derivative of head and final norm.
+ *
+ * @param dlogits [rows.length, vocabulary]
+ * @returns dx: of the residual stream after the last layer, [batch * positions, hidden]
+ */
+export function backwardTop(
+  executor: Executor,
+  { weights }: Network,
+  rows: Indices,
+  { shape: { batch, positions } }: SequenceContext,
+  saved: Pick<ForwardSaved, 'head' | 'finalNorm'>,
+  dlogits: Tensor,
+  wanted: { readonly weights: boolean },
+): { readonly dx: Tensor; readonly head: Tensor | undefined; readonly finalNorm: Tensor | undefined } {
+  return executor.scope(() => {
+    const head = linearVjp(executor, saved.head, weights.head, undefined, dlogits, wanted);
+    const norm = rmsNormVjp(executor, saved.finalNorm, weights.finalNorm, head.dx, { gain: wanted.weights });
+    const dx = gatherRowsVjp(executor, rows, batch * positions, norm.dx);
+    return { dx, head: head.gradients.weight, finalNorm: norm.dgain };
+  });
+}
+
+/**
+ * Derivative of the embedding, to which a tied head's is added.
+ *
+ * @param dx of the residual stream before the first layer, [batch * positions, hidden]
+ */
+export function backwardBottom(
+  executor: Executor,
+  { config }: Network,
+  ids: Indices,
+  dx: Tensor,
+  top: { readonly head: Tensor | undefined; readonly finalNorm: Tensor | undefined },
+  wanted: { readonly weights: boolean },
+): ModelGradients['outer'] {
+  return executor.scope(() => {
+    if (!wanted.weights) return { embedding: undefined, head: undefined, finalNorm: undefined };
+    const table = gatherRowsVjp(executor, ids, config.vocabularySize, dx);
+    if (!config.tiedHead) return { embedding: table, head: top.head, finalNorm: top.finalNorm };
+    const embedding = add(executor, table, top.head!);
+    executor.dispose(top.head);
+    return { embedding, head: undefined, finalNorm: top.finalNorm };
+  });
+}
+
+/**
  * Backward pass. Each layer's saved activations are freed after their use.
  *
  * @param dlogits [rows.length, vocabulary]
@@ -169,7 +224,7 @@ export type ModelGradients = {
  */
 export function backward(
   executor: Executor,
-  { config, weights }: Network,
+  network: Network,
   lora: readonly LoraLayer[] | undefined,
   ids: Indices,
   rows: Indices,
@@ -178,20 +233,14 @@ export function backward(
   dlogits: Tensor,
   wanted: { readonly weights: boolean },
 ): ModelGradients {
-  const top = executor.scope(() => {
-    const head = linearVjp(executor, saved.head, weights.head, undefined, dlogits, wanted);
-    const norm = rmsNormVjp(executor, saved.finalNorm, weights.finalNorm, head.dx, { gain: wanted.weights });
-    const { batch, positions } = context.shape;
-    const dx = gatherRowsVjp(executor, rows, batch * positions, norm.dx); // [batch * positions, hidden]
-    return { dx, head: head.gradients.weight, finalNorm: norm.dgain };
-  });
+  const top = backwardTop(executor, network, rows, context, saved, dlogits, wanted);
   let { dx } = top;
   const layers: LayerGradients[] = [];
-  for (let layer = weights.layers.length - 1; layer >= 0; layer--) {
+  for (let layer = network.weights.layers.length - 1; layer >= 0; layer--) {
     const step = executor.scope(() =>
       layerBackward(
         executor,
-        weights.layers[layer]!,
+        network.weights.layers[layer]!,
         lora?.[layer],
         saved.layers[layer]!,
         dx,
@@ -203,14 +252,7 @@ export function backward(
     layers.unshift(step.gradients);
     dx = step.dx;
   }
-  const outer = executor.scope(() => {
-    if (!wanted.weights) return { embedding: undefined, head: undefined, finalNorm: undefined };
-    const table = gatherRowsVjp(executor, ids, config.vocabularySize, dx);
-    if (!config.tiedHead) return { embedding: table, head: top.head, finalNorm: top.finalNorm };
-    const embedding = add(executor, table, top.head!);
-    executor.dispose(top.head);
-    return { embedding, head: undefined, finalNorm: top.finalNorm };
-  });
+  const outer = backwardBottom(executor, network, ids, dx, top, wanted);
   executor.dispose(dx);
   return { layers, outer };
 }

@@ -21,6 +21,7 @@ import {
   negatedLosses,
 } from './ops/cross-entropy.ts';
 import type { Adapter, Policy } from './policy.ts';
+import { backwardByRecompute, recomputes } from './recompute.ts';
 import { scoreResponses } from './scoring.ts';
 import { readLayerGradients } from './weights.ts';
 
@@ -60,9 +61,10 @@ function forwardPass(
   lora: readonly LoraLayer[] | undefined,
   { ids, rows, targets, temperatures }: Pass,
   context: SequenceContext,
+  kept: 'activations' | 'inputs',
 ): ForwardPass {
   if (executor.kind === 'wasm') {
-    const { logits, saved } = forward(executor, model, lora, ids, rows, context);
+    const { logits, saved } = forward(executor, model, lora, ids, rows, context, kept);
     const scored = logProbsOf(executor, logits, targets, temperatures);
     executor.dispose(logits);
     return { logProbs: scored.logProbs, saved, scored: scored.saved };
@@ -72,9 +74,9 @@ function forwardPass(
   const { losses, saved, scored } = compiled(
     executor,
     forwardGraph,
-    { network: { config, weights }, lora, ids, rows, targets, inverse, context },
+    { network: { config, weights }, lora, ids, rows, targets, inverse, context, kept },
     (on, input) => {
-      const made = forward(on, input.network, input.lora, input.ids, input.rows, input.context);
+      const made = forward(on, input.network, input.lora, input.ids, input.rows, input.context, input.kept);
       const score = lossesOf(on, made.logits, input.targets, input.inverse);
       return { losses: score.losses, saved: made.saved, scored: score.saved };
     },
@@ -92,13 +94,21 @@ function backwardPass(
   rowWeights: Float32Array,
   wanted: { readonly weights: boolean },
 ): ModelGradients {
+  const recomputes = saved.inputs.length > 0;
   if (executor.kind === 'wasm') {
     const dlogits = logProbsOfVjp(executor, scored, targets, rowWeights, temperatures);
     executor.dispose(scored);
+    if (recomputes)
+      return backwardByRecompute(executor, model, lora, { ids, rows }, context, saved, dlogits, wanted);
     return backward(executor, model, lora, ids, rows, context, saved, dlogits, wanted);
   }
   const { config, weights } = model;
   const scale = executor.upload(lossScale(rowWeights, temperatures), [rows.length, 1]);
+  if (recomputes) {
+    const dlogits = lossesOfVjp(executor, scored, scale);
+    executor.dispose(scored);
+    return backwardByRecompute(executor, model, lora, { ids, rows }, context, saved, dlogits, wanted);
+  }
   return compiled(
     executor,
     backwardGraph,
@@ -127,6 +137,7 @@ function microbatchGradients(
   trainable: Trainable,
   pass: Pass,
   weigh: (logProbs: Float32Array) => Float32Array,
+  recompute = recomputes(policy.config, pass.batch * pass.positions),
 ): Map<string, Float32Array> {
   const { config, executor, model } = policy;
   const full = trainable === 'full';
@@ -134,7 +145,7 @@ function microbatchGradients(
   const gradients = new Map<string, Float32Array>();
   executor.scope(() => {
     const context = sequenceContext(executor, model, pass.batch, pass.positions, { backward: true });
-    const forwarded = forwardPass(policy, lora, pass, context);
+    const forwarded = forwardPass(policy, lora, pass, context, recompute ? 'inputs' : 'activations');
     const rowWeights = weigh(forwarded.logProbs);
     const made = backwardPass(policy, lora, pass, context, forwarded, rowWeights, { weights: full });
     made.layers.forEach((layer, index) => {
@@ -164,6 +175,8 @@ function addInto(total: Map<string, Float32Array>, part: ReadonlyMap<string, Flo
  * When the sequences do not fit through the model together, a forward pass for the log-probs comes first and
  * each part is computed again for its gradients.
  *
+ * @param options recompute: whether each layer is computed again for its derivative instead of being kept;
+ *   left out, the size decides (recompute.ts)
  * @throws Error when the loss returns gradients of another shape
  */
 export function lossAndGradients(
@@ -171,6 +184,7 @@ export function lossAndGradients(
   trainable: Trainable,
   sequences: readonly PolicySequence[],
   loss: (logProbs: readonly Float32Array[]) => LossValue,
+  options: { readonly recompute?: boolean } = {},
 ): LossAndGradients {
   const microbatches = planMicrobatches(sequences);
   const evaluate = (logProbs: readonly Float32Array[]): LossValue => {
@@ -197,15 +211,15 @@ export function lossAndGradients(
     value = evaluate(scoreResponses(policy, trainable === 'full' ? undefined : trainable, sequences));
   }
   for (const microbatch of microbatches) {
-    const part = microbatchGradients(policy, trainable, microbatch, (logProbs) => {
+    const weigh = (logProbs: Float32Array): Float32Array => {
       if (value === undefined) {
         const perSequence: Float32Array[] = sequences.map(() => new Float32Array(0));
         for (const [index, values] of perMember(microbatch, sequences, logProbs)) perSequence[index] = values;
         value = evaluate(perSequence);
       }
       return weightsOf(microbatch, value);
-    });
-    addInto(gradients, part);
+    };
+    addInto(gradients, microbatchGradients(policy, trainable, microbatch, weigh, options.recompute));
   }
   return { loss: value!.loss, metrics: value!.metrics, gradients };
 }
