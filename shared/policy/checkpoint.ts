@@ -21,8 +21,11 @@ export type Checkpoint = {
   readonly generationConfig: GenerationConfig;
   readonly names: readonly string[];
   shape(name: string): readonly number[];
-  /** Reads one weight from disk as f32, row-major. Throws when the checkpoint has none of that name. */
-  float32(name: string): Float32Array;
+  /**
+   * Reads one weight from disk as f32, row-major, into `target` where one of its size is given. Throws when the
+   * checkpoint has none of that name.
+   */
+  float32(name: string, target?: Float32Array<ArrayBuffer>): Float32Array;
 };
 
 const tokenIds = z.union([z.int().transform((id) => [id]), z.array(z.int())]).nullish();
@@ -55,7 +58,7 @@ export async function openCheckpoint(folder: string): Promise<Checkpoint> {
     generationConfig,
     names: [...files.keys()].sort(),
     shape: (name) => find(name).shape(name),
-    float32: (name) => find(name).float32(name),
+    float32: (name, target) => find(name).float32(name, target),
   };
 }
 

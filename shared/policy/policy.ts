@@ -6,6 +6,7 @@ import { type LoraLayer, uploadLora } from './lora.ts';
 import type { Model } from './model.ts';
 import type { ModelConfig } from './model-config.ts';
 import { createRopeTable } from './ops/rope.ts';
+import { createScratch } from './scratch.ts';
 import { uploadWeights } from './weights.ts';
 
 /** A LoRA adapter on an executor. Dispose of it when nothing decodes with it any more. */
@@ -29,21 +30,30 @@ export type Policy = {
 };
 
 /** Where weights come from: a checkpoint, or weights in memory. */
-export type WeightSource = Pick<Checkpoint, 'config' | 'names' | 'float32'>;
+export type WeightSource = Pick<Checkpoint, 'config' | 'names' | 'shape' | 'float32'>;
 
 /** Weights in memory as a source. */
-export const weightsInMemory = (
+export function weightsInMemory(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,
-): WeightSource => ({
-  config,
-  names: [...weights.keys()],
-  float32(name) {
+): WeightSource {
+  const shapes = weightShapes(config);
+  const find = (name: string): Float32Array => {
     const values = weights.get(name);
     if (values === undefined) throw new Error(`no weight named "${name}"`);
     return values;
-  },
-});
+  };
+  return {
+    config,
+    names: [...weights.keys()],
+    shape(name) {
+      const { length } = find(name);
+      const shape = shapes.get(name) ?? [length];
+      return length === shape.reduce((product, size) => product * size, 1) ? shape : [length];
+    },
+    float32: find,
+  };
+}
 
 /**
  * Uploads a model. Rejects when a weight is missing or of a wrong size.
@@ -52,18 +62,21 @@ export const weightsInMemory = (
 export async function loadPolicy(source: WeightSource, executor: Executor): Promise<Policy> {
   const { config } = source;
   const shapes = weightShapes(config);
-  const read = (from: WeightSource) => (name: string) => {
-    const values = from.float32(name);
-    const size = shapes.get(name)!.reduce((product, length) => product * length, 1);
-    if (values.length !== size)
-      throw new Error(`${name} has ${values.length} values, the model needs [${shapes.get(name)}]`);
-    return values;
+  const build = (from: WeightSource): Model => {
+    const scratch = createScratch();
+    const read = (name: string) => {
+      const needed = shapes.get(name)!;
+      const found = from.shape(name);
+      if (found.join() !== needed.join())
+        throw new Error(`${name} has shape [${found}], the model needs [${needed}]`);
+      return from.float32(name, scratch.take(needed.reduce((product, length) => product * length, 1)));
+    };
+    try {
+      return { config, ropeTable, weights: uploadWeights(executor, config, read) };
+    } finally {
+      scratch.free();
+    }
   };
-  const build = (from: WeightSource): Model => ({
-    config,
-    ropeTable,
-    weights: uploadWeights(executor, config, read(from)),
-  });
   const ropeTable = createRopeTable(config);
   let model = build(source);
   return {

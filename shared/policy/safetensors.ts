@@ -11,8 +11,11 @@ export type SafetensorsFile = {
   readonly metadata: Readonly<Record<string, string>>;
   /** Throws when there is no tensor of that name. */
   shape(name: string): readonly number[];
-  /** Reads one tensor from disk and widens it to f32. Throws when there is no tensor of that name. */
-  float32(name: string): Float32Array;
+  /**
+   * Reads one tensor from disk and widens it to f32, into `target` where one of its size is given. Throws when
+   * there is no tensor of that name.
+   */
+  float32(name: string, target?: Float32Array<ArrayBuffer>): Float32Array;
 };
 
 /** Bytes per element of the types that are read; all three widen to f32 without loss. */
@@ -58,7 +61,7 @@ export async function readSafetensors(path: string): Promise<SafetensorsFile> {
     names: [...entries.keys()].sort(),
     metadata: z.record(z.string(), z.string()).parse(metadata),
     shape: (name) => find(name).shape,
-    float32: (name) => readTensor(path, name, find(name), dataStart),
+    float32: (name, target) => readTensor(path, name, find(name), dataStart, target),
   };
 }
 
@@ -93,16 +96,30 @@ function checkEntry(path: string, name: string, entry: Entry, dataBytes: number)
     throw new Error(`${path}: "${name}" has ${end - start} bytes, expected ${expected}`);
 }
 
-function readTensor(path: string, name: string, entry: Entry, dataStart: number): Float32Array {
+function readTensor(
+  path: string,
+  name: string,
+  entry: Entry,
+  dataStart: number,
+  target?: Float32Array<ArrayBuffer>,
+): Float32Array {
   const { dtype } = entry;
   if (!isStoredType(dtype))
     throw new Error(`${path}: "${name}" is ${dtype}; only F32, F16 and BF16 can be read`);
-  const values = new Float32Array(elementCount(entry.shape));
+  const length = elementCount(entry.shape);
+  const values = target ?? new Float32Array(length);
+  if (values.length !== length)
+    throw new Error(`${path}: "${name}" has ${length} values, there is room for ${values.length}`);
   const [start, end] = entry.data_offsets;
   const file = openSync(path, 'r');
   try {
     if (dtype === 'F32') {
-      readFully(path, file, new Uint8Array(values.buffer), dataStart + start);
+      readFully(
+        path,
+        file,
+        new Uint8Array(values.buffer, values.byteOffset, values.byteLength),
+        dataStart + start,
+      );
       return values;
     }
     const chunk = new ArrayBuffer(Math.min(chunkBytes, end - start));
@@ -121,7 +138,7 @@ function readTensor(path: string, name: string, entry: Entry, dataStart: number)
 
 /** bf16 is the upper half of f32. */
 function widenBfloat16(halves: Uint16Array, values: Float32Array, index: number): void {
-  const bits = new Uint32Array(values.buffer);
+  const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
   for (let i = 0; i < halves.length; i++) bits[index + i] = halves[i]! << 16;
 }
 

@@ -12,6 +12,7 @@ import {
 } from './layout.ts';
 import type { ModelConfig } from './model-config.ts';
 import { type Linear, type LinearGradients, uploadMatrix } from './ops/linear.ts';
+import { createScratch, type Scratch } from './scratch.ts';
 
 export type LayerWeights = Readonly<Record<LinearName, Linear>> & {
   /** [hiddenSize] */
@@ -38,17 +39,19 @@ export type LayerGradients = Readonly<Record<LinearName, LinearGradients>> & {
   readonly mlpNorm: Tensor | undefined;
 };
 
+/** What it gives may stand where the next one will stand: it is used up before the next call. */
 type ReadWeight = (name: string) => Float32Array;
 
 function stack(
   config: ModelConfig,
   read: ReadWeight,
+  scratch: Scratch,
   prefix: string,
   layout: LinearLayout,
   kind: 'weight' | 'bias',
 ) {
   const width = kind === 'weight' ? layout.inputs : 1;
-  const stacked = new Float32Array(layout.outputs * width);
+  const stacked = scratch.take(layout.outputs * width);
   let row = 0;
   for (const part of layout.parts) {
     copyRows(read(`${prefix}${part.path}.${kind}`), 0, stacked, row, {
@@ -61,10 +64,15 @@ function stack(
   return stacked;
 }
 
+/** On wasm a head of its own: its products take the weight transposed. */
+const tiedHead = (executor: Executor, embedding: Tensor): Tensor =>
+  executor.kind === 'native' ? embedding : executor.transpose(embedding);
+
 /** Uploads a model's weights, given by their published names. The tensors are the caller's. */
 export function uploadWeights(executor: Executor, config: ModelConfig, read: ReadWeight): Weights {
   const { hiddenSize, vocabularySize, heads, keyValueHeads, headSize } = config;
   const layouts = linearLayouts(config);
+  const stacking = createScratch();
   const vector = (name: string): Tensor => executor.upload(read(name), [hiddenSize]);
   const linear = (prefix: string, name: LinearName): Linear => {
     const layout = layouts[name];
@@ -72,17 +80,17 @@ export function uploadWeights(executor: Executor, config: ModelConfig, read: Rea
     return {
       matrix: uploadMatrix(
         executor,
-        stack(config, read, prefix, layout, 'weight'),
+        stack(config, read, stacking, prefix, layout, 'weight'),
         layout.outputs,
         layout.inputs,
       ),
       bias: biased
-        ? executor.upload(stack(config, read, prefix, layout, 'bias'), [layout.outputs])
+        ? executor.upload(stack(config, read, stacking, prefix, layout, 'bias'), [layout.outputs])
         : undefined,
     };
   };
   const headGains = (prefix: string): Tensor => {
-    const [query, key] = ['q', 'k'].map((kind) => read(`${prefix}self_attn.${kind}_norm.weight`)) as [
+    const [query, key] = ['q', 'k'].map((kind) => read(`${prefix}self_attn.${kind}_norm.weight`).slice()) as [
       Float32Array,
       Float32Array,
     ];
@@ -92,8 +100,10 @@ export function uploadWeights(executor: Executor, config: ModelConfig, read: Rea
     return executor.upload(gains, [heads + keyValueHeads, headSize]);
   };
   return executor.scope(() => {
-    const embeddingValues = read(embeddingName);
-    const embedding = executor.upload(embeddingValues, [vocabularySize, hiddenSize]);
+    const embedding = executor.upload(read(embeddingName), [vocabularySize, hiddenSize]);
+    const head = config.tiedHead
+      ? tiedHead(executor, embedding)
+      : uploadMatrix(executor, read(headName), vocabularySize, hiddenSize);
     const layers = Array.from({ length: config.layers }, (_, layer): LayerWeights => {
       const prefix = layerPrefix(layer);
       return {
@@ -107,10 +117,7 @@ export function uploadWeights(executor: Executor, config: ModelConfig, read: Rea
         down: linear(prefix, 'down'),
       };
     });
-    const shared = config.tiedHead && executor.kind === 'native';
-    const headValues = config.tiedHead ? embeddingValues : read(headName);
-    const matrix = shared ? embedding : uploadMatrix(executor, headValues, vocabularySize, hiddenSize);
-    return { embedding, layers, finalNorm: vector(finalNormName), head: { matrix, bias: undefined } };
+    return { embedding, layers, finalNorm: vector(finalNormName), head: { matrix: head, bias: undefined } };
   });
 }
 
