@@ -148,9 +148,15 @@ export function createDecoder(
   };
   const free = (slot: number): void => {
     sequences[slot] = undefined;
-    if (sequences.some((held) => held !== undefined)) return;
-    cache.clear();
-    take(noSize);
+    if (sequences.some((held) => held !== undefined)) {
+      const less = sizeFor(lengths());
+      if (less === undefined) return;
+      cache.resize(less.slots, less.positions);
+      take(less);
+    } else {
+      cache.clear();
+      take(noSize);
+    }
   };
   const rotationAt = (positions: readonly number[]): Tensor =>
     model.ropeTable.rotations(executor, positions, { backward: false }).forward;
