@@ -101,6 +101,8 @@ export type EventLog = {
    */
   readonly ends: (topic: Topic) => Promise<readonly number[]>;
   readonly lag: (group: string) => Promise<readonly GroupLag[]>;
+  /** Why `process` of a group in this process has not got on for some seconds; empty while it does. */
+  readonly troubles: (group: string) => readonly string[];
   /** Every stretch of a group, in order of partition and position: what a rebuild applies. */
   readonly stretches: (group: string) => Promise<readonly SettingsStretch[]>;
   readonly close: () => Promise<void>;

@@ -13,6 +13,15 @@ export type RejectedRecord = {
   readonly error: string;
 };
 
+/** Records `from` up to `to` are gone that a group had not read yet: it has gone on behind them. */
+export type TrimmedRecords = {
+  readonly group: string;
+  readonly topic: Topic;
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+};
+
 export type FollowOptions = {
   readonly topic: Topic;
   readonly from: Offsets;

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { SASLOptions } from 'kafkajs';
 import { isLogError, logError } from '../log/errors.ts';
 import type { EventLog } from '../log/event-log.ts';
-import type { RejectedRecord } from '../log/following.ts';
+import type { RejectedRecord, TrimmedRecords } from '../log/following.ts';
 import type { KafkaConnectionOptions } from '../log/kafka/connection.ts';
 import { pause } from '../log/pause.ts';
 import { openSqliteLog } from '../log/sqlite/open-sqlite-log.ts';
@@ -19,6 +19,7 @@ export type OpenLogOptions = {
   readonly partitions?: number;
   readonly sessionTimeoutMs?: number;
   readonly onRejected?: (rejected: RejectedRecord) => void;
+  readonly onTrimmed?: (trimmed: TrimmedRecords) => void;
   /**
    * Brokers that do not answer, and a file on a full disk, are waited for if this is given; it is told what
    * for, and again now and then with the s that it has taken so far.

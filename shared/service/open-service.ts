@@ -91,6 +91,7 @@ export async function openService<Shape extends z.ZodRawShape>(
       rejected.inc({ topic: record.topic });
       logger.warn(record, 'a record cannot be parsed');
     },
+    onTrimmed: (trimmed) => logger.warn(trimmed, 'records are gone that were not read; goes on behind them'),
     onWaiting: (where, reason, seconds) => logger.warn({ reason, seconds }, `waiting for ${where}`),
     signal: shutdown.signal,
   });

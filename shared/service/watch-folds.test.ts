@@ -41,7 +41,9 @@ const silent: Fold<null> = {
 test('what a fold has not read is its lag, before it has read anything at all too', async () => {
   const metrics = createFoldMetrics(new Registry());
   let away = false;
-  const watched: Pick<EventLog, 'lag' | 'ends'> = {
+  let troubles: readonly string[] = [];
+  const watched: Pick<EventLog, 'lag' | 'ends' | 'troubles'> = {
+    troubles: () => troubles,
     ends: log.ends,
     lag: (group) => (away ? Promise.reject(logError('LogUnavailable', 'away')) : log.lag(group)),
   };
@@ -67,6 +69,10 @@ test('what a fold has not read is its lag, before it has read anything at all to
   await expect.poll(watch.missing).toMatch(/^the log does not answer, for \d+ s$/);
   away = false;
   await expect.poll(watch.missing).toBeUndefined();
+  troubles = ['conversations/1: no right'];
+  expect(watch.missing()).toBe('a fold cannot go on: silent, conversations/1: no right');
+  troubles = [];
+  expect(watch.missing()).toBeUndefined();
   stop.abort();
   await done;
 });

@@ -33,7 +33,7 @@ export const createFoldMetrics = (registry: Registry) => ({
 });
 
 type Options = {
-  readonly log: Pick<EventLog, 'lag' | 'ends'>;
+  readonly log: Pick<EventLog, 'lag' | 'ends' | 'troubles'>;
   /** where it is, for a person */
   readonly place: string;
   readonly folds: readonly WatchedFold[];
@@ -48,7 +48,7 @@ type Options = {
 const HANGS_AFTER_MS = 5_000;
 
 export type FoldWatch = {
-  /** Why the service does not do its work: a partition has stopped, or the log does not answer. */
+  /** Why the service does not do its work: a fold has stopped or cannot go on, or the log does not answer. */
   readonly missing: () => string | undefined;
 };
 
@@ -68,6 +68,16 @@ export function watchFolds({
     away: (reason, seconds) => logger.warn({ reason, seconds }, `waiting for ${place}`),
     back: (seconds) => logger.info({ seconds }, `${place} is back`),
   });
+  const stuck = createWaitNotice({
+    away: (reason, seconds) => logger.warn({ reason, seconds }, 'a fold cannot go on'),
+    back: (seconds) => logger.info({ seconds }, 'every fold goes on'),
+  });
+  const troubles = () => folds.flatMap(({ group }) => log.troubles(group).map((one) => `${group}, ${one}`));
+  const lookForTroubles = (): void => {
+    const found = troubles();
+    if (found.length === 0) stuck.back();
+    else stuck.away(found.join('; '));
+  };
   const look = async (): Promise<void> => {
     try {
       const lags = await Promise.all(folds.map(({ group }) => log.lag(group)));
@@ -90,6 +100,7 @@ export function watchFolds({
   };
   let began: number | undefined;
   const tick = async (): Promise<void> => {
+    lookForTroubles();
     if (began === undefined) {
       began = monotonicNow();
       await look();
@@ -107,7 +118,9 @@ export function watchFolds({
     missing: () => {
       const seconds = notice.seconds();
       if (seconds !== undefined) return `${place} does not answer, for ${seconds} s`;
-      return looked ? stopped : 'the log was not looked at yet';
+      if (!looked) return 'the log was not looked at yet';
+      const [trouble] = troubles();
+      return stopped ?? (trouble && `a fold cannot go on: ${trouble}`);
     },
   };
 }

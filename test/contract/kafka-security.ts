@@ -5,7 +5,7 @@ import { openKafkaLog } from '../../shared/log/kafka/open-kafka-log.ts';
 import { dataFolder } from '../../shared/service/data-folder.ts';
 import { LogConfig } from '../../shared/service/log-config.ts';
 import { kafkaConnection, openLog } from '../../shared/service/open-log.ts';
-import { ledger, readTopic, started } from './event-log-fixtures.ts';
+import { ledger, readTopic, started, until } from './event-log-fixtures.ts';
 import { describeWithKafka } from './kafka-node.ts';
 import { startSecuredKafka } from './secured-kafka.ts';
 
@@ -56,12 +56,7 @@ export function kafkaSecurity(): void {
         );
       });
 
-      test.each([
-        ['its transactions', 'one', AclResourceTypes.TRANSACTIONAL_ID, 'tx-secured.one-'],
-        ['its rows', 'two', AclResourceTypes.TOPIC, 'secured.two-'],
-      ])('a fold that may not write %s ends and says so', async (_, group, resourceType, resourceName) => {
-        const log = await openLog(settings(), dataFolder('/nowhere'), { partitions: 2 });
-        await log.append([started('a', 0), started('b', 0)]);
+      const allowAllBut = async (resourceType: number, resourceName: string, denied: number) => {
         const admin = connectTo({ brokers: open }).kafka.admin();
         await admin.connect();
         const { ALLOW, DENY } = AclPermissionTypes;
@@ -69,10 +64,32 @@ export function kafkaSecurity(): void {
           ...{ resourceType, resourceName, operation, permissionType },
           ...{ resourcePatternType: ResourcePatternTypes.PREFIXED, principal: 'User:clawloop', host: '*' },
         });
-        await admin.createAcls({
-          acl: [rule(AclOperationTypes.ALL, ALLOW), rule(AclOperationTypes.WRITE, DENY)],
-        });
+        await admin.createAcls({ acl: [rule(AclOperationTypes.ALL, ALLOW), rule(denied, DENY)] });
         await admin.disconnect();
+      };
+
+      test('a fold that may not even ask for its transactional id says what it waits for', async () => {
+        const log = await openLog(settings(), dataFolder('/nowhere'), { partitions: 2 });
+        await log.append([started('a', 0), started('b', 0)]);
+        const { TRANSACTIONAL_ID } = AclResourceTypes;
+        await allowAllBut(TRANSACTIONAL_ID, 'tx-secured.three-', AclOperationTypes.ALL);
+        const stop = new AbortController();
+        const folding = log.process(ledger, { group: 'three', settings: { label: 'one' } }, stop.signal);
+        await until(() => log.troubles('three').length > 0, 60_000);
+        expect(log.troubles('three')[0]).toMatch(/^conversations\/\d: .*no right to the transactional id/);
+        stop.abort();
+        await folding;
+        expect(log.troubles('three')).toEqual([]);
+        await log.close();
+      });
+
+      test.each([
+        ['its transactions', 'one', AclResourceTypes.TRANSACTIONAL_ID, 'tx-secured.one-'],
+        ['its rows', 'two', AclResourceTypes.TOPIC, 'secured.two-'],
+      ])('a fold that may not write %s ends and says so', async (_, group, resourceType, resourceName) => {
+        const log = await openLog(settings(), dataFolder('/nowhere'), { partitions: 2 });
+        await log.append([started('a', 0), started('b', 0)]);
+        await allowAllBut(resourceType, resourceName, AclOperationTypes.WRITE);
         const stop = new AbortController();
         const folding = log.process(ledger, { group, settings: { label: 'one' } }, stop.signal);
         await expect(folding).rejects.toMatchObject({

@@ -1,10 +1,11 @@
-import { isLogError, logError } from '../errors.ts';
+import { isLogError } from '../errors.ts';
 import type { Following } from '../event-log.ts';
 import { deliver, type FollowOptions, openFollowing } from '../following.ts';
 import { pause } from '../pause.ts';
 import { errorType } from './kafka-errors.ts';
 import type { KafkaStore } from './kafka-store.ts';
-import { openTopicReader, type TopicReader } from './topic-reader.ts';
+import { skipTrimmed } from './skip-trimmed.ts';
+import { openTopicReader } from './topic-reader.ts';
 
 /** ms that a fetch waits for something to come */
 const waitMs = 500;
@@ -37,7 +38,9 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
       } catch (error) {
         if (signal.aborted) return;
         if (!isLogError(error, 'LogUnavailable')) throw error;
-        if (errorType(error) === 'OFFSET_OUT_OF_RANGE') await skipTrimmed(reader, name, next);
+        if (errorType(error) === 'OFFSET_OUT_OF_RANGE') {
+          for (const [partition, at] of await skipTrimmed(reader, name, next)) next.set(partition, at);
+        }
         await pause(delayMs, signal);
         delayMs = Math.min(2 * delayMs, 1_000);
       }
@@ -57,15 +60,4 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
     },
     signal,
   );
-}
-
-/** Records that were trimmed are gone; an offset beyond the end means that this is another log. */
-async function skipTrimmed(reader: TopicReader, name: string, next: Map<number, number>): Promise<void> {
-  const [starts, ends] = [await reader.offsets(name, 'start'), await reader.offsets(name, 'end')];
-  for (const [partition, at] of next) {
-    if (at > ends[partition]!) {
-      throw logError('LogMismatch', `${name}/${partition} ends at ${ends[partition]}, before ${at}`);
-    }
-    next.set(partition, Math.max(at, starts[partition]!));
-  }
 }

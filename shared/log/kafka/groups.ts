@@ -1,10 +1,12 @@
 import { topics } from '../../events/define-event.ts';
 import type { GroupLag, SettingsStretch } from '../event-log.ts';
 import { readChangelog } from './changelog.ts';
+import { errorType } from './kafka-errors.ts';
 import type { KafkaStore } from './kafka-store.ts';
+import { skipTrimmed } from './skip-trimmed.ts';
 
 /**
- * Where a group stands. An input that holds nothing but markers beyond the group's position has its end
+ * Where a group stands, or will once it has skipped what was trimmed. An input that holds nothing but markers beyond the group's position has its end
  * there: no record is left.
  */
 export async function lagOf(store: KafkaStore, group: string): Promise<readonly GroupLag[]> {
@@ -19,13 +21,14 @@ export async function lagOf(store: KafkaStore, group: string): Promise<readonly 
       const ends = await query.offsets(name, 'end');
       return Promise.all(
         ends.map(async (end, partition): Promise<GroupLag> => {
-          const position = of[partition]?.position ?? 0;
+          const committed = of[partition]?.position ?? 0;
           const stopped = of[partition]?.stopped ?? null;
+          const { position, more } = await lookBeyond(store, name, partition, committed, end);
           return {
             topic,
             partition,
             position,
-            end: (await holdsMore(store, name, partition, position, end)) ? end : position,
+            end: more ? end : position,
             ...(stopped === null ? {} : { stopped }),
           };
         }),
@@ -33,6 +36,23 @@ export async function lagOf(store: KafkaStore, group: string): Promise<readonly 
     }),
   );
   return lags.flat();
+}
+
+/** The first offset from `from` on that was not trimmed, and whether there is more from there on. */
+async function lookBeyond(
+  store: KafkaStore,
+  name: string,
+  partition: number,
+  from: number,
+  end: number,
+): Promise<{ readonly position: number; readonly more: boolean }> {
+  try {
+    return { position: from, more: await holdsMore(store, name, partition, from, end) };
+  } catch (error) {
+    if (errorType(error) !== 'OFFSET_OUT_OF_RANGE') throw error;
+    const position = (await skipTrimmed(store.query, name, new Map([[partition, from]]))).get(partition)!;
+    return { position, more: await holdsMore(store, name, partition, position, end) };
+  }
 }
 
 /** Whether a record, committed or still open, stands at `from` or after it. */

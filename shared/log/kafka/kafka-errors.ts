@@ -13,6 +13,8 @@ export function errorType(error: unknown): string {
   return type;
 }
 
+const coordinatorHint = ' (none is up yet, or the user has no right to the transactional id or the group)';
+
 const tooLarge: ReadonlySet<string> = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
 
 /** What went wrong between here and the broker, as the log says it. */
@@ -23,7 +25,9 @@ export function unavailable(what: string, error: unknown): Error {
   if (tooLarge.has(type)) {
     return logError('RecordTooLarge', `${what}: the broker refuses a record of this size (${type})`, error);
   }
-  const { message } = error as Error;
+  // kafkajs keeps what the broker said to itself.
+  const hint = (error as Error).name === 'KafkaJSGroupCoordinatorNotFound' ? coordinatorHint : '';
+  const message = `${(error as Error).message}${hint}`;
   return logError('LogUnavailable', `${what}: ${type === '' ? message : `${type}, ${message}`}`, error);
 }
 

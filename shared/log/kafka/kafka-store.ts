@@ -8,6 +8,7 @@ import type { GroupOffsets } from './group-offsets.ts';
 import { errorType } from './kafka-errors.ts';
 import type { RecordCache } from './record-cache.ts';
 import type { TopicReader } from './topic-reader.ts';
+import type { Troubles } from './troubles.ts';
 
 /** What the parts of an open log share. */
 export type KafkaStore = {
@@ -21,6 +22,7 @@ export type KafkaStore = {
   readonly query: TopicReader;
   readonly offsets: GroupOffsets;
   readonly recent: RecordCache;
+  readonly troubles: Troubles;
   /** Repeats a question over an outage until it is answered or the signal aborts. */
   readonly untilAnswered: <Answer>(ask: () => Promise<Answer>, signal: AbortSignal) => Promise<Answer>;
 };
@@ -49,8 +51,12 @@ export async function untilAnswered<Answer>(
   }
 }
 
-/** The body of one record, or null where there is none that was committed. */
-export async function readBody(store: KafkaStore, topic: Topic, at: Position): Promise<string | null> {
+/** The body of one record, or null where there is none that was committed. @throws LogUnavailable */
+export async function readBody(
+  store: Pick<KafkaStore, 'recent' | 'partitions' | 'connection' | 'query'>,
+  topic: Topic,
+  at: Position,
+): Promise<string | null> {
   const cached = store.recent.get(topic, at);
   if (cached !== undefined) return cached;
   if (at.partition >= store.partitions) return null;
@@ -59,8 +65,10 @@ export async function readBody(store: KafkaStore, topic: Topic, at: Position): P
     // A broker gives one batch at least, however little is asked for.
     const from = new Map([[at.partition, at.offset]]);
     const [fetched] = await store.query.fetch(name, from, { waitMs: 0, maxBytes: 1 });
-    const found = fetched?.records.find(({ offset }) => Number(offset) === at.offset);
-    for (const { offset, value } of fetched?.records ?? []) {
+    // What a broker that throttles its clients answers tells nothing of the record.
+    if (fetched === undefined) throw logError('LogUnavailable', `reading ${name}: an answer without records`);
+    const found = fetched.records.find(({ offset }) => Number(offset) === at.offset);
+    for (const { offset, value } of fetched.records) {
       store.recent.set(topic, { ...at, offset: Number(offset) }, value?.toString('utf8') ?? '');
     }
     return found === undefined ? null : (found.value?.toString('utf8') ?? '');

@@ -9,6 +9,8 @@ type Options = {
   readonly sessionTimeoutMs: number;
   /** Which partitions are this member's from now on; what it had besides, it gives up. */
   readonly onAssigned: (partitions: readonly number[]) => void;
+  /** It is no member; it tries again. */
+  readonly onTrouble: (error: Error) => void;
 };
 
 export type Membership = {
@@ -24,7 +26,7 @@ export type Membership = {
  * is decided by its transactional id. kafkajs gives a consumer up after some failures (CRASH): then another
  * is made.
  */
-export function joinGroup({ connection, groupId, topic, sessionTimeoutMs, onAssigned }: Options): Membership {
+export function joinGroup({ connection, groupId, topic, sessionTimeoutMs, ...on }: Options): Membership {
   const closing = new AbortController();
   const listeners = new Set<() => void>();
   const confirm = () => {
@@ -49,11 +51,14 @@ export function joinGroup({ connection, groupId, topic, sessionTimeoutMs, onAssi
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
       consumer.pause([{ topic }]);
       if (closing.signal.aborted) return;
-      onAssigned(payload.memberAssignment[topic] ?? []);
+      on.onAssigned(payload.memberAssignment[topic] ?? []);
       confirm();
     });
     consumer.on(consumer.events.HEARTBEAT, confirm);
-    consumer.on(consumer.events.CRASH, () => over.resolve());
+    consumer.on(consumer.events.CRASH, ({ payload }) => {
+      on.onTrouble(payload.error);
+      over.resolve();
+    });
     const stop = () => over.resolve();
     closing.signal.addEventListener('abort', stop);
     try {
@@ -69,7 +74,9 @@ export function joinGroup({ connection, groupId, topic, sessionTimeoutMs, onAssi
 
   const running = (async () => {
     while (!closing.signal.aborted) {
-      await beMember().catch(() => undefined);
+      await beMember().catch((error: Error) => {
+        if (!closing.signal.aborted) on.onTrouble(error);
+      });
       await pause(250, closing.signal);
     }
   })();

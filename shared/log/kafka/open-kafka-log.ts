@@ -4,7 +4,7 @@ import { parseEvent } from '../../events/parse-event.ts';
 import { logError } from '../errors.ts';
 import type { EventLog } from '../event-log.ts';
 import { newerSchema } from '../fold-chunk.ts';
-import type { RejectedRecord } from '../following.ts';
+import type { RejectedRecord, TrimmedRecords } from '../following.ts';
 import { openAppendQueue } from './append-queue.ts';
 import { atMost } from './at-most.ts';
 import { connectTo, type KafkaConnectionOptions } from './connection.ts';
@@ -17,6 +17,7 @@ import { recordOfEvent } from './messages.ts';
 import { processGroup } from './process-group.ts';
 import { openRecordCache } from './record-cache.ts';
 import { openTopicReader } from './topic-reader.ts';
+import { createTroubles } from './troubles.ts';
 
 export type KafkaLogOptions = KafkaConnectionOptions & {
   /** Fixed when the log is made (3 unless told); later only checked, if given. */
@@ -29,6 +30,8 @@ export type KafkaLogOptions = KafkaConnectionOptions & {
   readonly maxRecordBytes?: number;
   /** Called for each record that cannot be parsed, by whoever meets it: to be counted and logged. */
   readonly onRejected?: (rejected: RejectedRecord) => void;
+  /** Called where a group goes on behind records that are gone: to be logged. */
+  readonly onTrimmed?: (trimmed: TrimmedRecords) => void;
 };
 
 const defaultPartitions = 3;
@@ -44,6 +47,7 @@ export async function openKafkaLog({
   deliveryTimeoutMs = 5_000,
   maxRecordBytes = defaultRecordBytes,
   onRejected = () => undefined,
+  onTrimmed = () => undefined,
   ...connecting
 }: KafkaLogOptions): Promise<EventLog> {
   const connection = connectTo(connecting);
@@ -74,7 +78,7 @@ export async function openKafkaLog({
     const recent = openRecordCache(cachedCharacters);
     const store: KafkaStore = {
       ...{ connection, partitions, maxRecordBytes, sessionTimeoutMs, queue, query, offsets, recent },
-      untilAnswered,
+      ...{ untilAnswered, troubles: createTroubles() },
     };
     return { store, logId: await findLogId(store, deliveryTimeoutMs) };
   };
@@ -100,7 +104,7 @@ export async function openKafkaLog({
 
     process: async (fold, options, signal) => {
       stillOpen();
-      await untilOver(processGroup({ store, fold, options, onRejected }, orClosed(signal)));
+      await untilOver(processGroup({ store, fold, options, onRejected, onTrimmed }, orClosed(signal)));
     },
 
     follow: (topic, from, onRecord, signal) => {
@@ -124,6 +128,7 @@ export async function openKafkaLog({
 
     ends: (topic) => query.offsets(connection.topicName(topic), 'end'),
     lag: (group) => lagOf(store, group),
+    troubles: store.troubles.of,
     stretches: (group) => stretchesOf(store, group),
 
     close: async () => {

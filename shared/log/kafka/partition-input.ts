@@ -1,6 +1,8 @@
 import type { Topic } from '../../events/define-event.ts';
 import type { InputRecord } from '../fold-chunk.ts';
+import { errorType } from './kafka-errors.ts';
 import type { KafkaStore } from './kafka-store.ts';
+import { skipTrimmed } from './skip-trimmed.ts';
 import { openTopicReader } from './topic-reader.ts';
 
 export type PartitionInput = {
@@ -13,6 +15,17 @@ export type PartitionInput = {
   readonly close: () => Promise<void>;
 };
 
+type Options = {
+  readonly topic: Topic;
+  readonly partition: number;
+  /** The first offset to read. */
+  readonly from: number;
+  /** All was read that there is. */
+  readonly onIdle: () => void;
+  /** Records that were to be read are gone; it goes on at `to`. */
+  readonly onTrimmed: (from: number, to: number) => void;
+};
+
 /** A transaction costs about 15 ms, whatever is in it. */
 const chunk = { maxRecords: 400, maxCharacters: 4 * 2 ** 20 };
 /** ms that a fetch waits for something to come */
@@ -21,9 +34,7 @@ const pollMs = 500;
 /** Reads ahead: the next records come up while the ones before are folded and committed. */
 export function openPartitionInput(
   store: KafkaStore,
-  topic: Topic,
-  partition: number,
-  from: number,
+  { topic, partition, from, onIdle, onTrimmed }: Options,
 ): PartitionInput {
   const reader = openTopicReader(store.connection.kafka);
   const name = store.connection.topicName(topic);
@@ -31,9 +42,22 @@ export function openPartitionInput(
   let position = from;
   let ahead: Promise<void> | undefined;
 
+  const fetchOrSkip = async () => {
+    const from = new Map([[partition, position]]);
+    try {
+      return (await reader.fetch(name, from, { waitMs: pollMs }))[0];
+    } catch (error) {
+      if (errorType(error) !== 'OFFSET_OUT_OF_RANGE') throw error;
+      const to = (await skipTrimmed(reader, name, from)).get(partition)!;
+      if (to > position) onTrimmed(position, to);
+      position = to;
+      return undefined;
+    }
+  };
   const fetch = async (): Promise<void> => {
-    const [fetched] = await reader.fetch(name, new Map([[partition, position]]), { waitMs: pollMs });
+    const fetched = await fetchOrSkip();
     if (fetched === undefined) return;
+    if (fetched.records.length === 0 && buffer.length === 0) onIdle();
     for (const { offset, timestamp, key, value } of fetched.records) {
       const body = value?.toString('utf8') ?? '';
       store.recent.set(topic, { partition, offset: Number(offset) }, body);

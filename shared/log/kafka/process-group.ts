@@ -2,7 +2,7 @@ import { type Topic, topics } from '../../events/define-event.ts';
 import { groupOfAnother } from '../errors.ts';
 import type { ProcessOptions } from '../event-log.ts';
 import type { Fold } from '../fold.ts';
-import type { RejectedRecord } from '../following.ts';
+import type { RejectedRecord, TrimmedRecords } from '../following.ts';
 import { atMost } from './at-most.ts';
 import { countRefusals } from './broker-refusal.ts';
 import { createTopics, planRowsTopic } from './create-topics.ts';
@@ -15,6 +15,7 @@ type Group<Settings> = {
   readonly fold: Fold<Settings>;
   readonly options: ProcessOptions<Settings>;
   readonly onRejected: (rejected: RejectedRecord) => void;
+  readonly onTrimmed: (trimmed: TrimmedRecords) => void;
 };
 
 /** One member of a group: works on the partitions that it is assigned, and leaves when told to stop. */
@@ -28,7 +29,9 @@ export async function processGroup<Settings>(group: Group<Settings>, signal: Abo
     try {
       await createTopics(connection, [rows]);
       await ofOneTopic(store, options.group, fold.reads);
+      store.troubles.worked(options.group, 'its start');
     } catch (error) {
+      store.troubles.failed(options.group, 'its start', error);
       refusals.failed(error);
       throw error;
     }
@@ -64,7 +67,9 @@ export async function processGroup<Settings>(group: Group<Settings>, signal: Abo
     groupId: connection.groupId(options.group),
     topic: connection.topicName(fold.reads),
     sessionTimeoutMs,
+    onTrouble: (error) => store.troubles.failed(options.group, 'joining its group', error),
     onAssigned: (assigned) => {
+      store.troubles.worked(options.group, 'joining its group');
       wanted = assigned;
       reconcile();
     },

@@ -5,7 +5,7 @@ import { isLogError, logError } from '../errors.ts';
 import type { ProcessOptions } from '../event-log.ts';
 import type { Fold } from '../fold.ts';
 import { type FoldedChunk, foldChunk, openState, type PartitionState, viewsOf } from '../fold-chunk.ts';
-import type { RejectedRecord } from '../following.ts';
+import type { RejectedRecord, TrimmedRecords } from '../following.ts';
 import { pause } from '../pause.ts';
 import { stableJson } from '../stable-json.ts';
 import { countRefusals } from './broker-refusal.ts';
@@ -21,6 +21,7 @@ export type PartitionWork<Settings> = {
   readonly options: ProcessOptions<Settings>;
   readonly partition: number;
   readonly onRejected: (rejected: RejectedRecord) => void;
+  readonly onTrimmed: (trimmed: TrimmedRecords) => void;
   /** Resolves once the coordinator has said that this member is still one. */
   readonly confirmed: () => Promise<void>;
   /** Aborts when the partition is to be given up; what is in hand is committed first. */
@@ -36,7 +37,8 @@ const budgetMs = 100;
  * LogRefused where the broker will not let it.
  */
 export async function processPartition<Settings>(work: PartitionWork<Settings>): Promise<void> {
-  const { stop, options, fold, partition } = work;
+  const { stop, options, fold, partition, store } = work;
+  const place = `${fold.reads}/${partition}`;
   const refusals = countRefusals(`${options.group} on ${fold.reads}/${partition}`);
   let delayMs = 50;
   while (!stop.aborted) {
@@ -44,9 +46,11 @@ export async function processPartition<Settings>(work: PartitionWork<Settings>):
       await runFromTakeOver(work, () => {
         delayMs = 50;
         refusals.worked();
+        store.troubles.worked(options.group, place);
       });
     } catch (error) {
       if (!isLogError(error, 'LogUnavailable')) throw error;
+      store.troubles.failed(options.group, place, error);
       refusals.failed(error);
       await pause(delayMs, stop);
       delayMs = Math.min(2 * delayMs, 1_000);
@@ -54,15 +58,23 @@ export async function processPartition<Settings>(work: PartitionWork<Settings>):
       if (!stop.aborted) await Promise.race([work.confirmed(), aborted(stop)]);
     }
   }
+  store.troubles.worked(options.group, place);
 }
 
-async function runFromTakeOver<Settings>(work: PartitionWork<Settings>, onCommit: () => void): Promise<void> {
+/** @param onWorking after each commit, and whenever there is nothing to do */
+async function runFromTakeOver<Settings>(
+  work: PartitionWork<Settings>,
+  onWorking: () => void,
+): Promise<void> {
   const { store, fold, options, partition, stop } = work;
   const { group, owed = () => undefined, owedIntervalMs = 60_000 } = options;
   const topic = fold.reads;
   const lane = await openLane(store, { group, topic, partition });
   const position = lane.position ?? 0;
-  const input = openPartitionInput(store, topic, partition, position);
+  const input = openPartitionInput(store, {
+    ...{ topic, partition, from: position, onIdle: onWorking },
+    onTrimmed: (from, to) => work.onTrimmed({ group, topic, partition, from, to }),
+  });
   try {
     // Says from the start that the group exists and where it stands.
     if (!lane.hasOffset) await lane.commit({ records: [], next: position, stopped: null });
@@ -91,7 +103,7 @@ async function runFromTakeOver<Settings>(work: PartitionWork<Settings>, onCommit
       input.taken(folded.taken);
       const from = records[0]!.offset;
       await commit(work, lane, from, folded, recorded === settings ? null : settings);
-      onCommit();
+      onWorking();
       recorded = settings;
       for (const { data } of folded.rejected) work.onRejected({ topic, ...data.at, error: data.error });
       options.emitted?.(folded.emit);

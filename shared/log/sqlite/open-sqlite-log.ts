@@ -106,6 +106,7 @@ export async function openSqliteLog({
 
     ends: (topic) => store.call('ends', { topic }),
     lag: (group) => store.call('lag', { group }),
+    troubles: () => [],
     stretches: (group) => store.call('stretches', { group }),
 
     close: async () => {

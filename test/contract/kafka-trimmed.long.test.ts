@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { connectTo } from '../../shared/log/kafka/connection.ts';
+import { openKafkaLog } from '../../shared/log/kafka/open-kafka-log.ts';
+import { ledger, readLedger, startedMany, until, untilLevel } from './event-log-fixtures.ts';
+import { describeWithKafka } from './kafka-node.ts';
+
+const options = { group: 'ledgers', settings: { label: 'one' } };
+const trimmedTo = 4;
+
+describeWithKafka('a topic of Kafka that was trimmed', (node) => {
+  let stop: AbortController;
+  beforeEach(() => {
+    stop = new AbortController();
+  });
+  afterEach(() => stop.abort());
+
+  const trim = async (prefix: string, offset: number) => {
+    const { kafka, topicName } = connectTo({ brokers: node().brokers, prefix });
+    const admin = kafka.admin();
+    await admin.connect();
+    const partitions = [{ partition: 0, offset: String(offset) }];
+    await admin.fetchTopicOffsets(topicName('conversations')); // or kafkajs does not know who leads it
+    await admin.deleteTopicRecords({ topic: topicName('conversations'), partitions });
+    await admin.disconnect();
+  };
+
+  test.each([
+    ['a group that is new', 0],
+    ['a group that was away meanwhile', 2],
+  ])('%s goes on behind the gap, and says so', async (_, before) => {
+    const prefix = `trimmed-${before}.`;
+    const told: unknown[] = [];
+    const onTrimmed = (trimmed: unknown) => void told.push(trimmed);
+    const log = await openKafkaLog({ brokers: node().brokers, prefix, partitions: 1, onTrimmed });
+    if (before > 0) {
+      await log.append(startedMany(before, 1));
+      const folding = new AbortController();
+      const done = log.process(ledger, options, folding.signal);
+      await untilLevel(log, 'ledgers');
+      folding.abort();
+      await done;
+    }
+    await log.append(startedMany(6 - before, 1, before));
+    await trim(prefix, trimmedTo);
+    if (before > 0) expect(await log.lag('ledgers')).toMatchObject([{ position: trimmedTo, end: 6 }]);
+    const done = log.process(ledger, options, stop.signal);
+    await until(async () => (await log.lag('ledgers')).some(({ position }) => position === 6));
+    expect(told).toEqual([
+      { group: 'ledgers', topic: 'conversations', partition: 0, from: before, to: trimmedTo },
+    ]);
+    expect(log.troubles('ledgers')).toEqual([]);
+    stop.abort();
+    await done;
+    const [folded] = Object.values(await readLedger(log));
+    expect(folded).toBeDefined();
+    await log.close();
+  });
+
+  test('a group that stands beyond the end is of another log', async () => {
+    const prefix = 'other.';
+    const log = await openKafkaLog({ brokers: node().brokers, prefix, partitions: 1 });
+    await log.append(startedMany(3, 1));
+    const { kafka, topicName, groupId } = connectTo({ brokers: node().brokers, prefix });
+    const admin = kafka.admin();
+    await admin.connect();
+    const partitions = [{ partition: 0, offset: '90' }];
+    await admin.setOffsets({ groupId: groupId('ledgers'), topic: topicName('conversations'), partitions });
+    await admin.disconnect();
+    await expect(log.process(ledger, options, stop.signal)).rejects.toMatchObject({
+      name: 'LogMismatch',
+      message: 'other.conversations/0 ends at 3, before 90',
+    });
+    await log.close();
+  });
+});
