@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openCheckpoint } from './checkpoint.ts';
+import { initialWeights } from './initialise.ts';
+import { weightShapes } from './layout.ts';
 import { modelConfigJson, parseModelConfig, UnsupportedModel } from './model-config.ts';
 import { describeReference, readReference, referencePath } from './reference-fixtures.ts';
 import { readSafetensors, writeSafetensors } from './safetensors.ts';
@@ -79,6 +81,59 @@ describeReference('reference', () => {
   });
 });
 
+test('a weight of another shape or type than is read is refused by name, before anything is loaded', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'checkpoint-'));
+  try {
+    const config = parseModelConfig({
+      ...hub,
+      num_hidden_layers: 1,
+      tie_word_embeddings: true,
+      vocab_size: 8,
+    });
+    await writeFile(
+      join(folder, 'config.json'),
+      JSON.stringify({ ...modelConfigJson(config), eos_token_id: 5 }),
+    );
+    const path = join(folder, 'model.safetensors');
+    const weights = new Map(
+      [...initialWeights(config, 1)].map(([name, values]) => [
+        name,
+        { shape: weightShapes(config).get(name)!, values },
+      ]),
+    );
+    await writeSafetensors(path, weights, { dtype: 'F32' });
+    const { names, generationConfig } = await openCheckpoint(folder);
+    expect(names).toHaveLength(11);
+    expect(generationConfig).toEqual({ eosTokenIds: [5] });
+
+    await writeSafetensors(
+      path,
+      weights.set('model.norm.weight', { shape: [32], values: new Float32Array(32) }),
+      {
+        dtype: 'F32',
+      },
+    );
+    await expect(openCheckpoint(folder)).rejects.toThrow(
+      '"model.norm.weight" is [32], config.json asks for [64]',
+    );
+
+    const header = Buffer.from(
+      '{"model.norm.weight":{"dtype":"F8_E4M3","shape":[64],"data_offsets":[0,64]}}',
+    );
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64LE(BigInt(header.length));
+    await writeFile(path, Buffer.concat([length, header, Buffer.alloc(64)]));
+    await expect(openCheckpoint(folder)).rejects.toThrow('no weight "model.embed_tokens.weight"');
+    await writeFile(
+      join(folder, 'config.json'),
+      JSON.stringify({ ...modelConfigJson(config), quantization_config: { quant_method: 'fp8' } }),
+    );
+    await expect(openCheckpoint(folder)).rejects.toThrow('quantised weights');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
 test('what is left out has the value of the family', () => {
   expect(parseModelConfig(hub)).toEqual({
     family: 'llama',
@@ -107,11 +162,37 @@ test.each([
   [{ rope_parameters: { rope_type: 'yarn', factor: 2 } }, 'rope scaling "yarn"'],
   [{ attention_bias: true, mlp_bias: true }, 'attention_bias (a bias on o_proj); mlp_bias'],
   [{ use_sliding_window: true }, 'sliding window'],
+  [{ sliding_window: 256 }, 'sliding window'],
+  [{ model_type: 'qwen2', use_sliding_window: true, max_window_layers: 2 }, 'sliding window'],
+  [
+    { model_type: 'qwen3', layer_types: ['full_attention', 'sliding_attention'] },
+    'other than full_attention',
+  ],
+  [
+    { architectures: ['LlamaForSequenceClassification'] },
+    'LlamaForSequenceClassification (only LlamaForCausalLM)',
+  ],
+  [{ num_local_experts: 8 }, 'a mixture of 8 experts'],
   [{ quantization_config: { bits: 4 } }, 'quantised weights'],
 ])('what is not supported is named: %o', (change, message) => {
   const parse = () => parseModelConfig({ ...hub, ...change });
   expect(parse).toThrow(UnsupportedModel);
   expect(parse).toThrow(message);
+});
+
+test.each([
+  { model_type: 'qwen2', use_sliding_window: false, sliding_window: 256, max_window_layers: 2 },
+  { model_type: 'qwen2', use_sliding_window: true, sliding_window: 256, max_window_layers: 3 },
+  { model_type: 'qwen3', use_sliding_window: false, sliding_window: null, max_window_layers: 3 },
+  { model_type: 'qwen2', use_sliding_window: false, layer_types: Array(3).fill('full_attention') },
+  { architectures: ['LlamaForCausalLM'], pretraining_tp: 1, attention_bias: false, mlp_bias: false },
+])('a window that is named and not used is no obstacle: %o', (change) => {
+  expect(parseModelConfig({ ...hub, ...change }).layers).toBe(3);
+});
+
+test('heads that cannot be halved are refused', () => {
+  expect(() => parseModelConfig({ ...hub, head_dim: 15 })).toThrow('heads of 15 numbers');
+  expect(() => parseModelConfig({ ...hub, hidden_size: 66 })).toThrow('heads of 16.5 numbers');
 });
 
 test('a malformed configuration or folder says where', async () => {
@@ -127,9 +208,9 @@ test('a malformed configuration or folder says where', async () => {
     await writeFile(index, JSON.stringify({ weight_map: { a: 'part.safetensors', b: 'part.safetensors' } }));
     await expect(openCheckpoint(folder)).rejects.toThrow('no tensor named "b"');
     await writeFile(index, JSON.stringify({ weight_map: { a: 'part.safetensors' } }));
-    const { names, generationConfig } = await openCheckpoint(folder);
-    expect(names).toEqual(['a']);
-    expect(generationConfig).toEqual({ eosTokenIds: [5] });
+    const lacking = openCheckpoint(folder);
+    await expect(lacking).rejects.toThrow(UnsupportedModel);
+    await expect(lacking).rejects.toThrow(/no weight "model.embed_tokens.weight"; .*; and 26 more/);
   } finally {
     await rm(folder, { recursive: true });
   }

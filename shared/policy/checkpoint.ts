@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type ModelConfig, parseModelConfig } from './model-config.ts';
-import { readSafetensors, type SafetensorsFile } from './safetensors.ts';
+import { weightShapes } from './layout.ts';
+import { type ModelConfig, parseModelConfig, UnsupportedModel } from './model-config.ts';
+import { isStoredType, readSafetensors, type SafetensorsFile } from './safetensors.ts';
 
 /** What the model's makers advise for sampling; what they leave out is undefined. */
 export type GenerationConfig = {
@@ -22,8 +23,8 @@ export type Checkpoint = {
   readonly names: readonly string[];
   shape(name: string): readonly number[];
   /**
-   * Reads one weight from disk as f32, row-major, into `target` where one of its size is given. Throws when the
-   * checkpoint has none of that name.
+   * Reads one weight from disk as f32, row-major, into `target` where one of its size is given. Throws when
+   * the checkpoint has none of that name.
    */
   float32(name: string, target?: Float32Array<ArrayBuffer>): Float32Array;
 };
@@ -39,14 +40,21 @@ const ShardIndex = z.looseObject({ weight_map: z.record(z.string(), z.string()) 
 
 /**
  * Opens a folder with config.json and model.safetensors, or shards named by model.safetensors.index.json.
- * Headers are read, weights are not. Throws when a file is missing or malformed, UnsupportedModel as
- * parseModelConfig does.
+ * Headers are read, weights are not. Throws when a file is missing or malformed; UnsupportedModel as
+ * parseModelConfig does, and when a weight that the configuration asks for is not there, or not as it asks.
  */
 export async function openCheckpoint(folder: string): Promise<Checkpoint> {
   const configJson = await readJson(join(folder, 'config.json'));
   const config = parseModelConfig(configJson);
   const generationConfig = await readGenerationConfig(folder, configJson);
   const files = await openWeights(folder);
+  const faults = weightFaults(config, files);
+  if (faults.length > 0) {
+    const more = faults.length > shownFaults ? `; and ${faults.length - shownFaults} more` : '';
+    throw new UnsupportedModel(
+      `${folder} cannot be loaded: ${faults.slice(0, shownFaults).join('; ')}${more}`,
+    );
+  }
   const find = (name: string): SafetensorsFile => {
     const file = files.get(name);
     if (file === undefined) throw new Error(`${folder}: no weight named "${name}"`);
@@ -60,6 +68,19 @@ export async function openCheckpoint(folder: string): Promise<Checkpoint> {
     shape: (name) => find(name).shape(name),
     float32: (name, target) => find(name).float32(name, target),
   };
+}
+
+const shownFaults = 4;
+
+/** By name, what the configuration asks for and the files do not have. */
+function weightFaults(config: ModelConfig, files: ReadonlyMap<string, SafetensorsFile>): readonly string[] {
+  return [...weightShapes(config)].flatMap(([name, shape]) => {
+    const file = files.get(name);
+    if (file === undefined) return [`no weight "${name}"`];
+    const [found, type] = [file.shape(name), file.type(name)];
+    if (!isStoredType(type)) return [`"${name}" is stored as ${type} (only F32, F16 and BF16 are read)`];
+    return found.join() === shape.join() ? [] : [`"${name}" is [${found}], config.json asks for [${shape}]`];
+  });
 }
 
 /** Which file holds each weight. */

@@ -57,6 +57,7 @@ const size = z.int().min(1);
  */
 const HubConfig = z.looseObject({
   model_type: z.string(),
+  architectures: z.array(z.string()).nullish(),
   vocab_size: size,
   hidden_size: size,
   intermediate_size: size,
@@ -75,7 +76,12 @@ const HubConfig = z.looseObject({
   tie_word_embeddings: z.boolean().default(false),
   attention_bias: z.boolean().nullish(),
   mlp_bias: z.boolean().nullish(),
+  sliding_window: z.int().nullish(),
   use_sliding_window: z.boolean().nullish(),
+  /** Layers from this one on slide. */
+  max_window_layers: z.int().nullish(),
+  num_experts: z.int().nullish(),
+  num_local_experts: z.int().nullish(),
   layer_types: z.array(z.string()).nullish(),
   quantization_config: z.unknown().optional(),
 });
@@ -96,7 +102,7 @@ export function parseModelConfig(json: unknown): ModelConfig {
   if (!parsed.success) throw new Error(`config.json is malformed: ${z.prettifyError(parsed.error)}`);
   const config = parsed.data;
   const rope = config.rope_parameters ?? config.rope_scaling ?? undefined;
-  const faults = unsupported(config, rope);
+  const faults = unsupported(family, config, rope);
   if (faults.length > 0)
     throw new UnsupportedModel(`This model needs what is not supported: ${faults.join('; ')}.`);
 
@@ -104,6 +110,9 @@ export function parseModelConfig(json: unknown): ModelConfig {
   const keyValueHeads = config.num_key_value_heads ?? heads;
   if (heads % keyValueHeads !== 0)
     throw new Error(`${heads} query heads cannot share ${keyValueHeads} key/value heads`);
+  const headSize = config.head_dim ?? (family === 'qwen3' ? 128 : config.hidden_size / heads);
+  if (!Number.isInteger(headSize / 2))
+    throw new Error(`heads of ${headSize} numbers cannot be turned in pairs`);
   return {
     family,
     vocabularySize: config.vocab_size,
@@ -111,7 +120,7 @@ export function parseModelConfig(json: unknown): ModelConfig {
     layers: config.num_hidden_layers,
     heads,
     keyValueHeads,
-    headSize: config.head_dim ?? (family === 'qwen3' ? 128 : Math.floor(config.hidden_size / heads)),
+    headSize,
     intermediateSize: config.intermediate_size,
     maxPositions: config.max_position_embeddings,
     ropeTheta: rope?.rope_theta ?? config.rope_theta ?? 10_000,
@@ -131,17 +140,25 @@ function readFamily(json: unknown): ModelConfig['family'] {
   throw new UnsupportedModel(`config.json has ${found}; supported are ${families.join(', ')}.`);
 }
 
-function unsupported(config: HubConfig, rope: Rope | undefined): readonly string[] {
+function unsupported(
+  family: ModelConfig['family'],
+  config: HubConfig,
+  rope: Rope | undefined,
+): readonly string[] {
+  const architecture = config.architectures?.find((name) => name !== architectures[family]);
+  const experts = config.num_experts ?? config.num_local_experts ?? 0;
   const type = ropeType(rope);
   const partial = rope?.partial_rotary_factor ?? config.partial_rotary_factor ?? 1;
   const checks: readonly (readonly [boolean, string])[] = [
+    [architecture !== undefined, `architecture ${architecture} (only ${architectures[family]})`],
+    [experts > 0, `a mixture of ${experts} experts`],
     [config.hidden_act !== 'silu', `hidden_act "${config.hidden_act}" (only "silu")`],
     [type !== 'default' && type !== 'llama3', `rope scaling "${type}" (only "llama3")`],
     [partial !== 1, `partial_rotary_factor ${partial}`],
     [config.rope_interleaved === true, 'rope_interleaved'],
     [config.attention_bias === true, 'attention_bias (a bias on o_proj)'],
     [config.mlp_bias === true, 'mlp_bias'],
-    [config.use_sliding_window === true, 'sliding window attention'],
+    [slides(family, config), 'sliding window attention'],
     [
       config.layer_types?.some((layer) => layer !== 'full_attention') ?? false,
       'layers other than full_attention',
@@ -149,6 +166,14 @@ function unsupported(config: HubConfig, rope: Rope | undefined): readonly string
     [config.quantization_config != null, 'quantised weights (quantization_config)'],
   ];
   return checks.filter(([fails]) => fails).map(([, name]) => name);
+}
+
+/** Qwen2 and Qwen3 name a window that they do not use; of Llama's kind, one that is named is used. */
+function slides(family: ModelConfig['family'], config: HubConfig): boolean {
+  if (config.layer_types != null) return false; // they say it themselves
+  const { sliding_window: window, num_hidden_layers: layers, max_position_embeddings: positions } = config;
+  if (config.use_sliding_window === true) return (config.max_window_layers ?? 0) < layers;
+  return family === 'llama' && config.use_sliding_window == null && window != null && window < positions;
 }
 
 const ropeType = (rope: Rope | undefined): string => rope?.rope_type ?? rope?.type ?? 'default';

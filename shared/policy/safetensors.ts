@@ -11,6 +11,8 @@ export type SafetensorsFile = {
   readonly metadata: Readonly<Record<string, string>>;
   /** Throws when there is no tensor of that name. */
   shape(name: string): readonly number[];
+  /** As the file names it: F32, BF16, I64 ... Throws when there is no tensor of that name. */
+  type(name: string): string;
   /**
    * Reads one tensor from disk and widens it to f32, into `target` where one of its size is given. Throws when
    * there is no tensor of that name.
@@ -61,6 +63,7 @@ export async function readSafetensors(path: string): Promise<SafetensorsFile> {
     names: [...entries.keys()].sort(),
     metadata: z.record(z.string(), z.string()).parse(metadata),
     shape: (name) => find(name).shape,
+    type: (name) => find(name).dtype,
     float32: (name, target) => readTensor(path, name, find(name), dataStart, target),
   };
 }
@@ -219,4 +222,4 @@ function encode(name: string, values: Float32Array, dtype: 'F32' | 'F16'): Uint8
 
 const elementCount = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1);
 
-const isStoredType = (dtype: string): dtype is StoredType => Object.hasOwn(elementBytes, dtype);
+export const isStoredType = (dtype: string): dtype is StoredType => Object.hasOwn(elementBytes, dtype);
