@@ -8,6 +8,7 @@ import { dataFolder as foldersIn } from '../../../shared/service/data-folder.ts'
 import { LogConfig } from '../../../shared/service/log-config.ts';
 import { openLog } from '../../../shared/service/open-log.ts';
 import { freePort } from '../../e2e/harness/clawloop.ts';
+import { closeAll } from './close-all.ts';
 import { requiresAll } from './config.ts';
 import { type Mode, type ServiceName, serviceNames } from './plan.ts';
 import { type ServiceProcess, startService } from './service-process.ts';
@@ -74,63 +75,63 @@ export async function startDeployment({
   const [logs, clocks] = [join(folder, 'logs'), join(folder, 'clocks')];
   for (const path of [dataFolder, logs, clocks]) await mkdir(path, { recursive: true });
   const disk = hasSmallDisk ? await mountSmallDisk(join(dataFolder, 'log'), DISK_MB) : undefined;
-  const kafka = mode === 'brokers' ? await startKafka({ folder: join(folder, 'kafka') }) : undefined;
-  const redis = mode === 'brokers' ? await startRedis() : undefined;
-  const broker = kafka === undefined ? [] : ['--log', 'kafka', '--kafka-brokers', kafka.brokers.join(',')];
-  const queue = redis === undefined ? [] : ['--queue', 'redis', '--redis-url', redis.url];
-  const flags: Readonly<Record<ServiceName, readonly string[]>> = {
-    serving: [],
-    collector: [],
-    judge: [...queue, '--openai-base-url', judgeUrl],
-    trainer: queue,
-  };
-  const start = async (name: ServiceName, replica: number): Promise<ServiceProcess> => {
-    const port = await freePort();
-    return startService({
-      name,
-      health: `http://127.0.0.1:${port}`,
-      flags: [
-        ...['--data-folder', dataFolder, name === 'serving' ? '--port' : '--health-port', String(port)],
-        ...[...common, ...broker, ...settings[name], ...flags[name]],
-      ],
-      logFile: join(logs, `${name}-${replica}.log`),
-      clockFile: join(clocks, name),
-    });
-  };
-  const services: ServiceProcess[] = [];
-  for (const name of serviceNames) {
-    const count = name === 'collector' || name === 'judge' ? replicas : 1;
-    for (let replica = 0; replica < count; replica += 1) services.push(await start(name, replica));
-  }
-  const stopServices = async () => {
-    return Promise.all(services.map(async (one) => `${one.name}: exit ${await one.stop()}`));
-  };
-  const close = async () => {
-    disk?.makeRoom();
-    await stopServices();
-    await Promise.all([kafka?.kill(), redis?.close()]);
-    await disk?.remove();
-  };
+  const closing: (() => Promise<unknown>)[] = [];
+  const close = () => closeAll(closing);
+  if (disk !== undefined) closing.push(disk.remove);
   try {
+    const kafka = mode === 'brokers' ? await startKafka({ folder: join(folder, 'kafka') }) : undefined;
+    if (kafka !== undefined) closing.push(kafka.kill);
+    const redis = mode === 'brokers' ? await startRedis() : undefined;
+    if (redis !== undefined) closing.push(redis.close);
+    const broker = kafka === undefined ? [] : ['--log', 'kafka', '--kafka-brokers', kafka.brokers.join(',')];
+    const queue = redis === undefined ? [] : ['--queue', 'redis', '--redis-url', redis.url];
+    const flags: Readonly<Record<ServiceName, readonly string[]>> = {
+      serving: [],
+      collector: [],
+      judge: [...queue, '--openai-base-url', judgeUrl],
+      trainer: queue,
+    };
+    const start = async (name: ServiceName, replica: number): Promise<ServiceProcess> => {
+      const port = await freePort();
+      return startService({
+        name,
+        health: `http://127.0.0.1:${port}`,
+        flags: [
+          ...['--data-folder', dataFolder, name === 'serving' ? '--port' : '--health-port', String(port)],
+          ...[...common, ...broker, ...settings[name], ...flags[name]],
+        ],
+        logFile: join(logs, `${name}-${replica}.log`),
+        clockFile: join(clocks, name),
+      });
+    };
+    const services: ServiceProcess[] = [];
+    const stopServices = async () => {
+      return Promise.all(services.map(async (one) => `${one.name}: exit ${await one.stop()}`));
+    };
+    closing.push(stopServices, async () => disk?.makeRoom());
+    for (const name of serviceNames) {
+      const count = name === 'collector' || name === 'judge' ? replicas : 1;
+      for (let replica = 0; replica < count; replica += 1) services.push(await start(name, replica));
+    }
     await Promise.all(services.map(({ untilReady }) => untilReady()));
+    return {
+      mode,
+      url: services[0]!.health,
+      dataFolder,
+      environment:
+        kafka === undefined ? {} : { CLAWLOOP_LOG: 'kafka', CLAWLOOP_KAFKA_BROKERS: kafka.brokers.join(',') },
+      services,
+      kafka,
+      redis,
+      disk,
+      setClock: (service, offsetMs) => writeFile(join(clocks, service), String(offsetMs)),
+      stopServices,
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
   }
-  return {
-    mode,
-    url: services[0]!.health,
-    dataFolder,
-    environment:
-      kafka === undefined ? {} : { CLAWLOOP_LOG: 'kafka', CLAWLOOP_KAFKA_BROKERS: kafka.brokers.join(',') },
-    services,
-    kafka,
-    redis,
-    disk,
-    setClock: (service, offsetMs) => writeFile(join(clocks, service), String(offsetMs)),
-    stopServices,
-    close,
-  };
 }
 
 /** The log as another process sees it. */

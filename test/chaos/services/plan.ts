@@ -108,9 +108,9 @@ function shuffled<Item>(random: Random, items: readonly Item[]): readonly Item[]
   return items.map(() => random.take(rest)!);
 }
 
-/** Processes that die of it. */
-export const killsOf = (fault: Fault, mode: Mode): number =>
-  fault.kind === 'kill' ? 1 : fault.kind === 'power-cut' ? (mode === 'embedded' ? 4 : 6) : 0;
+/** Of so many processes, those that die of it. */
+export const killsOf = (fault: Fault, processes: number): number =>
+  fault.kind === 'kill' ? 1 : fault.kind === 'power-cut' ? processes : 0;
 
 export function nameOf(fault: Fault): string {
   switch (fault.kind) {

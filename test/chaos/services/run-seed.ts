@@ -26,6 +26,8 @@ export type Hit = {
 export type SeedReport = Comparison & {
   readonly seed: number;
   readonly mode: Mode;
+  /** Of the deployment, each of which a power cut kills. */
+  readonly processes: number;
   readonly hits: readonly Hit[];
   readonly answers: number;
   /** Requests that failed because serving was killed under them; each was asked again and answered. */
@@ -123,6 +125,7 @@ export async function runSeed({ seed, mode, kills, replicas = 1, print }: SeedOp
       ...compare(record, ledger),
       seed,
       mode,
+      processes: [...deployment.services, deployment.kafka, deployment.redis].filter(Boolean).length,
       hits,
       answers: record.given.length,
       excused: record.failures.length - failed.length,
@@ -139,7 +142,7 @@ export async function runSeed({ seed, mode, kills, replicas = 1, print }: SeedOp
     isClean = violations(report).length === 0;
     return report;
   } finally {
-    for (const close of closing.reverse()) await close();
+    await closeAll(closing);
   }
 }
 

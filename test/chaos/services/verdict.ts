@@ -21,7 +21,8 @@ export function violations(report: SeedReport): readonly string[] {
 /** How many processes were killed. */
 export const killCount = (reports: readonly SeedReport[]): number =>
   reports.reduce(
-    (sum, { hits, mode }) => sum + hits.reduce((count, { fault }) => count + killsOf(fault, mode), 0),
+    (sum, { hits, processes }) =>
+      sum + hits.reduce((count, { fault }) => count + killsOf(fault, processes), 0),
     0,
   );
 
