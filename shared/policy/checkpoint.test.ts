@@ -117,13 +117,19 @@ test('a weight of another shape or type than is read is refused by name, before 
       '"model.norm.weight" is [32], config.json asks for [64]',
     );
 
-    const header = Buffer.from(
-      '{"model.norm.weight":{"dtype":"F8_E4M3","shape":[64],"data_offsets":[0,64]}}',
-    );
+    let end = 0;
+    const entries = [...weightShapes(config)].map(([name, shape]) => {
+      const start = end;
+      end += shape.reduce((product, length) => product * length, 1);
+      return [name, { dtype: 'F8_E4M3', shape, data_offsets: [start, end] }];
+    });
+    const header = Buffer.from(JSON.stringify(Object.fromEntries(entries)));
     const length = Buffer.alloc(8);
     length.writeBigUInt64LE(BigInt(header.length));
-    await writeFile(path, Buffer.concat([length, header, Buffer.alloc(64)]));
-    await expect(openCheckpoint(folder)).rejects.toThrow('no weight "model.embed_tokens.weight"');
+    await writeFile(path, Buffer.concat([length, header, Buffer.alloc(end)]));
+    await expect(openCheckpoint(folder)).rejects.toThrow(
+      '"model.embed_tokens.weight" is stored as F8_E4M3 (only F32, F16 and BF16 are read)',
+    );
     await writeFile(
       join(folder, 'config.json'),
       JSON.stringify({ ...modelConfigJson(config), quantization_config: { quant_method: 'fp8' } }),
