@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readAll } from '../../../services/cli/read-topic.ts';
 import { clawloop, until } from '../../e2e/harness/clawloop.ts';
+import { closeAll } from './close-all.ts';
 import { type Comparison, compare } from './compare.ts';
 import { startCrowd } from './crowd.ts';
 import { type Failure, unexcused } from './crowd-record.ts';
