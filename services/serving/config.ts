@@ -29,6 +29,28 @@ export const ServingConfig = CommonConfig.extend({
     .optional()
     .describe("limit of prompt and answer, tokens; else the model's own"),
   maxBatch: z.int().min(1).max(256).default(8).describe('answers of one version generated at the same time'),
+  maxWaiting: z
+    .int()
+    .min(1)
+    .default(256)
+    .describe('requests that may wait for a place; more get 429 with Retry-After'),
+  prefillTokens: z
+    .int()
+    .min(16)
+    .default(256)
+    .describe('tokens of a prompt that are read between two tokens of the answers that run'),
+  kvCacheMib: z
+    .int()
+    .min(1)
+    .default(4096)
+    .describe('MiB of keys and values of the answers that are generated; those without room wait'),
+  prefixCacheMib: z
+    .int()
+    .min(0)
+    .default(256)
+    .describe(
+      'MiB of keys and values that are kept, so that a prompt that begins as an earlier one is read from there on; 0: none',
+    ),
   maxConcurrentPerKey: z
     .int()
     .min(1)

@@ -80,6 +80,12 @@ export const ServingError = errorTable({
     type: 'rate_limit_error',
     message: 'This key has {limit} requests open already; try again when one has ended.',
   },
+  /** Thrown when as many requests wait for the engine as may. Carries Retry-After. */
+  ENGINE_BUSY: {
+    status: 429,
+    type: 'rate_limit_error',
+    message: '{waiting} requests wait for the engine already; try again later.',
+  },
   UPSTREAM_RATE_LIMITED: {
     status: 429,
     type: 'rate_limit_error',

@@ -92,6 +92,27 @@ export function watch(
   gauge('clawloop_engine_versions', 'policy versions in memory', (now) => now.versions.length);
   gauge('clawloop_engine_steps', 'decode steps so far', (now) => now.steps);
   gauge('clawloop_engine_step_sequences', 'sequences moved by all decode steps', (now) => now.stepSequences);
+  gauge('clawloop_engine_prompt_tokens', 'tokens of all prompts read so far', (now) => now.promptTokens);
+  gauge(
+    'clawloop_engine_cached_prompt_tokens',
+    'of them, those whose keys and values were known from an earlier request',
+    (now) => now.cachedTokens,
+  );
+  gauge(
+    'clawloop_engine_preemptions',
+    'answers that gave up their place for a while, for want of room in the cache',
+    (now) => now.preemptions,
+  );
+  gauge(
+    'clawloop_engine_cache_positions',
+    'positions that the caches of all versions have room for now',
+    (now) => now.cachePositions,
+  );
+  gauge(
+    'clawloop_engine_prefix_blocks',
+    'blocks of 64 tokens that are kept for prompts to come',
+    (now) => now.prefixBlocks,
+  );
   new Gauge({
     name: 'clawloop_serving_outbox_depth',
     help: 'facts that wait for the log',

@@ -32,10 +32,12 @@ export const InteractionCompleted = defineEvent('interaction.completed', 1, {
       temperature: z.number().describe('as used; from generation_config when the client left it out'),
       topP: z.number(),
       topK: z.int(),
+      minP: z.number().optional(),
       maxTokens: z.int(),
       askedMaxTokens: z.int().optional().describe('what the client asked for, where it was clamped'),
       seed: z.int().optional(),
       stop: z.array(z.string()).readonly().optional(),
+      stopTokenIds: z.array(z.int()).readonly().optional(),
     }),
     tokens: tokenRecord.nullable().describe('null: the engine gave none'),
     untrainable: z
@@ -62,7 +64,14 @@ export const InteractionCompleted = defineEvent('interaction.completed', 1, {
     finishReason: z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'aborted', 'error']),
     disconnected: z.boolean().describe('the client went away before the end'),
     timing: z.object({ startedAt: z.string(), firstTokenMs: z.number().nullable(), totalMs: z.number() }),
-    usage: z.object({ promptTokens: z.int(), completionTokens: z.int() }),
+    usage: z.object({
+      promptTokens: z.int(),
+      completionTokens: z.int(),
+      cachedPromptTokens: z
+        .int()
+        .optional()
+        .describe('of the prompt, those whose keys and values were known from an earlier request'),
+    }),
     tooLarge: z.literal(true).optional().describe('written without bodies: they exceed the largest record'),
   }),
 });

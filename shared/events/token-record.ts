@@ -11,7 +11,7 @@ export const tokenRecord = z.object({
   effectiveTemperature: z.number().positive().describe('the temperature, or 1 when it is below 0.1 (greedy)'),
   greedy: z.boolean().describe('picked by arg max: takes staleness weight 1'),
   filters: z
-    .object({ topP: z.number(), topK: z.int() })
-    .describe('sampling filters in force; topP 1 and topK 0 mean none'),
+    .object({ topP: z.number(), topK: z.int(), minP: z.number().optional() })
+    .describe('sampling filters in force; topP 1, topK 0 and no minP mean none'),
 });
 export type TokenRecord = z.output<typeof tokenRecord>;

@@ -52,7 +52,8 @@ test('what would change the answer and cannot be done is refused by its name', (
   expect(paramOf({ n: 3 })).toBe('n');
   expect(paramOf({ response_format: { type: 'json_schema' } })).toBe('response_format');
   expect(paramOf({ functions: [{ name: 'x' }] })).toBe('functions');
-  expect(paramOf({ min_p: 0.1 })).toBe('min_p');
+  expect(paramOf({ min_p: 1.1 })).toBe('min_p');
+  expect(paramOf({ stop_token_ids: [-1] })).toBe('stop_token_ids[0]');
   expect(paramOf({ tool_choice: { type: 'function' } })).toBe('tool_choice');
   expect(paramOf({ top_logprobs: 3 })).toBe('top_logprobs');
   expect(paramOf({ modalities: ['text', 'audio'] })).toBe('modalities');

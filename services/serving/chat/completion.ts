@@ -32,10 +32,13 @@ const logProbsOf = (tokens: readonly ShownToken[]) => ({
   refusal: null,
 });
 
-const usageOf = ({ promptTokens, completionTokens }: Generated['usage']) => ({
+const usageOf = ({ promptTokens, completionTokens, cachedPromptTokens }: Generated['usage']) => ({
   prompt_tokens: promptTokens,
   completion_tokens: completionTokens,
   total_tokens: promptTokens + completionTokens,
+  ...(cachedPromptTokens === undefined
+    ? {}
+    : { prompt_tokens_details: { cached_tokens: cachedPromptTokens } }),
 });
 
 /** OpenAI knows no `aborted`; whoever still reads such an answer sees it cut short. */

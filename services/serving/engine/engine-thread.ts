@@ -3,10 +3,12 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { openBackend } from '../../../shared/policy/backend.ts';
 import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
 import { readCheckpoint } from '../../../shared/policy/checkpoint-store.ts';
-import { createDecoder } from '../../../shared/policy/decoding.ts';
+import { type CacheBudget, createDecoder } from '../../../shared/policy/decoding.ts';
 import { modelDigest } from '../../../shared/policy/model-digest.ts';
 import { type Adapter, loadPolicy } from '../../../shared/policy/policy.ts';
+import { createSharedPrefixes } from '../../../shared/policy/shared-prefixes.ts';
 import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
+import { contextOf } from './context.ts';
 import type { PolicyVersion } from './engine.ts';
 import type { EngineCalls, EngineEvent, EngineSetup } from './protocol.ts';
 import { createScheduler } from './scheduler.ts';
@@ -28,18 +30,23 @@ const baseDigest = modelDigest(setup.modelFolder); // nobody waits for it before
 
 const { temperature = 1, topP = 1, topK = 0, eosTokenIds } = source.generationConfig;
 const model = { tokenizer, endTokenIds: new Set(eosTokenIds), defaults: { temperature, topP, topK } };
-const maxPositions = Math.min(source.config.maxPositions, setup.contextTokens ?? Number.POSITIVE_INFINITY);
+const { tokens: maxPositions, cachePositions, note } = contextOf(source.config, setup);
+const budget: CacheBudget = { positions: cachePositions, taken: 0 };
+const prefixes = createSharedPrefixes(source.config, setup.prefixBytes);
+
+const limits = { maxSequences: setup.maxBatch, maxPositions, pieceTokens: setup.prefillTokens, budget };
 
 const versions = createVersions({
   kept: setup.keptVersions,
   loadAdapter: readAdapterOf,
-  createDecoder: (adapter) => createDecoder(policy, adapter, { maxSequences: setup.maxBatch, maxPositions }),
+  createDecoder: (adapter) => createDecoder(policy, adapter, limits, prefixes),
 });
 
 const scheduler = createScheduler({
   versions,
   maxBatch: setup.maxBatch,
-  beginSequence: (request) => beginSequence(model, request, randomUUID()),
+  maxWaiting: setup.maxWaiting,
+  beginSequence: (request, cachedTokens) => beginSequence(model, request, randomUUID(), cachedTokens),
 });
 
 /** The numbers that were promoted, or none: what stands in the log decides, not what lies on the disk. */
@@ -82,9 +89,14 @@ port.on('message', (message: ToThread) => {
       scheduler.serve(message.ask as Asked<'serve'>).then(resolve, reject);
       return;
     case 'counters':
-      resolve({ ...scheduler.counters(), tensors: executor.tensorCount() });
+      resolve({
+        ...scheduler.counters(),
+        tensors: executor.tensorCount(),
+        cachePositions: budget.taken,
+        prefixBlocks: prefixes.size,
+      });
       return;
   }
 });
 
-send({ kind: 'ready', report: executor.report });
+send({ kind: 'ready', report: note === undefined ? executor.report : `${executor.report}; ${note}` });

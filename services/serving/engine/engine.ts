@@ -18,7 +18,9 @@ export type AskedSampling = {
   readonly topK?: number;
   readonly seed?: number;
   readonly maxTokens?: number;
+  readonly minP?: number;
   readonly stop: readonly string[];
+  readonly stopTokenIds?: readonly number[];
   readonly frequencyPenalty: number;
   readonly presencePenalty: number;
   readonly repetitionPenalty: number;
@@ -82,6 +84,7 @@ export type GenerationListener = {
 export type EngineCounters = {
   /** tensors alive on the backend; the same before and after a request */
   readonly tensors: number;
+  /** requests that have a place, also those whose prompts are being read */
   readonly running: number;
   readonly waiting: number;
   /** versions whose adapters are in memory */
@@ -89,6 +92,15 @@ export type EngineCounters = {
   /** decode steps, and the sequences that they moved: how well requests share a step */
   readonly steps: number;
   readonly stepSequences: number;
+  /** tokens of the prompts read, and those of them whose keys and values were known already */
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  /** answers that gave up their place for a while, since the cache had no room for all */
+  readonly preemptions: number;
+  /** positions that the caches of all versions have room for now */
+  readonly cachePositions: number;
+  /** blocks of known keys and values that are kept for prompts to come */
+  readonly prefixBlocks: number;
 };
 
 /**

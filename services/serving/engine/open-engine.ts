@@ -21,6 +21,10 @@ export async function openEngine(config: ServingConfig, fetching: FetchModelOpti
       context: context === 'auto' ? (model === CLAW_NANO ? 'window' : 'error') : context,
       contextTokens: config.contextTokens,
       maxBatch: config.maxBatch,
+      maxWaiting: config.maxWaiting,
+      prefillTokens: config.prefillTokens,
+      cacheBytes: config.kvCacheMib * 2 ** 20,
+      prefixBytes: config.prefixCacheMib * 2 ** 20,
       keptVersions: config.keptVersions,
     });
   }

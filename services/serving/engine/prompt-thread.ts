@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { loadChatTemplate } from '../../../shared/policy/chat-template.ts';
 import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
 import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
+import { contextOf } from './context.ts';
 import type { GenerationRequest } from './engine.ts';
 import { makePrompt } from './prompt.ts';
 import type { PromptSetup } from './protocol.ts';
@@ -11,14 +12,15 @@ import { type FromThread, failureOf, type ToThread } from './thread.ts';
 // thread spent it.
 
 const port = parentPort!;
-const { modelFolder, context, contextTokens = Number.POSITIVE_INFINITY } = workerData as PromptSetup;
+const setup = workerData as PromptSetup;
+const { modelFolder, context } = setup;
 const send = (message: FromThread) => port.postMessage(message);
 
 const { config } = await openCheckpoint(modelFolder);
 const maker = {
   tokenizer: await loadTokenizer(modelFolder),
   template: await loadChatTemplate(modelFolder),
-  contextTokens: Math.min(config.maxPositions, contextTokens),
+  contextTokens: contextOf(config, setup).tokens,
   context,
 };
 

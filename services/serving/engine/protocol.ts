@@ -16,6 +16,8 @@ export type PromptSetup = {
   readonly context: 'window' | 'error';
   /** A limit below the model's own. */
   readonly contextTokens: number | undefined;
+  /** Bytes of the keys and values of all answers that are being generated. */
+  readonly cacheBytes: number;
 };
 
 /** What the thread that generates is started with. */
@@ -26,6 +28,12 @@ export type EngineSetup = {
   readonly threads: number | undefined;
   readonly contextTokens: number | undefined;
   readonly maxBatch: number;
+  readonly maxWaiting: number;
+  /** Tokens of a prompt that are read between two steps. */
+  readonly prefillTokens: number;
+  readonly cacheBytes: number;
+  /** Bytes of keys and values that are kept for prompts to come. */
+  readonly prefixBytes: number;
   readonly keptVersions: number;
 };
 

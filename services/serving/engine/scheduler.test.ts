@@ -6,29 +6,64 @@ import { createScheduler } from './scheduler.ts';
 import type { Sequence } from './sequence.ts';
 import { type BatchDecoder, createVersions } from './versions.ts';
 
+/** Tokens of a prompt that are read at once. */
+const PIECE = 2;
+
+/** Positions that the decoders of all versions may have together; each sequence has its own and one more. */
+type Budget = { readonly positions: number; taken: number };
+
 /** A decoder whose logits tell its version, and that notices what must not happen. */
-function versionDecoder(version: number, size: number, made: Set<number>): BatchDecoder {
-  const active = new Set<number>();
+function versionDecoder(version: number, size: number, made: Set<number>, budget: Budget): BatchDecoder {
+  const held = new Map<number, { readonly ids: number[]; read: number }>();
   made.add(version);
   const logits = () => Float32Array.of(version);
+  /** Prompts are zeros, and the answer's tokens count up from 1: none may be missing, or come twice. */
+  const check = (ids: readonly number[]) => {
+    const start = ids.findIndex((id) => id !== 0);
+    if (start === -1) return;
+    ids.slice(start).forEach((id, index) => {
+      if (id !== index + 1) throw new Error(`not what was said: ${ids}`);
+    });
+  };
   return {
-    admit: () => {
-      const slot = Array.from({ length: size }, (_, index) => index).find((index) => !active.has(index));
-      if (slot === undefined) throw new Error('full');
-      active.add(slot);
-      return { slot, logits: logits() };
+    begin: (ids) => {
+      check(ids);
+      const slot = Array.from({ length: size }, (_, index) => index).find((index) => !held.has(index));
+      if (slot === undefined || budget.taken + ids.length + 1 > budget.positions) throw new Error('full');
+      budget.taken += ids.length + 1;
+      held.set(slot, { ids: [...ids], read: 0 });
+      return slot;
+    },
+    read: (slot) => {
+      const sequence = held.get(slot)!;
+      if (sequence.read >= sequence.ids.length) throw new Error('read twice');
+      sequence.read += PIECE;
+      return sequence.read < sequence.ids.length ? undefined : { logits: logits(), cachedTokens: 1 };
     },
     step: (entries) => {
-      if (entries.length > size || new Set(entries.map(({ slot }) => slot)).size < entries.length)
-        throw new Error('two in one slot');
-      for (const { slot } of entries) if (!active.has(slot)) throw new Error('stepped after its release');
+      if (new Set(entries.map(({ slot }) => slot)).size < entries.length) throw new Error('two in one slot');
+      if (budget.taken > budget.positions) throw new Error('too many positions');
+      for (const { slot, id } of entries) {
+        const sequence = held.get(slot);
+        if (sequence === undefined) throw new Error('stepped after its release');
+        if (sequence.read < sequence.ids.length) throw new Error('stepped before it was read');
+        sequence.ids.push(id);
+        sequence.read = sequence.ids.length;
+        budget.taken += 1;
+        check(sequence.ids);
+      }
       return entries.map(logits);
     },
+    hasRoom: (tokens) => budget.taken + tokens + 1 <= budget.positions,
+    canStep: () => held.size === 0 || budget.taken <= budget.positions,
     release: (slot) => {
-      if (!active.delete(slot)) throw new Error('released twice');
+      const sequence = held.get(slot);
+      if (sequence === undefined) throw new Error('released twice');
+      budget.taken -= sequence.ids.length + 1;
+      held.delete(slot);
     },
     dispose: () => {
-      if (active.size > 0) throw new Error('disposed while in use');
+      if (held.size > 0) throw new Error('disposed while in use');
       made.delete(version);
     },
   };
@@ -40,7 +75,10 @@ function countingSequence({ prompt }: SequenceRequest): Sequence {
   return {
     take: ([version]) => {
       seen.push(version!);
-      return { next: seen.length < prompt.maxTokens ? 1 : undefined, chunk: { text: '.', tokens: [] } };
+      return {
+        next: seen.length < prompt.maxTokens ? seen.length : undefined,
+        chunk: { text: '.', tokens: [] },
+      };
     },
     result: (version) =>
       ({
@@ -51,31 +89,33 @@ function countingSequence({ prompt }: SequenceRequest): Sequence {
   };
 }
 
-const request = (tokens: number, target: SequenceRequest['target']): SequenceRequest => ({
+const request = (tokens: number, target: SequenceRequest['target'], promptTokens = 1): SequenceRequest => ({
   target,
   callsTools: false,
   sampling: { stop: [], frequencyPenalty: 0, presencePenalty: 0, repetitionPenalty: 1, logitBias: [] },
-  prompt: { promptIds: [1], maxTokens: tokens },
+  prompt: { promptIds: Array(promptTokens).fill(0), maxTokens: tokens },
 });
 
-function world(maxBatch: number, kept: number) {
+function world(maxBatch: number, kept: number, { positions = 1e9, maxWaiting = 100 } = {}) {
+  const budget = { positions, taken: 0 };
   const inMemory = new Set<number>();
   const versions = createVersions({
     kept,
     loadAdapter: async ({ version }: PolicyVersion) => ({ version, dispose: () => {} }) as never,
     createDecoder: (adapter) =>
-      versionDecoder((adapter as unknown as { version: number }).version, maxBatch, inMemory),
+      versionDecoder((adapter as unknown as { version: number }).version, maxBatch, inMemory, budget),
   });
-  const scheduler = createScheduler({ versions, maxBatch, beginSequence: countingSequence });
+  const scheduler = createScheduler({ versions, maxBatch, maxWaiting, beginSequence: countingSequence });
   let id = 0;
   const run = (
     tokens: number,
     target: SequenceRequest['target'],
     onChunk: (id: number) => void = () => {},
+    promptTokens = 1,
   ) => {
     const mine = id++;
     const outcome = new Promise<Generated & { readonly seen: readonly number[] }>((resolve, reject) =>
-      scheduler.add(mine, request(tokens, target), {
+      scheduler.add(mine, request(tokens, target, promptTokens), {
         started: () => {},
         chunk: () => onChunk(mine),
         generated: (generated) => resolve(generated as never),
@@ -84,7 +124,7 @@ function world(maxBatch: number, kept: number) {
     );
     return { id: mine, outcome };
   };
-  return { scheduler, inMemory, run };
+  return { scheduler, inMemory, run, budget };
 }
 
 test('requests wait for the first version, then share its steps', async () => {
@@ -105,6 +145,7 @@ test('whatever comes, each answer is of one version, none is lost, and memory is
       arbitrary: fc.record({
         do: fc.constant('ask' as const),
         tokens: fc.integer({ min: 1, max: 9 }),
+        promptTokens: fc.integer({ min: 1, max: 7 }),
         pinned: fc.option(fc.nat(4)),
       }),
     },
@@ -117,8 +158,9 @@ test('whatever comes, each answer is of one version, none is lost, and memory is
       fc.array(action, { maxLength: 40 }),
       fc.integer({ min: 1, max: 3 }),
       fc.nat(2),
-      async (actions, maxBatch, kept) => {
-        const { scheduler, inMemory, run } = world(maxBatch, kept);
+      fc.integer({ min: 16, max: 40 }),
+      async (actions, maxBatch, kept, positions) => {
+        const { scheduler, inMemory, run, budget } = world(maxBatch, kept, { positions });
         await scheduler.serve({ version: 0 });
         const asked: { readonly pinned: number | null; readonly outcome: Promise<unknown> }[] = [];
         for (const one of actions) {
@@ -127,7 +169,7 @@ test('whatever comes, each answer is of one version, none is lost, and memory is
               one.pinned === null
                 ? { kind: 'live' as const }
                 : { kind: 'pinned' as const, version: one.pinned };
-            const { outcome } = run(one.tokens, target);
+            const { outcome } = run(one.tokens, target, undefined, one.promptTokens);
             const settled = outcome.then(
               ({ version, seen, finishReason }) => ({ version, seen, finishReason, tokens: one.tokens }),
               (error: { code?: string }) => error.code ?? error,
@@ -141,6 +183,7 @@ test('whatever comes, each answer is of one version, none is lost, and memory is
         for (const { pinned, outcome } of asked) {
           const settled = await outcome;
           if (settled === 'stopping') continue; // given up before it began
+          if (settled instanceof Error) throw settled;
           const { version, seen, finishReason, tokens } = settled as {
             version: number;
             seen: number[];
@@ -152,12 +195,64 @@ test('whatever comes, each answer is of one version, none is lost, and memory is
           if (finishReason === 'length') expect(seen).toHaveLength(tokens);
         }
         expect(scheduler.counters()).toMatchObject({ running: 0, waiting: 0 });
+        expect(budget.taken).toBe(0);
         expect(inMemory.size).toBeLessThanOrEqual(1 + kept);
         expect(scheduler.counters().versions).toEqual([...inMemory].sort());
       },
     ),
     { numRuns: 200, seed: 4 },
   );
+});
+
+test('a long prompt is read between the steps of those that run', async () => {
+  const { scheduler, run } = world(2, 0);
+  await scheduler.serve({ version: 0 });
+  let said = 0;
+  const running = run(60, { kind: 'live' }, () => {
+    said += 1;
+  });
+  const before = said;
+  let begun = 0;
+  const long = run(
+    1,
+    { kind: 'live' },
+    () => {
+      begun = said;
+    },
+    100,
+  );
+  await long.outcome;
+  expect(begun - before).toBeGreaterThanOrEqual(100 / PIECE - 1);
+  await running.outcome;
+});
+
+test('where there is no room for all, the youngest go on later; the oldest is not disturbed', async () => {
+  const { scheduler, run } = world(4, 0, { positions: 24 });
+  await scheduler.serve({ version: 0 });
+  const ended: number[] = [];
+  const answers = [0, 1, 2, 3].map(() => {
+    const { id, outcome } = run(12, { kind: 'live' }, undefined, 4);
+    return outcome.then(({ seen }) => {
+      ended.push(id);
+      return seen.length;
+    });
+  });
+  expect(await Promise.all(answers)).toEqual([12, 12, 12, 12]);
+  expect(ended).toEqual([0, 1, 2, 3]);
+  expect(scheduler.counters().preemptions).toBeGreaterThan(0);
+});
+
+test('more than may wait are told to come again', async () => {
+  const { scheduler, run } = world(1, 0, { maxWaiting: 3 });
+  const first = [1, 2, 3].map(() => run(2, { kind: 'live' }).outcome);
+  await expect(run(2, { kind: 'live' }).outcome).rejects.toMatchObject({
+    code: 'engine_busy',
+    status: 429,
+    retryAfterSeconds: 3,
+  });
+  await scheduler.serve({ version: 0 });
+  for (const { seen } of await Promise.all(first)) expect(seen).toHaveLength(2);
+  expect((await run(2, { kind: 'live' }).outcome).seen).toHaveLength(2);
 });
 
 test('a decoder that fails ends its answers, and the others go on', async () => {
@@ -167,7 +262,9 @@ test('a decoder that fails ends its answers, and the others go on', async () => 
     kept: 0,
     loadAdapter: async () => undefined,
     createDecoder: () => ({
-      admit: () => ({ slot: 0, logits: Float32Array.of(0) }),
+      begin: () => 0,
+      read: () => ({ logits: Float32Array.of(0), cachedTokens: 0 }),
+      ...{ hasRoom: () => true, canStep: () => true },
       step: () => {
         throw new Error('out of memory');
       },
@@ -175,7 +272,12 @@ test('a decoder that fails ends its answers, and the others go on', async () => 
       dispose: () => {},
     }),
   });
-  const other = createScheduler({ versions: broken, maxBatch: 2, beginSequence: countingSequence });
+  const other = createScheduler({
+    versions: broken,
+    maxBatch: 2,
+    maxWaiting: 9,
+    beginSequence: countingSequence,
+  });
   await other.serve({ version: 0 });
   const failed = new Promise((resolve) =>
     other.add(0, request(5, { kind: 'live' }), {

@@ -1,153 +1,196 @@
 import { ServingError } from '../errors.ts';
-import type { AnswerChunk, EngineCounters, Generated, PolicyVersion } from './engine.ts';
+import type { EngineCounters, PolicyVersion } from './engine.ts';
+import { idsOf, type Job, type JobListener, type PlacedJob, type RunningJob } from './job.ts';
 import type { SequenceRequest } from './protocol.ts';
 import type { Sequence } from './sequence.ts';
 import type { LoadedVersion, Versions } from './versions.ts';
 
-/** What the scheduler tells of one request. */
-export type JobListener = {
-  readonly started: (version: number) => void;
-  readonly chunk: (chunk: AnswerChunk) => void;
-  readonly generated: (generated: Generated) => void;
-  readonly failed: (error: unknown) => void;
-};
-
 export type Scheduler = {
+  /** Fails with ENGINE_BUSY when too many wait already. */
   readonly add: (id: number, request: SequenceRequest, listener: JobListener) => void;
   readonly abort: (id: number) => void;
   /** Moves the live alias between two steps. */
   readonly serve: (policy: PolicyVersion) => Promise<void>;
-  readonly counters: () => Omit<EngineCounters, 'tensors'>;
+  readonly counters: () => SchedulerCounters;
 };
+export type SchedulerCounters = Omit<EngineCounters, 'tensors' | 'cachePositions' | 'prefixBlocks'>;
 
 type Options = {
   readonly versions: Versions;
+  /** Answers of one version at the same time. */
   readonly maxBatch: number;
-  readonly beginSequence: (request: SequenceRequest) => Sequence;
+  /** Requests that may wait for a place. */
+  readonly maxWaiting: number;
+  readonly beginSequence: (request: SequenceRequest, cachedTokens: number) => Sequence;
 };
-
-type Waiting = {
-  readonly id: number;
-  readonly request: SequenceRequest;
-  readonly listener: JobListener;
-  /** held already; undefined: the live one, whichever it is then */
-  readonly pinned: LoadedVersion | undefined;
-};
-type Running = Waiting & { readonly slot: number; readonly sequence: Sequence; next: number };
 
 /**
  * Decides what the engine computes next. Each version's answers form a batch of its own; batches take
- * turns, a step each. New requests join between two steps, one at a time, so that a burst of prompts does
- * not stall the streams that run.
+ * turns, a step each. Requests take a place between two steps; then their prompts are read, one piece of
+ * one prompt between two steps, so that neither a burst nor a long prompt stalls the streams that run.
+ * Where the cache has no room for all, the youngest give up their places and go on later.
  */
-export function createScheduler({ versions, maxBatch, beginSequence }: Options): Scheduler {
+export function createScheduler({ versions, maxBatch, maxWaiting, beginSequence }: Options): Scheduler {
   let live: LoadedVersion | undefined;
-  let waiting: Waiting[] = [];
-  const batches = new Map<LoadedVersion, Running[]>();
+  let waiting: readonly Job[] = [];
+  /** In the order in which their next pieces are read. */
+  let reading: readonly PlacedJob[] = [];
+  let running: readonly RunningJob[] = [];
   /** Those whose version is still being loaded, and whether they were given up meanwhile. */
   const arriving = new Map<number, 'wanted' | 'aborted'>();
   let looping = false;
-  let steps = 0;
-  let stepSequences = 0;
+  const counted = { steps: 0, stepSequences: 0, promptTokens: 0, cachedTokens: 0, preemptions: 0 };
 
-  const end = (version: LoadedVersion, job: Running): void => {
-    const batch = batches.get(version)!.filter((other) => other !== job);
-    if (batch.length === 0) batches.delete(version);
-    else batches.set(version, batch);
-    version.decoder.release(job.slot);
-    versions.letGo(version.version);
+  const leavePlace = (job: PlacedJob): void => {
+    reading = reading.filter((other) => other.id !== job.id);
+    running = running.filter((other) => other.id !== job.id);
+    job.version.decoder.release(job.slot);
   };
-
-  const fail = (version: LoadedVersion, job: Running, error: unknown): void => {
-    end(version, job);
+  const end = (job: PlacedJob): void => {
+    leavePlace(job);
+    versions.letGo(job.version.version);
+  };
+  const fail = (job: PlacedJob, error: unknown): void => {
+    end(job);
     job.listener.failed(error);
   };
 
-  const sample = (version: LoadedVersion, job: Running, logits: Float32Array): void => {
+  const sample = (job: RunningJob, logits: Float32Array): void => {
+    const { sequence, ids } = job.answer;
     let taken: ReturnType<Sequence['take']>;
     try {
-      taken = job.sequence.take(logits);
+      taken = sequence.take(logits);
     } catch (error) {
-      fail(version, job, error);
+      fail(job, error);
       return;
     }
     if (taken.chunk !== undefined) job.listener.chunk(taken.chunk);
     if (taken.next !== undefined) {
-      job.next = taken.next;
+      ids.push(taken.next);
       return;
     }
-    end(version, job);
-    job.listener.generated(job.sequence.result(version.version));
+    end(job);
+    job.listener.generated(sequence.result(job.version.version));
   };
 
-  /** The first that waits and whose version has a place. */
-  const admitOne = async (): Promise<void> => {
-    const hasPlace = (job: Waiting) => {
-      const version = job.pinned ?? live;
-      return version !== undefined && (batches.get(version)?.length ?? 0) < maxBatch;
-    };
-    const job = waiting.find(hasPlace);
-    if (job === undefined) return;
-    waiting = waiting.filter((other) => other !== job);
-    // A pinned one is held since it came; the live one is in memory, so that holding it does not wait.
-    const version = job.pinned ?? live!;
-    if (job.pinned === undefined) await versions.hold({ version: version.version });
-    let admitted: { readonly slot: number; readonly logits: Float32Array };
-    try {
-      admitted = version.decoder.admit(job.request.prompt.promptIds);
-    } catch (error) {
-      versions.letGo(version.version);
-      job.listener.failed(error);
-      return;
+  const hasPlace = ({ decoder }: LoadedVersion, job: Job): boolean =>
+    [...reading, ...running].filter(({ version }) => version.decoder === decoder).length < maxBatch &&
+    decoder.hasRoom(idsOf(job).length);
+
+  /** Those at the head of the line of each version, as far as there are places. */
+  const admit = async (): Promise<void> => {
+    const full = new Set<LoadedVersion>();
+    for (const job of waiting) {
+      const version = job.version ?? live;
+      if (version === undefined || full.has(version)) continue;
+      if (!hasPlace(version, job)) {
+        full.add(version);
+        continue;
+      }
+      waiting = waiting.filter((other) => other !== job);
+      // A pinned one is held since it came; the live one is in memory, so that holding it does not wait.
+      if (job.version === undefined) await versions.hold({ version: version.version });
+      try {
+        const slot = version.decoder.begin(idsOf(job));
+        reading = [...reading, { ...job, version, slot }];
+      } catch (error) {
+        versions.letGo(version.version);
+        job.listener.failed(error);
+      }
     }
-    const running: Running = {
-      ...job,
-      slot: admitted.slot,
-      sequence: beginSequence(job.request),
-      next: 0,
-    };
-    batches.set(version, [...(batches.get(version) ?? []), running]);
-    job.listener.started(version.version);
-    sample(version, running, admitted.logits);
+  };
+
+  /** The youngest of all goes on when there is room again: what it has said stays said. */
+  const preempt = (): void => {
+    const youngest = [...reading, ...running].reduce((one, other) => (other.id > one.id ? other : one));
+    leavePlace(youngest);
+    waiting = [youngest, ...waiting];
+    counted.preemptions += 1;
+  };
+  const makeRoom = (): void => {
+    const short = () => [...reading, ...running].some(({ version }) => !version.decoder.canStep());
+    while (short()) preempt();
+  };
+
+  const readOne = (): void => {
+    const [job, ...others] = reading;
+    if (job === undefined) return;
+    try {
+      const read = job.version.decoder.read(job.slot);
+      reading = read === undefined ? [...others, job] : others;
+      if (read === undefined) return;
+      const { cachedTokens, logits } = read;
+      const isNew = job.answer === undefined;
+      if (isNew) {
+        counted.promptTokens += job.request.prompt.promptIds.length;
+        counted.cachedTokens += cachedTokens;
+      }
+      const answer = job.answer ?? { sequence: beginSequence(job.request, cachedTokens), ids: [] };
+      const begun: RunningJob = { ...job, answer };
+      running = [...running, begun];
+      if (isNew) job.listener.started(job.version.version);
+      sample(begun, logits);
+    } catch (error) {
+      fail(job, error);
+    }
   };
 
   const stepAll = (): void => {
-    for (const [version, batch] of [...batches]) {
+    for (const version of new Set(running.map((job) => job.version))) {
+      makeRoom(); // the version before may have taken what there was
+      const batch = running.filter((job) => job.version === version);
+      if (batch.length === 0) continue;
       let logits: readonly Float32Array[];
       try {
-        logits = version.decoder.step(batch.map(({ slot, next }) => ({ slot, id: next })));
+        logits = version.decoder.step(batch.map(({ slot, answer }) => ({ slot, id: answer.ids.at(-1)! })));
       } catch (error) {
-        for (const job of batch) fail(version, job, error);
+        for (const job of batch) fail(job, error);
         continue;
       }
-      steps += 1;
-      stepSequences += batch.length;
-      for (const [index, job] of batch.entries()) sample(version, job, logits[index]!);
+      counted.steps += 1;
+      counted.stepSequences += batch.length;
+      for (const [index, job] of batch.entries()) sample(job, logits[index]!);
     }
   };
 
-  const isIdle = () => batches.size === 0 && !waiting.some(({ pinned }) => (pinned ?? live) !== undefined);
+  const isIdle = () =>
+    reading.length + running.length === 0 && waiting.every(({ version }) => (version ?? live) === undefined);
   const loop = async (): Promise<void> => {
     if (looping) return;
     looping = true;
     while (!isIdle()) {
-      await admitOne();
+      await admit();
+      makeRoom();
+      readOne();
       stepAll();
       await new Promise((resolve) => setImmediate(resolve)); // messages come in here
     }
     looping = false;
   };
 
+  /** Ends a job that has no place any more, or had none yet. */
+  const giveUp = ({ answer, version, listener }: Job): void => {
+    if (version !== undefined) versions.letGo(version.version);
+    if (answer === undefined) listener.failed(ServingError.STOPPING());
+    else listener.generated(answer.sequence.result(version!.version));
+  };
+
   return {
     add: (id, request, listener) => {
+      if (waiting.length + arriving.size >= maxWaiting) {
+        const retryAfterSeconds = Math.min(30, Math.ceil(maxWaiting / maxBatch));
+        listener.failed(ServingError.ENGINE_BUSY({ waiting: maxWaiting, retryAfterSeconds }));
+        return;
+      }
       const enqueue = async (): Promise<void> => {
         const { target } = request;
-        const pinned = target.kind === 'pinned' ? await holdPinned(versions, target) : undefined;
+        const version = target.kind === 'pinned' ? await holdPinned(versions, target) : undefined;
         if (arriving.get(id) === 'aborted') {
-          if (pinned !== undefined) versions.letGo(pinned.version);
+          if (version !== undefined) versions.letGo(version.version);
           throw ServingError.STOPPING();
         }
-        waiting.push({ id, request, listener, pinned });
+        arriving.delete(id);
+        waiting = [...waiting, { id, request, listener, version, answer: undefined }];
         void loop();
       };
       arriving.set(id, 'wanted');
@@ -158,19 +201,11 @@ export function createScheduler({ versions, maxBatch, beginSequence }: Options):
     abort: (id) => {
       if (arriving.has(id)) arriving.set(id, 'aborted');
       const waits = waiting.find((job) => job.id === id);
-      if (waits !== undefined) {
-        waiting = waiting.filter((job) => job !== waits);
-        if (waits.pinned !== undefined) versions.letGo(waits.pinned.version);
-        waits.listener.failed(ServingError.STOPPING());
-        return;
-      }
-      for (const [version, batch] of batches) {
-        const job = batch.find((one) => one.id === id);
-        if (job === undefined) continue;
-        end(version, job);
-        job.listener.generated(job.sequence.result(version.version));
-        return;
-      }
+      const placed = [...reading, ...running].find((job) => job.id === id);
+      waiting = waiting.filter((job) => job !== waits);
+      if (placed !== undefined) leavePlace(placed);
+      const job = waits ?? placed;
+      if (job !== undefined) giveUp(job);
     },
     serve: async (policy) => {
       const next = await versions.hold(policy);
@@ -180,11 +215,10 @@ export function createScheduler({ versions, maxBatch, beginSequence }: Options):
       void loop();
     },
     counters: () => ({
-      running: [...batches.values()].reduce((sum, batch) => sum + batch.length, 0),
+      running: reading.length + running.length,
       waiting: waiting.length,
       versions: versions.inMemory(),
-      steps,
-      stepSequences,
+      ...counted,
     }),
   };
 }

@@ -36,16 +36,21 @@ export type Sequence = {
   readonly result: (version: number) => Generated;
 };
 
-/** Begins the answer to a prompt. `seed` is used where the client gave none. */
+/**
+ * Begins the answer to a prompt. `seed` is used where the client gave none; `cachedTokens` of the prompt were
+ * known.
+ */
 export function beginSequence(
   model: SequenceModel,
   request: SequenceRequest,
   seed: number | string,
+  cachedTokens = 0,
 ): Sequence {
   const { sampling: asked, topLogProbs: alternatives, prompt, callsTools } = request;
   const settings = settingsOf(asked, model.defaults);
   const { temperature } = settings;
   const random: Random = createRandom(asked.seed ?? seed);
+  const endTokenIds = new Set([...model.endTokenIds, ...(asked.stopTokenIds ?? [])]);
   const text = answerText(model, asked.stop, callsTools);
   const responseIds: number[] = [];
   const logProbs: number[] = [];
@@ -67,7 +72,7 @@ export function beginSequence(
       if (!Number.isFinite(logProb)) throw new Error('the policy gave numbers that are not finite');
       responseIds.push(id);
       logProbs.push(logProb);
-      const ended = model.endTokenIds.has(id);
+      const ended = endTokenIds.has(id);
       const piece = ended ? nothing : text.push(id);
       if (ended || piece.stopped) finish = 'stop';
       else if (responseIds.length >= prompt.maxTokens) finish = 'length';
@@ -93,24 +98,32 @@ export function beginSequence(
         logProbs,
         effectiveTemperature: effectiveTemperature(temperature),
         greedy: isGreedy(temperature),
-        filters: { topP: settings.topP, topK: settings.topK },
+        filters: { topP: settings.topP, topK: settings.topK, ...minPOf(asked) },
       },
       ...(changesLogits(settings) ? { untrainable: 'penalties' } : {}),
       sampling: {
         temperature,
         topP: settings.topP,
         topK: settings.topK,
+        ...minPOf(asked),
         maxTokens: prompt.maxTokens,
         ...(prompt.askedMaxTokens === undefined ? {} : { askedMaxTokens: prompt.askedMaxTokens }),
         ...(asked.seed === undefined ? {} : { seed: asked.seed }),
         ...(asked.stop.length === 0 ? {} : { stop: asked.stop }),
+        ...(asked.stopTokenIds === undefined ? {} : { stopTokenIds: asked.stopTokenIds }),
       },
-      usage: { promptTokens: prompt.promptIds.length, completionTokens: responseIds.length },
+      usage: {
+        promptTokens: prompt.promptIds.length,
+        completionTokens: responseIds.length,
+        cachedPromptTokens: cachedTokens,
+      },
       ...(prompt.windowCut === undefined ? {} : { windowCut: prompt.windowCut }),
       ...(prompt.window === undefined ? {} : { window: prompt.window }),
     }),
   };
 }
+
+const minPOf = ({ minP }: AskedSampling) => (minP === undefined || minP === 0 ? {} : { minP });
 
 type Settings = SamplingSettings & { readonly topP: number; readonly topK: number };
 
@@ -118,6 +131,7 @@ const settingsOf = (asked: AskedSampling, defaults: SamplingDefaults): Settings 
   temperature: asked.temperature ?? defaults.temperature,
   topP: asked.topP ?? defaults.topP,
   topK: asked.topK ?? defaults.topK,
+  ...minPOf(asked),
   frequencyPenalty: asked.frequencyPenalty,
   presencePenalty: asked.presencePenalty,
   repetitionPenalty: asked.repetitionPenalty,

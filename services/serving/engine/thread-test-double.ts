@@ -19,6 +19,12 @@ port.on('message', ({ id, ...message }: ToThread) => {
         id,
         failure: failureOf(ServingError.TEMPLATE_REFUSED({ param: 'messages', detail: 'no' })),
       });
+    case 'crowd':
+      return send({
+        kind: 'failed',
+        id,
+        failure: failureOf(ServingError.ENGINE_BUSY({ waiting: 3, retryAfterSeconds: 7 })),
+      });
     case 'break':
       return send({ kind: 'failed', id, failure: failureOf(new Error('out of memory')) });
     case 'die':

@@ -2,7 +2,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openThread, type Thread } from './thread.ts';
 
 type Calls = Readonly<
-  Record<'echo' | 'wait' | 'refuse' | 'break' | 'die', { readonly ask: unknown; readonly result: unknown }>
+  Record<
+    'echo' | 'wait' | 'refuse' | 'crowd' | 'break' | 'die',
+    { readonly ask: unknown; readonly result: unknown }
+  >
 >;
 let thread: Thread<Calls>;
 beforeEach(async () => {
@@ -33,6 +36,12 @@ test('errors keep their row of the table on the way', async () => {
     status: 400,
     param: 'messages',
     message: expect.stringContaining('no'),
+  });
+  await expect(thread.call('crowd', undefined)).rejects.toMatchObject({
+    code: 'engine_busy',
+    status: 429,
+    retryAfterSeconds: 7,
+    message: expect.stringContaining('3 requests wait'),
   });
   await expect(thread.call('break', undefined)).rejects.toMatchObject({
     code: 'engine_failed',

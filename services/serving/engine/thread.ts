@@ -3,7 +3,12 @@ import { isServiceError, type ServiceError } from '../../../shared/service/error
 import { ServingError } from '../errors.ts';
 
 /** An error's way between threads: the row of the table, and what was said. */
-type Failure = { readonly row: string; readonly message: string; readonly param: string | null };
+type Failure = {
+  readonly row: string;
+  readonly message: string;
+  readonly param: string | null;
+  readonly retryAfterSeconds?: number;
+};
 
 export type ToThread =
   | { readonly kind: 'call'; readonly id: number; readonly name: string; readonly ask: unknown }
@@ -103,12 +108,15 @@ export async function openThread<Known extends Calls>(module: URL, setup: unknow
 
 /** The other side: what a thread says when a call failed. */
 export function failureOf(error: unknown): Failure {
-  if (isServiceError(error)) return { row: error.name, message: error.message, param: error.param };
+  if (isServiceError(error)) {
+    const { name, message, param, retryAfterSeconds } = error;
+    return { row: name, message, param, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
+  }
   const { message } = ServingError.ENGINE_FAILED({ detail: (error as Error).message });
   return { row: 'ENGINE_FAILED', message, param: null };
 }
 
-function errorOf({ row, message, param }: Failure): ServiceError {
+function errorOf({ row, ...said }: Failure): ServiceError {
   const rows: Readonly<Record<string, () => ServiceError>> = ServingError;
-  return Object.assign(rows[row]!(), { message, param });
+  return Object.assign(rows[row]!(), said);
 }

@@ -38,7 +38,13 @@ export function collectUpstream(request: GenerationRequest, logProbsAre: Upstrea
     add: (frame) => {
       promptIds ??= frame.prompt_token_ids ?? undefined;
       if (frame.usage != null) {
-        usage = { promptTokens: frame.usage.prompt_tokens, completionTokens: frame.usage.completion_tokens };
+        const { prompt_tokens, completion_tokens, prompt_tokens_details: details } = frame.usage;
+        const cached = details?.cached_tokens;
+        usage = {
+          promptTokens: prompt_tokens,
+          completionTokens: completion_tokens,
+          ...(cached == null ? {} : { cachedPromptTokens: cached }),
+        };
       }
       const choice = frame.choices[0];
       if (choice === undefined) return undefined;
@@ -114,8 +120,10 @@ function samplingOf({ sampling }: GenerationRequest): Generated['sampling'] {
     topP: sampling.topP ?? 1,
     topK: sampling.topK ?? 0,
     maxTokens: sampling.maxTokens ?? 0,
+    ...(sampling.minP === undefined || sampling.minP === 0 ? {} : { minP: sampling.minP }),
     ...(sampling.seed === undefined ? {} : { seed: sampling.seed }),
     ...(sampling.stop.length === 0 ? {} : { stop: sampling.stop }),
+    ...(sampling.stopTokenIds === undefined ? {} : { stopTokenIds: sampling.stopTokenIds }),
   };
 }
 
@@ -134,7 +142,7 @@ type Collected = {
 /** Nothing missing is filled in: no ids or not one log-prob per id, no record, and the reason. */
 function tokenRecordOf(
   { promptIds, responseIds, logProbs }: Collected,
-  { temperature, topP, topK }: Generated['sampling'],
+  { temperature, topP, topK, minP }: Generated['sampling'],
   logProbsAre: UpstreamLogProbs,
 ): { readonly tokens: TokenRecord | null; readonly untrainable?: string } {
   if (promptIds === undefined || promptIds.length === 0 || responseIds.length === 0) {
@@ -142,7 +150,7 @@ function tokenRecordOf(
   }
   if (logProbs.length !== responseIds.length) return { tokens: null, untrainable: 'no-log-probs' };
   const wanted = effectiveTemperature(temperature);
-  const unfiltered = topP === 1 && topK === 0;
+  const unfiltered = topP === 1 && topK === 0 && minP === undefined;
   const fits =
     (logProbsAre === 'raw' && wanted === 1) ||
     (logProbsAre === 'processed' && wanted === temperature && unfiltered);
@@ -153,7 +161,7 @@ function tokenRecordOf(
       logProbs,
       effectiveTemperature: wanted,
       greedy: isGreedy(temperature),
-      filters: { topP, topK },
+      filters: { topP, topK, ...(minP === undefined ? {} : { minP }) },
     },
     ...(fits ? {} : { untrainable: 'logprob-temperature' }),
   };

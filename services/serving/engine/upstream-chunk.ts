@@ -4,7 +4,13 @@ import { z } from 'zod';
 export const UpstreamChunk = z.looseObject({
   error: z.looseObject({ message: z.string().optional() }).nullish(),
   prompt_token_ids: z.array(z.int()).nullish(),
-  usage: z.looseObject({ prompt_tokens: z.int(), completion_tokens: z.int() }).nullish(),
+  usage: z
+    .looseObject({
+      prompt_tokens: z.int(),
+      completion_tokens: z.int(),
+      prompt_tokens_details: z.looseObject({ cached_tokens: z.int().nullish() }).nullish(),
+    })
+    .nullish(),
   choices: z
     .array(
       z.looseObject({

@@ -75,11 +75,24 @@ export async function openUpstreamEngine(setup: UpstreamSetup): Promise<Engine> 
       }
     },
     serve: async () => {},
-    counters: async () => ({ tensors: 0, running, waiting: 0, versions: [0], steps: 0, stepSequences: 0 }),
+    counters: async () => ({ ...nothingCounted, running }),
     failed: new Promise<never>(() => {}),
     close: () => agent.close(),
   };
 }
+
+const nothingCounted = {
+  tensors: 0,
+  waiting: 0,
+  versions: [0],
+  steps: 0,
+  stepSequences: 0,
+  promptTokens: 0,
+  cachedTokens: 0,
+  preemptions: 0,
+  cachePositions: 0,
+  prefixBlocks: 0,
+} as const;
 
 function upstreamBody(
   setup: UpstreamSetup,
@@ -90,9 +103,11 @@ function upstreamBody(
     temperature: sampling.temperature,
     top_p: sampling.topP,
     top_k: sampling.topK,
+    min_p: sampling.minP,
     seed: sampling.seed,
     max_tokens: sampling.maxTokens,
     stop: sampling.stop.length === 0 ? undefined : sampling.stop,
+    stop_token_ids: sampling.stopTokenIds,
     frequency_penalty: sampling.frequencyPenalty || undefined,
     presence_penalty: sampling.presencePenalty || undefined,
     repetition_penalty: sampling.repetitionPenalty === 1 ? undefined : sampling.repetitionPenalty,

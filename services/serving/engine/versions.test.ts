@@ -15,8 +15,10 @@ function world({ kept = 0, failures = 0 } = {}) {
     createDecoder: () => {
       if (left-- > 0) throw new Error('out of memory');
       return {
-        admit: () => ({ slot: 0, logits: Float32Array.of(0) }),
+        begin: () => 0,
+        read: () => undefined,
         step: () => [],
+        ...{ hasRoom: () => true, canStep: () => true },
         ...{ release: () => {}, dispose: () => {} },
       };
     },

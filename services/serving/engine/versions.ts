@@ -1,15 +1,12 @@
+import type { Decoder } from '../../../shared/policy/decoding.ts';
 import type { Adapter } from '../../../shared/policy/policy.ts';
 import type { PolicyVersion } from './engine.ts';
 
-/** What decodes with one adapter; see shared/policy/decoding.ts. */
-export type BatchDecoder = {
-  readonly admit: (promptIds: readonly number[]) => { readonly slot: number; readonly logits: Float32Array };
-  readonly step: (
-    entries: readonly { readonly slot: number; readonly id: number }[],
-  ) => readonly Float32Array[];
-  readonly release: (slot: number) => void;
-  readonly dispose: () => void;
-};
+/** What decodes with one adapter. */
+export type BatchDecoder = Pick<
+  Decoder,
+  'begin' | 'read' | 'step' | 'hasRoom' | 'canStep' | 'release' | 'dispose'
+>;
 
 /** A version in memory: its adapter, a decoder of its own, and how many answers need it. */
 export type LoadedVersion = {
