@@ -12,6 +12,7 @@ import { applyHead, type HeadState, initialHead } from '../../shared/lineage/hea
 import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
 import { initialWeights } from '../../shared/policy/initialise.ts';
+import { weightShapes, weightShapes } from '../../shared/policy/layout.ts';
 import { type ModelConfig, modelConfigJson } from '../../shared/policy/model-config.ts';
 import { createRandom } from '../../shared/policy/random.ts';
 import { writeSafetensors } from '../../shared/policy/safetensors.ts';
@@ -40,14 +41,28 @@ const tiny: ModelConfig = {
   queryKeyNorm: true,
 };
 
-/** A random model in Hugging Face format; its tokenizer is empty, as the trainer has no use for one. */
+/** A token each; what a hint and its marker are written in is among them. */
+const characters = [..."abcdefghijklmnopqrstuvwxyz[]'/ \n"];
+const tinyTokenizer = {
+  added_tokens: [],
+  normalizer: null,
+  pre_tokenizer: null,
+  post_processor: null,
+  decoder: { type: 'Sequence', decoders: [{ type: 'Fuse' }] },
+  model: { type: 'BPE', vocab: Object.fromEntries(characters.map((one, id) => [one, id])), merges: [] },
+};
+
+/** A random model in Hugging Face format. */
 export async function writeTinyModel(folder: string, seed = 1): Promise<void> {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'config.json'), JSON.stringify(modelConfigJson(tiny)));
-  await writeFile(join(folder, 'tokenizer.json'), '{}');
+  await writeFile(join(folder, 'tokenizer.json'), JSON.stringify(tinyTokenizer));
+  const template = '{% for message in messages %}{{ message.content }}{% endfor %}';
+  await writeFile(join(folder, 'chat_template.jinja'), template);
+  const shapes = weightShapes(tiny);
   const read = new Map(
     [...initialWeights(tiny, seed)].map(
-      ([name, values]) => [name, { shape: [values.length], values }] as const,
+      ([name, values]) => [name, { shape: shapes.get(name)!, values }] as const,
     ),
   );
   await writeSafetensors(join(folder, 'model.safetensors'), read, { dtype: 'F32' });
@@ -174,12 +189,16 @@ export async function openTrainerFolder(model?: string): Promise<TrainerFolder> 
 
 const writer = { source: 'clawloop/collector', time: '2026-01-01T00:00:00.000Z' };
 
-/** Four answers, liked and disliked in turn; their log-probs are those of a policy that knows nothing. */
+/**
+ * Four answers, liked and disliked in turn, every other dislike with a hint; their log-probs are those of a
+ * policy that knows nothing.
+ */
 function samplesOf(n: number, version: number, length: number) {
   const random = createRandom(`batch ${n}`);
-  const ids = (count: number) => Array.from({ length: count }, () => Math.floor(random() * 64));
+  const ids = (count: number, of = 64) => Array.from({ length: count }, () => Math.floor(random() * of));
   return [0, 1, 2, 3].map((index) => {
     const sampleId = `turn-${n}-${index}`;
+    const promptIds = ids(8, 26);
     const responseIds = ids(length + index);
     return SampleReady.create({
       id: `${sampleId}/ready`,
@@ -194,10 +213,10 @@ function samplesOf(n: number, version: number, length: number) {
         verdict: index % 2 === 0 ? 1 : -1,
         source: 'votes',
         soft: false,
-        hints: [],
-        messages: [{ role: 'user', content: 'hi' }],
+        hints: index === 3 ? ['say less than that'] : [],
+        messages: [{ role: 'user', content: promptIds.map((id) => characters[id]).join('') }],
         tokens: {
-          promptIds: ids(8),
+          promptIds,
           responseIds,
           logProbs: responseIds.map(() => -Math.log(64)),
           effectiveTemperature: 1,
