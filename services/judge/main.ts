@@ -4,6 +4,7 @@ import type { SubjectView } from '../../shared/log/event-log.ts';
 import { registerJobs } from '../../shared/queue/job-routes.ts';
 import { monotonicNow } from '../../shared/service/clock.ts';
 import { registerHealth } from '../../shared/service/health.ts';
+import { isLoopback } from '../../shared/service/is-loopback.ts';
 import { openQueue } from '../../shared/service/open-queue.ts';
 import { openService } from '../../shared/service/open-service.ts';
 import { createFoldMetrics, watchFolds } from '../../shared/service/watch-folds.ts';
@@ -44,7 +45,7 @@ const enqueueOwed = (views: readonly SubjectView[]) => void queue.add(open.see(v
 
 const server = fastify({ logger: false });
 registerHealth(server, () => watch.missing() ?? queue.missing(), service.metrics);
-registerJobs(server, queue);
+registerJobs(server, queue, { key: config.boardKey, isPrivate: isLoopback(config.healthHost) });
 await queue.mountBoard(server);
 await server.listen({ host: config.healthHost, port: config.healthPort });
 const { port } = server.server.address() as AddressInfo;

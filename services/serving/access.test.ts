@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createAccessKey } from '../../shared/service/access-keys.ts';
-import { CONFIGURED_KEY, isLoopback, NO_KEY, openAccess } from './access.ts';
+import { isLoopback } from '../../shared/service/is-loopback.ts';
+import { CONFIGURED_KEY, NO_KEY, openAccess } from './access.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -1,6 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { isIP } from 'node:net';
 import { hashOfKey, readAccessKeys } from '../../shared/service/access-keys.ts';
 
 /** Ids of the callers that no key of the file stands for. */
@@ -54,12 +53,4 @@ export function openAccess({ path, configured, always }: AccessOptions): Access 
       return found === undefined ? undefined : { keyId: found.id };
     },
   };
-}
-
-/** Whether an address to listen on, or the name in a Host header, stays on this machine. */
-export function isLoopback(host: string): boolean {
-  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  if (isIP(name) === 4) return name.startsWith('127.');
-  if (isIP(name) === 6) return name === '::1' || name.startsWith('::ffff:127.');
-  return name === 'localhost' || name.endsWith('.localhost');
 }

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
 import { type Readiness, registerHealth } from '../../shared/service/health.ts';
-import { type Caller, isLoopback } from './access.ts';
+import { isLoopback } from '../../shared/service/is-loopback.ts';
+import type { Caller } from './access.ts';
 import { asServingError, errorBody } from './error-body.ts';
 import { ServingError } from './errors.ts';
 import { registerChat } from './routes/chat.ts';
@@ -13,7 +14,9 @@ import { registerSessions } from './routes/sessions.ts';
 import { watchRoutes } from './routes/unknown-request.ts';
 import type { ServingWorld } from './routes/world.ts';
 
-const open: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+const open: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+/** What it says of who chats is for who may chat, where others could ask. */
+const openOnLoopback: ReadonlySet<string> = new Set([...open, '/metrics']);
 const IDLE_CHECK_MS = 50;
 /** ms of the end of the service that answers have to come to their own end */
 const ANSWERS_LIMIT_MS = 5_000;
@@ -27,7 +30,8 @@ export const callerOf = (request: FastifyRequest): Caller => callers.get(request
 
 /** The HTTP border: every answer of it that is no success has OpenAI's error shape. */
 export function createServer(world: ServingWorld, readiness: Readiness, registry: Registry): FastifyInstance {
-  const { maxBodyBytes } = world.config;
+  const { maxBodyBytes, host } = world.config;
+  const isOpen = isLoopback(host) ? openOnLoopback : open;
   const server = fastify({
     logger: false,
     bodyLimit: maxBodyBytes,
@@ -62,7 +66,7 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
   };
   server.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id);
-    if (!open.has(request.url)) await letIn(request);
+    if (!isOpen.has(request.url)) await letIn(request);
     if (request.is404) throw unknownRequest(request, reply);
   });
   server.addHook('onResponse', async (request, reply) => {

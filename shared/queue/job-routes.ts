@@ -1,17 +1,24 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { carriesKey } from './carries-key.ts';
 import type { JobQueue } from './job-queue.ts';
 
 /** What of a queue a person looks at. */
 type Shown = Pick<JobQueue<unknown>, 'name' | 'counts' | 'failed' | 'retry'>;
 
+type Access = {
+  readonly key: string | undefined;
+  /** Nobody but this machine reaches the port: without a key none is needed. */
+  readonly isPrivate: boolean;
+};
+
 const retryBody = z.object({ id: z.string() });
 
 /**
  * `GET /jobs`: counts and failed jobs, without their data; `POST /jobs/retry {"id": ...}`: 404 unless it has
- * failed.
+ * failed; 401 without the key, where one is needed.
  */
-export function registerJobs(server: FastifyInstance, queue: Shown): void {
+export function registerJobs(server: FastifyInstance, queue: Shown, { key, isPrivate }: Access): void {
   server.get('/jobs', async () => {
     const failed = await queue.failed();
     return {
@@ -20,7 +27,9 @@ export function registerJobs(server: FastifyInstance, queue: Shown): void {
       failed: failed.map(({ id, attempts, error }) => ({ id, attempts, error })),
     };
   });
-  server.post('/jobs/retry', async ({ body }, reply) => {
+  server.post('/jobs/retry', async ({ body, headers }, reply) => {
+    const mayRetry = key === undefined ? isPrivate : carriesKey(headers.authorization, key);
+    if (!mayRetry) return reply.code(401).send({ error: 'a retry needs the key of the board (boardKey)' });
     const parsed = retryBody.safeParse(body);
     if (!parsed.success) return reply.code(400).send({ error: 'the body is {"id": "<job id>"}' });
     const retried = await queue.retry(parsed.data.id);

@@ -50,6 +50,18 @@ test('without a key the server stays on loopback', async () => {
   expect(text).toMatch(/will not listen on 0\.0\.0\.0 without an access key: .*clawloop keys create/);
 });
 
+test('beyond loopback /metrics is for who has a key; whether it is well, anybody may ask', async () => {
+  const serving = await folder.start(['--host', '0.0.0.0', '--api-key', 'a-key', ...flags]);
+  const url = serving.url.replace('0.0.0.0', '127.0.0.1');
+  const status = async (path: string, headers: Readonly<Record<string, string>> = {}) =>
+    (await fetch(`${url}${path}`, { headers })).status;
+  expect(await status('/metrics')).toBe(401);
+  expect(await status('/metrics', { authorization: 'Bearer a-key' })).toBe(200);
+  expect(await status('/healthz')).toBe(200);
+  expect(await status('/readyz')).toBe(200);
+  await serving.stop();
+});
+
 test('a port that is taken is said plainly', async () => {
   const { port } = new URL(upstream.url);
   const { code, text } = await folder.startInVain(['--port', port, ...flags]);

@@ -1,9 +1,9 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import type { Queue } from 'bullmq';
 import type { FastifyInstance } from 'fastify';
+import { carriesKey } from '../carries-key.ts';
 
 const PATH = '/board';
 /** The page asks an outside server for a font; with this no browser does. */
@@ -21,12 +21,11 @@ export async function mountBullBoard(server: FastifyInstance, queue: Queue, key:
     serverAdapter: adapter,
     options: { uiConfig: { boardTitle: 'ClawLoop' } },
   });
-  const expected = digest(key);
   await server.register(
     async (board) => {
       board.addHook('onRequest', async ({ headers }, reply) => {
         reply.header('content-security-policy', POLICY);
-        if (timingSafeEqual(digest(keyIn(headers.authorization)), expected)) return;
+        if (carriesKey(headers.authorization, key)) return;
         await reply
           .code(401)
           .header('www-authenticate', 'Basic realm="ClawLoop queues", charset="UTF-8"')
@@ -36,15 +35,4 @@ export async function mountBullBoard(server: FastifyInstance, queue: Queue, key:
     },
     { prefix: PATH },
   );
-}
-
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-
-/** The key that an Authorization header carries (RFC 6750 or RFC 7617); empty when it carries none. */
-function keyIn(header = ''): string {
-  const [scheme = '', value = ''] = header.split(' ');
-  if (scheme.toLowerCase() === 'bearer') return value;
-  if (scheme.toLowerCase() !== 'basic') return '';
-  const pair = Buffer.from(value, 'base64').toString();
-  return pair.slice(pair.indexOf(':') + 1);
 }
