@@ -12,7 +12,7 @@ import { applyHead, type HeadState, initialHead } from '../../shared/lineage/hea
 import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
 import { initialWeights } from '../../shared/policy/initialise.ts';
-import { weightShapes, weightShapes } from '../../shared/policy/layout.ts';
+import { weightShapes } from '../../shared/policy/layout.ts';
 import { type ModelConfig, modelConfigJson } from '../../shared/policy/model-config.ts';
 import { createRandom } from '../../shared/policy/random.ts';
 import { writeSafetensors } from '../../shared/policy/safetensors.ts';
