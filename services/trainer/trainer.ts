@@ -9,7 +9,7 @@ import type { Logger } from '../../shared/service/logger.ts';
 import type { BatchWait } from './batch-wait.ts';
 import type { TrainerMetrics } from './metrics.ts';
 import { outcomeName } from './outcome.ts';
-import type { StepProgress } from './step.ts';
+import { progressReport } from './progress-report.ts';
 import type { RunStep, StepRunner } from './step-runner.ts';
 import { isCalledOff, type Training, trainOpenBatch } from './train-open-batch.ts';
 
@@ -28,9 +28,6 @@ type Options = {
   /** told which batches are open */
   readonly wait?: Pick<BatchWait, 'see'>;
 };
-
-/** ms between two lines about a running step */
-const PROGRESS_MS = 3_000;
 
 /** What is open, from the fold's committed rows, and how a wake-up ends it. */
 export function createTrainer(options: Options) {
@@ -75,10 +72,17 @@ export function createTrainer(options: Options) {
     const store = options.storeOf(adapter);
     const { batchId, n, parent } = batch;
     logger.info({ batch: batchId, version: n, parent, samples: batch.samples.length }, 'training');
+    const report = progressReport(
+      (progress) => logger.info({ batch: batchId, ...progress }, 'step'),
+      monotonicNow,
+    );
     const training: Training = {
       ...options,
       store,
-      onProgress: progressReport(metrics, logger, batchId),
+      onProgress: (progress) => {
+        if (progress.phase === 'training') metrics.progress.set(progress.samples / progress.of);
+        report(progress);
+      },
       onStep: (step) => countStep(metrics, n, step),
     };
     try {
@@ -101,16 +105,6 @@ export function createTrainer(options: Options) {
   };
 
   return { owed, wakeUp, openBatches: () => open.size };
-}
-
-function progressReport(metrics: TrainerMetrics, logger: Logger, batchId: string) {
-  let last = monotonicNow();
-  return (progress: StepProgress): void => {
-    if (progress.phase === 'training') metrics.progress.set(progress.samples / progress.of);
-    if (monotonicNow() - last < PROGRESS_MS) return;
-    last = monotonicNow();
-    logger.info({ batch: batchId, ...progress }, 'step');
-  };
 }
 
 function countStep(

@@ -18,6 +18,7 @@ import { type Endpoint, endpointOf, waitUntilReady } from '../up/readiness.ts';
 import { type RoutedFlags, routeFlags } from '../up/route-flags.ts';
 import { readRunning, untilGone, writeRunning } from '../up/running.ts';
 import { createStatus, formatStatus } from '../up/status.ts';
+import { stepProgressOf } from '../up/step-progress.ts';
 import { type Supervised, supervise } from '../up/supervisor.ts';
 
 export const up: Command = {
@@ -94,6 +95,10 @@ export const up: Command = {
             tell(data, pids, endpoint, live.print);
           },
           notice: (service, line) => live.print(`${service}: ${line}`),
+          said: (service, line) => {
+            const step = service === 'trainer' ? stepProgressOf(line) : undefined;
+            if (step !== undefined) status.onStep(step);
+          },
           refused: (service, reason) => fail(`${service} cannot go on:\n${reason}`, REFUSED_EXIT_CODE),
         },
       ),

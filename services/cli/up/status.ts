@@ -1,4 +1,5 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { StepProgress } from './step-progress.ts';
 
 export type LoopStatus = {
   readonly interactions: number;
@@ -9,6 +10,8 @@ export type LoopStatus = {
   readonly bad: number;
   readonly eligible: number;
   readonly training: boolean;
+  /** of the running step, once it has said something */
+  readonly progress: StepProgress | undefined;
   readonly paused: boolean;
   readonly served: number;
 };
@@ -24,6 +27,7 @@ export function createStatus(adapter: string) {
   const eligible = new Set<string>();
   const settled = new Set<string>();
   let openBatch: string | undefined;
+  let progress: StepProgress | undefined;
   let paused = false;
   let served = 0;
   const on = (event: ClawLoopEvent): void => {
@@ -59,11 +63,15 @@ export function createStatus(adapter: string) {
       bad: scores.filter((score) => score < 0).length,
       eligible: eligible.size,
       training: openBatch !== undefined,
+      progress: progress?.batch === openBatch ? progress : undefined,
       paused,
       served,
     };
   };
-  return { on, status };
+  const onStep = (told: StepProgress): void => {
+    progress = told;
+  };
+  return { on, onStep, status };
 }
 
 type Outcome = Extract<
@@ -75,12 +83,17 @@ const isOutcome = (event: ClawLoopEvent): event is Outcome =>
   event.type === 'policy.rejected' ||
   event.type === 'policy.update-failed';
 
+const describe = (progress: StepProgress | undefined): string =>
+  progress === undefined
+    ? ''
+    : `: ${progress.phase} ${progress.samples} of ${progress.of}, ${progress.secondsLeft} s left`;
+
 /** The live line: what came in, what was made of it, how far the next step is, what is served. */
 export function formatStatus(status: LoopStatus, batchSize: number): string {
   const next = status.paused
     ? 'learning is paused'
     : status.training
-      ? 'a step is running'
+      ? `a step is running${describe(status.progress)}`
       : `${Math.min(status.eligible, batchSize)} of ${batchSize} samples until the next step`;
   return [
     `serving v${status.served}`,

@@ -21,6 +21,8 @@ export type SupervisorEvents = {
   readonly runs: (service: ServiceName, pid: number | undefined) => void;
   /** A line that a person should see: a crash, a warning. */
   readonly notice: (service: ServiceName, line: string) => void;
+  /** Each line that a service writes, as it is. */
+  readonly said: (service: ServiceName, line: string) => void;
   /** The service would end again however often it was started; `reason` is what it said. */
   readonly refused: (service: ServiceName, reason: string) => void;
 };
@@ -60,7 +62,14 @@ export function supervise(
       env: environmentWith(options.secrets),
     });
     child = running;
-    const complaint = keepLines(running, keep, (line) => events.notice(name, line));
+    const complaint = keepLines(
+      running,
+      (line) => {
+        keep(line);
+        events.said(name, line);
+      },
+      (line) => events.notice(name, line),
+    );
     const onEnd = (how: string, refused: boolean): void => {
       if (child !== running) return;
       child = undefined;

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
+import { PolicyRejected } from '../../../shared/events/policy-rejected.ts';
+import { defaultTrainingSettings } from '../../../shared/policy/training-defaults.ts';
+import { createStatus, formatStatus } from './status.ts';
+import { stepProgressOf } from './step-progress.ts';
+
+const adapter = 'default';
+const said = (id: string) => ({ id, source: 'clawloop/test', time: '2026-01-01T00:00:00Z' });
+const submitted = (batchId: string, n: number) =>
+  BatchSubmitted.create({
+    ...said(batchId),
+    data: {
+      ...{ batchId, adapter, n, parent: 0, size: 4, maxStaleness: 4, samples: [], seed: n },
+      settings: defaultTrainingSettings('claw-nano').settings,
+    },
+  });
+const line = (batch: string) =>
+  JSON.stringify({
+    level: 30,
+    service: 'trainer',
+    batch,
+    phase: 'training',
+    samples: 3,
+    of: 4,
+    secondsLeft: 20,
+    msg: 'step',
+  });
+
+test('the live line tells how far the running step is, and forgets it with the step', () => {
+  const status = createStatus(adapter);
+  const shown = () => formatStatus(status.status(), 4).split('  |  ').at(-1);
+  expect(shown()).toBe('0 of 4 samples until the next step');
+  status.on(submitted('b1', 1));
+  expect(shown()).toBe('a step is running');
+  status.onStep(stepProgressOf(line('b1'))!);
+  expect(shown()).toBe('a step is running: training 3 of 4, 20 s left');
+  status.on(
+    PolicyRejected.create({
+      ...said('b1/rejected'),
+      data: { batchId: 'b1', adapter, reason: 'not-finite', detail: '' },
+    }),
+  );
+  expect(shown()).toBe('0 of 4 samples until the next step');
+  status.on(submitted('b2', 2));
+  expect(shown()).toBe('a step is running');
+});
+
+test('lines that are no progress of a step are none', () => {
+  for (const text of [
+    '',
+    'a step',
+    '{"msg":"step"',
+    '{"msg":"step","phase":"training"}',
+    '{"msg":"training"}',
+  ])
+    expect(stepProgressOf(text)).toBeUndefined();
+});
