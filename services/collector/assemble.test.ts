@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import type { LearningMethod } from '../../shared/events/training-settings.ts';
 import { assemble } from './assemble.ts';
 import { judgment, sessionClosed, turnCompleted } from './testing/events.ts';
 import { brief, runFold } from './testing/run-fold.ts';
 
-const told = (events: readonly ClawLoopEvent[], atLeastOne = true) =>
-  runFold(assemble, events, { atLeastOne }).emitted.map(brief);
+const told = (events: readonly ClawLoopEvent[], atLeastOne = true, method?: LearningMethod) =>
+  runFold(assemble, events, { atLeastOne, ...(method === undefined ? {} : { method }) }).emitted.map(brief);
 
 test('a verdict makes a sample that holds all that training needs', () => {
   const turn = turnCompleted('a');
@@ -100,4 +101,31 @@ test('nothing is left of an epoch that is over, and sessions do not mix', () => 
   );
   expect(emitted.map(brief)).toEqual(['ready b: 1', 'ready a: 0.1 (soft)']);
   expect([...rows.get('lane')!.entries('')]).toEqual([]);
+});
+
+test('what is learned from decides what counts: a hint does for combine and opd, a verdict for binary and combine', () => {
+  const hints = ['answer without a list'];
+  const turns = [
+    turnCompleted('hint'),
+    turnCompleted('verdict'),
+    judgment('hint', 0, { hints }),
+    judgment('verdict', -1),
+    sessionClosed(),
+  ];
+  expect(told(turns, true, 'combine')).toEqual(['ready hint: 0', 'ready verdict: -1']);
+  expect(told(turns, true, 'opd')).toEqual(['ready hint: 0', 'dropped verdict: no-hint']);
+  expect(told(turns, true, 'binary')).toEqual(['ready verdict: -1', 'dropped hint: no-verdict']);
+});
+
+test('an adapter may learn by a method of its own', () => {
+  const { emitted } = runFold(assemble, [turnCompleted('a'), judgment('a', 1)], {
+    ...{ atLeastOne: true, method: 'combine', adapterMethods: { default: 'opd', other: 'binary' } },
+  });
+  expect(emitted.map(brief)).toEqual(['dropped a: no-hint']);
+});
+
+test('with hints alone there is no soft verdict at the end of a session', () => {
+  const turns = [turnCompleted('a'), judgment('a', 0, { mean: 0.3 }), sessionClosed()];
+  expect(told(turns, true, 'opd')).toEqual(['dropped a: no-hint']);
+  expect(told(turns, true, 'combine')).toEqual(['ready a: 0.3 (soft)']);
 });

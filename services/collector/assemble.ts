@@ -4,6 +4,7 @@ import type { Position } from '../../shared/events/position.ts';
 import { SampleDropped } from '../../shared/events/sample-dropped.ts';
 import { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { SessionClosed } from '../../shared/events/session-closed.ts';
+import type { LearningMethod } from '../../shared/events/training-settings.ts';
 import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
 import type { DeferredEvent, Fold } from '../../shared/log/fold.ts';
 import { type Draft, openDraft } from '../../shared/log/rows.ts';
@@ -12,6 +13,10 @@ import { facts } from './source.ts';
 export type AssembleSettings = {
   /** a session without an effective sample contributes its most informative turn */
   readonly atLeastOne: boolean;
+  /** what is learned from decides what an effective sample is; binary unless told */
+  readonly method?: LearningMethod;
+  /** of those adapters that learn by another method */
+  readonly adapterMethods?: Readonly<Record<string, LearningMethod>>;
 };
 
 /** `turn/<turn id>`: waits for its judgment. */
@@ -93,7 +98,10 @@ function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSet
   };
   if (source === 'unavailable' || score === null)
     return settle(row, [dropped(event, turnId, turn.adapter, 'unavailable')]);
-  if (score !== 0) {
+  const method = settings.adapterMethods?.[turn.adapter] ?? settings.method ?? 'binary';
+  if (method === 'opd' && hints.length === 0)
+    return settle(row, [dropped(event, turnId, turn.adapter, 'no-hint')]);
+  if (isEffective(method, score, hints)) {
     const sample = ready(event, turn.at, { verdict: score, source, soft: false, hints });
     return settle({ ...row, effective: true, zeros: 0, best: null }, [
       sample,
@@ -105,6 +113,10 @@ function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSet
   const best = Math.abs(mean) > Math.abs(row.best?.mean ?? 0) ? { turnId, mean, hints } : row.best;
   return settle({ ...row, zeros: row.zeros + 1, best }, []);
 }
+
+/** Whether a turn teaches what the method learns from: a verdict, a hint, or either. */
+const isEffective = (method: LearningMethod, score: number, hints: readonly string[]): boolean =>
+  (method !== 'opd' && score !== 0) || (method !== 'binary' && hints.length > 0);
 
 function onClosed(state: Tables, event: SessionClosed, settings: AssembleSettings): readonly Emitted[] {
   const epoch = epochName(event.data);

@@ -12,6 +12,7 @@ test('what is not told follows from the model', () => {
     size: nano.batchSize,
     maxStaleness: nano.maxStaleness,
     training: nano.settings,
+    adapterMethods: {},
   });
   expect(settings('--model', '/models/x').size).toBe(16);
 });
@@ -34,9 +35,12 @@ test('what is told is in the batch, and nothing else changes', () => {
   });
 });
 
-test('a method that no trainer knows yet is refused at the start, not batch by batch', () => {
-  expect(() => settings('--method', 'opd')).toThrow(
-    /^--method \(CLAWLOOP_COLLECTOR_METHOD\): method opd cannot/,
-  );
-  expect(settings('--method', 'binary').training.method).toBe('binary');
+test('the method is set for all adapters, and for single ones', () => {
+  expect(settings().training.method).toBe('combine');
+  const told = settings('--method', 'binary', '--adapter-methods', 'mine=opd,yours=combine');
+  expect(told.training.method).toBe('binary');
+  expect(told.adapterMethods).toEqual({ mine: 'opd', yours: 'combine' });
+  expect(() => settings('--method', 'magic')).toThrow(/--method/);
+  for (const broken of ['mine', 'mine=magic', 'mine=opd,', '=opd'])
+    expect(() => settings('--adapter-methods', broken)).toThrow(/--adapter-methods/);
 });

@@ -1,7 +1,12 @@
 import { z } from 'zod';
-import { type TrainingSettings, trainingSettings } from '../../shared/events/training-settings.ts';
-import { checkTrainable, defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+import {
+  type LearningMethod,
+  type TrainingSettings,
+  trainingSettings,
+} from '../../shared/events/training-settings.ts';
+import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
 import { CommonConfig } from '../../shared/service/config.ts';
+import type { AssembleSettings } from './assemble.ts';
 import type { SubmitSettings } from './submit.ts';
 
 /** Longest span that a timer of Node takes, ms. */
@@ -31,6 +36,11 @@ export const CollectorConfig = CommonConfig.extend({
     .boolean()
     .default(true)
     .describe('a session without an effective sample contributes the turn with the largest mean vote'),
+  adapterMethods: z
+    .string()
+    .regex(/^(?:[^=,\s]+=(?:binary|opd|combine)(?:,(?!$)|$))*$/, 'give name=method, separated by commas')
+    .default('')
+    .describe('method of single adapters: name=method, separated by commas; the others take method'),
   idleMs: z
     .int()
     .min(10)
@@ -50,13 +60,6 @@ export const CollectorConfig = CommonConfig.extend({
     .describe('ms between two looks at everything that is open'),
   healthPort: z.int().min(0).max(65_535).default(8701).describe('port of /healthz, /readyz and /metrics'),
   ...TrainingConfig.shape,
-}).superRefine(({ method }, context) => {
-  if (method === undefined) return;
-  try {
-    checkTrainable({ method });
-  } catch (error) {
-    context.addIssue({ code: 'custom', path: ['method'], message: (error as Error).message });
-  }
 });
 export type CollectorConfig = z.output<typeof CollectorConfig>;
 
@@ -70,5 +73,21 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
     size: config.batchSize ?? defaults.batchSize,
     maxStaleness: config.maxStaleness ?? defaults.maxStaleness,
     training,
+    adapterMethods: adapterMethods(config),
   };
 }
+
+/** The rules in force for `assemble`. */
+export function assembleSettings(config: CollectorConfig): AssembleSettings {
+  const { training } = submitSettings(config);
+  const { atLeastOne } = config;
+  return { atLeastOne, method: training.method, adapterMethods: adapterMethods(config) };
+}
+
+const adapterMethods = (config: CollectorConfig): Readonly<Record<string, LearningMethod>> =>
+  Object.fromEntries(
+    config.adapterMethods
+      .split(',')
+      .filter((pair) => pair !== '')
+      .map((pair) => pair.split('=') as [string, LearningMethod]),
+  );

@@ -1,8 +1,10 @@
 import type { SampleDropped } from '../../shared/events/sample-dropped.ts';
 
-/** Why a completed turn does not train; the first two are decided by `assemble`, the others by `submit`. */
+/** Why a completed turn does not train; the first three are decided by `assemble`, the others by `submit`. */
 export const dropReasons: Readonly<Record<SampleDropped['data']['reason'], string>> = {
   'no-verdict': 'the judges saw neither good nor bad, and its session had a better sample or nothing to tell',
+  'no-hint':
+    'its adapter learns from hints alone (method opd), and nobody said what the answer should have been',
   unavailable:
     'no judgment: the votes were not all in by the deadline, or a reward session ended without reward',
   stale: 'the head moved on by more versions than maxStaleness while it waited',

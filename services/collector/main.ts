@@ -7,7 +7,7 @@ import { openService } from '../../shared/service/open-service.ts';
 import { createFoldMetrics, watchFolds } from '../../shared/service/watch-folds.ts';
 import { assemble } from './assemble.ts';
 import { attribute } from './attribute.ts';
-import { CollectorConfig, submitSettings } from './config.ts';
+import { assembleSettings, CollectorConfig, submitSettings } from './config.ts';
 import { createCollectorMetrics } from './metrics.ts';
 import { eligibleSamples, submit } from './submit.ts';
 import { idleSessions, restedLanes, waitingBatches } from './sweep-candidates.ts';
@@ -83,7 +83,7 @@ async function* every(milliseconds: number) {
 
 const works = [
   fold(attribute, undefined, idle.owed, rested.owed),
-  fold(assemble, { atLeastOne: config.atLeastOne }),
+  fold(assemble, assembleSettings(config)),
   fold(submit, submitSettings(config), waited.owed, watchEligible),
   sweep(),
 ];

@@ -4,7 +4,7 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { Position } from '../../shared/events/position.ts';
 import { SampleDropped } from '../../shared/events/sample-dropped.ts';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
-import type { TrainingSettings } from '../../shared/events/training-settings.ts';
+import type { LearningMethod, TrainingSettings } from '../../shared/events/training-settings.ts';
 import { staleness } from '../../shared/lineage/head.ts';
 import { foldHead, headView, writeHeadChange } from '../../shared/lineage/head-rows.ts';
 import type { Fold } from '../../shared/log/fold.ts';
@@ -18,6 +18,8 @@ export type SubmitSettings = {
   /** steps along the lineage that a sample may be behind the head */
   readonly maxStaleness: number;
   readonly training: TrainingSettings;
+  /** of those adapters that learn by another method */
+  readonly adapterMethods?: Readonly<Record<string, LearningMethod>>;
 };
 
 /** One row per adapter beside the head's, `submit/now`; samples stand in `sample/<order of arrival>`. */
@@ -130,7 +132,7 @@ function formBatch(draft: Draft, row: SubmitRow, event: ClawLoopEvent, settings:
     size: settings.size,
     maxStaleness: settings.maxStaleness,
     samples: picked.map(([, { sampleId, at }]) => ({ sampleId, at })),
-    settings: settings.training,
+    settings: trainingOf(settings, adapter),
     seed: batchSeed(adapter, n),
   };
   writeHeadChange(draft, { open: data, n });
@@ -140,6 +142,11 @@ function formBatch(draft: Draft, row: SubmitRow, event: ClawLoopEvent, settings:
     row: { ...row, requested: false, eligible: row.eligible - picked.length },
   };
 }
+
+const trainingOf = ({ training, adapterMethods }: SubmitSettings, adapter: string): TrainingSettings => ({
+  ...training,
+  method: adapterMethods?.[adapter] ?? training.method,
+});
 
 /** The same for ever: 31 bits of a hash of adapter and number. */
 export const batchSeed = (adapter: string, n: number): number =>

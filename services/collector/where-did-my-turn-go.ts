@@ -50,7 +50,7 @@ when its session ends.
 |---|---|
 ${rows(Object.entries(dropReasons))}
 
-A turn judged 0 waits until its session has an effective sample or ends; a session that would end without
+With the method \`combine\` a hint is enough, whatever the verdict. Any other turn judged 0 waits until its session has an effective sample or ends; a session that would end without
 any contributes the one with the largest mean vote (\`--at-least-one\`). A ready sample waits for a full
 batch, for the open batch's outcome, or for \`clawloop learning resume\`; \`clawloop learning now\` and
 \`--waited-ms\` make a smaller batch.

@@ -17,6 +17,13 @@ export const TrainerError = errorTable({
     type: 'server_error',
     message: 'Batch {batch} names sample {sample} at {position}, where {found} stands.',
   },
+  /** Thrown when a teacher reads other tokens than the policy writes. */
+  TEACHER_VOCABULARY: {
+    status: 500,
+    type: 'server_error',
+    message:
+      "The teacher {teacher} has another vocabulary than the policy; it cannot read the policy's tokens.",
+  },
   /** Thrown when a step's thread ended without an answer. */
   WORKER_ENDED: { status: 500, type: 'server_error', message: "The step's thread ended with code {code}." },
 });

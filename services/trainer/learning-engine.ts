@@ -1,5 +1,7 @@
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import type { AdapterFile } from '../../shared/policy/adapter-files.ts';
 import type { PolicySequence } from '../../shared/policy/batching.ts';
+import type { PromptWriter } from '../../shared/policy/load-prompt-writer.ts';
 
 /** log p of each response token, nats, [N][T] */
 export type LogProbs = readonly Float32Array[];
@@ -12,6 +14,16 @@ export type LogProbGradient = readonly ArrayLike<number>[];
  * base model.
  */
 export type LearningEngine = {
+  /** Prompts as serving writes them. Throws when the template refuses the messages. */
+  readonly writePrompt: PromptWriter;
+  /** tokens that prompt and answer may have together */
+  readonly contextTokens: number;
+  /** Loads a teacher of its own, where the settings name one, unless it is loaded; gives its digest. */
+  readonly prepare: (
+    settings: Pick<TrainingSettings, 'method' | 'teacher'>,
+  ) => Promise<{ readonly teacherDigest: string | undefined }>;
+  /** As `score`, by a teacher that is loaded. @throws Error for another one */
+  readonly scoreByTeacher: (teacher: string, sequences: readonly PolicySequence[]) => LogProbs;
   /** A fresh adapter that changes nothing yet; the same seed gives the same one. */
   readonly createAdapter: (settings: {
     readonly rank: number;

@@ -33,7 +33,11 @@ let engine: LearningEngine;
 beforeAll(async () => {
   executor = await openBackend('wasm');
   policy = await loadPolicy(weightsInMemory(config, initialWeights(config, 1)), executor);
-  engine = localEngine(policy);
+  engine = localEngine(
+    policy,
+    () => [],
+    () => Promise.reject(new Error('there is no other teacher')),
+  );
 });
 afterAll(() => policy.dispose());
 

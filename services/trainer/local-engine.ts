@@ -1,15 +1,22 @@
 import type { AdapterFile } from '../../shared/policy/adapter-files.ts';
 import { planMicrobatches } from '../../shared/policy/batching.ts';
+import type { PromptWriter } from '../../shared/policy/load-prompt-writer.ts';
 import { createLora } from '../../shared/policy/lora.ts';
 import type { Adapter, Policy } from '../../shared/policy/policy.ts';
 import { meanPolicyKl, scoreResponses } from '../../shared/policy/scoring.ts';
 import { lossAndGradients } from '../../shared/policy/training.ts';
 import type { LearningEngine } from './learning-engine.ts';
+import type { TeacherModel } from './teacher-model.ts';
 
 /**
  * The engine on this machine: a policy and its executor. Adapters are uploaded for a call and freed after it.
  */
-export function localEngine(policy: Policy): LearningEngine {
+export function localEngine(
+  policy: Policy,
+  writePrompt: PromptWriter,
+  loadTeacher: (model: string) => Promise<TeacherModel>,
+): LearningEngine {
+  let teacher: (TeacherModel & { readonly model: string }) | undefined;
   const withAdapter = <Result>(
     file: AdapterFile | undefined,
     use: (adapter: Adapter | undefined) => Result,
@@ -22,6 +29,21 @@ export function localEngine(policy: Policy): LearningEngine {
     }
   };
   return {
+    writePrompt,
+    contextTokens: policy.config.maxPositions,
+    prepare: async ({ method, teacher: model }) => {
+      if (method === 'binary' || model === 'current' || model === 'base') return { teacherDigest: undefined };
+      if (teacher?.model !== model) {
+        teacher?.policy.dispose();
+        teacher = undefined;
+        teacher = { ...(await loadTeacher(model)), model };
+      }
+      return { teacherDigest: teacher.digest };
+    },
+    scoreByTeacher: (model, sequences) => {
+      if (teacher?.model !== model) throw new Error(`the teacher ${model} is not loaded`);
+      return scoreResponses(teacher.policy, undefined, sequences);
+    },
     createAdapter: (settings) => createLora(policy.config, settings),
     parts: (sequences) => planMicrobatches(sequences).map(({ members }) => members),
     score: (file, sequences) => withAdapter(file, (adapter) => scoreResponses(policy, adapter, sequences)),

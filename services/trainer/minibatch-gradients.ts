@@ -1,9 +1,9 @@
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import { gradientNorm } from '../../shared/policy/adamw.ts';
 import type { AdapterFile } from '../../shared/policy/adapter-files.ts';
-import { binaryLoss } from '../../shared/policy/losses/binary.ts';
+import { combineLoss } from '../../shared/policy/losses/combine.ts';
 import { klLoss } from '../../shared/policy/losses/kl.ts';
-import { keepAll, type PerToken, tokenShares } from '../../shared/policy/losses/reduction.ts';
+import { type PerToken, tokenShares } from '../../shared/policy/losses/reduction.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import type { StepSample } from './step-sample.ts';
 
@@ -11,6 +11,8 @@ type BySample = ReadonlyMap<StepSample, ArrayLike<number>>;
 
 export type MinibatchOptions = {
   readonly settings: TrainingSettings & { readonly dualClip: number };
+  /** log-probs under the teacher, of the samples that have one */
+  readonly teacher: BySample;
   /** log-probs under the parent; undefined: the parameters are still the parent's, so they are cur */
   readonly prox: BySample | undefined;
   /** log-probs under the base model; undefined: no KL term */
@@ -20,31 +22,33 @@ export type MinibatchOptions = {
 
 /**
  * Loss and gradients of one minibatch, part by part: each token's share in the mean is known beforehand, so
- * gradients of the parts add up. `cur` are the log-probs that they were taken at.
+ * gradients of the parts add up. A sample that neither its verdict nor a teacher trains has no share. `cur` are the log-probs that they were taken at.
  */
 export function minibatchGradients(
   engine: LearningEngine,
   adapter: AdapterFile,
   minibatch: readonly StepSample[],
-  { settings, prox, reference, onSamples }: MinibatchOptions,
+  { settings, teacher, prox, reference, onSamples }: MinibatchOptions,
 ) {
-  const shares = tokenShares(keepAll(minibatch.map(({ behavior }) => behavior)), settings.mean);
+  const mask = minibatch.map((sample) =>
+    new Float64Array(sample.behavior.length).fill(Number(sample.trainsByVerdict || teacher.has(sample))),
+  );
+  const shares = tokenShares(mask, settings.mean);
   const cur = new Map<StepSample, ArrayLike<number>>();
 
   const lossOf = (samples: readonly StepSample[], logProbs: PerToken) => {
     const shareOf = samples.map((sample) => shares[minibatch.indexOf(sample)]!);
-    const policy = binaryLoss(
+    const policy = combineLoss(
       {
         cur: logProbs,
         prox: prox === undefined ? logProbs : samples.map((sample) => prox.get(sample)!),
         behavior: samples.map(({ behavior }) => behavior),
-        advantages: samples.map(({ advantage, behavior }) =>
-          new Float64Array(behavior.length).fill(advantage),
-        ),
+        rewards: samples.map(({ advantage }) => advantage),
+        teacher: samples.map((sample) => teacher.get(sample)),
         shares: shareOf,
         unweighted: samples.map(({ greedy }) => greedy),
       },
-      settings,
+      settings.method === 'opd' ? { ...settings, hintWeight: 1 } : settings,
     );
     if (reference === undefined) return { policy, kl: undefined };
     const base = samples.map((sample) => reference.get(sample)!);

@@ -81,6 +81,7 @@ export async function replayVersion(
     if (!areGone(error)) throw error;
     return { ...about, kind: 'not-covered', why: (error as Error).message };
   }
+  await engine.prepare(batch.settings);
   const result = step(engine, {
     parent: parent && {
       adapter: parent.adapter,

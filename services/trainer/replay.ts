@@ -2,6 +2,7 @@ import { findModelHere } from '../../shared/hub/find-model.ts';
 import { isLogError } from '../../shared/log/errors.ts';
 import { openBackend } from '../../shared/policy/backend.ts';
 import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
+import { loadPromptWriter } from '../../shared/policy/load-prompt-writer.ts';
 import { loadPolicy } from '../../shared/policy/policy.ts';
 import { ConfigError, helpText, loadConfig } from '../../shared/service/config.ts';
 import { dataFolder } from '../../shared/service/data-folder.ts';
@@ -11,6 +12,7 @@ import { TrainerConfig, threadsOf } from './config.ts';
 import { runtimeFingerprint } from './fingerprint.ts';
 import { localEngine } from './local-engine.ts';
 import { replayVersion, trainedVersions } from './replay-step.ts';
+import { loadTeacherModel } from './teacher-model.ts';
 
 /**
  * `clawloop replay`: trains every version again from the log and compares digests. Writes nothing. Exit 1 on
@@ -50,13 +52,16 @@ async function replay(): Promise<number> {
     const folder = findModelHere(config);
     if (folder === undefined) throw new ConfigError(`${config.model} is not here: clawloop model fetch`);
     const policy = await loadPolicy(await openCheckpoint(folder), executor);
+    const engine = localEngine(policy, await loadPromptWriter(folder), (model) =>
+      loadTeacherModel(model, folder, executor),
+    );
     const here = runtimeFingerprint(executor);
     say(`runtime: ${here}`);
     const counts = { same: 0, different: 0, 'not-covered': 0 };
     for (const version of versions) {
       const replayed = await replayVersion(version, {
         log,
-        engine: localEngine(policy),
+        engine,
         storeOf: data.checkpoints,
       });
       counts[replayed.kind] += 1;

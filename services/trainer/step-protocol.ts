@@ -20,6 +20,7 @@ export type WorkerMessage =
       readonly kind: 'result';
       readonly id: number;
       readonly result: Candidate | NotFinite;
+      readonly fingerprint: string;
       /** alive on the backend after the step */
       readonly tensors: number;
     }

@@ -92,7 +92,7 @@ export function openStepRunner(settings: WorkerSettings): StepRunner {
       worker.once('error', done.reject);
       worker.once('exit', onExit);
       try {
-        const { fingerprint } = await Promise.race([opened, stop.promise]);
+        await Promise.race([opened, stop.promise]);
         const began = monotonicNow();
         listener = (message) => {
           if (message.kind === 'opened' || message.id !== id) return;
@@ -102,7 +102,7 @@ export function openStepRunner(settings: WorkerSettings): StepRunner {
         };
         worker.on('message', listener);
         worker.postMessage({ id, input } satisfies StepRequest);
-        const { result, tensors } = await Promise.race([done.promise, stop.promise]);
+        const { result, fingerprint, tensors } = await Promise.race([done.promise, stop.promise]);
         return { result, fingerprint, milliseconds: monotonicNow() - began, tensors };
       } finally {
         signal.removeEventListener('abort', onAbort);

@@ -6,7 +6,9 @@ export type StepSample = {
   readonly sampleId: string;
   readonly version: number;
   readonly verdict: number;
+  /** of its verdict; 0 where that does not train */
   readonly advantage: number;
+  readonly trainsByVerdict: boolean;
   readonly greedy: boolean;
   readonly soft: boolean;
   readonly sequence: PolicySequence;
@@ -15,16 +17,17 @@ export type StepSample = {
 };
 
 /**
- * Every token of the answer was sampled, so none is masked; all forwards use the temperature of the record.
+ * `advantage`: undefined where the verdict does not train. Every token of the answer was sampled, so none is masked; all forwards use the temperature of the record.
  */
 export const stepSample = (
   { sampleId, version, verdict, soft, tokens }: SampleReady['data'],
-  advantage: number,
+  advantage: number | undefined,
 ): StepSample => ({
   sampleId,
   version,
   verdict,
-  advantage,
+  advantage: advantage ?? 0,
+  trainsByVerdict: advantage !== undefined,
   greedy: tokens.greedy,
   soft,
   sequence: {

@@ -2,11 +2,13 @@ import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openBackend } from '../../shared/policy/backend.ts';
 import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
+import { loadPromptWriter } from '../../shared/policy/load-prompt-writer.ts';
 import { loadPolicy } from '../../shared/policy/policy.ts';
 import { runtimeFingerprint } from './fingerprint.ts';
 import { localEngine } from './local-engine.ts';
 import { step } from './step.ts';
 import type { StepRequest, WorkerMessage, WorkerSettings } from './step-protocol.ts';
+import { loadTeacherModel } from './teacher-model.ts';
 
 /** The thread that computes. The model stays loaded between steps; everything else comes with the request. */
 
@@ -20,20 +22,32 @@ if (settings.niceness > 0 && process.platform === 'linux') setPriority(settings.
 
 const executor = await openBackend(settings.backend, { threads: settings.threads });
 const policy = await loadPolicy(await openCheckpoint(settings.modelFolder), executor);
-const engine = localEngine(policy);
+const engine = localEngine(policy, await loadPromptWriter(settings.modelFolder), (model) =>
+  loadTeacherModel(model, settings.modelFolder, executor),
+);
+const fingerprint = runtimeFingerprint(executor);
 post({
   kind: 'opened',
   report: executor.report,
-  fingerprint: runtimeFingerprint(executor),
+  fingerprint,
 });
 
-port.on('message', (request: StepRequest) => {
+port.on('message', (request: StepRequest) => void answer(request));
+
+async function answer(request: StepRequest): Promise<void> {
   try {
+    const { teacherDigest } = await engine.prepare(request.input.batch.settings);
     const result = step(engine, request.input, (progress) =>
       post({ kind: 'progress', id: request.id, progress }),
     );
-    post({ kind: 'result', id: request.id, result, tensors: executor.tensorCount() });
+    post({
+      kind: 'result',
+      id: request.id,
+      result,
+      fingerprint: teacherDigest === undefined ? fingerprint : `${fingerprint}; teacher ${teacherDigest}`,
+      tensors: executor.tensorCount(),
+    });
   } catch (error) {
     post({ kind: 'error', id: request.id, error: error instanceof Error ? error : new Error(String(error)) });
   }
-});
+}

@@ -157,10 +157,6 @@ test('a number that is not finite leaves no candidate, wherever it appears', () 
   expect(broken.map(({ kind }) => kind)).toEqual(Array(broken.length).fill('not-finite'));
 });
 
-test('what cannot be trained yet is refused by name', () => {
-  expect(() => run(undefined, { method: 'opd' })).toThrow(/method opd cannot be trained yet/);
-});
-
 test('progress counts samples', () => {
   const seen: string[] = [];
   const samples = [liked, disliked];

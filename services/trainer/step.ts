@@ -1,5 +1,6 @@
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
+import { recordedTrainingSettings } from '../../shared/events/training-settings.ts';
 import { createAdamW, emptyAdamWState } from '../../shared/policy/adamw.ts';
 import type { AdapterFile } from '../../shared/policy/adapter-files.ts';
 import type { GateResult, OptimizerState } from '../../shared/policy/checkpoint-store-state.ts';
@@ -10,11 +11,11 @@ import {
   initialBaseline,
   updateBaseline,
 } from '../../shared/policy/losses/baseline.ts';
-import { checkTrainable } from '../../shared/policy/training-defaults.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { minibatchGradients } from './minibatch-gradients.ts';
 import { batchMetrics, finiteOnly, meanOf } from './step-metrics.ts';
 import { type StepSample, stepSample } from './step-sample.ts';
+import { lessonMetrics, noLesson, teach } from './teach.ts';
 
 /** What a step starts from. Version 0, the base model, is undefined. */
 export type StepParent = {
@@ -40,7 +41,7 @@ export type Candidate = StepParent & {
 export type NotFinite = { readonly kind: 'not-finite'; readonly detail: string };
 
 export type StepProgress = {
-  readonly phase: 'scoring' | 'training' | 'gate';
+  readonly phase: 'teaching' | 'scoring' | 'training' | 'gate';
   readonly samples: number;
   readonly of: number;
 };
@@ -59,25 +60,39 @@ const DUAL_CLIP = 3;
  * and the step is REINFORCE with a baseline and a capped staleness weight. With more, prox is computed before
  * the first.
  *
- * A parent's rank and alpha stay: those of the settings are for a first version.
- *
- * @throws NotTrainable
+ * A parent's rank and alpha stay: those of the settings are for a first version. A teacher of its own must be
+ * loaded: see LearningEngine.prepare.
  */
 export function step(
   engine: LearningEngine,
   { parent, batch, samples }: StepInput,
   onProgress: (progress: StepProgress) => void = () => {},
 ): Candidate | NotFinite {
-  const { settings, seed } = batch;
-  checkTrainable(settings);
+  const settings = recordedTrainingSettings.parse(batch.settings); // an open batch may be older than this program
+  const { seed } = batch;
   const start = parent ?? {
     adapter: engine.createAdapter({ rank: settings.rank, alpha: settings.alpha, seed }),
     optimizer: emptyAdamWState(),
     baseline: initialBaseline,
   };
   const prepared = samples.map((sample) =>
-    stepSample(sample, advantageOf(sample.verdict, start.baseline, settings.baseline)),
+    stepSample(
+      sample,
+      settings.method === 'opd' || sample.verdict === 0
+        ? undefined
+        : advantageOf(sample.verdict, start.baseline, settings.baseline),
+    ),
   );
+  const lesson =
+    settings.method === 'binary'
+      ? noLesson
+      : teach(
+          engine,
+          settings,
+          parent?.adapter,
+          prepared.map((sample, index) => [sample, samples[index]!]),
+          (count) => onProgress({ phase: 'teaching', samples: count, of: samples.length }),
+        );
   const reference =
     settings.klCoefficient > 0 ? scoreAll(engine, undefined, prepared, onProgress) : undefined;
   const minibatches = split(prepared, settings.minibatches);
@@ -100,6 +115,7 @@ export function step(
   for (const minibatch of minibatches) {
     const result = minibatchGradients(engine, adapter, minibatch, {
       settings: { ...settings, dualClip: DUAL_CLIP },
+      teacher: lesson.teacher,
       prox,
       reference,
       onSamples: (count) => {
@@ -127,7 +143,7 @@ export function step(
   if (!Number.isFinite(meanKl)) return notFinite(`the mean KL to the parent is ${meanKl}`);
   const baseline = updateBaseline(
     start.baseline,
-    samples.map(({ verdict }) => verdict),
+    samples.map(({ verdict }) => verdict).filter((verdict) => verdict !== 0),
     settings.baselineDecay,
   );
   return {
@@ -139,6 +155,7 @@ export function step(
     metrics: finiteOnly({
       ...meanOf(perMinibatch),
       ...batchMetrics(prepared, startLogProbs, batch.parent),
+      ...(settings.method === 'binary' ? {} : lessonMetrics(lesson, startLogProbs, settings)),
       meanKl,
       baseline: start.baseline.value,
     }),

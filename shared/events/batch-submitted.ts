@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 import { position } from './position.ts';
-import { trainingSettings } from './training-settings.ts';
+import { recordedTrainingSettings } from './training-settings.ts';
 
 /** Closes the gate of its adapter until the batch has an outcome. Id: `<adapter>/batch/<n>`. */
-export const BatchSubmitted = defineEvent('batch.submitted', 1, {
+export const BatchSubmitted = defineEvent('batch.submitted', 2, {
   topic: 'training',
   key: (batch) => batch.adapter,
   writtenBy: 'collector',
@@ -20,7 +20,7 @@ export const BatchSubmitted = defineEvent('batch.submitted', 1, {
       .array(z.object({ sampleId: z.string(), at: position }))
       .readonly()
       .describe('positions of their sample.ready in this topic'),
-    settings: trainingSettings,
+    settings: recordedTrainingSettings,
     seed: z.int(),
   }),
 });

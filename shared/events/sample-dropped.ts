@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** Id: `<turn>/dropped`. */
-export const SampleDropped = defineEvent('sample.dropped', 1, {
+export const SampleDropped = defineEvent('sample.dropped', 2, {
   topic: 'training',
   key: (sample) => sample.adapter,
   writtenBy: 'collector',
@@ -10,7 +10,7 @@ export const SampleDropped = defineEvent('sample.dropped', 1, {
   data: z.object({
     sampleId: z.string(),
     adapter: z.string(),
-    reason: z.enum(['no-verdict', 'unavailable', 'stale', 'off-lineage']),
+    reason: z.enum(['no-verdict', 'no-hint', 'unavailable', 'stale', 'off-lineage']),
   }),
 });
 export type SampleDropped = EventOf<typeof SampleDropped>;

@@ -1,13 +1,23 @@
 import { z } from 'zod';
 
+export const learningMethod = z.enum(['binary', 'opd', 'combine']);
+export type LearningMethod = z.output<typeof learningMethod>;
+
 /**
  * All settings of one step. They stand in the batch, so that a step is a function of parent checkpoint and
  * batch alone.
  */
 export const trainingSettings = z.object({
-  method: z
-    .enum(['binary', 'opd', 'combine'])
-    .describe('what the loss learns from: verdicts, hints, or both'),
+  method: learningMethod.describe('what the loss learns from: verdicts, hints, or both'),
+  verdictWeight: z.number().min(0).describe("combine: weight of the verdict's advantage"),
+  hintWeight: z.number().min(0).describe("combine: weight of the teacher's gap"),
+  gapClip: z.number().positive().describe("opd, combine: the teacher's gap is clipped to +- this, nats"),
+  teacher: z
+    .string()
+    .min(1)
+    .describe(
+      'opd, combine: who reads the hint: current (the parent version), base, or another model, as for --model',
+    ),
   learningRate: z.number().positive().describe('of AdamW, per minibatch'),
   warmUpSteps: z
     .int()
@@ -35,5 +45,12 @@ export const trainingSettings = z.object({
     .number()
     .positive()
     .describe('a candidate whose mean KL to its parent on its batch is above is rejected'),
+});
+/** As they stand in the log and in checkpoints: those of before there were hints have no say about them. */
+export const recordedTrainingSettings = trainingSettings.extend({
+  verdictWeight: trainingSettings.shape.verdictWeight.default(1),
+  hintWeight: trainingSettings.shape.hintWeight.default(1),
+  gapClip: trainingSettings.shape.gapClip.default(1),
+  teacher: trainingSettings.shape.teacher.default('current'),
 });
 export type TrainingSettings = z.output<typeof trainingSettings>;

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { z } from 'zod';
-import { trainingSettings } from '../events/training-settings.ts';
+import { recordedTrainingSettings } from '../events/training-settings.ts';
 import type { AdapterFile } from './adapter-files.ts';
 
 /** AdamW's state between steps: moments by the adapter's tensor names. */
@@ -28,7 +28,7 @@ export const checkpointState = z.object({
   logId: z.string().describe('the log whose facts it was trained from'),
   model: z.string().describe('name of the base model, for people'),
   baseDigest: z.string().describe('of the base model, see modelDigest'),
-  settings: trainingSettings,
+  settings: recordedTrainingSettings,
   seed: z.int(),
   samples: z.int(),
   baseline: z.object({ value: z.number(), count: z.int() }),

@@ -10,7 +10,11 @@ export type TrainingDefaults = {
 };
 
 const common = {
-  method: 'binary',
+  method: 'combine',
+  verdictWeight: 1,
+  hintWeight: 1,
+  gapClip: 1,
+  teacher: 'current',
   rank: 8,
   alpha: 16,
   minibatches: 1,
@@ -53,18 +57,4 @@ export function defaultTrainingSettings(model: string): TrainingDefaults {
         batchSize: 16,
         maxStaleness: 4,
       };
-}
-
-/** Thrown for settings that ask for what no step can do yet; the message is for the person who set them. */
-export class NotTrainable extends Error {
-  override readonly name = 'NotTrainable';
-}
-
-/**
- * For whoever reads settings from a person: better refused at a start than batch by batch. @throws
- * NotTrainable
- */
-export function checkTrainable({ method }: Pick<TrainingSettings, 'method'>): void {
-  if (method !== 'binary')
-    throw new NotTrainable(`method ${method} cannot be trained yet; the one that can is binary`);
 }

@@ -53,6 +53,9 @@ test('versions follow each other, can be replayed bit by bit, and the process sa
     expect(await settled(n)).toMatchObject({ head: n });
     expect(endings(events(), n)).toEqual(once(n));
   }
+  for (const event of events())
+    if (event.type === 'policy.trained')
+      expect(event.data.metrics).toMatchObject({ hintsUsed: 1, templateDrift: 0 });
   const url = await trainer.url();
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   expect((await fetch(`${url}/readyz`)).status).toBe(200);

@@ -1,13 +1,16 @@
 import type { AdapterFile } from '../../../shared/policy/adapter-files.ts';
 import type { PolicySequence } from '../../../shared/policy/batching.ts';
+import { hintMarker } from '../../../shared/policy/hint.ts';
 import { createRandom } from '../../../shared/policy/random.ts';
 import type { LearningEngine, LogProbs } from '../learning-engine.ts';
 
 /**
- * For tests: a policy that looks at nothing. logits = alpha / rank * B A, so that all its numbers can be
- * worked out by hand.
+ * For tests: a policy that looks at nothing but whether its prompt holds a hint. logits = alpha / rank * B A,
+ * so that all its numbers can be worked out by hand; a hint adds the same logits for ever.
  */
 export const TOY_VOCABULARY = 5;
+export const HINT_LOGITS = [0.8, -0.6, 0.4, -1, 0.2] as const;
+const HINTED_PROMPT = 9;
 
 const names = ['A', 'B'].map((side) => `base_model.model.model.layers.0.mlp.up_proj.lora_${side}.weight`);
 const [nameA, nameB] = names as [string, string];
@@ -23,19 +26,25 @@ function logits(file: AdapterFile | undefined): Float64Array {
 }
 
 /** log-probabilities of every token id */
-export function toyLogProbs(file: AdapterFile | undefined, temperature = 1): Float64Array {
-  const scaled = logits(file).map((logit) => logit / temperature);
+export function toyLogProbs(file: AdapterFile | undefined, temperature = 1, hinted = false): Float64Array {
+  const scaled = logits(file).map((logit, id) => (logit + (hinted ? HINT_LOGITS[id]! : 0)) / temperature);
   const normalizer = Math.log(scaled.reduce((sum, logit) => sum + Math.exp(logit), 0));
   return scaled.map((logit) => logit - normalizer);
 }
 
 const scoreToy = (file: AdapterFile | undefined, sequences: readonly PolicySequence[]): LogProbs =>
-  sequences.map(({ responseIds, temperature }) => {
-    const all = toyLogProbs(file, temperature);
+  sequences.map(({ promptIds, responseIds, temperature }) => {
+    const all = toyLogProbs(file, temperature, promptIds.includes(HINTED_PROMPT));
     return Float32Array.from(responseIds, (id) => all[id]!);
   });
 
 export const toyEngine: LearningEngine = {
+  // as in sampleData, whatever the words are
+  writePrompt: ({ messages }) =>
+    JSON.stringify(messages).includes(hintMarker) ? [1, 2, 3, HINTED_PROMPT] : [1, 2, 3],
+  contextTokens: 64,
+  prepare: async () => ({ teacherDigest: undefined }),
+  scoreByTeacher: (_, sequences) => scoreToy(undefined, sequences),
   createAdapter: ({ rank, alpha, seed }) => {
     const random = createRandom(seed);
     const a = Float32Array.from({ length: rank }, () => 2 * random() - 1);

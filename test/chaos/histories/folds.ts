@@ -41,7 +41,7 @@ export const theFolds: readonly HistoryFold[] = [
   },
   {
     ...{ name: 'assemble', reads: 'turns', writes: 'training' },
-    on: (rows, event, at) => assemble.on(rows, event, at, { atLeastOne: true }),
+    on: (rows, event, at) => assemble.on(rows, event, at, { atLeastOne: true, method: 'combine' }),
   },
   {
     ...{ name: 'submit', reads: 'training', writes: 'training' },

@@ -1,3 +1,4 @@
+import { hintMarker } from '../../hint.ts';
 import { acknowledge, writeAnswer } from './answer.ts';
 import { type Ask, sampleAsk, typed, typedWish } from './ask.ts';
 import { chance, pick, pickWeighted, type Random } from './choose.ts';
@@ -45,8 +46,6 @@ type Past = {
 };
 
 type Step = { readonly turn: Turn; readonly past: Past };
-
-const hintMarker = "[user's hint / instruction]";
 
 /** Where an instruction stands beside a request. */
 const withInstruction = (random: Random, text: string, instruction: string): string =>

@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import type { ChatMessage } from '../../shared/events/chat-message.ts';
+import { hintMarker } from '../../shared/policy/hint.ts';
+import type { PromptWriter } from '../../shared/policy/load-prompt-writer.ts';
+import { hintedPrompt } from './hinted-prompt.ts';
+import { sampleData } from './testing/facts.ts';
+
+/** A token per character. */
+const idsOf = (text: string): number[] => [...text].map((character) => character.codePointAt(0)!);
+const textOf = (ids: readonly number[]): string => String.fromCodePoint(...ids);
+const writePrompt: PromptWriter = ({ messages, tools, variables }) =>
+  idsOf(
+    `${JSON.stringify([tools, variables])}${messages.map(({ role, content }) => `<${role[0]}>${content}`).join('')}<a>`,
+  );
+const engine = { writePrompt, contextTokens: 1000 };
+const user = (content: string): ChatMessage => ({ role: 'user', content });
+const sample = (messages: readonly ChatMessage[], changes: Parameters<typeof sampleData>[1] = {}) =>
+  sampleData('a', {
+    messages,
+    hints: ['answer without a list', 'no list'],
+    ...changes,
+    tokens: { promptIds: writePrompt({ messages, tools: [], variables: {} }) },
+  });
+
+test("the first hint stands under the person's last words, wherever they are", () => {
+  const internal = user('<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>it is noon<<<END_OPENCLAW_INTERNAL_CONTEXT>>>');
+  const messages = [user('one'), user('two'), { role: 'tool', content: 'rain' } as const, internal];
+  const hinted = hintedPrompt(sample(messages), engine);
+  if (hinted.kind !== 'hinted') throw new Error(hinted.kind);
+  expect(textOf(hinted.promptIds)).toContain(
+    `<u>one<u>two\n\n${hintMarker}\nanswer without a list<t>rain<u><<<BEGIN`,
+  );
+});
+
+test('words in parts get one part more', () => {
+  const messages: ChatMessage[] = [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }];
+  let seen: readonly ChatMessage[] = [];
+  const watching: PromptWriter = (source) => {
+    seen = source.messages;
+    return [1, 2, 3];
+  };
+  const parts = sampleData('a', { messages, hints: ['answer without a list'] });
+  expect(hintedPrompt(parts, { ...engine, writePrompt: watching }).kind).toBe('hinted');
+  expect(seen[0]!.content).toEqual([
+    { type: 'text', text: 'hi' },
+    { type: 'text', text: `\n\n${hintMarker}\nanswer without a list` },
+  ]);
+});
+
+test('what the window left, and what the template was told, is what the teacher reads too', () => {
+  const left = [user('the end')];
+  const variables = { enable_thinking: false };
+  const cut = sampleData('a', {
+    messages: [user('the beginning'), ...left],
+    tools: [{ type: 'function' }],
+    templateInput: { messages: left, tools: [], variables },
+    hints: ['answer without a list'],
+    tokens: { promptIds: writePrompt({ messages: left, tools: [], variables }) },
+  });
+  const hinted = hintedPrompt(cut, engine);
+  if (hinted.kind !== 'hinted') throw new Error(hinted.kind);
+  expect(textOf(hinted.promptIds)).toBe(
+    `[[],{"enable_thinking":false}]<u>the end\n\n${hintMarker}\nanswer without a list<a>`,
+  );
+});
+
+test('a hint that cannot teach is told by its reason', () => {
+  const messages = [user('hi')];
+  expect(hintedPrompt(sample(messages, { hints: [] }), engine).kind).toBe('no-hint');
+  const drifted = sample(messages, { messages: [user('something else')] });
+  expect(hintedPrompt(drifted, engine).kind).toBe('template-drift');
+  expect(hintedPrompt(sample(messages), { ...engine, writePrompt: fails }).kind).toBe('template-drift');
+  expect(hintedPrompt(sample([{ role: 'system', content: 'x' }]), engine).kind).toBe('no-request');
+  expect(hintedPrompt(sample(messages), { ...engine, contextTokens: 30 }).kind).toBe('too-long');
+});
+
+const fails: PromptWriter = () => {
+  throw new Error('the template refuses');
+};

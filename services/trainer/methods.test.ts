@@ -1,0 +1,148 @@
+import { expect, test } from 'vitest';
+import type { SampleReady } from '../../shared/events/sample-ready.ts';
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
+import { createRandom } from '../../shared/policy/random.ts';
+import type { LearningEngine } from './learning-engine.ts';
+import { type Candidate, step } from './step.ts';
+import { batchData, sampleData } from './testing/facts.ts';
+import { TOY_VOCABULARY, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
+
+/** The three methods on a toy whose optimum is known. */
+
+const hints = ['answer as the hint says'];
+const hinted = toyLogProbs(undefined, 1, true);
+const kl = (p: Float64Array, q: Float64Array) =>
+  p.reduce((sum, logP, id) => sum + Math.exp(logP) * (logP - q[id]!), 0);
+
+function draw(logProbs: Float64Array, random: () => number): number {
+  let left = random();
+  for (let id = 0; id < TOY_VOCABULARY; id++) {
+    left -= Math.exp(logProbs[id]!);
+    if (left < 0) return id;
+  }
+  return TOY_VOCABULARY - 1;
+}
+
+/** Steps on answers of one token, each batch sampled from the policy as it then is. */
+function learn(
+  steps: number,
+  changes: Partial<TrainingSettings>,
+  told: (id: number) => Partial<Pick<SampleReady['data'], 'verdict' | 'hints'>>,
+): Candidate {
+  const random = createRandom('toy');
+  let parent: Candidate | undefined;
+  for (let n = 1; n <= steps; n++) {
+    const now = toyLogProbs(parent?.adapter);
+    const samples = Array.from({ length: 32 }, (_, index) => {
+      const id = draw(now, random);
+      const tokens = { responseIds: [id], logProbs: [now[id]!] };
+      return sampleData(`${n}/${index}`, { verdict: 0, version: n - 1, ...told(id), tokens });
+    });
+    const settings = { rank: 2, alpha: 2, gateMeanKl: 100, ...changes };
+    const result = step(toyEngine, { parent, batch: batchData(n, samples, settings), samples });
+    if (result.kind !== 'candidate') throw new Error(result.detail);
+    parent = result;
+  }
+  return parent!;
+}
+
+const liked = 3;
+const disliked = 0;
+const verdictOf = (id: number) => (id === liked ? 1 : id === disliked ? -1 : 0);
+
+test('binary: what is rewarded becomes likelier, what is punished less likely', () => {
+  const after = toyLogProbs(
+    learn(40, { method: 'binary', learningRate: 0.05 }, (id) => ({ verdict: verdictOf(id) })).adapter,
+  );
+  expect(Math.exp(after[liked]!)).toBeGreaterThan(0.6);
+  expect(Math.exp(after[disliked]!)).toBeLessThan(0.05);
+});
+
+test("opd: the policy comes to the hinted teacher's distribution, and stays", () => {
+  const settings = { method: 'opd', learningRate: 0.03, teacher: 'base', baseline: false } as const;
+  const before = kl(toyLogProbs(undefined), hinted);
+  const after = (steps: number) =>
+    kl(toyLogProbs(learn(steps, settings, () => ({ verdict: -1, hints })).adapter), hinted);
+  expect(after(60)).toBeLessThan(0.1 * before);
+  expect(after(180)).toBeLessThan(0.1 * before);
+});
+
+test('combine: verdict and hint both count', () => {
+  const settings = { method: 'combine', learningRate: 0.03, teacher: 'base', baseline: false } as const;
+  const told = (id: number) => ({ verdict: verdictOf(id), hints });
+  const by = (weights: Partial<TrainingSettings>) =>
+    toyLogProbs(learn(60, { ...settings, ...weights }, told).adapter);
+  const [both, hintsAlone] = [by({}), by({ verdictWeight: 0 })];
+  expect(kl(hintsAlone, hinted)).toBeLessThan(0.1 * kl(toyLogProbs(undefined), hinted));
+  expect(both[liked]! - hintsAlone[liked]!).toBeGreaterThan(0.5);
+  expect(both[disliked]! - hintsAlone[disliked]!).toBeLessThan(-0.5);
+  // what nobody praised or blamed stands to each other as the teacher has it
+  const between = (logProbs: Float64Array) => logProbs[2]! - logProbs[1]!;
+  expect(Math.abs(between(both) - between(hinted))).toBeLessThan(0.5);
+});
+
+const gradientsOf = (samples: readonly SampleReady['data'][], changes: Partial<TrainingSettings>) => {
+  const seen: (readonly number[])[] = [];
+  const engine: LearningEngine = {
+    ...toyEngine,
+    gradients: (file, sequences, byLogProbs) => {
+      seen.push(...byLogProbs(toyEngine.score(file, sequences)).map((row) => Array.from(row)));
+      return toyEngine.gradients(file, sequences, byLogProbs);
+    },
+  };
+  const batch = batchData(1, samples, { rank: 2, alpha: 2, ...changes });
+  return { seen, result: step(engine, { parent: undefined, batch, samples }) as Candidate };
+};
+const uniform = Math.log(1 / TOY_VOCABULARY);
+const answer = (id: number, changes: Parameters<typeof sampleData>[1] = {}) =>
+  sampleData(`turn ${id}`, { ...changes, tokens: { responseIds: [id], logProbs: [uniform] } });
+
+test('combine: a hint alone, a verdict alone, both, and neither, which has no share', () => {
+  const samples = [
+    answer(0, { verdict: 0, hints }),
+    answer(1, { verdict: -1 }),
+    answer(2, { verdict: 1, hints }),
+    answer(3, { verdict: 0 }),
+  ];
+  const { seen, result } = gradientsOf(samples, { method: 'combine' });
+  const gap = (id: number) => hinted[id]! - uniform;
+  [-gap(0) / 3, 1 / 3, -(1 + gap(2)) / 3, 0].forEach((slope, index) => {
+    expect(seen[index]![0]).toBeCloseTo(slope, 6);
+  });
+  expect(result.metrics).toMatchObject({ hintsUsed: 2, templateDrift: 0 });
+  // only verdicts move what is usual
+  expect(result.baseline.count).toBe(2);
+});
+
+test('opd leaves the verdict out, and binary the hint', () => {
+  const both = [answer(2, { verdict: 1, hints })];
+  expect(gradientsOf(both, { method: 'opd' }).seen[0]![0]).toBeCloseTo(-(hinted[2]! - uniform), 6);
+  const binary = gradientsOf(both, { method: 'binary' });
+  expect(binary.seen[0]![0]).toBeCloseTo(-1, 6);
+  expect(binary.result.metrics).not.toHaveProperty('hintsUsed');
+});
+
+test('where the template has drifted only the verdict trains, and it is counted', () => {
+  const engine: LearningEngine = { ...toyEngine, writePrompt: () => [7] };
+  const samples = [answer(2, { verdict: 1, hints })];
+  const of = (from: LearningEngine, hint: readonly string[]) =>
+    step(from, {
+      parent: undefined,
+      batch: batchData(1, samples),
+      samples: samples.map((sample) => ({ ...sample, hints: hint })),
+    }) as Candidate;
+  const drifted = of(engine, hints);
+  expect(drifted.metrics).toMatchObject({ templateDrift: 1, hintsUsed: 0 });
+  expect(drifted.adapter).toEqual(of(toyEngine, []).adapter);
+});
+
+test('the gap of one token is bounded', () => {
+  const sure = sampleData('sure', { verdict: 0, hints, tokens: { responseIds: [3], logProbs: [uniform] } });
+  const { seen } = gradientsOf([sure], { method: 'combine', gapClip: 0.1 });
+  expect(seen[0]![0]).toBeCloseTo(0.1, 6);
+});
+
+test('a batch in which nothing teaches leaves the policy as it was', () => {
+  const { result } = gradientsOf([answer(1, { verdict: 0 })], { method: 'combine', weightDecay: 0 });
+  expect(toyLogProbs(result.adapter)).toEqual(toyLogProbs(undefined));
+});
