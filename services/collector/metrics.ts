@@ -1,7 +1,6 @@
 import { Counter, type Registry } from 'prom-client';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 
-
 /** What the collector counts: the facts that this process has committed. The log has each by its name. */
 export const createCollectorMetrics = (registry: Registry) => {
   const registers = [registry];
