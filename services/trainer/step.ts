@@ -91,7 +91,7 @@ export function step(
           settings,
           parent?.adapter,
           prepared.map((sample, index) => [sample, samples[index]!]),
-          (count) => onProgress({ phase: 'teaching', samples: count, of: samples.length }),
+          (done, of) => onProgress({ phase: 'teaching', samples: done, of }),
         );
   const reference =
     settings.klCoefficient > 0 ? scoreAll(engine, undefined, prepared, onProgress) : undefined;

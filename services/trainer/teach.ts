@@ -32,7 +32,7 @@ export function teach(
   { teacher }: Pick<TrainingSettings, 'teacher'>,
   parent: AdapterFile | undefined,
   samples: readonly (readonly [StepSample, SampleReady['data']])[],
-  onSamples: (count: number) => void,
+  onSamples: (done: number, of: number) => void,
 ): Lesson {
   const without = { ...noLesson.without };
   const hinted: (readonly [StepSample, PolicySequence])[] = [];
@@ -53,7 +53,7 @@ export function teach(
     part.forEach(([sample], index) => {
       logProbs.set(sample, scored[index]!);
     });
-    onSamples(part.length);
+    onSamples(logProbs.size, hinted.length);
   }
   return { teacher: logProbs, without };
 }

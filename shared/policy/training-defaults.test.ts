@@ -26,6 +26,11 @@ test('docs/learning.md shows the defaults as they are', async () => {
     ),
     row('largest gradient norm', ({ settings }) => settings.gradientClip),
     row('KL to the base', ({ settings }) => settings.klCoefficient),
+    row(
+      'weights of verdict and hint, gap clip, teacher',
+      ({ settings: { verdictWeight, hintWeight, gapClip, teacher } }) =>
+        `${verdictWeight} / ${hintWeight}, ${gapClip}, ${teacher}`,
+    ),
     row('largest staleness, versions', ({ maxStaleness }) => maxStaleness),
   ];
   for (const one of rows) expect(page).toContain(one);
