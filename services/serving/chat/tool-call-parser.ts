@@ -5,16 +5,14 @@ import type { ToolCall } from '../../../shared/events/chat-message.ts';
 const OPEN = '<tool_call>';
 const CLOSE = '</tool_call>';
 
-const Call = z.object({
-  name: z.string().min(1),
-  arguments: z.union([z.looseObject({}), z.string()]).optional(),
-});
+const given = z.union([z.looseObject({}), z.string()]).optional();
+const Call = z.object({ name: z.string().min(1), arguments: given, parameters: given });
 
 export type ToolCallPiece = { readonly text: string; readonly toolCalls: readonly ToolCall[] };
 
 export type ToolCallParser = {
   readonly push: (text: string) => ToolCallPiece;
-  /** What was held back at the end: an unfinished call is text. */
+  /** What was held back at the end. An unfinished call is text. */
   readonly flush: () => ToolCallPiece;
 };
 
@@ -67,7 +65,8 @@ function beginningAtEnd(text: string): number {
   return 0;
 }
 
-function callOf(block: string): ToolCall | undefined {
+/** The call that a JSON text is: a name, with its arguments under either of their names. */
+export function callOf(block: string): ToolCall | undefined {
   let json: unknown;
   try {
     json = JSON.parse(block);
@@ -76,7 +75,7 @@ function callOf(block: string): ToolCall | undefined {
   }
   const call = Call.safeParse(json);
   if (!call.success) return undefined;
-  const { name, arguments: given = {} } = call.data;
+  const { name, parameters = {}, arguments: given = parameters } = call.data;
   return {
     id: `call_${randomBytes(9).toString('hex')}`,
     type: 'function',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openBackend } from '../../../shared/policy/backend.ts';
+import { loadChatTemplate } from '../../../shared/policy/chat-template.ts';
 import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
 import { readCheckpoint } from '../../../shared/policy/checkpoint-store.ts';
 import { type CacheBudget, createDecoder } from '../../../shared/policy/decoding.ts';
@@ -8,6 +9,7 @@ import { modelDigest } from '../../../shared/policy/model-digest.ts';
 import { type Adapter, loadPolicy } from '../../../shared/policy/policy.ts';
 import { createSharedPrefixes } from '../../../shared/policy/shared-prefixes.ts';
 import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
+import { toolCallForm } from '../chat/tool-call-form.ts';
 import { contextOf } from './context.ts';
 import type { PolicyVersion } from './engine.ts';
 import type { EngineCalls, EngineEvent, EngineSetup } from './protocol.ts';
@@ -29,7 +31,12 @@ const policy = await loadPolicy(source, executor);
 const baseDigest = modelDigest(setup.modelFolder); // nobody waits for it before the first adapter comes
 
 const { temperature = 1, topP = 1, topK = 0, eosTokenIds } = source.generationConfig;
-const model = { tokenizer, endTokenIds: new Set(eosTokenIds), defaults: { temperature, topP, topK } };
+const model = {
+  tokenizer,
+  endTokenIds: new Set(eosTokenIds),
+  defaults: { temperature, topP, topK },
+  toolCallForm: toolCallForm(await loadChatTemplate(setup.modelFolder)),
+};
 const { tokens: maxPositions, cachePositions, note } = contextOf(source.config, setup);
 const budget: CacheBudget = { positions: cachePositions, taken: 0 };
 const prefixes = createSharedPrefixes(source.config, setup.prefixBytes);

@@ -28,7 +28,7 @@ export async function openLocalEngine(setup: EngineSetup & PromptSetup): Promise
         if (told.kind === 'started') listener.onStart(told.started);
         else listener.onChunk(told.chunk);
       };
-      const asked = { target, sampling, prompt, callsTools: tools.length > 0 };
+      const asked = { target, sampling, prompt, callsTools: tools.length > 0, toolNames: tools.map(nameOf) };
       return engine.call('generate', topLogProbs === undefined ? asked : { ...asked, topLogProbs }, {
         onEvent,
         signal,
@@ -42,3 +42,6 @@ export async function openLocalEngine(setup: EngineSetup & PromptSetup): Promise
     },
   };
 }
+
+const nameOf = (tool: unknown): string =>
+  String((tool as { readonly function?: { readonly name?: unknown } }).function?.name ?? '');

@@ -41,6 +41,8 @@ export type EngineSetup = {
 export type SequenceRequest = Pick<GenerationRequest, 'target' | 'sampling' | 'topLogProbs'> & {
   readonly prompt: Prompt;
   readonly callsTools: boolean;
+  /** Of the tools: where calls have no marks of their own, only one of these is a call. */
+  readonly toolNames?: readonly string[];
 };
 
 /** What the threads are asked, and what comes of it. */

@@ -104,6 +104,26 @@ test('tool calls come apart from the text, if the client takes them', () => {
   expect(say(words).shown).toBe(words.slice(0, -1));
 });
 
+test('reasoning comes apart from the text', () => {
+  const { chunks, shown, result } = say('<think>hm, one</think>yes|');
+  expect(shown).toBe('yes');
+  expect(chunks.map(({ reasoning = '' }) => reasoning).join('')).toBe('hm, one');
+  expect(result.finishReason).toBe('stop');
+});
+
+test('a stop token ends the answer as the end token does', () => {
+  const { shown, result } = say('one, two', { stopTokenIds: [letters.indexOf(',')] });
+  expect(shown).toBe('one');
+  expect(result).toMatchObject({ finishReason: 'stop', sampling: { stopTokenIds: [letters.indexOf(',')] } });
+  expect(text(result.tokens!.responseIds)).toBe('one,');
+});
+
+test('min_p is noted beside the other filters', () => {
+  const { result } = say('hi|', { minP: 0.1 });
+  expect(result.tokens!.filters).toEqual({ topP: 1, topK: 0, minP: 0.1 });
+  expect(result).not.toHaveProperty('untrainable');
+});
+
 test('shown tokens have their alternatives', () => {
   const { chunks } = say('hi|', { topLogProbs: 2 });
   expect(chunks.flatMap((chunk) => chunk.tokens.map(({ token }) => token))).toEqual(['h', 'i']);

@@ -7,9 +7,12 @@ import {
   sampleToken,
   topLogProbs,
 } from '../../../shared/policy/sampling.ts';
-import { createStopMatcher } from '../../../shared/policy/stop-strings.ts';
 import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
+import { createBareCallParser } from '../chat/bare-call-parser.ts';
+import { opensReasoning } from '../chat/reasoning-parser.ts';
+import type { ToolCallForm } from '../chat/tool-call-form.ts';
 import { createToolCallParser } from '../chat/tool-call-parser.ts';
+import { type AnswerText, createAnswerText } from './answer-text.ts';
 import type { AnswerChunk, AskedSampling, Generated, ShownToken } from './engine.ts';
 import type { SequenceRequest } from './protocol.ts';
 
@@ -20,6 +23,8 @@ export type SequenceModel = {
   readonly tokenizer: Pick<Tokenizer, 'decode' | 'streamDecoder'>;
   readonly endTokenIds: ReadonlySet<number>;
   readonly defaults: SamplingDefaults;
+  /** `tagged` unless told. */
+  readonly toolCallForm?: ToolCallForm;
 };
 
 /** One answer while it is sampled. Knows no batch: logits go in, a token comes out. */
@@ -46,12 +51,12 @@ export function beginSequence(
   seed: number | string,
   cachedTokens = 0,
 ): Sequence {
-  const { sampling: asked, topLogProbs: alternatives, prompt, callsTools } = request;
+  const { sampling: asked, topLogProbs: alternatives, prompt } = request;
   const settings = settingsOf(asked, model.defaults);
   const { temperature } = settings;
   const random: Random = createRandom(asked.seed ?? seed);
   const endTokenIds = new Set([...model.endTokenIds, ...(asked.stopTokenIds ?? [])]);
-  const text = answerText(model, asked.stop, callsTools);
+  const text = textOf(model, request);
   const responseIds: number[] = [];
   const logProbs: number[] = [];
   let finish: 'stop' | 'length' | undefined;
@@ -80,11 +85,17 @@ export function beginSequence(
       const toolCalls = [...piece.toolCalls, ...rest.toolCalls];
       const tokens = alternatives === undefined || ended ? [] : [shown(id, logProb, logits)];
       const content = piece.text + rest.text;
-      const visible = content !== '' || toolCalls.length > 0 || tokens.length > 0;
+      const reasoning = piece.reasoning + rest.reasoning;
+      const visible = content !== '' || reasoning !== '' || toolCalls.length > 0 || tokens.length > 0;
       return {
         next: finish === undefined ? id : undefined,
         chunk: visible
-          ? { text: content, tokens, ...(toolCalls.length === 0 ? {} : { toolCalls }) }
+          ? {
+              text: content,
+              tokens,
+              ...(reasoning === '' ? {} : { reasoning }),
+              ...(toolCalls.length === 0 ? {} : { toolCalls }),
+            }
           : undefined,
       };
     },
@@ -138,30 +149,22 @@ const settingsOf = (asked: AskedSampling, defaults: SamplingDefaults): Settings 
   logitBias: new Map(asked.logitBias),
 });
 
-const nothing = { text: '', toolCalls: [], stopped: false } as const;
+const nothing = { text: '', reasoning: '', toolCalls: [], stopped: false } as const;
 
-/** Ids to text that can be shown: whole characters, no stop strings, tool calls apart. */
-function answerText(model: SequenceModel, stops: readonly string[], withTools: boolean) {
-  const decoder = model.tokenizer.streamDecoder({ skipSpecial: true });
-  const stopMatcher = createStopMatcher(stops);
-  const tools = withTools ? createToolCallParser() : undefined;
-  let called = false;
-  const show = (text: string) => {
-    const piece = tools?.push(text) ?? { text, toolCalls: [] };
-    called ||= piece.toolCalls.length > 0;
-    return piece;
-  };
-  return {
-    push: (id: number) => {
-      const { text, stop } = stopMatcher.push(decoder.push(id));
-      return { ...show(text), stopped: stop !== undefined };
-    },
-    end: () => {
-      const last = stopMatcher.push(decoder.flush());
-      const piece = show(last.text + stopMatcher.flush());
-      const rest = tools?.flush() ?? { text: '', toolCalls: [] };
-      return { text: piece.text + rest.text, toolCalls: piece.toolCalls, stopped: false };
-    },
-    calledTools: () => called,
-  };
-}
+/** Tokens at the end of a prompt that tell whether it leaves its reasoning open. */
+const TELLING_TOKENS = 16;
+
+const textOf = (
+  { tokenizer, toolCallForm }: SequenceModel,
+  { sampling, prompt, callsTools, toolNames = [] }: SequenceRequest,
+): AnswerText =>
+  createAnswerText({
+    decoder: tokenizer.streamDecoder({ skipSpecial: true }),
+    stops: sampling.stop,
+    insideReasoning: opensReasoning(tokenizer.decode(prompt.promptIds.slice(-TELLING_TOKENS))),
+    tools: !callsTools
+      ? undefined
+      : toolCallForm === 'bare'
+        ? createBareCallParser(toolNames)
+        : createToolCallParser(),
+  });
