@@ -1,9 +1,10 @@
+import { compiled } from './executors/compiled.ts';
 import type { Executor, Tensor } from './executors/executor.ts';
 import { layerForward } from './layer.ts';
 import type { LoraLayer } from './lora.ts';
-import type { Model } from './model.ts';
-import { gatherRows } from './ops/embedding.ts';
-import type { CachedAttention } from './ops/kv-cache.ts';
+import { logitsOf, type Network } from './model.ts';
+import { gatherRows, type Indices } from './ops/embedding.ts';
+import type { CachedRows } from './ops/kv-cache.ts';
 
 /** New rows, of one sequence or of several: everything that they bring along. */
 export type RowInputs = {
@@ -11,25 +12,53 @@ export type RowInputs = {
   readonly ids: Int32Array;
   /** [rows, heads + keyValueHeads, headSize / 2] */
   readonly rotation: Tensor;
-  readonly attend: CachedAttention;
+  readonly cached: CachedRows;
+  /** Which of the rows get logits. */
+  readonly wanted: 'all' | 'last' | 'none';
 };
 
-/** The residual stream of new rows after the last layer, [rows, hidden], over what is cached. */
+/** One native call for all layers, whatever the sizes; the cache is written to on the way. */
+const graphOf = { step: 'decode step', piece: 'piece of a prompt' } as const;
+
+/**
+ * Computes new rows over what is cached.
+ *
+ * @returns logits [rows that are wanted, vocabulary]; for `none` what the last layer gives, [rows, hidden]
+ */
 export function decodeRows(
   executor: Executor,
-  { config, weights }: Model,
+  { config, weights }: Network,
   lora: readonly LoraLayer[] | undefined,
-  { ids, rotation, attend }: RowInputs,
+  { ids, rotation, cached, wanted }: RowInputs,
 ): Tensor {
-  let x = gatherRows(executor, weights.embedding, ids); // [rows, hidden]
-  weights.layers.forEach((layer, index) => {
-    x = executor.scope(
-      () =>
-        layerForward(executor, config, layer, lora?.[index], x, rotation, (queryKey, value) => ({
-          output: attend(index, queryKey, value),
-          saved: undefined,
-        })).output,
-    );
-  });
-  return x;
+  const last = wanted === 'last' ? Int32Array.of(ids.length - 1) : undefined;
+  const name = wanted === 'all' ? graphOf.step : graphOf.piece;
+  return compiled(
+    executor,
+    { name, sizes: 'varying' },
+    { network: { config, weights }, lora, ids: ids as Indices, rotation, rows: cached.inputs, last, wanted },
+    (on, input) => {
+      const { network, rows } = input;
+      let x = gatherRows(on, network.weights.embedding, input.ids); // [rows, hidden]
+      network.weights.layers.forEach((layer, index) => {
+        x = on.scope(
+          () =>
+            layerForward(
+              on,
+              network.config,
+              layer,
+              input.lora?.[index],
+              x,
+              input.rotation,
+              (queryKey, value) => ({
+                output: cached.attend(on, rows, index, queryKey, value),
+                saved: undefined,
+              }),
+            ).output,
+        );
+      });
+      if (input.last !== undefined) return logitsOf(on, network, gatherRows(on, x, input.last));
+      return input.wanted === 'all' ? logitsOf(on, network, x) : x;
+    },
+  );
 }

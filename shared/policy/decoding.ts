@@ -3,8 +3,6 @@ import { decodeRows } from './decode-rows.ts';
 import { sizeOf, type Tensor } from './executors/tensor.ts';
 import { weightShapes } from './layout.ts';
 import { mergeLora } from './lora.ts';
-import { logitsOf } from './model.ts';
-import { gatherRows } from './ops/embedding.ts';
 import { createKeyValueCache } from './ops/kv-cache.ts';
 import type { Adapter, Policy } from './policy.ts';
 import {
@@ -164,8 +162,13 @@ export function createDecoder(
   /** One new row per slot; logits [rows, vocabulary]. */
   const stepLogits = (slots: readonly number[], ids: Int32Array): Tensor => {
     const positions = slots.map((slot) => sequences[slot]?.filled ?? 0);
-    const inputs = { ids, rotation: rotationAt(positions), attend: cache.begin({ slots, positions }) };
-    return logitsOf(executor, model, decodeRows(executor, model, lora, inputs));
+    const cached = cache.begin({ slots, positions });
+    return decodeRows(executor, model, lora, {
+      ids,
+      rotation: rotationAt(positions),
+      cached,
+      wanted: 'all',
+    });
   };
 
   const begin = (promptIds: readonly number[]): number => {
@@ -190,13 +193,13 @@ export function createDecoder(
     const positions = Array.from({ length: count }, (_, index) => start + index);
     const isLast = start + count === promptTokens;
     const logits = executor.scope(() => {
-      const x = decodeRows(executor, model, lora, {
+      const made = decodeRows(executor, model, lora, {
         ids: Int32Array.from(ids.slice(start, start + count)),
         rotation: rotationAt(positions),
-        attend: cache.extend({ slot, start, count }),
+        cached: cache.extend({ slot, start, count }),
+        wanted: isLast ? 'last' : 'none',
       });
-      if (!isLast) return undefined;
-      return executor.read(logitsOf(executor, model, gatherRows(executor, x, Int32Array.of(count - 1))));
+      return isLast ? executor.read(made) : undefined;
     });
     return { count, logits };
   };

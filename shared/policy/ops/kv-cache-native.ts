@@ -1,7 +1,7 @@
-import type { Tensor } from '../executors/executor.ts';
+import type { Executor, Tensor } from '../executors/executor.ts';
 import type { NativeExecutor } from '../executors/native.ts';
 import { reshape } from './arithmetic.ts';
-import type { CacheShape, KeyValueCache, Piece, StepRows } from './kv-cache.ts';
+import type { CacheShape, KeyValueCache, Piece } from './kv-cache.ts';
 
 const float = { T: 'float32' } as const;
 const fill = { T: 'float32', index_type: 'int32' } as const;
@@ -15,36 +15,133 @@ const transpose = { T: 'float32', Tperm: 'int32' } as const;
 
 const MASKED = -1e9;
 
-/** What the layers share: rows of the cache to write to, and what is added to the scores. */
-type StepInputs = { readonly indices: Tensor; readonly mask: Tensor };
+/** Keys, then values, of one layer: [slots * keyValueHeads * capacity, headSize], written in place. */
+type LayerCache = readonly [Tensor, Tensor];
+
+/** New rows over the cache: all that their attention needs. */
+export type NativeRows = {
+  readonly layers: readonly LayerCache[];
+  readonly shape: Omit<CacheShape, 'layers'>;
+  readonly slots: number;
+  readonly capacity: number;
+  /** Rows of the cache to write to. */
+  readonly indices: Tensor;
+  /** Added to the scores. */
+  readonly mask: Tensor;
+};
+type PieceRows = NativeRows & { readonly piece: Piece };
 
 /** Swaps the two middle axes of four. */
 const swap = (executor: NativeExecutor, x: Tensor): Tensor =>
   executor.run('Transpose', [x, executor.integers([0, 2, 1, 3])], transpose);
 
-/** Keys, then values, of one layer. */
-type LayerCache = {
-  /** [slots * keyValueHeads * capacity, headSize]: written in place. */
-  readonly rows: readonly [Tensor, Tensor];
-  /** The same memory as [n, keyValueHeads, capacity, headSize] for the first n slots. */
-  readonly views: Map<number, readonly [Tensor, Tensor]>;
+/** Positions [start, start + count) of a slot: [1, keyValueHeads, count, headSize]. A copy. */
+function cut(
+  executor: NativeExecutor,
+  rows: Tensor,
+  { shape: { keyValueHeads, headSize }, slots, capacity }: Pick<NativeRows, 'shape' | 'slots' | 'capacity'>,
+  { slot, start, count }: Piece,
+): Tensor {
+  const all = reshape(executor, rows, [slots, keyValueHeads, capacity, headSize]);
+  const size = executor.integers([1, keyValueHeads, count, headSize]);
+  return executor.run('Slice', [all, executor.integers([slot, 0, start, 0]), size], slice);
+}
+
+/** Writes rows [n, headSize] into the cache itself; returns it as it is then. */
+const write = (executor: NativeExecutor, cache: Tensor, indices: Tensor, rows: Tensor): Tensor =>
+  executor.run('InplaceUpdate', [cache, indices, rows], float);
+
+/** softmax(q k^T + mask) v; each query row of `group` query heads sees the keys of one head. */
+function attendOver(executor: NativeExecutor, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) {
+  const scores = executor.run('BatchMatMulV2', [query, keys], productTransposed);
+  // the mask of a piece is the same for every head of a group
+  const perHead = mask.shape.length === 4 ? scores : reshape(executor, scores, headed(scores, mask));
+  const probabilities = executor.run('Softmax', [executor.run('AddV2', [perHead, mask], float)], float);
+  const perGroup = mask.shape.length === 4 ? probabilities : reshape(executor, probabilities, scores.shape);
+  return executor.run('BatchMatMulV2', [perGroup, values], product);
+}
+/** [1, keyValueHeads, group * count, seen] as [1, heads, count, seen]. */
+const headed = ({ shape }: Tensor, mask: Tensor): readonly number[] => {
+  const [count, seen] = mask.shape as [number, number];
+  return [1, (shape[1]! * shape[2]!) / count, count, seen];
+};
+
+/** One new row of each of the first slots: attends over the whole capacity, masked by its position. */
+function attendStep(
+  executor: NativeExecutor,
+  { layers, shape, slots, capacity, indices, mask }: NativeRows,
+  layer: number,
+  queryKey: Tensor,
+  value: Tensor,
+): Tensor {
+  const { heads, keyValueHeads, headSize } = shape;
+  const count = mask.shape[0]!;
+  const sizes = executor.integers([heads, keyValueHeads]);
+  // [1, rows, heads, headSize]
+  const [q, k] = executor.runMany('SplitV', [queryKey, sizes, executor.integers(2)], split, 2);
+  const width = keyValueHeads * capacity * headSize;
+  const [keys, values] = [k!, value].map((fresh, side) => {
+    const rows = reshape(executor, fresh, [count * keyValueHeads, headSize]);
+    const wide = reshape(executor, write(executor, layers[layer]![side]!, indices, rows), [slots, width]);
+    // The first rows of a tensor are shared, not copied, when a row's bytes are a multiple of 64: the rows here
+    // are whole slots, and the capacity is a multiple of 16 floats.
+    const size = executor.integers([count, width]);
+    const first = executor.run('Slice', [wide, executor.integers([0, 0]), size], slice);
+    return reshape(executor, first, [count, keyValueHeads, capacity, headSize]);
+  });
+  const query = reshape(executor, q!, [count, keyValueHeads, heads / keyValueHeads, headSize]);
+  const mixed = attendOver(executor, query, keys!, values!, mask); // [rows, keyValueHeads, group, headSize]
+  return reshape(executor, mixed, [count, heads * headSize]);
+}
+
+/** Rows of one slot: attend over what is before them and each other. */
+function attendPiece(
+  executor: NativeExecutor,
+  cache: PieceRows,
+  layer: number,
+  queryKey: Tensor,
+  value: Tensor,
+): Tensor {
+  const { layers, shape, indices, mask, piece } = cache;
+  const { heads, keyValueHeads, headSize } = shape;
+  const { slot, start, count } = piece;
+  const sizes = executor.integers([heads, keyValueHeads]);
+  // [1, heads, count, headSize]
+  const [q, k] = executor.runMany(
+    'SplitV',
+    [swap(executor, queryKey), sizes, executor.integers(1)],
+    split,
+    2,
+  );
+  const perHead = swap(executor, reshape(executor, value, [1, count, keyValueHeads, headSize]));
+  const [keys, values] = [k!, perHead].map((fresh, side) => {
+    const rows = reshape(executor, fresh, [keyValueHeads * count, headSize]);
+    const written = write(executor, layers[layer]![side]!, indices, rows);
+    return cut(executor, written, cache, { slot, start: 0, count: start + count });
+  });
+  const group = heads / keyValueHeads;
+  const query = reshape(executor, q!, [1, keyValueHeads, group * count, headSize]);
+  // [1, keyValueHeads, group * count, headSize]
+  const mixed = attendOver(executor, query, keys!, values!, mask);
+  const joined = swap(executor, reshape(executor, mixed, [1, heads, count, headSize]));
+  return reshape(executor, joined, [count, heads * headSize]);
+}
+
+const onNative = (executor: Executor): NativeExecutor => {
+  if (executor.kind !== 'native') throw new Error('a cache of another executor');
+  return executor;
 };
 
 /**
  * The cache lies in tensors that `InplaceUpdate` writes into, so that a step copies nothing. That op changes
- * its input: the tensors never leave this file. All rows of a step attend over the whole capacity, masked by
- * their positions.
+ * its input: nobody else may hold these tensors.
  */
 export function createNativeCache(executor: NativeExecutor, shape: CacheShape): KeyValueCache {
   const { heads, keyValueHeads, headSize } = shape;
-  const group = heads / keyValueHeads;
   let layers: LayerCache[] = [];
   let slotCount = 0;
   let capacity = 0;
 
-  const write = (cache: Tensor, rows: Tensor, values: Tensor): void => {
-    executor.dispose(executor.run('InplaceUpdate', [cache, rows, values], float)); // an alias of `cache`
-  };
   const rowIndices = (
     slots: readonly number[],
     positions: (index: number) => readonly number[],
@@ -56,39 +153,16 @@ export function createNativeCache(executor: NativeExecutor, shape: CacheShape): 
         ).flat(),
       ),
     );
-  const viewOf = (layer: LayerCache, count: number): readonly [Tensor, Tensor] => {
-    let view = layer.views.get(count);
-    if (view === undefined) {
-      // A slice of the first rows shares the memory when a row's bytes are a multiple of 64, else it is a
-      // copy: the
-      // rows here are whole slots, and the capacity is a multiple of 16 floats.
-      const width = keyValueHeads * capacity * headSize;
-      const make = (rows: Tensor): Tensor => {
-        const wide = reshape(executor, rows, [slotCount, width]);
-        const first = executor.run(
-          'Slice',
-          [wide, executor.integers([0, 0]), executor.integers([count, width])],
-          slice,
-        );
-        return reshape(executor, first, [count, keyValueHeads, capacity, headSize]);
-      };
-      view = executor.detached(() =>
-        executor.scope(() => [make(layer.rows[0]), make(layer.rows[1])] as const),
-      );
-      layer.views.set(count, view);
-    }
-    return view;
-  };
-  /** Positions [start, start + count) of a slot: [keyValueHeads, count, headSize]. A copy. */
-  const cut = (rows: Tensor, { slot, start, count }: Piece): Tensor => {
-    const all = reshape(executor, rows, [slotCount, keyValueHeads, capacity, headSize]);
-    const size = [1, keyValueHeads, count, headSize];
-    return executor.run(
-      'Slice',
-      [all, executor.integers([slot, 0, start, 0]), executor.integers(size)],
-      slice,
-    );
-  };
+  const range = ({ start, count }: Piece): readonly number[] =>
+    Array.from({ length: count }, (_, index) => start + index);
+  const rowsAt = (indices: Int32Array, mask: Tensor): NativeRows => ({
+    layers,
+    shape: { heads, keyValueHeads, headSize },
+    slots: slotCount,
+    capacity,
+    indices: executor.upload(indices, [indices.length]),
+    mask,
+  });
   const resized = (old: Tensor | undefined, slots: number, positions: number): Tensor =>
     executor.scope(() => {
       const flat = [slots * keyValueHeads * positions, headSize];
@@ -100,86 +174,6 @@ export function createNativeCache(executor: NativeExecutor, shape: CacheShape): 
       const growth = Int32Array.of(0, slots - keptSlots, 0, 0, 0, positions - kept, 0, 0);
       return reshape(executor, executor.run('Pad', [inside, executor.upload(growth, [4, 2])], pad), flat);
     });
-  const range = ({ start, count }: Piece): readonly number[] =>
-    Array.from({ length: count }, (_, index) => start + index);
-
-  /** One new row of each slot: where it is stored, and what it sees. */
-  const uploadStep = ({ slots, positions }: StepRows): StepInputs => {
-    const count = slots.length;
-    const visible = new Float32Array(count * capacity).fill(MASKED);
-    positions.forEach((position, row) => void visible.fill(0, row * capacity, row * capacity + position + 1));
-    return {
-      indices: executor.upload(
-        rowIndices(slots, (index) => [positions[index]!]),
-        [count * keyValueHeads],
-      ),
-      mask: executor.upload(visible, [count, 1, 1, capacity]),
-    };
-  };
-  const attendStep = ({ indices, mask }: StepInputs, layer: number, queryKey: Tensor, value: Tensor) => {
-    const count = mask.shape[0]!;
-    const sizes = executor.integers([heads, keyValueHeads]);
-    // [1, rows, heads, headSize]
-    const [q, k] = executor.runMany('SplitV', [queryKey, sizes, executor.integers(2)], split, 2);
-    const cache = layers[layer]!;
-    write(cache.rows[0], indices, reshape(executor, k!, [count * keyValueHeads, headSize]));
-    write(cache.rows[1], indices, reshape(executor, value, [count * keyValueHeads, headSize]));
-    const [keys, values] = viewOf(cache, count); // [rows, keyValueHeads, capacity, headSize]
-    const query = reshape(executor, q!, [count, keyValueHeads, group, headSize]);
-    // [rows, keyValueHeads, group, capacity]
-    const scores = executor.run('BatchMatMulV2', [query, keys], productTransposed);
-    const probabilities = executor.run('Softmax', [executor.run('AddV2', [scores, mask], float)], float);
-    // [rows, keyValueHeads, group, headSize]
-    const mixed = executor.run('BatchMatMulV2', [probabilities, values], product);
-    return reshape(executor, mixed, [count, heads * headSize]);
-  };
-
-  /** Rows of one slot: where they are stored, and what each of them sees. */
-  const uploadPiece = (piece: Piece): StepInputs & { readonly piece: Piece } => {
-    const { slot, start, count } = piece;
-    const seen = start + count;
-    const visible = new Float32Array(count * seen);
-    for (let row = 0; row < count; row++)
-      visible.fill(MASKED, row * seen + start + row + 1, (row + 1) * seen);
-    const indices = rowIndices([slot], () => range(piece));
-    return {
-      piece,
-      indices: executor.upload(indices, [indices.length]),
-      mask: executor.upload(visible, [count, seen]),
-    };
-  };
-  const attendPiece = (
-    { indices, mask, piece }: ReturnType<typeof uploadPiece>,
-    layer: number,
-    queryKey: Tensor,
-    value: Tensor,
-  ): Tensor => {
-    const { slot, start, count } = piece;
-    const seen = start + count;
-    const sizes = executor.integers([heads, keyValueHeads]);
-    // [1, heads, count, headSize]
-    const [q, k] = executor.runMany(
-      'SplitV',
-      [swap(executor, queryKey), sizes, executor.integers(1)],
-      split,
-      2,
-    );
-    const fresh = swap(executor, reshape(executor, value, [1, count, keyValueHeads, headSize]));
-    const cache = layers[layer]!;
-    write(cache.rows[0], indices, reshape(executor, k!, [keyValueHeads * count, headSize]));
-    write(cache.rows[1], indices, reshape(executor, fresh, [keyValueHeads * count, headSize]));
-    const [keys, values] = cache.rows.map((rows) => cut(rows, { slot, start: 0, count: seen }));
-    const query = reshape(executor, q!, [1, keyValueHeads, group * count, headSize]);
-    // [1, keyValueHeads, group * count, seen]
-    const scores = executor.run('BatchMatMulV2', [query, keys!], productTransposed);
-    const perHead = reshape(executor, scores, [1, heads, count, seen]);
-    const probabilities = executor.run('Softmax', [executor.run('AddV2', [perHead, mask], float)], float);
-    const perGroup = reshape(executor, probabilities, [1, keyValueHeads, group * count, seen]);
-    // [1, keyValueHeads, group * count, headSize]
-    const mixed = executor.run('BatchMatMulV2', [perGroup, values!], product);
-    const joined = swap(executor, reshape(executor, mixed, [1, heads, count, headSize]));
-    return reshape(executor, joined, [count, heads * headSize]);
-  };
 
   return {
     resize(slots, positions) {
@@ -188,33 +182,61 @@ export function createNativeCache(executor: NativeExecutor, shape: CacheShape): 
       layers = executor.detached(() =>
         Array.from({ length: shape.layers }, (_, index): LayerCache => {
           const old = layers[index];
-          const rows = [
-            resized(old?.rows[0], slots, newCapacity),
-            resized(old?.rows[1], slots, newCapacity),
+          const cache = [
+            resized(old?.[0], slots, newCapacity),
+            resized(old?.[1], slots, newCapacity),
           ] as const;
           executor.dispose(old);
-          return { rows, views: new Map() };
+          return cache;
         }),
       );
       slotCount = slots;
       capacity = newCapacity;
     },
     rowsOf: (slots) => Array.from({ length: Math.max(...slots) + 1 }, (_, slot) => slot),
-    begin: (rows) => {
-      const inputs = uploadStep(rows);
-      return (layer, queryKey, value) => attendStep(inputs, layer, queryKey, value);
+    begin: ({ slots, positions }) => {
+      const visible = new Float32Array(slots.length * capacity).fill(MASKED);
+      positions.forEach(
+        (position, row) => void visible.fill(0, row * capacity, row * capacity + position + 1),
+      );
+      const mask = executor.upload(visible, [slots.length, 1, 1, capacity]);
+      return {
+        inputs: rowsAt(
+          rowIndices(slots, (index) => [positions[index]!]),
+          mask,
+        ),
+        attend: (on, inputs, layer, queryKey, value) =>
+          attendStep(onNative(on), inputs!, layer, queryKey, value),
+      };
     },
     extend: (piece) => {
-      const inputs = uploadPiece(piece);
-      return (layer, queryKey, value) => attendPiece(inputs, layer, queryKey, value);
+      const { slot, start, count } = piece;
+      const seen = start + count;
+      const visible = new Float32Array(count * seen);
+      for (let row = 0; row < count; row++)
+        visible.fill(MASKED, row * seen + start + row + 1, (row + 1) * seen);
+      const mask = executor.upload(visible, [count, seen]);
+      const inputs: PieceRows = {
+        ...rowsAt(
+          rowIndices([slot], () => range(piece)),
+          mask,
+        ),
+        piece,
+      };
+      return {
+        inputs,
+        attend: (on, given, layer, queryKey, value) =>
+          attendPiece(onNative(on), given as PieceRows, layer, queryKey, value),
+      };
     },
     save(piece) {
       const size = keyValueHeads * piece.count * headSize;
       const saved = new Float32Array(2 * shape.layers * size);
       executor.scope(() => {
-        layers.forEach(({ rows }, layer) => {
-          rows.forEach((side, index) => {
-            saved.set(executor.read(cut(side, piece)), (2 * layer + index) * size);
+        const sizes = { shape, slots: slotCount, capacity };
+        layers.forEach((sides, layer) => {
+          sides.forEach((side, index) => {
+            saved.set(executor.read(cut(executor, side, sizes, piece)), (2 * layer + index) * size);
           });
         });
       });
@@ -228,8 +250,8 @@ export function createNativeCache(executor: NativeExecutor, shape: CacheShape): 
           rowIndices([slot], () => range({ slot, start, count })),
           [keyValueHeads * count],
         );
-        layers.forEach(({ rows }, layer) => {
-          rows.forEach((side, index) => {
+        layers.forEach((sides, layer) => {
+          sides.forEach((side, index) => {
             const values = new Float32Array(keyValueHeads * count * headSize);
             for (let head = 0; head < keyValueHeads; head++) {
               const from = ((2 * layer + index) * keyValueHeads + head) * part;
@@ -237,7 +259,7 @@ export function createNativeCache(executor: NativeExecutor, shape: CacheShape): 
                 values.set(block.subarray(from, from + part), (head * blocks.length + number) * part);
               });
             }
-            write(side, indices, executor.upload(values, [keyValueHeads * count, headSize]));
+            write(executor, side, indices, executor.upload(values, [keyValueHeads * count, headSize]));
           });
         });
       });

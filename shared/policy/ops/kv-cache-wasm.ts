@@ -68,16 +68,17 @@ export function createWasmCache(executor: WasmExecutor, shape: CacheShape): KeyV
       capacity = positions;
     },
     rowsOf: (slots) => slots,
-    begin: (rows) => (layer, queryKey, value) => attend(rows, layer, queryKey, value),
-    extend: (piece) => (layer, queryKey, value) =>
-      attendPiece(
-        executor,
-        shape,
-        headsOf(layer, piece.slot, piece.start + piece.count),
-        piece,
-        queryKey,
-        value,
-      ),
+    begin: (rows) => ({
+      inputs: undefined,
+      attend: (_executor, _inputs, layer, queryKey, value) => attend(rows, layer, queryKey, value),
+    }),
+    extend: (piece) => ({
+      inputs: undefined,
+      attend: (_executor, _inputs, layer, queryKey, value) => {
+        const cache = headsOf(layer, piece.slot, piece.start + piece.count);
+        return attendPiece(executor, shape, cache, piece, queryKey, value);
+      },
+    }),
     save({ slot, start, count }) {
       const saved = new Float32Array(floatsPerPosition(shape) * count);
       let at = 0;

@@ -1,6 +1,6 @@
 import type { Executor, Tensor } from '../executors/executor.ts';
 import type { AttentionShape } from './attention.ts';
-import { createNativeCache } from './kv-cache-native.ts';
+import { createNativeCache, type NativeRows } from './kv-cache-native.ts';
 import { createWasmCache } from './kv-cache-wasm.ts';
 
 /** Sizes of a cache of keys and values. */
@@ -37,9 +37,9 @@ export type KeyValueCache = {
    */
   rowsOf(slots: readonly number[]): readonly number[];
   /** Prepares what all layers share for one step. Call it in the scope of the step. */
-  begin(rows: StepRows): CachedAttention;
+  begin(rows: StepRows): CachedRows;
   /** The same for a piece of one sequence, whose rows see each other too, as far as they come before. */
-  extend(piece: Piece): CachedAttention;
+  extend(piece: Piece): CachedRows;
   /**
    * Copies filled positions of a slot out of the cache: [layers, 2 (keys, values), keyValueHeads, count,
    * headSize].
@@ -47,18 +47,32 @@ export type KeyValueCache = {
   save(piece: Piece): Float32Array;
   /** Copies blocks that were saved into a slot, one behind the other, each of `blockPositions` positions. */
   load(slot: number, start: number, blocks: readonly Float32Array[], blockPositions: number): void;
-  /** Frees the memory; a later `reserve` starts anew. */
+  /** Frees the memory; a later `resize` starts anew. */
   clear(): void;
 };
 
 /**
- * Attention of the new rows over the cache, for one layer; stores the new keys and values first.
- *
- * @param queryKey after RoPE: rows of [heads + keyValueHeads, headSize]
- * @param value rows of [keyValueHeads, headSize]
- * @returns [rows, heads * headSize]
+ * Attention of new rows over the cache, so that it may become part of a graph: a function of its inputs alone,
+ * on the executor that it is given.
  */
-export type CachedAttention = (layer: number, queryKey: Tensor, value: Tensor) => Tensor;
+export type CachedRows = {
+  /** On native: the cache, and where the rows stand in it. */
+  readonly inputs: NativeRows | undefined;
+  /**
+   * For one layer; stores the new keys and values first.
+   *
+   * @param queryKey after RoPE: rows of [heads + keyValueHeads, headSize]
+   * @param value rows of [keyValueHeads, headSize]
+   * @returns [rows, heads * headSize]
+   */
+  attend(
+    executor: Executor,
+    inputs: NativeRows | undefined,
+    layer: number,
+    queryKey: Tensor,
+    value: Tensor,
+  ): Tensor;
+};
 
 export const createKeyValueCache = (executor: Executor, shape: CacheShape): KeyValueCache =>
   executor.kind === 'native' ? createNativeCache(executor, shape) : createWasmCache(executor, shape);
