@@ -1,0 +1,92 @@
+import type OpenAI from 'openai';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeWith, type ServingFolder, servingFolder } from './serving-process.ts';
+
+const user = (content: string) => ({ role: 'user', content }) as const;
+const manual = 'When you are asked, look it up first, then answer in a few words. '.repeat(4);
+
+describeWith('policy/models/qwen3-tiny')('the engine behind the endpoint', () => {
+  let folder: ServingFolder;
+  beforeAll(async () => {
+    folder = await servingFolder();
+  });
+  afterAll(() => folder.dispose());
+
+  test('what an earlier request has read is not read again, and the answer is the same', async () => {
+    const serving = await folder.start();
+    const ask = (messages: OpenAI.ChatCompletionMessageParam[], more: object = {}) =>
+      serving.client.chat.completions.create({
+        ...{ model: 'clawloop', messages, max_tokens: 12, temperature: 0, logprobs: true },
+        ...more,
+      });
+    const logProbsOf = (answer: OpenAI.ChatCompletion) =>
+      answer.choices[0]!.logprobs!.content!.map(({ logprob }) => logprob);
+    const cachedOf = (answer: OpenAI.ChatCompletion) => answer.usage!.prompt_tokens_details!.cached_tokens!;
+    const first = await ask([{ role: 'system', content: manual }, user('Where is it?')]);
+    const again = await ask([{ role: 'system', content: manual }, user('Where is it?')]);
+    const base = await ask([{ role: 'system', content: manual }, user('Where is it?')], { model: '@base' });
+    expect(first.usage!.prompt_tokens).toBeGreaterThan(128);
+    expect(cachedOf(first)).toBe(0);
+    expect(cachedOf(again)).toBe(Math.floor((first.usage!.prompt_tokens - 1) / 64) * 64);
+    expect(again.choices[0]!.message.content).toBe(first.choices[0]!.message.content);
+    logProbsOf(again).forEach((logProb, index) => {
+      expect(Math.abs(logProb - logProbsOf(first)[index]!)).toBeLessThan(1e-4);
+    });
+    expect(base.usage!.prompt_tokens).toBe(first.usage!.prompt_tokens);
+    const other = await ask([{ role: 'system', content: manual }, user('And who has it?')]);
+    expect(cachedOf(other)).toBeGreaterThanOrEqual(64);
+    expect(await serving.metric('clawloop_engine_cached_prompt_tokens')).toBe(
+      [again, base, other].reduce((sum, answer) => sum + cachedOf(answer), 0),
+    );
+    const facts = await folder.events('conversations');
+    const fact = facts.find(({ id }) => id === again.id);
+    expect(fact?.data).toMatchObject({ usage: { cachedPromptTokens: cachedOf(again) } });
+    await serving.stop();
+  });
+
+  test('stop tokens end an answer, and min_p is noted', async () => {
+    const serving = await folder.start();
+    const ask = { model: 'clawloop', messages: [user('hello')], max_tokens: 10, temperature: 0.9, seed: 5 };
+    const whole = await serving.client.chat.completions.create(ask);
+    const idsOf = async (id: string) => {
+      const fact = (await folder.events('conversations')).find((event) => event.id === id);
+      if (fact?.type !== 'interaction.completed') throw new Error(`${id} was not recorded`);
+      return fact.data.tokens!;
+    };
+    const { responseIds } = await idsOf(whole.id);
+    const stop = { stop_token_ids: [responseIds[3]!] };
+    const cut = await serving.client.chat.completions.create({ ...ask, ...stop });
+    expect(cut.choices[0]!.finish_reason).toBe('stop');
+    const end = responseIds.indexOf(responseIds[3]!) + 1;
+    expect((await idsOf(cut.id)).responseIds).toEqual(responseIds.slice(0, end));
+    const filtered = await serving.client.chat.completions.create({ ...ask, ...{ min_p: 0.2 } });
+    expect((await idsOf(filtered.id)).filters).toMatchObject({ minP: 0.2 });
+    await serving.stop();
+  });
+
+  test('where too many wait, the next is told when to come again', async () => {
+    const serving = await folder.start(['--max-batch', '1', '--max-waiting', '2']);
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        fetch(`${serving.url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'clawloop', messages: [user('hello')], max_tokens: 100 }),
+        }),
+      ),
+    );
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(2);
+    expect(refused.length).toBeGreaterThanOrEqual(1);
+    expect(Number(refused[0]!.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(await refused[0]!.json()).toMatchObject({
+      error: {
+        type: 'rate_limit_error',
+        code: 'engine_busy',
+        message: expect.stringContaining('2 requests'),
+      },
+    });
+    await Promise.all(answers.slice(1).map((answer) => (answer.bodyUsed ? '' : answer.text())));
+    await serving.stop();
+  });
+});
