@@ -40,14 +40,19 @@ export async function processPartition<Settings>(work: PartitionWork<Settings>):
   const { stop, options, fold, partition, store } = work;
   const place = `${fold.reads}/${partition}`;
   const refusals = countRefusals(`${options.group} on ${fold.reads}/${partition}`);
+  const nothingIsWrong = () => store.troubles.worked(options.group, place);
   let delayMs = 50;
   while (!stop.aborted) {
     try {
-      await runFromTakeOver(work, () => {
-        delayMs = 50;
-        refusals.worked();
-        store.troubles.worked(options.group, place);
-      });
+      await runFromTakeOver(
+        work,
+        () => {
+          delayMs = 50;
+          refusals.worked();
+          nothingIsWrong();
+        },
+        nothingIsWrong,
+      );
     } catch (error) {
       if (!isLogError(error, 'LogUnavailable')) throw error;
       store.troubles.failed(options.group, place, error);
@@ -58,21 +63,27 @@ export async function processPartition<Settings>(work: PartitionWork<Settings>):
       if (!stop.aborted) await Promise.race([work.confirmed(), aborted(stop)]);
     }
   }
-  store.troubles.worked(options.group, place);
+  nothingIsWrong();
 }
 
-/** @param onWorking after each commit, and whenever there is nothing to do */
+/** @param onIdle while there is nothing to do */
 async function runFromTakeOver<Settings>(
   work: PartitionWork<Settings>,
-  onWorking: () => void,
+  onCommit: () => void,
+  onIdle: () => void,
 ): Promise<void> {
   const { store, fold, options, partition, stop } = work;
   const { group, owed = () => undefined, owedIntervalMs = 60_000 } = options;
   const topic = fold.reads;
   const lane = await openLane(store, { group, topic, partition });
   const position = lane.position ?? 0;
+  /** Taken from the input, and not committed. */
+  let isInHand = false;
   const input = openPartitionInput(store, {
-    ...{ topic, partition, from: position, onIdle: onWorking },
+    ...{ topic, partition, from: position },
+    onIdle: () => {
+      if (!isInHand) onIdle();
+    },
     onTrimmed: (from, to) => work.onTrimmed({ group, topic, partition, from, to }),
   });
   try {
@@ -93,6 +104,7 @@ async function runFromTakeOver<Settings>(
       const untilOwed = Math.max(1, owedAt + owedIntervalMs - performance.now());
       const records = await input.next(untilOwed, stop);
       if (records.length === 0) continue;
+      isInHand = true;
       const folded = await foldChunk(state, records, {
         group,
         fold,
@@ -103,7 +115,8 @@ async function runFromTakeOver<Settings>(
       input.taken(folded.taken);
       const from = records[0]!.offset;
       await commit(work, lane, from, folded, recorded === settings ? null : settings);
-      onWorking();
+      isInHand = false;
+      onCommit();
       recorded = settings;
       for (const { data } of folded.rejected) work.onRejected({ topic, ...data.at, error: data.error });
       options.emitted?.(folded.emit);
