@@ -1,5 +1,10 @@
 import { connectTo } from '../../shared/log/kafka/connection.ts';
-import { createTopics, maxRecordBytes, planTopics } from '../../shared/log/kafka/create-topics.ts';
+import {
+  createTopics,
+  maxRecordBytes,
+  planRowsTopic,
+  planTopics,
+} from '../../shared/log/kafka/create-topics.ts';
 import { CommonConfig, loadConfig } from '../../shared/service/config.ts';
 import { LogConfig } from '../../shared/service/log-config.ts';
 import { kafkaConnection } from '../../shared/service/open-log.ts';
@@ -7,14 +12,20 @@ import { formatTable } from './table.ts';
 
 const CreateConfig = CommonConfig.pick({ partitions: true }).extend(LogConfig.shape);
 
+/** Every group of the services, each of which keeps its rows in a topic of its own. */
+export const groups = ['attribute', 'assemble', 'submit', 'judge', 'trainer'] as const;
+
 /**
- * `topics create`: the topics of a Kafka log, with all of their settings, where they are missing. Flags as
- * the services take them. @throws ConfigError, LogUnavailable
+ * `topics create`: the topics of a Kafka log and of the groups' rows, with all of their settings, where they
+ * are missing: with them a service needs no right to create any. Flags as the services take them. @throws ConfigError, LogUnavailable
  */
 export async function createTopicsOfLog(argv: readonly string[]): Promise<number> {
   const { partitions, ...config } = loadConfig('cli', CreateConfig, argv).values;
   const connection = connectTo(await kafkaConnection(config));
-  const plans = planTopics(connection, partitions, maxRecordBytes);
+  const plans = [
+    ...planTopics(connection, partitions, maxRecordBytes),
+    ...groups.map((group) => planRowsTopic(connection, group, partitions, maxRecordBytes)),
+  ];
   const created = new Set(await createTopics(connection, plans));
   const rows = plans.map(({ topic, partitions: count, settings }) => {
     const listed = Object.entries(settings).map(([name, value]) => `${name}=${value}`);

@@ -6,7 +6,7 @@ import { PolicyRejected } from '../events/policy-rejected.ts';
 import { PolicyRolledBack } from '../events/policy-rolled-back.ts';
 import { memoryRows } from '../log/rows.ts';
 import { defaultTrainingSettings } from '../policy/training-defaults.ts';
-import { applyHead, initialHead, lineage, servedLineage, staleness, viewOf } from './head.ts';
+import { applyHead, initialHead, lineage, staleness, viewOf } from './head.ts';
 import { headFold, headState, openBatch } from './head-fold.ts';
 
 const adapter = 'default';
@@ -48,11 +48,12 @@ test('the head is v0 until something is promoted; then a reader knows where each
   expect(after([]).head).toBe(0);
   const state = after([...step(1, 0), ...step(2, 1)]);
   expect(state).toMatchObject({ head: 2, n: 2, open: null });
-  expect(servedLineage(state)).toEqual([
-    { version: 0, parent: null, checkpoint: null, digest: null },
-    { version: 1, parent: 0, checkpoint: 'c1', digest: 'd1' },
-    { version: 2, parent: 1, checkpoint: 'c2', digest: 'd2' },
-  ]);
+  expect(lineage(viewOf(state), state.head)).toEqual([2, 1, 0]);
+  expect(state.versions).toEqual({
+    0: { parent: null, checkpoint: null, digest: null },
+    1: { parent: 0, checkpoint: 'c1', digest: 'd1' },
+    2: { parent: 1, checkpoint: 'c2', digest: 'd2' },
+  });
 });
 
 test('a batch is open until its outcome; the first in log order is it', () => {

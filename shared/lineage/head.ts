@@ -124,9 +124,3 @@ export function applyHead(state: HeadState, event: ClawLoopEvent): HeadState {
     ...(command === undefined ? {} : { commands: { ...state.commands, [command]: true } }),
   };
 }
-
-/** Versions on the way from the base to the head, oldest first, and where their checkpoints are. */
-export const servedLineage = (state: HeadState): readonly (VersionRow & { readonly version: number })[] =>
-  lineage(viewOf(state), state.head)
-    .toReversed()
-    .map((version) => ({ version, ...(state.versions[version] ?? baseVersion) }));
