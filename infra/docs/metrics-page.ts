@@ -66,10 +66,12 @@ const row = ({ name, type, labelNames, help }: Described) =>
 
 const head = `# Metrics
 
-Made from the services' code by \`npm run docs\`. Every service has \`/metrics\` in Prometheus' format, \`/healthz\` (the process answers) and \`/readyz\` (it does its
-work; if not, \`missing\` says why): serving at its endpoint, the others at their health port.
-Serving that listens beyond loopback gives \`/metrics\` to who has an access key alone (Prometheus: \`authorization\` with \`credentials\`). Every figure has the label \`service\`; Node's own (\`process_\`,
-\`nodejs_\`) come besides. Counters are of the process and begin at 0 with it: of several replicas, take the sum.
+Made from the services' code by \`npm run docs\`. Every service has \`/metrics\` in Prometheus' format, \`/healthz\`
+(the process answers) and \`/readyz\` (it does its work; if not, \`missing\` says why): serving at its endpoint,
+the others at their health port. Serving that listens beyond loopback gives \`/metrics\` to who has an access
+key alone (Prometheus: \`authorization\` with \`credentials\`). Every figure has the label \`service\`; Node's own
+(\`process_\`, \`nodejs_\`) come besides. Counters are of the process and begin at 0 with it: of several replicas,
+take the sum.
 
 What to watch:
 

@@ -38,8 +38,8 @@ const PASSES = 3;
  * What durability adds before the end of an answer is seen: ms from the engine's last token to the client
  * having the chunk with `finish_reason`, by where serving's facts go. `nowhere` is the peer: the same server,
  * whose recorder has a log that does nothing. Beside them the least that each could cost: the fact's bytes
- * appended to a file on the same disk and flushed (write, fdatasync), and sent by kafkajs alone. All by turns,
- * in three passes, of which the one counts whose peers were least disturbed: the machine is shared.
+ * appended to a file on the same disk and flushed (write, fdatasync), and sent by kafkajs alone. All by
+ * turns, in three passes, of which the one counts whose peers were least disturbed: the machine is shared.
  */
 export async function benchDurability(): Promise<readonly DurabilityFigures[]> {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-bench-durability-'));

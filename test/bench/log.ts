@@ -61,8 +61,8 @@ export function printRows(title: string, peer: string, rows: readonly LogBenchRo
 }
 
 /**
- * The machine is shared: the log and its peer append by turns, batch by batch, and the median batch counts; of
- * reading and folding, which go on for longer, the best of three rounds.
+ * The machine is shared: the log and its peer append by turns, batch by batch, and the median batch counts;
+ * of reading and folding, which go on for longer, the best of three rounds.
  */
 export async function benchOpenLog(log: EventLog, bare: BareLog): Promise<LogBenchRow[]> {
   const many = await byTurns(log, bare, batched, batch);

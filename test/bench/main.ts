@@ -1,4 +1,5 @@
-// npm run bench [-- log queue serving durability recovery policy]: figures as tables, each beside a peer measured in the same run.
+// npm run bench [-- log queue serving durability recovery policy]: figures as tables, each beside a
+// peer measured in the same run.
 import { benchDurability } from './durability.ts';
 import { benchKafkaLog } from './kafka-log.ts';
 import { benchLog } from './log.ts';

@@ -33,8 +33,8 @@ const ECHO_MS = 100;
 const PEOPLE = 4;
 
 /**
- * Time from a SIGKILL until the first new fact of the victim's kind stands in the log, while people chat; it is started
- * again at once. For the trainer that includes the step, done over.
+ * Time from a SIGKILL until the first new fact of the victim's kind stands in the log, while people chat; it
+ * is started again at once. For the trainer that includes the step, done over.
  */
 export async function benchRecovery(): Promise<readonly RecoveryRow[]> {
   const embedded = await recover('embedded', ['serving', 'collector', 'judge', 'trainer']);

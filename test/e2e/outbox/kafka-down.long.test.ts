@@ -124,7 +124,8 @@ describeWithKafka('while Kafka is down', (kafka) => {
         const found = facts.filter(({ data }) => data.session === session).map(({ id }) => id);
         expect([...new Set(found)], session).toEqual(ids);
       }
-      // of what was in flight when Kafka died or came back nobody knows whether it came through: it is sent again
+      // of what was in flight when Kafka died or came back nobody knows whether it came through: it is
+      // sent again
       const copies = facts.length - new Set(facts.map(({ id }) => id)).size;
       expect(copies).toBeLessThanOrEqual(3);
       const completed = log.of('turn.completed').map(({ data }) => data.turnId);
