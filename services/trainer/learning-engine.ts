@@ -30,8 +30,11 @@ export type LearningEngine = {
     readonly alpha: number;
     readonly seed: number;
   }) => AdapterFile;
-  /** Indices of the sequences that go through the model together; a fixed function of the sequences. */
-  readonly parts: (sequences: readonly PolicySequence[]) => readonly (readonly number[])[];
+  /**
+   * Indices of the sequences that go through the model together; a fixed function of the sequences and of how
+   * many tokens a part may have.
+   */
+  readonly parts: (sequences: readonly PolicySequence[], tokens?: number) => readonly (readonly number[])[];
   readonly score: (adapter: AdapterFile | undefined, sequences: readonly PolicySequence[]) => LogProbs;
   /** Gradients by the adapter's tensors, under their names, given those by the log-probs. */
   readonly gradients: (

@@ -4,6 +4,7 @@ import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts'
 import { initialWeights } from '../../shared/policy/initialise.ts';
 import type { ModelConfig } from '../../shared/policy/model-config.ts';
 import { loadPolicy, type Policy, weightsInMemory } from '../../shared/policy/policy.ts';
+import { largestDifference } from '../../shared/policy/test-backends.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { localEngine } from './local-engine.ts';
 import { type Candidate, step } from './step.ts';
@@ -108,4 +109,18 @@ test('no tensor is left over by ten steps, nor by a step that fails', () => {
     }),
   ).toThrow('in the middle');
   expect(executor.tensorCount()).toBe(tensors);
+});
+
+test('the gradient in parts of fewer tokens is the same, though not to the last bit', () => {
+  const [whole, parts] = [train(1, undefined), train(1, undefined, { microbatchTokens: 8 })];
+  expect(
+    engine.parts(
+      sampled().map(({ tokens }) => tokens),
+      8,
+    ).length,
+  ).toBeGreaterThan(1);
+  expect(parts.metrics.gradientNorm).toBeCloseTo(whole.metrics.gradientNorm!, 6);
+  expect(parts.metrics.loss).toBeCloseTo(whole.metrics.loss!, 9);
+  for (const [name, moments] of whole.optimizer.first)
+    expect(largestDifference(moments, parts.optimizer.first.get(name)!), name).toBeLessThan(1e-7);
 });

@@ -45,7 +45,7 @@ export function localEngine(
       return scoreResponses(teacher.policy, undefined, sequences);
     },
     createAdapter: (settings) => createLora(policy.config, settings),
-    parts: (sequences) => planMicrobatches(sequences).map(({ members }) => members),
+    parts: (sequences, tokens) => planMicrobatches(sequences, tokens).map(({ members }) => members),
     score: (file, sequences) => withAdapter(file, (adapter) => scoreResponses(policy, adapter, sequences)),
     gradients: (file, sequences, byLogProbs) =>
       withAdapter(file, (adapter) => {

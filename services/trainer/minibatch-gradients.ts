@@ -56,7 +56,11 @@ export function minibatchGradients(
   };
 
   const gradients = new Map<string, Float32Array>();
-  for (const members of engine.parts(minibatch.map(({ sequence }) => sequence))) {
+  const parts = engine.parts(
+    minibatch.map(({ sequence }) => sequence),
+    settings.microbatchTokens,
+  );
+  for (const members of parts) {
     const part = members.map((index) => minibatch[index]!);
     const sequences = part.map(({ sequence }) => sequence);
     const made = engine.gradients(adapter, sequences, (logProbs) => {

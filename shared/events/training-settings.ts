@@ -27,6 +27,14 @@ export const trainingSettings = z.object({
   rank: z.int().min(1).describe('LoRA rank'),
   alpha: z.number().positive().describe('LoRA alpha: the scale is alpha / rank'),
   minibatches: z.int().min(1).describe('disjoint minibatches of a batch, one optimizer step each'),
+  microbatchTokens: z
+    .int()
+    .min(1)
+    .max(4096)
+    .optional()
+    .describe(
+      'tokens whose gradient is taken at a time, padding included, for less memory; 4096 unless told',
+    ),
   clipLow: z.number().describe('ratio is clipped to 1 - clipLow below'),
   clipHigh: z.number().describe('ratio is clipped to 1 + clipHigh above'),
   stalenessCap: z.number().positive().describe('cap of exp(prox - behavior)'),
