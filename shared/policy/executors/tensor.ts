@@ -10,7 +10,8 @@ export type Shape = readonly number[];
 
 export const sizeOf = (shape: Shape): number => shape.reduce((product, size) => product * size, 1);
 
-export const isTensor = (value: object): value is Tensor => 'handle' in value && 'shape' in value;
+export const isTensor = (value: unknown): value is Tensor =>
+  typeof value === 'object' && value !== null && 'handle' in value && 'shape' in value;
 
 /** Calls `visit` for every tensor in a tree of arrays, maps and plain objects. */
 export function eachTensor(tree: unknown, visit: (tensor: Tensor) => void): void {

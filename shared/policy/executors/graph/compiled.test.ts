@@ -49,6 +49,25 @@ native('a function that is run as a graph', () => {
     expect([power(1), power(2), power(3), power(2)]).toEqual([3, 9, 27, 9]);
   });
 
+  test('where a tensor stands is part of the function', () => {
+    const on = executor();
+    const difference = (inputs: { plus: readonly Tensor[]; minus: readonly Tensor[] }): number[] => {
+      const result = on.graphs!.run({ name: 'difference', sizes: 'varying' }, inputs, (to, given) => {
+        const [plus, minus] = [given.plus, given.minus];
+        const zero = to.run('Sub', [plus[0] ?? minus[0]!, plus[0] ?? minus[0]!], float);
+        const added = plus.reduce((sum, x) => to.run('AddV2', [sum, x], float), zero);
+        return minus.reduce((sum, x) => to.run('Sub', [sum, x], float), added);
+      });
+      return [...on.read(result)];
+    };
+    on.scope(() => {
+      const [a, b] = [vector(on, 5), vector(on, 3)];
+      expect(difference({ plus: [a], minus: [b] })).toEqual([2]);
+      expect(difference({ plus: [a, b], minus: [] })).toEqual([8]);
+      expect(difference({ plus: [], minus: [a, b] })).toEqual([-8]);
+    });
+  });
+
   test('what is returned twice is one tensor, an input is itself, and nothing else stays', () => {
     const on = executor();
     const before = on.tensorCount();
@@ -87,7 +106,7 @@ native('a function that is run as a graph', () => {
     expect(attempt((to) => to.upload(Float32Array.of(1), [1]))).toThrow('values were uploaded');
     expect(attempt((to) => to.run('Square', [vector(on, 1)], float))).toThrow('give it as an input');
     expect(attempt((to) => to.integers([1]))).toThrow(NotRecordable);
-    expect(attempt((_, x) => new Map([['x', x]]))).toThrow('a map');
+    expect(attempt((_, x) => new Map([['x', x]]))).toThrow('Map has no place');
     expect(attempt((to, x) => to.run('Conv2D', [x], float))).toThrow('Conv2D cannot be recorded');
     expect(on.tensorCount()).toBe(before);
   });

@@ -61,14 +61,17 @@ export type GraphHost = {
 };
 
 /** So many graphs stay loaded, the least lately used is dropped; so many sizes are remembered. */
-const [MAX_GRAPHS, MAX_PLANS] = [48, 1024];
+const [MAX_GRAPHS, MAX_PLANS] = [48, 256];
 
-type Plan = {
+/** How a graph serves one set of sizes. Nodes are not kept: a graph that was dropped is recorded again. */
+type Plan = Pick<Recording, 'shapeFeeds'> & {
   /** Names the graph: equal for recordings that differ in fed sizes only. */
   readonly graph: string;
-  readonly recording: Recording;
+  /** Of all that is fed, and of all that comes back: `name:output`, with commas between. */
+  readonly feeds: string;
+  readonly fetches: string;
   readonly inputNames: readonly string[];
-  readonly fetches: readonly string[];
+  readonly fetchNames: readonly string[];
   /** What the body returned: its tensors are recorded ones. */
   readonly outputs: unknown;
 };
@@ -77,38 +80,7 @@ export function createGraphs(host: GraphHost): Graphs {
   const plans = new Map<string, Plan>();
   const sessions = new Map<string, number>();
 
-  const record = <Inputs>(
-    sizes: Sizes,
-    inputs: Inputs,
-    body: (executor: NativeExecutor, inputs: Inputs) => unknown,
-  ): Plan => {
-    const recorder = createRecorder(sizes);
-    const inputNames: string[] = [];
-    const symbolic = mapTensors(inputs, (tensor) => {
-      const input = recorder.input(tensor.shape, tensor.type ?? 'float32');
-      inputNames.push(sourceOf(input));
-      return input;
-    });
-    const outputs = body(recorder.executor, symbolic);
-    const recording = recorder.recording();
-    const fed = new Set(inputNames);
-    const fetches = new Set<string>();
-    mapTensors(outputs, (tensor) => {
-      if (!fed.has(sourceOf(tensor))) fetches.add(sourceOf(tensor));
-      return tensor;
-    });
-    return {
-      graph: fingerprint(recording),
-      recording,
-      inputNames,
-      fetches: [...fetches],
-      outputs,
-    };
-  };
-  const sessionOf = ({ graph, recording }: Plan): number => {
-    const known = sessions.get(graph);
-    if (known !== undefined) return renew(sessions, graph, known);
-    const id = load(host.binding, recording);
+  const hold = (graph: string, id: number): number => {
     sessions.set(graph, id);
     if (sessions.size > MAX_GRAPHS) {
       const [oldest, dropped] = sessions.entries().next().value!;
@@ -117,6 +89,16 @@ export function createGraphs(host: GraphHost): Graphs {
     }
     return id;
   };
+  const runPlan = (session: number, plan: Plan, fed: readonly Tensor[]): unknown => {
+    const sizes = plan.shapeFeeds.map(({ values }) => host.integers(values));
+    const ids = [...fed, ...sizes].map(host.idOf);
+    const made =
+      plan.fetches === '' ? [] : host.binding.runSavedModel(session, ids, plan.feeds, plan.fetches);
+    const bySource = new Map<string, Tensor>();
+    made.forEach((output, index) => void bySource.set(plan.fetchNames[index]!, host.adopt(output)));
+    plan.inputNames.forEach((source, index) => void bySource.set(source, fed[index]!));
+    return mapLeaves(plan.outputs, (leaf) => (isTensor(leaf) ? bySource.get(sourceOf(leaf))! : leaf));
+  };
 
   return {
     run<Inputs, Outputs>(
@@ -124,50 +106,34 @@ export function createGraphs(host: GraphHost): Graphs {
       inputs: Inputs,
       body: (executor: NativeExecutor, inputs: Inputs) => Outputs,
     ): Outputs {
-      const own: Tensor[] = [];
-      const key: string[] = [name, sizes];
+      const uploaded: Tensor[] = [];
       const fed: Tensor[] = [];
-      const real = mapLeaves(inputs, (leaf) => {
-        if (leaf instanceof Int32Array) {
-          const tensor = host.upload(leaf, [leaf.length]);
-          own.push(tensor);
-          fed.push(tensor);
-          key.push(`i${leaf.length}`);
-          return tensor;
-        }
-        if (typeof leaf === 'object' && leaf !== null && isTensor(leaf)) {
-          fed.push(leaf);
-          key.push(`${leaf.type ?? ''}[${leaf.shape}]`);
-        } else key.push(JSON.stringify(leaf) ?? typeof leaf);
-        return leaf;
-      }) as Inputs;
+      const key = [name, sizes];
+      flatten(inputs, key, (leaf) => {
+        if (!(leaf instanceof Int32Array)) return void fed.push(leaf);
+        const tensor = host.upload(leaf, [leaf.length]);
+        uploaded.push(tensor);
+        fed.push(tensor);
+      });
       const keyText = key.join(' ');
-      let plan = plans.get(keyText);
-      if (plan === undefined) {
-        plan = record(sizes, real, body);
-        plans.set(keyText, plan);
-        if (plans.size > MAX_PLANS) plans.delete(plans.keys().next().value!);
-      }
+      const known = plans.get(keyText);
+      const session = known && sessions.get(known.graph);
       const start = performance.now();
-      const isNew = !sessions.has(plan.graph);
-      const session = sessionOf(plan);
-      const { recording, inputNames, fetches, outputs } = plan;
-      const shapes = recording.shapeFeeds.map(({ values }) => host.integers(values));
-      const made =
-        fetches.length === 0
-          ? []
-          : host.binding.runSavedModel(
-              session,
-              [...fed, ...shapes].map(host.idOf),
-              [...inputNames, ...recording.shapeFeeds.map((feed) => `${feed.name}:0`)].join(','),
-              fetches.join(','),
-            );
-      host.dispose(own);
-      if (isNew)
-        host.onCompiled({ name, nodes: recording.nodes.length, ms: Math.round(performance.now() - start) });
-      const bySource = new Map<string, Tensor>(inputNames.map((source, index) => [source, fed[index]!]));
-      made.forEach((output, index) => void bySource.set(fetches[index]!, host.adopt(output)));
-      return mapTensors(outputs, (tensor) => bySource.get(sourceOf(tensor))!) as Outputs;
+      let outputs: unknown;
+      if (known !== undefined && session !== undefined) {
+        renew(plans, keyText, known);
+        outputs = runPlan(renew(sessions, known.graph, session), known, fed);
+      } else {
+        const { plan, recording } = record(sizes, inputs, body);
+        renew(plans, keyText, plan);
+        if (plans.size > MAX_PLANS) plans.delete(plans.keys().next().value!);
+        const loaded = sessions.get(plan.graph);
+        outputs = runPlan(loaded ?? hold(plan.graph, load(host.binding, recording)), plan, fed);
+        if (loaded === undefined)
+          host.onCompiled({ name, nodes: recording.nodes.length, ms: Math.round(performance.now() - start) });
+      }
+      host.dispose(uploaded);
+      return outputs as Outputs;
     },
     get count() {
       return sessions.size;
@@ -178,6 +144,42 @@ export function createGraphs(host: GraphHost): Graphs {
       plans.clear();
     },
   };
+}
+
+/** Runs the body on a recorder. */
+function record<Inputs>(
+  sizes: Sizes,
+  inputs: Inputs,
+  body: (executor: NativeExecutor, inputs: Inputs) => unknown,
+): { readonly plan: Plan; readonly recording: Recording } {
+  const recorder = createRecorder(sizes);
+  const inputNames: string[] = [];
+  const outputs = body(
+    recorder.executor,
+    mapLeaves(inputs, (leaf) => {
+      if (!isTensor(leaf) && !(leaf instanceof Int32Array)) return leaf;
+      const input = isTensor(leaf)
+        ? recorder.input(leaf.shape, leaf.type ?? 'float32')
+        : recorder.input([leaf.length], 'int32');
+      inputNames.push(sourceOf(input));
+      return input;
+    }) as Inputs,
+  );
+  const recording = recorder.recording();
+  const made = new Set<string>();
+  mapLeaves(outputs, (leaf) => void (isTensor(leaf) && made.add(sourceOf(leaf))));
+  const fed = new Set(inputNames);
+  const fetchNames = [...made].filter((source) => !fed.has(source));
+  const plan = {
+    graph: fingerprint(recording),
+    shapeFeeds: recording.shapeFeeds,
+    feeds: [...inputNames, ...recording.shapeFeeds.map((feed) => `${feed.name}:0`)].join(','),
+    fetches: fetchNames.join(','),
+    inputNames,
+    fetchNames,
+    outputs,
+  };
+  return { plan, recording };
 }
 
 /** Moves an entry to the end of a map: the order is that of use. */
@@ -213,11 +215,34 @@ function mapLeaves(tree: unknown, change: (leaf: unknown) => unknown): unknown {
   if (typeof tree !== 'object' || tree === null || ArrayBuffer.isView(tree) || isTensor(tree))
     return change(tree);
   if (Array.isArray(tree)) return tree.map((branch) => mapLeaves(branch, change));
-  if (tree instanceof Map) throw new NotRecordable('a map was given to a graph, or returned by one');
+  refuseMap(tree);
   return Object.fromEntries(Object.entries(tree).map(([key, branch]) => [key, mapLeaves(branch, change)]));
 }
 
-const mapTensors = <Tree>(tree: Tree, change: (tensor: Tensor) => Tensor): Tree =>
-  mapLeaves(tree, (leaf) =>
-    typeof leaf === 'object' && leaf !== null && isTensor(leaf) ? change(leaf) : leaf,
-  ) as Tree;
+/** Visits what is fed, in the order of mapLeaves, and writes everything else, and all shapes, into the key. */
+function flatten(tree: unknown, key: string[], visit: (leaf: Tensor | Int32Array) => void): void {
+  if (typeof tree !== 'object' || tree === null) key.push(JSON.stringify(tree) ?? typeof tree);
+  else if (tree instanceof Int32Array) {
+    key.push(`i${tree.length}`);
+    visit(tree);
+  } else if (isTensor(tree)) {
+    key.push(`${tree.type ?? 'float32'}[${tree.shape}]`);
+    visit(tree);
+  } else if (Array.isArray(tree)) {
+    key.push(`(${tree.length}`);
+    for (const branch of tree) flatten(branch, key, visit);
+  } else {
+    refuseMap(tree);
+    key.push('{');
+    for (const [name, branch] of Object.entries(tree)) {
+      key.push(name);
+      flatten(branch, key, visit);
+    }
+    key.push('}');
+  }
+}
+
+function refuseMap(tree: object): void {
+  if (tree instanceof Map || ArrayBuffer.isView(tree))
+    throw new NotRecordable(`${tree.constructor.name} has no place among what a graph is given or returns`);
+}
