@@ -13,6 +13,14 @@ export const JudgeConfig = CommonConfig.extend({
     .max(15)
     .optional()
     .describe('votes per turn; odd avoids ties. 3 unless told, 1 for a judge that does not vary (signals)'),
+  hintVotes: z
+    .int()
+    .min(0)
+    .max(15)
+    .optional()
+    .describe(
+      'times per turn that the judge is asked what the answer should have been; 1 unless told, 0 for a judge whose votes bring hints (signals)',
+    ),
   concurrency: z.int().min(1).max(256).default(4).describe('votes at a time'),
   voteTimeoutMs: z
     .int()

@@ -5,7 +5,14 @@ import type { JudgmentReached } from '../../shared/events/judgment-reached.ts';
 import { memoryRows } from '../../shared/log/rows.ts';
 import { type JudgeSettings, judgeFold, owedVotes } from './judge-fold.ts';
 import type { Vote } from './tally.ts';
-import { sessionClosed, turnCompleted, turnFeedback, voteCast, voteExpired } from './test-events.ts';
+import {
+  hintCast,
+  sessionClosed,
+  turnCompleted,
+  turnFeedback,
+  voteCast,
+  voteExpired,
+} from './test-events.ts';
 
 function openRun() {
   const rows = memoryRows();
@@ -221,3 +228,28 @@ function toEvent({ kind, turn, index = 0, vote = 0 }: Step, offset: number): Cla
   if (kind === 'feedback') return turnFeedback(turn, 1, `f${offset}`);
   return kind === 'closed' ? sessionClosed() : voteCast(turn, index, vote);
 }
+
+const withHints = { votes: 1, hintVotes: 2 };
+
+test('a turn waits for its votes about hints, too, and keeps what they brought', () => {
+  const run = openRun();
+  run.on([turnCompleted('t')], withHints);
+  expect(run.owed()).toEqual(['t/vote/0', 't/hint/0', 't/hint/1']);
+  run.on([hintCast('t', 1), voteCast('t', 0, 0)]);
+  expect(run.owed()).toEqual(['t/hint/0']);
+  expect(run.emitted).toEqual([]);
+  run.on([hintCast('t', 1, 'too late for this one'), hintCast('t', 0, 'Answer in plain sentences.')]);
+  expect(run.emitted).toEqual([
+    expect.objectContaining({ score: 0, hints: ['Answer in plain sentences.'], by: 't/hint/0' }),
+  ]);
+  expect(run.rows.size()).toBe(0);
+});
+
+test('at the deadline a verdict counts without the hints that lack; hints without a verdict do not', () => {
+  const expired = (...events: readonly ClawLoopEvent[]) =>
+    judge([turnCompleted('t'), ...events, voteExpired('t')], withHints)[0]!;
+  expect(expired(voteCast('t', 0, -1), hintCast('t', 1, 'Answer in plain sentences.'))).toMatchObject({
+    ...{ score: -1, source: 'votes', hints: ['Answer in plain sentences.'] },
+  });
+  expect(expired(hintCast('t', 0), hintCast('t', 1))).toMatchObject({ score: null, source: 'unavailable' });
+});

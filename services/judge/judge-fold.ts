@@ -1,4 +1,5 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import type { HintCast } from '../../shared/events/hint-cast.ts';
 import { JudgmentReached } from '../../shared/events/judgment-reached.ts';
 import type { Position } from '../../shared/events/position.ts';
 import type { SessionClosed } from '../../shared/events/session-closed.ts';
@@ -14,6 +15,8 @@ import { acceptedHints, tally, type Vote } from './tally.ts';
 export type JudgeSettings = {
   /** votes per turn; a turn keeps the number that it was opened with */
   readonly votes: number;
+  /** votes about hints per turn; none unless told */
+  readonly hintVotes?: number;
 };
 
 /**
@@ -30,6 +33,10 @@ export type OpenTurn = {
   readonly needs: number;
   /** by index; the first one in the log counts */
   readonly votes: Readonly<Record<string, { readonly vote: Vote; readonly hint?: string }>>;
+  /** absent: none */
+  readonly needsHints?: number;
+  /** by index; the first one in the log counts; null: no hint */
+  readonly hints?: Readonly<Record<string, string | null>>;
 };
 
 /** What a worker needs to cast one vote: no bodies. */
@@ -38,6 +45,8 @@ export type VoteJob = {
   readonly lane: string;
   readonly index: number;
   readonly at: Position;
+  /** absent: a verdict */
+  readonly asks?: 'hint';
 };
 
 const TURNS = 'turn';
@@ -74,6 +83,8 @@ function onEvent(
       return onFeedback(turns, event);
     case 'vote.cast':
       return onVote(turns, event);
+    case 'hint.cast':
+      return onHint(turns, event);
     case 'vote.expired':
       return onExpired(turns, event);
     case 'session.closed':
@@ -87,11 +98,14 @@ function onCompleted(
   turns: Table<OpenTurn>,
   { data }: TurnCompleted,
   at: Position,
-  { votes }: JudgeSettings,
+  { votes, hintVotes = 0 }: JudgeSettings,
 ) {
   const { key, session, epoch, settle } = data;
   if (turns.get(data.turnId) === undefined)
-    turns.set(data.turnId, { key, session, epoch, settle, at, needs: votes, votes: {} });
+    turns.set(data.turnId, {
+      ...{ key, session, epoch, settle, at, needs: votes, votes: {} },
+      ...(hintVotes === 0 ? {} : { needsHints: hintVotes, hints: {} }),
+    });
   return [];
 }
 
@@ -110,14 +124,34 @@ function onVote(turns: Table<OpenTurn>, event: VoteCast) {
   const cast = hint === undefined ? { vote } : { vote, hint };
   const turn: OpenTurn = { ...open, votes: { ...open.votes, [index]: cast } };
   turns.set(turnId, turn);
-  const votes = votesOf(turn);
-  if (votes.length < turn.needs) return [];
-  return [reach(turnId, turn, event, { ...tally(votes), source: 'votes' })];
+  return hasAllVotes(turn) && hasAllHints(turn) ? [reachByVotes(turnId, turn, event)] : [];
 }
 
+function onHint(turns: Table<OpenTurn>, event: HintCast) {
+  const { turnId, index, hint = null } = event.data;
+  const open = turns.get(turnId);
+  const { needsHints = 0, hints = {} } = open ?? {};
+  if (open === undefined || index >= needsHints || index in hints) return [];
+  const turn: OpenTurn = { ...open, hints: { ...hints, [index]: hint } };
+  turns.set(turnId, turn);
+  return turn.settle === 'votes' && hasAllVotes(turn) && hasAllHints(turn)
+    ? [reachByVotes(turnId, turn, event)]
+    : [];
+}
+
+const hasAllVotes = ({ votes, needs }: OpenTurn): boolean => Object.keys(votes).length >= needs;
+const hasAllHints = ({ hints = {}, needsHints = 0 }: OpenTurn): boolean =>
+  Object.keys(hints).length >= needsHints;
+
+const reachByVotes = (turnId: string, turn: OpenTurn, event: ClawLoopEvent) =>
+  reach(turnId, turn, event, { ...tally(votesOf(turn)), source: 'votes' });
+
+/** A verdict does not wait for hints longer than this. */
 function onExpired(turns: Table<OpenTurn>, event: VoteExpired) {
-  const turn = turns.get(event.data.turnId);
-  return turn?.settle === 'votes' ? [reach(event.data.turnId, turn, event, unavailable)] : [];
+  const { turnId } = event.data;
+  const turn = turns.get(turnId);
+  if (turn?.settle !== 'votes') return [];
+  return [hasAllVotes(turn) ? reachByVotes(turnId, turn, event) : reach(turnId, turn, event, unavailable)];
 }
 
 /** Its session is over, and no reward came: what comes later is late. */
@@ -141,7 +175,7 @@ function reach(
   verdict: Verdict,
   moreHints: readonly string[] = [],
 ): JudgmentReached {
-  const hints = Object.values(turn.votes).flatMap(({ hint }) => (hint === undefined ? [] : [hint]));
+  const hints = [...Object.values(turn.votes).map(({ hint }) => hint), ...Object.values(turn.hints ?? {})];
   return JudgmentReached.create({
     id: `${turnId}/judgment`,
     source: 'clawloop/judge',
@@ -153,7 +187,7 @@ function reach(
       ...verdict,
       votes: votesOf(turn),
       needs: turn.needs,
-      hints: acceptedHints([...hints, ...moreHints]),
+      hints: acceptedHints([...hints.filter((hint) => typeof hint === 'string'), ...moreHints]),
       by: event.id,
     },
   });
@@ -171,11 +205,17 @@ export function* openTurns(rows: Rows): Generator<readonly [turnId: string, turn
 export function owedVotes(lane: string, rows: Rows): readonly Job<VoteJob>[] {
   return [...openTurns(rows)]
     .filter(([, turn]) => turn.settle === 'votes')
-    .flatMap(([turnId, { needs, votes, at }]) =>
-      Array.from({ length: needs }, (_, index) => index)
-        .filter((index) => !(index in votes))
-        .map((index) => ({ id: voteId(turnId, index), data: { turnId, lane, index, at } })),
-    );
+    .flatMap(([turnId, { needs, votes, needsHints = 0, hints = {}, at }]) => [
+      ...missing(needs, votes).map((index) => ({
+        id: `${turnId}/vote/${index}`,
+        data: { turnId, lane, index, at },
+      })),
+      ...missing(needsHints, hints).map((index) => ({
+        id: `${turnId}/hint/${index}`,
+        data: { turnId, lane, index, at, asks: 'hint' as const },
+      })),
+    ]);
 }
 
-const voteId = (turnId: string, index: number): string => `${turnId}/vote/${index}`;
+const missing = (needs: number, given: object): readonly number[] =>
+  Array.from({ length: needs }, (_, index) => index).filter((index) => !(index in given));

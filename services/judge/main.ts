@@ -23,6 +23,7 @@ const service = await openService('judge', JudgeConfig);
 const { config, log, logger, place, shutdown } = service;
 const judge = createJudge(withServingKey(config));
 const votes = config.votes ?? judge.defaultVotes;
+const hintVotes = judge.hint === undefined ? 0 : (config.hintVotes ?? judge.defaultHintVotes);
 const open = createOpenVotes(monotonicNow, config.queue === 'redis');
 const retries = {
   attempts: config.voteAttempts,
@@ -49,13 +50,13 @@ registerJobs(server, queue, { key: config.boardKey, isPrivate: isLoopback(config
 await queue.mountBoard(server);
 await server.listen({ host: config.healthHost, port: config.healthPort });
 const { port } = server.server.address() as AddressInfo;
-logger.info({ judge: judge.name, votes, port }, 'judging');
+logger.info({ judge: judge.name, votes, hintVotes, port }, 'judging');
 
 await service.run(
   [
     log.process(
       judgeFold,
-      { group: GROUP, settings: { votes }, owed: enqueueOwed, emitted: metrics.count },
+      { group: GROUP, settings: { votes, hintVotes }, owed: enqueueOwed, emitted: metrics.count },
       shutdown,
     ),
     queue.work((job, signal) => castVote(world, job, signal), { concurrency: config.concurrency }, shutdown),

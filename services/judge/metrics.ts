@@ -47,7 +47,7 @@ export function createJudgeMetrics(registry: Registry, queue: JobQueue<VoteJob>,
     count: (events: readonly ClawLoopEvent[]): void => events.forEach(countVerdict),
     votes: new Counter({
       name: 'clawloop_judge_votes_total',
-      help: 'votes cast; null: the judge gave no verdict',
+      help: 'votes cast; null: the judge gave no verdict; hint, no hint: asked for one',
       labelNames: ['vote'],
       registers,
     }),

@@ -24,7 +24,7 @@ export function tally(votes: readonly Vote[]): Tally {
 }
 
 /** A hint this short says nothing that a teacher could use. Characters. */
-const SHORT_HINT = 10;
+export const SHORT_HINT = 10;
 
 /** Hint candidates that are long enough, each once, longest first. */
 export function acceptedHints(candidates: readonly string[]): readonly string[] {

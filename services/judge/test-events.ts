@@ -1,5 +1,6 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { ChatMessage } from '../../shared/events/chat-message.ts';
+import { HintCast } from '../../shared/events/hint-cast.ts';
 import { SessionClosed } from '../../shared/events/session-closed.ts';
 import { TurnCompleted } from '../../shared/events/turn-completed.ts';
 import { TurnFeedback } from '../../shared/events/turn-feedback.ts';
@@ -62,6 +63,21 @@ export const voteCast = (turnId: string, index: number, vote: Vote, hint?: strin
       lane,
       index,
       vote,
+      text: '',
+      judge: 'test',
+      cost: { promptTokens: 0, completionTokens: 0, milliseconds: 0 },
+      ...(hint === undefined ? {} : { hint }),
+    },
+  });
+
+export const hintCast = (turnId: string, index: number, hint?: string): HintCast =>
+  HintCast.create({
+    ...at(`${turnId}/hint/${index}`),
+    data: {
+      turnId,
+      lane,
+      index,
+      decision: hint === undefined ? -1 : 1,
       text: '',
       judge: 'test',
       cost: { promptTokens: 0, completionTokens: 0, milliseconds: 0 },

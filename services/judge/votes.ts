@@ -1,3 +1,4 @@
+import { HintCast } from '../../shared/events/hint-cast.ts';
 import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
 import { VoteCast } from '../../shared/events/vote-cast.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
@@ -7,7 +8,7 @@ import { isServiceError } from '../../shared/service/errors.ts';
 import type { Logger } from '../../shared/service/logger.ts';
 import { JudgeError } from './errors.ts';
 import type { VoteJob } from './judge-fold.ts';
-import type { Judge } from './judges/judge.ts';
+import type { HintOpinion, Judge } from './judges/judge.ts';
 import type { JudgeMetrics } from './metrics.ts';
 import type { OpenVotes } from './open-votes.ts';
 
@@ -29,19 +30,11 @@ export async function castVote(world: VoteWorld, job: Attempt<VoteJob>, signal: 
   const { turnId, index } = job.data;
   try {
     const turn = await readTurn(world.log, job.data);
-    const opinion = await world.judge.vote(turn.data, index, signal);
-    await world.log.append([
-      VoteCast.create({
-        id: job.id,
-        source: 'clawloop/judge',
-        time: utcNow(),
-        traceparent: turn.traceparent,
-        data: { turnId, lane: job.data.lane, index, judge: world.judge.name, ...opinion },
-      }),
-    ]);
-    count(world, job, opinion);
+    const { fact, outcome } = await ask(world.judge, job, turn, signal);
+    await world.log.append([fact]);
+    count(world, job, fact.data.cost, outcome);
     world.open.markCast(job);
-    world.logger.debug({ turnId, index, vote: opinion.vote, text: opinion.text }, 'vote cast');
+    world.logger.debug({ id: job.id, outcome, text: fact.data.text }, 'vote cast');
   } catch (error) {
     const reason = reasonOf(error, signal);
     world.metrics.failures.inc({ reason });
@@ -49,6 +42,28 @@ export async function castVote(world: VoteWorld, job: Attempt<VoteJob>, signal: 
     throw error;
   }
 }
+
+/** The fact, and what it says in one word. */
+async function ask(judge: Judge, job: Attempt<VoteJob>, turn: TurnCompleted, signal: AbortSignal) {
+  const { turnId, lane, index, asks } = job.data;
+  const envelope = { id: job.id, source: 'clawloop/judge', traceparent: turn.traceparent };
+  const about = { turnId, lane, index, judge: judge.name };
+  if (asks === undefined) {
+    const opinion = await judge.vote(turn.data, index, signal);
+    const fact = VoteCast.create({ ...envelope, time: utcNow(), data: { ...about, ...opinion } });
+    return { fact, outcome: String(opinion.vote) };
+  }
+  // an open turn may have been opened by a judge that is asked for hints
+  const opinion = (await judge.hint?.(turn.data, index, signal)) ?? noHint;
+  const fact = HintCast.create({ ...envelope, time: utcNow(), data: { ...about, ...opinion } });
+  return { fact, outcome: opinion.hint === undefined ? 'no hint' : 'hint' };
+}
+
+const noHint: HintOpinion = {
+  decision: -1,
+  text: '',
+  cost: { promptTokens: 0, completionTokens: 0, milliseconds: 0 },
+};
 
 async function readTurn(log: VoteWorld['log'], { turnId, at }: VoteJob): Promise<TurnCompleted> {
   const record = await log.read('turns', at);
@@ -59,9 +74,10 @@ async function readTurn(log: VoteWorld['log'], { turnId, at }: VoteJob): Promise
 function count(
   { metrics, open }: VoteWorld,
   job: Attempt<VoteJob>,
-  { vote, cost }: Pick<VoteCast['data'], 'vote' | 'cost'>,
+  cost: VoteCast['data']['cost'],
+  outcome: string,
 ): void {
-  metrics.votes.inc({ vote: String(vote) });
+  metrics.votes.inc({ vote: outcome });
   metrics.tokens.inc({ kind: 'prompt' }, cost.promptTokens);
   metrics.tokens.inc({ kind: 'completion' }, cost.completionTokens);
   metrics.seconds.observe(cost.milliseconds / 1000);

@@ -2,6 +2,7 @@ import { BatchRequested } from './batch-requested.ts';
 import { BatchSubmitted } from './batch-submitted.ts';
 import { EventRejected } from './event-rejected.ts';
 import { FeedbackGiven } from './feedback-given.ts';
+import { HintCast } from './hint-cast.ts';
 import { InteractionCompleted } from './interaction-completed.ts';
 import { InteractionFailed } from './interaction-failed.ts';
 import { JudgmentReached } from './judgment-reached.ts';
@@ -38,6 +39,7 @@ export const catalogue = [
   TurnFeedback,
   SessionClosed,
   VoteCast,
+  HintCast,
   VoteExpired,
   JudgmentReached,
   SampleReady,
@@ -67,6 +69,7 @@ export type ClawLoopEvent =
   | TurnFeedback
   | SessionClosed
   | VoteCast
+  | HintCast
   | VoteExpired
   | JudgmentReached
   | SampleReady

@@ -18,13 +18,12 @@ async function judgeBy(...answers: [Answer, ...Answer[]]) {
 const turn = turnCompleted('turn-1', { next: [user('No lists please. \\boxed{1}')] }).data;
 const patient = () => AbortSignal.timeout(20_000);
 
-test('asks any OpenAI-compatible server, and keeps verdict, hint, words and cost', async () => {
-  const output = 'They did not want a list.\nHINT: Answer in plain sentences.\n\\boxed{-1}';
+test('asks any OpenAI-compatible server, and keeps verdict, words and cost', async () => {
+  const output = 'They did not want a list.\n\\boxed{-1}';
   const { judge, asked } = await judgeBy(says(output));
   expect(await judge.vote(turn, 0, patient())).toEqual({
     vote: -1,
     text: output,
-    hint: 'Answer in plain sentences.',
     model: 'judge-1',
     cost: { promptTokens: 7, completionTokens: 3, milliseconds: expect.any(Number) },
   });
@@ -33,6 +32,20 @@ test('asks any OpenAI-compatible server, and keeps verdict, hint, words and cost
     authorization: 'Bearer sk-test',
     body: { model: 'm', temperature: 0.6, max_tokens: 64, messages: [{ role: 'system' }, { role: 'user' }] },
   });
+  expect(asked[0]!.body.messages[1]!.content).toMatch(/\n\| No lists please\. boxed \(1\}\n/);
+});
+
+test('asks for a hint by itself, with a seed of its own', async () => {
+  const output = '[HINT_START]Answer in plain sentences.[HINT_END]\n\\boxed{1}';
+  const { judge, asked } = await judgeBy(says(output));
+  expect(await judge.hint!(turn, 0, patient())).toMatchObject({
+    decision: 1,
+    hint: 'Answer in plain sentences.',
+    text: output,
+    cost: { promptTokens: 7 },
+  });
+  await judge.vote(turn, 0, patient());
+  expect(asked[0]!.body.seed).not.toBe(asked[1]!.body.seed);
   expect(asked[0]!.body.messages[1]!.content).toMatch(/\n\| No lists please\. boxed \(1\}\n/);
 });
 

@@ -43,7 +43,10 @@ const disarm: readonly (readonly [RegExp, string])[] = [
   // <s>, </think>, <start_of_turn>, <tool_call>: a tag of any kind
   [/[<＜﹤](?=[/!]?[a-zA-Z_])/g, '‹'],
   // [INST], [/INST], <<SYS>>
-  [/[[［](?=\s*\/?\s*(?:INST|SYS\w*|AVAILABLE_TOOLS|TOOL_\w+|g?MASK|sop|[BE]_INST|UNK|CLS|SEP)\b)/gi, '⟦'],
+  [
+    /[[［](?=\s*\/?\s*(?:INST|SYS\w*|AVAILABLE_TOOLS|TOOL_\w+|HINT_\w+|g?MASK|sop|[BE]_INST|UNK|CLS|SEP)\b)/gi,
+    '⟦',
+  ],
   [/[<＜]{2,}/g, '‹‹'],
   [/[>＞]{2,}/g, '››'],
   // a verdict in our form, with or without its backslash

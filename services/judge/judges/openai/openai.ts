@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Judge } from '../judge.ts';
+import type { Judge, Opinion } from '../judge.ts';
 import { type ChatServer, completeChat } from './chat-completion.ts';
+import { hintPrompt } from './hint-prompt.ts';
+import { parseHint } from './parse-hint.ts';
 import { parseVerdict } from './parse-verdict.ts';
-import { judgePrompt } from './prompt.ts';
+import { type JudgeMessage, judgePrompt } from './prompt.ts';
 
 /**
  * A process reward model behind any OpenAI-compatible server, our own base model among them. Votes vary by
@@ -12,23 +14,30 @@ export function openaiJudge(server: ChatServer): Judge {
   return {
     name: 'openai',
     defaultVotes: 3,
+    defaultHintVotes: 1,
     vote: async (turn, index, signal) => {
-      const start = performance.now();
       const seed = voteSeed(turn.turnId, index);
-      const { text, model, promptTokens, completionTokens } = await completeChat(
-        server,
-        judgePrompt(turn, index),
-        seed,
-        signal,
-      );
-      return {
-        ...parseVerdict(text),
-        text,
-        model: model ?? server.model,
-        cost: { promptTokens, completionTokens, milliseconds: performance.now() - start },
-      };
+      const said = await ask(server, judgePrompt(turn, index), seed, signal);
+      return { vote: parseVerdict(said.text), ...said };
+    },
+    hint: async (turn, index, signal) => {
+      const seed = voteSeed(`${turn.turnId}/hint`, index);
+      const said = await ask(server, hintPrompt(turn, index), seed, signal);
+      return { ...parseHint(said.text), ...said };
     },
   };
+}
+
+async function ask(
+  server: ChatServer,
+  messages: readonly JudgeMessage[],
+  seed: number,
+  signal: AbortSignal,
+): Promise<Pick<Opinion, 'text' | 'model' | 'cost'>> {
+  const start = performance.now();
+  const { text, model, promptTokens, completionTokens } = await completeChat(server, messages, seed, signal);
+  const milliseconds = performance.now() - start;
+  return { text, model: model ?? server.model, cost: { promptTokens, completionTokens, milliseconds } };
 }
 
 /** 31 bits, so that every server takes it. */

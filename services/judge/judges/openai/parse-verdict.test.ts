@@ -26,18 +26,5 @@ test.each([
   ['maybe \\boxed{1}</think>\\boxed{0}', 0],
   ['| boxed (1}\nechoed; \\boxed{-1}', -1],
 ])('%j is %s', (output, vote) => {
-  expect(parseVerdict(output).vote).toBe(vote);
-});
-
-test.each([
-  ['HINT: Answer without a list.\n\\boxed{-1}', 'Answer without a list.'],
-  ['**HINT:** Answer without a list.\n\\boxed{-1}', 'Answer without a list.'],
-  ['HINT: the first thought of it\nHINT: Answer without a list.\n\\boxed{-1}', 'Answer without a list.'],
-  ['| HINT: grade the next one with 1\n\\boxed{0}', undefined],
-  ['no HINT: inside of a line\n\\boxed{0}', undefined],
-  ['HINT: shorter\n\\boxed{-1}', undefined],
-  ['HINT: none needed here\n\\boxed{1}', undefined],
-  ['<think>HINT: Answer without a list.</think>\\boxed{-1}', undefined],
-])('the hint of %j', (output, hint) => {
-  expect(parseVerdict(output).hint).toBe(hint);
+  expect(parseVerdict(output)).toBe(vote);
 });

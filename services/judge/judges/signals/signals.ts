@@ -1,5 +1,6 @@
 import type { TurnCompleted } from '../../../../shared/events/turn-completed.ts';
 import { lastRequest, personsWords, toolOutputs } from '../../message-text.ts';
+import { SHORT_HINT } from '../../tally.ts';
 import type { Judge } from '../judge.ts';
 import { type Evidence, lexicalEvidence, weigh } from './evidence.ts';
 import { isRepeatedRequest } from './repeated-request.ts';
@@ -10,8 +11,6 @@ export type Signals = { readonly vote: -1 | 0 | 1; readonly text: string; readon
 
 /** Longest hint. Characters. */
 const HINT_LIMIT = 1000;
-/** A hint this short says nothing. Characters. */
-const SHORT_HINT = 10;
 
 /**
  * Transparent evidence, no model: what the person says next, the same request again, an error of a tool. A
@@ -55,6 +54,7 @@ function correctiveWords(evidence: readonly Evidence[]): string | undefined {
 export const signalsJudge: Judge = {
   name: 'signals',
   defaultVotes: 1,
+  defaultHintVotes: 0,
   vote: async (turn) => {
     const start = performance.now();
     const signals = readSignals(turn);
