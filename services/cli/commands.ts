@@ -4,6 +4,7 @@ import { doctor } from './commands/doctor.ts';
 import { feedback } from './commands/feedback.ts';
 import { keys } from './commands/keys.ts';
 import { learning } from './commands/learning.ts';
+import { model } from './commands/model.ts';
 import { policy } from './commands/policy.ts';
 import { replay } from './commands/replay.ts';
 import { services } from './commands/services.ts';
@@ -21,6 +22,7 @@ export const commands: readonly Command[] = [
   turns,
   policy,
   learning,
+  model,
   feedback,
   keys,
   audit,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HubConfig } from '../../shared/hub/config.ts';
 import { CommonConfig, loadConfig } from '../../shared/service/config.ts';
 import { LogConfig } from '../../shared/service/log-config.ts';
 
@@ -15,6 +16,15 @@ const EndpointConfig = z.object({
   port: z.int().min(1).max(65_535).default(8700).describe('port of the endpoint'),
   apiKey: z.string().optional().describe('an access key'),
 });
+
+/** What `clawloop model` takes: which model, where it comes from, and what computes. */
+export const ModelConfig = CommonConfig.pick({ model: true, backend: true }).extend({
+  ...HubConfig.shape,
+  tokens: z.int().min(8).default(512).describe('length of a training sample that memory is estimated for'),
+  ...CliConfig.shape,
+});
+
+export const modelSettings = (flags: readonly string[]) => loadConfig('cli', ModelConfig, flags).values;
 
 /** Of the collector's settings, what the live line shows. */
 const BatchConfig = z.object({ batchSize: z.int().min(1).optional().describe('samples per batch') });

@@ -1,0 +1,45 @@
+import type { ChatTemplate, TemplateMessage } from '../../../shared/policy/chat-template.ts';
+import type { Checkpoint } from '../../../shared/policy/checkpoint.ts';
+import { createDecoder } from '../../../shared/policy/decoding.ts';
+import type { Executor } from '../../../shared/policy/executors/executor.ts';
+import { loadPolicy } from '../../../shared/policy/policy.ts';
+import { createRandom } from '../../../shared/policy/random.ts';
+import { sampleToken } from '../../../shared/policy/sampling.ts';
+import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
+
+export const sampleChat: readonly TemplateMessage[] = [
+  { role: 'user', content: 'What should I pack for a weekend trip?' },
+];
+const SEED = 1;
+
+export type SampleAnswer = { readonly text: string; readonly tokens: number; readonly seconds: number };
+
+/** The model's own answer to a small chat, sampled as its makers advise, always from the same seed. */
+export async function sampleAnswer(
+  checkpoint: Checkpoint,
+  executor: Executor,
+  { tokenizer, template }: { readonly tokenizer: Tokenizer; readonly template: ChatTemplate },
+  mostTokens: number,
+): Promise<SampleAnswer> {
+  const policy = await loadPolicy(checkpoint, executor);
+  const prompt = tokenizer.encode(template.render({ messages: sampleChat, addGenerationPrompt: true }));
+  const { temperature = 1, topP = 1, topK = 0, eosTokenIds } = checkpoint.generationConfig;
+  const random = createRandom(SEED);
+  const decoder = createDecoder(policy, undefined, {
+    maxSequences: 1,
+    maxPositions: prompt.length + mostTokens + 1,
+  });
+  const started = performance.now();
+  const ids: number[] = [];
+  let { slot, logits } = decoder.admit(prompt);
+  while (ids.length < mostTokens) {
+    const { id } = sampleToken(logits, { temperature, topP, topK }, random);
+    if (eosTokenIds.includes(id)) break;
+    ids.push(id);
+    logits = decoder.step([{ slot, id }])[0]!;
+  }
+  const seconds = (performance.now() - started) / 1000;
+  decoder.dispose();
+  policy.dispose();
+  return { text: tokenizer.decode(ids, { skipSpecial: true }), tokens: ids.length, seconds };
+}

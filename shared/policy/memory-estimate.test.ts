@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { clawNanoConfig } from './claw-nano/model-files.ts';
+import { initialWeights } from './initialise.ts';
+import { createLora } from './lora.ts';
+import { estimateMemory } from './memory-estimate.ts';
+
+const size = { rank: 8, tokens: 512, responseTokens: 128 };
+
+test('weights and adapter are counted as they are made', () => {
+  const bytes = (arrays: Iterable<Float32Array>) =>
+    [...arrays].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const weights = initialWeights(clawNanoConfig, 1);
+  const { tensors } = createLora(clawNanoConfig, { rank: 8, alpha: 16, seed: 1 });
+  const estimate = estimateMemory(clawNanoConfig, 'native', size);
+  expect(estimate.weights).toBe(bytes(weights.values()));
+  expect(estimate.adapter).toBe(bytes([...tensors.values()].map(({ values }) => values)));
+  const head = 4 * clawNanoConfig.vocabularySize * clawNanoConfig.hiddenSize;
+  expect(estimateMemory(clawNanoConfig, 'wasm', size).weights).toBe(estimate.weights + head);
+});
+
+test('a long sample is computed again layer by layer, and takes less than a shorter one that is not', () => {
+  const wide = {
+    ...clawNanoConfig,
+    layers: 30,
+    hiddenSize: 576,
+    intermediateSize: 1536,
+    heads: 9,
+    keyValueHeads: 3,
+  };
+  const short = estimateMemory(wide, 'native', size).step;
+  const long = estimateMemory(wide, 'native', { ...size, tokens: 2048 }).step;
+  expect([short.recomputed, long.recomputed]).toEqual([false, true]);
+  expect(long.activations).toBeLessThan(short.activations);
+});

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs';
+import { createAdamW, emptyAdamWState } from '../../shared/policy/adamw.ts';
+import { openBackend } from '../../shared/policy/backend.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
+import { createDecoder } from '../../shared/policy/decoding.ts';
+import { createLora } from '../../shared/policy/lora.ts';
+import { loadPolicy } from '../../shared/policy/policy.ts';
+import { lossAndGradients } from '../../shared/policy/training.ts';
+
+/**
+ * What one process takes at most, in bytes beyond the idle one, as JSON: while it serves an answer of 1000
+ * tokens, or while it trains on a sample. `measure-memory.ts BACKEND FOLDER serve|train TOKENS RESPONSE RANK`.
+ */
+const [backend, folder, work, ...numbers] = process.argv.slice(2);
+const [tokens, responseTokens, rank] = numbers.map(Number) as [number, number, number];
+
+const peak = (): number =>
+  1024 * Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]);
+
+const executor = await openBackend(backend === 'wasm' ? 'wasm' : 'native');
+const before = peak();
+const policy = await loadPolicy(await openCheckpoint(folder!), executor);
+const ids = Array.from({ length: tokens }, (_, index) => 1 + ((index * 7919) % 1000));
+
+if (work === 'serve') {
+  const decoder = createDecoder(policy, undefined, { maxSequences: 1, maxPositions: tokens + 8 });
+  const { slot } = decoder.admit(ids);
+  for (let step = 0; step < 4; step++) decoder.step([{ slot, id: 5 }]);
+} else {
+  const file = createLora(policy.config, { rank, alpha: 2 * rank, seed: 1 });
+  const adamw = createAdamW({ learningRate: 1e-4 });
+  const state = emptyAdamWState();
+  const parameters = new Map([...file.tensors].map(([name, { values }]) => [name, values]));
+  const sample = { promptIds: ids.slice(responseTokens), responseIds: ids.slice(0, responseTokens) };
+  for (let step = 0; step < 2; step++) {
+    const adapter = policy.loadAdapter(file);
+    const { gradients } = lossAndGradients(policy, adapter, [sample], (logProbs) => ({
+      loss: 0,
+      metrics: {},
+      gradient: logProbs.map((values) => values.map(() => -1 / responseTokens)),
+    }));
+    adamw.step(parameters, gradients, state);
+    adapter.dispose();
+  }
+}
+process.stdout.write(JSON.stringify({ taken: peak() - before }));
