@@ -4,6 +4,7 @@ import { openBackend } from '../../shared/policy/backend.ts';
 import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
 import { loadPromptWriter } from '../../shared/policy/load-prompt-writer.ts';
 import { loadPolicy } from '../../shared/policy/policy.ts';
+import { warmUpTraining } from '../../shared/policy/warm-up.ts';
 import { runtimeFingerprint } from './fingerprint.ts';
 import { localEngine } from './local-engine.ts';
 import { step } from './step.ts';
@@ -28,7 +29,7 @@ const engine = localEngine(policy, await loadPromptWriter(settings.modelFolder),
 const fingerprint = runtimeFingerprint(executor);
 post({
   kind: 'opened',
-  report: executor.report,
+  report: `${executor.report}; ${warmUpTraining(policy)}`,
   fingerprint,
 });
 

@@ -9,6 +9,7 @@ import { modelDigest } from '../../../shared/policy/model-digest.ts';
 import { type Adapter, loadPolicy } from '../../../shared/policy/policy.ts';
 import { createSharedPrefixes } from '../../../shared/policy/shared-prefixes.ts';
 import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
+import { warmUpDecoding } from '../../../shared/policy/warm-up.ts';
 import { toolCallForm } from '../chat/tool-call-form.ts';
 import { contextOf } from './context.ts';
 import type { PolicyVersion } from './engine.ts';
@@ -106,4 +107,5 @@ port.on('message', (message: ToThread) => {
   }
 });
 
-send({ kind: 'ready', report: note === undefined ? executor.report : `${executor.report}; ${note}` });
+const report = [executor.report, warmUpDecoding(policy), ...(note === undefined ? [] : [note])].join('; ');
+send({ kind: 'ready', report });

@@ -184,7 +184,7 @@ function createNative(
       return tensor;
     },
     integers: integersOf,
-    graphs: createGraphs({ binding, idOf, adopt, upload, integers: integersOf, dispose, onCompiled }),
+    graphs: createGraphs({ binding, idOf, adopt, upload, dispose, onCompiled }),
   };
 
   function integersOf(values: readonly number[] | number): Tensor {

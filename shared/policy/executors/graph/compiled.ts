@@ -5,7 +5,14 @@ import { join } from 'node:path';
 import type { NativeExecutor } from '../native.ts';
 import { isTensor, type Shape, type Tensor } from '../tensor.ts';
 import { SERVE, savedModel } from './graph-def.ts';
-import { createRecorder, NotRecordable, type Recording, type Sizes, sourceOf } from './recorder.ts';
+import {
+  createRecorder,
+  NotRecordable,
+  type Recording,
+  type Sizes,
+  sizesFeed,
+  sourceOf,
+} from './recorder.ts';
 
 /** The part of the addon that holds and runs graphs. */
 export type GraphBinding = {
@@ -50,7 +57,6 @@ export type GraphHost = {
   readonly idOf: (tensor: Tensor) => number;
   readonly adopt: (output: { id: number; shape: number[]; dtype: number }) => Tensor;
   readonly upload: (values: Int32Array, shape: Shape) => Tensor;
-  readonly integers: (values: readonly number[] | number) => Tensor;
   readonly dispose: (tree: unknown) => void;
   /** Told once per graph that was made: its name, its nodes and how long that and its first run took, ms. */
   readonly onCompiled: (event: {
@@ -64,7 +70,7 @@ export type GraphHost = {
 const [MAX_GRAPHS, MAX_PLANS] = [48, 256];
 
 /** How a graph serves one set of sizes. Nodes are not kept: a graph that was dropped is recorded again. */
-type Plan = Pick<Recording, 'shapeFeeds'> & {
+type Plan = Pick<Recording, 'sizes'> & {
   /** Names the graph: equal for recordings that differ in fed sizes only. */
   readonly graph: string;
   /** Of all that is fed, and of all that comes back: `name:output`, with commas between. */
@@ -90,10 +96,11 @@ export function createGraphs(host: GraphHost): Graphs {
     return id;
   };
   const runPlan = (session: number, plan: Plan, fed: readonly Tensor[]): unknown => {
-    const sizes = plan.shapeFeeds.map(({ values }) => host.integers(values));
-    const ids = [...fed, ...sizes].map(host.idOf);
-    const made =
-      plan.fetches === '' ? [] : host.binding.runSavedModel(session, ids, plan.feeds, plan.fetches);
+    const { sizes, feeds, fetches } = plan;
+    const own = sizes.length === 0 ? [] : [host.upload(Int32Array.from(sizes), [sizes.length])];
+    const ids = [...fed, ...own].map(host.idOf);
+    const made = fetches === '' ? [] : host.binding.runSavedModel(session, ids, feeds, fetches);
+    host.dispose(own);
     const bySource = new Map<string, Tensor>();
     made.forEach((output, index) => void bySource.set(plan.fetchNames[index]!, host.adopt(output)));
     plan.inputNames.forEach((source, index) => void bySource.set(source, fed[index]!));
@@ -172,8 +179,8 @@ function record<Inputs>(
   const fetchNames = [...made].filter((source) => !fed.has(source));
   const plan = {
     graph: fingerprint(recording),
-    shapeFeeds: recording.shapeFeeds,
-    feeds: [...inputNames, ...recording.shapeFeeds.map((feed) => `${feed.name}:0`)].join(','),
+    sizes: recording.sizes,
+    feeds: [...inputNames, ...(recording.sizes.length === 0 ? [] : [`${sizesFeed}:0`])].join(','),
     fetches: fetchNames.join(','),
     inputNames,
     fetchNames,

@@ -10,15 +10,16 @@ import { outputsOf } from './shapes.ts';
  */
 export type Sizes = 'fixed' | 'varying';
 
-/** A vector of sizes, or one size. */
-type ShapeFeed = { readonly name: string; readonly values: readonly number[] | number };
-
 /** What was recorded, and what has to be fed besides the inputs. */
 export type Recording = {
   readonly nodes: readonly GraphNode[];
-  /** Placeholders of shapes, i32, by their order: only with sizes that vary. */
-  readonly shapeFeeds: readonly ShapeFeed[];
+  /** All sizes behind one another, fed as `sizesFeed`: only where they vary, else empty. */
+  readonly sizes: readonly number[];
 };
+
+/** One placeholder for all sizes, since each that is fed costs time at every run. */
+export const sizesFeed = 'sizes';
+const sizesSplit = 'split-sizes';
 
 /** What a tensor's handle is while it is recorded. */
 type Recorded = {
@@ -44,6 +45,8 @@ const sizeInputs: Readonly<Record<string, readonly number[]>> = {
   UnsortedSegmentSum: [2],
 };
 
+const reshapeIntegers = { T: 'int32', Tshape: 'int32' } as const;
+
 /** The name of the node that makes a recorded tensor, with its output: `name:output`. */
 export function sourceOf(tensor: Tensor): string {
   const source = recordedOf(tensor)?.source;
@@ -61,7 +64,7 @@ export type Recorder = {
 /** An executor that writes down each op instead of running it. Nothing is computed. */
 export function createRecorder(sizes: Sizes): Recorder {
   const nodes: GraphNode[] = [];
-  const shapeFeeds: ShapeFeed[] = [];
+  const sizeVectors: (readonly number[])[] = [];
   const known = new Map<string, string>();
   const self = {};
 
@@ -88,11 +91,11 @@ export function createRecorder(sizes: Sizes): Recorder {
     add({ op: 'Const', inputs: [], attributes: { dtype: type }, value: { type, shape, values } }, 'c');
   const integersSource = (values: readonly number[], shape: Shape, isSize: boolean): string => {
     if (sizes === 'varying' && isSize) {
-      return once(`size ${values};${shape.length}`, () => {
-        const name = add({ op: 'Placeholder', inputs: [], attributes: { dtype: 'int32' }, shape }, 's');
-        shapeFeeds.push({ name, values: shape.length === 0 ? values[0]! : values });
-        return name;
-      });
+      // Equal ones are not shared: whether two are equal may depend on the sizes, and the graph must not.
+      const source = `${sizesSplit}:${sizeVectors.push(values) - 1}`;
+      if (shape.length > 0) return source;
+      const scalar = once('i ;1', () => constant('int32', [0], new Int32Array(0)));
+      return `${add({ op: 'Reshape', inputs: [source, scalar], attributes: reshapeIntegers }, 'n')}:0`;
     }
     return once(`i ${values};${shape.length}`, () => constant('int32', shape, Int32Array.from(values)));
   };
@@ -157,6 +160,20 @@ export function createRecorder(sizes: Sizes): Recorder {
       const name = add({ op: 'Placeholder', inputs: [], attributes: { dtype: type }, shape: fed }, 'p');
       return tensor(shape, type, `${name}:0`);
     },
-    recording: () => ({ nodes, shapeFeeds }),
+    recording() {
+      if (sizeVectors.length === 0) return { nodes, sizes: [] };
+      const lengths = Int32Array.from(sizeVectors, ({ length }) => length);
+      const inputs = [
+        `${sizesFeed}:0`,
+        `${constant('int32', [lengths.length], lengths)}:0`,
+        `${constant('int32', [], Int32Array.of(0))}:0`,
+      ];
+      const attributes: Attributes = { T: 'int32', Tlen: 'int32', num_split: lengths.length };
+      const all = { name: sizesFeed, op: 'Placeholder', inputs: [], attributes: { dtype: 'int32' } } as const;
+      return {
+        nodes: [...nodes, all, { name: sizesSplit, op: 'SplitV', inputs, attributes }],
+        sizes: sizeVectors.flat(),
+      };
+    },
   };
 }

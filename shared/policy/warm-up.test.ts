@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { createDecoder } from './decoding.ts';
+import { initialWeights } from './initialise.ts';
+import { createLora } from './lora.ts';
+import type { ModelConfig } from './model-config.ts';
+import { loadPolicy, type Policy, weightsInMemory } from './policy.ts';
+import { describeOnBackends } from './test-backends.ts';
+import { lossAndGradients } from './training.ts';
+import { warmUpDecoding, warmUpTraining } from './warm-up.ts';
+
+const config: ModelConfig = {
+  family: 'llama',
+  vocabularySize: 40,
+  hiddenSize: 16,
+  layers: 3,
+  heads: 2,
+  keyValueHeads: 1,
+  headSize: 8,
+  intermediateSize: 24,
+  maxPositions: 1024,
+  ropeTheta: 10_000,
+  ropeScaling: undefined,
+  normEpsilon: 1e-5,
+  tiedHead: false,
+  attentionBias: false,
+  queryKeyNorm: false,
+};
+
+const ids = (length: number) => Array.from({ length }, (_, i) => i % 40);
+
+describeOnBackends('after a warm-up', (backend) => {
+  test('decoding and training of any size make no graph, and nothing stays', async () => {
+    const executor = await backend();
+    const policy: Policy = await loadPolicy(weightsInMemory(config, initialWeights(config, 1)), executor);
+    const count = (): number => (executor.kind === 'native' ? executor.graphs!.count : 0);
+    const before = executor.tensorCount();
+    const lines = [warmUpDecoding(policy), warmUpTraining(policy)];
+    for (const line of lines)
+      expect(line).toMatch(executor.kind === 'native' ? /^[1-9]\d* graphs made ready in/ : 'nothing');
+    expect(executor.tensorCount()).toBe(before);
+
+    const ready = count();
+    const file = createLora(config, { rank: 4, alpha: 8, seed: 2 });
+    const adapter = policy.loadAdapter(file);
+    for (const used of [undefined, adapter]) {
+      const decoder = createDecoder(policy, used, { maxSequences: 3, maxPositions: 900 });
+      const slots = [7, 300, 600].map((length) => decoder.admit(ids(length)).slot);
+      decoder.step(slots.map((slot) => ({ slot, id: 1 })));
+      decoder.release(slots[1]!);
+      decoder.step([{ slot: slots[2]!, id: 1 }]);
+      decoder.dispose();
+    }
+    for (const lengths of [[5], [20, 30, 9]]) {
+      const sequences = lengths.map((length) => ({ promptIds: ids(length), responseIds: ids(length) }));
+      lossAndGradients(policy, adapter, sequences, (logProbs) => ({
+        loss: 0,
+        metrics: {},
+        gradient: logProbs.map((row) => row.map(() => 1)),
+      }));
+    }
+    expect(count()).toBe(ready);
+    adapter.dispose();
+    policy.dispose();
+  });
+});
