@@ -1,25 +1,7 @@
 import type OpenAI from 'openai';
-import { sampleAsk } from '../../../shared/policy/claw-nano/dialogues/ask.ts';
-import { createRandom } from '../../../shared/policy/random.ts';
-import { checkTaste } from './taste.ts';
-
-/** What the person says to an answer; a scripted person has only a few phrases. */
-const praise = [
-  'Perfect, thanks!',
-  'Great, exactly what I wanted. Thank you!',
-  'Thanks, that is very helpful.',
-];
-const complaints = {
-  list: ['Please do not use lists, write sentences.', 'No lists, please.', 'I do not like lists.'],
-  greeting: [
-    'Please skip the greeting.',
-    'No greeting, please. Just answer.',
-    'I do not like being greeted.',
-  ],
-  both: ['No greeting and no lists, please.', 'Please do not greet me, and do not use lists.'],
-};
-/** Of an answer that still does not fit, a person complains this often and then gives up. */
-const PATIENCE = 2;
+import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+import { talk } from './talk.ts';
+import { plainAnswer } from './taste.ts';
 
 export type SessionReport = {
   readonly firstReplyMet: boolean;
@@ -36,34 +18,21 @@ export type Person = { readonly chat: (session: number) => Promise<SessionReport
  */
 export function createPerson(client: OpenAI, seed: number): Person {
   const chat = async (session: number): Promise<SessionReport> => {
-    const random = createRandom(`person/${seed}/${session}`);
-    const choose = (from: readonly string[]) => from[Math.floor(random() * from.length)]!;
-    const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: sampleAsk(random).text }];
     const versions: number[] = [];
     let failures = 0;
-    let firstReplyMet: boolean | undefined;
-    const reply = async (): Promise<string> => {
+    const firstReplyMet = await talk(plainAnswer, { seed, session }, async (messages) => {
       const { text, version, failed } = await streamReply(client, messages);
       if (failed) failures += 1;
       if (version !== undefined) versions.push(version);
-      messages.push({ role: 'assistant', content: text });
       return text;
-    };
-    for (let turn = 0; turn <= PATIENCE; turn++) {
-      const verdict = checkTaste(await reply());
-      firstReplyMet ??= verdict.met;
-      const kind = verdict.list && verdict.greeting ? 'both' : verdict.list ? 'list' : 'greeting';
-      messages.push({ role: 'user', content: choose(verdict.met ? praise : complaints[kind]) });
-      if (verdict.met) break;
-    }
-    await reply(); // what the person said is only seen by the loop when it is sent
-    return { firstReplyMet: firstReplyMet ?? false, replies: versions.length, versions, failures };
+    });
+    return { firstReplyMet, replies: versions.length, versions, failures };
   };
   return { chat };
 }
 
 /** One streamed answer. A crashed endpoint is asked again, as any client would. */
-async function streamReply(client: OpenAI, messages: readonly OpenAI.ChatCompletionMessageParam[]) {
+async function streamReply(client: OpenAI, messages: readonly ChatMessage[]) {
   let text = '';
   let version: number | undefined;
   let finished = false;
@@ -71,7 +40,7 @@ async function streamReply(client: OpenAI, messages: readonly OpenAI.ChatComplet
   try {
     const stream = await client.chat.completions.create({
       model: 'clawloop',
-      messages: [...messages],
+      messages: [...messages] as OpenAI.ChatCompletionMessageParam[],
       stream: true,
       max_tokens: 120,
     });

@@ -1,0 +1,171 @@
+import { assemble } from '../../../services/collector/assemble.ts';
+import { attribute } from '../../../services/collector/attribute.ts';
+import { assembleSettings, CollectorConfig, submitSettings } from '../../../services/collector/config.ts';
+import { submit } from '../../../services/collector/submit.ts';
+import { judgeFold, owedVotes } from '../../../services/judge/judge-fold.ts';
+import { signalsJudge } from '../../../services/judge/judges/signals/signals.ts';
+import { outcomeEvents } from '../../../services/trainer/outcome.ts';
+import { type Candidate, type StepParent, step } from '../../../services/trainer/step.ts';
+import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+import { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
+import { LearningPaused } from '../../../shared/events/learning-paused.ts';
+import type { SampleReady } from '../../../shared/events/sample-ready.ts';
+import { type LearningMethod, recordedTrainingSettings } from '../../../shared/events/training-settings.ts';
+import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
+import { VoteCast } from '../../../shared/events/vote-cast.ts';
+import type { OpenBatch } from '../../../shared/lineage/head.ts';
+import { openBatch } from '../../../shared/lineage/head-rows.ts';
+import { type CheckpointState, checkpointDigest } from '../../../shared/policy/checkpoint-store-state.ts';
+import { CLAW_NANO } from '../../../shared/policy/model-folder.ts';
+import { openMemoryLog, readerOf } from './memory-log.ts';
+import type { LearningModel, Reply, Speaker } from './model.ts';
+
+export type Method = LearningMethod | 'none';
+
+const ADAPTER = 'default';
+const LANE = 'lane';
+const KEY = 'key';
+const source = 'clawloop/bench';
+
+export type Loop = ReturnType<typeof openLoop>;
+
+/**
+ * The whole loop for one person in one process and without a clock: the collector's and the judge's folds over a
+ * log in memory, the `signals` judge, the trainer's step, serving's sampling. What is left out is I/O: HTTP,
+ * queues, checkpoints on a disk, and that a step takes time while the chat goes on.
+ */
+export function openLoop(model: LearningModel, method: Method, seed: string) {
+  const config = CollectorConfig.parse({
+    model: CLAW_NANO,
+    ...(method === 'none' ? {} : { method }),
+  });
+  const parents = new Map<number, StepParent>();
+  const counts: Record<string, number> = {};
+  let speaker: Speaker = model.speaker(0, undefined);
+  let served = 0;
+  let asked = 0;
+  const log = openMemoryLog(
+    [
+      readerOf(attribute, undefined),
+      readerOf(judgeFold, { votes: signalsJudge.defaultVotes }),
+      readerOf(assemble, assembleSettings(config)),
+      readerOf(submit, submitSettings(config)),
+    ],
+    (event) => {
+      counts[event.type] = (counts[event.type] ?? 0) + 1;
+    },
+  );
+  /** One second after the other. */
+  const now = () => new Date(Date.UTC(2026, 0, 1) + 1000 * asked).toISOString();
+  if (method === 'none')
+    log.append([LearningPaused.create({ id: 'control', source, time: now(), data: { adapter: ADAPTER } })]);
+
+  const vote = async (): Promise<void> => {
+    for (const { id, data } of owedVotes(LANE, log.rowsOf(judgeFold.name, LANE))) {
+      const turn = log.read('turns', data.at) as TurnCompleted;
+      const opinion = await signalsJudge.vote(turn.data, data.index, new AbortController().signal);
+      const { turnId, lane, index } = data;
+      const cast = { turnId, lane, index, judge: signalsJudge.name, ...opinion };
+      log.append([VoteCast.create({ id, source, time: now(), data: cast })]);
+    }
+  };
+
+  const train = (): boolean => {
+    const batch = openBatch(log.rowsOf(submit.name, ADAPTER));
+    if (batch === null) return false;
+    const samples = batch.samples.map(({ at }) => (log.read('training', at) as SampleReady).data);
+    const result = step(model.engine, { parent: parents.get(batch.parent), batch, samples });
+    if (result.kind === 'not-finite') log.append(outcomeEvents(batch, result, now()));
+    else {
+      parents.set(batch.n, result);
+      const state = stateOf(model, batch, result);
+      log.append(outcomeEvents(batch, { kind: 'trained', checkpoint: String(batch.n), state }, now()));
+      if (result.gate.passed) serve(batch.n);
+    }
+    return true;
+  };
+
+  const serve = (version: number): void => {
+    speaker.dispose();
+    speaker = model.speaker(version, parents.get(version)?.adapter);
+    served = version;
+    for (const older of parents.keys()) if (older < version) parents.delete(older);
+  };
+
+  /** Until every turn is judged and no batch is open: a person thinks longer than that. */
+  const settle = async (): Promise<void> => {
+    do await vote();
+    while (train());
+  };
+
+  return {
+    served: (): number => served,
+    /** facts by type */
+    counts: (): Readonly<Record<string, number>> => counts,
+    digest: (): string | undefined => {
+      const parent = parents.get(served);
+      return parent && checkpointDigest(parent);
+    },
+    /** The served version's answers; nothing is collected. */
+    ask: (questions: Parameters<Speaker['ask']>[0]) => speaker.ask(questions),
+    /** One answer in a conversation, as a client gets it. */
+    chat: async (messages: readonly ChatMessage[]): Promise<string> => {
+      asked += 1;
+      const [reply] = speaker.ask([{ messages, seed: `${seed}/${asked}` }]);
+      log.append([interaction(`${seed}/${asked}`, now(), messages, reply!)]);
+      await vote();
+      return reply!.text;
+    },
+    settle,
+    close: (): void => speaker.dispose(),
+  };
+}
+
+/** As serving writes it down for a stock client. */
+function interaction(id: string, time: string, messages: readonly ChatMessage[], { text, generated }: Reply) {
+  const { sampling, tokens, version, finishReason, usage } = generated;
+  return InteractionCompleted.create({
+    ...{ id, source, time },
+    data: {
+      ...{
+        interactionId: id,
+        requestId: id,
+        api: 'chat',
+        lane: LANE,
+        key: KEY,
+        adapter: ADAPTER,
+        live: true,
+      },
+      ...{
+        settle: 'votes',
+        model: 'clawloop',
+        messages: [...messages],
+        answer: { role: 'assistant', content: text },
+      },
+      ...{ sampling, tokens, version, engine: 'local', finishReason, disconnected: false, usage },
+      timing: { startedAt: time, firstTokenMs: 0, totalMs: 0 },
+    },
+  });
+}
+
+/** What a checkpoint's state would say: nothing is read from it here but version, digest and gate. */
+const stateOf = (model: LearningModel, batch: OpenBatch, candidate: Candidate): CheckpointState => ({
+  format: 1,
+  version: batch.n,
+  parent: batch.parent,
+  batchId: batch.batchId,
+  adapter: batch.adapter,
+  logId: 'memory',
+  model: CLAW_NANO,
+  baseDigest: CLAW_NANO,
+  settings: recordedTrainingSettings.parse(batch.settings),
+  seed: batch.seed,
+  samples: batch.samples.length,
+  baseline: candidate.baseline,
+  optimizerStep: candidate.optimizer.step,
+  gate: candidate.gate,
+  metrics: candidate.metrics,
+  fingerprint: model.fingerprint,
+  milliseconds: 0,
+  digest: checkpointDigest(candidate),
+});

@@ -1,0 +1,123 @@
+import { parseChatRequest } from '../../../services/serving/chat/chat-request.ts';
+import type { Generated } from '../../../services/serving/engine/engine.ts';
+import { makePrompt } from '../../../services/serving/engine/prompt.ts';
+import { beginSequence, type Sequence } from '../../../services/serving/engine/sequence.ts';
+import { runtimeFingerprint } from '../../../services/trainer/fingerprint.ts';
+import { localEngine } from '../../../services/trainer/local-engine.ts';
+import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+import type { AdapterFile } from '../../../shared/policy/adapter-files.ts';
+import { type BackendChoice, openBackend, prepareNativeEnvironment } from '../../../shared/policy/backend.ts';
+import { loadChatTemplate } from '../../../shared/policy/chat-template.ts';
+import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
+import { createDecoder } from '../../../shared/policy/decoding.ts';
+import { loadPromptWriter } from '../../../shared/policy/load-prompt-writer.ts';
+import { CLAW_NANO, modelFolder } from '../../../shared/policy/model-folder.ts';
+import { loadPolicy } from '../../../shared/policy/policy.ts';
+import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
+
+/** Answers generated side by side. */
+const AT_ONCE = 16;
+/** Tokens of an answer, as the demo's person asks for them. */
+const MAX_TOKENS = 120;
+
+export type Question = { readonly messages: readonly ChatMessage[]; readonly seed: string };
+export type Reply = { readonly text: string; readonly generated: Generated };
+
+/** A version that answers. Free it when the next one does. */
+export type Speaker = {
+  readonly ask: (questions: readonly Question[]) => readonly Reply[];
+  readonly dispose: () => void;
+};
+
+export type LearningModel = Awaited<ReturnType<typeof openLearningModel>>;
+
+/** claw-nano, once for serving and training: sampled as serving samples, trained by the trainer's own engine. */
+export async function openLearningModel(backend: BackendChoice = 'auto') {
+  prepareNativeEnvironment({ threads: 1 });
+  const folder = modelFolder(CLAW_NANO);
+  const executor = await openBackend(backend, { threads: 1 });
+  const source = await openCheckpoint(folder);
+  const policy = await loadPolicy(source, executor);
+  const writePrompt = await loadPromptWriter(folder);
+  const tokenizer = await loadTokenizer(folder);
+  const template = await loadChatTemplate(folder);
+  const { temperature = 1, topP = 1, topK = 0, eosTokenIds } = source.generationConfig;
+  const sampler = { tokenizer, endTokenIds: new Set(eosTokenIds), defaults: { temperature, topP, topK } };
+  const maker = {
+    tokenizer,
+    template,
+    contextTokens: source.config.maxPositions,
+    context: 'window',
+  } as const;
+  const begin = ({ messages, seed }: Question): Begun => {
+    const { generation } = parseChatRequest({ model: 'clawloop', messages, max_tokens: MAX_TOKENS });
+    const request = { ...generation, target: { kind: 'live' } } as const;
+    const prompt = makePrompt(maker, request);
+    return {
+      promptIds: prompt.promptIds,
+      sequence: beginSequence(sampler, { ...request, prompt, callsTools: false }, seed),
+    };
+  };
+
+  return {
+    engine: localEngine(policy, writePrompt, async (model) => {
+      throw new Error(`the bench has no teacher ${model}`);
+    }),
+    fingerprint: runtimeFingerprint(executor),
+    report: executor.report,
+    speaker: (version: number, adapter: AdapterFile | undefined): Speaker => {
+      const loaded = adapter && policy.loadAdapter(adapter);
+      const decoder = createDecoder(policy, loaded, {
+        maxSequences: AT_ONCE,
+        maxPositions: maker.contextTokens,
+      });
+      return {
+        ask: (questions) => answerAll(decoder, questions.map(begin), version),
+        dispose: () => {
+          decoder.dispose();
+          loaded?.dispose();
+        },
+      };
+    },
+    dispose: () => policy.dispose(),
+  };
+}
+
+type Decoder = Pick<ReturnType<typeof createDecoder>, 'admit' | 'step' | 'release'>;
+type Begun = { readonly promptIds: readonly number[]; readonly sequence: Sequence };
+type Running = { readonly index: number; readonly slot: number; next: number };
+
+/** A few at a time: when one ends, the next begins in its place. */
+function answerAll(decoder: Decoder, sequences: readonly Begun[], version: number): readonly Reply[] {
+  const texts = sequences.map(() => '');
+  const running: Running[] = [];
+  let begun = 0;
+  const take = (index: number, logits: Float32Array): number | undefined => {
+    const { next, chunk } = sequences[index]!.sequence.take(logits);
+    texts[index] += chunk?.text ?? '';
+    return next;
+  };
+  for (;;) {
+    while (running.length < AT_ONCE && begun < sequences.length) {
+      const index = begun++;
+      const { slot, logits } = decoder.admit(sequences[index]!.promptIds);
+      const next = take(index, logits);
+      if (next === undefined) decoder.release(slot);
+      else running.push({ index, slot, next });
+    }
+    if (running.length === 0) break;
+    const logits = decoder.step(running.map(({ slot, next: id }) => ({ slot, id })));
+    for (const [row, answer] of [...running].entries()) {
+      const next = take(answer.index, logits[row]!);
+      if (next !== undefined) answer.next = next;
+      else {
+        decoder.release(answer.slot);
+        running.splice(running.indexOf(answer), 1);
+      }
+    }
+  }
+  return sequences.map(({ sequence }, index) => ({
+    text: texts[index]!,
+    generated: sequence.result(version),
+  }));
+}

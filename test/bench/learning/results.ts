@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { appendFile, readFile } from 'node:fs/promises';
+import { assembleSettings, CollectorConfig, submitSettings } from '../../../services/collector/config.ts';
+import { CLAW_NANO } from '../../../shared/policy/model-folder.ts';
+import type { CellKey, CellReport, Lengths } from './cell.ts';
+import type { Evaluation } from './evaluate.ts';
+import { tastes } from './tastes.ts';
+
+/** Raised when the bench itself changes what a cell does. */
+const REVISION = 1;
+
+/** A line of the results. `protocol`: what it was measured by; lines of another one do not count. */
+export type Line = { readonly protocol: string } & (
+  | ({ readonly kind: 'cell' } & CellReport)
+  | { readonly kind: 'prior'; readonly taste: string; readonly prior: Evaluation }
+);
+export type CellLine = Extract<Line, { kind: 'cell' }>;
+export type PriorLine = Extract<Line, { kind: 'prior' }>;
+
+/** Name of everything that a result hangs on but the machine: settings of learning, lengths, tastes. */
+export function protocolOf(lengths: Lengths): string {
+  const config = CollectorConfig.parse({ model: CLAW_NANO });
+  const about = tastes.map(({ name, about: what }) => [name, what]);
+  const all = [REVISION, submitSettings(config), assembleSettings(config), lengths, about];
+  return createHash('sha256').update(JSON.stringify(all)).digest('hex').slice(0, 12);
+}
+
+export const cellName = ({ method, taste, seed }: CellKey): string => `${taste}, ${method}, seed ${seed}`;
+
+/** The last line, where a kill may have cut it off, is left out when it is no JSON. */
+export async function readLines(file: string): Promise<readonly Line[]> {
+  if (!existsSync(file)) return [];
+  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line.trim() !== '');
+  return lines.flatMap((line, index) => {
+    try {
+      return [JSON.parse(line) as Line];
+    } catch (error) {
+      if (index === lines.length - 1) return [];
+      throw new Error(`${file}, line ${index + 1}: ${(error as Error).message}`);
+    }
+  });
+}
+
+/** On a line of its own, also behind one that was cut off. */
+export async function addLine(file: string, line: Line): Promise<void> {
+  const cutOff = existsSync(file) && !/(?:^|\n)$/.test(await readFile(file, 'utf8'));
+  await appendFile(file, `${cutOff ? '\n' : ''}${JSON.stringify(line)}\n`);
+}

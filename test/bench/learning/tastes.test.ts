@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { readSignals } from '../../../services/judge/judges/signals/signals.ts';
+import { praise } from '../../e2e/demo/talk.ts';
+import { tastes } from './tastes.ts';
+
+const answers = [
+  'For a city trip, pack good shoes, a city map and some cash.',
+  'Hi! For a city trip, pack good shoes, a city map and some cash.',
+  'For a city trip, pack good shoes, a city map and some cash. Good shoes matter most.',
+  'For a city trip, pack good shoes, a city map and some cash. Take care!',
+  'Here is what to pack:\n- good shoes\n- a city map',
+  'Hello! Here is what to pack:\n1. good shoes\n2. a city map',
+  'Here is what to pack:\n- good shoes\n- a city map\nI hope this helps!',
+  '',
+] as const;
+
+test.each([
+  ['bare list', [4]],
+  ['one sentence', [0]],
+  ['matter-of-fact', [0, 2]],
+])('%s is met by the right answers', (name, met) => {
+  const taste = tastes.find((one) => one.name === name)!;
+  const found = [...answers.keys()].filter((index) => taste.complaints(answers[index]!).length === 0);
+  expect(found).toEqual(met);
+});
+
+const said = (content: string) =>
+  readSignals({
+    messages: [{ role: 'user', content: 'What should I pack?' }],
+    next: [{ role: 'user', content }],
+  });
+
+test('the judge hears every complaint as one, with a hint in it, and every praise as praise', () => {
+  for (const complaint of tastes.flatMap(({ complaints }) => answers.flatMap((answer) => complaints(answer))))
+    expect(said(complaint), complaint).toMatchObject({ vote: -1, hint: expect.stringMatching(/.{10}/) });
+  for (const words of praise) expect(said(words), words).toMatchObject({ vote: 1 });
+});

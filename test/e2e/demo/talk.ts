@@ -1,0 +1,42 @@
+import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+import { sampleAsk } from '../../../shared/policy/claw-nano/dialogues/ask.ts';
+import { createRandom } from '../../../shared/policy/random.ts';
+import type { Taste } from './taste.ts';
+
+/** Of an answer that still does not fit, a person complains this often and then gives up. */
+const PATIENCE = 2;
+
+/** What the person says to an answer that fits; a scripted person has only a few phrases. */
+export const praise = [
+  'Perfect, thanks!',
+  'Great, exactly what I wanted. Thank you!',
+  'Thanks, that is very helpful.',
+];
+
+/**
+ * One session of a person with a taste: a request, words about each answer, and thanks or a sigh at the end.
+ * What is said follows from the seed and the answers.
+ *
+ * @returns whether the first answer met the taste
+ */
+export async function talk(
+  taste: Taste,
+  { seed, session }: { readonly seed: number; readonly session: number },
+  reply: (messages: readonly ChatMessage[]) => Promise<string>,
+): Promise<boolean> {
+  const random = createRandom(`person/${seed}/${session}`);
+  const choose = (from: readonly string[]) => from[Math.floor(random() * from.length)]!;
+  const messages: ChatMessage[] = [{ role: 'user', content: sampleAsk(random).text }];
+  let firstMet: boolean | undefined;
+  for (let turn = 0; turn <= PATIENCE; turn++) {
+    const answer = await reply(messages);
+    const complaints = taste.complaints(answer);
+    const met = complaints.length === 0;
+    firstMet ??= met;
+    messages.push({ role: 'assistant', content: answer });
+    messages.push({ role: 'user', content: choose(met ? praise : complaints) });
+    if (met) break;
+  }
+  await reply(messages); // what the person said is only seen by the loop when it is sent
+  return firstMet ?? false;
+}
