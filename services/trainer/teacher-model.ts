@@ -14,7 +14,7 @@ export type TeacherModel = { readonly policy: Policy; readonly digest: string };
 /**
  * Another model as the teacher: it reads the policy's own tokens, so it must have the policy's vocabulary.
  *
- * @param model a name or folder, as for `--model`
+ * @param model its folder, or `claw-nano`
  * @throws TEACHER_VOCABULARY; UnknownModel
  */
 export async function loadTeacherModel(

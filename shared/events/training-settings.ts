@@ -16,7 +16,7 @@ export const trainingSettings = z.object({
     .string()
     .min(1)
     .describe(
-      'opd, combine: who reads the hint: current (the parent version), base, or another model, as for --model',
+      'opd, combine: who reads the hint: current (the parent version), base, or the folder of another model',
     ),
   learningRate: z.number().positive().describe('of AdamW, per minibatch'),
   warmUpSteps: z

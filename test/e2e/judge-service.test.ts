@@ -96,7 +96,7 @@ test('killed in mid-vote and started again: exactly one judgment', async () => {
   const hanging = () => {};
   const server = await startJudgeServer(says('\\boxed{1}'), hanging, hanging, says('\\boxed{1}'));
   cleanups.push(server.close);
-  const flags = ['--kind', 'openai', '--openai-base-url', server.baseUrl, ...impatient];
+  const flags = ['--kind', 'openai', '--openai-base-url', server.baseUrl, '--hint-votes', '0', ...impatient];
   const first = await startJudge(folder, ...flags);
   await log.append([turnCompleted('t', { lane: 'a' })]);
   await until(() => expect(server.asked).toHaveLength(3));
@@ -121,7 +121,7 @@ test('a judge that is down for a while is asked again; used-up votes are visible
   const { health } = await startJudge(
     folder,
     ...['--kind', 'openai', '--openai-base-url', server.baseUrl, '--votes', '1', '--vote-attempts', '2'],
-    ...impatient,
+    ...['--hint-votes', '0', ...impatient],
   );
   await log.append([turnCompleted('t', { lane: 'a' })]);
   const jobs = async () => (await fetch(`${health}/jobs`)).json();
@@ -144,6 +144,22 @@ test('a judge that is down for a while is asked again; used-up votes are visible
   expect((await retry('t/vote/0')).status).toBe(202);
   await until(() => expect(of('judgment.reached')).toHaveLength(1));
   expect(of('judgment.reached')[0]!.data).toMatchObject({ score: -1, source: 'votes' });
+});
+
+test('a model is asked for verdict and hint apart; both are in the judgment', async () => {
+  const { folder, log, of } = await openWorkplace();
+  const hint = 'Answer in plain sentences.';
+  const server = await startJudgeServer((response, asked) =>
+    (asked.body.messages[1]!.content.includes('[HINT_START]')
+      ? says(`[HINT_START]${hint}[HINT_END] \\boxed{1}`)
+      : says('\\boxed{0}'))(response, asked),
+  );
+  cleanups.push(server.close);
+  await startJudge(folder, '--kind', 'openai', '--openai-base-url', server.baseUrl, ...impatient);
+  await log.append([turnCompleted('t', { lane: 'a' })]);
+  await until(() => expect(of('judgment.reached')).toHaveLength(1));
+  expect(of('judgment.reached')[0]!.data).toMatchObject({ score: 0, needs: 3, hints: [hint] });
+  expect([of('vote.cast').length, of('hint.cast').length]).toEqual([3, 1]);
 });
 
 test('by the deadline a turn without its votes is unavailable; feedback settles another one at once', async () => {

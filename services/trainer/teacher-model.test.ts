@@ -1,0 +1,57 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { openBackend } from '../../shared/policy/backend.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
+import { loadPromptWriter } from '../../shared/policy/load-prompt-writer.ts';
+import { modelFolder } from '../../shared/policy/model-folder.ts';
+import { loadPolicy } from '../../shared/policy/policy.ts';
+import { localEngine } from './local-engine.ts';
+import { loadTeacherModel } from './teacher-model.ts';
+
+const nano = modelFolder('claw-nano');
+let folder: string | undefined;
+afterEach(async () => {
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  folder = undefined;
+});
+
+test('another model teaches: it is loaded once, reads the same tokens, and its digest is told', async () => {
+  const executor = await openBackend('wasm');
+  const policy = await loadPolicy(await openCheckpoint(nano), executor);
+  let loads = 0;
+  const engine = localEngine(policy, await loadPromptWriter(nano), (model) => {
+    loads += 1;
+    return loadTeacherModel(model, nano, executor);
+  });
+  const sequences = [{ promptIds: [5, 6, 7], responseIds: [8, 9], temperature: 0.7 }];
+  expect(() => engine.scoreByTeacher(nano, sequences)).toThrow(/not loaded/);
+  expect(await engine.prepare({ method: 'combine', teacher: 'current' })).toEqual({
+    teacherDigest: undefined,
+  });
+  expect(await engine.prepare({ method: 'binary', teacher: nano })).toEqual({ teacherDigest: undefined });
+  expect(loads).toBe(0);
+  const { teacherDigest } = await engine.prepare({ method: 'opd', teacher: nano });
+  expect(await engine.prepare({ method: 'opd', teacher: nano })).toEqual({ teacherDigest });
+  expect(teacherDigest).toMatch(/^[0-9a-f]{16,}$/);
+  expect(loads).toBe(1);
+  // the same weights: the base policy says the same
+  expect(engine.scoreByTeacher(nano, sequences)).toEqual(engine.score(undefined, sequences));
+  policy.dispose();
+});
+
+test('a teacher with another vocabulary is refused before it is loaded', async () => {
+  folder = await mkdtemp(join(tmpdir(), 'clawloop-teacher-'));
+  const tokenizer = JSON.parse(await readFile(join(nano, 'tokenizer.json'), 'utf8')) as {
+    added_tokens: { content: string }[];
+  };
+  tokenizer.added_tokens[0]!.content = '<other>';
+  await writeFile(join(folder, 'tokenizer.json'), JSON.stringify(tokenizer));
+  await writeFile(join(folder, 'config.json'), '{}');
+  await writeFile(join(folder, 'model.safetensors'), '');
+  const executor = await openBackend('wasm');
+  await expect(loadTeacherModel(folder, nano, executor)).rejects.toMatchObject({
+    message: expect.stringMatching(/another vocabulary/),
+  });
+});
