@@ -114,6 +114,20 @@ test('combine: a hint alone, a verdict alone, both, and neither, which has no sh
   expect(result.baseline.count).toBe(2);
 });
 
+test.each(['binary', 'opd', 'combine'] as const)(
+  '%s: what was not sampled, the prompt (1, 2, 3) among it, stays to each other as it was',
+  (method) => {
+    const { seen, result } = gradientsOf([answer(4, { verdict: 1, hints }), answer(2, { verdict: 0 })], {
+      method,
+    });
+    expect(seen.map((row) => row.length)).toEqual([1, 1]);
+    expect(seen[1]).toEqual([0]);
+    const after = toyLogProbs(result.adapter);
+    expect(after[4]).not.toBe(uniform);
+    expect([after[1], after[2], after[3]]).toEqual([after[0], after[0], after[0]]);
+  },
+);
+
 test('opd leaves the verdict out, and binary the hint', () => {
   const both = [answer(2, { verdict: 1, hints })];
   expect(gradientsOf(both, { method: 'opd' }).seen[0]![0]).toBeCloseTo(-(hinted[2]! - uniform), 6);
