@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+import { openBackend } from '../../../shared/policy/backend.ts';
+import { createDecoder } from '../../../shared/policy/decoding.ts';
+import { initialWeights } from '../../../shared/policy/initialise.ts';
+import type { ModelConfig } from '../../../shared/policy/model-config.ts';
+import { loadPolicy, type Policy, weightsInMemory } from '../../../shared/policy/policy.ts';
+import { createSharedPrefixes } from '../../../shared/policy/shared-prefixes.ts';
+import type { Generated } from './engine.ts';
+import type { SequenceRequest } from './protocol.ts';
+import { createScheduler } from './scheduler.ts';
+import type { Sequence } from './sequence.ts';
+import { createVersions } from './versions.ts';
+
+const config: ModelConfig = {
+  family: 'llama',
+  vocabularySize: 61,
+  hiddenSize: 16,
+  layers: 1,
+  heads: 2,
+  keyValueHeads: 1,
+  headSize: 8,
+  intermediateSize: 24,
+  maxPositions: 768,
+  ropeTheta: 10_000,
+  ropeScaling: undefined,
+  normEpsilon: 1e-6,
+  tiedHead: true,
+  attentionBias: false,
+  queryKeyNorm: false,
+};
+
+/** Weights so large that the likeliest token is never a near thing. */
+const smallPolicy = async (): Promise<Policy> => {
+  const weights = [...initialWeights(config, 'scheduler')].map(
+    ([name, values]) => [name, name.includes('norm') ? values : values.map((value) => 20 * value)] as const,
+  );
+  return loadPolicy(weightsInMemory(config, new Map(weights)), await openBackend('wasm'));
+};
+
+/** Always the likeliest token, so that an answer depends on nothing but its prompt. */
+function greedySequence({ prompt }: SequenceRequest): Sequence {
+  const ids: number[] = [];
+  return {
+    take: (logits) => {
+      const id = logits.reduce((best, logit, index) => (logit > logits[best]! ? index : best), 0);
+      ids.push(id);
+      return { next: ids.length < prompt.maxTokens ? id : undefined, chunk: undefined };
+    },
+    result: () => ({ ids }) as unknown as Generated,
+  };
+}
+
+type Room = { readonly positions: number; readonly pieceTokens: number; readonly prefixBytes: number };
+
+/** Answers to five requests at once, one of them to another version, and how the engine came by them. */
+async function answers(policy: Policy, { positions, pieceTokens, prefixBytes }: Room) {
+  const budget = { positions, taken: 0 };
+  const prefixes = createSharedPrefixes(config, prefixBytes);
+  const versions = createVersions({
+    kept: 0,
+    loadAdapter: async () => undefined,
+    createDecoder: (adapter) =>
+      createDecoder(policy, adapter, { maxSequences: 3, maxPositions: 768, pieceTokens, budget }, prefixes),
+  });
+  const scheduler = createScheduler({ versions, maxBatch: 3, maxWaiting: 9, beginSequence: greedySequence });
+  await scheduler.serve({ version: 0 });
+  const prompts = [220, 90, 250, 3, 240].map((length, which) =>
+    Array.from({ length }, (_, index) => (index < 80 ? index : index * (which + 2)) % 61),
+  );
+  const asked = prompts.map(
+    (promptIds, id) =>
+      new Promise<readonly number[]>((resolve, reject) =>
+        scheduler.add(
+          id,
+          {
+            target: id === 2 ? { kind: 'pinned', version: 7 } : { kind: 'live' },
+            sampling: {
+              stop: [],
+              frequencyPenalty: 0,
+              presencePenalty: 0,
+              repetitionPenalty: 1,
+              logitBias: [],
+            },
+            prompt: { promptIds, maxTokens: 60 },
+            callsTools: false,
+          },
+          {
+            started: () => {},
+            chunk: () => {},
+            generated: (generated) => resolve((generated as unknown as { ids: readonly number[] }).ids),
+            failed: reject,
+          },
+        ),
+      ),
+  );
+  const ids = await Promise.all(asked);
+  const { preemptions, cachedTokens } = scheduler.counters();
+  return { ids, preemptions, cachedTokens, taken: budget.taken };
+}
+
+test('short of room, in small pieces or with what is known: the answers are the same', async () => {
+  const policy = await smallPolicy();
+  const before = policy.executor.tensorCount();
+  const plain = await answers(policy, { positions: 1e9, pieceTokens: 768, prefixBytes: 0 });
+  expect(plain).toMatchObject({ preemptions: 0, cachedTokens: 0, taken: 0 });
+  expect(new Set(plain.ids.map(String)).size).toBe(5);
+  const short = await answers(policy, { positions: 768, pieceTokens: 50, prefixBytes: 0 });
+  expect(short.ids).toEqual(plain.ids);
+  expect(short.preemptions).toBeGreaterThan(0);
+  const known = await answers(policy, { positions: 768, pieceTokens: 50, prefixBytes: 1e6 });
+  expect(known.ids).toEqual(plain.ids);
+  expect(known.cachedTokens).toBeGreaterThan(0);
+  expect([short.taken, known.taken]).toEqual([0, 0]);
+  expect(policy.executor.tensorCount()).toBe(before);
+  policy.dispose();
+});
