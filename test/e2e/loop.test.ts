@@ -63,6 +63,16 @@ describe('the loop on one machine', () => {
     );
   });
 
+  test('what the person said was wrong has taught as a hint', async () => {
+    const tail = await run('topics', 'tail', 'training', '--type', 'policy.trained', '--json');
+    const { event } = JSON.parse(tail.trim().split('\n')[0]!) as {
+      event: { data: { metrics: Readonly<Record<string, number>> } };
+    };
+    expect(event.data.metrics).toMatchObject({ templateDrift: 0, hintsNotUsed: 0 });
+    expect(event.data.metrics.hintsUsed).toBeGreaterThan(0);
+    expect(event.data.metrics.teacherGap).toBeGreaterThan(0.01);
+  });
+
   test('every turn says what became of it, and the law holds', async () => {
     const turns = await run('turns', 'list', '--why');
     expect(turns).toMatch(/trained in v1/);
