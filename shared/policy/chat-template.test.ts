@@ -1,5 +1,9 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createChatTemplate, loadChatTemplate, type TemplateMessage } from './chat-template.ts';
+import { UnsupportedModel } from './model-config.ts';
 import { describeReference, readReference, referencePath } from './reference-fixtures.ts';
 import { loadTokenizer } from './tokenizer.ts';
 
@@ -32,6 +36,30 @@ describeReference.each(Object.entries(counts))('%s', (name, count) => {
       expect(tokenizer.encode(rendered)).toEqual(ids);
     }
   });
+});
+
+test('a template is found in either place, its tokens too; without one a model is no model for chats', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'chat-template-'));
+  const write = (name: string, value: unknown) => writeFile(join(folder, name), JSON.stringify(value));
+  const render = async (): Promise<string> =>
+    (await loadChatTemplate(folder)).render({ messages: [], addGenerationPrompt: true });
+  try {
+    await expect(loadChatTemplate(folder)).rejects.toThrow(UnsupportedModel);
+    await write('tokenizer_config.json', { chat_template: 'inline {{ bos_token }}', bos_token: null });
+    await write('special_tokens_map.json', { bos_token: { content: '<s>' }, eos_token: '</s>' });
+    expect(await render()).toBe('inline <s>');
+    await write('tokenizer_config.json', {
+      chat_template: [{ name: 'default', template: 'named {{ bos_token }}{{ eos_token }}' }],
+      bos_token: '<b>',
+    });
+    expect(await render()).toBe('named <b></s>');
+    await write('chat_template.json', { chat_template: 'json' });
+    expect(await render()).toBe('json');
+    await writeFile(join(folder, 'chat_template.jinja'), 'jinja');
+    expect(await render()).toBe('jinja');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 const call = (args: string) => ({ id: 'c1', type: 'function', function: { name: 'look', arguments: args } });

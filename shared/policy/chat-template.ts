@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Template } from '@huggingface/jinja';
 import { z } from 'zod';
+import { UnsupportedModel } from './model-config.ts';
 
 /** A message as templates see it: OpenAI's fields under OpenAI's names. */
 export type TemplateMessage = {
@@ -44,22 +45,39 @@ const TokenizerConfig = z.looseObject({
 type TokenizerConfig = z.infer<typeof TokenizerConfig>;
 
 /**
- * Loads a model's chat template from `chat_template.jinja`, else from `tokenizer_config.json`, where it is a
- * text or a list of named ones (`tool_use` is then the one for requests with tools). Throws when there is
- * none.
+ * Loads a model's chat template from `chat_template.jinja`, else from `chat_template.json` or
+ * `tokenizer_config.json`, where it is a text or a list of named ones (`tool_use` is then the one for requests
+ * with tools). Special tokens that `tokenizer_config.json` leaves out come from `special_tokens_map.json`.
+ * Throws UnsupportedModel when there is no template: of a base model, say.
  */
 export async function loadChatTemplate(folder: string): Promise<ChatTemplate> {
-  const configText = await readIfThere(join(folder, 'tokenizer_config.json'));
-  const config = TokenizerConfig.parse(configText === undefined ? {} : JSON.parse(configText));
-  const sources = namedTemplates(config, await readIfThere(join(folder, 'chat_template.jinja')));
+  const read = async (name: string): Promise<TokenizerConfig> =>
+    TokenizerConfig.parse(JSON.parse((await readIfThere(join(folder, name))) ?? '{}'));
+  const config = await read('tokenizer_config.json');
+  const { chat_template } = await read('chat_template.json');
+  const tokens = { ...(await read('special_tokens_map.json')), ...withoutNothing(config) };
+  const template = chat_template ?? config.chat_template;
+  const sources = namedTemplates(template, await readIfThere(join(folder, 'chat_template.jinja')));
   const source = sources.get('default');
-  if (source === undefined) throw new Error(`${folder} has no chat template`);
-  return createChatTemplate(source, { ...tokenVariables(config) }, sources.get('tool_use'));
+  if (source === undefined) {
+    throw new UnsupportedModel(
+      `${folder} has no chat template, neither in chat_template.jinja nor in tokenizer_config.json: ` +
+        'it is no model for chats; take its Instruct or Chat variant',
+    );
+  }
+  return createChatTemplate(source, { ...tokenVariables(tokens) }, sources.get('tool_use'));
 }
 
-function namedTemplates(config: TokenizerConfig, file: string | undefined): ReadonlyMap<string, string> {
+/** A token that is null says nothing. */
+const withoutNothing = (config: TokenizerConfig): TokenizerConfig =>
+  Object.fromEntries(Object.entries(config).filter(([, value]) => value != null));
+
+function namedTemplates(
+  given: TokenizerConfig['chat_template'],
+  file: string | undefined,
+): ReadonlyMap<string, string> {
   if (file !== undefined) return new Map([['default', file]]);
-  const inline = config.chat_template ?? [];
+  const inline = given ?? [];
   if (typeof inline === 'string') return new Map([['default', inline]]);
   return new Map(inline.map(({ name, template }) => [name, template]));
 }
