@@ -1,132 +1,183 @@
-import { createAdamW, emptyAdamWState } from '../../shared/policy/adamw.ts';
-import { type BackendChoice, openBackend } from '../../shared/policy/backend.ts';
-import { createDecoder } from '../../shared/policy/decoding.ts';
-import type { Executor } from '../../shared/policy/executors/executor.ts';
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
 import { nativeInstalled } from '../../shared/policy/executors/native.ts';
-import { initialWeights } from '../../shared/policy/initialise.ts';
-import { createLora } from '../../shared/policy/lora.ts';
-import type { ModelConfig } from '../../shared/policy/model-config.ts';
-import { loadPolicy, type Policy, weightsInMemory } from '../../shared/policy/policy.ts';
-import { crossEntropyAndGradients, lossAndGradients } from '../../shared/policy/training.ts';
+import { CLAW_NANO, modelFolder } from '../../shared/policy/model-folder.ts';
+import { makeRandomModel, randomModels } from '../fixtures/make-random-model.ts';
+import { type Ask, nameOf, type PolicyCase, type Times, tokensPerStep } from './policy-case.ts';
 
-/** 1.75 million parameters in the shape of Qwen3: about the size of claw-nano. */
-const config: ModelConfig = {
-  family: 'qwen3',
-  vocabularySize: 1024,
-  hiddenSize: 160,
-  layers: 5,
-  heads: 5,
-  keyValueHeads: 5,
-  headSize: 32,
-  intermediateSize: 448,
-  maxPositions: 2048,
-  ropeTheta: 10_000,
-  ropeScaling: undefined,
-  normEpsilon: 1e-6,
-  tiedHead: true,
-  attentionBias: false,
-  queryKeyNorm: true,
+const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const LARGE = 'smollm2-135m';
+const cores = availableParallelism();
+
+/** Steps of each round; rounds of all ways by turns, so that a busy machine disturbs all alike. */
+type Planned = {
+  readonly model: typeof CLAW_NANO | typeof LARGE;
+  readonly case: PolicyCase;
+  readonly threads: number;
+  readonly steps: number;
 };
+
+const plan: readonly Planned[] = [
+  ...(['lora', 'full'] as const).map((trains): Planned => {
+    return {
+      model: CLAW_NANO,
+      case: { kind: 'train', trains, batch: 8, positions: 128 },
+      threads: cores,
+      steps: 4,
+    };
+  }),
+  ...[1, 4, 16].map((sequences): Planned => {
+    return { model: CLAW_NANO, case: { kind: 'decode', sequences, context: 128 }, threads: 1, steps: 40 };
+  }),
+  { model: CLAW_NANO, case: { kind: 'prefill', tokens: 512 }, threads: cores, steps: 6 },
+  {
+    model: LARGE,
+    case: { kind: 'train', trains: 'lora', batch: 1, positions: 512 },
+    threads: cores,
+    steps: 2,
+  },
+  {
+    model: LARGE,
+    case: { kind: 'train', trains: 'full', batch: 1, positions: 512 },
+    threads: cores,
+    steps: 1,
+  },
+  ...[1, 4, 16].map((sequences): Planned => {
+    return { model: LARGE, case: { kind: 'decode', sequences, context: 256 }, threads: cores, steps: 8 };
+  }),
+  { model: LARGE, case: { kind: 'prefill', tokens: 512 }, threads: cores, steps: 2 },
+];
 
 export type PolicyMeasurement = {
-  readonly backend: string;
+  readonly model: string;
   readonly what: string;
+  readonly way: string;
+  readonly threads: number;
   readonly tokensPerSecond: number;
+  /** Per second of all threads together: hardly moved by what else the machine does. */
+  readonly tokensPerProcessorSecond: number;
+  readonly peakBytes: number;
 };
 
-/** Median milliseconds of `repeats` calls after two that do not count. */
-function medianMilliseconds(repeats: number, body: () => void): number {
-  const times = Array.from({ length: repeats + 2 }, () => {
-    const start = performance.now();
-    body();
-    return performance.now() - start;
+type Way = { readonly name: string; readonly ask: (ask: Ask) => Promise<Times>; readonly close: () => void };
+
+function openWay(name: string, command: string, args: readonly string[], threads: number): Way {
+  const child: ChildProcessWithoutNullStreams = spawn(command, args, {
+    env: { ...process.env, OMP_NUM_THREADS: String(threads), OMP_WAIT_POLICY: 'PASSIVE' },
   });
-  return times.slice(2).sort((a, b) => a - b)[repeats >> 1]!;
-}
-
-const prompt = (length: number): number[] => Array.from({ length }, (_, i) => (i * 37) % 1000);
-
-function measureDecode(policy: Policy, sequences: number): number {
-  const adapter = policy.loadAdapter(createLora(config, { rank: 8, alpha: 16, seed: 1 }));
-  const decoder = createDecoder(policy, adapter, { maxSequences: sequences, maxPositions: 512 });
-  const slots = Array.from({ length: sequences }, () => decoder.admit(prompt(128)).slot);
-  const time = medianMilliseconds(40, () => decoder.step(slots.map((slot) => ({ slot, id: 7 }))));
-  decoder.dispose();
-  adapter.dispose();
-  return (sequences / time) * 1000;
-}
-
-function measurePrefill(policy: Policy, length: number): number {
-  const decoder = createDecoder(policy, undefined, { maxSequences: 1, maxPositions: length });
-  const time = medianMilliseconds(3, () => decoder.release(decoder.admit(prompt(length)).slot));
-  return (length / time) * 1000;
-}
-
-/** One training step of an adapter as the trainer does it: four sequences of 160 + 96 tokens. */
-function measureLora(policy: Policy): number {
-  const file = createLora(config, { rank: 8, alpha: 16, seed: 1 });
-  const values = new Map([...file.tensors].map(([name, tensor]) => [name, tensor.values]));
-  const adamw = createAdamW({ learningRate: 1e-3, maxGradientNorm: 1 });
-  const state = emptyAdamWState();
-  const sequences = Array.from({ length: 4 }, () => ({ promptIds: prompt(160), responseIds: prompt(96) }));
-  const time = medianMilliseconds(3, () => {
-    const adapter = policy.loadAdapter(file);
-    const { gradients } = lossAndGradients(policy, adapter, sequences, (logProbs) => ({
-      loss: 0,
-      metrics: {},
-      gradient: logProbs.map((row) => row.map(() => -1 / row.length)),
-    }));
-    adapter.dispose();
-    adamw.step(values, gradients, state);
+  let told = '';
+  child.stderr.on('data', (text: Buffer) => {
+    told = (told + text.toString()).slice(-2000);
   });
-  return ((4 * 256) / time) * 1000;
+  const waiting: PromiseWithResolvers<Times>[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    if (line.startsWith('{')) waiting.shift()?.resolve(JSON.parse(line) as Times);
+  });
+  child.on('close', (code) => {
+    for (const { reject } of waiting.splice(0)) reject(new Error(`${name} ended with ${code}: ${told}`));
+  });
+  child.stdin.on('error', () => {}); // `close` says why
+  return {
+    name,
+    ask: (ask) => {
+      const answer = Promise.withResolvers<Times>();
+      waiting.push(answer);
+      child.stdin.write(`${JSON.stringify(ask)}\n`);
+      return answer.promise;
+    },
+    close: () => void child.stdin.end(),
+  };
 }
 
-function measurePretraining(policy: Policy, weights: Map<string, Float32Array>, batch: number): number {
-  const adamw = createAdamW({ learningRate: 1e-3, weightDecay: 0.1, maxGradientNorm: 1 });
-  const state = emptyAdamWState();
-  const tokens = Int32Array.from(prompt(batch * 257));
-  const time = medianMilliseconds(3, () => {
-    adamw.step(weights, crossEntropyAndGradients(policy, { tokens, batch, positions: 256 }).gradients, state);
-    policy.replaceWeights(weights);
-  });
-  return ((batch * 256) / time) * 1000;
-}
+const hasPeer = (): boolean => spawnSync('python3', ['-c', 'import torch, transformers']).status === 0;
 
-async function measure(executor: Executor): Promise<readonly PolicyMeasurement[]> {
-  const weights = initialWeights(config, 'bench');
-  const policy = await loadPolicy(weightsInMemory(config, weights), executor);
-  const entry = (what: string, tokensPerSecond: number) => ({
-    backend: executor.kind,
-    what,
-    tokensPerSecond,
-  });
-  const measurements = [
-    ...[1, 4, 16].map((n) => entry(`decode, LoRA, ${n} at a time`, measureDecode(policy, n))),
-    ...[128, 1024].map((n) => entry(`prefill, ${n} tokens`, measurePrefill(policy, n))),
-    entry('LoRA training step, 4 x 256', measureLora(policy)),
-    ...[executor.kind === 'native' ? 16 : 4].map((n) =>
-      entry(`full training step, ${n} x 256`, measurePretraining(policy, weights, n)),
-    ),
+function openWays({ model, case: measured, threads }: Planned, peer: boolean): readonly Way[] {
+  const ours = (mode: string): Way =>
+    openWay(mode, process.execPath, [here('policy-process.ts'), mode, String(threads)], threads);
+  const library = measured.kind === 'train' ? 'PyTorch' : 'transformers';
+  return [
+    ...(nativeInstalled() ? [ours('graph'), ours('eager')] : []),
+    ...(model === CLAW_NANO ? [ours('wasm')] : []),
+    ...(peer ? [openWay(library, 'python3', [here('peers/policy.py'), String(threads)], threads)] : []),
   ];
-  policy.dispose();
-  return measurements;
+}
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;
+
+async function measure(
+  planned: Planned,
+  folder: string,
+  rounds: number,
+  peer: boolean,
+): Promise<PolicyMeasurement[]> {
+  const { model: name, case: measured, threads, steps } = planned;
+  const { config: model } = await openCheckpoint(folder);
+  const ways = openWays(planned, peer);
+  const times = new Map<Way, Times[]>(ways.map((way) => [way, []]));
+  try {
+    const ask = { folder, model, case: measured };
+    for (const way of ways) await way.ask({ ...ask, steps: 2 }); // warm-up
+    for (let round = 0; round < rounds; round++)
+      for (const way of ways) times.get(way)!.push(await way.ask({ ...ask, steps }));
+  } finally {
+    for (const way of ways) way.close();
+  }
+  const tokens = tokensPerStep(measured);
+  return [...times].map(([way, parts]) => ({
+    model: name,
+    what: nameOf(measured),
+    way: way.name,
+    threads: way.name === 'wasm' ? 1 : threads,
+    tokensPerSecond: (1000 * tokens) / median(parts.flatMap(({ milliseconds }) => milliseconds)),
+    tokensPerProcessorSecond: (1000 * tokens) / median(parts.flatMap(({ processor }) => processor)),
+    peakBytes: Math.max(...parts.map(({ peakBytes }) => peakBytes)),
+  }));
+}
+
+const digits = (value: number): number => Number(value.toPrecision(3));
+
+function print(rows: readonly PolicyMeasurement[]): void {
+  const peer = rows.find(({ way }) => way === 'PyTorch' || way === 'transformers');
+  console.table(
+    rows.map((row) => ({
+      way: row.way,
+      threads: row.threads,
+      'tok/s': digits(row.tokensPerSecond),
+      'x peer': peer && digits(row.tokensPerSecond / peer.tokensPerSecond),
+      'tok/processor s': digits(row.tokensPerProcessorSecond),
+      'x peer ': peer && digits(row.tokensPerProcessorSecond / peer.tokensPerProcessorSecond),
+      'peak MB': Math.round(row.peakBytes / 1e6),
+    })),
+  );
 }
 
 /**
- * Training and decoding speed of a claw-nano-sized policy on each backend that is installed; prints a table.
+ * Training, decoding and reading speed of claw-nano and of a model of 135 million random weights: as graphs, op by
+ * op, on wasm, and beside PyTorch and transformers where `python3` has them. Each way is a process of its own.
  */
-export async function benchPolicy(): Promise<readonly PolicyMeasurement[]> {
-  const choices: BackendChoice[] = nativeInstalled() ? ['native', 'wasm'] : ['wasm'];
+export async function benchPolicy(rounds = 3): Promise<readonly PolicyMeasurement[]> {
+  const root = await mkdtemp(join(tmpdir(), 'clawloop-bench-policy-'));
+  const peer = hasPeer();
+  if (!peer) console.log('python3 has no torch and transformers: no peer is measured');
   const all: PolicyMeasurement[] = [];
-  for (const choice of choices) {
-    const executor = await openBackend(choice);
-    console.log(executor.report);
-    all.push(...(await measure(executor)));
+  try {
+    await makeRandomModel(root, randomModels[LARGE]);
+    for (const planned of plan) {
+      if (planned.model === LARGE && !nativeInstalled()) continue;
+      const folder = planned.model === LARGE ? root : modelFolder(CLAW_NANO);
+      console.log(`${planned.model}: ${nameOf(planned.case)} (load ${loadavg()[0]!.toFixed(1)})`);
+      const rows = await measure(planned, folder, rounds, peer);
+      print(rows);
+      all.push(...rows);
+    }
+  } finally {
+    await rm(root, { recursive: true });
   }
-  console.table(
-    all.map(({ tokensPerSecond, ...rest }) => ({ ...rest, 'tok/s': Math.round(tokensPerSecond) })),
-  );
   return all;
 }
 
