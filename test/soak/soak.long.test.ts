@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { runSoak } from './run-soak.ts';
+import { growthOf } from './trend.ts';
+
+/**
+ * Level: what must not grow over the second half of the run, when the versions that serving keeps, its caches
+ * and the optimizer's moments are all there. Tensors do not grow at all. Buffers that JavaScript holds grow by
+ * less than 8 MiB along the median slope: one adapter of claw-nano with its moments that were kept per step
+ * would be 25. The memory of a whole process is bound more loosely, since texts of lengths that were not seen
+ * before make TensorFlow keep more: with lengths that repeat it stands still.
+ */
+const LEVEL_MIB = { buffers: 8, held: 128 };
+
+test('500 requests and 50 steps: none fails, tensors and memory stay level', async () => {
+  const { readings, ...report } = await runSoak({
+    requests: 500,
+    steps: 50,
+    people: 3,
+    maxTokens: 160,
+    perRound: 10,
+    print: (line) => console.log(line),
+  });
+  const late = readings.slice(Math.floor(readings.length / 2));
+  const held = Object.fromEntries(
+    Object.keys(late[0]!.held).map((name) => [name, growthOf(late.map((one) => one.held[name]!))]),
+  );
+  console.log(JSON.stringify({ ...report, held }));
+  expect(report.failures).toEqual([]);
+  expect(report.audit).toBe('balances');
+  expect(report.servedVersion).toBeGreaterThanOrEqual(50);
+  for (const side of ['serving', 'trainer'] as const) {
+    expect(growthOf(late.map(({ tensors }) => tensors[side])), `tensors of ${side}`).toBe(0);
+    const buffers = growthOf(late.map(({ external }) => external[side]));
+    expect(buffers, `buffers of ${side}, MiB`).toBeLessThan(LEVEL_MIB.buffers);
+  }
+  for (const [name, size] of Object.entries(held))
+    expect(size, `memory of ${name}, MiB`).toBeLessThan(LEVEL_MIB.held);
+});
