@@ -37,7 +37,7 @@ export const ServingConfig = CommonConfig.extend({
   prefillTokens: z
     .int()
     .min(16)
-    .default(256)
+    .default(128)
     .describe('tokens of a prompt that are read between two tokens of the answers that run'),
   kvCacheMib: z
     .int()
