@@ -37,8 +37,8 @@ export function refusalOf(
     hub.token === undefined
       ? `${id} is gated, private or not there: accept its conditions at ${page}, make a token at ` +
           `${hub.url}/settings/tokens, and set CLAWLOOP_HUB_TOKEN to it`
-      : `the token in use has no access to ${id}: accept its conditions at ${page} with the token's account, ` +
-          'or set CLAWLOOP_HUB_TOKEN to another',
+      : `the token in use has no access to ${id}: accept its conditions at ${page} with the account of the ` +
+          'token, or set CLAWLOOP_HUB_TOKEN to another',
   );
 }
 

@@ -25,8 +25,8 @@ const MOST_VAIN_TRIES = 5;
 
 /**
  * Fetches a file to `blob`, going on where a former try or a former process stopped. It gets its name only
- * when its bytes have the digest that the hub names. Throws what the last try threw, HubRefused when the bytes
- * are not those of the digest, the signal's reason when it aborts.
+ * when its bytes have the digest that the hub names. Throws what the last try threw, HubRefused when the
+ * bytes are not those of the digest, the signal's reason when it aborts.
  */
 export async function fetchFile(file: HubFile, blob: string, options: FetchFileOptions): Promise<void> {
   if (existsSync(blob)) return options.onBytes(file.size);

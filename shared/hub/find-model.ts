@@ -7,8 +7,9 @@ import { hubIdOf } from './hub-id.ts';
 export type ModelSettings = HubConfig & { readonly model: string };
 
 /**
- * The folder of the model that the settings name, fetched from the hub when it is not on this machine. A model
- * that was fetched once is never looked up again: adapters belong to the very bytes that they were trained on.
+ * The folder of the model that the settings name, fetched from the hub when it is not on this machine. A
+ * model that was fetched once is never looked up again: adapters belong to the very bytes that they were
+ * trained on.
  *
  * @throws UnknownModel as modelFolder; as fetchModel
  */

@@ -6,8 +6,9 @@ import type { HubId } from './hub-id.ts';
 import { missingFiles } from './needed-files.ts';
 
 /**
- * The cache that Hugging Face's tools share (huggingface.co/docs/huggingface_hub, "Understand caching"): bytes
- * once under `blobs`, named by digest; `snapshots/COMMIT/PATH` links to them; `refs/BRANCH` holds a commit.
+ * The cache that Hugging Face's tools share (huggingface.co/docs/huggingface_hub, "Understand caching"):
+ * bytes once under `blobs`, named by digest; `snapshots/COMMIT/PATH` links to them; `refs/BRANCH` holds a
+ * commit.
  */
 export const cacheOf = (root: string, { id, revision }: HubId) => {
   const storage = join(root, `models--${id.replaceAll('/', '--')}`);

@@ -8,8 +8,8 @@ import { loadPolicy } from '../../shared/policy/policy.ts';
 import { lossAndGradients } from '../../shared/policy/training.ts';
 
 /**
- * What one process takes at most, in bytes beyond the idle one, as JSON: while it serves an answer of 1000
- * tokens, or while it trains on a sample. `measure-memory.ts BACKEND FOLDER serve|train TOKENS RESPONSE RANK`.
+ * What one process takes at most, in bytes beyond the idle one, as JSON: while it answers a prompt, or while
+ * it trains on a sample. `measure-memory.ts BACKEND FOLDER serve|train TOKENS RESPONSE RANK`.
  */
 const [backend, folder, work, ...numbers] = process.argv.slice(2);
 const [tokens, responseTokens, rank] = numbers.map(Number) as [number, number, number];
