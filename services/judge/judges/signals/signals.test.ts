@@ -61,10 +61,11 @@ test("a person's words outrank a tool's output, and one failed call of several c
 });
 
 test('a message of any length is read in no time', () => {
-  const start = performance.now();
+  const start = process.threadCpuUsage();
   for (const word of ['so ', 'no ', 'a ', 'that is ', 'please can you ', 'i want it ', 'no lists and '])
     of(word.repeat(50_000));
-  expect(performance.now() - start).toBeLessThan(10_000); // a pattern that backtracks without bound takes minutes
+  const { user } = process.threadCpuUsage(start); // microseconds, whatever else the machine does
+  expect(user).toBeLessThan(10_000_000); // a pattern that backtracks without bound takes minutes
 });
 
 test('as a judge it casts one vote and costs no tokens', async () => {
