@@ -14,7 +14,7 @@ export type RowInputs = {
   readonly rotation: Tensor;
   readonly cached: CachedRows;
   /** Which of the rows get logits. */
-  readonly wanted: 'all' | 'last' | 'none';
+  readonly wanted: 'all' | 'last';
 };
 
 /** One native call for all layers, whatever the sizes; the cache is written to on the way. */
@@ -23,7 +23,7 @@ const graphOf = { step: 'decode step', piece: 'piece of a prompt' } as const;
 /**
  * Computes new rows over what is cached.
  *
- * @returns logits [rows that are wanted, vocabulary]; for `none` what the last layer gives, [rows, hidden]
+ * @returns logits [rows that are wanted, vocabulary]
  */
 export function decodeRows(
   executor: Executor,
@@ -36,7 +36,7 @@ export function decodeRows(
   return compiled(
     executor,
     { name, sizes: 'varying' },
-    { network: { config, weights }, lora, ids: ids as Indices, rotation, rows: cached.inputs, last, wanted },
+    { network: { config, weights }, lora, ids: ids as Indices, rotation, rows: cached.inputs, last },
     (on, input) => {
       const { network, rows } = input;
       let x = gatherRows(on, network.weights.embedding, input.ids); // [rows, hidden]
@@ -57,8 +57,7 @@ export function decodeRows(
             ).output,
         );
       });
-      if (input.last !== undefined) return logitsOf(on, network, gatherRows(on, x, input.last));
-      return input.wanted === 'all' ? logitsOf(on, network, x) : x;
+      return logitsOf(on, network, input.last === undefined ? x : gatherRows(on, x, input.last));
     },
   );
 }

@@ -197,7 +197,7 @@ export function createDecoder(
         ids: Int32Array.from(ids.slice(start, start + count)),
         rotation: rotationAt(positions),
         cached: cache.extend({ slot, start, count }),
-        wanted: isLast ? 'last' : 'none',
+        wanted: 'last', // one row: a graph of its own for pieces without logits would cost more
       });
       return isLast ? executor.read(made) : undefined;
     });

@@ -24,8 +24,8 @@ export const warmUpDecoding = (policy: Policy): string =>
   warmUp(policy, () => {
     const adapter = policy.loadAdapter(createLora(policy.config, { rank: 1, alpha: 1, seed: 0 }));
     for (const used of [undefined, adapter]) {
-      const decoder = createDecoder(policy, used, { maxSequences: 1, maxPositions: 4, pieceTokens: 2 });
-      const { slot } = decoder.admit([0, 0, 0]); // two pieces: one without logits
+      const decoder = createDecoder(policy, used, { maxSequences: 1, maxPositions: 2 });
+      const { slot } = decoder.admit([0]);
       decoder.step([{ slot, id: 0 }]);
       decoder.dispose();
     }
