@@ -59,9 +59,8 @@ export function estimateMemory(
     of.map(({ rows }) => rank * (inputs + rows)),
   );
   const adapter = 4 * config.layers * parts.reduce((sum, size) => sum + size, 0);
-  const probabilities = 4 * config.layers * config.heads * tokens ** 2;
-  const all = activationBytes(config, tokens) + probabilities;
-  const recomputed = recomputes(config, tokens);
+  const all = activationBytes(config, 1, tokens);
+  const recomputed = recomputes(config, 1, tokens);
   const inputs = 4 * config.layers * config.hiddenSize * tokens;
   return {
     weights: 4 * (count + second),

@@ -15,9 +15,19 @@ const small = {
 
 test('whether layers are computed again follows from the sizes', async () => {
   const { config } = await openCheckpoint(modelFolder('claw-nano'));
-  expect(recomputes(config, 4096)).toBe(false); // a full part of claw-nano
+  // full parts of claw-nano: of short texts, and the one of its longest
+  expect(recomputes(config, 32, 128)).toBe(false);
+  expect(recomputes(config, 1, 2048)).toBe(false);
   const dimensions = { ...config, ...small };
-  expect(recomputes(dimensions, 512)).toBe(false);
-  expect(recomputes(dimensions, 2048)).toBe(true);
-  expect(activationBytes(dimensions, 2048) / activationBytes(dimensions, 512)).toBe(4);
+  expect(recomputes(dimensions, 1, 512)).toBe(false);
+  expect(recomputes(dimensions, 1, 1024)).toBe(true);
+  expect(recomputes(dimensions, 8, 128)).toBe(true);
+  // Sequences side by side add up; longer ones cost more than that, by their attention.
+  const [one, four, long] = [
+    activationBytes(dimensions, 1, 512),
+    activationBytes(dimensions, 4, 512),
+    activationBytes(dimensions, 1, 2048),
+  ];
+  expect(four / one).toBe(4);
+  expect(long / one).toBeGreaterThan(7);
 });

@@ -23,22 +23,23 @@ import type { LayerGradients } from './weights.ts';
 /** Activations of a part may take so much before layers are computed again, bytes. */
 const MAX_ACTIVATIONS = 2 ** 30;
 
-/** f32 that the derivative of all layers needs, bytes; `rows`: batch * positions. Adapters add little. */
-export function activationBytes(config: ModelConfig, rows: number): number {
+/** f32 that the derivative of all layers needs, bytes. Adapters add little. */
+export function activationBytes(config: ModelConfig, batch: number, positions: number): number {
   const { layers, hiddenSize, heads, keyValueHeads, headSize, intermediateSize } = config;
   const attended = (heads + 2 * keyValueHeads) * headSize;
   // Inputs and outputs of norms, q, k and v before and after rotation, what was attended, gate, up and their
   // product.
   const perRow = 4 * hiddenSize + 2 * attended + heads * headSize + 3 * intermediateSize;
-  return 4 * layers * perRow * rows;
+  const probabilities = heads * positions; // of attention, per row
+  return 4 * layers * batch * positions * (perRow + probabilities);
 }
 
 /**
- * Whether a part of so many rows is trained by recomputation. It follows from the sizes alone, so that a step
+ * Whether a part of that size is trained by recomputation. It follows from the sizes alone, so that a step
  * that is replayed takes the same way.
  */
-export const recomputes = (config: ModelConfig, rows: number): boolean =>
-  activationBytes(config, rows) > MAX_ACTIVATIONS;
+export const recomputes = (config: ModelConfig, batch: number, positions: number): boolean =>
+  activationBytes(config, batch, positions) > MAX_ACTIVATIONS;
 
 /**
  * Backward pass over layers of which only the inputs were kept: model.ts's `backward` otherwise. One graph

@@ -94,17 +94,17 @@ function backwardPass(
   rowWeights: Float32Array,
   wanted: { readonly weights: boolean },
 ): ModelGradients {
-  const recomputes = saved.inputs.length > 0;
+  const isRecomputed = saved.inputs.length > 0;
   if (executor.kind === 'wasm') {
     const dlogits = logProbsOfVjp(executor, scored, targets, rowWeights, temperatures);
     executor.dispose(scored);
-    if (recomputes)
+    if (isRecomputed)
       return backwardByRecompute(executor, model, lora, { ids, rows }, context, saved, dlogits, wanted);
     return backward(executor, model, lora, ids, rows, context, saved, dlogits, wanted);
   }
   const { config, weights } = model;
   const scale = executor.upload(lossScale(rowWeights, temperatures), [rows.length, 1]);
-  if (recomputes) {
+  if (isRecomputed) {
     const dlogits = lossesOfVjp(executor, scored, scale);
     executor.dispose(scored);
     return backwardByRecompute(executor, model, lora, { ids, rows }, context, saved, dlogits, wanted);
@@ -137,7 +137,7 @@ function microbatchGradients(
   trainable: Trainable,
   pass: Pass,
   weigh: (logProbs: Float32Array) => Float32Array,
-  recompute = recomputes(policy.config, pass.batch * pass.positions),
+  recompute = recomputes(policy.config, pass.batch, pass.positions),
 ): Map<string, Float32Array> {
   const { config, executor, model } = policy;
   const full = trainable === 'full';
