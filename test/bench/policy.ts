@@ -41,16 +41,16 @@ const plan: readonly Planned[] = [
     threads: cores,
     steps: 2,
   },
+  ...[1, 4, 16].map((sequences): Planned => {
+    return { model: LARGE, case: { kind: 'decode', sequences, context: 256 }, threads: cores, steps: 8 };
+  }),
+  { model: LARGE, case: { kind: 'prefill', tokens: 512 }, threads: cores, steps: 2 },
   {
     model: LARGE,
     case: { kind: 'train', trains: 'full', batch: 1, positions: 512 },
     threads: cores,
     steps: 1,
   },
-  ...[1, 4, 16].map((sequences): Planned => {
-    return { model: LARGE, case: { kind: 'decode', sequences, context: 256 }, threads: cores, steps: 8 };
-  }),
-  { model: LARGE, case: { kind: 'prefill', tokens: 512 }, threads: cores, steps: 2 },
 ];
 
 export type PolicyMeasurement = {
@@ -160,7 +160,7 @@ function print(rows: readonly PolicyMeasurement[]): void {
  * Training, decoding and reading speed of claw-nano and of a model of 135 million random weights: as graphs, op by
  * op, on wasm, and beside PyTorch and transformers where `python3` has them. Each way is a process of its own.
  */
-export async function benchPolicy(rounds = 3): Promise<readonly PolicyMeasurement[]> {
+export async function benchPolicy(rounds = 3, only = ''): Promise<readonly PolicyMeasurement[]> {
   const root = await mkdtemp(join(tmpdir(), 'clawloop-bench-policy-'));
   const peer = hasPeer();
   if (!peer) console.log('python3 has no torch and transformers: no peer is measured');
@@ -170,7 +170,9 @@ export async function benchPolicy(rounds = 3): Promise<readonly PolicyMeasuremen
     for (const planned of plan) {
       if (planned.model === LARGE && !nativeInstalled()) continue;
       const folder = planned.model === LARGE ? root : modelFolder(CLAW_NANO);
-      console.log(`${planned.model}: ${nameOf(planned.case)} (load ${loadavg()[0]!.toFixed(1)})`);
+      const title = `${planned.model}: ${nameOf(planned.case)}`;
+      if (!title.includes(only)) continue;
+      console.log(`${title} (load ${loadavg()[0]!.toFixed(1)})`);
       const rows = await measure(planned, folder, rounds, peer);
       print(rows);
       all.push(...rows);
@@ -181,4 +183,5 @@ export async function benchPolicy(rounds = 3): Promise<readonly PolicyMeasuremen
   return all;
 }
 
-if (import.meta.main) await benchPolicy();
+// node test/bench/policy.ts [ROUNDS] [TITLE]: only what has this in its title, as `smollm2-135m: decode`
+if (import.meta.main) await benchPolicy(Number(process.argv[2] ?? 3), process.argv[3]);
