@@ -11,7 +11,10 @@ export type Memory = {
    * given back: both stay resident until the kernel needs the pages.
    */
   readonly held: number;
-  /** Most that was resident, mapped files included; so far as it was looked at, where the kernel does not keep it. */
+  /**
+   * Most that was resident, mapped files included; so far as it was looked at, where the kernel does not keep
+   * it.
+   */
   readonly peak: number;
 };
 
