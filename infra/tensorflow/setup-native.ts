@@ -5,6 +5,10 @@
  * The package's own download of libtensorflow is pinned to 2.9 and not reachable everywhere. So on Linux the
  * binding of @tensorflow/tfjs-node is compiled, in ten seconds, against the libraries and headers of a
  * current TensorFlow wheel. Elsewhere the package's own install is used.
+ *
+ * With `--gpu`: against the CUDA build of TensorFlow, and the CUDA libraries that it names come too. (The
+ * package @tensorflow/tfjs-node-gpu is the same binding against CUDA 11.2, which current GPUs have left
+ * behind.)
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -26,9 +30,14 @@ const HEADERS = '1.9.0';
 
 const packageFolder = join(nativeRoot, 'node_modules', '@tensorflow', 'tfjs-node');
 const stampFile = join(nativeRoot, 'ready.json');
+const gpu = process.argv.includes('--gpu');
+const flavor = gpu
+  ? { wheel: 'tensorflow', download: '3.3 GB with CUDA', disk: '9 GB' }
+  : { wheel: 'tensorflow-cpu', download: '275 MB', disk: '2 GB' };
 const stamp = JSON.stringify({
   tfjsNode: TFJS_NODE,
   tensorflow: TENSORFLOW,
+  ...(gpu && { gpu }),
   platform: process.platform,
   arch: process.arch,
 });
@@ -80,37 +89,55 @@ function installPackages(scripts: boolean): void {
   run('npm', ['install', ...flags, ...packages], 'Is the npm registry reachable?');
 }
 
-/** Downloads the wheel and takes the two libraries and the headers out of it. */
+/** Downloads wheels, each without what it depends on. */
+function download(folder: string, platforms: readonly string[], requirements: readonly string[]): void {
+  const wheels = [
+    ...['--no-deps', '--only-binary=:all:', '--implementation', 'cp', '--python-version', '3.11'],
+    ...platforms.flatMap((name) => ['--platform', name]),
+    ...['--dest', folder, ...requirements],
+  ];
+  const remedy = `Is the Python package index reachable, and are there ${flavor.disk} of free disk?`;
+  run('python3', ['-m', 'pip', 'download', ...(gpu ? ['--no-cache-dir'] : []), ...wheels], remedy);
+}
+
+/** What the wheel's extra `and-cuda` asks for, a requirement per line. */
+const listCuda = [
+  'import sys, zipfile',
+  'wheel = zipfile.ZipFile(sys.argv[1])',
+  "name = next(name for name in wheel.namelist() if name.endswith('.dist-info/METADATA'))",
+  'for line in wheel.read(name).decode().splitlines():',
+  "    if line.startswith('Requires-Dist: nvidia-'): print(line.split(': ')[1].split(';')[0])",
+].join('\n');
+
+/** Libraries and headers of TensorFlow; of NVIDIA's wheels all but headers. */
+const unpack = [
+  'import sys, zipfile',
+  'for path in sys.argv[2:]:',
+  '    wheel = zipfile.ZipFile(path)',
+  "    wanted = ('tensorflow/include/', 'tensorflow/libtensorflow_', 'nvidia/')",
+  '    named = [name for name in wheel.namelist() if name.startswith(wanted)]',
+  "    keep = [name for name in named if not (name.startswith('nvidia/') and '/include/' in name)]",
+  '    wheel.extractall(sys.argv[1], keep)',
+].join('\n');
+
+/** Downloads the wheels and takes libraries and headers out of them. */
 function fetchTensorFlow(platform: string): void {
   const downloads = join(nativeRoot, 'downloads');
-  const wheel = [
-    ...['--no-deps', '--only-binary=:all:', '--implementation', 'cp', '--python-version', '3.11'],
-    ...['--platform', platform, '--dest', downloads, `tensorflow-cpu==${TENSORFLOW}`],
-  ];
-  run(
-    'python3',
-    ['-m', 'pip', 'download', ...wheel],
-    'Is the Python package index reachable, and are there 2 GB of free disk?',
-  );
-  const file = readdirSync(downloads).find(
-    (name) => name.startsWith('tensorflow_cpu') && name.endsWith('.whl'),
-  );
+  rmSync(downloads, { recursive: true, force: true });
+  download(downloads, [platform], [`${flavor.wheel}==${TENSORFLOW}`]);
+  const [file] = readdirSync(downloads);
   if (file === undefined) fail('pip left no wheel', `Look into ${downloads}.`);
+  if (gpu) {
+    const listed = spawnSync('python3', ['-c', listCuda, join(downloads, file)], { encoding: 'utf8' });
+    const older = ['2_17', '2_12', '2_5'].map((version) => platform.replace('2_27', version));
+    const named = [`manylinux2014_${platform.slice('manylinux_2_27_'.length)}`];
+    download(downloads, [platform, ...older, ...named], listed.stdout.trim().split('\n'));
+  }
   const deps = join(packageFolder, 'deps');
   rmSync(deps, { recursive: true, force: true });
   mkdirSync(deps, { recursive: true });
-  const unpack = [
-    'import sys, zipfile',
-    'wheel = zipfile.ZipFile(sys.argv[1])',
-    "wanted = ('tensorflow/include/', 'tensorflow/libtensorflow_')",
-    'keep = [name for name in wheel.namelist() if name.startswith(wanted)]',
-    'wheel.extractall(sys.argv[2], keep)',
-  ];
-  run(
-    'python3',
-    ['-c', unpack.join('\n'), join(downloads, file), deps],
-    'The wheel may be broken: run again.',
-  );
+  const wheels = readdirSync(downloads).map((name) => join(downloads, name));
+  run('python3', ['-c', unpack, deps, ...wheels], 'A wheel may be broken: run again.');
   rmSync(downloads, { recursive: true });
   for (const [link, target] of [
     ['lib', 'tensorflow'],
@@ -156,10 +183,13 @@ function check(): void {
 }
 
 const platform = wheelPlatform();
+if (gpu && (platform === undefined || process.arch !== 'x64'))
+  fail('--gpu needs Linux on x64', 'Leave --gpu away for the CPU backend.');
 if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) {
   say(`ready in ${nativeRoot}`);
 } else {
   mkdirSync(nativeRoot, { recursive: true });
+  rmSync(stampFile, { force: true }); // what was there is not whole until the end
   if (platform === undefined) {
     say(
       `installing @tensorflow/tfjs-node ${TFJS_NODE} as it comes (no wheel for ${process.platform}-${process.arch})`,
@@ -171,7 +201,7 @@ if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) {
       fail('pip is missing', 'On Debian or Ubuntu: apt-get install python3-pip');
     say(`installing @tensorflow/tfjs-node ${TFJS_NODE}`);
     installPackages(false);
-    say(`downloading TensorFlow ${TENSORFLOW} (275 MB)`);
+    say(`downloading ${flavor.wheel} ${TENSORFLOW} (${flavor.download})`);
     fetchTensorFlow(platform);
     say('compiling the binding');
     compileBinding();

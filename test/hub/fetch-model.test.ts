@@ -159,7 +159,7 @@ test('a process that was stopped half-way leaves what it has; the next one goes 
   ).toHaveLength(1);
 });
 
-test('bytes that are not those of the digest are fetched once more, then refused, and never named', async () => {
+test('bytes of another digest are fetched once more, then refused, and never named', async () => {
   const folder = await fetchTextsThen([{ type: 'garble' }]);
   expect((await readFile(join(folder, 'model.safetensors'))).equals(model.get('model.safetensors')!)).toBe(
     true,

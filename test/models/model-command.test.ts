@@ -41,7 +41,7 @@ test('check says what a model is, how it reads a chat, what it answers and what 
   expect(stdout).toMatch(/training at its peak +\d+ MB\n/);
 });
 
-test('fetch brings a model, says how far it is, and prints the folder that check then finds offline', async () => {
+test('fetch brings a model, says how far it is, and prints the folder that is then found offline', async () => {
   const hub = ['--hub-url', server.url, '--hub-cache', join(root, 'cache')];
   const fetched = await clawloop(['model', 'fetch', 'someone/small', ...hub]);
   expect(fetched.code).toBe(0);

@@ -22,5 +22,6 @@ export function prepareNativeEnvironment({ threads }: NativeOptions = {}): void 
   environment.TF_CPP_MIN_LOG_LEVEL ??= '3';
   environment.TF_ENABLE_ONEDNN_OPTS ??= '1'; // off by default on some CPUs; up to twice as fast
   environment.TF_NUM_INTEROP_THREADS ??= '1';
+  environment.TF_FORCE_GPU_ALLOW_GROWTH ??= 'true'; // else the first process takes all of a device's memory
   if (threads !== undefined) environment.TF_NUM_INTRAOP_THREADS ??= String(threads);
 }

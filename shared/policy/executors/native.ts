@@ -26,6 +26,7 @@ type Binding = GraphBinding & {
   readonly TF_ATTR_BOOL: number;
   readonly TF_ATTR_INT: number;
   readonly TF_Version: string;
+  isUsingGpuDevice(): boolean;
 };
 type Output = { readonly id: number; readonly shape: number[]; readonly dtype: number };
 type OpAttribute = { readonly name: string; readonly type: number; readonly value: number | boolean };
@@ -86,12 +87,22 @@ function open(options: NativeOptions): NativeExecutor {
   }
   const { binding, getNumOfTFTensors } = loadBackend(entry, options);
   const threads = process.env.TF_NUM_INTRAOP_THREADS ?? 'all';
+  const place = binding.isUsingGpuDevice() ? 'a CUDA device' : `${threads} CPU threads`;
   return {
     ...createNative(binding, getNumOfTFTensors, options.onCompiled ?? (() => {})),
     // up to the comma, the report stands in the trainer's runtime fingerprint: so must whatever changes bits
-    report: `native: TensorFlow ${binding.TF_Version} on ${threads} CPU threads in graphs; nothing faster is known for this machine`,
+    report: `native: TensorFlow ${binding.TF_Version} on ${place} in graphs; ${adviceFor(binding)}`,
   };
 }
+
+/** `npm run setup:native -- --gpu` unpacks CUDA beside TensorFlow. */
+const builtForCuda = (): boolean =>
+  existsSync(join(nativeRoot, 'node_modules', '@tensorflow', 'tfjs-node', 'deps', 'nvidia'));
+
+const adviceFor = (binding: Binding): string =>
+  builtForCuda() && !binding.isUsingGpuDevice()
+    ? 'built for CUDA, but TensorFlow finds no device (does nvidia-smi show one?)'
+    : 'nothing faster is known for this machine';
 
 function loadBackend(entry: string, options: NativeOptions) {
   prepareNativeEnvironment(options);
