@@ -1,6 +1,6 @@
 import { talk } from '../../e2e/demo/talk.ts';
 import { type Evaluation, evaluate } from './evaluate.ts';
-import { type Loop, type Method, openLoop } from './loop.ts';
+import { type Loop, type LoopOptions, type Method, openLoop } from './loop.ts';
 import type { LearningModel } from './model.ts';
 import type { BenchTaste } from './tastes.ts';
 
@@ -48,12 +48,12 @@ const ROW = 3;
 export async function runCell(
   model: LearningModel,
   taste: BenchTaste,
-  { method, seed }: Pick<CellKey, 'method' | 'seed'>,
+  { method, seed, settings = {} }: Pick<CellKey, 'method' | 'seed'> & Partial<Pick<LoopOptions, 'settings'>>,
   lengths: Lengths,
   hooks: { readonly signal: AbortSignal; readonly onSession: (session: number, of: number) => void },
 ): Promise<CellReport> {
   const began = performance.now();
-  const loop = openLoop(model, method, `${taste.name}/${seed}`);
+  const loop = openLoop(model, { method, seed: `${taste.name}/${seed}`, settings });
   try {
     const start = evaluate(loop, taste, seed, lengths.endAnswers);
     const points: Point[] = [];

@@ -27,6 +27,13 @@ const LANE = 'lane';
 const KEY = 'key';
 const source = 'clawloop/bench';
 
+export type LoopOptions = {
+  readonly method: Method;
+  readonly seed: string;
+  /** of the collector, as a deployment takes them: what is left out is the default */
+  readonly settings: Readonly<Record<string, unknown>>;
+};
+
 export type Loop = ReturnType<typeof openLoop>;
 
 /**
@@ -34,8 +41,9 @@ export type Loop = ReturnType<typeof openLoop>;
  * log in memory, the `signals` judge, the trainer's step, serving's sampling. What is left out is I/O: HTTP,
  * queues, checkpoints on a disk, and that a step takes time while the chat goes on.
  */
-export function openLoop(model: LearningModel, method: Method, seed: string) {
+export function openLoop(model: LearningModel, { method, seed, settings }: LoopOptions) {
   const config = CollectorConfig.parse({
+    ...settings,
     model: CLAW_NANO,
     ...(method === 'none' ? {} : { method }),
   });

@@ -1,5 +1,6 @@
 // npm run bench:learning [-- --methods combine,none --tastes 'bare list' --seeds 1,2]: learning curves of every
 // method, taste and seed. What is done already is not done again; Ctrl-C ends after the session that runs.
+// --set learningRate=2e-2,klCoefficient=0.2 tries other settings: give it --results and --docs of its own.
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -27,11 +28,18 @@ const { values } = parseArgs({
     backend: { type: 'string', default: 'auto' },
     results: { type: 'string', default: here('results.jsonl') },
     docs: { type: 'string', default: here('../../../docs') },
+    set: { type: 'string', default: '' },
     'report-only': { type: 'boolean', default: false },
   },
 });
 const list = (text: string) => text.split(',').map((part) => part.trim());
-const protocol = protocolOf(wholeLengths);
+const settings = Object.fromEntries(
+  list(values.set)
+    .filter((pair) => pair !== '')
+    .map((pair) => pair.split('=') as [string, string])
+    .map(([name, value]) => [name, Number.isNaN(Number(value)) ? value : Number(value)]),
+);
+const protocol = protocolOf(wholeLengths, settings);
 const lines = async () => (await readLines(values.results)).filter((line) => line.protocol === protocol);
 
 const stop = new AbortController();
@@ -91,7 +99,10 @@ async function runCells(model: LearningModel): Promise<void> {
     const taste = tastes.find(({ name }) => name === key.taste);
     if (taste === undefined || !methods.includes(key.method)) throw new Error(`there is no ${cellName(key)}`);
     const onSession = (session: number, of: number) => progress.at(cellName(key), session / of);
-    const report = await runCell(model, taste, key, wholeLengths, { signal: stop.signal, onSession });
+    const report = await runCell(model, taste, { ...key, settings }, wholeLengths, {
+      signal: stop.signal,
+      onSession,
+    });
     await addLine(values.results, { protocol, kind: 'cell', ...report });
     progress.done(
       `${cellName(key)}: met after ${report.untilMet ?? 'no number of'} sessions, held-out ` +

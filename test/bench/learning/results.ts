@@ -5,6 +5,7 @@ import { assembleSettings, CollectorConfig, submitSettings } from '../../../serv
 import { CLAW_NANO } from '../../../shared/policy/model-folder.ts';
 import type { CellKey, CellReport, Lengths } from './cell.ts';
 import type { Evaluation } from './evaluate.ts';
+import type { LoopOptions } from './loop.ts';
 import { tastes } from './tastes.ts';
 
 /** Raised when the bench itself changes what a cell does. */
@@ -19,8 +20,8 @@ export type CellLine = Extract<Line, { kind: 'cell' }>;
 export type PriorLine = Extract<Line, { kind: 'prior' }>;
 
 /** Name of everything that a result hangs on but the machine: settings of learning, lengths, tastes. */
-export function protocolOf(lengths: Lengths): string {
-  const config = CollectorConfig.parse({ model: CLAW_NANO });
+export function protocolOf(lengths: Lengths, settings: LoopOptions['settings'] = {}): string {
+  const config = CollectorConfig.parse({ ...settings, model: CLAW_NANO });
   const about = tastes.map(({ name, about: what }) => [name, what]);
   const all = [REVISION, submitSettings(config), assembleSettings(config), lengths, about];
   return createHash('sha256').update(JSON.stringify(all)).digest('hex').slice(0, 12);
