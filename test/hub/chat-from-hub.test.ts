@@ -6,8 +6,6 @@ import { startClawLoop, until } from '../e2e/harness/clawloop.ts';
 import { makeRandomModel, randomModels } from '../fixtures/make-random-model.ts';
 import { startHubServer } from './hub-server.ts';
 
-const user = (content: string) => ({ role: 'user', content });
-
 test('all services start on a model by its id: it comes once, and answers', async () => {
   const root = await mkdtemp(join(tmpdir(), 'chat-from-hub-'));
   const source = join(root, 'source');
