@@ -29,6 +29,9 @@ export type FetchModelOptions = {
   readonly idleMs?: number;
 };
 
+/** ms for the commit and the list of files together */
+const LISTING_LIMIT_MS = 60_000;
+
 /**
  * Brings a model of the hub into the cache, its newest commit of the revision, and resolves to its folder.
  * What is there already is not fetched again. A configuration that is not supported is refused before the
@@ -77,7 +80,7 @@ async function fetchWhole(
   const access = {
     hubUrl: hub.url,
     ...(hub.token !== undefined && { accessToken: hub.token }),
-    fetch: withSignal(AbortSignal.any([signal, AbortSignal.timeout(2 * idleMs)])),
+    fetch: withSignal(AbortSignal.any([signal, AbortSignal.timeout(LISTING_LIMIT_MS)])),
   };
   const { sha } = await modelInfo({ ...access, name: id, revision, additionalFields: ['sha'] });
   const files = neededFiles(await listed({ ...access, repo: id, revision: sha }));

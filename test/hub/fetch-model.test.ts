@@ -50,7 +50,7 @@ beforeEach(async () => {
   options = {
     onProgress: (step) => progress.push(step),
     onWaiting: () => {},
-    ...{ signal: abort.signal, retryMs: 1, idleMs: 2_000 },
+    ...{ signal: abort.signal, retryMs: 1, idleMs: 20_000 },
   };
 });
 afterEach(async () => {
@@ -133,10 +133,10 @@ async function fetchTextsThen(faults: (typeof server.faults)[number][]): Promise
 }
 
 test('a connection that falls silent is given up and taken up again', async () => {
-  options = { ...options, idleMs: 200 };
+  options = { ...options, idleMs: 1000 };
   await fetchTextsThen([{ type: 'hang', after: 1000 }]);
-  expect(weightRanges()).toHaveLength(2);
-  expect(weightRanges()[1]).toMatch(/^bytes=\d+-/);
+  expect(weightRanges().length).toBeGreaterThan(1);
+  expect(weightRanges()[1]).toMatch(/^bytes=[1-9]\d*-/);
 });
 
 test('a process that was stopped half-way leaves what it has; the next one goes on from there', async () => {
