@@ -45,6 +45,12 @@ test('its end comes with that of its supervisor', async () => {
   expect((await ended).code).toBe(0);
 });
 
+test('a supervisor that is gone before its service has begun is not waited for', async () => {
+  const { child, ended } = start([]);
+  child.disconnect();
+  expect((await ended).code).toBe(0);
+});
+
 test('a signal that comes before the works begin is not missed', async () => {
   const started = performance.now();
   expect((await start(['--way', 'stops-early']).ended).code).toBe(0);

@@ -62,8 +62,11 @@ export async function openService<Shape extends z.ZodRawShape>(
     shutdown.abort();
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop(signal));
-  // A supervisor that is gone cannot restart anything: its services end with it.
-  if (process.connected) process.on('disconnect', () => stop('the supervisor is gone'));
+  // A supervisor that is gone cannot restart anything: its services end with it. It may have died before this
+  // line: then there was a channel and is none, where without a supervisor `connected` is undefined.
+  const orphaned = () => stop('the supervisor is gone');
+  if (process.connected === false) orphaned();
+  else process.on('disconnect', orphaned);
   /** Says why the service cannot go on; the code tells a supervisor whether to start it again. */
   const codeOf = (error: unknown): number => {
     logger.fatal({ err: error }, 'cannot go on');
@@ -84,6 +87,7 @@ export async function openService<Shape extends z.ZodRawShape>(
     process.exit(0);
   };
   shutdown.signal.addEventListener('abort', stoppedEarly);
+  if (shutdown.signal.aborted) stoppedEarly();
   const log = await openLog(config, data, {
     partitions: config.partitions,
     sessionTimeoutMs: config.sessionTimeoutMs,

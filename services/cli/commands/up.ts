@@ -51,7 +51,8 @@ export const up: Command = {
     const stop = new AbortController();
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
     // Whoever started this with a channel to it wants it to end with them.
-    if (process.connected) process.on('disconnect', () => stop.abort());
+    if (process.connected === false) stop.abort(); // gone before this line
+    process.on('disconnect', () => stop.abort());
     process.channel?.unref(); // the channel alone is nothing to stay for
     const folder = await fetchWithBar(common, stop.signal).catch((error: unknown) => {
       claim.release();

@@ -98,13 +98,30 @@ test.skipIf(process.getuid?.() === 0)('a folder and a log of somebody else', asy
   expect(await refusal('collector', ['--data-folder', fresh('closed')])).toContain('cannot write to');
 });
 
-test('up stops everything where one service is refused, and says why', async () => {
-  const ports = ['collector', 'judge', 'trainer'].flatMap((name) => [`--${name}-health-port`, '0']);
-  const { code, stdout } = await clawloop([
-    ...['up', '--data-folder', fresh('up'), '--port', String(await freePort()), ...ports],
-    ...['--model', '/nowhere'],
+test('up refuses a model that is not there before it starts anything', async () => {
+  const { code, stdout, stderr } = await clawloop([
+    'up',
+    '--data-folder',
+    fresh('up'),
+    '--model',
+    '/nowhere',
   ]);
   expect(code).toBe(2);
-  expect(stdout).toMatch(/(serving|trainer) cannot go on:\n.*no model at \/nowhere/);
+  expect(stderr).toContain('no model at /nowhere');
+  expect(stdout).not.toContain('starting');
+});
+
+test('up stops everything where one service is refused, and says why', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const taken = String((server.address() as { readonly port: number }).port);
+  const ports = { collector: '0', judge: taken, trainer: '0' };
+  const { code, stdout } = await clawloop([
+    ...['up', '--data-folder', fresh('up'), '--port', String(await freePort())],
+    ...Object.entries(ports).flatMap(([name, port]) => [`--${name}-health-port`, port]),
+  ]);
+  server.close();
+  expect(code).toBe(2);
+  expect(stdout).toMatch(/judge cannot go on:\n.*address already in use/);
   expect(stdout).not.toContain('starts again');
 });
