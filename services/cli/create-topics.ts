@@ -17,7 +17,8 @@ export const groups = ['attribute', 'assemble', 'submit', 'judge', 'trainer'] as
 
 /**
  * `topics create`: the topics of a Kafka log and of the groups' rows, with all of their settings, where they
- * are missing: with them a service needs no right to create any. Flags as the services take them. @throws ConfigError, LogUnavailable
+ * are missing: with them a service needs no right to create any. Flags as the services take them. @throws
+ * ConfigError, LogUnavailable
  */
 export async function createTopicsOfLog(argv: readonly string[]): Promise<number> {
   const { partitions, ...config } = loadConfig('cli', CreateConfig, argv).values;

@@ -22,7 +22,8 @@ export type MinibatchOptions = {
 
 /**
  * Loss and gradients of one minibatch, part by part: each token's share in the mean is known beforehand, so
- * gradients of the parts add up. A sample that neither its verdict nor a teacher trains has no share. `cur` are the log-probs that they were taken at.
+ * gradients of the parts add up. A sample that neither its verdict nor a teacher trains has no share. `cur`
+ * are the log-probs that they were taken at.
  */
 export function minibatchGradients(
   engine: LearningEngine,

@@ -17,7 +17,8 @@ export type StepSample = {
 };
 
 /**
- * `advantage`: undefined where the verdict does not train. Every token of the answer was sampled, so none is masked; all forwards use the temperature of the record.
+ * `advantage`: undefined where the verdict does not train. Every token of the answer was sampled, so none
+ * is masked; all forwards use the temperature of the record.
  */
 export const stepSample = (
   { sampleId, version, verdict, soft, tokens }: SampleReady['data'],

@@ -68,7 +68,8 @@ export function step(
   { parent, batch, samples }: StepInput,
   onProgress: (progress: StepProgress) => void = () => {},
 ): Candidate | NotFinite {
-  const settings = recordedTrainingSettings.parse(batch.settings); // an open batch may be older than this program
+  // an open batch may be older than this program
+  const settings = recordedTrainingSettings.parse(batch.settings);
   const { seed } = batch;
   const start = parent ?? {
     adapter: engine.createAdapter({ rank: settings.rank, alpha: settings.alpha, seed }),

@@ -6,7 +6,8 @@
  *  - RecordGone: no record at that position, or it was trimmed.
  *  - BrokenRecord: a record was asked for by position and cannot be parsed.
  *  - NewerSchema: written by a newer version of the project than this one.
- *  - RecordTooLarge: above `maxRecordBytes`: nothing of that append was written; or above what a topic of Kafka
+ *  - RecordTooLarge: above `maxRecordBytes`: nothing of that append was written; or above what a topic of
+ * Kafka
  *    takes: records of other partitions may stand.
  *  - LogRefused: the brokers, or the file system, refuse this client: a wrong password, a missing right.
  *  - LogMismatch: the log is not the one that was asked for (another partition count, another log id, a group

@@ -1,11 +1,15 @@
-/** How large the cache of keys and values is: every slot has room for as many positions as the longest needs. */
+/**
+ * How large the cache of keys and values is: every slot has room for as many positions as the longest
+ * needs.
+ */
 export type CacheSize = { readonly slots: number; readonly positions: number };
 
 /** Positions come in steps of this many, since every decode step attends over all of them. */
 const positionStep = 256;
 
 /**
- * The size for sequences of these lengths (undefined: a free slot), of which there is one at least. It grows by doubling slots, and
+ * The size for sequences of these lengths (undefined: a free slot), of which there is one at least. It
+ * grows by doubling slots, and
  * shrinks when half would do, so that it is not copied at every change.
  *
  * @param maxPositions of all slots together

@@ -46,7 +46,8 @@ type TokenizerConfig = z.infer<typeof TokenizerConfig>;
 
 /**
  * Loads a model's chat template from `chat_template.jinja`, else from `chat_template.json` or
- * `tokenizer_config.json`, where it is a text or a list of named ones (`tool_use` is then the one for requests
+ * `tokenizer_config.json`, where it is a text or a list of named ones (`tool_use` is then the one for
+ * requests
  * with tools). Special tokens that `tokenizer_config.json` leaves out come from `special_tokens_map.json`.
  * Throws UnsupportedModel when there is no template: of a base model, say.
  */

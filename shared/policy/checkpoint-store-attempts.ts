@@ -51,7 +51,8 @@ export async function beginAttempt(store: string, name: string): Promise<Attempt
       await utimes(path, now, now).catch(() => {}); // gone: another trainer has settled the batch
     },
     end: () => rm(path, { force: true }),
-    fail: (error) => writeFile(path, JSON.stringify({ ...self, error }), { flag: 'r+' }).catch(() => {}), // settled by another
+    // settled by another
+    fail: (error) => writeFile(path, JSON.stringify({ ...self, error }), { flag: 'r+' }).catch(() => {}),
   };
 }
 

@@ -163,7 +163,8 @@ describeOnBackends('common beginnings', (open) => {
       conversation.push(...tokens(20, 3)); // what the person says
     }
     expect(cached).toEqual([0, 6 * 64, 7 * 64]); // of 400 and 490 tokens that were computed before
-    const other = [...conversation.slice(0, 200), ...tokens(50, 23)]; // another one with the same system prompt
+    // another one with the same system prompt
+    const other = [...conversation.slice(0, 200), ...tokens(50, 23)];
     const { cachedTokens, logProbs, slot } = readAll(decoder, other);
     expect(cachedTokens).toBe(192);
     expect(largestDifference(logProbs, wholePrefill(policy, undefined, other))).toBeLessThan(1e-4);

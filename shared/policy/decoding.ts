@@ -43,7 +43,8 @@ export type Admitted = Pick<PromptRead, 'logits'> & { readonly slot: number };
  */
 export type Decoder = {
   /**
-   * Takes a place for a prompt; nothing is computed yet. Throws DecoderFull, and an Error for a prompt that is
+   * Takes a place for a prompt; nothing is computed yet. Throws DecoderFull, and an Error for a prompt that
+   * is
    * empty or leaves no room.
    * @returns its slot, which names the sequence until it is released
    */

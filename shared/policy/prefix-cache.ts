@@ -1,5 +1,6 @@
 /**
- * What was computed for the beginnings of sequences, in blocks of so many tokens, so that sequences that begin
+ * What was computed for the beginnings of sequences, in blocks of so many tokens, so that sequences that
+ * begin
  * alike share it: a tree whose edges are the tokens of a block. Of one root, that is: what was computed with
  * different weights hangs under different roots. The blocks that were not used for longest go first, from the
  * ends of the branches.
@@ -14,7 +15,8 @@ export type PrefixCache<Block> = {
    */
   match(root: PrefixNode<Block>, ids: readonly number[]): PrefixMatch<Block>;
   /**
-   * Adds the block that follows `node`. `make` is called only when it is not known yet. Undefined: there is no
+   * Adds the block that follows `node`. `make` is called only when it is not known yet. Undefined: there is
+   * no
    * room, or `node` has gone; then nothing behind it can be stored.
    */
   store(

@@ -14,7 +14,8 @@ export type SafetensorsFile = {
   /** As the file names it: F32, BF16, I64 ... Throws when there is no tensor of that name. */
   type(name: string): string;
   /**
-   * Reads one tensor from disk and widens it to f32, into `target` where one of its size is given. Throws when
+   * Reads one tensor from disk and widens it to f32, into `target` where one of its size is given. Throws
+   * when
    * there is no tensor of that name.
    */
   float32(name: string, target?: Float32Array<ArrayBuffer>): Float32Array;

@@ -1,6 +1,9 @@
 import type { ModelConfig } from '../../shared/policy/model-config.ts';
 
-/** One thing that is measured; a step of it is one training step, one token of every sequence, or one prompt. */
+/**
+ * One thing that is measured; a step of it is one training step, one token of every sequence, or one
+ * prompt.
+ */
 export type PolicyCase =
   | {
       readonly kind: 'train';

@@ -1,4 +1,5 @@
-// node policy-process.ts graph|eager|wasm THREADS: ours, in a process of its own. Told what to do as policy-case.ts says.
+// node policy-process.ts graph|eager|wasm THREADS: ours, in a process of its own. Told what to do as
+// policy-case.ts says.
 import { createInterface } from 'node:readline';
 import { createAdamW, emptyAdamWState } from '../../shared/policy/adamw.ts';
 import { openBackend } from '../../shared/policy/backend.ts';

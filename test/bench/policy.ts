@@ -157,8 +157,10 @@ function print(rows: readonly PolicyMeasurement[]): void {
 }
 
 /**
- * Training, decoding and reading speed of claw-nano and of a model of 135 million random weights: as graphs, op by
- * op, on wasm, and beside PyTorch and transformers where `python3` has them. Each way is a process of its own.
+ * Training, decoding and reading speed of claw-nano and of a model of 135 million random weights: as
+ * graphs, op by
+ * op, on wasm, and beside PyTorch and transformers where `python3` has them. Each way is a process of its
+ * own.
  */
 export async function benchPolicy(rounds = 3, only = ''): Promise<readonly PolicyMeasurement[]> {
   const root = await mkdtemp(join(tmpdir(), 'clawloop-bench-policy-'));

@@ -31,7 +31,10 @@ describeWithKafka(
       await harness.dispose();
     });
 
-    /** Records of the id on which no coordinator will ever put a mark: it was never told of the partitions. */
+    /**
+     * Records of the id on which no coordinator will ever put a mark: it was never told of the
+     * partitions.
+     */
     const leaveOpen = async (transactionalId: string, topics: readonly string[]): Promise<void> => {
       const cluster = createCluster(harness.at.kafka);
       await cluster.connect();

@@ -17,6 +17,9 @@ export type Judge = {
   readonly vote: (turn: TurnCompleted['data'], index: number, signal: AbortSignal) => Promise<Opinion>;
   /** 0 for a judge whose votes bring their hints */
   readonly defaultHintVotes: number;
-  /** What the answer should have been. Absent: a judge whose votes bring their hints. Throws as `vote` does. */
+  /**
+   * What the answer should have been. Absent: a judge whose votes bring their hints. Throws as `vote`
+   * does.
+   */
   readonly hint?: (turn: TurnCompleted['data'], index: number, signal: AbortSignal) => Promise<HintOpinion>;
 };

@@ -8,7 +8,8 @@ import { openLocalEngine } from './local.ts';
 import { openUpstreamEngine } from './upstream.ts';
 
 /**
- * The engine that the settings name; `fetching`: of a model that has to come from the hub first. Rejects with ConfigError when they cannot be used, else as the
+ * The engine that the settings name; `fetching`: of a model that has to come from the hub first. Rejects
+ * with ConfigError when they cannot be used, else as the
  * engine's start does.
  */
 export async function openEngine(config: ServingConfig, fetching: FetchModelOptions): Promise<Engine> {

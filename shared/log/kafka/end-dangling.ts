@@ -15,9 +15,12 @@ async function undecided(
 }
 
 /**
- * Ends what the last owner of a transactional id left open although its coordinator takes it for ended: a broker that
- * was killed in a transaction may come back, abort it, and leave the mark out of some partitions (KIP-664 calls that
- * hanging). Nobody could ever read past it, and the next commit of the id would make it count. An abort of the same id
+ * Ends what the last owner of a transactional id left open although its coordinator takes it for ended: a
+ * broker that
+ * was killed in a transaction may come back, abort it, and leave the mark out of some partitions (KIP-664
+ * calls that
+ * hanging). Nobody could ever read past it, and the next commit of the id would make it count. An abort of
+ * the same id
  * that touches these partitions marks them. Where others have a transaction open it changes nothing.
  */
 export async function endDangling(

@@ -6,7 +6,8 @@ import type { KafkaStore } from './kafka-store.ts';
 import { skipTrimmed } from './skip-trimmed.ts';
 
 /**
- * Where a group stands, or will once it has skipped what was trimmed. An input that holds nothing but markers beyond the group's position has its end
+ * Where a group stands, or will once it has skipped what was trimmed. An input that holds nothing but
+ * markers beyond the group's position has its end
  * there: no record is left.
  */
 export async function lagOf(store: KafkaStore, group: string): Promise<readonly GroupLag[]> {

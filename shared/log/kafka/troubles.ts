@@ -1,4 +1,7 @@
-/** What keeps a group's members in this process from their work, by place: a partition, or the group's name. */
+/**
+ * What keeps a group's members in this process from their work, by place: a partition, or the group's
+ * name.
+ */
 export type Troubles = {
   /** It failed once more. */
   readonly failed: (group: string, place: string, error: unknown) => void;

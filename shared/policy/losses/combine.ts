@@ -18,7 +18,8 @@ export type CombineBatch = Omit<PolicyBatch, 'advantages'> & {
 };
 
 /**
- * A_t = verdictWeight r + hintWeight clip(teacher_t - prox_t, +-gapClip): how good the answer was, and which of
+ * A_t = verdictWeight r + hintWeight clip(teacher_t - prox_t, +-gapClip): how good the answer was, and
+ * which of
  * its tokens a policy that knew better would have chosen (OpenClaw-RL, Combine).
  *
  * @returns [N][T]

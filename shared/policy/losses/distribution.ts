@@ -37,7 +37,8 @@ export function logSoftmaxVjp(
 }
 
 /**
- * log-probs of some tokens and, last, of all the others as one, [k + 1]. The rest is summed up itself: 1 minus
+ * log-probs of some tokens and, last, of all the others as one, [k + 1]. The rest is summed up itself: 1
+ * minus
  * the others would lose it where they are nearly everything.
  */
 export function binLogProbs(logProbs: Float64Array, ids: readonly number[]): Float64Array {

@@ -6,7 +6,8 @@ export type GroupAdvantageSettings =
 
 /**
  * Advantages of answers to the same request against each other (GRPO: Shao et al. 2024, "DeepSeekMath",
- * section 4.1.2; without the deviation: Liu et al. 2025, "Understanding R1-Zero-like training"). A group of one
+ * section 4.1.2; without the deviation: Liu et al. 2025, "Understanding R1-Zero-like training"). A group of
+ * one
  * has nothing to compare with: 0.
  *
  * @param rewards [N]

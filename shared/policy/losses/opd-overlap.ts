@@ -54,7 +54,8 @@ export function subsetOf(
 
 /**
  * Distillation over a few tokens per position (OpenClaw-RL's top-k form). Per token v of the subset: A_v =
- * softmax(old over the subset)_v clip(teacher_v - old_v, +-gapClip), a constant; ratio_v = exp(cur_v - old_v);
+ * softmax(old over the subset)_v clip(teacher_v - old_v, +-gapClip), a constant; ratio_v = exp(cur_v -
+ * old_v);
  * the position's loss is -sum of min(ratio_v A_v, clip(ratio_v) A_v).
  *
  * @param cur log-probs of the subset under the parameters that are being trained, nats, [N][T][subset]

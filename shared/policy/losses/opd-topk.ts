@@ -10,14 +10,18 @@ export type BinLoss = {
   readonly gradient: Float64Array[][];
 };
 
-/** `reverse`: KL(student || teacher), which seeks a mode; `forward`: KL(teacher || student), which covers all. */
+/**
+ * `reverse`: KL(student || teacher), which seeks a mode; `forward`: KL(teacher || student), which covers
+ * all.
+ */
 export type KlDirection = 'reverse' | 'forward';
 
 /**
  * KL over the teacher's k most likely tokens and one bin for all the others: the whole distribution of each
  * position teaches, not the sampled token alone (Agarwal et al. 2024, section 3, over k + 1 bins).
  *
- * @param student log-probs of the bins under the parameters that are being trained, the rest last, [N][T][k + 1]
+ * @param student log-probs of the bins under the parameters that are being trained, the rest last, [N][T][k
+ * + 1]
  * @param teacher the same bins under the teacher, constants
  * @param shares share of each token in the mean, see tokenShares, [N][T]
  */

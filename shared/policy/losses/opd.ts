@@ -8,12 +8,16 @@ export type DistillationBatch = Omit<PolicyBatch, 'advantages'> & {
 };
 
 export type GapSettings = {
-  /** the teacher's gap is clipped to +-gapClip, nats: one token that it finds absurd must not decide a step */
+  /**
+   * the teacher's gap is clipped to +-gapClip, nats: one token that it finds absurd must not decide a
+   * step
+   */
   readonly gapClip: number;
 };
 
 /**
- * How much likelier the teacher finds each sampled token than the policy did: clip(teacher - prox, +-gapClip).
+ * How much likelier the teacher finds each sampled token than the policy did: clip(teacher - prox,
+ * +-gapClip).
  *
  * @returns nats, [N][T]
  */
@@ -26,7 +30,8 @@ export const teacherGap = (teacher: PerToken, prox: PerToken, { gapClip }: GapSe
 
 /**
  * On-policy distillation on the sampled token (Agarwal et al. 2024, "On-policy distillation of language
- * models", section 3; Lu 2025, "On-policy distillation"): the clipped gap to a teacher that has read a hint is
+ * models", section 3; Lu 2025, "On-policy distillation"): the clipped gap to a teacher that has read a hint
+ * is
  * the token's advantage, a constant, in the objective of binaryLoss. Its expectation over sampled tokens is
  * the gradient of KL(policy || teacher), as long as no gap is clipped.
  */

@@ -83,7 +83,8 @@ function attendStep(
   const [keys, values] = [k!, value].map((fresh, side) => {
     const rows = reshape(executor, fresh, [count * keyValueHeads, headSize]);
     const wide = reshape(executor, write(executor, layers[layer]![side]!, indices, rows), [slots, width]);
-    // The first rows of a tensor are shared, not copied, when a row's bytes are a multiple of 64: the rows here
+    // The first rows of a tensor are shared, not copied, when a row's bytes are a multiple of 64: the rows
+    // here
     // are whole slots, and the capacity is a multiple of 16 floats.
     const size = executor.integers([count, width]);
     const first = executor.run('Slice', [wide, executor.integers([0, 0]), size], slice);

@@ -7,7 +7,8 @@ import type { CacheShape, Piece } from './kv-cache.ts';
 export type HeadCache = { keys: Float32Array; values: Float32Array };
 
 /**
- * Attention of a piece of one sequence over what is cached of it, head by head as products of matrices; stores
+ * Attention of a piece of one sequence over what is cached of it, head by head as products of matrices;
+ * stores
  * the piece's keys and values first.
  *
  * @param cache the heads of one layer and slot, with room for the piece

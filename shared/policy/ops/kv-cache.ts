@@ -52,7 +52,8 @@ export type KeyValueCache = {
 };
 
 /**
- * Attention of new rows over the cache, so that it may become part of a graph: a function of its inputs alone,
+ * Attention of new rows over the cache, so that it may become part of a graph: a function of its inputs
+ * alone,
  * on the executor that it is given.
  */
 export type CachedRows = {

@@ -44,7 +44,10 @@ export type CellReport = CellKey & {
 
 const ROW = 3;
 
-/** Chats until the taste was met three times in a row, then three times as long; at least as long as the curve. */
+/**
+ * Chats until the taste was met three times in a row, then three times as long; at least as long as the
+ * curve.
+ */
 export async function runCell(
   model: LearningModel,
   taste: BenchTaste,

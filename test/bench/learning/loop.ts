@@ -37,7 +37,8 @@ export type LoopOptions = {
 export type Loop = ReturnType<typeof openLoop>;
 
 /**
- * The whole loop for one person in one process and without a clock: the collector's and the judge's folds over a
+ * The whole loop for one person in one process and without a clock: the collector's and the judge's folds
+ * over a
  * log in memory, the `signals` judge, the trainer's step, serving's sampling. What is left out is I/O: HTTP,
  * queues, checkpoints on a disk, and that a step takes time while the chat goes on.
  */

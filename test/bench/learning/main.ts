@@ -1,4 +1,5 @@
-// npm run bench:learning [-- --methods combine,none --tastes 'bare list' --seeds 1,2]: learning curves of every
+// npm run bench:learning [-- --methods combine,none --tastes 'bare list' --seeds 1,2]: learning curves of
+// every
 // method, taste and seed. What is done already is not done again; Ctrl-C ends after the session that runs.
 // --set learningRate=2e-2,klCoefficient=0.2 tries other settings: give it --results and --docs of its own.
 import { writeFile } from 'node:fs/promises';

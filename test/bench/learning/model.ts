@@ -31,7 +31,10 @@ export type Speaker = {
 
 export type LearningModel = Awaited<ReturnType<typeof openLearningModel>>;
 
-/** claw-nano, once for serving and training: sampled as serving samples, trained by the trainer's own engine. */
+/**
+ * claw-nano, once for serving and training: sampled as serving samples, trained by the trainer's own
+ * engine.
+ */
 export async function openLearningModel(backend: BackendChoice = 'auto') {
   prepareNativeEnvironment({ threads: 1 });
   const folder = modelFolder(CLAW_NANO);

@@ -217,7 +217,10 @@ function load(binding: GraphBinding, { nodes }: Recording): number {
   }
 }
 
-/** A copy of a tree of arrays and plain objects with every leaf replaced; tensors and typed arrays are leaves. */
+/**
+ * A copy of a tree of arrays and plain objects with every leaf replaced; tensors and typed arrays are
+ * leaves.
+ */
 function mapLeaves(tree: unknown, change: (leaf: unknown) => unknown): unknown {
   if (typeof tree !== 'object' || tree === null || ArrayBuffer.isView(tree) || isTensor(tree))
     return change(tree);
@@ -226,7 +229,10 @@ function mapLeaves(tree: unknown, change: (leaf: unknown) => unknown): unknown {
   return Object.fromEntries(Object.entries(tree).map(([key, branch]) => [key, mapLeaves(branch, change)]));
 }
 
-/** Visits what is fed, in the order of mapLeaves, and writes everything else, and all shapes, into the key. */
+/**
+ * Visits what is fed, in the order of mapLeaves, and writes everything else, and all shapes, into the
+ * key.
+ */
 function flatten(tree: unknown, key: string[], visit: (leaf: Tensor | Int32Array) => void): void {
   if (typeof tree !== 'object' || tree === null) key.push(JSON.stringify(tree) ?? typeof tree);
   else if (tree instanceof Int32Array) {
