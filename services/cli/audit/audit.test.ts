@@ -194,6 +194,12 @@ test.each<[string, readonly ClawLoopEvent[], RegExp]>([
   expect(audit(events).broken.join('\n')).toMatch(sentence);
 });
 
+test('the last hint to come may settle a turn, as the last vote does', () => {
+  const hint = event('hint.cast', 'a/hint/0', { turnId: 'a' });
+  const report = audit(interaction('a'), completed('a'), vote('a'), hint, judged('a', { by: 'a/hint/0' }));
+  expect(report.broken).toEqual([]);
+});
+
 test('a late outcome of a settled batch is void, not a violation', () => {
   const failed = event('policy.update-failed', 'b1/update-failed', { batchId: 'b1', reason: 'strikes' });
   const report = audit(

@@ -32,6 +32,7 @@ export function createSettlementCheck(broken: (sentence: string) => void) {
         break;
       case 'turn.feedback':
       case 'vote.cast':
+      case 'hint.cast':
       case 'vote.expired':
       case 'session.closed': {
         const number = seenAs.get(event.id) ?? seenAs.size;
