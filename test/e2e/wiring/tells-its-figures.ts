@@ -54,8 +54,9 @@ export function tellsItsFigures(flags: (name: ServiceName) => readonly string[])
   test('a chat that is answered shows in the figures of every service, up to the version that it made', async () => {
     const client = new OpenAI({ baseURL: `${urls.serving}/v1`, apiKey: 'none', maxRetries: 0 });
     const ask = async (messages: OpenAI.ChatCompletionMessageParam[]) =>
-      (await client.chat.completions.create({ model: 'clawloop', messages, max_tokens: 60 })).choices[0]!
-        .message;
+      // a seed, and room enough: an answer that is cut short trains nobody
+      (await client.chat.completions.create({ model: 'clawloop', messages, max_tokens: 300, seed: 7 }))
+        .choices[0]!.message;
     const question = { role: 'user' as const, content: 'What should I wear in deep snow?' };
     const answer = await ask([question]);
     await ask([question, answer, { role: 'user', content: 'Perfect, thank you so much!' }]);
