@@ -86,7 +86,7 @@ describe('the loop on one machine', () => {
     const completion = await client.chat.completions.create({
       model: 'clawloop',
       messages: [{ role: 'user', content: 'What is a good breakfast?' }],
-      max_tokens: 40,
+      ...{ max_tokens: 300, seed: 7 }, // an answer that is cut short is not judged
     });
     await run('feedback', completion.id, 'down', '--url', loop.url, '--comment', 'too long');
     const answer = completion.choices[0]?.message.content ?? '';
