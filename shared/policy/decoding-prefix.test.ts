@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
-import { openCheckpoint } from './checkpoint.ts';
 import { createDecoder, type Decoder, DecoderFull } from './decoding.ts';
 import type { Executor } from './executors/executor.ts';
+import { openReferenceModel, readModelReference } from './fixtures/reference-model.ts';
 import { initialWeights } from './initialise.ts';
 import { createLora } from './lora.ts';
 import { logitsOf, residualStream, sequenceContext } from './model.ts';
@@ -10,7 +9,7 @@ import type { ModelConfig } from './model-config.ts';
 import { gatherRows } from './ops/embedding.ts';
 import { type Adapter, loadPolicy, type Policy, weightsInMemory } from './policy.ts';
 import { createRandom, normal } from './random.ts';
-import { describeReference, readReference, referencePath } from './reference-fixtures.ts';
+import { describeReference } from './reference-fixtures.ts';
 import { createSharedPrefixes, type SharedPrefixes } from './shared-prefixes.ts';
 import { describeOnBackends, largestDifference } from './test-backends.ts';
 
@@ -234,24 +233,12 @@ describeOnBackends('common beginnings', (open) => {
   });
 });
 
-const Reference = z.looseObject({
-  prompts: z.array(z.looseObject({ name: z.string(), ids: z.array(z.int()) })),
-  greedy: z.array(
-    z.looseObject({
-      prompt: z.string(),
-      tokens: z.array(z.int()),
-      top5_ids: z.array(z.array(z.int())),
-      top5_log_probs: z.array(z.array(z.number())),
-    }),
-  ),
-});
-
 describeReference('a continued conversation equals the reference', () => {
   describe.each(['llama-tiny', 'llama3-rope-tiny', 'qwen2-tiny', 'qwen3-tiny'])('%s', (name) => {
     describeOnBackends('as a second turn', (open) => {
       test('log-probs behind a beginning that was computed in another sequence', async () => {
-        const policy = await loadPolicy(await openCheckpoint(referencePath(`models/${name}`)), await open());
-        const { prompts, greedy } = Reference.parse(readReference(`models/${name}/reference.json`));
+        const policy = await openReferenceModel(name, await open());
+        const { prompts, greedy } = readModelReference(name);
         const decoder = createDecoder(
           policy,
           undefined,

@@ -1,15 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
-import { openCheckpoint } from './checkpoint.ts';
 import { createDecoder, type Decoder, DecoderFull } from './decoding.ts';
 import type { Executor } from './executors/executor.ts';
+import { openReferenceModel, readModelReference } from './fixtures/reference-model.ts';
 import { initialWeights } from './initialise.ts';
 import { createLora } from './lora.ts';
 import { logitsOf, residualStream, sequenceContext } from './model.ts';
 import type { ModelConfig } from './model-config.ts';
 import { type Adapter, loadPolicy, type Policy, weightsInMemory } from './policy.ts';
 import { createRandom, normal } from './random.ts';
-import { describeReference, readReference, referencePath } from './reference-fixtures.ts';
+import { describeReference } from './reference-fixtures.ts';
 import { scoreResponses } from './scoring.ts';
 import { describeOnBackends, largestDifference } from './test-backends.ts';
 
@@ -202,18 +201,6 @@ describeOnBackends('decoder', (open) => {
   });
 });
 
-const Greedy = z.looseObject({
-  prompts: z.array(z.looseObject({ name: z.string(), ids: z.array(z.int()) })),
-  greedy: z.array(
-    z.looseObject({
-      prompt: z.string(),
-      tokens: z.array(z.int()),
-      top5_ids: z.array(z.array(z.int())),
-      top5_log_probs: z.array(z.array(z.number())),
-    }),
-  ),
-});
-
 describeReference('greedy decoding equals the reference', () => {
   describe.each([
     'llama-tiny',
@@ -225,8 +212,8 @@ describeReference('greedy decoding equals the reference', () => {
   ])('%s', (name) => {
     describeOnBackends('64 tokens of three prompts at once', (open) => {
       test('tokens and log-probs', async () => {
-        const policy = await loadPolicy(await openCheckpoint(referencePath(`models/${name}`)), await open());
-        const { prompts, greedy } = Greedy.parse(readReference(`models/${name}/reference.json`));
+        const policy = await openReferenceModel(name, await open());
+        const { prompts, greedy } = readModelReference(name);
         const decoder: Decoder = createDecoder(policy, undefined, { maxSequences: 3, maxPositions: 512 });
         const sequences = greedy.map((reference) => ({
           reference,

@@ -2,15 +2,22 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAdamW, emptyAdamWState } from './adamw.ts';
 import { readAdapter } from './adapter-files.ts';
-import type { PolicySequence } from './batching.ts';
 import { openCheckpoint } from './checkpoint.ts';
-import type { Executor } from './executors/executor.ts';
+import {
+  modelFolderOf,
+  models,
+  openReferenceModel,
+  ResponseBatch,
+  readModelReference,
+  readTensors,
+  sequencesOf,
+  trainedModels,
+} from './fixtures/reference-model.ts';
 import { weightShapes } from './layout.ts';
 import { logitsOf, residualStream, sequenceContext } from './model.ts';
 import { rmsNorm } from './ops/rms-norm.ts';
 import { loadPolicy, type Policy, weightsInMemory } from './policy.ts';
-import { describeReference, readReference, referencePath } from './reference-fixtures.ts';
-import { readSafetensors } from './safetensors.ts';
+import { describeReference, readReference } from './reference-fixtures.ts';
 import { scoreResponses } from './scoring.ts';
 import { describeOnBackends, largestDifference } from './test-backends.ts';
 import { type LossValue, lossAndGradients } from './training.ts';
@@ -20,36 +27,8 @@ import { type LossValue, lossAndGradients } from './training.ts';
  */
 const tolerance = { logits: 2e-4, logProbs: 1e-4, loss: 1e-5, gradient: 3e-5, norm: 1e-5, loraWeights: 3e-6 };
 
-const models = [
-  'llama-tiny',
-  'llama3-rope-tiny',
-  'qwen2-tiny',
-  'qwen3-tiny',
-  'qwen3-tiny-untied-sharded',
-  'llama-tiny-f16',
-] as const;
-const trainedModels = ['llama-tiny', 'qwen2-tiny', 'qwen3-tiny'] as const;
-
 const Ids = z.array(z.int());
-const Reference = z.looseObject({
-  prompts: z.array(
-    z.object({
-      name: z.string(),
-      ids: Ids,
-      logits: z.string(),
-      logits_from_position: z.int(),
-      log_probs: z.record(z.string(), z.array(z.number())),
-    }),
-  ),
-  hidden: z.looseObject({ prompt: z.string(), names: z.array(z.string()) }),
-  batch_right: z.looseObject({ input_ids: z.array(Ids), attention_mask: z.array(Ids) }),
-});
-const Batch = z.looseObject({
-  input_ids: z.array(Ids),
-  attention_mask: z.array(Ids),
-  response_mask: z.array(Ids),
-});
-const Gradients = Batch.extend({ loss_float64: z.number(), global_norm: z.number() });
+const Gradients = ResponseBatch.extend({ loss_float64: z.number(), global_norm: z.number() });
 const LoraReference = Gradients.extend({ ids: Ids });
 const Step = z.looseObject({ batch: z.int(), loss_float64: z.number(), total_norm_float64: z.number() });
 const AdamWReference = z.looseObject({
@@ -60,15 +39,10 @@ const AdamWReference = z.looseObject({
     weight_decay: z.number(),
     max_norm: z.number(),
   }),
-  batches: z.array(Batch),
+  batches: z.array(ResponseBatch),
   lora: z.array(Step),
   full: z.array(Step),
 });
-
-const folder = (model: string): string => referencePath(`models/${model}`);
-const open = async (model: string, executor: Executor): Promise<Policy> =>
-  loadPolicy(await openCheckpoint(folder(model)), executor);
-const tensors = (model: string, name: string) => readSafetensors(referencePath(`models/${model}/${name}`));
 
 /** Logits of every position of padded sequences: [batch * positions, vocabulary]. */
 function allLogits(
@@ -83,13 +57,6 @@ function allLogits(
     return executor.read(logitsOf(executor, model, x));
   });
 }
-
-/** A padded batch with a response mask (of the predicted token) as sequences. */
-const sequencesOf = ({ input_ids, attention_mask, response_mask }: z.infer<typeof Batch>): PolicySequence[] =>
-  input_ids.map((ids, i) => {
-    const [start, end] = [response_mask[i]!.indexOf(1), attention_mask[i]!.lastIndexOf(1) + 1];
-    return { promptIds: ids.slice(0, start), responseIds: ids.slice(start, end) };
-  });
 
 /** Cross entropy, the mean over all response tokens. */
 function tokenMean(logProbs: readonly Float32Array[]): LossValue {
@@ -108,9 +75,9 @@ const norm = (gradients: ReadonlyMap<string, Float32Array>): number =>
 describeReference('the model equals the reference', () => {
   describeOnBackends('model', (backend) => {
     test.each(models)('%s: logits and log-probs', async (name) => {
-      const policy = await open(name, await backend());
-      const reference = Reference.parse(readReference(`models/${name}/reference.json`));
-      const file = await tensors(name, 'reference.safetensors');
+      const policy = await openReferenceModel(name, await backend());
+      const reference = readModelReference(name);
+      const file = await readTensors(name, 'reference.safetensors');
       for (const prompt of reference.prompts) {
         const logits = allLogits(policy, prompt.ids);
         const from = prompt.logits_from_position * policy.config.vocabularySize;
@@ -134,10 +101,10 @@ describeReference('the model equals the reference', () => {
     });
 
     test.each(models)('%s: the residual stream after every layer', async (name) => {
-      const policy = await open(name, await backend());
+      const policy = await openReferenceModel(name, await backend());
       const { executor, model } = policy;
-      const { hidden, prompts } = Reference.parse(readReference(`models/${name}/reference.json`));
-      const file = await tensors(name, 'reference.safetensors');
+      const { hidden, prompts } = readModelReference(name);
+      const file = await readTensors(name, 'reference.safetensors');
       const ids = Int32Array.from(prompts.find((prompt) => prompt.name === hidden.prompt)!.ids);
       executor.scope(() => {
         const context = sequenceContext(executor, model, 1, ids.length, { backward: false });
@@ -154,9 +121,9 @@ describeReference('the model equals the reference', () => {
     });
 
     test.each(trainedModels)('%s: the gradient of every weight', async (name) => {
-      const policy = await open(name, await backend());
+      const policy = await openReferenceModel(name, await backend());
       const reference = Gradients.parse(readReference(`models/${name}/gradients/full.json`));
-      const file = await tensors(name, 'gradients/full.safetensors');
+      const file = await readTensors(name, 'gradients/full.safetensors');
       const { loss, gradients } = lossAndGradients(policy, 'full', sequencesOf(reference), tokenMean);
       expect(Math.abs(loss - reference.loss_float64)).toBeLessThan(tolerance.loss);
       expect([...gradients.keys()].sort()).toEqual(file.names);
@@ -168,10 +135,10 @@ describeReference('the model equals the reference', () => {
     });
 
     test.each(trainedModels)('%s: logits and gradients with an adapter', async (name) => {
-      const policy = await open(name, await backend());
-      const adapter = policy.loadAdapter(await readAdapter(`${folder(name)}/lora`));
+      const policy = await openReferenceModel(name, await backend());
+      const adapter = policy.loadAdapter(await readAdapter(`${modelFolderOf(name)}/lora`));
       const reference = LoraReference.parse(readReference(`models/${name}/lora/reference.json`));
-      const file = await tensors(name, 'lora/reference.safetensors');
+      const file = await readTensors(name, 'lora/reference.safetensors');
       const logits = allLogits(policy, reference.ids, 1, adapter);
       expect(largestDifference(logits, file.float32('logits.p33'))).toBeLessThan(tolerance.logits);
       const { loss, gradients } = lossAndGradients(policy, adapter, sequencesOf(reference), tokenMean);
@@ -187,7 +154,7 @@ describeReference('the model equals the reference', () => {
 
     test('qwen3-tiny: three steps of AdamW on an adapter, one on every weight', async () => {
       const executor = await backend();
-      const checkpoint = await openCheckpoint(folder('qwen3-tiny'));
+      const checkpoint = await openCheckpoint(modelFolderOf('qwen3-tiny'));
       const policy = await loadPolicy(checkpoint, executor);
       const { settings, batches, ...steps } = AdamWReference.parse(
         readReference('models/qwen3-tiny/adamw/adamw.json'),
@@ -205,7 +172,7 @@ describeReference('the model equals the reference', () => {
         expect(Math.abs(gradientNorm / step.total_norm_float64 - 1)).toBeLessThan(tolerance.norm);
       };
 
-      const lora = await readAdapter(`${folder('qwen3-tiny')}/lora`);
+      const lora = await readAdapter(`${modelFolderOf('qwen3-tiny')}/lora`);
       const parameters = new Map([...lora.tensors].map(([name, { values }]) => [name, values]));
       const state = emptyAdamWState();
       /** Where a gradient is next to nothing, Adam's step is its sign: rounding decides. */
@@ -217,7 +184,7 @@ describeReference('the model equals the reference', () => {
             if (Math.abs(value * scale) <= 1e-6) faint.add(`${name} ${i}`);
           });
       };
-      const after = await tensors('qwen3-tiny', 'adamw/lora.safetensors');
+      const after = await readTensors('qwen3-tiny', 'adamw/lora.safetensors');
       for (const [index, step] of steps.lora.entries()) {
         const adapter = policy.loadAdapter(lora);
         const { loss, gradients } = lossAndGradients(
@@ -262,7 +229,7 @@ describeReference('the model equals the reference', () => {
       );
       const { gradientNorm } = adamw.step(weights, gradients, emptyAdamWState());
       expectStep(step!, loss, gradientNorm);
-      const fullAfter = await tensors('qwen3-tiny', 'adamw/full.safetensors');
+      const fullAfter = await readTensors('qwen3-tiny', 'adamw/full.safetensors');
       const scale = Math.min(1, settings.max_norm / gradientNorm);
       for (const [name, values] of weights) {
         const wanted = fullAfter.float32(`full.step1.${name}`);
