@@ -177,6 +177,7 @@ describeReference('the model equals the reference', () => {
       const state = emptyAdamWState();
       /** Where a gradient is next to nothing, Adam's step is its sign: rounding decides. */
       const faint = new Set<string>();
+      const faintTolerance = executor.kind === 'native' ? 2e-5 : tolerance.loraWeights;
       const noteFaint = (gradients: ReadonlyMap<string, Float32Array>, gradientNorm: number): void => {
         const scale = Math.min(1, settings.max_norm / gradientNorm);
         for (const [name, gradient] of gradients)
@@ -201,12 +202,10 @@ describeReference('the model equals the reference', () => {
           const wanted = after.float32(`lora.step${index + 1}.${name}`);
           const clear = values.map((value, i) => (faint.has(`${name} ${i}`) ? wanted[i]! : value));
           expect(largestDifference(clear, wanted), name).toBeLessThan(tolerance.loraWeights);
-          expect(largestDifference(values, wanted), name).toBeLessThan(settings.lr);
+          expect(largestDifference(values, wanted), name).toBeLessThan(faintTolerance);
         }
       }
-      expect(faint.size).toBeLessThan(
-        [...parameters.values()].reduce((sum, { length }) => sum + length, 0) / 500,
-      );
+      expect(faint.size).toBeLessThan(20);
       for (const name of parameters.keys()) {
         expect(largestDifference(state.first.get(name)!, after.float32(`lora.exp_avg.${name}`))).toBeLessThan(
           3e-6,
