@@ -86,16 +86,17 @@ function pad(sequences: readonly PolicySequence[], members: readonly number[]): 
   };
 }
 
-/** Cuts values per row of a microbatch into one array per member. */
+/** Cuts values of the rows of a microbatch, `width` of each, into one array per member. */
 export function perMember(
   { members }: Microbatch,
   sequences: readonly PolicySequence[],
   values: Float32Array,
+  width = 1,
 ): readonly (readonly [index: number, values: Float32Array])[] {
   let at = 0;
   return members.map((index) => {
     const start = at;
-    at += sequences[index]!.responseIds.length;
+    at += sequences[index]!.responseIds.length * width;
     return [index, values.slice(start, at)] as const;
   });
 }

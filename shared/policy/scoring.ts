@@ -15,7 +15,7 @@ const maxLogits = 32 * 1024 * 1024;
  * Calls `visit` with the logits [rows, vocabulary] of consecutive response rows; start: the first one's
  * index.
  */
-function eachLogits(
+export function eachLogits(
   { executor, model }: Policy,
   adapter: Adapter | undefined,
   microbatch: Microbatch,

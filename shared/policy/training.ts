@@ -1,4 +1,9 @@
 import { type Microbatch, type PolicySequence, perMember, planMicrobatches } from './batching.ts';
+import {
+  type CandidatesPerSequence,
+  candidatesOfRows,
+  candidatesPerMember,
+} from './candidates-per-sequence.ts';
 import { compiled } from './executors/compiled.ts';
 import { type LoraLayer, readLoraGradients } from './lora.ts';
 import {
@@ -10,6 +15,17 @@ import {
   type SequenceContext,
   sequenceContext,
 } from './model.ts';
+import {
+  addAt,
+  type CandidateLogProbs,
+  type Candidates,
+  candidateLogProbsOf,
+  candidatePartsOf,
+  candidatePlaces,
+  candidateVjp,
+  type RowSlopes,
+  readCandidates,
+} from './ops/candidates.ts';
 import {
   type CrossEntropySaved,
   inverseTemperatures,
@@ -33,6 +49,8 @@ export type LossValue = {
   readonly loss: number;
   readonly metrics: Readonly<Record<string, number>>;
   readonly gradient: readonly ArrayLike<number>[];
+  /** dLoss / dlogProb of the candidates of each sequence, [T * count]; undefined: none */
+  readonly candidateGradient?: readonly (ArrayLike<number> | undefined)[];
 };
 
 export type LossAndGradients = {
@@ -44,10 +62,12 @@ export type LossAndGradients = {
 
 type Pass = Pick<Microbatch, 'batch' | 'positions' | 'ids' | 'rows' | 'targets'> & {
   readonly temperatures?: Float32Array;
+  readonly candidates?: Candidates | undefined;
 };
 
 type ForwardPass = {
   readonly logProbs: Float32Array;
+  readonly candidates: CandidateLogProbs | undefined;
   readonly saved: ForwardSaved;
   readonly scored: CrossEntropySaved;
 };
@@ -59,62 +79,76 @@ const backwardGraph = { name: 'backward pass', sizes: 'varying' } as const;
 function forwardPass(
   { executor, model }: Policy,
   lora: readonly LoraLayer[] | undefined,
-  { ids, rows, targets, temperatures }: Pass,
+  { ids, rows, targets, temperatures, candidates }: Pass,
   context: SequenceContext,
   kept: 'activations' | 'inputs',
 ): ForwardPass {
   if (executor.kind === 'wasm') {
     const { logits, saved } = forward(executor, model, lora, ids, rows, context, kept);
     const scored = logProbsOf(executor, logits, targets, temperatures);
+    const others =
+      candidates && candidateLogProbsOf(executor, logits, targets, candidates, scored, temperatures);
     executor.dispose(logits);
-    return { logProbs: scored.logProbs, saved, scored: scored.saved };
+    return { logProbs: scored.logProbs, candidates: others, saved, scored: scored.saved };
   }
   const { config, weights } = model;
   const inverse = inverseTemperatures(executor, temperatures);
-  const { losses, saved, scored } = compiled(
+  const places = candidates && candidatePlaces(targets, candidates, config.vocabularySize);
+  const { losses, parts, saved, scored } = compiled(
     executor,
     forwardGraph,
-    { network: { config, weights }, lora, ids, rows, targets, inverse, context, kept },
+    { network: { config, weights }, lora, ids, rows, targets, inverse, places, context, kept },
     (on, input) => {
       const made = forward(on, input.network, input.lora, input.ids, input.rows, input.context, input.kept);
       const score = lossesOf(on, made.logits, input.targets, input.inverse);
-      return { losses: score.losses, saved: made.saved, scored: score.saved };
+      const parts = input.places && candidatePartsOf(on, made.logits, input.places, input.inverse);
+      return { losses: score.losses, parts, saved: made.saved, scored: score.saved };
     },
   );
-  return { logProbs: negatedLosses(executor, losses), saved, scored };
+  const logProbs = negatedLosses(executor, losses);
+  const others = parts && readCandidates(executor, parts, logProbs, candidates!);
+  return { logProbs, candidates: others, saved, scored };
 }
 
-/** @param rowWeights dLoss / dlogProb per row */
 function backwardPass(
   { executor, model }: Policy,
   lora: readonly LoraLayer[] | undefined,
-  { ids, rows, targets, temperatures }: Pass,
+  { ids, rows, targets, temperatures, candidates }: Pass,
   context: SequenceContext,
-  { saved, scored }: ForwardPass,
-  rowWeights: Float32Array,
+  { saved, scored }: Pick<ForwardPass, 'saved' | 'scored'>,
+  slopes: RowSlopes,
   wanted: { readonly weights: boolean },
 ): ModelGradients {
   const isRecomputed = saved.inputs.length > 0;
+  const { weights: ofTargets, addition } = candidateVjp(
+    executor,
+    targets,
+    candidates,
+    slopes,
+    model.config.vocabularySize,
+    temperatures,
+  );
   if (executor.kind === 'wasm') {
-    const dlogits = logProbsOfVjp(executor, scored, targets, rowWeights, temperatures);
+    const made = logProbsOfVjp(executor, scored, targets, ofTargets, temperatures);
     executor.dispose(scored);
+    const dlogits = addAt(executor, made, addition);
     if (isRecomputed)
       return backwardByRecompute(executor, model, lora, { ids, rows }, context, saved, dlogits, wanted);
     return backward(executor, model, lora, ids, rows, context, saved, dlogits, wanted);
   }
   const { config, weights } = model;
-  const scale = executor.upload(lossScale(rowWeights, temperatures), [rows.length, 1]);
+  const scale = executor.upload(lossScale(ofTargets, temperatures), [rows.length, 1]);
   if (isRecomputed) {
-    const dlogits = lossesOfVjp(executor, scored, scale);
+    const dlogits = addAt(executor, lossesOfVjp(executor, scored, scale), addition);
     executor.dispose(scored);
     return backwardByRecompute(executor, model, lora, { ids, rows }, context, saved, dlogits, wanted);
   }
   return compiled(
     executor,
     backwardGraph,
-    { network: { config, weights }, lora, ids, rows, scale, context, saved, scored, wanted },
+    { network: { config, weights }, lora, ids, rows, scale, addition, context, saved, scored, wanted },
     (on, input) => {
-      const dlogits = lossesOfVjp(on, input.scored, input.scale);
+      const dlogits = addAt(on, lossesOfVjp(on, input.scored, input.scale), input.addition);
       const { network, context: shared } = input;
       return backward(
         on,
@@ -131,12 +165,12 @@ function backwardPass(
   );
 }
 
-/** Gradients of one microbatch, and its log-probs; `weigh` turns log-probs into dLoss / dlogProb per row. */
+/** Gradients of one microbatch; `weigh` turns log-probs into dLoss / dlogProb per row. */
 function microbatchGradients(
   policy: Policy,
   trainable: Trainable,
   pass: Pass,
-  weigh: (logProbs: Float32Array) => Float32Array,
+  weigh: (made: Pick<ForwardPass, 'logProbs' | 'candidates'>) => RowSlopes,
   recompute = recomputes(policy.config, pass.batch, pass.positions),
 ): Map<string, Float32Array> {
   const { config, executor, model } = policy;
@@ -146,8 +180,8 @@ function microbatchGradients(
   executor.scope(() => {
     const context = sequenceContext(executor, model, pass.batch, pass.positions, { backward: true });
     const forwarded = forwardPass(policy, lora, pass, context, recompute ? 'inputs' : 'activations');
-    const rowWeights = weigh(forwarded.logProbs);
-    const made = backwardPass(policy, lora, pass, context, forwarded, rowWeights, { weights: full });
+    const slopes = weigh(forwarded);
+    const made = backwardPass(policy, lora, pass, context, forwarded, slopes, { weights: full });
     made.layers.forEach((layer, index) => {
       const values = full
         ? readLayerGradients(executor, config, index, layer)
@@ -176,50 +210,70 @@ function addInto(total: Map<string, Float32Array>, part: ReadonlyMap<string, Flo
  * each part is computed again for its gradients.
  *
  * @param options recompute: whether each layer is computed again for its derivative instead of being kept;
- *   left out, the size decides (recompute.ts)
+ *   left out, the size decides (recompute.ts). candidates: tokens whose log-probs the loss gets too, of each
+ *   sequence that has some; all sequences must then fit in one part (planMicrobatches)
  * @throws Error when the loss returns gradients of another shape
  */
 export function lossAndGradients(
   policy: Policy,
   trainable: Trainable,
   sequences: readonly PolicySequence[],
-  loss: (logProbs: readonly Float32Array[]) => LossValue,
-  options: { readonly recompute?: boolean } = {},
+  loss: (
+    logProbs: readonly Float32Array[],
+    candidates: readonly (CandidateLogProbs | undefined)[],
+  ) => LossValue,
+  options: { readonly recompute?: boolean; readonly candidates?: CandidatesPerSequence | undefined } = {},
 ): LossAndGradients {
+  const { candidates, recompute } = options;
   const microbatches = planMicrobatches(sequences);
-  const evaluate = (logProbs: readonly Float32Array[]): LossValue => {
-    const value = loss(logProbs);
+  const evaluate = (
+    logProbs: readonly Float32Array[],
+    others: readonly (CandidateLogProbs | undefined)[],
+  ): LossValue => {
+    const value = loss(logProbs, others);
     const fits =
       value.gradient.length === logProbs.length &&
       logProbs.every((p, i) => p.length === value.gradient[i]!.length);
     if (!fits) throw new Error('the loss must return one gradient per response token');
     return value;
   };
-  const weightsOf = ({ members, rows }: Microbatch, { gradient }: LossValue): Float32Array => {
+  const slopesOf = ({ members, rows }: Microbatch, { gradient, candidateGradient }: LossValue): RowSlopes => {
     const weights = new Float32Array(rows.length);
+    const own = new Float32Array(rows.length * (candidates?.count ?? 0));
     let at = 0;
     for (const index of members) {
       weights.set(gradient[index]!, at);
+      own.set(candidateGradient?.[index] ?? [], at * (candidates?.count ?? 0));
       at += gradient[index]!.length;
     }
-    return weights;
+    return candidates === undefined ? { weights } : { weights, candidates: own };
   };
 
   const gradients = new Map<string, Float32Array>();
   let value: LossValue | undefined;
   if (microbatches.length !== 1) {
-    value = evaluate(scoreResponses(policy, trainable === 'full' ? undefined : trainable, sequences));
+    if (candidates !== undefined) throw new Error('sequences with candidates must go through together');
+    const scored = scoreResponses(policy, trainable === 'full' ? undefined : trainable, sequences);
+    value = evaluate(scored, []);
   }
   for (const microbatch of microbatches) {
-    const weigh = (logProbs: Float32Array): Float32Array => {
+    const weigh = (made: Pick<ForwardPass, 'logProbs' | 'candidates'>): RowSlopes => {
       if (value === undefined) {
         const perSequence: Float32Array[] = sequences.map(() => new Float32Array(0));
-        for (const [index, values] of perMember(microbatch, sequences, logProbs)) perSequence[index] = values;
-        value = evaluate(perSequence);
+        for (const [index, values] of perMember(microbatch, sequences, made.logProbs))
+          perSequence[index] = values;
+        value = evaluate(
+          perSequence,
+          candidatesPerMember(microbatch, sequences, candidates, made.candidates),
+        );
       }
-      return weightsOf(microbatch, value);
+      return slopesOf(microbatch, value);
     };
-    addInto(gradients, microbatchGradients(policy, trainable, microbatch, weigh, options.recompute));
+    const pass = {
+      ...microbatch,
+      candidates: candidates && candidatesOfRows(microbatch, sequences, candidates),
+    };
+    addInto(gradients, microbatchGradients(policy, trainable, pass, weigh, recompute));
   }
   return { loss: value!.loss, metrics: value!.metrics, gradients };
 }
@@ -265,9 +319,9 @@ export function crossEntropyAndGradients(
   if (!(total > 0)) throw new Error('no token of the batch is trained');
   let loss = 0;
   const scored = { batch, positions, ids, rows: Int32Array.from(rows), targets: Int32Array.from(targets) };
-  const gradients = microbatchGradients(policy, trainable, scored, (logProbs) => {
+  const gradients = microbatchGradients(policy, trainable, scored, ({ logProbs }) => {
     loss = -logProbs.reduce((sum, logProb, i) => sum + logProb * weights[i]!, 0) / total;
-    return Float32Array.from(weights, (weight) => -weight / total);
+    return { weights: Float32Array.from(weights, (weight) => -weight / total) };
   });
   return { loss, gradients };
 }

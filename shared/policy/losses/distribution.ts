@@ -74,6 +74,21 @@ export function binLogProbsVjp(
   return gradient;
 }
 
+/**
+ * Slopes by the chosen tokens' log-probs alone, where the rest is what they leave: d log rest / d log p = -p /
+ * rest.
+ *
+ * @param bins log-probs, the rest last, [k + 1]
+ * @param byBins slopes where every bin is a variable of its own, [k + 1]
+ * @returns [k]
+ */
+export function withoutRest(bins: ArrayLike<number>, byBins: ArrayLike<number>): Float64Array {
+  const k = bins.length - 1;
+  const byRest = byBins[k]!;
+  const part = (bin: number) => (byRest === 0 ? 0 : byRest * Math.exp(bins[bin]! - bins[k]!));
+  return Float64Array.from({ length: k }, (_, bin) => byBins[bin]! - part(bin));
+}
+
 /** Ids of the k largest, the largest first; of equals the lower id. */
 export function topIds(values: ArrayLike<number>, k: number): readonly number[] {
   const best: number[] = [];

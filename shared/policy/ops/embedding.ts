@@ -9,7 +9,8 @@ export type Indices = Int32Array | Tensor;
 
 const isUploaded = (indices: Indices): indices is Tensor => 'handle' in indices;
 
-const valuesOf = (indices: Indices): Int32Array => {
+/** The integers themselves, on wasm. */
+export const valuesOf = (indices: Indices): Int32Array => {
   if (isUploaded(indices)) throw new Error('on wasm indices are plain values');
   return indices;
 };

@@ -1,0 +1,171 @@
+import { expect, test } from 'vitest';
+import { opByOp } from './executors/native.ts';
+import { initialWeights } from './initialise.ts';
+import { createLora } from './lora.ts';
+import { withoutRest } from './losses/distribution.ts';
+import type { ModelConfig } from './model-config.ts';
+import { loadPolicy, weightsInMemory } from './policy.ts';
+import { createRandom, normal } from './random.ts';
+import type { PolicySequence } from './scoring.ts';
+import { describeOnBackends, largestDifference } from './test-backends.ts';
+import { tokenDistributions } from './token-distributions.ts';
+import { lossAndGradients } from './training.ts';
+
+const config: ModelConfig = {
+  family: 'qwen3',
+  vocabularySize: 61,
+  hiddenSize: 24,
+  layers: 2,
+  heads: 4,
+  keyValueHeads: 2,
+  headSize: 6,
+  intermediateSize: 40,
+  maxPositions: 4096,
+  ropeTheta: 10_000,
+  ropeScaling: undefined,
+  normEpsilon: 1e-6,
+  tiedHead: true,
+  attentionBias: false,
+  queryKeyNorm: true,
+};
+
+const random = createRandom('candidates');
+const file = createLora(config, { rank: 2, alpha: 4, seed: 7 });
+for (const { values } of file.tensors.values()) values.set(values.map(() => 0.3 * normal(random)));
+
+/** One token is predicted, so that any other is a sequence of its own. */
+const one = (promptIds: readonly number[], id: number, temperature: number): PolicySequence => ({
+  promptIds,
+  responseIds: [id],
+  temperature,
+});
+const prompts = [
+  [3, 1, 4, 1, 5],
+  [9, 2, 6],
+  [5, 3, 5, 8, 9, 7, 9],
+];
+const sequences = prompts.map((prompt, index) => one(prompt, 10 + index, index === 1 ? 0.7 : 1));
+/** The first holds the target; the second sequence has none. */
+const ids = [Int32Array.of(2, 10, 40), undefined, Int32Array.of(60, 0, 7)];
+const slopes = [[0.3, -0.8, 0.5], undefined, [1, -0.25, 0.125]];
+const weights = [0.4, -0.6, 0.2];
+
+describeOnBackends('candidates', (open) => {
+  const load = async () =>
+    loadPolicy(weightsInMemory(config, initialWeights(config, 'candidates')), await open());
+
+  test.each([false, true])(
+    'the gradient is that of every token by itself, layers computed again: %s',
+    async (recompute) => {
+      const policy = await load();
+      const adapter = policy.loadAdapter(file);
+      const loss = () => ({
+        loss: 0,
+        metrics: {},
+        gradient: weights.map((weight) => [weight]),
+        candidateGradient: slopes,
+      });
+      const options = { recompute, candidates: { count: 3, rest: true, ids } };
+      const { gradients } = lossAndGradients(policy, adapter, sequences, loss, options);
+      const singles = sequences.flatMap(({ promptIds, responseIds, temperature = 1 }, index) => [
+        { sequence: one(promptIds, responseIds[0]!, temperature), slope: weights[index]! },
+        ...Array.from(ids[index] ?? [], (id, j) => ({
+          sequence: one(promptIds, id, temperature),
+          slope: slopes[index]![j]!,
+        })),
+      ]);
+      const expected = lossAndGradients(
+        policy,
+        adapter,
+        singles.map(({ sequence }) => sequence),
+        () => ({ loss: 0, metrics: {}, gradient: singles.map(({ slope }) => [slope]) }),
+      ).gradients;
+      for (const [name, gradient] of gradients)
+        expect(largestDifference(gradient, expected.get(name)!), name).toBeLessThan(3e-6);
+      // the same bits again
+      expect(lossAndGradients(policy, adapter, sequences, loss, options).gradients).toEqual(gradients);
+      if (policy.executor.kind === 'native') {
+        const plain = { ...policy, model: policy.model, executor: opByOp(policy.executor) };
+        const again = lossAndGradients(plain, adapter, sequences, loss, options).gradients;
+        for (const [name, gradient] of gradients)
+          expect(largestDifference(gradient, again.get(name)!), name).toBeLessThan(3e-6);
+      }
+      adapter.dispose();
+      policy.dispose();
+    },
+  );
+
+  test('training and scoring agree on log-probs, the likeliest and the rest', async () => {
+    const policy = await load();
+    const adapter = policy.loadAdapter(file);
+    const asked = prompts.map((_, index) => ids[index] ?? Int32Array.of(0, 1, 2));
+    const told = tokenDistributions(policy, adapter, sequences, { count: 3, asked });
+    const all = { count: 61, asked: prompts.map(() => Int32Array.from({ length: 61 }, (_, id) => id)) };
+    const whole = tokenDistributions(policy, adapter, sequences, all);
+    const top = told.map(({ topIds }) => topIds);
+    const check = (candidates: readonly (Int32Array | undefined)[], key: 'asked' | 'top') =>
+      lossAndGradients(
+        policy,
+        adapter,
+        sequences,
+        (logProbs, made) => {
+          logProbs.forEach((row, index) => {
+            expect(Math.abs(row[0]! - told[index]!.sampled[0]!)).toBeLessThan(1e-5);
+            expect(made[index] === undefined).toBe(candidates[index] === undefined);
+            if (made[index] === undefined) return;
+            expect(largestDifference(made[index].logProbs, told[index]![key])).toBeLessThan(1e-5);
+            if (key === 'top')
+              expect(Math.abs(made[index].rest[0]! - told[index]!.rest[0]!)).toBeLessThan(1e-5);
+          });
+          return { loss: 0, metrics: {}, gradient: weights.map((weight) => [weight]) };
+        },
+        { candidates: { count: 3, rest: true, ids: candidates } },
+      );
+    check(ids, 'asked');
+    check(top, 'top');
+    whole.forEach(({ asked: logProbs, topIds: sorted, rest }, index) => {
+      expect([...sorted.subarray(0, 3)]).toEqual([...told[index]!.topIds]);
+      expect(logProbs.reduce((sum, logProb) => sum + Math.exp(logProb), 0)).toBeCloseTo(1, 5);
+      // nothing is left
+      expect(rest[0]).toBeLessThan(-80);
+      const others = sorted.subarray(3).reduce((sum, id) => sum + Math.exp(logProbs[id]!), 0);
+      expect(Math.abs(Math.log(others) - told[index]!.rest[0]!)).toBeLessThan(1e-5);
+    });
+    adapter.dispose();
+    policy.dispose();
+  });
+
+  test('candidates of another number than the positions need are refused', async () => {
+    const policy = await load();
+    const adapter = policy.loadAdapter(file);
+    const before = policy.executor.tensorCount();
+    const give = (candidates: Int32Array) => () =>
+      lossAndGradients(
+        policy,
+        adapter,
+        sequences.slice(0, 1),
+        () => ({ loss: 0, metrics: {}, gradient: [[1]] }),
+        {
+          candidates: { count: 3, rest: false, ids: [candidates] },
+        },
+      );
+    expect(give(Int32Array.of(1, 2))).toThrow(/3 candidates are needed/);
+    expect(policy.executor.tensorCount()).toBe(before);
+    adapter.dispose();
+    policy.dispose();
+  });
+});
+
+test('the rest takes its part of the slopes with it', () => {
+  const p = [0.5, 0.2];
+  const bins = (a: number, b: number) => [a, b, Math.log(1 - Math.exp(a) - Math.exp(b))];
+  const at = p.map(Math.log) as [number, number];
+  const value = (a: number, b: number) => {
+    const [x, y, z] = bins(a, b) as [number, number, number];
+    return 2 * x - 3 * y + 0.7 * z;
+  };
+  const slopes = withoutRest(bins(...at), [2, -3, 0.7]);
+  const step = 1e-6;
+  expect(slopes[0]).toBeCloseTo((value(at[0] + step, at[1]) - value(at[0] - step, at[1])) / (2 * step), 6);
+  expect(slopes[1]).toBeCloseTo((value(at[0], at[1] + step) - value(at[0], at[1] - step)) / (2 * step), 6);
+});

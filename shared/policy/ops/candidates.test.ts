@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { withoutRest } from '../losses/distribution.ts';
+import { opdTopkLoss } from '../losses/opd-topk.ts';
+import { tokenShares } from '../losses/reduction.ts';
+import { describeReference, readReference } from '../reference-fixtures.ts';
+import { describeOnBackends, largestDifference } from '../test-backends.ts';
+import { addAt, candidateLogProbsOf, candidateVjp } from './candidates.ts';
+import { logProbsOf, logProbsOfVjp } from './cross-entropy.ts';
+
+const rows = z.array(z.array(z.number()));
+const TopkCase = z.object({
+  note: z.string(),
+  direction: z.enum(['reverse', 'forward']),
+  inputs: z.object({ student_logits: rows, teacher_logits: rows, mask: z.array(z.number()) }),
+  options: z.object({ k: z.int(), temperature: z.number() }),
+  top: rows,
+  student_bins: rows,
+  teacher_bins: rows,
+  loss: z.number(),
+  gradient_student_logits: rows,
+});
+
+describeReference('KL over k tokens and the rest agrees with the reference numbers', () => {
+  const { cases } = z
+    .object({ cases: z.array(z.looseObject({ group: z.string() })) })
+    .parse(readReference('losses/losses.json'));
+  const topk = cases.filter(({ group }) => group === 'opd-topk').map((one) => TopkCase.parse(one));
+
+  describeOnBackends('in f32', (open) => {
+    test.each(topk)(
+      '$direction, k $options.k, $note',
+      async ({ inputs, options, direction, ...expected }) => {
+        const executor = await open();
+        const before = executor.tensorCount();
+        const [height, width] = [inputs.student_logits.length, inputs.student_logits[0]!.length];
+        const { k, temperature } = options;
+        const temperatures = new Float32Array(height).fill(temperature);
+        // any will do: its slope is 0. The last is a candidate here, elsewhere it is not
+        const targets = Int32Array.from(expected.top, (ids, row) => (row % 2 === 0 ? ids[0]! : width - 1));
+        const candidates = { count: k, ids: Int32Array.from(expected.top.flat()), rest: true };
+        executor.scope(() => {
+          const logits = executor.upload(Float32Array.from(inputs.student_logits.flat()), [height, width]);
+          const scored = logProbsOf(executor, logits, targets, temperatures);
+          const { logProbs, rest } = candidateLogProbsOf(
+            executor,
+            logits,
+            targets,
+            candidates,
+            scored,
+            temperatures,
+          );
+          const bins = Array.from(rest, (last, row) => [...logProbs.subarray(row * k, (row + 1) * k), last]);
+          // to 1e-5 of the greater of 1 and the value; a rest of nothing is the least that f32 holds
+          bins.flat().forEach((value, index) => {
+            const wanted = Math.max(expected.student_bins.flat()[index]!, Math.log(2 ** -126));
+            expect(Math.abs(value - wanted) / Math.max(1, Math.abs(wanted))).toBeLessThan(1e-5);
+          });
+          const shares = tokenShares([inputs.mask], 'token');
+          const { loss, gradient } = opdTopkLoss([bins], [expected.teacher_bins], shares, direction);
+          expect(Math.abs(loss - expected.loss) / Math.max(1, expected.loss)).toBeLessThan(1e-5);
+          const slopes = bins.flatMap((bin, row) => [...withoutRest(bin, gradient[0]![row]!)]);
+          const { weights, addition } = candidateVjp(
+            executor,
+            targets,
+            candidates,
+            { weights: new Float32Array(height), candidates: Float32Array.from(slopes) },
+            width,
+            temperatures,
+          );
+          const dlogits = addAt(
+            executor,
+            logProbsOfVjp(executor, scored.saved, targets, weights, temperatures),
+            addition,
+          );
+          const scale = Math.max(1, ...expected.gradient_student_logits.flat().map(Math.abs));
+          const difference = largestDifference(
+            executor.read(dlogits),
+            expected.gradient_student_logits.flat(),
+          );
+          expect(difference / scale).toBeLessThan(1e-5);
+        });
+        expect(executor.tensorCount()).toBe(before);
+      },
+    );
+  });
+});

@@ -1,0 +1,85 @@
+import { planMicrobatches } from './batching.ts';
+import { topIds } from './losses/distribution.ts';
+import { LEAST_PROBABILITY } from './ops/candidates.ts';
+import type { Adapter, Policy } from './policy.ts';
+import { eachLogits, type PolicySequence } from './scoring.ts';
+
+/** What a policy would say at each position of a response: log-probs in nats, at the sequence's temperature. */
+export type TokenDistributions = {
+  /** of the response's own tokens, [T] */
+  readonly sampled: Float32Array;
+  /** the likeliest tokens of each position, the likeliest first, of equals the lower id: [T * count] */
+  readonly topIds: Int32Array;
+  /** of those, [T * count] */
+  readonly top: Float32Array;
+  /** of all other tokens together, [T] */
+  readonly rest: Float32Array;
+  /** of the tokens that were asked for, [T * count]; empty where none were */
+  readonly asked: Float32Array;
+};
+
+export type DistributionRequest = {
+  /** tokens per position */
+  readonly count: number;
+  /** of each sequence: tokens whose log-probs are wanted whatever they are, [T * count] */
+  readonly asked?: readonly Int32Array[] | undefined;
+};
+
+/**
+ * The likeliest tokens at every position of each response, and others that are asked for. One full forward
+ * pass, no cache; logits of no more than 128 MB are there at a time. Sums are made in f64.
+ */
+export function tokenDistributions(
+  policy: Policy,
+  adapter: Adapter | undefined,
+  sequences: readonly PolicySequence[],
+  { count, asked }: DistributionRequest,
+): readonly TokenDistributions[] {
+  const width = policy.config.vocabularySize;
+  const result = sequences.map(({ responseIds: { length } }, index) => ({
+    sampled: new Float32Array(length),
+    topIds: new Int32Array(length * count),
+    top: new Float32Array(length * count),
+    rest: new Float32Array(length),
+    asked: new Float32Array(asked?.[index]?.length ?? 0),
+  }));
+  for (const microbatch of planMicrobatches(sequences)) {
+    const places = microbatch.members.flatMap((index) =>
+      sequences[index]!.responseIds.map((sampled, t) => ({ index, sampled, t })),
+    );
+    eachLogits(policy, adapter, microbatch, (logits, start, rows) => {
+      const values = policy.executor.read(logits);
+      for (let row = 0; row < rows; row++) {
+        const { index, sampled, t } = places[start + row]!;
+        const line = values.subarray(row * width, (row + 1) * width);
+        const { top, rest, logProbOf } = rowDistribution(line, count, sequences[index]!.temperature ?? 1);
+        const into = result[index]!;
+        into.sampled[t] = logProbOf(sampled);
+        into.rest[t] = rest;
+        top.forEach((id, j) => {
+          into.topIds[t * count + j] = id;
+          into.top[t * count + j] = logProbOf(id);
+        });
+        const wanted = asked?.[index]?.subarray(t * count, (t + 1) * count) ?? [];
+        into.asked.set(Float32Array.from(wanted, logProbOf), t * count);
+      }
+    });
+  }
+  return result;
+}
+
+/** @param logits of one position, [vocabulary] */
+function rowDistribution(logits: Float32Array, count: number, temperature: number) {
+  const top = topIds(logits, count);
+  const most = logits[top[0]!]!;
+  const inTop = new Set(top);
+  const weightOf = (id: number) => Math.exp((logits[id]! - most) / temperature);
+  let others = 0;
+  for (let id = 0; id < logits.length; id++) if (!inTop.has(id)) others += weightOf(id);
+  const normaliser = Math.log(top.reduce((sum, id) => sum + weightOf(id), others));
+  return {
+    top,
+    rest: Math.log(Math.max(others, LEAST_PROBABILITY)) - normaliser,
+    logProbOf: (id: number) => (logits[id]! - most) / temperature - normaliser,
+  };
+}
