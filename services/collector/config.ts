@@ -12,8 +12,11 @@ import type { SubmitSettings } from './submit.ts';
 /** Longest span that a timer of Node takes, ms. */
 const longestTimer = 2_000_000_000;
 
-/** Settings of a step: what is left out follows from the model (shared/policy/training-defaults.ts). */
-const TrainingConfig = described(trainingSettings.partial());
+/**
+ * Settings of a step: what is left out follows from the model and from what is trained
+ * (shared/policy/training-defaults.ts).
+ */
+const TrainingConfig = described(trainingSettings.omit({ training: true }).partial());
 
 /** An optional field does not show the description of the field inside. */
 function described<Schema extends z.ZodObject>(schema: Schema): Schema {
@@ -65,7 +68,7 @@ export type CollectorConfig = z.output<typeof CollectorConfig>;
 
 /** The rules in force for `submit`. They are committed with the position at which they take effect. */
 export function submitSettings(config: CollectorConfig): SubmitSettings {
-  const defaults = defaultTrainingSettings(config.model);
+  const defaults = defaultTrainingSettings(config.model, config.training);
   const given = TrainingConfig.parse(config);
   const told = Object.entries(given).filter(([, value]) => value !== undefined);
   const training: TrainingSettings = { ...defaults.settings, ...Object.fromEntries(told) };

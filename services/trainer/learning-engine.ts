@@ -1,6 +1,6 @@
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
-import type { AdapterFile } from '../../shared/policy/adapter-files.ts';
 import type { PolicySequence } from '../../shared/policy/batching.ts';
+import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import type { PromptWriter } from '../../shared/policy/load-prompt-writer.ts';
 
 /** log p of each response token, nats, [N][T] */
@@ -24,28 +24,26 @@ export type LearningEngine = {
   ) => Promise<{ readonly teacherDigest: string | undefined }>;
   /** As `score`, by a teacher that is loaded. @throws Error for another one */
   readonly scoreByTeacher: (teacher: string, sequences: readonly PolicySequence[]) => LogProbs;
-  /** A fresh adapter that changes nothing yet; the same seed gives the same one. */
-  readonly createAdapter: (settings: {
-    readonly rank: number;
-    readonly alpha: number;
-    readonly seed: number;
-  }) => AdapterFile;
+  /** A fresh adapter, or a copy of all weights: it changes nothing yet. The same seed gives the same one. */
+  readonly createAdapter: (
+    settings: Pick<TrainingSettings, 'training' | 'rank' | 'alpha'> & { readonly seed: number },
+  ) => TrainedWeights;
   /**
    * Indices of the sequences that go through the model together; a fixed function of the sequences and of how
    * many tokens a part may have.
    */
   readonly parts: (sequences: readonly PolicySequence[], tokens?: number) => readonly (readonly number[])[];
-  readonly score: (adapter: AdapterFile | undefined, sequences: readonly PolicySequence[]) => LogProbs;
-  /** Gradients by the adapter's tensors, under their names, given those by the log-probs. */
+  readonly score: (adapter: TrainedWeights | undefined, sequences: readonly PolicySequence[]) => LogProbs;
+  /** Gradients by what is trained, under their names, given those by the log-probs. */
   readonly gradients: (
-    adapter: AdapterFile,
+    adapter: TrainedWeights,
     sequences: readonly PolicySequence[],
     byLogProbs: (logProbs: LogProbs) => LogProbGradient,
   ) => ReadonlyMap<string, Float32Array>;
   /** Mean over response positions of KL(candidate || parent) over the vocabulary, nats. */
   readonly meanKl: (
-    candidate: AdapterFile,
-    parent: AdapterFile | undefined,
+    candidate: TrainedWeights,
+    parent: TrainedWeights | undefined,
     sequences: readonly PolicySequence[],
   ) => number;
 };

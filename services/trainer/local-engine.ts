@@ -1,5 +1,5 @@
-import type { AdapterFile } from '../../shared/policy/adapter-files.ts';
 import { planMicrobatches } from '../../shared/policy/batching.ts';
+import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import type { PromptWriter } from '../../shared/policy/load-prompt-writer.ts';
 import { createLora } from '../../shared/policy/lora.ts';
 import type { Adapter, Policy } from '../../shared/policy/policy.ts';
@@ -18,7 +18,7 @@ export function localEngine(
 ): LearningEngine {
   let teacher: (TeacherModel & { readonly model: string }) | undefined;
   const withAdapter = <Result>(
-    file: AdapterFile | undefined,
+    file: TrainedWeights | undefined,
     use: (adapter: Adapter | undefined) => Result,
   ): Result => {
     const adapter = file && policy.loadAdapter(file);
@@ -44,7 +44,8 @@ export function localEngine(
       if (teacher?.model !== model) throw new Error(`the teacher ${model} is not loaded`);
       return scoreResponses(teacher.policy, undefined, sequences);
     },
-    createAdapter: (settings) => createLora(policy.config, settings),
+    createAdapter: ({ training, ...settings }) =>
+      training === 'full' ? policy.copyWeights() : createLora(policy.config, settings),
     parts: (sequences, tokens) => planMicrobatches(sequences, tokens).map(({ members }) => members),
     score: (file, sequences) => withAdapter(file, (adapter) => scoreResponses(policy, adapter, sequences)),
     gradients: (file, sequences, byLogProbs) =>

@@ -4,12 +4,14 @@ import { fastify } from 'fastify';
 import { fetchingInService } from '../../shared/hub/fetching-in-service.ts';
 import { findModel } from '../../shared/hub/find-model.ts';
 import { headFold } from '../../shared/lineage/head-fold.ts';
+import { trainingMismatch } from '../../shared/lineage/training-mismatch.ts';
 import { modelDigest } from '../../shared/policy/model-digest.ts';
 import { claimFileInTurn } from '../../shared/service/claim.ts';
 import { registerHealth } from '../../shared/service/health.ts';
 import { makeFolder } from '../../shared/service/make-folder.ts';
 import { openQueue } from '../../shared/service/open-queue.ts';
 import { openService } from '../../shared/service/open-service.ts';
+import { Refusal } from '../../shared/service/refusal.ts';
 import { createFoldMetrics, watchFolds } from '../../shared/service/watch-folds.ts';
 import { createBatchWait } from './batch-wait.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
@@ -55,9 +57,12 @@ const { port } = server.server.address() as AddressInfo;
 logger.info({ port }, 'health port');
 
 async function work(): Promise<void> {
-  await checkCheckpoints(data.checkpoints(config.adapter), log.logId);
+  const store = data.checkpoints(config.adapter);
+  await checkCheckpoints(store, log.logId);
+  const mismatch = await trainingMismatch(log, store, config);
+  if (mismatch !== undefined) throw new Refusal(mismatch);
   const folder = await findModel(config, fetchingInService(logger, shutdown));
-  const base = { model: config.model, digest: await modelDigest(folder) };
+  const base = { model: config.model, folder, digest: await modelDigest(folder) };
   const runner = openStepRunner({
     modelFolder: folder,
     backend: config.backend,

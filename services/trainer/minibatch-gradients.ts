@@ -1,6 +1,6 @@
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import { gradientNorm } from '../../shared/policy/adamw.ts';
-import type { AdapterFile } from '../../shared/policy/adapter-files.ts';
+import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import { combineLoss } from '../../shared/policy/losses/combine.ts';
 import { klLoss } from '../../shared/policy/losses/kl.ts';
 import { type PerToken, tokenShares } from '../../shared/policy/losses/reduction.ts';
@@ -27,7 +27,7 @@ export type MinibatchOptions = {
  */
 export function minibatchGradients(
   engine: LearningEngine,
-  adapter: AdapterFile,
+  adapter: TrainedWeights,
   minibatch: readonly StepSample[],
   { settings, teacher, prox, reference, onSamples }: MinibatchOptions,
 ) {

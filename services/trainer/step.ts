@@ -2,8 +2,8 @@ import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import { recordedTrainingSettings } from '../../shared/events/training-settings.ts';
 import { createAdamW, emptyAdamWState } from '../../shared/policy/adamw.ts';
-import type { AdapterFile } from '../../shared/policy/adapter-files.ts';
 import type { GateResult, OptimizerState } from '../../shared/policy/checkpoint-store-state.ts';
+import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import { learningRateAt } from '../../shared/policy/learning-rate.ts';
 import {
   advantageOf,
@@ -19,7 +19,7 @@ import { lessonMetrics, noLesson, teach } from './teach.ts';
 
 /** What a step starts from. Version 0, the base model, is undefined. */
 export type StepParent = {
-  readonly adapter: AdapterFile;
+  readonly adapter: TrainedWeights;
   readonly optimizer: OptimizerState;
   readonly baseline: Baseline;
 };
@@ -60,7 +60,7 @@ const DUAL_CLIP = 3;
  * and the step is REINFORCE with a baseline and a capped staleness weight. With more, prox is computed before
  * the first.
  *
- * A parent's rank and alpha stay: those of the settings are for a first version. A teacher of its own must be
+ * A parent's rank and alpha stay: those of the settings are for a first version. Its kind is the settings'. A teacher of its own must be
  * loaded: see LearningEngine.prepare.
  */
 export function step(
@@ -72,7 +72,7 @@ export function step(
   const settings = recordedTrainingSettings.parse(batch.settings);
   const { seed } = batch;
   const start = parent ?? {
-    adapter: engine.createAdapter({ rank: settings.rank, alpha: settings.alpha, seed }),
+    adapter: engine.createAdapter({ ...settings, seed }),
     optimizer: emptyAdamWState(),
     baseline: initialBaseline,
   };
@@ -184,7 +184,7 @@ export function split<Sample>(samples: readonly Sample[], count: number): readon
 /** Log-probs of every sample under an adapter, or the base. */
 function scoreAll(
   engine: LearningEngine,
-  adapter: AdapterFile | undefined,
+  adapter: TrainedWeights | undefined,
   samples: readonly StepSample[],
   onProgress: (progress: StepProgress) => void,
 ): ReadonlyMap<StepSample, ArrayLike<number>> {
@@ -203,10 +203,10 @@ function scoreAll(
   return scored;
 }
 
-const copyAdapter = ({ config, tensors }: AdapterFile): AdapterFile => ({
-  config,
+const copyAdapter = (trained: TrainedWeights): TrainedWeights => ({
+  ...trained,
   tensors: new Map(
-    [...tensors].map(([name, { shape, values }]) => [name, { shape, values: values.slice() }]),
+    [...trained.tensors].map(([name, { shape, values }]) => [name, { shape, values: values.slice() }]),
   ),
 });
 

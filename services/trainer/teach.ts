@@ -1,7 +1,7 @@
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
-import type { AdapterFile } from '../../shared/policy/adapter-files.ts';
 import type { PolicySequence } from '../../shared/policy/batching.ts';
+import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import { teacherGap } from '../../shared/policy/losses/opd.ts';
 import { hintedPrompt, type NoTeacher } from './hinted-prompt.ts';
 import type { LearningEngine, LogProbs } from './learning-engine.ts';
@@ -30,7 +30,7 @@ export const noLesson: Lesson = {
 export function teach(
   engine: LearningEngine,
   { teacher }: Pick<TrainingSettings, 'teacher'>,
-  parent: AdapterFile | undefined,
+  parent: TrainedWeights | undefined,
   samples: readonly (readonly [StepSample, SampleReady['data']])[],
   onSamples: (done: number, of: number) => void,
 ): Lesson {
@@ -61,7 +61,7 @@ export function teach(
 function scoreBy(
   engine: LearningEngine,
   teacher: string,
-  parent: AdapterFile | undefined,
+  parent: TrainedWeights | undefined,
   sequences: readonly PolicySequence[],
 ): LogProbs {
   switch (teacher) {

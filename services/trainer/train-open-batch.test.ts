@@ -48,7 +48,7 @@ const training = (changes: Partial<Training> = {}): Training => ({
   },
   store,
   runner: { run: toyRunner },
-  base: { model: 'toy', digest: 'base-digest' },
+  base: { model: 'toy', folder: '/toy', digest: 'base-digest' },
   maxStrikes: 3,
   logger: pino({ level: 'silent' }),
   onProgress: () => {},
@@ -168,7 +168,7 @@ test('a parent that is gone, damaged, or of another base ends the batch by that 
   });
 
   await train(1);
-  await train(2, { base: { model: 'toy', digest: 'another' } });
+  await train(2, { base: { model: 'toy', folder: '/toy', digest: 'another' } });
   expect(events.at(-1)).toMatchObject({ data: { reason: 'base-changed' } });
 
   const { folder } = (await readVersion(store, 1))!;

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
+import { recordedTrainingSettings } from '../../shared/events/training-settings.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import {
   CheckpointDamaged,
@@ -11,7 +12,7 @@ import {
   type StoredCheckpoint,
 } from '../../shared/policy/checkpoint-store.ts';
 import { beginAttempt, clearAttempts, readStrikes } from '../../shared/policy/checkpoint-store-attempts.ts';
-import { type CheckpointState, checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
+import { type CheckpointState, sealNumbers } from '../../shared/policy/checkpoint-store-state.ts';
 import { utcNow } from '../../shared/service/clock.ts';
 import type { Logger } from '../../shared/service/logger.ts';
 import { type Outcome, outcomeEvents } from './outcome.ts';
@@ -26,8 +27,8 @@ export type Training = {
   /** folder of the adapter's checkpoints */
   readonly store: string;
   readonly runner: Pick<StepRunner, 'run'>;
-  /** the base model that is loaded: its name, and its modelDigest */
-  readonly base: { readonly model: string; readonly digest: string };
+  /** the base model that is loaded: its name, its folder, and its modelDigest */
+  readonly base: { readonly model: string; readonly folder: string; readonly digest: string };
   readonly maxStrikes: number;
   readonly logger: Logger;
   readonly onProgress: (progress: StepProgress) => void;
@@ -76,6 +77,13 @@ async function settle(training: Training, batch: Batch, signal: AbortSignal): Pr
       `v${batch.parent} was trained on another ${model} than the ${base.model} that is loaded`,
     );
   }
+  const { training: kind } = recordedTrainingSettings.parse(batch.settings);
+  const parentKind = parent.checkpoint?.state.settings.training ?? kind;
+  if (parentKind !== kind)
+    return failed(
+      'training-changed',
+      `v${batch.parent} was trained as ${parentKind}, this batch asks for ${kind}`,
+    );
   const samples = await readBatch(log, batch);
   return 'kind' in samples ? samples : attempt(training, batch, parent.checkpoint, samples, signal);
 }
@@ -157,9 +165,10 @@ async function commit(
     metrics,
     fingerprint,
     milliseconds,
-    digest: checkpointDigest({ adapter, optimizer, baseline }),
+    ...sealNumbers({ adapter, optimizer, baseline }),
   };
-  const { won, checkpoint } = await commitCheckpoint(store, name, { adapter, optimizer, state });
+  const content = { adapter, optimizer, state };
+  const { won, checkpoint } = await commitCheckpoint(store, name, content, base.folder);
   if (!won) logger.info({ batch: batch.batchId }, 'another trainer was first; its checkpoint counts');
   return trained(checkpoint);
 }

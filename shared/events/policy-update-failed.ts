@@ -10,7 +10,7 @@ export const PolicyUpdateFailed = defineEvent('policy.update-failed', 1, {
   data: z.object({
     batchId: z.string(),
     adapter: z.string(),
-    reason: z.enum(['strikes', 'parent-missing', 'base-changed', 'samples-missing']),
+    reason: z.enum(['strikes', 'parent-missing', 'base-changed', 'training-changed', 'samples-missing']),
     detail: z.string(),
   }),
 });

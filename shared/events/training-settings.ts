@@ -3,6 +3,9 @@ import { z } from 'zod';
 export const learningMethod = z.enum(['binary', 'opd', 'combine']);
 export type LearningMethod = z.output<typeof learningMethod>;
 
+export const trainingKind = z.enum(['lora', 'full']);
+export type TrainingKind = z.output<typeof trainingKind>;
+
 /**
  * All settings of one step. They stand in the batch, so that a step is a function of parent checkpoint and
  * batch alone.
@@ -18,6 +21,7 @@ export const trainingSettings = z.object({
     .describe(
       'opd, combine: who reads the hint: current (the parent version), base, or the folder of another model',
     ),
+  training: trainingKind.describe('what is trained: an adapter (lora), or every weight of the model (full)'),
   learningRate: z.number().positive().describe('of AdamW, per minibatch'),
   warmUpSteps: z
     .int()
@@ -54,8 +58,12 @@ export const trainingSettings = z.object({
     .positive()
     .describe('a candidate whose mean KL to its parent on its batch is above is rejected'),
 });
-/** As they stand in the log and in checkpoints: those of before there were hints have no say about them. */
+/**
+ * As they stand in the log and in checkpoints: those of before there were hints have no say about them, nor
+ * those of before there was more than adapters.
+ */
 export const recordedTrainingSettings = trainingSettings.extend({
+  training: trainingSettings.shape.training.default('lora'),
   verdictWeight: trainingSettings.shape.verdictWeight.default(1),
   hintWeight: trainingSettings.shape.hintWeight.default(1),
   gapClip: trainingSettings.shape.gapClip.default(1),

@@ -13,6 +13,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const module = 'base_model.model.model.layers.0.self_attn.q_proj';
 const adapter: AdapterFile = {
+  kind: 'lora',
   config: { rank: 2, alpha: 4, targets: ['q_proj'], baseModel: 'claw-nano' },
   tensors: new Map([
     [`${module}.lora_A.weight`, { shape: [2, 3], values: Float32Array.from([1, 2, 3, 4, 5, 6]) }],
@@ -28,7 +29,7 @@ test('an adapter is read back as it was written', async () => {
 test('unsound adapters are neither written nor read', async () => {
   const [a, b] = [...adapter.tensors];
   const write = (tensors: typeof adapter.tensors, config = adapter.config) =>
-    writeAdapter(folder, { config, tensors });
+    writeAdapter(folder, { kind: 'lora', config, tensors });
   await expect(write(new Map([a!]))).rejects.toThrow('no counterpart');
   await expect(write(new Map([['x', b![1]], a!]))).rejects.toThrow('"x" is not the name');
   await expect(write(adapter.tensors, { ...adapter.config, rank: 3 })).rejects.toThrow('rank is not 3');

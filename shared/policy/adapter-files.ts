@@ -18,6 +18,7 @@ export type AdapterConfig = {
  * [r, in]; lora_B, [out, r].
  */
 export type AdapterFile = {
+  readonly kind: 'lora';
   readonly config: AdapterConfig;
   readonly tensors: ReadonlyMap<string, TensorData>;
 };
@@ -68,7 +69,7 @@ export async function readAdapter(folder: string): Promise<AdapterFile> {
     targets: checkTensors(tensors, peft.r),
     ...(peft.base_model_name_or_path != null && { baseModel: peft.base_model_name_or_path }),
   };
-  return { config, tensors };
+  return { kind: 'lora', config, tensors };
 }
 
 function unsupported(peft: PeftConfig): readonly string[] {

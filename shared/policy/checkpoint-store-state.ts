@@ -2,8 +2,9 @@ import { createHash, type Hash } from 'node:crypto';
 import { z } from 'zod';
 import { recordedTrainingSettings } from '../events/training-settings.ts';
 import type { AdapterFile } from './adapter-files.ts';
+import type { TrainedWeights } from './full-weights.ts';
 
-/** AdamW's state between steps: moments by the adapter's tensor names. */
+/** AdamW's state between steps: moments by the names of what is trained. */
 export type OptimizerState = {
   /** steps taken */
   readonly step: number;
@@ -38,12 +39,19 @@ export const checkpointState = z.object({
   fingerprint: z.string().describe('of the runtime that made it'),
   milliseconds: z.number(),
   digest: z.string().describe('see checkpointDigest'),
+  parts: z
+    .object({ weights: z.string(), moments: z.string() })
+    .optional()
+    .describe(
+      'full: digests that `digest` is made of, so that a server checks the weights without the moments',
+    ),
 });
 export type CheckpointState = z.output<typeof checkpointState>;
+type Parts = NonNullable<CheckpointState['parts']>;
 
 /** All that a later step, or a server, takes from a checkpoint. */
 export type CheckpointContent = {
-  readonly adapter: AdapterFile;
+  readonly adapter: TrainedWeights;
   readonly optimizer: OptimizerState;
   readonly state: CheckpointState;
 };
@@ -52,15 +60,44 @@ export type CheckpointContent = {
  * sha256 over adapter, optimizer and baseline: the numbers that the next step starts from. It is of the
  * values and not of the files, so that another writer of the same numbers gives the same digest.
  */
-export function checkpointDigest({
-  adapter,
-  optimizer,
-  baseline,
-}: {
-  readonly adapter: AdapterFile;
-  readonly optimizer: OptimizerState;
-  readonly baseline: CheckpointState['baseline'];
-}): string {
+export const checkpointDigest = (numbers: Numbers): string => sealNumbers(numbers).digest;
+
+type Numbers = Pick<CheckpointContent, 'adapter' | 'optimizer'> & Pick<CheckpointState, 'baseline'>;
+
+/** The digest, and for full weights what it is made of: as they stand in `state.json`. */
+export function sealNumbers(numbers: Numbers): Pick<CheckpointState, 'digest' | 'parts'> {
+  const { adapter, optimizer, baseline } = numbers;
+  if (adapter.kind === 'lora') return { digest: adapterDigest(adapter, optimizer, baseline) };
+  const weights = createHash('sha256');
+  for (const [name, { values }] of inOrder(adapter.tensors)) addTensor(weights, name, values);
+  const moments = createHash('sha256');
+  addValues(moments, 'first', optimizer.first);
+  addValues(moments, 'second', optimizer.second);
+  const parts = { weights: weights.digest('hex'), moments: moments.digest('hex') };
+  return { digest: fullDigest(parts, optimizer.step, baseline), parts };
+}
+
+/** The digest of a version that is all weights, out of those of its parts. */
+export const fullDigest = (
+  { weights, moments }: Parts,
+  step: number,
+  { value, count }: CheckpointState['baseline'],
+): string =>
+  createHash('sha256')
+    .update(JSON.stringify({ training: 'full', step, value, count, weights, moments }))
+    .digest('hex');
+
+/** Adds one tensor to a digest of weights; they come in the order of their names. */
+export function addTensor(hash: Hash, name: string, values: Float32Array): void {
+  hash.update(`\n${name}[${values.length}]`);
+  hash.update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+}
+
+function adapterDigest(
+  adapter: AdapterFile,
+  optimizer: OptimizerState,
+  baseline: CheckpointState['baseline'],
+): string {
   const hash = createHash('sha256');
   const { rank, alpha, targets } = adapter.config;
   hash.update(JSON.stringify({ rank, alpha, targets: [...targets].sort(), step: optimizer.step }));
@@ -72,8 +109,8 @@ export function checkpointDigest({
 }
 
 function addValues(hash: Hash, group: string, values: ReadonlyMap<string, Float32Array>): void {
-  for (const [name, numbers] of [...values].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    hash.update(`\n${group}/${name}[${numbers.length}]`);
-    hash.update(new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength));
-  }
+  for (const [name, numbers] of inOrder(values)) addTensor(hash, `${group}/${name}`, numbers);
 }
+
+const inOrder = <Value>(named: ReadonlyMap<string, Value>): readonly (readonly [string, Value])[] =>
+  [...named].sort(([a], [b]) => (a < b ? -1 : 1));

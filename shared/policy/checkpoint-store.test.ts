@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:f
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { AdapterFile } from './adapter-files.ts';
 import {
   CheckpointDamaged,
   type CheckpointSummary,
@@ -17,6 +18,7 @@ import { beginAttempt, clearAttempts, readStrikes } from './checkpoint-store-att
 import { prunable, pruneCheckpoints } from './checkpoint-store-prune.ts';
 import { type CheckpointContent, checkpointDigest } from './checkpoint-store-state.ts';
 import { modelDigest } from './model-digest.ts';
+import { modelFolder } from './model-folder.ts';
 import { defaultTrainingSettings } from './training-defaults.ts';
 
 let store: string;
@@ -25,16 +27,18 @@ beforeEach(async () => {
 });
 afterEach(() => rm(store, { recursive: true }));
 
+const clawNano = modelFolder('claw-nano');
 const batchId = (version: number) => `default/batch/${version}`;
 const nameOf = (version: number) => checkpointName(version, batchId(version));
 
-function content(version: number, { parent = version - 1, fill = version / 7 } = {}): CheckpointContent {
+function content(version: number, { parent = version - 1, fill = version / 7 } = {}) {
   const tensor = (shape: readonly number[]) => ({
     shape,
     values: new Float32Array(shape.reduce((a, b) => a * b)).fill(fill),
   });
   const names = ['A', 'B'].map((side) => `base_model.model.model.layers.0.mlp.up_proj.lora_${side}.weight`);
-  const adapter = {
+  const adapter: AdapterFile = {
+    kind: 'lora',
     config: { rank: 2, alpha: 4, targets: ['up_proj'] },
     tensors: new Map([
       [names[0]!, tensor([2, 3])],
@@ -68,10 +72,10 @@ function content(version: number, { parent = version - 1, fill = version / 7 } =
       milliseconds: 12,
       digest: checkpointDigest({ adapter, optimizer, baseline }),
     },
-  };
+  } satisfies CheckpointContent;
 }
 const commit = (version: number, changes = {}) =>
-  commitCheckpoint(store, nameOf(version), content(version, changes));
+  commitCheckpoint(store, nameOf(version), content(version, changes), clawNano);
 
 test('what was committed is read back, bit by bit', async () => {
   const { won, checkpoint } = await commit(1);

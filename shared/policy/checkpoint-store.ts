@@ -9,6 +9,7 @@ import {
   checkpointState,
   type OptimizerState,
 } from './checkpoint-store-state.ts';
+import { readFullWeights, writeFullWeights } from './full-weights.ts';
 import { readSafetensors, type TensorData, writeSafetensors } from './safetensors.ts';
 
 export type StoredCheckpoint = CheckpointContent & { readonly name: string; readonly folder: string };
@@ -34,18 +35,22 @@ export const checkpointName = (version: number, batchId: string): string =>
  * discards its work and gets the winner's.
  *
  * @param store folder of one adapter's checkpoints; made when absent
+ * @param model folder that training began from; a version that is all weights takes from it what else a model
+ *   needs
  */
 export async function commitCheckpoint(
   store: string,
   name: string,
   content: CheckpointContent,
+  model: string,
 ): Promise<{ readonly won: boolean; readonly checkpoint: StoredCheckpoint }> {
   const folder = join(store, name);
   const temporary = join(store, `${temporaryPrefix}${name}-${randomUUID()}`);
   await mkdir(temporary, { recursive: true });
   let won = true;
   try {
-    await writeAdapter(temporary, content.adapter);
+    if (content.adapter.kind === 'lora') await writeAdapter(temporary, content.adapter);
+    else await writeFullWeights(temporary, content.adapter, model);
     await writeSafetensors(join(temporary, optimizerName), optimizerTensors(content.optimizer), {
       dtype: 'F32',
     });
@@ -69,7 +74,7 @@ export async function commitCheckpoint(
 export async function readCheckpoint(folder: string): Promise<StoredCheckpoint> {
   try {
     const state = await readState(folder);
-    const adapter = await readAdapter(folder);
+    const adapter = await (isFull(state) ? readFullWeights(folder) : readAdapter(folder));
     const optimizer = await readOptimizer(folder, state.optimizerStep);
     const digest = checkpointDigest({ adapter, optimizer, baseline: state.baseline });
     if (digest !== state.digest) throw new Error(`its digest is ${digest}, committed was ${state.digest}`);
@@ -124,7 +129,10 @@ export async function entriesOf(folder: string): Promise<readonly string[]> {
 
 export const isTemporary = (name: string): boolean => name.startsWith(temporaryPrefix);
 
-async function readState(folder: string): Promise<CheckpointState> {
+const isFull = ({ settings }: CheckpointState): boolean => settings.training === 'full';
+
+/** `state.json` of a checkpoint. */
+export async function readState(folder: string): Promise<CheckpointState> {
   return checkpointState.parse(JSON.parse(await readFile(join(folder, stateName), 'utf8')));
 }
 

@@ -7,7 +7,7 @@ import { createLora } from './lora.ts';
 import { logitsOf, residualStream, sequenceContext } from './model.ts';
 import type { ModelConfig } from './model-config.ts';
 import { gatherRows } from './ops/embedding.ts';
-import { type Adapter, loadPolicy, type Policy, weightsInMemory } from './policy.ts';
+import { type Adapter, loadPolicy, networkOf, type Policy, weightsInMemory } from './policy.ts';
 import { createRandom, normal } from './random.ts';
 import { describeReference } from './reference-fixtures.ts';
 import { createSharedPrefixes, type SharedPrefixes } from './shared-prefixes.ts';
@@ -48,11 +48,13 @@ function someAdapter(policy: Policy): Adapter {
 }
 
 /** Log-probs after the last of `ids`, by a forward pass over all of them at once. */
-function wholePrefill({ executor, model }: Policy, adapter: Adapter | undefined, ids: readonly number[]) {
+function wholePrefill(policy: Policy, adapter: Adapter | undefined, ids: readonly number[]) {
+  const { executor } = policy;
+  const { model, lora } = networkOf(policy, adapter);
   return logSoftmax(
     executor.scope(() => {
       const context = sequenceContext(executor, model, 1, ids.length, { backward: false });
-      const x = residualStream(executor, model, adapter?.layers, Int32Array.from(ids), context);
+      const x = residualStream(executor, model, lora, Int32Array.from(ids), context);
       const last = gatherRows(executor, x, Int32Array.of(ids.length - 1));
       return executor.read(logitsOf(executor, model, last));
     }),

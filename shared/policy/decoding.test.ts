@@ -6,7 +6,7 @@ import { initialWeights } from './initialise.ts';
 import { createLora } from './lora.ts';
 import { logitsOf, residualStream, sequenceContext } from './model.ts';
 import type { ModelConfig } from './model-config.ts';
-import { type Adapter, loadPolicy, type Policy, weightsInMemory } from './policy.ts';
+import { type Adapter, loadPolicy, networkOf, type Policy, weightsInMemory } from './policy.ts';
 import { createRandom, normal } from './random.ts';
 import { describeReference } from './reference-fixtures.ts';
 import { scoreResponses } from './scoring.ts';
@@ -50,14 +50,12 @@ function someAdapter(policy: Policy, seed: string): Adapter {
 }
 
 /** Logits after the last of `ids`, by a full forward pass without a cache. */
-function fullForward(
-  { executor, model }: Policy,
-  adapter: Adapter | undefined,
-  ids: readonly number[],
-): Float32Array {
+function fullForward(policy: Policy, adapter: Adapter | undefined, ids: readonly number[]): Float32Array {
+  const { executor } = policy;
+  const { model, lora } = networkOf(policy, adapter);
   return executor.scope(() => {
     const context = sequenceContext(executor, model, 1, ids.length, { backward: false });
-    const x = residualStream(executor, model, adapter?.layers, Int32Array.from(ids), context);
+    const x = residualStream(executor, model, lora, Int32Array.from(ids), context);
     return executor.read(logitsOf(executor, model, x)).slice(-config.vocabularySize);
   });
 }

@@ -4,7 +4,7 @@ import { sizeOf, type Tensor } from './executors/tensor.ts';
 import { weightShapes } from './layout.ts';
 import { mergeLora } from './lora.ts';
 import { createKeyValueCache } from './ops/kv-cache.ts';
-import type { Adapter, Policy } from './policy.ts';
+import { type Adapter, networkOf, type Policy } from './policy.ts';
 import {
   beginShared,
   type CachedSequence,
@@ -88,10 +88,12 @@ export class DecoderFull extends Error {
 const mergedWeights = 20_000_000;
 
 /** The policy as the decoder computes it, and what the decoder has to free. */
-function modelToDecode({ executor, model }: Policy, adapter: Adapter | undefined) {
+function modelToDecode(policy: Policy, adapter: Adapter | undefined) {
+  const { executor } = policy;
+  const { model, lora } = networkOf(policy, adapter);
   const weightCount = [...weightShapes(model.config).values()].reduce((sum, shape) => sum + sizeOf(shape), 0);
-  if (adapter === undefined || weightCount > mergedWeights) return { model, lora: adapter?.layers, own: [] };
-  const { layers, own } = mergeLora(executor, model.weights.layers, adapter.layers);
+  if (lora === undefined || weightCount > mergedWeights) return { model, lora, own: [] };
+  const { layers, own } = mergeLora(executor, model.weights.layers, lora);
   return { model: { ...model, weights: { ...model.weights, layers } }, lora: undefined, own };
 }
 

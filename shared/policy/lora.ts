@@ -56,7 +56,7 @@ export function createLora(config: ModelConfig, settings: LoraSettings): Adapter
       }
     }
   }
-  return { config: { rank, alpha, targets }, tensors };
+  return { kind: 'lora', config: { rank, alpha, targets }, tensors };
 }
 
 /** Calls `visit` with the row of each adapted part in its stack, and its place among the adapted parts. */

@@ -1,6 +1,7 @@
 import type { AdapterFile } from './adapter-files.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import type { Executor } from './executors/executor.ts';
+import type { FullWeights, TrainedWeights } from './full-weights.ts';
 import { weightShapes } from './layout.ts';
 import { type LoraLayer, uploadLora } from './lora.ts';
 import type { Model } from './model.ts';
@@ -9,12 +10,18 @@ import { createRopeTable } from './ops/rope.ts';
 import { createScratch } from './scratch.ts';
 import { uploadWeights } from './weights.ts';
 
-/** A LoRA adapter on an executor. Dispose of it when nothing decodes with it any more. */
-export type Adapter = {
+/** What a version has learned, on an executor. Dispose of it when nothing decodes with it any more. */
+export type Adapter = LoraAdapter | FullAdapter;
+
+type LoraAdapter = {
+  readonly kind: 'lora';
   readonly file: AdapterFile;
   readonly layers: readonly LoraLayer[];
   dispose(): void;
 };
+
+/** All weights, beside the base's, which stay. */
+type FullAdapter = { readonly kind: 'full'; readonly model: Model; dispose(): void };
 
 /** A model on an executor. Without an adapter it is the base model. */
 export type Policy = {
@@ -22,8 +29,12 @@ export type Policy = {
   readonly executor: Executor;
   /** Its weights may be replaced: ask for it anew at every use. */
   readonly model: Model;
-  /** Uploads an adapter. Throws when it does not fit the model. */
-  loadAdapter(file: AdapterFile): Adapter;
+  /** Uploads an adapter, or all weights of a version. Throws when it does not fit the model. */
+  loadAdapter(trained: TrainedWeights): Adapter;
+  /** Uploads all weights of a version and pauses after every layer. Throws as `loadAdapter` does. */
+  loadFull(source: WeightSource): Generator<undefined, Adapter>;
+  /** A copy of the weights that it was loaded with, for training all of them. */
+  copyWeights(): FullWeights;
   /** Replaces all weights, given by their published names: after an optimizer step on all of them. */
   replaceWeights(weights: ReadonlyMap<string, Float32Array>): void;
   dispose(): void;
@@ -55,6 +66,25 @@ export function weightsInMemory(
   };
 }
 
+const tensorsAsSource = (config: ModelConfig, { tensors }: FullWeights): WeightSource =>
+  weightsInMemory(config, new Map([...tensors].map(([name, { values }]) => [name, values])));
+
+/** What a policy computes with under an adapter: the weights, and what is added to their products. */
+export const networkOf = (
+  policy: Pick<Policy, 'model'>,
+  adapter: Adapter | undefined,
+): { readonly model: Model; readonly lora: readonly LoraLayer[] | undefined } =>
+  adapter?.kind === 'full'
+    ? { model: adapter.model, lora: undefined }
+    : { model: policy.model, lora: adapter?.layers };
+
+function toEnd<Result>(steps: Generator<undefined, Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
 /**
  * Uploads a model. Rejects when a weight is missing or of a wrong size.
  * Everything after this is synchronous and blocks its thread: run it in a worker where a server must answer.
@@ -62,7 +92,7 @@ export function weightsInMemory(
 export async function loadPolicy(source: WeightSource, executor: Executor): Promise<Policy> {
   const { config } = source;
   const shapes = weightShapes(config);
-  const build = (from: WeightSource): Model => {
+  function* build(from: WeightSource): Generator<undefined, Model> {
     const scratch = createScratch();
     const read = (name: string) => {
       const needed = shapes.get(name)!;
@@ -72,25 +102,37 @@ export async function loadPolicy(source: WeightSource, executor: Executor): Prom
       return from.float32(name, scratch.take(needed.reduce((product, length) => product * length, 1)));
     };
     try {
-      return { config, ropeTable, weights: uploadWeights(executor, config, read) };
+      return { config, ropeTable, weights: yield* uploadWeights(executor, config, read) };
     } finally {
       scratch.free();
     }
-  };
+  }
+  function* loadFull(from: WeightSource): Generator<undefined, Adapter> {
+    const full = yield* build(from);
+    return { kind: 'full', model: full, dispose: () => executor.dispose(full.weights) };
+  }
   const ropeTable = createRopeTable(config);
-  let model = build(source);
+  let model = toEnd(build(source));
   return {
     config,
     executor,
     get model() {
       return model;
     },
-    loadAdapter(file) {
-      const layers = uploadLora(executor, config, file);
-      return { file, layers, dispose: () => executor.dispose(layers) };
+    loadAdapter(trained) {
+      if (trained.kind === 'full') return toEnd(loadFull(tensorsAsSource(config, trained)));
+      const layers = uploadLora(executor, config, trained);
+      return { kind: 'lora', file: trained, layers, dispose: () => executor.dispose(layers) };
     },
+    loadFull,
+    copyWeights: () => ({
+      kind: 'full',
+      tensors: new Map(
+        [...shapes].map(([name, shape]) => [name, { shape, values: source.float32(name).slice() }] as const),
+      ),
+    }),
     replaceWeights(weights) {
-      const next = build(weightsInMemory(config, weights));
+      const next = toEnd(build(weightsInMemory(config, weights)));
       executor.dispose(model.weights);
       model = next;
     },

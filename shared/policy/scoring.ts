@@ -4,7 +4,7 @@ import type { Tensor } from './executors/executor.ts';
 import { logitsOf, residualStream, sequenceContext } from './model.ts';
 import { logProbsOf } from './ops/cross-entropy.ts';
 import { gatherRows } from './ops/embedding.ts';
-import type { Adapter, Policy } from './policy.ts';
+import { type Adapter, networkOf, type Policy } from './policy.ts';
 
 export type { PolicySequence } from './batching.ts';
 
@@ -16,11 +16,13 @@ const maxLogits = 32 * 1024 * 1024;
  * index.
  */
 export function eachLogits(
-  { executor, model }: Policy,
+  policy: Policy,
   adapter: Adapter | undefined,
   microbatch: Microbatch,
   visit: (logits: Tensor, start: number, rows: number) => void,
 ): void {
+  const { executor } = policy;
+  const { model, lora } = networkOf(policy, adapter);
   const { batch, positions, ids, rows } = microbatch;
   executor.scope(() => {
     const context = sequenceContext(executor, model, batch, positions, { backward: false });
@@ -28,7 +30,7 @@ export function eachLogits(
     const x = compiled(
       executor,
       { name: 'scoring', sizes: 'varying' },
-      { network: { config, weights }, lora: adapter?.layers, ids, context },
+      { network: { config, weights }, lora, ids, context },
       (on, input) => residualStream(on, input.network, input.lora, input.ids, input.context),
     );
     const chunk = Math.max(1, Math.floor(maxLogits / model.config.vocabularySize));

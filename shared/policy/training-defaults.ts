@@ -1,4 +1,4 @@
-import type { TrainingSettings } from '../events/training-settings.ts';
+import type { TrainingKind, TrainingSettings } from '../events/training-settings.ts';
 
 /** What a batch is formed with when nothing else is said. */
 export type TrainingDefaults = {
@@ -31,13 +31,28 @@ const common = {
   epsilon: 1e-8,
 } as const;
 
+/** Every weight moves by the rate at each step, where an adapter's do: all of them take a tenth of it. */
+const FULL_RATE = 0.1;
+
+/** Settings of a step for what is trained of a model. */
+export function defaultTrainingSettings(model: string, training: TrainingKind = 'lora'): TrainingDefaults {
+  const { settings, ...rest } = adapterDefaults(model);
+  const { learningRate } = settings;
+  const rate = training === 'full' ? learningRate * FULL_RATE : learningRate;
+  return { ...rest, settings: { ...settings, training, learningRate: rate } };
+}
+
+type AdapterDefaults = Omit<TrainingDefaults, 'settings'> & {
+  readonly settings: Omit<TrainingSettings, 'training'>;
+};
+
 /**
  * claw-nano takes few, small batches and large steps: it is hundreds of times smaller than what 1e-5 is made
  * for, and one person should see a difference within a dozen replies. The pull of KL towards the base is what
  * keeps its English at such a rate (docs/learning.md has the figures). Its baseline follows quickly, so that
  * early on, when most answers are disliked, the few liked ones weigh most.
  */
-export function defaultTrainingSettings(model: string): TrainingDefaults {
+function adapterDefaults(model: string): AdapterDefaults {
   return model === 'claw-nano'
     ? {
         // half-life of the baseline: three verdicts

@@ -5,11 +5,13 @@ import {
   candidatesPerMember,
 } from './candidates-per-sequence.ts';
 import { compiled } from './executors/compiled.ts';
+import type { Executor } from './executors/executor.ts';
 import { type LoraLayer, readLoraGradients } from './lora.ts';
 import {
   backward,
   type ForwardSaved,
   forward,
+  type Model,
   type ModelGradients,
   readOuterGradients,
   type SequenceContext,
@@ -36,12 +38,12 @@ import {
   lossScale,
   negatedLosses,
 } from './ops/cross-entropy.ts';
-import type { Adapter, Policy } from './policy.ts';
+import { type Adapter, networkOf, type Policy } from './policy.ts';
 import { backwardByRecompute, recomputes } from './recompute.ts';
 import { scoreResponses } from './scoring.ts';
 import { readLayerGradients } from './weights.ts';
 
-/** What is trained: every weight, or an adapter over frozen weights. */
+/** What is trained: every weight of the policy itself, or an adapter; its own frozen weights stay then. */
 export type Trainable = 'full' | Adapter;
 
 /** A loss of log-probs: its value, its metrics, and dLoss / dlogProb for every response token. */
@@ -77,7 +79,8 @@ const forwardGraph = { name: 'forward pass', sizes: 'varying' } as const;
 const backwardGraph = { name: 'backward pass', sizes: 'varying' } as const;
 
 function forwardPass(
-  { executor, model }: Policy,
+  executor: Executor,
+  model: Model,
   lora: readonly LoraLayer[] | undefined,
   { ids, rows, targets, temperatures, candidates }: Pass,
   context: SequenceContext,
@@ -111,7 +114,8 @@ function forwardPass(
 }
 
 function backwardPass(
-  { executor, model }: Policy,
+  executor: Executor,
+  model: Model,
   lora: readonly LoraLayer[] | undefined,
   { ids, rows, targets, temperatures, candidates }: Pass,
   context: SequenceContext,
@@ -173,15 +177,15 @@ function microbatchGradients(
   weigh: (made: Pick<ForwardPass, 'logProbs' | 'candidates'>) => RowSlopes,
   recompute = recomputes(policy.config, pass.batch, pass.positions),
 ): Map<string, Float32Array> {
-  const { config, executor, model } = policy;
-  const full = trainable === 'full';
-  const lora = full ? undefined : trainable.layers;
+  const { config, executor } = policy;
+  const full = trainable === 'full' || trainable.kind === 'full';
+  const { model, lora } = networkOf(policy, trainable === 'full' ? undefined : trainable);
   const gradients = new Map<string, Float32Array>();
   executor.scope(() => {
     const context = sequenceContext(executor, model, pass.batch, pass.positions, { backward: true });
-    const forwarded = forwardPass(policy, lora, pass, context, recompute ? 'inputs' : 'activations');
+    const forwarded = forwardPass(executor, model, lora, pass, context, recompute ? 'inputs' : 'activations');
     const slopes = weigh(forwarded);
-    const made = backwardPass(policy, lora, pass, context, forwarded, slopes, { weights: full });
+    const made = backwardPass(executor, model, lora, pass, context, forwarded, slopes, { weights: full });
     made.layers.forEach((layer, index) => {
       const values = full
         ? readLayerGradients(executor, config, index, layer)

@@ -68,8 +68,15 @@ function stack(
 const tiedHead = (executor: Executor, embedding: Tensor): Tensor =>
   executor.kind === 'native' ? embedding : executor.transpose(embedding);
 
-/** Uploads a model's weights, given by their published names. The tensors are the caller's. */
-export function uploadWeights(executor: Executor, config: ModelConfig, read: ReadWeight): Weights {
+/**
+ * Uploads a model's weights, given by their published names, and pauses after every layer, so that a thread
+ * that has other work may do some of it. The tensors are the caller's, once all are there.
+ */
+export function* uploadWeights(
+  executor: Executor,
+  config: ModelConfig,
+  read: ReadWeight,
+): Generator<undefined, Weights> {
   const { hiddenSize, vocabularySize, heads, keyValueHeads, headSize } = config;
   const layouts = linearLayouts(config);
   const stacking = createScratch();
@@ -99,26 +106,41 @@ export function uploadWeights(executor: Executor, config: ModelConfig, read: Rea
       gains[interleavedRow(i, headSize)] = (i < heads * headSize ? query : key)[i % headSize]!;
     return executor.upload(gains, [heads + keyValueHeads, headSize]);
   };
-  return executor.scope(() => {
+  const outer = () => {
     const embedding = executor.upload(read(embeddingName), [vocabularySize, hiddenSize]);
-    const head = config.tiedHead
+    const matrix = config.tiedHead
       ? tiedHead(executor, embedding)
       : uploadMatrix(executor, read(headName), vocabularySize, hiddenSize);
-    const layers = Array.from({ length: config.layers }, (_, layer): LayerWeights => {
-      const prefix = layerPrefix(layer);
-      return {
-        attentionNorm: vector(`${prefix}input_layernorm.weight`),
-        queryKey: linear(prefix, 'queryKey'),
-        queryKeyNorm: config.queryKeyNorm ? headGains(prefix) : undefined,
-        value: linear(prefix, 'value'),
-        output: linear(prefix, 'output'),
-        mlpNorm: vector(`${prefix}post_attention_layernorm.weight`),
-        gateUp: linear(prefix, 'gateUp'),
-        down: linear(prefix, 'down'),
-      };
-    });
-    return { embedding, layers, finalNorm: vector(finalNormName), head: { matrix: head, bias: undefined } };
+    return { embedding, finalNorm: vector(finalNormName), head: { matrix, bias: undefined } };
+  };
+  const layerOf = (prefix: string): LayerWeights => ({
+    attentionNorm: vector(`${prefix}input_layernorm.weight`),
+    queryKey: linear(prefix, 'queryKey'),
+    queryKeyNorm: config.queryKeyNorm ? headGains(prefix) : undefined,
+    value: linear(prefix, 'value'),
+    output: linear(prefix, 'output'),
+    mlpNorm: vector(`${prefix}post_attention_layernorm.weight`),
+    gateUp: linear(prefix, 'gateUp'),
+    down: linear(prefix, 'down'),
   });
+  const made: unknown[] = [];
+  const keep = <Tree>(make: () => Tree): Tree => {
+    const tree = executor.scope(make);
+    made.push(tree);
+    return tree;
+  };
+  try {
+    const rest = keep(outer);
+    const layers: LayerWeights[] = [];
+    for (let layer = 0; layer < config.layers; layer++) {
+      yield;
+      layers.push(keep(() => layerOf(layerPrefix(layer))));
+    }
+    return { ...rest, layers };
+  } catch (error) {
+    executor.dispose(made);
+    throw error;
+  }
 }
 
 /** Reads one layer's gradients back under the published names. */

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { trainingKind } from '../events/training-settings.ts';
 import { HubConfig } from '../hub/config.ts';
 import { LogConfig } from './log-config.ts';
 import { QueueConfig } from './queue-config.ts';
@@ -24,6 +25,11 @@ export const CommonConfig = z.object({
       'claw-nano, a folder in Hugging Face format (Llama, Qwen2, Qwen3), or a hub id, owner/name[@revision]',
     ),
   ...HubConfig.shape,
+  training: trainingKind
+    .default('lora')
+    .describe(
+      'what is trained: lora, a small adapter over frozen weights, or full, every weight; an adapter stays what it is',
+    ),
   backend: z
     .enum(['auto', 'native', 'wasm'])
     .default('auto')

@@ -40,7 +40,7 @@ export async function commitVersion(
       { shape, values: name.includes('lora_B') ? values.map((value) => value * strength) : values },
     ]),
   );
-  const adapter = { config: file.config, tensors };
+  const adapter = { ...file, tensors };
   const optimizer = { step: 0, first: new Map(), second: new Map() };
   const baseline = { value: 0, count: 0 };
   const digest = checkpointDigest({ adapter, optimizer, baseline });
@@ -65,7 +65,7 @@ export async function commitVersion(
     digest,
   };
   const name = checkpointName(version, state.batchId);
-  await commitCheckpoint(store, name, { adapter, optimizer, state });
+  await commitCheckpoint(store, name, { adapter, optimizer, state }, tinyModel);
   return { checkpoint: name, digest };
 }
 

@@ -3,16 +3,15 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { openBackend } from '../../../shared/policy/backend.ts';
 import { loadChatTemplate } from '../../../shared/policy/chat-template.ts';
 import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
-import { readCheckpoint } from '../../../shared/policy/checkpoint-store.ts';
 import { type CacheBudget, createDecoder } from '../../../shared/policy/decoding.ts';
 import { modelDigest } from '../../../shared/policy/model-digest.ts';
-import { type Adapter, loadPolicy } from '../../../shared/policy/policy.ts';
+import { loadPolicy } from '../../../shared/policy/policy.ts';
 import { createSharedPrefixes } from '../../../shared/policy/shared-prefixes.ts';
 import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
 import { warmUpDecoding } from '../../../shared/policy/warm-up.ts';
 import { toolCallForm } from '../chat/tool-call-form.ts';
 import { contextOf } from './context.ts';
-import type { PolicyVersion } from './engine.ts';
+import { versionLoader } from './load-version.ts';
 import type { EngineCalls, EngineEvent, EngineSetup } from './protocol.ts';
 import { createScheduler } from './scheduler.ts';
 import { beginSequence } from './sequence.ts';
@@ -46,7 +45,7 @@ const limits = { maxSequences: setup.maxBatch, maxPositions, pieceTokens: setup.
 
 const versions = createVersions({
   kept: setup.keptVersions,
-  loadAdapter: readAdapterOf,
+  loadAdapter: versionLoader(policy, baseDigest),
   createDecoder: (adapter) => createDecoder(policy, adapter, limits, prefixes),
 });
 
@@ -56,22 +55,6 @@ const scheduler = createScheduler({
   maxWaiting: setup.maxWaiting,
   beginSequence: (request, cachedTokens) => beginSequence(model, request, randomUUID(), cachedTokens),
 });
-
-/** The numbers that were promoted, or none: what stands in the log decides, not what lies on the disk. */
-async function readAdapterOf({ version, adapter }: PolicyVersion): Promise<Adapter | undefined> {
-  if (adapter === undefined) return undefined;
-  const checkpoint = await readCheckpoint(adapter.folder);
-  if (checkpoint.state.digest !== adapter.digest) {
-    throw new Error(`${adapter.folder} holds other numbers than version ${version} had when it was promoted`);
-  }
-  if (checkpoint.state.baseDigest !== (await baseDigest)) {
-    throw new Error(
-      `it was trained on another ${checkpoint.state.model} than the one that is loaded; ` +
-        'start with that one, or leave what was learned with `clawloop policy rollback 0`',
-    );
-  }
-  return policy.loadAdapter(checkpoint.adapter);
-}
 
 type Asked<Name extends keyof EngineCalls> = EngineCalls[Name]['ask'];
 

@@ -1,5 +1,5 @@
-import type { AdapterFile } from '../../../shared/policy/adapter-files.ts';
 import type { PolicySequence } from '../../../shared/policy/batching.ts';
+import type { TrainedWeights } from '../../../shared/policy/full-weights.ts';
 import { hintMarker } from '../../../shared/policy/hint.ts';
 import { createRandom } from '../../../shared/policy/random.ts';
 import type { LearningEngine, LogProbs } from '../learning-engine.ts';
@@ -15,10 +15,16 @@ const HINTED_PROMPT = 9;
 const names = ['A', 'B'].map((side) => `base_model.model.model.layers.0.mlp.up_proj.lora_${side}.weight`);
 const [nameA, nameB] = names as [string, string];
 
-function logits(file: AdapterFile | undefined): Float64Array {
+/** All that it knows how to train. */
+function configOf(file: TrainedWeights) {
+  if (file.kind !== 'lora') throw new Error('the toy has no weights of its own');
+  return file.config;
+}
+
+function logits(file: TrainedWeights | undefined): Float64Array {
   const result = new Float64Array(TOY_VOCABULARY);
   if (file === undefined) return result;
-  const { rank, alpha } = file.config;
+  const { rank, alpha } = configOf(file);
   const [a, b] = [file.tensors.get(nameA)!.values, file.tensors.get(nameB)!.values];
   for (let id = 0; id < TOY_VOCABULARY; id++)
     for (let r = 0; r < rank; r++) result[id]! += (b[id * rank + r]! * a[r]! * alpha) / rank;
@@ -26,13 +32,13 @@ function logits(file: AdapterFile | undefined): Float64Array {
 }
 
 /** log-probabilities of every token id */
-export function toyLogProbs(file: AdapterFile | undefined, temperature = 1, hinted = false): Float64Array {
+export function toyLogProbs(file: TrainedWeights | undefined, temperature = 1, hinted = false): Float64Array {
   const scaled = logits(file).map((logit, id) => (logit + (hinted ? HINT_LOGITS[id]! : 0)) / temperature);
   const normalizer = Math.log(scaled.reduce((sum, logit) => sum + Math.exp(logit), 0));
   return scaled.map((logit) => logit - normalizer);
 }
 
-const scoreToy = (file: AdapterFile | undefined, sequences: readonly PolicySequence[]): LogProbs =>
+const scoreToy = (file: TrainedWeights | undefined, sequences: readonly PolicySequence[]): LogProbs =>
   sequences.map(({ promptIds, responseIds, temperature }) => {
     const all = toyLogProbs(file, temperature, promptIds.includes(HINTED_PROMPT));
     return Float32Array.from(responseIds, (id) => all[id]!);
@@ -49,6 +55,7 @@ export const toyEngine: LearningEngine = {
     const random = createRandom(seed);
     const a = Float32Array.from({ length: rank }, () => 2 * random() - 1);
     return {
+      kind: 'lora',
       config: { rank, alpha, targets: ['up_proj'] },
       tensors: new Map([
         [nameA, { shape: [rank, 1], values: a }],
@@ -60,7 +67,7 @@ export const toyEngine: LearningEngine = {
   parts: (sequences) => sequences.map((_, index) => [index]),
   score: scoreToy,
   gradients: (file, sequences, byLogProbs) => {
-    const { rank, alpha } = file.config;
+    const { rank, alpha } = configOf(file);
     const [a, b] = [file.tensors.get(nameA)!.values, file.tensors.get(nameB)!.values];
     const byLogits = new Float64Array(TOY_VOCABULARY);
     byLogProbs(scoreToy(file, sequences)).forEach((row, n) => {

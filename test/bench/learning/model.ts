@@ -5,11 +5,11 @@ import { beginSequence, type Sequence } from '../../../services/serving/engine/s
 import { runtimeFingerprint } from '../../../services/trainer/fingerprint.ts';
 import { localEngine } from '../../../services/trainer/local-engine.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
-import type { AdapterFile } from '../../../shared/policy/adapter-files.ts';
 import { type BackendChoice, openBackend, prepareNativeEnvironment } from '../../../shared/policy/backend.ts';
 import { loadChatTemplate } from '../../../shared/policy/chat-template.ts';
 import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
 import { createDecoder } from '../../../shared/policy/decoding.ts';
+import type { TrainedWeights } from '../../../shared/policy/full-weights.ts';
 import { loadPromptWriter } from '../../../shared/policy/load-prompt-writer.ts';
 import { CLAW_NANO, modelFolder } from '../../../shared/policy/model-folder.ts';
 import { loadPolicy } from '../../../shared/policy/policy.ts';
@@ -68,7 +68,7 @@ export async function openLearningModel(backend: BackendChoice = 'auto') {
     }),
     fingerprint: runtimeFingerprint(executor),
     report: executor.report,
-    speaker: (version: number, adapter: AdapterFile | undefined): Speaker => {
+    speaker: (version: number, adapter: TrainedWeights | undefined): Speaker => {
       const loaded = adapter && policy.loadAdapter(adapter);
       const decoder = createDecoder(policy, loaded, {
         maxSequences: AT_ONCE,

@@ -1,0 +1,41 @@
+import { setImmediate as breath } from 'node:timers/promises';
+import { readServed } from '../../../shared/policy/checkpoint-store-served.ts';
+import type { Adapter, Policy } from '../../../shared/policy/policy.ts';
+import type { PolicyVersion } from './engine.ts';
+
+/**
+ * Loads the numbers that were promoted, or none: what stands in the log decides, not what lies on the disk.
+ * Weights of a whole model come layer by layer, and answers go on between two of them.
+ *
+ * @param baseDigest of the model that is loaded
+ * @returns rejects when the checkpoint cannot be used with it
+ */
+export function versionLoader(
+  policy: Pick<Policy, 'loadAdapter' | 'loadFull'>,
+  baseDigest: Promise<string>,
+): (wanted: PolicyVersion) => Promise<Adapter | undefined> {
+  return async ({ version, adapter }) => {
+    if (adapter === undefined) return undefined;
+    const { state, trained } = await readServed(adapter.folder);
+    if (state.digest !== adapter.digest) {
+      throw new Error(
+        `${adapter.folder} holds other numbers than version ${version} had when it was promoted`,
+      );
+    }
+    if (state.baseDigest !== (await baseDigest)) {
+      throw new Error(
+        `it was trained on another ${state.model} than the one that is loaded; ` +
+          'start with that one, or leave what was learned with `clawloop policy rollback 0`',
+      );
+    }
+    return 'kind' in trained ? policy.loadAdapter(trained) : inPieces(policy.loadFull(trained));
+  };
+}
+
+async function inPieces<Result>(pieces: Generator<undefined, Result>): Promise<Result> {
+  for (;;) {
+    const { done, value } = pieces.next();
+    if (done) return value;
+    await breath();
+  }
+}
