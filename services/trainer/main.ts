@@ -66,6 +66,7 @@ async function work(): Promise<void> {
   const runner = openStepRunner({
     modelFolder: folder,
     backend: config.backend,
+    training: config.training,
     threads: threadsOf(config),
     niceness: config.niceness,
   });

@@ -1,3 +1,4 @@
+import type { TrainingKind } from '../../shared/events/training-settings.ts';
 import type { BackendChoice } from '../../shared/policy/backend.ts';
 import type { Candidate, NotFinite, StepInput, StepProgress } from './step.ts';
 
@@ -6,6 +7,8 @@ import type { Candidate, NotFinite, StepInput, StepProgress } from './step.ts';
 export type WorkerSettings = {
   readonly modelFolder: string;
   readonly backend: BackendChoice;
+  /** what is made ready for before the first step comes */
+  readonly training: TrainingKind;
   readonly threads: number;
   /** 0 to 19 */
   readonly niceness: number;

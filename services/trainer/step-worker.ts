@@ -29,7 +29,7 @@ const engine = localEngine(policy, await loadPromptWriter(settings.modelFolder),
 const fingerprint = runtimeFingerprint(executor);
 post({
   kind: 'opened',
-  report: `${executor.report}; ${warmUpTraining(policy)}`,
+  report: `${executor.report}; ${warmUpTraining(policy, settings.training)}`,
   fingerprint,
 });
 

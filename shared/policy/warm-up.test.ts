@@ -34,7 +34,7 @@ describeOnBackends('after a warm-up', (backend) => {
     const policy: Policy = await loadPolicy(weightsInMemory(config, initialWeights(config, 1)), executor);
     const count = (): number => (executor.kind === 'native' ? executor.graphs!.count : 0);
     const before = executor.tensorCount();
-    const lines = [warmUpDecoding(policy), warmUpTraining(policy)];
+    const lines = [warmUpDecoding(policy), warmUpTraining(policy), warmUpTraining(policy, 'full')];
     for (const line of lines)
       expect(line).toMatch(executor.kind === 'native' ? /^[1-9]\d* graphs made ready in/ : 'nothing');
     expect(executor.tensorCount()).toBe(before);
@@ -50,9 +50,14 @@ describeOnBackends('after a warm-up', (backend) => {
       decoder.step([{ slot: slots[2]!, id: 1 }]);
       decoder.dispose();
     }
-    for (const lengths of [[5], [20, 30, 9]]) {
+    const full = policy.loadAdapter(policy.copyWeights());
+    for (const [trained, lengths] of [
+      [adapter, [5]],
+      [adapter, [20, 30, 9]],
+      [full, [20, 30, 9]],
+    ] as const) {
       const sequences = lengths.map((length) => ({ promptIds: ids(length), responseIds: ids(length) }));
-      lossAndGradients(policy, adapter, sequences, (logProbs) => ({
+      lossAndGradients(policy, trained, sequences, (logProbs) => ({
         loss: 0,
         metrics: {},
         gradient: logProbs.map((row) => row.map(() => 1)),
@@ -60,6 +65,7 @@ describeOnBackends('after a warm-up', (backend) => {
     }
     expect(count()).toBe(ready);
     adapter.dispose();
+    full.dispose();
     policy.dispose();
   });
 });

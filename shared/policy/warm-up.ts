@@ -1,3 +1,4 @@
+import type { TrainingKind } from '../events/training-settings.ts';
 import { createDecoder } from './decoding.ts';
 import { createLora } from './lora.ts';
 import type { Policy } from './policy.ts';
@@ -32,10 +33,12 @@ export const warmUpDecoding = (policy: Policy): string =>
     adapter.dispose();
   });
 
-/** What a step of training needs: of an adapter on all projections, the usual kind. */
-export const warmUpTraining = (policy: Policy): string =>
+/** What a step of training needs: of all weights, or of an adapter on all projections, the usual kind. */
+export const warmUpTraining = (policy: Policy, training: TrainingKind = 'lora'): string =>
   warmUp(policy, () => {
-    const adapter = policy.loadAdapter(createLora(policy.config, { rank: 1, alpha: 1, seed: 0 }));
+    const adapter = policy.loadAdapter(
+      training === 'full' ? policy.copyWeights() : createLora(policy.config, { rank: 1, alpha: 1, seed: 0 }),
+    );
     const sequences = [{ promptIds: [0], responseIds: [0] }];
     for (const used of [undefined, adapter]) scoreResponses(policy, used, sequences);
     lossAndGradients(policy, adapter, sequences, (logProbs) => ({

@@ -1,0 +1,111 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadChatTemplate } from './chat-template.ts';
+import { openCheckpoint } from './checkpoint.ts';
+import { createDecoder } from './decoding.ts';
+import { type FullWeights, readFullWeights, writeFullWeights } from './full-weights.ts';
+import { modelFolder } from './model-folder.ts';
+import { loadPolicy, type Policy } from './policy.ts';
+import { meanPolicyKl, scoreResponses } from './scoring.ts';
+import { describeOnBackends } from './test-backends.ts';
+import { loadTokenizer } from './tokenizer.ts';
+import { lossAndGradients } from './training.ts';
+
+const clawNano = modelFolder('claw-nano');
+const sequences = [
+  { promptIds: [1, 2, 3, 4, 5], responseIds: [10, 11, 12] },
+  { promptIds: [7, 8], responseIds: [20, 21, 22, 23, 24, 25] },
+];
+
+/** Raises the answers' log-probs: one step of plain gradient descent on all weights. */
+function learned(policy: Policy, rate: number): FullWeights {
+  const weights = policy.copyWeights();
+  const adapter = policy.loadAdapter(weights);
+  const { gradients } = lossAndGradients(policy, adapter, sequences, (logProbs) => ({
+    loss: 0,
+    metrics: {},
+    gradient: logProbs.map((row) => row.map(() => -1)),
+  }));
+  adapter.dispose();
+  expect([...gradients.keys()].sort()).toEqual([...weights.tensors.keys()].sort());
+  for (const [name, { values }] of weights.tensors) {
+    const gradient = gradients.get(name)!;
+    for (let index = 0; index < values.length; index++) values[index]! -= rate * gradient[index]!;
+  }
+  return weights;
+}
+
+describeOnBackends('all weights of a version', (backend) => {
+  test('learn beside the base, which stays as it was bit for bit, and leave no tensor', async () => {
+    const policy = await loadPolicy(await openCheckpoint(clawNano), await backend());
+    const base = scoreResponses(policy, undefined, sequences);
+    const tensors = policy.executor.tensorCount();
+
+    const same = policy.loadAdapter(policy.copyWeights());
+    expect(scoreResponses(policy, same, sequences)).toEqual(base);
+    expect(meanPolicyKl(policy, undefined, same, sequences)).toBe(0);
+    same.dispose();
+
+    const adapter = policy.loadAdapter(learned(policy, 1e-4));
+    const after = scoreResponses(policy, adapter, sequences);
+    after.forEach((row, index) => {
+      expect(row.reduce((sum, value) => sum + value, 0)).toBeGreaterThan(
+        base[index]!.reduce((sum, value) => sum + value, 0),
+      );
+    });
+    expect(scoreResponses(policy, undefined, sequences)).toEqual(base);
+
+    // what decodes is what was trained
+    const decoder = createDecoder(policy, adapter, { maxSequences: 1, maxPositions: 32 });
+    const [{ promptIds, responseIds }] = sequences as [(typeof sequences)[number]];
+    const { logits } = decoder.admit(promptIds);
+    const largest = Math.max(...logits);
+    const normalizer = largest + Math.log(logits.reduce((sum, x) => sum + Math.exp(x - largest), 0));
+    expect(Math.abs(logits[responseIds[0]!]! - normalizer - after[0]![0]!)).toBeLessThan(1e-4);
+    decoder.dispose();
+    adapter.dispose();
+    expect(policy.executor.tensorCount()).toBe(tensors);
+    policy.dispose();
+  });
+
+  test('that do not fit the model are refused, and leave no tensor', async () => {
+    const policy = await loadPolicy(await openCheckpoint(clawNano), await backend());
+    const { tensors } = policy.copyWeights();
+    const count = policy.executor.tensorCount();
+    const last = 'model.layers.4.mlp.down_proj.weight';
+    const without = new Map([...tensors].filter(([name]) => name !== last));
+    expect(() => policy.loadAdapter({ kind: 'full', tensors: without })).toThrow(last);
+    const short = new Map([...tensors, [last, { shape: [3], values: new Float32Array(3) }]]);
+    expect(() => policy.loadAdapter({ kind: 'full', tensors: short })).toThrow('has shape [3]');
+    expect(policy.executor.tensorCount()).toBe(count);
+    policy.dispose();
+  });
+});
+
+test('they are written as a model of its own', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'clawloop-full-weights-'));
+  try {
+    const source = await openCheckpoint(clawNano);
+    const tensors = new Map(
+      source.names.map((name) => [
+        name,
+        { shape: source.shape(name), values: source.float32(name).map((value) => value / 3) },
+      ]),
+    );
+    await writeFullWeights(folder, { kind: 'full', tensors }, clawNano);
+    expect(await readFullWeights(folder)).toEqual({ kind: 'full', tensors });
+    const written = await openCheckpoint(folder);
+    expect(written.config).toEqual(source.config);
+    expect(written.generationConfig).toEqual(source.generationConfig);
+    const text = 'How do I pack?';
+    expect((await loadTokenizer(folder)).encode(text)).toEqual((await loadTokenizer(clawNano)).encode(text));
+    const chat = { messages: [{ role: 'user', content: text }], addGenerationPrompt: true } as const;
+    expect((await loadChatTemplate(folder)).render(chat)).toBe(
+      (await loadChatTemplate(clawNano)).render(chat),
+    );
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
