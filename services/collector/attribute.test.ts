@@ -54,6 +54,21 @@ test('of two answers to a retried request, the one that the client kept is the t
   ).toEqual(['completed b <- thanks', 'skipped a: superseded']);
 });
 
+test('of the choices of one request, in the midst of a chat, the one that it goes on from is the turn', () => {
+  const asked = [...goesOn('hello', 'thanks'), assistant('welcome'), user('and now?')];
+  const choices = [
+    interaction({ id: 'b-2', messages: asked, answer: 'sleep' }),
+    interaction({ id: 'b-1', messages: asked, answer: 'read' }),
+    interaction({ id: 'b', messages: asked, answer: 'walk' }),
+  ];
+  const next = [...asked, assistant('read'), user('which book?')];
+  expect(told([...choices, interaction({ id: 'c', messages: next, answer: 'any' })])).toEqual([
+    'completed b-1 <- which book?',
+    'skipped b-2: superseded',
+    'skipped b: superseded',
+  ]);
+});
+
 test('of equal answers the latest is kept', () => {
   expect(
     told([

@@ -33,7 +33,7 @@ export const ServingConfig = CommonConfig.extend({
     .int()
     .min(1)
     .default(256)
-    .describe('requests that may wait for a place; more get 429 with Retry-After'),
+    .describe('answers that may wait for a place; more get 429 with Retry-After'),
   prefillTokens: z
     .int()
     .min(16)
@@ -55,7 +55,13 @@ export const ServingConfig = CommonConfig.extend({
     .int()
     .min(1)
     .default(32)
-    .describe('requests that one access key may have open; more get 429 with Retry-After'),
+    .describe('answers that one access key may have open; more get 429 with Retry-After'),
+  maxChoices: z
+    .int()
+    .min(1)
+    .max(128)
+    .default(8)
+    .describe('answers that one request may ask for with `n`; more get 400'),
   maxBodyBytes: z
     .int()
     .default(64 * 1024 * 1024)

@@ -74,13 +74,13 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: 'The content type must be application/json.',
   },
-  /** Thrown when the key already has as many requests open as its limit allows. Carries Retry-After. */
+  /** Thrown when the key would have more answers open than its limit allows. Carries Retry-After. */
   TOO_MANY_REQUESTS: {
     status: 429,
     type: 'rate_limit_error',
-    message: 'This key has {limit} requests open already; try again when one has ended.',
+    message: 'This key may have {limit} answers open; try again when one has ended.',
   },
-  /** Thrown when as many requests wait for the engine as may. Carries Retry-After. */
+  /** Thrown when more answers would wait for the engine than may. Carries Retry-After. */
   ENGINE_BUSY: {
     status: 429,
     type: 'rate_limit_error',

@@ -1,21 +1,21 @@
 export type PerKeyLimit = {
-  /** Takes a place; undefined when the key has none left. The function gives it back, once. */
-  readonly enter: (keyId: string) => (() => void) | undefined;
+  /** Takes places; undefined when the key has not as many left. The function gives them back, once. */
+  readonly enter: (keyId: string, places: number) => (() => void) | undefined;
 };
 
-/** How many requests each access key may have open at the same time. */
+/** How many answers each access key may have open at the same time. */
 export function createPerKeyLimit(limit: number): PerKeyLimit {
   const open = new Map<string, number>();
   return {
-    enter: (keyId) => {
+    enter: (keyId, places) => {
       const now = open.get(keyId) ?? 0;
-      if (now >= limit) return undefined;
-      open.set(keyId, now + 1);
+      if (now + places > limit) return undefined;
+      open.set(keyId, now + places);
       let left = false;
       return () => {
         if (left) return;
         left = true;
-        const rest = open.get(keyId)! - 1;
+        const rest = open.get(keyId)! - places;
         if (rest === 0) open.delete(keyId);
         else open.set(keyId, rest);
       };

@@ -38,15 +38,16 @@ const engine: Engine = {
   name: 'local',
   report: 'the bench',
   hasVersions: false,
-  generate: async ({ messages }, { onStart, onChunk }): Promise<Generated> => {
+  generate: async ({ messages }, { onStart, onChunk }) => {
     const ids = promptIds(JSON.stringify(messages).length);
     onStart({ version: 0 });
     for (let chunk = 1; chunk <= CHUNKS; chunk++) {
       await delay(1);
       // The last token says when it was there, ns of the clock that all processes of the machine share.
-      onChunk({ text: chunk === CHUNKS ? `@${process.hrtime.bigint()}@` : ' so many words', tokens: [] });
+      const text = chunk === CHUNKS ? `@${process.hrtime.bigint()}@` : ' so many words';
+      onChunk({ text, tokens: [] }, 0);
     }
-    return {
+    const generated: Generated = {
       version: 0,
       finishReason: 'stop',
       tokens: {
@@ -60,6 +61,7 @@ const engine: Engine = {
       sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 256 },
       usage: { promptTokens: ids.length, completionTokens: tokenCount },
     };
+    return [{ index: 0, generated }];
   },
   serve: async () => {},
   counters: () => Promise.reject(new Error('none')),

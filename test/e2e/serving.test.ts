@@ -157,7 +157,7 @@ describeWith('policy/models/qwen3-tiny')('serving, as the official client sees i
   test('what is refused names its field and leaves no fact', async () => {
     const before = (await folder.events('conversations')).length;
     const refused: readonly (readonly [object, string])[] = [
-      [{ n: 2 }, 'n'],
+      [{ best_of: 2 }, 'best_of'],
       [{ response_format: { type: 'json_object' } }, 'response_format'],
       [{ temperature: 3 }, 'temperature'],
       [{ tool_choice: 'required' }, 'tool_choice'],

@@ -1,16 +1,17 @@
-import type { ChatMessage, ToolCall } from '../../../shared/events/chat-message.ts';
 import type { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
 import { SessionEnded } from '../../../shared/events/session-ended.ts';
 import { monotonicNow, utcNow } from '../../../shared/service/clock.ts';
 import { isServiceError } from '../../../shared/service/errors.ts';
-import type { AnswerChunk, Engine, Generated, PolicyTarget, ShownToken, Started } from '../engine/engine.ts';
+import type { AnswerChunk, Choice, Engine, Generated, PolicyTarget, Started } from '../engine/engine.ts';
 import { ServingError } from '../errors.ts';
 import type { ServingMetrics } from '../metrics.ts';
 import { interactionCompleted, interactionFailed } from '../record/interaction.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { ChatRequest } from './chat-request.ts';
-import type { Finished } from './completion.ts';
+import { type CollectedAnswer, collectAnswer } from './collect-answer.ts';
+import type { Finished, FinishedChoice } from './completion.ts';
 import type { Envelope } from './envelope.ts';
+import { choiceId } from './lane.ts';
 
 export type AskedChat = {
   readonly id: string;
@@ -24,7 +25,7 @@ export type AskedChat = {
 
 export type AnswerListener = {
   readonly onStart: (started: Started) => void;
-  readonly onChunk: (chunk: AnswerChunk) => void;
+  readonly onChunk: (chunk: AnswerChunk, choice: number) => void;
 };
 
 export type AnswerWorld = {
@@ -40,10 +41,11 @@ export const serverEnds = new Error('the server ends');
 const isEnding = (signal: AbortSignal): boolean => signal.reason === serverEnds;
 
 /**
- * Answers one request and makes a fact of it. Resolves when the fact is durable or known to be lost: only
- * then may a client see how the answer ended. A request that is refused leaves no fact; one that breaks on
- * our side, or whose client left before the first token, leaves `interaction.failed`. Where the signal aborts
- * later, the answer ends as it stands, as `aborted`.
+ * Answers one request and makes a fact of each of its choices, which are siblings: the one that a later
+ * request goes on from was kept. Resolves when the facts are durable or known to be lost: only then may a
+ * client see how the answers ended. A request that is refused leaves no fact; one that breaks on our side, or
+ * whose client left before the first token, leaves `interaction.failed`. Where the signal aborts later, the
+ * answers end as they stand, as `aborted`.
  *
  * @throws ServingError
  */
@@ -53,23 +55,22 @@ export async function answerChat(
   listener: AnswerListener,
   signal: AbortSignal,
 ): Promise<Finished> {
+  const { chat, envelope } = asked;
   const startedAt = utcNow();
   const began = monotonicNow();
-  const heard = collectAnswer();
-  let firstTokenMs: number | null = null;
-  let generated: Generated;
+  const heard = Array.from({ length: chat.generation.choices }, () => collectAnswer(began));
+  let isFirst = true;
+  let generated: readonly Choice[];
   try {
     generated = await world.engine.generate(
-      { ...asked.chat.generation, target: asked.target },
+      { ...chat.generation, target: asked.target },
       {
         onStart: listener.onStart,
-        onChunk: (chunk) => {
-          if (firstTokenMs === null) {
-            firstTokenMs = monotonicNow() - began;
-            world.metrics.firstToken.observe(firstTokenMs / 1000);
-          }
-          heard.add(chunk);
-          listener.onChunk(chunk);
+        onChunk: (chunk, choice) => {
+          if (isFirst) world.metrics.firstToken.observe((monotonicNow() - began) / 1000);
+          isFirst = false;
+          heard[choice]!.add(chunk);
+          listener.onChunk(chunk, choice);
         },
       },
       signal,
@@ -86,12 +87,47 @@ export async function answerChat(
     if (failure.status >= 500) await recordFailure(world, asked, failure.code, failure.message);
     throw failure;
   }
-  world.metrics.tokens.inc({ kind: 'prompt' }, generated.usage.promptTokens);
-  world.metrics.tokens.inc({ kind: 'completion' }, generated.usage.completionTokens);
-  const answer = heard.message();
-  const { chat, envelope } = asked;
-  const data: InteractionCompleted['data'] = {
-    interactionId: asked.id,
+  const timing = { startedAt, totalMs: monotonicNow() - began };
+  const disconnected = signal.aborted && !isEnding(signal);
+  const choices: FinishedChoice[] = [];
+  // The first one last: of equal answers the latest counts, and the first has the completion's own id.
+  for (const choice of generated.toReversed()) {
+    const answer = heard[choice.index]!;
+    const data = factOf(world, asked, choice, { answer, timing, disconnected });
+    const fact = interactionCompleted(data, envelope.traceparent, world.maxRecordBytes);
+    const recorded = await world.recorder.record(fact);
+    const tokens = chat.generation.topLogProbs === undefined ? undefined : answer.tokens();
+    choices.unshift({ ...choice, answer: data.answer, tokens, recorded });
+  }
+  if (envelope.sessionDone && envelope.session !== undefined) {
+    await world.recorder.record(sessionEnded(asked, envelope.session));
+  }
+  const usage = usageOf(generated);
+  world.metrics.tokens.inc({ kind: 'prompt' }, usage.promptTokens);
+  world.metrics.tokens.inc({ kind: 'completion' }, usage.completionTokens);
+  return { version: generated[0]!.generated.version, choices, usage };
+}
+
+/** The prompt is read once, and counted once. */
+const usageOf = (choices: readonly Choice[]): Generated['usage'] => ({
+  ...choices[0]!.generated.usage,
+  completionTokens: choices.reduce((sum, { generated }) => sum + generated.usage.completionTokens, 0),
+});
+
+type Heard = {
+  readonly answer: CollectedAnswer;
+  readonly timing: Omit<InteractionCompleted['data']['timing'], 'firstTokenMs'>;
+  readonly disconnected: boolean;
+};
+
+function factOf(
+  world: AnswerWorld,
+  { id, chat, envelope, ...asked }: AskedChat,
+  { index, generated }: Choice,
+  { answer, timing, disconnected }: Heard,
+): InteractionCompleted['data'] {
+  return {
+    interactionId: choiceId(id, index),
     requestId: asked.requestId,
     api: 'chat',
     lane: asked.lane,
@@ -104,7 +140,7 @@ export async function answerChat(
     model: chat.model,
     messages: chat.generation.messages,
     ...(chat.tools === undefined ? {} : { tools: chat.tools }),
-    answer,
+    answer: answer.message(),
     sampling: generated.sampling,
     tokens: generated.tokens,
     ...(generated.untrainable === undefined ? {} : { untrainable: generated.untrainable }),
@@ -113,17 +149,10 @@ export async function answerChat(
     ...(generated.windowCut === undefined ? {} : { windowCut: generated.windowCut }),
     ...templateInputOf(chat, generated),
     finishReason: generated.finishReason,
-    disconnected: signal.aborted && !isEnding(signal),
-    timing: { startedAt, firstTokenMs, totalMs: monotonicNow() - began },
+    disconnected,
+    timing: { ...timing, firstTokenMs: answer.firstTokenMs() },
     usage: generated.usage,
   };
-  const fact = interactionCompleted(data, envelope.traceparent, world.maxRecordBytes);
-  const recorded = await world.recorder.record(fact);
-  if (envelope.sessionDone && envelope.session !== undefined) {
-    await world.recorder.record(sessionEnded(asked, envelope.session));
-  }
-  const tokens = chat.generation.topLogProbs === undefined ? undefined : heard.tokens();
-  return { generated, answer, tokens, recorded };
 }
 
 /** Nothing, where the template was given the request's messages and tools and no more. */
@@ -162,25 +191,3 @@ const sessionEnded = ({ id, lane, keyId }: AskedChat, session: string): SessionE
     time: utcNow(),
     data: { lane, key: keyId, session, reason: 'explicit' },
   });
-
-function collectAnswer() {
-  let text = '';
-  let reasoning = '';
-  const toolCalls: ToolCall[] = [];
-  const tokens: ShownToken[] = [];
-  return {
-    add: (chunk: AnswerChunk) => {
-      text += chunk.text;
-      reasoning += chunk.reasoning ?? '';
-      toolCalls.push(...(chunk.toolCalls ?? []));
-      tokens.push(...chunk.tokens);
-    },
-    tokens: (): readonly ShownToken[] => tokens,
-    message: (): ChatMessage => ({
-      role: 'assistant',
-      content: toolCalls.length > 0 && text.trim() === '' ? null : text,
-      ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
-      ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
-    }),
-  };
-}

@@ -49,9 +49,11 @@ test('what the official client and OpenClaw decorate requests with is tolerated'
 });
 
 test('what would change the answer and cannot be done is refused by its name', () => {
-  expect(paramOf({ n: 3 })).toBe('n');
+  expect(paramOf({ best_of: 3 })).toBe('best_of');
+  expect(paramOf({ n: 0 })).toBe('n');
   expect(paramOf({ response_format: { type: 'json_schema' } })).toBe('response_format');
   expect(paramOf({ functions: [{ name: 'x' }] })).toBe('functions');
+  expect(paramOf({ repetition_penalty: 5e-324 })).toBe('repetition_penalty'); // logits over it overflow
   expect(paramOf({ min_p: 1.1 })).toBe('min_p');
   expect(paramOf({ stop_token_ids: [-1] })).toBe('stop_token_ids[0]');
   expect(paramOf({ tool_choice: { type: 'function' } })).toBe('tool_choice');

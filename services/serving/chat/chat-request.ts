@@ -41,6 +41,7 @@ export function parseChatRequest(body: unknown): ChatRequest {
         ...(request.enable_thinking == null ? {} : { enable_thinking: request.enable_thinking }),
       },
       sampling: samplingOf(request),
+      choices: request.n ?? 1,
       ...(request.logprobs === true ? { topLogProbs: request.top_logprobs ?? 0 } : {}),
     },
     tools,

@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
-import type { AnswerChunk, Generated, ShownToken } from '../engine/engine.ts';
+import type { AnswerChunk, Choice, Generated, ShownToken } from '../engine/engine.ts';
 
 /** What stays the same in all chunks of an answer. */
 export type CompletionHead = {
@@ -45,59 +45,80 @@ const usageOf = ({ promptTokens, completionTokens, cachedPromptTokens }: Generat
 const finishReasonOf = ({ finishReason }: Generated) =>
   finishReason === 'aborted' ? 'length' : finishReason;
 
-export type Finished = {
-  readonly generated: Generated;
+export type FinishedChoice = Choice & {
   readonly answer: ChatMessage;
   /** Undefined: the client did not ask for log-probs. */
   readonly tokens: readonly ShownToken[] | undefined;
   readonly recorded: boolean;
 };
 
+/** A request that was answered: at least one choice, fewer than asked for only where it was cut short. */
+export type Finished = {
+  readonly version: number;
+  readonly choices: readonly FinishedChoice[];
+  /** Of all choices together. */
+  readonly usage: Generated['usage'];
+};
+
 /** The body of an answer that is not streamed. */
-export const completionBody = (head: CompletionHead, { generated, answer, tokens, recorded }: Finished) => ({
+export const completionBody = (head: CompletionHead, { version, choices, usage }: Finished) => ({
   ...head,
   object: 'chat.completion',
-  choices: [
-    {
-      index: 0,
-      message: { refusal: null, ...answer },
-      logprobs: tokens === undefined ? null : logProbsOf(tokens),
-      finish_reason: finishReasonOf(generated),
-    },
-  ],
-  usage: usageOf(generated.usage),
-  clawloop: { version: generated.version, recorded } satisfies Mark,
+  choices: choices.map(({ index, generated, answer, tokens }) => ({
+    index,
+    message: { refusal: null, ...answer },
+    logprobs: tokens === undefined ? null : logProbsOf(tokens),
+    finish_reason: finishReasonOf(generated),
+  })),
+  usage: usageOf(usage),
+  clawloop: { version, recorded: choices.every(({ recorded }) => recorded) } satisfies Mark,
 });
 
-/** The chunks of a streamed answer. */
-export function completionChunks(head: CompletionHead, { includeUsage }: { readonly includeUsage: boolean }) {
-  let toolCalls = 0;
-  const chunk = (choice: object | undefined, more: object = {}) => ({
+type ChunkChoice = {
+  readonly index: number;
+  readonly delta: object;
+  readonly finish_reason?: string;
+  readonly logprobs?: object;
+};
+type ChunkOptions = { readonly choices: number; readonly includeUsage: boolean };
+
+/** The chunks of a streamed answer; each is of one choice. */
+export function completionChunks(head: CompletionHead, { choices, includeUsage }: ChunkOptions) {
+  const indices = Array.from({ length: choices }, (_, index) => index);
+  /** Told so far, by choice. */
+  const toolCalls = indices.map(() => 0);
+  const chunk = (choice: ChunkChoice | undefined, more: object = {}) => ({
     ...head,
     object: 'chat.completion.chunk',
-    choices: choice === undefined ? [] : [{ index: 0, logprobs: null, finish_reason: null, ...choice }],
+    choices: choice === undefined ? [] : [{ logprobs: null, finish_reason: null, ...choice }],
     ...(includeUsage ? { usage: null } : {}),
     ...more,
   });
   return {
-    first: () => chunk({ delta: { role: 'assistant', content: '' } }),
-    next: ({ text, reasoning, toolCalls: calls = [], tokens }: AnswerChunk, logProbs: boolean) =>
-      chunk({
-        delta: {
-          ...(text === '' && (calls.length > 0 || reasoning !== undefined) ? {} : { content: text }),
-          ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
-          ...(calls.length === 0
-            ? {}
-            : { tool_calls: calls.map((call) => ({ index: toolCalls++, ...call })) }),
-        },
-        ...(logProbs ? { logprobs: logProbsOf(tokens) } : {}),
-      }),
-    /** Goes out only when the fact is durable, or is known to be lost. */
-    last: ({ generated, recorded }: Finished) =>
-      chunk(
-        { delta: {}, finish_reason: finishReasonOf(generated) },
-        { clawloop: { version: generated.version, recorded } satisfies Mark },
+    first: () => indices.map((index) => chunk({ index, delta: { role: 'assistant', content: '' } })),
+    next: (
+      { text, reasoning, toolCalls: calls = [], tokens }: AnswerChunk,
+      index: number,
+      logProbs: boolean,
+    ) => {
+      const isSilent = text === '' && (calls.length > 0 || reasoning !== undefined);
+      const numbered = calls.map((call, at) => ({ index: toolCalls[index]! + at, ...call }));
+      toolCalls[index]! += calls.length;
+      const delta = {
+        ...(isSilent ? {} : { content: text }),
+        ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
+        ...(calls.length === 0 ? {} : { tool_calls: numbered }),
+      };
+      return chunk({ index, delta, ...(logProbs ? { logprobs: logProbsOf(tokens) } : {}) });
+    },
+    /** Go out only when the facts are durable, or are known to be lost. */
+    last: ({ choices: finished }: Finished) =>
+      finished.map(({ index, generated, recorded }) =>
+        chunk(
+          { index, delta: {}, finish_reason: finishReasonOf(generated) },
+          { clawloop: { version: generated.version, recorded } satisfies Mark },
+        ),
       ),
-    usage: ({ generated }: Finished) => chunk(undefined, { usage: usageOf(generated.usage) }),
+    usage: ({ usage }: Finished) => chunk(undefined, { usage: usageOf(usage) }),
   };
 }

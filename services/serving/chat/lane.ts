@@ -15,6 +15,10 @@ export function laneOf(keyId: string, session: string | undefined): string {
 export const newCompletionId = (lane: string): string =>
   `chatcmpl-${lane}-${randomBytes(12).toString('hex')}`;
 
-/** The lane of a completion id; undefined when it is none of ours. */
+/** Each choice is an answer with an id of its own; the completion's is that of choice 0. */
+export const choiceId = (completionId: string, choice: number): string =>
+  choice === 0 ? completionId : `${completionId}-${choice}`;
+
+/** The lane of a completion id, or of a choice's; undefined when it is none of ours. */
 export const laneOfCompletion = (id: string): string | undefined =>
-  /^chatcmpl-([0-9a-f]{12})-[0-9a-f]{24}$/.exec(id)?.[1];
+  /^chatcmpl-([0-9a-f]{12})-[0-9a-f]{24}(?:-[1-9]\d{0,3})?$/.exec(id)?.[1];

@@ -79,11 +79,12 @@ export const requestFields = {
   stop_token_ids: honoured(z.array(z.int().min(0)).max(64).nullish(), 'end the answer; not shown'),
   max_tokens: honoured(count.nullish(), 'clamped to what the context leaves'),
   max_completion_tokens: honoured(count.nullish(), 'the same; it wins over `max_tokens`'),
+  n: honoured(count.nullish(), 'answers to the same prompt; `--max-choices` at most'),
   logprobs: honoured(z.boolean().nullish(), 'unfiltered, at the temperature that was sampled with'),
   top_logprobs: honoured(z.int().min(0).max(20).nullish(), 'needs `logprobs`'),
   frequency_penalty: honoured(z.number().min(-2).max(2).nullish(), 'not 0: the turn does not train'),
   presence_penalty: honoured(z.number().min(-2).max(2).nullish(), 'not 0: the turn does not train'),
-  repetition_penalty: honoured(z.number().gt(0).max(10).nullish(), 'not 1: the turn does not train'),
+  repetition_penalty: honoured(z.number().min(0.01).max(10).nullish(), 'not 1: the turn does not train'),
   logit_bias: honoured(
     z.record(z.string().regex(/^\d{1,9}$/), z.number().min(-100).max(100)).nullish(),
     'by token id; not empty: the turn does not train',
@@ -94,8 +95,7 @@ export const requestFields = {
   chat_template_kwargs: honoured(z.looseObject({}).nullish(), 'given to the chat template'),
   session_id: honoured(text.max(512).nullish(), 'explicit session, as the header `x-session-id`'),
 
-  n: refused('one answer per request', isOneOf(1, null)),
-  best_of: refused('one answer per request', isOneOf(1, null)),
+  best_of: refused('answers are not compared; ask for `n`', isOneOf(1, null)),
   response_format: refused(
     'answers are text',
     (value) => value === null || (typeof value === 'object' && (value as { type?: unknown }).type === 'text'),

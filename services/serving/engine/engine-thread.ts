@@ -10,6 +10,7 @@ import { createSharedPrefixes } from '../../../shared/policy/shared-prefixes.ts'
 import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
 import { warmUpDecoding } from '../../../shared/policy/warm-up.ts';
 import { toolCallForm } from '../chat/tool-call-form.ts';
+import { choiceRequests, gatherChoices } from './choices.ts';
 import { contextOf } from './context.ts';
 import { versionLoader } from './load-version.ts';
 import type { EngineCalls, EngineEvent, EngineSetup } from './protocol.ts';
@@ -68,14 +69,22 @@ port.on('message', (message: ToThread) => {
     return;
   }
   switch (message.name as keyof EngineCalls) {
-    case 'generate':
-      scheduler.add(id, message.ask as Asked<'generate'>, {
+    case 'generate': {
+      const { choices, ...request } = message.ask as Asked<'generate'>;
+      const listeners = gatherChoices(choices, {
         started: (version) => tell({ kind: 'started', started: { version } }),
-        chunk: (chunk) => tell({ kind: 'chunk', chunk }),
+        chunk: (chunk, choice) => tell({ kind: 'chunk', chunk, choice }),
         generated: resolve,
         failed: reject,
+        broken: () => setImmediate(() => scheduler.abort(id)), // not amid a step, which the others are part of
       });
+      const requests = choiceRequests(request, choices);
+      scheduler.add(
+        id,
+        requests.map((one, index) => ({ request: one, listener: listeners[index]! })),
+      );
       return;
+    }
     case 'serve':
       scheduler.serve(message.ask as Asked<'serve'>).then(resolve, reject);
       return;

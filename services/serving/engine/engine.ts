@@ -36,6 +36,8 @@ export type GenerationRequest = {
   readonly sampling: AskedSampling;
   /** Alternatives per token that the client wants to see; undefined: no log-probs at all. */
   readonly topLogProbs?: number;
+  /** Answers to the same prompt, at least 1. */
+  readonly choices: number;
 };
 
 /** The settings as used, in the words of the fact. */
@@ -76,9 +78,13 @@ export type Generated = {
   readonly window?: { readonly messages: readonly ChatMessage[]; readonly tools: readonly unknown[] };
 };
 
+/** One of the answers to a request; `index` from 0. */
+export type Choice = { readonly index: number; readonly generated: Generated };
+
 export type GenerationListener = {
+  /** Once, before the first chunk of whichever choice. */
   readonly onStart: (started: Started) => void;
-  readonly onChunk: (chunk: AnswerChunk) => void;
+  readonly onChunk: (chunk: AnswerChunk, choice: number) => void;
 };
 
 export type EngineCounters = {
@@ -113,15 +119,16 @@ export type Engine = {
   /** Whether it can move to another version; else it is version 0 for good. */
   readonly hasVersions: boolean;
   /**
-   * Answers one request. The version is chosen when the answer begins and stays. An abort ends it early
-   * with what there is, as `aborted`; an abort before it began rejects with the signal's reason. @throws
+   * Answers one request, with one choice or several of one version, which is chosen when the first of them
+   * begins. An abort ends them early with what there is, as `aborted`; those that had not begun are missing
+   * then, and where none had it rejects with the signal's reason. Where one choice fails, all do. @throws
    * ServingError CONTEXT_LENGTH_EXCEEDED, TEMPLATE_REFUSED, VERSION_UNAVAILABLE, UPSTREAM_*, ENGINE_FAILED
    */
   readonly generate: (
     request: GenerationRequest,
     listener: GenerationListener,
     signal: AbortSignal,
-  ) => Promise<Generated>;
+  ) => Promise<readonly Choice[]>;
   /** Moves the live alias; resolves when new answers begin on this version. Running ones finish on theirs. */
   readonly serve: (policy: PolicyVersion) => Promise<void>;
   readonly counters: () => Promise<EngineCounters>;

@@ -11,10 +11,15 @@ export type JobListener = {
   readonly failed: (error: unknown) => void;
 };
 
-/** A request on its way through the engine: it waits, its prompt is read, it runs. */
+/** One answer that is wanted, and who is told of it. */
+export type AskedJob = { readonly request: SequenceRequest; readonly listener: JobListener };
+
+/** A choice of a request on its way through the engine: it waits, its prompt is read, it runs. */
 export type Job = {
-  /** Grows from request to request: the larger one is the younger. */
+  /** Grows from choice to choice and from request to request: the larger one is the younger. */
   readonly id: number;
+  /** The request; its choices have it in common. */
+  readonly call: number;
   readonly request: SequenceRequest;
   readonly listener: JobListener;
   /** Held since it is known; undefined: the live one, whichever it is when the prompt is begun. */

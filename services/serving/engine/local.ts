@@ -20,15 +20,16 @@ export async function openLocalEngine(setup: EngineSetup & PromptSetup): Promise
     report: engine.report,
     hasVersions: true,
     generate: async (request, listener, signal) => {
-      const { target, sampling, tools, topLogProbs } = request;
+      const { target, sampling, tools, topLogProbs, choices } = request;
       const prompt = await prompts.call('prompt', request);
       signal.throwIfAborted();
       const onEvent = (event: unknown) => {
         const told = event as EngineEvent;
         if (told.kind === 'started') listener.onStart(told.started);
-        else listener.onChunk(told.chunk);
+        else listener.onChunk(told.chunk, told.choice);
       };
-      const asked = { target, sampling, prompt, callsTools: tools.length > 0, toolNames: tools.map(nameOf) };
+      const forTools = { callsTools: tools.length > 0, toolNames: tools.map(nameOf) };
+      const asked = { target, sampling, prompt, choices, ...forTools };
       return engine.call('generate', topLogProbs === undefined ? asked : { ...asked, topLogProbs }, {
         onEvent,
         signal,

@@ -23,6 +23,7 @@ const request = (content: string, maxTokens?: number): GenerationRequest => ({
   ],
   tools: [],
   templateVariables: {},
+  choices: 1,
   sampling: {
     stop: [],
     frequencyPenalty: 0,

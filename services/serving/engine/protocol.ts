@@ -1,8 +1,8 @@
 import type { BackendChoice } from '../../../shared/policy/backend.ts';
 import type {
   AnswerChunk,
+  Choice,
   EngineCounters,
-  Generated,
   GenerationRequest,
   PolicyVersion,
   Started,
@@ -48,7 +48,10 @@ export type SequenceRequest = Pick<GenerationRequest, 'target' | 'sampling' | 't
 /** What the threads are asked, and what comes of it. */
 export type PromptCalls = { readonly prompt: { readonly ask: GenerationRequest; readonly result: Prompt } };
 export type EngineCalls = {
-  readonly generate: { readonly ask: SequenceRequest; readonly result: Generated };
+  readonly generate: {
+    readonly ask: SequenceRequest & Pick<GenerationRequest, 'choices'>;
+    readonly result: readonly Choice[];
+  };
   readonly serve: { readonly ask: PolicyVersion; readonly result: undefined };
   readonly counters: { readonly ask: undefined; readonly result: EngineCounters };
 };
@@ -56,4 +59,4 @@ export type EngineCalls = {
 /** What is told of a `generate` before its result. */
 export type EngineEvent =
   | { readonly kind: 'started'; readonly started: Started }
-  | { readonly kind: 'chunk'; readonly chunk: AnswerChunk };
+  | { readonly kind: 'chunk'; readonly chunk: AnswerChunk; readonly choice: number };

@@ -70,27 +70,28 @@ async function answers(policy: Policy, { positions, pieceTokens, prefixBytes }: 
   const asked = prompts.map(
     (promptIds, id) =>
       new Promise<readonly number[]>((resolve, reject) =>
-        scheduler.add(
-          id,
+        scheduler.add(id, [
           {
-            target: id === 2 ? { kind: 'pinned', version: 7 } : { kind: 'live' },
-            sampling: {
-              stop: [],
-              frequencyPenalty: 0,
-              presencePenalty: 0,
-              repetitionPenalty: 1,
-              logitBias: [],
+            request: {
+              target: id === 2 ? { kind: 'pinned', version: 7 } : { kind: 'live' },
+              sampling: {
+                stop: [],
+                frequencyPenalty: 0,
+                presencePenalty: 0,
+                repetitionPenalty: 1,
+                logitBias: [],
+              },
+              prompt: { promptIds, maxTokens: 60 },
+              callsTools: false,
             },
-            prompt: { promptIds, maxTokens: 60 },
-            callsTools: false,
+            listener: {
+              started: () => {},
+              chunk: () => {},
+              generated: (generated) => resolve((generated as unknown as { ids: readonly number[] }).ids),
+              failed: reject,
+            },
           },
-          {
-            started: () => {},
-            chunk: () => {},
-            generated: (generated) => resolve((generated as unknown as { ids: readonly number[] }).ids),
-            failed: reject,
-          },
-        ),
+        ]),
       ),
   );
   const ids = await Promise.all(asked);

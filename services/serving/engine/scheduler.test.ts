@@ -107,24 +107,40 @@ function world(maxBatch: number, kept: number, { positions = 1e9, maxWaiting = 1
   });
   const scheduler = createScheduler({ versions, maxBatch, maxWaiting, beginSequence: countingSequence });
   let id = 0;
-  const run = (
+  type Counted = Generated & { readonly seen: readonly number[] };
+  const runAll = (
+    choices: number,
     tokens: number,
     target: SequenceRequest['target'],
-    onChunk: (id: number) => void = () => {},
+    onChunk: (id: number, choice: number) => void = () => {},
     promptTokens = 1,
   ) => {
     const mine = id++;
-    const outcome = new Promise<Generated & { readonly seen: readonly number[] }>((resolve, reject) =>
-      scheduler.add(mine, request(tokens, target, promptTokens), {
-        started: () => {},
-        chunk: () => onChunk(mine),
-        generated: (generated) => resolve(generated as never),
-        failed: reject,
-      }),
+    const asked = Array.from({ length: choices }, () => Promise.withResolvers<Counted>());
+    scheduler.add(
+      mine,
+      asked.map(({ resolve, reject }, choice) => ({
+        request: request(tokens, target, promptTokens),
+        listener: {
+          started: () => {},
+          chunk: () => onChunk(mine, choice),
+          generated: (generated) => resolve(generated as never),
+          failed: reject,
+        },
+      })),
     );
-    return { id: mine, outcome };
+    return { id: mine, outcomes: asked.map(({ promise }) => promise) };
   };
-  return { scheduler, inMemory, run, budget };
+  const run = (
+    tokens: number,
+    target: SequenceRequest['target'],
+    onChunk?: (id: number) => void,
+    promptTokens?: number,
+  ) => {
+    const { id, outcomes } = runAll(1, tokens, target, onChunk, promptTokens);
+    return { id, outcome: outcomes[0]! };
+  };
+  return { scheduler, inMemory, run, runAll, budget };
 }
 
 test('requests wait for the first version, then share its steps', async () => {
@@ -147,6 +163,7 @@ test('whatever comes, each answer is of one version, none is lost, and memory is
         tokens: fc.integer({ min: 1, max: 9 }),
         promptTokens: fc.integer({ min: 1, max: 7 }),
         pinned: fc.option(fc.nat(4)),
+        choices: fc.integer({ min: 1, max: 3 }),
       }),
     },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('serve' as const), version: fc.nat(4) }) },
@@ -160,27 +177,34 @@ test('whatever comes, each answer is of one version, none is lost, and memory is
       fc.nat(2),
       fc.integer({ min: 16, max: 40 }),
       async (actions, maxBatch, kept, positions) => {
-        const { scheduler, inMemory, run, budget } = world(maxBatch, kept, { positions });
+        const { scheduler, inMemory, runAll, budget } = world(maxBatch, kept, { positions });
         await scheduler.serve({ version: 0 });
-        const asked: { readonly pinned: number | null; readonly outcome: Promise<unknown> }[] = [];
+        const asked: {
+          readonly id: number;
+          readonly pinned: number | null;
+          readonly outcome: Promise<unknown>;
+        }[] = [];
         for (const one of actions) {
           if (one.do === 'ask') {
             const target =
               one.pinned === null
                 ? { kind: 'live' as const }
                 : { kind: 'pinned' as const, version: one.pinned };
-            const { outcome } = run(one.tokens, target, undefined, one.promptTokens);
-            const settled = outcome.then(
-              ({ version, seen, finishReason }) => ({ version, seen, finishReason, tokens: one.tokens }),
-              (error: { code?: string }) => error.code ?? error,
-            );
-            asked.push({ pinned: one.pinned, outcome: settled });
+            const { id, outcomes } = runAll(one.choices, one.tokens, target, undefined, one.promptTokens);
+            for (const outcome of outcomes) {
+              const settled = outcome.then(
+                ({ version, seen, finishReason }) => ({ version, seen, finishReason, tokens: one.tokens }),
+                (error: { code?: string }) => error.code ?? error,
+              );
+              asked.push({ id, pinned: one.pinned, outcome: settled });
+            }
           }
           if (one.do === 'serve') await scheduler.serve({ version: one.version });
           if (one.do === 'abort') scheduler.abort(one.which);
           if (one.do === 'wait') await new Promise((resolve) => setImmediate(resolve));
         }
-        for (const { pinned, outcome } of asked) {
+        const versionOf = new Map<number, number>();
+        for (const { id, pinned, outcome } of asked) {
           const settled = await outcome;
           if (settled === 'stopping') continue; // given up before it began
           if (settled instanceof Error) throw settled;
@@ -192,6 +216,8 @@ test('whatever comes, each answer is of one version, none is lost, and memory is
           };
           expect(new Set(seen)).toEqual(new Set([version]));
           if (pinned !== null) expect(version).toBe(pinned);
+          expect(versionOf.get(id) ?? version).toBe(version); // of all choices of a request
+          versionOf.set(id, version);
           if (finishReason === 'length') expect(seen).toHaveLength(tokens);
         }
         expect(scheduler.counters()).toMatchObject({ running: 0, waiting: 0 });
@@ -255,6 +281,21 @@ test('more than may wait are told to come again', async () => {
   expect((await run(2, { kind: 'live' }).outcome).seen).toHaveLength(2);
 });
 
+test('choices wait all or none, and where only some have begun the others still get their version', async () => {
+  const { scheduler, runAll } = world(2, 0, { maxWaiting: 5 });
+  const refused = (outcomes: readonly Promise<unknown>[]) =>
+    Promise.all(outcomes.map((outcome) => outcome.catch(({ code }: { code: string }) => code)));
+  const three = runAll(3, 4, { kind: 'live' });
+  expect(await refused(runAll(3, 4, { kind: 'live' }).outcomes)).toEqual(Array(3).fill('engine_busy'));
+  await scheduler.serve({ version: 1 });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(scheduler.counters()).toMatchObject({ running: 2, waiting: 1 });
+  await scheduler.serve({ version: 2 });
+  const versions = (await Promise.all(three.outcomes)).map(({ version }) => version);
+  expect(versions).toEqual([1, 1, 1]);
+  expect(scheduler.counters().versions).toEqual([2]);
+});
+
 test('a decoder that fails ends its answers, and the others go on', async () => {
   const { scheduler, run } = world(2, 1);
   await scheduler.serve({ version: 1 });
@@ -280,12 +321,12 @@ test('a decoder that fails ends its answers, and the others go on', async () => 
   });
   await other.serve({ version: 0 });
   const failed = new Promise((resolve) =>
-    other.add(0, request(5, { kind: 'live' }), {
-      started: () => {},
-      chunk: () => {},
-      generated: resolve,
-      failed: resolve,
-    }),
+    other.add(0, [
+      {
+        request: request(5, { kind: 'live' }),
+        listener: { started: () => {}, chunk: () => {}, generated: resolve, failed: resolve },
+      },
+    ]),
   );
   expect(await failed).toMatchObject({ message: 'out of memory' });
   expect(other.counters().running).toBe(0);

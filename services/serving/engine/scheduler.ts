@@ -1,14 +1,17 @@
 import { ServingError } from '../errors.ts';
 import type { EngineCounters, PolicyVersion } from './engine.ts';
-import { idsOf, type Job, type JobListener, type PlacedJob, type RunningJob } from './job.ts';
+import { type AskedJob, idsOf, type Job, type PlacedJob, type RunningJob } from './job.ts';
 import type { SequenceRequest } from './protocol.ts';
 import type { Sequence } from './sequence.ts';
 import type { LoadedVersion, Versions } from './versions.ts';
 
 export type Scheduler = {
-  /** Fails with ENGINE_BUSY when too many wait already. */
-  readonly add: (id: number, request: SequenceRequest, listener: JobListener) => void;
-  readonly abort: (id: number) => void;
+  /**
+   * The choices of one request: all are of the version that the first one begins with, and their prompt is
+   * read once. All fail with ENGINE_BUSY when too many wait already for all to wait.
+   */
+  readonly add: (call: number, choices: readonly AskedJob[]) => void;
+  readonly abort: (call: number) => void;
   /** Moves the live alias between two steps. */
   readonly serve: (policy: PolicyVersion) => Promise<void>;
   readonly counters: () => SchedulerCounters;
@@ -19,7 +22,7 @@ type Options = {
   readonly versions: Versions;
   /** Answers of one version at the same time. */
   readonly maxBatch: number;
-  /** Requests that may wait for a place. */
+  /** Answers that may wait for a place. */
   readonly maxWaiting: number;
   readonly beginSequence: (request: SequenceRequest, cachedTokens: number) => Sequence;
 };
@@ -27,7 +30,8 @@ type Options = {
 /**
  * Decides what the engine computes next. Each version's answers form a batch of its own; batches take
  * turns, a step each. Requests take a place between two steps; then their prompts are read, one piece of
- * one prompt between two steps, so that neither a burst nor a long prompt stalls the streams that run.
+ * one prompt between two steps, so that neither a burst nor a long prompt stalls the streams that run. The
+ * choices of a request are read one after the other: the later ones find their prompt known.
  * Where the cache has no room for all, the youngest give up their places and go on later.
  */
 export function createScheduler({ versions, maxBatch, maxWaiting, beginSequence }: Options): Scheduler {
@@ -36,8 +40,9 @@ export function createScheduler({ versions, maxBatch, maxWaiting, beginSequence 
   /** In the order in which their next pieces are read. */
   let reading: readonly PlacedJob[] = [];
   let running: readonly RunningJob[] = [];
-  /** Those whose version is still being loaded, and whether they were given up meanwhile. */
-  const arriving = new Map<number, 'wanted' | 'aborted'>();
+  /** Requests whose version is still being loaded: their choices, and whether they were given up meanwhile. */
+  const arriving = new Map<number, { readonly count: number; readonly aborted: boolean }>();
+  let nextId = 0;
   let looping = false;
   const counted = { steps: 0, stepSequences: 0, promptTokens: 0, cachedTokens: 0, preemptions: 0 };
 
@@ -77,19 +82,25 @@ export function createScheduler({ versions, maxBatch, maxWaiting, beginSequence 
     [...reading, ...running].filter(({ version }) => version.decoder === decoder).length < maxBatch &&
     decoder.hasRoom(idsOf(job).length);
 
+  /** One version for all choices. The live one is in memory, so that holding it does not wait. */
+  const settleVersion = async (call: number, version: LoadedVersion): Promise<void> => {
+    for (const job of waiting) if (job.call === call) await versions.hold({ version: version.version });
+    waiting = waiting.map((job) => (job.call === call ? { ...job, version } : job));
+  };
+
   /** Those at the head of the line of each version, as far as there are places. */
   const admit = async (): Promise<void> => {
     const full = new Set<LoadedVersion>();
-    for (const job of waiting) {
+    for (const { id } of waiting) {
+      const job = waiting.find((other) => other.id === id)!;
       const version = job.version ?? live;
       if (version === undefined || full.has(version)) continue;
       if (!hasPlace(version, job)) {
         full.add(version);
         continue;
       }
-      waiting = waiting.filter((other) => other !== job);
-      // A pinned one is held since it came; the live one is in memory, so that holding it does not wait.
-      if (job.version === undefined) await versions.hold({ version: version.version });
+      if (job.version === undefined) await settleVersion(job.call, version); // a pinned one is held since it came
+      waiting = waiting.filter((other) => other.id !== id);
       try {
         const slot = version.decoder.begin(idsOf(job));
         reading = [...reading, { ...job, version, slot }];
@@ -113,8 +124,10 @@ export function createScheduler({ versions, maxBatch, maxWaiting, beginSequence 
   };
 
   const readOne = (): void => {
-    const [job, ...others] = reading;
+    const isNext = (job: Job) => !reading.some(({ call, id }) => call === job.call && id < job.id);
+    const job = reading.find(isNext);
     if (job === undefined) return;
+    const others = reading.filter((other) => other !== job);
     try {
       const read = job.version.decoder.read(job.slot);
       reading = read === undefined ? [...others, job] : others;
@@ -176,36 +189,46 @@ export function createScheduler({ versions, maxBatch, maxWaiting, beginSequence 
   };
 
   return {
-    add: (id, request, listener) => {
-      if (waiting.length + arriving.size >= maxWaiting) {
+    add: (call, choices) => {
+      const failAll = (error: unknown) => {
+        for (const { listener } of choices) listener.failed(error);
+      };
+      const before = [...arriving.values()].reduce((sum, { count }) => sum + count, waiting.length);
+      if (before + choices.length > maxWaiting) {
         const retryAfterSeconds = Math.min(30, Math.ceil(maxWaiting / maxBatch));
-        listener.failed(ServingError.ENGINE_BUSY({ waiting: maxWaiting, retryAfterSeconds }));
+        failAll(ServingError.ENGINE_BUSY({ waiting: before, retryAfterSeconds }));
         return;
       }
       const enqueue = async (): Promise<void> => {
-        const { target } = request;
-        const version = target.kind === 'pinned' ? await holdPinned(versions, target) : undefined;
-        if (arriving.get(id) === 'aborted') {
-          if (version !== undefined) versions.letGo(version.version);
-          throw ServingError.STOPPING();
+        const jobs: Job[] = [];
+        try {
+          for (const { request, listener } of choices) {
+            const { target } = request;
+            const version = target.kind === 'pinned' ? await holdPinned(versions, target) : undefined;
+            jobs.push({ id: nextId++, call, request, listener, version, answer: undefined });
+          }
+          if (arriving.get(call)?.aborted) throw ServingError.STOPPING();
+        } catch (error) {
+          for (const { version } of jobs) if (version !== undefined) versions.letGo(version.version);
+          throw error;
         }
-        arriving.delete(id);
-        waiting = [...waiting, { id, request, listener, version, answer: undefined }];
+        arriving.delete(call);
+        waiting = [...waiting, ...jobs];
         void loop();
       };
-      arriving.set(id, 'wanted');
+      arriving.set(call, { count: choices.length, aborted: false });
       enqueue()
-        .catch(listener.failed)
-        .finally(() => arriving.delete(id));
+        .catch(failAll)
+        .finally(() => arriving.delete(call));
     },
-    abort: (id) => {
-      if (arriving.has(id)) arriving.set(id, 'aborted');
-      const waits = waiting.find((job) => job.id === id);
-      const placed = [...reading, ...running].find((job) => job.id === id);
-      waiting = waiting.filter((job) => job !== waits);
-      if (placed !== undefined) leavePlace(placed);
-      const job = waits ?? placed;
-      if (job !== undefined) giveUp(job);
+    abort: (call) => {
+      const arrives = arriving.get(call);
+      if (arrives !== undefined) arriving.set(call, { ...arrives, aborted: true });
+      const waits = waiting.filter((job) => job.call === call);
+      const placed = [...reading, ...running].filter((job) => job.call === call);
+      waiting = waiting.filter((job) => job.call !== call);
+      for (const job of placed) leavePlace(job);
+      for (const job of [...waits, ...placed]) giveUp(job);
     },
     serve: async (policy) => {
       const next = await versions.hold(policy);

@@ -8,6 +8,7 @@ const request: GenerationRequest = {
   messages: [],
   tools: [],
   templateVariables: {},
+  choices: 1,
   sampling: { stop: [], frequencyPenalty: 0, presencePenalty: 0, repetitionPenalty: 1, logitBias: [] },
 };
 
@@ -18,7 +19,32 @@ test.each([
   ['abort', 'aborted'],
   ['error', 'aborted'],
 ])('an answer that ended upstream as %s is %s here', (theirs, ours) => {
-  const answer = collectUpstream(request, 'none');
+  const answer = collectUpstream(request, 'none')[0]!;
   answer.add(UpstreamChunk.parse({ choices: [{ delta: { content: 'Hel' }, finish_reason: theirs }] }));
   expect(answer.result(false).finishReason).toBe(ours);
+});
+
+test('each choice has its own text and tokens; what upstream counts of all of them is shared out', () => {
+  const three = collectUpstream({ ...request, choices: 3 }, 'none');
+  const frames = [
+    { prompt_token_ids: [5], choices: [{ index: 1, delta: { content: 'one' }, token_ids: [1, 2] }] },
+    { choices: [{ index: 0, delta: { content: 'null' } }] },
+    {
+      choices: [0, 1, 2].map((index) => ({
+        index,
+        delta: {},
+        finish_reason: index === 2 ? 'length' : 'stop',
+      })),
+    },
+    { choices: [], usage: { prompt_tokens: 1, completion_tokens: 8 } },
+  ];
+  const shown = three.map((one) => frames.map((frame) => one.add(UpstreamChunk.parse(frame))?.text ?? ''));
+  expect(shown.map((texts) => texts.join(''))).toEqual(['null', 'one', '']);
+  expect(three.map((one) => one.hasFinished())).toEqual([true, true, true]);
+  const results = three.map((one) => one.result(false));
+  expect(results.map(({ finishReason }) => finishReason)).toEqual(['stop', 'stop', 'length']);
+  expect(results.map(({ usage }) => usage.completionTokens)).toEqual([3, 2, 2]);
+  const seeded = { ...request, choices: 2, sampling: { ...request.sampling, seed: 4 } };
+  const seeds = collectUpstream(seeded, 'none').map((one) => one.result(false).sampling.seed);
+  expect(seeds).toEqual([4, undefined]); // theirs is not told
 });

@@ -20,8 +20,20 @@ export type UpstreamAnswer = {
   readonly result: (aborted: boolean) => Generated;
 };
 
-/** Puts a streamed upstream answer together, with the token record where there is one. */
-export function collectUpstream(request: GenerationRequest, logProbsAre: UpstreamLogProbs): UpstreamAnswer {
+/** Puts the choices of a streamed upstream answer together. All are given every frame. */
+export const collectUpstream = (
+  request: GenerationRequest,
+  logProbsAre: UpstreamLogProbs,
+): readonly UpstreamAnswer[] =>
+  Array.from({ length: request.choices }, (_, index) => collectChoice(request, logProbsAre, index));
+
+/** One choice, with the token record where there is one. */
+function collectChoice(
+  request: GenerationRequest,
+  logProbsAre: UpstreamLogProbs,
+  index: number,
+): UpstreamAnswer {
+  const { choices } = request;
   const calls = new Map<number, { id: string; name: string; text: string }>();
   let promptIds: readonly number[] | undefined;
   let responseIds: number[] = [];
@@ -34,6 +46,12 @@ export function collectUpstream(request: GenerationRequest, logProbsAre: Upstrea
       type: 'function',
       function: { name, arguments: text },
     }));
+  /** Upstream counts the tokens of all choices together: where they were not seen, each has an equal share. */
+  const tokensOf = (seen: number): number => {
+    const { completionTokens: all } = usage;
+    if (all === 0 || (choices > 1 && seen > 0)) return seen;
+    return Math.floor(all / choices) + (index < all % choices ? 1 : 0);
+  };
   return {
     add: (frame) => {
       promptIds ??= frame.prompt_token_ids ?? undefined;
@@ -46,7 +64,7 @@ export function collectUpstream(request: GenerationRequest, logProbsAre: Upstrea
           ...(cached == null ? {} : { cachedPromptTokens: cached }),
         };
       }
-      const choice = frame.choices[0];
+      const choice = frame.choices.find((one) => (one.index ?? 0) === index);
       if (choice === undefined) return undefined;
       finish = choice.finish_reason ?? finish;
       responseIds = responseIds.concat(choice.token_ids ?? []);
@@ -70,7 +88,7 @@ export function collectUpstream(request: GenerationRequest, logProbsAre: Upstrea
     rest: () => (calls.size === 0 ? undefined : { text: '', tokens: [], toolCalls: wholeCalls() }),
     hasFinished: () => finish !== undefined,
     result: (aborted) => {
-      const sampling = samplingOf(request);
+      const sampling = samplingOf(request, index);
       const record = tokenRecordOf({ promptIds, responseIds, logProbs }, sampling, logProbsAre);
       return {
         version: 0,
@@ -78,10 +96,7 @@ export function collectUpstream(request: GenerationRequest, logProbsAre: Upstrea
         ...record,
         ...(changesLogits(request) ? { untrainable: 'penalties' } : {}),
         sampling,
-        usage:
-          usage.completionTokens > 0
-            ? usage
-            : { ...usage, completionTokens: Math.max(responseIds.length, logProbs.length) },
+        usage: { ...usage, completionTokens: tokensOf(Math.max(responseIds.length, logProbs.length)) },
       };
     },
   };
@@ -113,15 +128,18 @@ function finishReasonOf(reason: string | undefined): Generated['finishReason'] {
   }
 }
 
-/** The upstream server fills in what the client left out; where it does not say, OpenAI's defaults stand. */
-function samplingOf({ sampling }: GenerationRequest): Generated['sampling'] {
+/**
+ * The upstream server fills in what the client left out; where it does not say, OpenAI's defaults stand. What
+ * seeds it gives to the choices after the first one is not told.
+ */
+function samplingOf({ sampling }: GenerationRequest, choice: number): Generated['sampling'] {
   return {
     temperature: sampling.temperature ?? 1,
     topP: sampling.topP ?? 1,
     topK: sampling.topK ?? 0,
     maxTokens: sampling.maxTokens ?? 0,
     ...(sampling.minP === undefined || sampling.minP === 0 ? {} : { minP: sampling.minP }),
-    ...(sampling.seed === undefined ? {} : { seed: sampling.seed }),
+    ...(sampling.seed === undefined || choice > 0 ? {} : { seed: sampling.seed }),
     ...(sampling.stop.length === 0 ? {} : { stop: sampling.stop }),
     ...(sampling.stopTokenIds === undefined ? {} : { stopTokenIds: sampling.stopTokenIds }),
   };

@@ -27,7 +27,9 @@ export async function openUpstreamEngine(setup: UpstreamSetup): Promise<Engine> 
   let running = 0;
 
   const generate: Engine['generate'] = async (request, listener, signal) => {
-    const answer = collectUpstream(request, setup.logProbs);
+    const answers = collectUpstream(request, setup.logProbs);
+    const choices = (aborted: boolean) =>
+      answers.map(({ result }, index) => ({ index, generated: result(aborted) }));
     let started = false;
     try {
       const response = await httpRequest(address, {
@@ -47,16 +49,20 @@ export async function openUpstreamEngine(setup: UpstreamSetup): Promise<Engine> 
       for await (const frame of framesOf(response)) {
         if (frame.error != null)
           throw ServingError.UPSTREAM_FAILED({ detail: frame.error.message ?? 'it says no more' });
-        const chunk = answer.add(frame);
-        if (chunk !== undefined) listener.onChunk(chunk);
+        for (const [index, answer] of answers.entries()) {
+          const chunk = answer.add(frame);
+          if (chunk !== undefined) listener.onChunk(chunk, index);
+        }
       }
-      if (!answer.hasFinished())
+      if (!answers.every((answer) => answer.hasFinished()))
         throw ServingError.UPSTREAM_FAILED({ detail: 'its stream ended without finish_reason' });
-      const rest = answer.rest();
-      if (rest !== undefined) listener.onChunk(rest);
-      return answer.result(false);
+      for (const [index, answer] of answers.entries()) {
+        const rest = answer.rest();
+        if (rest !== undefined) listener.onChunk(rest, index);
+      }
+      return choices(false);
     } catch (error) {
-      if (signal.aborted && started) return answer.result(true);
+      if (signal.aborted && started) return choices(true);
       if (signal.aborted) throw signal.reason;
       throw asUpstreamFailure(error);
     }
@@ -106,6 +112,7 @@ function upstreamBody(
     min_p: sampling.minP,
     seed: sampling.seed,
     max_tokens: sampling.maxTokens,
+    n: asked.choices === 1 ? undefined : asked.choices,
     stop: sampling.stop.length === 0 ? undefined : sampling.stop,
     stop_token_ids: sampling.stopTokenIds,
     frequency_penalty: sampling.frequencyPenalty || undefined,

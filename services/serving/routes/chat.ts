@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type AnswerWorld, type AskedChat, answerChat } from '../chat/answer.ts';
-import { parseChatRequest } from '../chat/chat-request.ts';
+import { type ChatRequest, parseChatRequest } from '../chat/chat-request.ts';
 import { type CompletionHead, completionBody, completionChunks } from '../chat/completion.ts';
 import { readEnvelope } from '../chat/envelope.ts';
-import { laneOf, newCompletionId } from '../chat/lane.ts';
+import { choiceId, laneOf, newCompletionId } from '../chat/lane.ts';
 import { chooseModel } from '../chat/model-name.ts';
+import type { ServingConfig } from '../config.ts';
 import type { PolicyTarget } from '../engine/engine.ts';
 import { asServingError, errorBody } from '../error-body.ts';
 import { ServingError } from '../errors.ts';
@@ -23,19 +24,22 @@ export function registerChat(server: FastifyInstance, world: ServingWorld): void
 async function chat(world: ServingWorld, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   const { keyId } = callerOf(request);
   const { maxConcurrentPerKey } = world.config;
-  const leave = world.limit.enter(keyId);
+  const chatRequest = parseChatRequest(request.body);
+  const { choices } = chatRequest.generation;
+  refuseTooMany(world.config, choices);
+  const leave = world.limit.enter(keyId, choices);
   if (leave === undefined) {
     throw ServingError.TOO_MANY_REQUESTS({ limit: maxConcurrentPerKey, retryAfterSeconds: 1 });
   }
   world.metrics.open.inc();
   try {
-    const asked = await readAsked(world, request, keyId);
+    const asked = await readAsked(world, request, chatRequest, keyId);
     const head: CompletionHead = {
       id: asked.id,
       model: asked.chat.model,
       created: Math.floor(Date.now() / 1000),
     };
-    world.owners.remember(asked.id, keyId);
+    for (let choice = 0; choice < choices; choice++) world.owners.remember(choiceId(asked.id, choice), keyId);
     const signal = AbortSignal.any([abortOnDisconnect(reply.raw), world.ending]);
     return await (asked.chat.stream ? stream : json)(world, asked, head, reply, signal);
   } finally {
@@ -44,8 +48,26 @@ async function chat(world: ServingWorld, request: FastifyRequest, reply: Fastify
   }
 }
 
-async function readAsked(world: ServingWorld, request: FastifyRequest, keyId: string): Promise<AskedChat> {
-  const chatRequest = parseChatRequest(request.body);
+/** What can never be admitted is the client's to mend; what cannot be just now is told to come again. */
+function refuseTooMany(config: ServingConfig, choices: number): void {
+  const { maxChoices, maxConcurrentPerKey, maxWaiting, engine } = config;
+  const limits: readonly (readonly [flag: string, most: number])[] = [
+    ['--max-choices', maxChoices],
+    ['--max-concurrent-per-key', maxConcurrentPerKey],
+    ...(engine === 'local' ? [['--max-waiting', maxWaiting] as const] : []),
+  ];
+  const passed = limits.find(([, most]) => choices > most);
+  if (passed === undefined) return;
+  const detail = `Invalid 'n': ${choices} answers; this server gives ${passed[1]} at most (${passed[0]}).`;
+  throw ServingError.INVALID_REQUEST({ param: 'n', detail });
+}
+
+async function readAsked(
+  world: ServingWorld,
+  request: FastifyRequest,
+  chatRequest: ChatRequest,
+  keyId: string,
+): Promise<AskedChat> {
   const envelope = readEnvelope(request.headers, chatRequest.session);
   if (envelope.sessionDone && envelope.session === undefined) {
     throw ServingError.INVALID_REQUEST({
@@ -100,7 +122,7 @@ async function json(
 ): Promise<unknown> {
   const ignored = { onStart: () => {}, onChunk: () => {} };
   const finished = await answerChat(answerWorld(world), asked, ignored, signal);
-  return reply.header('x-clawloop-version', finished.generated.version).send(completionBody(head, finished));
+  return reply.header('x-clawloop-version', finished.version).send(completionBody(head, finished));
 }
 
 async function stream(
@@ -110,8 +132,9 @@ async function stream(
   reply: FastifyReply,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const chunks = completionChunks(head, { includeUsage: asked.chat.includeUsage });
-  const logProbs = asked.chat.generation.topLogProbs !== undefined;
+  const { includeUsage, generation } = asked.chat;
+  const chunks = completionChunks(head, { choices: generation.choices, includeUsage });
+  const logProbs = generation.topLogProbs !== undefined;
   const events = openEventStream(reply);
   try {
     const finished = await answerChat(
@@ -120,14 +143,14 @@ async function stream(
       {
         onStart: ({ version }) => {
           events.open({ 'x-clawloop-version': String(version) });
-          events.send(chunks.first());
+          chunks.first().forEach(events.send);
         },
-        onChunk: (chunk) => events.send(chunks.next(chunk, logProbs)),
+        onChunk: (chunk, choice) => events.send(chunks.next(chunk, choice, logProbs)),
       },
       signal,
     );
-    events.send(chunks.last(finished));
-    if (asked.chat.includeUsage) events.send(chunks.usage(finished));
+    chunks.last(finished).forEach(events.send);
+    if (includeUsage) events.send(chunks.usage(finished));
     events.end();
   } catch (error) {
     if (!events.isOpen()) throw error; // nothing was sent yet: an ordinary error response
