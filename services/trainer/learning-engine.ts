@@ -34,7 +34,7 @@ export type LearningEngine = {
    */
   readonly parts: (sequences: readonly PolicySequence[], tokens?: number) => readonly (readonly number[])[];
   readonly score: (adapter: TrainedWeights | undefined, sequences: readonly PolicySequence[]) => LogProbs;
-  /** Gradients by what is trained, under their names, given those by the log-probs. */
+  /** Fresh gradients by what is trained, under their names, given those by the log-probs. */
   readonly gradients: (
     adapter: TrainedWeights,
     sequences: readonly PolicySequence[],

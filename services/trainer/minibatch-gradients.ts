@@ -97,7 +97,7 @@ const sum = (a: readonly Float64Array[], b: readonly Float64Array[], weight: num
 function addInto(total: Map<string, Float32Array>, part: ReadonlyMap<string, Float32Array>): void {
   for (const [name, gradient] of part) {
     const known = total.get(name);
-    if (known === undefined) total.set(name, gradient.slice());
+    if (known === undefined) total.set(name, gradient);
     else for (let index = 0; index < known.length; index++) known[index]! += gradient[index]!;
   }
 }

@@ -90,6 +90,7 @@ export async function replayVersion(
     },
     batch,
     samples,
+    ownsParent: true,
   });
   const digest = result.kind === 'candidate' ? checkpointDigest(result) : `none: ${result.detail}`;
   return digest === expected

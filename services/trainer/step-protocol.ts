@@ -1,6 +1,6 @@
 import type { TrainingKind } from '../../shared/events/training-settings.ts';
 import type { BackendChoice } from '../../shared/policy/backend.ts';
-import type { Candidate, NotFinite, StepInput, StepProgress } from './step.ts';
+import type { Candidate, NotFinite, StepInput, StepParent, StepProgress } from './step.ts';
 
 /** What passes between the trainer and the thread that computes. */
 
@@ -13,6 +13,17 @@ export type WorkerSettings = {
   /** 0 to 19 */
   readonly niceness: number;
 };
+
+/** The memory of a version's numbers: it is handed to the other thread, and not copied. */
+export function buffersOf({ adapter, optimizer }: StepParent): readonly ArrayBuffer[] {
+  const arrays = [
+    ...[...adapter.tensors.values()].map(({ values }) => values),
+    ...optimizer.first.values(),
+    ...optimizer.second.values(),
+  ];
+  const buffers = new Set(arrays.map(({ buffer }) => buffer));
+  return [...buffers].filter((buffer) => buffer instanceof ArrayBuffer);
+}
 
 export type StepRequest = { readonly id: number; readonly input: StepInput };
 

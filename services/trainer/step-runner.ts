@@ -3,7 +3,7 @@ import { prepareNativeEnvironment } from '../../shared/policy/backend.ts';
 import { monotonicNow } from '../../shared/service/clock.ts';
 import { TrainerError } from './errors.ts';
 import type { Candidate, NotFinite, StepInput, StepProgress } from './step.ts';
-import type { StepRequest, WorkerMessage, WorkerSettings } from './step-protocol.ts';
+import { buffersOf, type StepRequest, type WorkerMessage, type WorkerSettings } from './step-protocol.ts';
 
 export type RunStep = {
   readonly result: Candidate | NotFinite;
@@ -17,7 +17,7 @@ export type StepRunner = {
   /** Loads the model, unless it is loaded. Rejects when it cannot be. */
   readonly open: () => Promise<{ readonly report: string; readonly fingerprint: string }>;
   /**
-   * One at a time. When the signal aborts, the thread is ended in mid-step and the promise rejects with its
+   * One at a time. The parent's numbers are the thread's from then on. When the signal aborts, the thread is ended in mid-step and the promise rejects with its
    * reason.
    */
   readonly run: (
@@ -101,7 +101,7 @@ export function openStepRunner(settings: WorkerSettings): StepRunner {
           if (message.kind === 'error') done.reject(message.error);
         };
         worker.on('message', listener);
-        worker.postMessage({ id, input } satisfies StepRequest);
+        worker.postMessage({ id, input } satisfies StepRequest, input.parent ? buffersOf(input.parent) : []);
         const { result, fingerprint, tensors } = await Promise.race([done.promise, stop.promise]);
         return { result, fingerprint, milliseconds: monotonicNow() - began, tensors };
       } finally {

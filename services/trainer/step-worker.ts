@@ -8,14 +8,15 @@ import { warmUpTraining } from '../../shared/policy/warm-up.ts';
 import { runtimeFingerprint } from './fingerprint.ts';
 import { localEngine } from './local-engine.ts';
 import { step } from './step.ts';
-import type { StepRequest, WorkerMessage, WorkerSettings } from './step-protocol.ts';
+import { buffersOf, type StepRequest, type WorkerMessage, type WorkerSettings } from './step-protocol.ts';
 import { loadTeacherModel } from './teacher-model.ts';
 
 /** The thread that computes. The model stays loaded between steps; everything else comes with the request. */
 
 const settings = workerData as WorkerSettings;
 const port = parentPort!;
-const post = (message: WorkerMessage) => port.postMessage(message);
+const post = (message: WorkerMessage, handed: readonly ArrayBuffer[] = []) =>
+  port.postMessage(message, handed);
 
 // Linux: of this thread and those that the backend starts from it, while the thread that answers health
 // checks keeps its own.
@@ -38,16 +39,17 @@ port.on('message', (request: StepRequest) => void answer(request));
 async function answer(request: StepRequest): Promise<void> {
   try {
     const { teacherDigest } = await engine.prepare(request.input.batch.settings);
-    const result = step(engine, request.input, (progress) =>
+    const result = step(engine, { ...request.input, ownsParent: true }, (progress) =>
       post({ kind: 'progress', id: request.id, progress }),
     );
-    post({
+    const told: WorkerMessage = {
       kind: 'result',
       id: request.id,
       result,
       fingerprint: teacherDigest === undefined ? fingerprint : `${fingerprint}; teacher ${teacherDigest}`,
       tensors: executor.tensorCount(),
-    });
+    };
+    post(told, result.kind === 'candidate' ? buffersOf(result) : []);
   } catch (error) {
     post({ kind: 'error', id: request.id, error: error instanceof Error ? error : new Error(String(error)) });
   }

@@ -29,6 +29,8 @@ export type StepInput = {
   readonly batch: BatchSubmitted['data'];
   /** in the order of the batch */
   readonly samples: readonly SampleReady['data'][];
+  /** The moments of the parent may be written over: its caller has no further use for them. */
+  readonly ownsParent?: boolean;
 };
 
 export type Candidate = StepParent & {
@@ -65,7 +67,7 @@ const DUAL_CLIP = 3;
  */
 export function step(
   engine: LearningEngine,
-  { parent, batch, samples }: StepInput,
+  { parent, batch, samples, ownsParent = false }: StepInput,
   onProgress: (progress: StepProgress) => void = () => {},
 ): Candidate | NotFinite {
   // an open batch may be older than this program
@@ -101,7 +103,7 @@ export function step(
 
   const adapter = copyAdapter(start.adapter);
   const parameters = new Map([...adapter.tensors].map(([name, { values }]) => [name, values]));
-  const optimizer = copyOptimizer(start.optimizer);
+  const optimizer = optimizerFrom(start.optimizer, ownsParent);
   const adamw = createAdamW({
     learningRate: settings.learningRate,
     beta1: settings.beta1,
@@ -210,8 +212,8 @@ const copyAdapter = (trained: TrainedWeights): TrainedWeights => ({
   ),
 });
 
-const copyOptimizer = ({ step: taken, first, second }: OptimizerState) => {
+const optimizerFrom = ({ step: taken, first, second }: OptimizerState, owned: boolean) => {
   const copy = (moments: OptimizerState['first']) =>
-    new Map([...moments].map(([name, values]) => [name, values.slice()]));
+    new Map([...moments].map(([name, values]) => [name, owned ? values : values.slice()]));
   return { step: taken, first: copy(first), second: copy(second) };
 };

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { clawNanoConfig } from './claw-nano/model-files.ts';
 import { initialWeights } from './initialise.ts';
 import { createLora } from './lora.ts';
-import { estimateMemory } from './memory-estimate.ts';
+import { estimateMemory, trainingPeak } from './memory-estimate.ts';
 
 const size = { rank: 8, tokens: 512, responseTokens: 128 };
 
@@ -13,9 +13,17 @@ test('weights and adapter are counted as they are made', () => {
   const { tensors } = createLora(clawNanoConfig, { rank: 8, alpha: 16, seed: 1 });
   const estimate = estimateMemory(clawNanoConfig, 'native', size);
   expect(estimate.weights).toBe(bytes(weights.values()));
-  expect(estimate.adapter).toBe(bytes([...tensors.values()].map(({ values }) => values)));
+  expect(estimate.version).toBe(bytes([...tensors.values()].map(({ values }) => values)));
   const head = 4 * clawNanoConfig.vocabularySize * clawNanoConfig.hiddenSize;
   expect(estimateMemory(clawNanoConfig, 'wasm', size).weights).toBe(estimate.weights + head);
+});
+
+test('all weights of a version stand beside the base, and a step on them takes gradients, moments and copies', () => {
+  const full = estimateMemory(clawNanoConfig, 'native', size, 'full');
+  const { weights, step } = estimateMemory(clawNanoConfig, 'native', size);
+  expect(full).toMatchObject({ weights, version: weights });
+  expect(full.step).toEqual({ ...step, optimizer: 3 * weights, copies: 3 * weights });
+  expect(trainingPeak(full)).toBeGreaterThan(8 * weights);
 });
 
 test('a long sample is computed again layer by layer, and takes less than a shorter one that is not', () => {

@@ -1,4 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { localEngine } from '../../services/trainer/local-engine.ts';
+import { type StepParent, step } from '../../services/trainer/step.ts';
+import { batchData, sampleData } from '../../services/trainer/testing/facts.ts';
 import { createAdamW, emptyAdamWState } from '../../shared/policy/adamw.ts';
 import { openBackend } from '../../shared/policy/backend.ts';
 import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
@@ -9,7 +12,8 @@ import { lossAndGradients } from '../../shared/policy/training.ts';
 
 /**
  * What one process takes at most, in bytes beyond the idle one, as JSON: while it answers a prompt, or while
- * it trains on a sample. `measure-memory.ts BACKEND FOLDER serve|train TOKENS RESPONSE RANK`.
+ * it trains an adapter, or all weights, on a sample.
+ * `measure-memory.ts BACKEND FOLDER serve|train|train-all TOKENS RESPONSE RANK`.
  */
 const [backend, folder, work, ...numbers] = process.argv.slice(2);
 const [tokens, responseTokens, rank] = numbers.map(Number) as [number, number, number];
@@ -26,6 +30,24 @@ if (work === 'serve') {
   const decoder = createDecoder(policy, undefined, { maxSequences: 1, maxPositions: tokens + 8 });
   const { slot } = decoder.admit(ids);
   for (let step = 0; step < 4; step++) decoder.step([{ slot, id: 5 }]);
+} else if (work === 'train-all') {
+  const engine = localEngine(
+    policy,
+    () => [],
+    () => Promise.reject(new Error('there is no other teacher')),
+  );
+  const [promptIds, responseIds] = [ids.slice(responseTokens), ids.slice(0, responseTokens)];
+  const logProbs = responseIds.map(() => -5);
+  const sample = sampleData('a', {
+    tokens: { promptIds, responseIds, logProbs, effectiveTemperature: 1 },
+  });
+  let parent: StepParent | undefined;
+  for (const n of [1, 2]) {
+    const batch = batchData(n, [sample], { training: 'full', learningRate: 1e-6 });
+    const result = step(engine, { parent, batch, samples: [sample], ownsParent: true });
+    if (result.kind !== 'candidate') throw new Error(result.detail);
+    parent = result;
+  }
 } else {
   const file = createLora(policy.config, { rank, alpha: 2 * rank, seed: 1 });
   const adamw = createAdamW({ learningRate: 1e-4 });

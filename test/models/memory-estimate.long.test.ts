@@ -24,6 +24,7 @@ test.runIf(measurable).each([
   ['serve', { rank: 8, tokens: 1000, responseTokens: 1 }],
   ['train', { rank: 8, tokens: 512, responseTokens: 128 }],
   ['train', { rank: 8, tokens: 1024, responseTokens: 128 }],
+  ['train-all', { rank: 8, tokens: 256, responseTokens: 64 }],
 ] as const)('what is said of 135 million weights on native is what they take: %s %o', (work, size) => {
   const numbers = [size.tokens, size.responseTokens, size.rank].map(String);
   const { stdout, stderr, status } = spawnSync(
@@ -35,7 +36,7 @@ test.runIf(measurable).each([
   );
   if (status !== 0) throw new Error(stderr);
   const { taken } = JSON.parse(stdout) as { taken: number };
-  const estimate = estimateMemory(config, 'native', size);
+  const estimate = estimateMemory(config, 'native', size, work === 'train-all' ? 'full' : 'lora');
   const said = work === 'serve' ? servingPeak(estimate) : trainingPeak(estimate);
   console.log(`${work} ${size.tokens}: said ${megabytes(said)}, taken ${megabytes(taken)}`);
   expect(taken).toBeGreaterThan(0.7 * said);

@@ -37,8 +37,8 @@ test('check says what a model is, how it reads a chat, what it answers and what 
   expect(stdout).toMatch(/answers end with +"<\|im_end\|>" \(1023\)/);
   expect(stdout).toContain('  | <|im_start|>user\n  | What should I pack for a weekend trip?<|im_end|>\n');
   expect(stdout).toMatch(/its answer, \d+ tokens in [\d.]+ s on wasm:\n {2}\| /);
-  expect(stdout).toMatch(/keys and values, per 1000 tokens .* 1\.5 MB\n/);
-  expect(stdout).toMatch(/training at its peak +\d+ MB\n/);
+  expect(stdout).toMatch(/keys and values, per 1000 tokens .* 1\.5 MB +1\.5 MB\n/);
+  expect(stdout).toMatch(/training at its peak +\d+ MB +\d+ MB\n/);
 });
 
 test('fetch brings a model, says how far it is, and prints the folder that is then found offline', async () => {

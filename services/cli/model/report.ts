@@ -44,22 +44,28 @@ export function describeModel(
   ];
 }
 
-/** What serving and training will need, with the sizes that it holds for. */
+/** What serving and training will need, with the sizes that it holds for: of an adapter, and of all weights. */
 export function describeMemory(config: Checkpoint['config'], kind: Executor['kind'], size: StepSize): string {
-  const estimate: MemoryEstimate = estimateMemory(config, kind, size);
-  const { weights, adapter, cachePerThousand, step } = estimate;
-  const rows: readonly (readonly [string, string])[] = [
-    ['weights, in each process that computes', inMegabytes(weights)],
-    [`an adapter of rank ${size.rank}`, inMegabytes(adapter)],
-    ['keys and values, per 1000 tokens of an answer with its prompt', inMegabytes(cachePerThousand)],
+  const kinds = (['lora', 'full'] as const).map((training) => estimateMemory(config, kind, size, training));
+  const both = (of: (estimate: MemoryEstimate) => number) =>
+    kinds.map((estimate) => inMegabytes(of(estimate)));
+  const { step } = kinds[0]!;
+  const rows: readonly (readonly string[])[] = [
+    ['weights of the base, in each process that computes', ...both(({ weights }) => weights)],
+    [`a version: an adapter of rank ${size.rank}, or all weights`, ...both(({ version }) => version)],
+    ['keys and values, per 1000 tokens of an answer with its prompt', ...both((one) => one.cachePerThousand)],
     [
       `activations of a step at ${size.tokens} tokens${step.recomputed ? ', computed again per layer' : ''}`,
-      inMegabytes(step.activations),
+      ...both((one) => one.step.activations),
     ],
-    [`logits of a step, ${size.responseTokens} of the tokens being the answer`, inMegabytes(step.logits)],
-    ['gradients and moments of the adapter', inMegabytes(step.optimizer)],
-    ['serving at its peak, one answer of 1000 tokens', inMegabytes(servingPeak(estimate))],
-    ['training at its peak', inMegabytes(trainingPeak(estimate))],
+    [
+      `logits of a step, ${size.responseTokens} of the tokens being the answer`,
+      ...both((one) => one.step.logits),
+    ],
+    ['gradients and two moments of what is trained', ...both((one) => one.step.optimizer)],
+    ['its parent, and what is on its way to the backend and back', ...both((one) => one.step.copies)],
+    ['serving at its peak, one answer of 1000 tokens while a version changes', ...both(servingPeak)],
+    ['training at its peak', ...both(trainingPeak)],
   ];
-  return formatTable([`memory on ${kind}, beyond an idle process`, ''], rows);
+  return formatTable([`memory on ${kind}, beyond an idle process`, '--training lora', 'full'], rows);
 }
