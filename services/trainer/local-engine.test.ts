@@ -5,7 +5,7 @@ import { initialWeights } from '../../shared/policy/initialise.ts';
 import type { ModelConfig } from '../../shared/policy/model-config.ts';
 import { loadPolicy, type Policy, weightsInMemory } from '../../shared/policy/policy.ts';
 import { largestDifference } from '../../shared/policy/test-backends.ts';
-import type { LearningEngine } from './learning-engine.ts';
+import type { LearningEngine, LogProbs } from './learning-engine.ts';
 import { localEngine } from './local-engine.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
@@ -96,6 +96,24 @@ test('the same step gives the same digest; more minibatches give another', () =>
   const first = train(1, undefined);
   expect(checkpointDigest(train(1, undefined))).toBe(checkpointDigest(first));
   expect(checkpointDigest(train(1, undefined, { minibatches: 2 }))).not.toBe(checkpointDigest(first));
+});
+
+test('all weights learn: the same bits each time, held to the base by the KL, which does not move', () => {
+  const changes = { training: 'full', learningRate: 1e-3, klCoefficient: 0.1, gateMeanKl: 100 } as const;
+  const all = sampled().map(({ tokens }) => ({ ...tokens, temperature: tokens.effectiveTemperature }));
+  const base = engine.score(undefined, all);
+  const tensors = executor.tensorCount();
+  const twice = () => train(2, train(1, undefined, changes), { ...changes, minibatches: 2 });
+  const second = twice();
+  expect(second.adapter.kind).toBe('full');
+  expect(second.optimizer.step).toBe(3);
+  expect(second.metrics.klToBase).toBeGreaterThan(0);
+  expect(second.metrics.meanKl).toBeGreaterThan(0);
+  expect(checkpointDigest(twice())).toBe(checkpointDigest(second));
+  expect(engine.score(undefined, all)).toEqual(base);
+  const liked = (rows: LogProbs) => rows[0]!.reduce((sum, logProb) => sum + logProb, 0);
+  expect(liked(engine.score(second.adapter, all))).toBeGreaterThan(liked(base));
+  expect(executor.tensorCount()).toBe(tensors);
 });
 
 test('no tensor is left over by ten steps, nor by a step that fails', () => {

@@ -6,6 +6,7 @@ import type { Adapter, Policy } from '../../shared/policy/policy.ts';
 import { meanPolicyKl, scoreResponses } from '../../shared/policy/scoring.ts';
 import { lossAndGradients } from '../../shared/policy/training.ts';
 import type { LearningEngine } from './learning-engine.ts';
+import { ownTeacher } from './own-teacher.ts';
 import type { TeacherModel } from './teacher-model.ts';
 
 /**
@@ -31,8 +32,9 @@ export function localEngine(
   return {
     writePrompt,
     contextTokens: policy.config.maxPositions,
-    prepare: async ({ method, teacher: model }) => {
-      if (method === 'binary' || model === 'current' || model === 'base') return { teacherDigest: undefined };
+    prepare: async (settings) => {
+      const model = ownTeacher(settings);
+      if (model === undefined) return { teacherDigest: undefined };
       if (teacher?.model !== model) {
         teacher?.policy.dispose();
         teacher = undefined;

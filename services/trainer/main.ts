@@ -76,6 +76,8 @@ async function work(): Promise<void> {
     log,
     runner,
     base,
+    findModel: (model, signal) =>
+      findModel({ ...config, model }, fetchingInService(logger, AbortSignal.any([signal, shutdown]))),
     storeOf: data.checkpoints,
     metrics,
     logger,

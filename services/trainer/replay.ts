@@ -49,11 +49,15 @@ async function replay(): Promise<number> {
       return 0;
     }
     const executor = await openBackend(config.backend, { threads: threadsOf(config) });
-    const folder = findModelHere(config);
-    if (folder === undefined) throw new ConfigError(`${config.model} is not here: clawloop model fetch`);
+    const folderOf = (model: string): string => {
+      const found = findModelHere({ ...config, model });
+      if (found === undefined) throw new ConfigError(`${model} is not here: clawloop model fetch ${model}`);
+      return found;
+    };
+    const folder = folderOf(config.model);
     const policy = await loadPolicy(await openCheckpoint(folder), executor);
     const engine = localEngine(policy, await loadPromptWriter(folder), (model) =>
-      loadTeacherModel(model, folder, executor),
+      loadTeacherModel(folderOf(model), folder, executor),
     );
     const here = runtimeFingerprint(executor);
     say(`runtime: ${here}`);

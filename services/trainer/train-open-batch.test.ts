@@ -7,6 +7,7 @@ import { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
 import { SampleReady } from '../../shared/events/sample-ready.ts';
+import { HubRefused, HubUnreachable } from '../../shared/hub/errors.ts';
 import { applyHead, initialHead } from '../../shared/lineage/head.ts';
 import { logError } from '../../shared/log/errors.ts';
 import { checkpointName, hasCheckpoint, readVersion } from '../../shared/policy/checkpoint-store.ts';
@@ -48,6 +49,7 @@ const training = (changes: Partial<Training> = {}): Training => ({
   },
   store,
   runner: { run: toyRunner },
+  findModel: () => Promise.reject(new Error('no model is asked for')),
   base: { model: 'toy', folder: '/toy', digest: 'base-digest' },
   maxStrikes: 3,
   logger: pino({ level: 'silent' }),
@@ -160,7 +162,7 @@ test('a candidate that is not finite leaves no checkpoint', async () => {
   expect(await hasCheckpoint(store, checkpointName(1, 'default/batch/1'))).toBe(false);
 });
 
-test('a parent that is gone, damaged, or of another base ends the batch by that name', async () => {
+test('a parent that is gone, damaged, of another base or kind ends the batch by that name', async () => {
   await train(2);
   expect(events[0]).toMatchObject({
     id: 'default/batch/2/update-failed',
@@ -170,6 +172,11 @@ test('a parent that is gone, damaged, or of another base ends the batch by that 
   await train(1);
   await train(2, { base: { model: 'toy', folder: '/toy', digest: 'another' } });
   expect(events.at(-1)).toMatchObject({ data: { reason: 'base-changed' } });
+
+  await trainOpenBatch(training(), batch(2, { training: 'full' }), never);
+  expect(events.at(-1)).toMatchObject({
+    data: { reason: 'training-changed', detail: 'v1 was trained as lora, this batch asks for full' },
+  });
 
   const { folder } = (await readVersion(store, 1))!;
   const path = join(folder, 'state.json');
@@ -211,4 +218,44 @@ test('checkpoints of another log stop the start, with what to do', async () => {
   await train(1);
   await checkCheckpoints(store, 'this-log');
   await expect(checkCheckpoints(store, 'that-log')).rejects.toThrow(/Move the folder away/);
+});
+
+test('a teacher by its hub id is brought before the step, which is told its folder', async () => {
+  const asked: string[] = [];
+  const told: string[] = [];
+  const taught = batch(1, { method: 'combine', teacher: 'someone/teacher' });
+  const outcome = await trainOpenBatch(
+    training({
+      findModel: async (model) => {
+        asked.push(model);
+        return '/cache/teacher';
+      },
+      runner: {
+        run: async (input, onProgress, signal) => {
+          told.push(input.batch.settings.teacher!);
+          return toyRunner({ ...input, batch: batch(1) }, onProgress, signal);
+        },
+      },
+    }),
+    taught,
+    never,
+  );
+  expect([asked, told]).toEqual([['someone/teacher'], ['/cache/teacher']]);
+  expect(outcome).toMatchObject({ state: { settings: { teacher: 'someone/teacher' } } });
+});
+
+test('a hub that says no ends the batch by that name; one that is away is waited for without a strike', async () => {
+  const taught = batch(1, { method: 'opd', teacher: 'someone/teacher' });
+  const name = checkpointName(1, taught.batchId);
+  const asking = (error: Error) =>
+    trainOpenBatch(training({ findModel: () => Promise.reject(error) }), taught, never);
+  for (let again = 0; again < 5; again++)
+    await expect(asking(new HubUnreachable('the hub is away'))).rejects.toThrow('the hub is away');
+  expect(await readStrikes(store, name)).toMatchObject({ count: 0 });
+  expect(events).toEqual([]);
+  await asking(new HubRefused('no such model'));
+  expect(events.at(-1)).toMatchObject({
+    type: 'policy.update-failed',
+    data: { reason: 'teacher-missing', detail: 'no such model' },
+  });
 });

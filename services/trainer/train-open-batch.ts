@@ -15,7 +15,9 @@ import { beginAttempt, clearAttempts, readStrikes } from '../../shared/policy/ch
 import { type CheckpointState, sealNumbers } from '../../shared/policy/checkpoint-store-state.ts';
 import { utcNow } from '../../shared/service/clock.ts';
 import type { Logger } from '../../shared/service/logger.ts';
+import { isRefusal } from '../../shared/service/refusal.ts';
 import { type Outcome, outcomeEvents } from './outcome.ts';
+import { ownTeacher } from './own-teacher.ts';
 import { areGone, readSamples } from './read-samples.ts';
 import type { StepProgress } from './step.ts';
 import type { RunStep, StepRunner } from './step-runner.ts';
@@ -27,6 +29,8 @@ export type Training = {
   /** folder of the adapter's checkpoints */
   readonly store: string;
   readonly runner: Pick<StepRunner, 'run'>;
+  /** The folder of a model by its name or hub id; brings it from the hub first where it is not here. */
+  readonly findModel: (model: string, signal: AbortSignal) => Promise<string>;
   /** the base model that is loaded: its name, its folder, and its modelDigest */
   readonly base: { readonly model: string; readonly folder: string; readonly digest: string };
   readonly maxStrikes: number;
@@ -85,7 +89,9 @@ async function settle(training: Training, batch: Batch, signal: AbortSignal): Pr
       `v${batch.parent} was trained as ${parentKind}, this batch asks for ${kind}`,
     );
   const samples = await readBatch(log, batch);
-  return 'kind' in samples ? samples : attempt(training, batch, parent.checkpoint, samples, signal);
+  if ('kind' in samples) return samples;
+  const teacher = await findTeacher(training, batch, signal);
+  return 'kind' in teacher ? teacher : attempt(training, batch, parent.checkpoint, samples, teacher, signal);
 }
 
 type Failed = Extract<Outcome, { kind: 'failed' }>;
@@ -103,11 +109,31 @@ async function readBatch(
   }
 }
 
+/**
+ * The folder of a teacher of its own. To wait for a hub that cannot be reached is no attempt at the step; one
+ * that says no says so again.
+ */
+async function findTeacher(
+  { findModel }: Training,
+  { settings }: Batch,
+  signal: AbortSignal,
+): Promise<{ readonly folder: string | undefined } | Failed> {
+  const model = ownTeacher(settings);
+  if (model === undefined) return { folder: undefined };
+  try {
+    return { folder: await findModel(model, signal) };
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return failed('teacher-missing', error.message);
+  }
+}
+
 async function attempt(
   training: Training,
   batch: Batch,
   parent: StoredCheckpoint | undefined,
   samples: Awaited<ReturnType<typeof readSamples>>,
+  teacher: { readonly folder: string | undefined },
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { store, runner } = training;
@@ -121,7 +147,7 @@ async function attempt(
         optimizer: parent.optimizer,
         baseline: parent.state.baseline,
       },
-      batch,
+      batch: teacher.folder === undefined ? batch : taughtBy(batch, teacher.folder),
       samples,
     };
     const step = await runner.run(input, training.onProgress, signal);
@@ -137,6 +163,12 @@ async function attempt(
     clearInterval(beats);
   }
 }
+
+/** The step's thread knows folders, no hub. */
+const taughtBy = (batch: Batch, teacher: string): Batch => ({
+  ...batch,
+  settings: { ...batch.settings, teacher },
+});
 
 async function commit(
   { store, log, base, logger }: Training,

@@ -20,6 +20,7 @@ type Options = {
   readonly log: Pick<EventLog, 'append' | 'read' | 'logId'>;
   readonly runner: Pick<StepRunner, 'run'>;
   readonly base: Training['base'];
+  readonly findModel: Training['findModel'];
   readonly storeOf: (adapter: string) => string;
   readonly metrics: TrainerMetrics;
   readonly logger: Logger;

@@ -70,6 +70,31 @@ test('versions follow each other, can be replayed bit by bit, and the process sa
   expect(replayed.code).toBe(0);
 });
 
+test('all weights are trained, replayed bit by bit, and not gone on with as an adapter', async () => {
+  const { start, submit, settled, events, replay, log } = await open();
+  const trainer = start(['--training', 'full']);
+  const settings = { training: 'full', learningRate: 1e-3 } as const;
+  for (const n of [1, 2]) {
+    await submit(n, { settings });
+    expect(await settled(n)).toMatchObject({ head: n });
+    expect(endings(events(), n)).toEqual(once(n));
+  }
+  expect(await trainer.end('SIGTERM')).toBe(0);
+  expect((await replay()).text).toMatch(/2 replayed: 2 the same/);
+
+  const other = start(['--training', 'lora']);
+  await until('it ended', () => other.child.exitCode !== null);
+  expect(other.child.exitCode).toBe(2);
+  expect(other.output()).toMatch(/version 2 of the adapter .*default.* was trained as full, .* say lora/);
+  const back = { adapter: 'default', from: 2, to: 0 };
+  await log.append([
+    PolicyRolledBack.create({ id: 'back', source: 'clawloop/cli', time: '2026-01-01T00:00:00Z', data: back }),
+  ]);
+  start();
+  await submit(3, { parent: 0 });
+  expect(await settled(3)).toMatchObject({ head: 3, versions: { 3: { parent: 0 } } });
+});
+
 test('replay notices another base, and says what it cannot cover', async () => {
   const { root, start, submit, settled, replay, checkpoints } = await open();
   const trainer = start(['--keep', '2']);
