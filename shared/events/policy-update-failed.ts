@@ -10,7 +10,14 @@ export const PolicyUpdateFailed = defineEvent('policy.update-failed', 1, {
   data: z.object({
     batchId: z.string(),
     adapter: z.string(),
-    reason: z.enum(['strikes', 'parent-missing', 'base-changed', 'training-changed', 'samples-missing']),
+    reason: z.enum([
+      'strikes',
+      'parent-missing',
+      'base-changed',
+      'training-changed',
+      'teacher-missing',
+      'samples-missing',
+    ]),
     detail: z.string(),
   }),
 });

@@ -19,7 +19,7 @@ export const trainingSettings = z.object({
     .string()
     .min(1)
     .describe(
-      'opd, combine: who reads the hint: current (the parent version), base, or the folder of another model',
+      'opd, combine: who reads the hint: current (the parent version), base, or another model: its folder or hub id',
     ),
   training: trainingKind.describe('what is trained: an adapter (lora), or every weight of the model (full)'),
   learningRate: z.number().positive().describe('of AdamW, per minibatch'),
