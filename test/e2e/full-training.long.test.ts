@@ -90,6 +90,8 @@ test('it does not go on as an adapter of the other kind, until it begins again f
   await expect(startClawLoop(folder, ['--training', 'lora'])).rejects.toThrow(
     /"default" was trained as full, the settings say lora/,
   );
+  const looked = await clawloop(['doctor', '--training', 'lora', '--data-folder', folder]);
+  expect(looked.stdout).toMatch(/^bad +version 1 of the adapter "default" was trained as full/m);
   await run('policy', 'rollback', '0');
   loop = await startClawLoop(folder, ['--training', 'lora']);
   expect((await probe('clawloop')).version).toBe(0);

@@ -3,6 +3,7 @@ import {
   diskSpace,
   endpoint,
   type Finding,
+  kindOfTraining,
   modelFiles,
   nativeBackend,
   nodeVersion,
@@ -13,16 +14,18 @@ import { readOptions } from '../options.ts';
 
 export const doctor: Command = {
   name: 'doctor',
-  usage: '[--data-folder F]',
+  usage: '[--data-folder F] [--training lora|full]',
   about: 'looks at ports, backend, disk and model, and says what to do',
   run: async (argv) => {
-    const { dataFolder } = readOptions(argv, {}).settings;
+    const { settings, values } = readOptions(argv, { training: { type: 'string' } });
+    const { dataFolder } = settings;
     const findings: readonly Finding[] = [
       nodeVersion(),
       await nativeBackend(),
       await modelFiles(),
       await writableFolder(dataFolder),
       await diskSpace(dataFolder),
+      ...(await kindOfTraining(settings, values.training)),
       await endpoint(),
       ...(await ports()),
     ];

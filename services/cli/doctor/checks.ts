@@ -2,11 +2,15 @@ import { stat, statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { findModelHere } from '../../../shared/hub/find-model.ts';
+import { trainingMismatch } from '../../../shared/lineage/training-mismatch.ts';
 import { openBackend } from '../../../shared/policy/backend.ts';
+import { dataFolder } from '../../../shared/service/data-folder.ts';
 import { makeFolder } from '../../../shared/service/make-folder.ts';
-import { commonSettings } from '../config.ts';
+import { logExists } from '../../../shared/service/open-log.ts';
+import { type CliConfig, commonSettings } from '../config.ts';
 import { portIsFree } from '../port-is-free.ts';
 import { endpointOf } from '../up/readiness.ts';
+import { withLog } from '../with-log.ts';
 
 export type Finding = {
   readonly state: 'ok' | 'note' | 'bad';
@@ -79,6 +83,25 @@ export async function diskSpace(path: string): Promise<Finding> {
   return free >= 1
     ? { state: 'ok', what }
     : { state: 'bad', what, advice: 'free at least 1 GB: a full disk stops recording' };
+}
+
+/**
+ * Whether what was learned can be gone on with; says nothing where it can.
+ *
+ * @param flag as it was typed; without it, what runs may have been told by a flag of its own
+ */
+export async function kindOfTraining(
+  settings: CliConfig,
+  flag: string | undefined,
+): Promise<readonly Finding[]> {
+  const { training } = commonSettings(flag === undefined ? [] : ['--training', flag]);
+  const data = dataFolder(settings.dataFolder);
+  if (!logExists(settings, data)) return [];
+  const { adapter } = settings;
+  const mismatch = await withLog(settings, (log) =>
+    trainingMismatch(log, data.checkpoints(adapter), { adapter, training }),
+  ).catch((error: Error) => error.message);
+  return mismatch === undefined ? [] : [{ state: flag === undefined ? 'note' : 'bad', what: mismatch }];
 }
 
 export async function endpoint(): Promise<Finding> {
