@@ -13,6 +13,7 @@ test('what is not told follows from the model', () => {
     maxStaleness: nano.maxStaleness,
     training: nano.settings,
     adapterMethods: {},
+    adapterDistillation: {},
   });
   expect(settings('--model', '/models/x').size).toBe(16);
 });
@@ -43,4 +44,14 @@ test('the method is set for all adapters, and for single ones', () => {
   expect(() => settings('--method', 'magic')).toThrow(/--method/);
   for (const broken of ['mine', 'mine=magic', 'mine=opd,', '=opd'])
     expect(() => settings('--adapter-methods', broken)).toThrow(/--adapter-methods/);
+});
+
+test('what is learned of a teacher is set for all adapters, and for single ones', () => {
+  expect(settings().training).toMatchObject({ distillation: 'sampled', topK: 4 });
+  const told = settings('--distillation', 'topk', '--top-k', '50', '--adapter-distillation', 'mine=overlap');
+  expect(told.training).toMatchObject({ distillation: 'topk', topK: 50 });
+  expect(told.adapterDistillation).toEqual({ mine: 'overlap' });
+  expect(() => settings('--distillation', 'all')).toThrow(/--distillation/);
+  for (const broken of ['0', '1025', '2.5']) expect(() => settings('--top-k', broken)).toThrow(/--top-k/);
+  expect(() => settings('--adapter-distillation', 'mine=all')).toThrow(/--adapter-distillation/);
 });

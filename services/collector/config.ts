@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  type DistillationForm,
   type LearningMethod,
   type TrainingSettings,
   trainingSettings,
@@ -44,6 +45,13 @@ export const CollectorConfig = CommonConfig.extend({
     .regex(/^(?:[^=,\s]+=(?:binary|opd|combine)(?:,(?!$)|$))*$/, 'give name=method, separated by commas')
     .default('')
     .describe('method of single adapters: name=method, separated by commas; the others take method'),
+  adapterDistillation: z
+    .string()
+    .regex(/^(?:[^=,\s]+=(?:sampled|topk|overlap)(?:,(?!$)|$))*$/, 'give name=form, separated by commas')
+    .default('')
+    .describe(
+      'distillation of single adapters: name=form, separated by commas; the others take distillation',
+    ),
   idleMs: z
     .int()
     .min(10)
@@ -77,6 +85,7 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
     maxStaleness: config.maxStaleness ?? defaults.maxStaleness,
     training,
     adapterMethods: adapterMethods(config),
+    adapterDistillation: byAdapter<DistillationForm>(config.adapterDistillation),
   };
 }
 
@@ -87,10 +96,13 @@ export function assembleSettings(config: CollectorConfig): AssembleSettings {
   return { atLeastOne, method: training.method, adapterMethods: adapterMethods(config) };
 }
 
-const adapterMethods = (config: CollectorConfig): Readonly<Record<string, LearningMethod>> =>
+const adapterMethods = (config: CollectorConfig) => byAdapter<LearningMethod>(config.adapterMethods);
+
+/** `name=value,...`, whose values the schema has checked. */
+const byAdapter = <Value extends string>(pairs: string): Readonly<Record<string, Value>> =>
   Object.fromEntries(
-    config.adapterMethods
+    pairs
       .split(',')
       .filter((pair) => pair !== '')
-      .map((pair) => pair.split('=') as [string, LearningMethod]),
+      .map((pair) => pair.split('=') as [string, Value]),
   );

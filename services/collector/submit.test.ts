@@ -140,3 +140,13 @@ test('the sweeper sees what waits: not while paused, not while a batch is open',
   expect(rowsAfter(ready('a', 'b', 'c'))).toBeUndefined();
   expect(rowsAfter([paused('p'), ...ready('a')])).toBeUndefined();
 });
+
+test('method and distillation of single adapters stand in their batches', () => {
+  const formed = (more: Partial<SubmitSettings>) => {
+    const [batch] = runFold(submit, ready('a', 'b'), { ...settings, ...more }).emitted;
+    return batch?.type === 'batch.submitted' ? batch.data.settings : undefined;
+  };
+  const own = { adapterMethods: { default: 'opd' }, adapterDistillation: { default: 'topk' } } as const;
+  expect(formed(own)).toEqual({ ...training, method: 'opd', distillation: 'topk' });
+  expect(formed({ adapterDistillation: { other: 'topk' } })).toEqual(training);
+});

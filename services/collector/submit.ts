@@ -4,7 +4,11 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { Position } from '../../shared/events/position.ts';
 import { SampleDropped } from '../../shared/events/sample-dropped.ts';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
-import type { LearningMethod, TrainingSettings } from '../../shared/events/training-settings.ts';
+import type {
+  DistillationForm,
+  LearningMethod,
+  TrainingSettings,
+} from '../../shared/events/training-settings.ts';
 import { staleness } from '../../shared/lineage/head.ts';
 import { foldHead, headView, writeHeadChange } from '../../shared/lineage/head-rows.ts';
 import type { Fold } from '../../shared/log/fold.ts';
@@ -20,6 +24,8 @@ export type SubmitSettings = {
   readonly training: TrainingSettings;
   /** of those adapters that learn by another method */
   readonly adapterMethods?: Readonly<Record<string, LearningMethod>>;
+  /** of those adapters that learn another form of a teacher's view */
+  readonly adapterDistillation?: Readonly<Record<string, DistillationForm>>;
 };
 
 /** One row per adapter beside the head's, `submit/now`; samples stand in `sample/<order of arrival>`. */
@@ -143,9 +149,13 @@ function formBatch(draft: Draft, row: SubmitRow, event: ClawLoopEvent, settings:
   };
 }
 
-const trainingOf = ({ training, adapterMethods }: SubmitSettings, adapter: string): TrainingSettings => ({
+const trainingOf = (
+  { training, adapterMethods, adapterDistillation }: SubmitSettings,
+  adapter: string,
+): TrainingSettings => ({
   ...training,
   method: adapterMethods?.[adapter] ?? training.method,
+  distillation: adapterDistillation?.[adapter] ?? training.distillation,
 });
 
 /** The same for ever: 31 bits of a hash of adapter and number. */

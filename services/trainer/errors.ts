@@ -24,6 +24,12 @@ export const TrainerError = errorTable({
     message:
       "The teacher {teacher} has another vocabulary than the policy; it cannot read the policy's tokens.",
   },
+  /** Thrown when a position is to be compared at more tokens than there are. */
+  TOP_K_VOCABULARY: {
+    status: 500,
+    type: 'server_error',
+    message: 'topK is {topK}, the vocabulary of the policy has {vocabulary} tokens.',
+  },
   /** Thrown when a step's thread ended without an answer. */
   WORKER_ENDED: { status: 500, type: 'server_error', message: "The step's thread ended with code {code}." },
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ChatMessage } from '../../shared/events/chat-message.ts';
 import { hintMarker } from '../../shared/policy/hint.ts';
 import type { PromptWriter } from '../../shared/policy/load-prompt-writer.ts';
-import { hintedPrompt } from './hinted-prompt.ts';
+import { hintedPrompts } from './hinted-prompt.ts';
 import { sampleData } from './testing/facts.ts';
 
 /** A token per character. */
@@ -25,9 +25,9 @@ const sample = (messages: readonly ChatMessage[], changes: Parameters<typeof sam
 test("the first hint stands under the person's last words, wherever they are", () => {
   const internal = user('<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>it is noon<<<END_OPENCLAW_INTERNAL_CONTEXT>>>');
   const messages = [user('one'), user('two'), { role: 'tool', content: 'rain' } as const, internal];
-  const hinted = hintedPrompt(sample(messages), engine);
+  const hinted = hintedPrompts(sample(messages), engine);
   if (hinted.kind !== 'hinted') throw new Error(hinted.kind);
-  expect(textOf(hinted.promptIds)).toContain(
+  expect(textOf(hinted.prompts[0]!)).toContain(
     `<u>one<u>two\n\n${hintMarker}\nanswer without a list<t>rain<u><<<BEGIN`,
   );
 });
@@ -40,7 +40,7 @@ test('words in parts get one part more', () => {
     return [1, 2, 3];
   };
   const parts = sampleData('a', { messages, hints: ['answer without a list'] });
-  expect(hintedPrompt(parts, { ...engine, writePrompt: watching }).kind).toBe('hinted');
+  expect(hintedPrompts(parts, { ...engine, writePrompt: watching }).kind).toBe('hinted');
   expect(seen[0]!.content).toEqual([
     { type: 'text', text: 'hi' },
     { type: 'text', text: `\n\n${hintMarker}\nanswer without a list` },
@@ -57,21 +57,35 @@ test('what the window left, and what the template was told, is what the teacher 
     hints: ['answer without a list'],
     tokens: { promptIds: writePrompt({ messages: left, tools: [], variables }) },
   });
-  const hinted = hintedPrompt(cut, engine);
+  const hinted = hintedPrompts(cut, engine);
   if (hinted.kind !== 'hinted') throw new Error(hinted.kind);
-  expect(textOf(hinted.promptIds)).toBe(
+  expect(textOf(hinted.prompts[0]!)).toBe(
     `[[],{"enable_thinking":false}]<u>the end\n\n${hintMarker}\nanswer without a list<a>`,
   );
 });
 
+test('of several hints each that fits gives a prompt, the first ones', () => {
+  const hints = ['a hint that is longer than the others are', 'answer without a list', 'no list', 'be brief'];
+  const messages = [user('hi')];
+  const with3 = hintedPrompts(sample(messages, { hints }), engine, 3);
+  if (with3.kind !== 'hinted') throw new Error(with3.kind);
+  expect(with3.prompts.map((ids) => hints.findIndex((hint) => textOf(ids).includes(hint)))).toEqual([
+    0, 1, 2,
+  ]);
+  const shorter = { ...engine, contextTokens: with3.prompts[0]!.length };
+  const left = hintedPrompts(sample(messages, { hints }), shorter, 3);
+  if (left.kind !== 'hinted') throw new Error(left.kind);
+  expect(left.prompts).toEqual(with3.prompts.slice(1));
+});
+
 test('a hint that cannot teach is told by its reason', () => {
   const messages = [user('hi')];
-  expect(hintedPrompt(sample(messages, { hints: [] }), engine).kind).toBe('no-hint');
+  expect(hintedPrompts(sample(messages, { hints: [] }), engine).kind).toBe('no-hint');
   const drifted = sample(messages, { messages: [user('something else')] });
-  expect(hintedPrompt(drifted, engine).kind).toBe('template-drift');
-  expect(hintedPrompt(sample(messages), { ...engine, writePrompt: fails }).kind).toBe('template-drift');
-  expect(hintedPrompt(sample([{ role: 'system', content: 'x' }]), engine).kind).toBe('no-request');
-  expect(hintedPrompt(sample(messages), { ...engine, contextTokens: 30 }).kind).toBe('too-long');
+  expect(hintedPrompts(drifted, engine).kind).toBe('template-drift');
+  expect(hintedPrompts(sample(messages), { ...engine, writePrompt: fails }).kind).toBe('template-drift');
+  expect(hintedPrompts(sample([{ role: 'system', content: 'x' }]), engine).kind).toBe('no-request');
+  expect(hintedPrompts(sample(messages), { ...engine, contextTokens: 30 }).kind).toBe('too-long');
 });
 
 const fails: PromptWriter = () => {

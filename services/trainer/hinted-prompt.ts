@@ -3,36 +3,42 @@ import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import { withHint } from '../../shared/policy/hint.ts';
 import type { LearningEngine } from './learning-engine.ts';
 
-/** Why a hint does not teach: then only the verdict trains. */
+/** Why no hint teaches: then only the verdict trains. */
 export type NoTeacher = 'no-hint' | 'template-drift' | 'no-request' | 'too-long';
 
-export type HintedPrompt =
-  | { readonly kind: 'hinted'; readonly promptIds: readonly number[] }
+export type HintedPrompts =
+  /** one per hint that fits, in the order of the hints */
+  | { readonly kind: 'hinted'; readonly prompts: readonly (readonly number[])[] }
   | { readonly kind: NoTeacher };
 
 type Sample = Pick<SampleReady['data'], 'hints' | 'messages' | 'tools' | 'templateInput' | 'tokens'>;
 
 /**
- * What a teacher reads: the sample's prompt with its first hint, the longest, at the end of the person's last
- * words among the messages that survived a window cut. The prompt without the hint is written again first: if
- * it does not give the recorded ids, tokenizer or template are not those that the policy saw, and the two
- * would differ by more than the hint.
+ * What a teacher reads: the sample's prompt with one of its hints at the end of the person's last words among
+ * the messages that survived a window cut. The prompt without a hint is written again first: if it does not
+ * give the recorded ids, tokenizer or template are not those that the policy saw, and the two would differ by
+ * more than the hint.
+ *
+ * @param most so many hints at most, the first ones: the longest
  */
-export function hintedPrompt(
+export function hintedPrompts(
   { hints, messages: asked, tools: askedTools, templateInput, tokens }: Sample,
   { writePrompt, contextTokens }: Pick<LearningEngine, 'writePrompt' | 'contextTokens'>,
-): HintedPrompt {
-  const hint = hints[0];
-  if (hint === undefined) return { kind: 'no-hint' };
+  most = 1,
+): HintedPrompts {
+  if (hints.length === 0) return { kind: 'no-hint' };
   const { messages = asked, tools = askedTools ?? [], variables = {} } = templateInput ?? {};
   const at = messages.findLastIndex(isHuman);
   const plain = written(() => writePrompt({ messages, tools, variables }));
   if (plain === undefined || !sameIds(plain, tokens.promptIds)) return { kind: 'template-drift' };
   if (at < 0) return { kind: 'no-request' };
-  const promptIds = written(() => writePrompt({ messages: withHint(messages, at, hint), tools, variables }));
-  if (promptIds === undefined) return { kind: 'template-drift' };
-  const fits = promptIds.length + tokens.responseIds.length <= contextTokens;
-  return fits ? { kind: 'hinted', promptIds } : { kind: 'too-long' };
+  const all = hints
+    .slice(0, most)
+    .map((hint) => written(() => writePrompt({ messages: withHint(messages, at, hint), tools, variables })));
+  const prompts = all.filter((promptIds) => promptIds !== undefined);
+  if (prompts.length === 0) return { kind: 'template-drift' };
+  const fitting = prompts.filter(({ length }) => length + tokens.responseIds.length <= contextTokens);
+  return fitting.length === 0 ? { kind: 'too-long' } : { kind: 'hinted', prompts: fitting };
 }
 
 /** Undefined: the template refuses the messages. */

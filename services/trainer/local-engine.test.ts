@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Executor, openBackend } from '../../shared/policy/backend.ts';
 import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
+import { hintMarker } from '../../shared/policy/hint.ts';
 import { initialWeights } from '../../shared/policy/initialise.ts';
 import type { ModelConfig } from '../../shared/policy/model-config.ts';
 import { loadPolicy, type Policy, weightsInMemory } from '../../shared/policy/policy.ts';
@@ -36,7 +37,7 @@ beforeAll(async () => {
   policy = await loadPolicy(weightsInMemory(config, initialWeights(config, 1)), executor);
   engine = localEngine(
     policy,
-    () => [],
+    ({ messages }) => (JSON.stringify(messages).includes(hintMarker) ? [1, 2, 3, 30] : [1, 2, 3]),
     () => Promise.reject(new Error('there is no other teacher')),
   );
 });
@@ -141,4 +142,60 @@ test('the gradient in parts of fewer tokens is the same, though not to the last 
   expect(parts.metrics.loss).toBeCloseTo(whole.metrics.loss!, 9);
   for (const [name, moments] of whole.optimizer.first)
     expect(largestDifference(moments, parts.optimizer.first.get(name)!), name).toBeLessThan(1e-7);
+});
+
+describe.each(['topk', 'overlap'] as const)('distillation %s', (distillation) => {
+  const changes = { method: 'opd', distillation, topK: 40, teacher: 'base', gateMeanKl: 100 } as const;
+  const hinted = (hints: readonly string[]) =>
+    sampled()
+      .slice(0, 2)
+      .map((sample) => ({ ...sample, hints }));
+  const learn = (
+    n: number,
+    parent: Candidate | undefined,
+    hints = ['a hint that is read'],
+    more = {},
+  ): Candidate => {
+    const samples = hinted(hints);
+    const settings = { ...changes, learningRate: 5e-3, ...more };
+    const result = step(engine, { parent, batch: batchData(n, samples, settings), samples });
+    if (result.kind !== 'candidate') throw new Error(result.detail);
+    return result;
+  };
+
+  test("the policy comes to the hinted teacher's distribution on the answers, and no tensor is left over", () => {
+    let parent = learn(1, undefined);
+    const tensors = executor.tensorCount();
+    for (let n = 2; n <= 30; n++) parent = learn(n, parent);
+    expect(executor.tensorCount()).toBe(tensors);
+    const everything = { count: config.vocabularySize };
+    const klOf = (candidate: Candidate | undefined) => {
+      const sequences = hinted([]).map(({ tokens }) => ({
+        ...tokens,
+        temperature: tokens.effectiveTemperature,
+      }));
+      const own = engine.distributions(candidate?.adapter, sequences, everything);
+      const asked = own.map(({ topIds }) => topIds);
+      const teacher = engine.distributions(
+        undefined,
+        sequences.map((sequence) => ({ ...sequence, promptIds: [1, 2, 3, 30] })),
+        { ...everything, asked },
+      );
+      return own
+        .flatMap(({ top }, n) =>
+          Array.from(top, (logProb, j) => Math.exp(logProb) * (logProb - teacher[n]!.asked[j]!)),
+        )
+        .reduce((sum, part) => sum + part, 0);
+    };
+    expect(klOf(parent)).toBeLessThan(0.1 * klOf(undefined));
+  });
+
+  test('the same step gives the same digest, with several hints and minibatches too', () => {
+    const first = checkpointDigest(learn(1, undefined));
+    expect(checkpointDigest(learn(1, undefined))).toBe(first);
+    const more = () =>
+      checkpointDigest(learn(1, undefined, ['a hint that is read', 'another hint'], { minibatches: 2 }));
+    expect(more()).toBe(more());
+    expect(more()).not.toBe(first);
+  });
 });

@@ -4,8 +4,10 @@ import type { PromptWriter } from '../../shared/policy/load-prompt-writer.ts';
 import { createLora } from '../../shared/policy/lora.ts';
 import type { Adapter, Policy } from '../../shared/policy/policy.ts';
 import { meanPolicyKl, scoreResponses } from '../../shared/policy/scoring.ts';
+import { tokenDistributions } from '../../shared/policy/token-distributions.ts';
 import { lossAndGradients } from '../../shared/policy/training.ts';
-import type { LearningEngine } from './learning-engine.ts';
+import { TrainerError } from './errors.ts';
+import type { CandidateRows, LearningEngine, LogProbs } from './learning-engine.ts';
 import { ownTeacher } from './own-teacher.ts';
 import type { TeacherModel } from './teacher-model.ts';
 
@@ -29,10 +31,18 @@ export function localEngine(
       adapter?.dispose();
     }
   };
+  const loaded = (model: string): Policy => {
+    if (teacher?.model !== model) throw new Error(`the teacher ${model} is not loaded`);
+    return teacher.policy;
+  };
   return {
     writePrompt,
     contextTokens: policy.config.maxPositions,
     prepare: async (settings) => {
+      const { vocabularySize } = policy.config;
+      const { method, distillation, topK } = settings;
+      if (method !== 'binary' && distillation !== 'sampled' && topK > vocabularySize)
+        throw TrainerError.TOP_K_VOCABULARY({ topK, vocabulary: vocabularySize });
       const model = ownTeacher(settings);
       if (model === undefined) return { teacherDigest: undefined };
       if (teacher?.model !== model) {
@@ -42,22 +52,23 @@ export function localEngine(
       }
       return { teacherDigest: teacher.digest };
     },
-    scoreByTeacher: (model, sequences) => {
-      if (teacher?.model !== model) throw new Error(`the teacher ${model} is not loaded`);
-      return scoreResponses(teacher.policy, undefined, sequences);
-    },
+    scoreByTeacher: (model, sequences) => scoreResponses(loaded(model), undefined, sequences),
+    distributionsByTeacher: (model, sequences, request) =>
+      tokenDistributions(loaded(model), undefined, sequences, request),
     createAdapter: ({ training, ...settings }) =>
       training === 'full' ? policy.copyWeights() : createLora(policy.config, settings),
     parts: (sequences, tokens) => planMicrobatches(sequences, tokens).map(({ members }) => members),
     score: (file, sequences) => withAdapter(file, (adapter) => scoreResponses(policy, adapter, sequences)),
-    gradients: (file, sequences, byLogProbs) =>
+    distributions: (file, sequences, request) =>
+      withAdapter(file, (adapter) => tokenDistributions(policy, adapter, sequences, request)),
+    gradients: (file, sequences, byLogProbs, candidates) =>
       withAdapter(file, (adapter) => {
-        const { gradients } = lossAndGradients(policy, adapter!, sequences, (logProbs) => ({
-          loss: 0, // the step sums it up itself, over its parts
-          metrics: {},
-          gradient: byLogProbs(logProbs),
-        }));
-        return gradients;
+        const loss = (logProbs: LogProbs, made: CandidateRows) => {
+          const { sampled, candidates: byCandidates = [] } = byLogProbs(logProbs, made);
+          // the step sums up its loss itself, over its parts
+          return { loss: 0, metrics: {}, gradient: sampled, candidateGradient: byCandidates };
+        };
+        return lossAndGradients(policy, adapter!, sequences, loss, { candidates }).gradients;
       }),
     meanKl: (candidate, parent, sequences) =>
       withAdapter(candidate, (b) => withAdapter(parent, (a) => meanPolicyKl(policy, a, b, sequences))),

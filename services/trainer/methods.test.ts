@@ -5,12 +5,12 @@ import { createRandom } from '../../shared/policy/random.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
-import { TOY_VOCABULARY, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
+import { HINT_LOGITS, TOY_VOCABULARY, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
 
 /** The three methods on a toy whose optimum is known. */
 
 const hints = ['answer as the hint says'];
-const hinted = toyLogProbs(undefined, 1, true);
+const hinted = toyLogProbs(undefined, 1, HINT_LOGITS);
 const kl = (p: Float64Array, q: Float64Array) =>
   p.reduce((sum, logP, id) => sum + Math.exp(logP) * (logP - q[id]!), 0);
 
@@ -85,9 +85,17 @@ const gradientsOf = (samples: readonly SampleReady['data'][], changes: Partial<T
   const seen: (readonly number[])[] = [];
   const engine: LearningEngine = {
     ...toyEngine,
-    gradients: (file, sequences, byLogProbs) => {
-      seen.push(...byLogProbs(toyEngine.score(file, sequences)).map((row) => Array.from(row)));
-      return toyEngine.gradients(file, sequences, byLogProbs);
+    gradients: (file, sequences, byLogProbs, candidates) => {
+      return toyEngine.gradients(
+        file,
+        sequences,
+        (...made) => {
+          const slopes = byLogProbs(...made);
+          seen.push(...slopes.sampled.map((row) => Array.from(row)));
+          return slopes;
+        },
+        candidates,
+      );
     },
   };
   const batch = batchData(1, samples, { rank: 2, alpha: 2, ...changes });

@@ -4,15 +4,17 @@ import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import { combineLoss } from '../../shared/policy/losses/combine.ts';
 import { klLoss } from '../../shared/policy/losses/kl.ts';
 import { type PerToken, tokenShares } from '../../shared/policy/losses/reduction.ts';
+import type { CandidateLogProbs } from '../../shared/policy/ops/candidates.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import type { StepSample } from './step-sample.ts';
+import type { Lesson } from './teach.ts';
+import { tokenLessonLoss } from './token-lesson-loss.ts';
 
 type BySample = ReadonlyMap<StepSample, ArrayLike<number>>;
 
 export type MinibatchOptions = {
   readonly settings: TrainingSettings & { readonly dualClip: number };
-  /** log-probs under the teacher, of the samples that have one */
-  readonly teacher: BySample;
+  readonly lesson: Pick<Lesson, 'teacher' | 'tokens'>;
   /** log-probs under the parent; undefined: the parameters are still the parent's, so they are cur */
   readonly prox: BySample | undefined;
   /** log-probs under the base model; undefined: no KL term */
@@ -29,13 +31,15 @@ export function minibatchGradients(
   engine: LearningEngine,
   adapter: TrainedWeights,
   minibatch: readonly StepSample[],
-  { settings, teacher, prox, reference, onSamples }: MinibatchOptions,
+  { settings: told, lesson: { teacher, tokens }, prox, reference, onSamples }: MinibatchOptions,
 ) {
+  const settings = told.method === 'opd' ? { ...told, hintWeight: 1 } : told;
   const mask = minibatch.map((sample) =>
     new Float64Array(sample.behavior.length).fill(Number(sample.trainsByVerdict || teacher.has(sample))),
   );
   const shares = tokenShares(mask, settings.mean);
   const cur = new Map<StepSample, ArrayLike<number>>();
+  const candidates = new Map<StepSample, CandidateLogProbs>();
 
   const lossOf = (samples: readonly StepSample[], logProbs: PerToken) => {
     const shareOf = samples.map((sample) => shares[minibatch.indexOf(sample)]!);
@@ -45,15 +49,21 @@ export function minibatchGradients(
         prox: prox === undefined ? logProbs : samples.map((sample) => prox.get(sample)!),
         behavior: samples.map(({ behavior }) => behavior),
         rewards: samples.map(({ advantage }) => advantage),
-        teacher: samples.map((sample) => teacher.get(sample)),
+        // what is learned of several tokens is not learned of the sampled one again
+        teacher: samples.map((sample) => (tokens.has(sample) ? undefined : teacher.get(sample))),
         shares: shareOf,
         unweighted: samples.map(({ greedy }) => greedy),
       },
-      settings.method === 'opd' ? { ...settings, hintWeight: 1 } : settings,
+      settings,
     );
-    if (reference === undefined) return { policy, kl: undefined };
+    const distilled = samples.map((sample, index) => {
+      const [lesson, made] = [tokens.get(sample), candidates.get(sample)];
+      if (lesson === undefined || made === undefined) return undefined;
+      return tokenLessonLoss(lesson, made, shareOf[index]!, settings, prox === undefined);
+    });
+    if (reference === undefined) return { policy, distilled, kl: undefined };
     const base = samples.map((sample) => reference.get(sample)!);
-    return { policy, kl: klLoss(logProbs, base, shareOf, 'k3') };
+    return { policy, distilled, kl: klLoss(logProbs, base, shareOf, 'k3') };
   };
 
   const gradients = new Map<string, Float32Array>();
@@ -64,28 +74,46 @@ export function minibatchGradients(
   for (const members of parts) {
     const part = members.map((index) => minibatch[index]!);
     const sequences = part.map(({ sequence }) => sequence);
-    const made = engine.gradients(adapter, sequences, (logProbs) => {
-      part.forEach((sample, index) => {
-        cur.set(sample, logProbs[index]!);
-      });
-      const { policy, kl } = lossOf(part, logProbs);
-      return kl === undefined ? policy.gradient : sum(policy.gradient, kl.gradient, settings.klCoefficient);
-    });
+    const made = engine.gradients(
+      adapter,
+      sequences,
+      (logProbs, others) => {
+        part.forEach((sample, index) => {
+          cur.set(sample, logProbs[index]!);
+          if (others[index] !== undefined) candidates.set(sample, others[index]);
+        });
+        const { policy, distilled, kl } = lossOf(part, logProbs);
+        return {
+          sampled:
+            kl === undefined ? policy.gradient : sum(policy.gradient, kl.gradient, settings.klCoefficient),
+          candidates: distilled.map((one) => one?.gradient.map((slope) => settings.hintWeight * slope)),
+        };
+      },
+      part.some((sample) => tokens.has(sample))
+        ? {
+            count: settings.topK,
+            rest: settings.distillation === 'topk',
+            ids: part.map((sample) => tokens.get(sample)?.ids),
+          }
+        : undefined,
+    );
     addInto(gradients, made);
     onSamples(part.length);
   }
   const scored = minibatch.filter((sample) => cur.has(sample));
-  const { policy, kl } = lossOf(
+  const { policy, distilled, kl } = lossOf(
     scored,
     scored.map((sample) => cur.get(sample)!),
   );
+  const distillationLoss = distilled.reduce((total, one) => total + (one?.loss ?? 0), 0);
   return {
     cur,
     gradients,
     gradientNorm: gradientNorm(gradients),
     metrics: {
-      loss: policy.loss + settings.klCoefficient * (kl?.loss ?? 0),
+      loss: policy.loss + settings.hintWeight * distillationLoss + settings.klCoefficient * (kl?.loss ?? 0),
       ...policy.metrics,
+      ...(tokens.size === 0 ? {} : { distillationLoss }),
       ...(kl === undefined ? {} : { klToBase: kl.loss }),
     },
   };

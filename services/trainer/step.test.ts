@@ -45,7 +45,7 @@ test('the first step is REINFORCE: its gradient is advantage times score, worked
   const engine: LearningEngine = {
     ...toyEngine,
     gradients: (file, sequences, byLogProbs) => {
-      const gradient = byLogProbs(toyEngine.score(file, sequences));
+      const { sampled: gradient } = byLogProbs(toyEngine.score(file, sequences), []);
       // two samples of one token each: a share of 1/2; behavior and prox agree, so the weight is 1
       const advantage = sequences[0]!.responseIds[0] === 4 ? 1 : -1;
       expect(gradient[0]![0]).toBeCloseTo(-advantage / 2, 6);
@@ -147,8 +147,11 @@ test('a number that is not finite leaves no candidate, wherever it appears', () 
     }),
     withNaN({
       gradients: (file, sequences, byLogProbs) => {
-        byLogProbs(sequences.map(() => new Float32Array([Number.NaN])));
-        return toyEngine.gradients(file, sequences, () => [[0]]);
+        byLogProbs(
+          sequences.map(() => new Float32Array([Number.NaN])),
+          [],
+        );
+        return toyEngine.gradients(file, sequences, () => ({ sampled: [[0]] }));
       },
     }),
     run([{ ...liked, verdict: Number.NaN }]),

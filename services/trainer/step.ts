@@ -12,10 +12,11 @@ import {
   updateBaseline,
 } from '../../shared/policy/losses/baseline.ts';
 import type { LearningEngine } from './learning-engine.ts';
+import { lessonMetrics } from './lesson-metrics.ts';
 import { minibatchGradients } from './minibatch-gradients.ts';
 import { batchMetrics, finiteOnly, meanOf } from './step-metrics.ts';
 import { type StepSample, stepSample } from './step-sample.ts';
-import { lessonMetrics, noLesson, teach } from './teach.ts';
+import { noLesson, teach } from './teach.ts';
 
 /** What a step starts from. Version 0, the base model, is undefined. */
 export type StepParent = {
@@ -118,7 +119,7 @@ export function step(
   for (const minibatch of minibatches) {
     const result = minibatchGradients(engine, adapter, minibatch, {
       settings: { ...settings, dualClip: DUAL_CLIP },
-      teacher: lesson.teacher,
+      lesson,
       prox,
       reference,
       onSamples: (count) => {

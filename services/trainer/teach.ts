@@ -2,106 +2,80 @@ import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import type { PolicySequence } from '../../shared/policy/batching.ts';
 import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
-import { teacherGap } from '../../shared/policy/losses/opd.ts';
-import { hintedPrompt, type NoTeacher } from './hinted-prompt.ts';
-import type { LearningEngine, LogProbs } from './learning-engine.ts';
+import { hintedPrompts, type NoTeacher } from './hinted-prompt.ts';
+import type { LearningEngine } from './learning-engine.ts';
 import type { StepSample } from './step-sample.ts';
-
-type BySample = ReadonlyMap<StepSample, ArrayLike<number>>;
+import { type Pupil, type TokenLesson, teachTokens } from './teach-tokens.ts';
+import { type Teacher, teacherOf } from './teacher.ts';
 
 export type Lesson = {
-  /** log-probs of the answer under the teacher, which has read the hint, [T]; absent: it has none */
-  readonly teacher: BySample;
+  /**
+   * log-probs of the answer's own tokens under the teacher, which has read the hint, [T]; absent: it has none
+   */
+  readonly teacher: ReadonlyMap<StepSample, ArrayLike<number>>;
+  /** `topk`, `overlap`: several tokens of each position, for the same samples; else empty */
+  readonly tokens: ReadonlyMap<StepSample, TokenLesson>;
+  /** prompts with a hint that a teacher read */
+  readonly hintsRead: number;
   /** why the others have none, as counts */
   readonly without: Readonly<Record<NoTeacher, number>>;
 };
 
 export const noLesson: Lesson = {
   teacher: new Map(),
+  tokens: new Map(),
+  hintsRead: 0,
   without: { 'no-hint': 0, 'template-drift': 0, 'no-request': 0, 'too-long': 0 },
 };
 
+/** `overlap` compares so many hints of a sample: each is another pass of the teacher. */
+const MOST_HINTS = 3;
+
 /**
- * What the teacher makes of each answer that a hint came for: log p of the answer's own tokens, after the
- * hinted prompt, at the temperature of the record. The engine holds no more at a time than one of its parts.
+ * What the teacher makes of each answer that a hint came for: log p of the answer's own tokens, or of several
+ * per position, after the hinted prompt, at the temperature of the record. The engine holds no more at a time
+ * than one of its parts.
  *
- * @param parent adapter of the parent version; undefined: the base
+ * @param parent what the parent version has learned; undefined: it is the base
  */
 export function teach(
   engine: LearningEngine,
-  { teacher }: Pick<TrainingSettings, 'teacher'>,
+  settings: Pick<TrainingSettings, 'teacher' | 'distillation' | 'topK'>,
   parent: TrainedWeights | undefined,
   samples: readonly (readonly [StepSample, SampleReady['data']])[],
   onSamples: (done: number, of: number) => void,
 ): Lesson {
   const without = { ...noLesson.without };
-  const hinted: (readonly [StepSample, PolicySequence])[] = [];
+  const pupils: Pupil[] = [];
   for (const [sample, record] of samples) {
-    const prompt = hintedPrompt(record, engine);
-    if (prompt.kind === 'hinted') hinted.push([sample, { ...sample.sequence, promptIds: prompt.promptIds }]);
-    else without[prompt.kind] += 1;
+    const hinted = hintedPrompts(record, engine, settings.distillation === 'overlap' ? MOST_HINTS : 1);
+    if (hinted.kind !== 'hinted') without[hinted.kind] += 1;
+    else if (sample.behavior.length > 0) pupils.push({ sample, prompts: hinted.prompts });
   }
-  const logProbs = new Map<StepSample, ArrayLike<number>>();
-  for (const members of engine.parts(hinted.map(([, sequence]) => sequence))) {
-    const part = members.map((index) => hinted[index]!);
-    const scored = scoreBy(
-      engine,
-      teacher,
-      parent,
-      part.map(([, sequence]) => sequence),
-    );
-    part.forEach(([sample], index) => {
-      logProbs.set(sample, scored[index]!);
-    });
-    onSamples(logProbs.size, hinted.length);
-  }
-  return { teacher: logProbs, without };
+  const told = { hintsRead: pupils.reduce((sum, { prompts }) => sum + prompts.length, 0), without };
+  const teacher = teacherOf(engine, settings.teacher, parent);
+  if (settings.distillation === 'sampled')
+    return { ...told, teacher: teachSampled(engine, teacher, pupils, onSamples), tokens: new Map() };
+  const tokens = teachTokens(engine, teacher, parent, settings, pupils, onSamples);
+  return { ...told, tokens, teacher: new Map([...tokens].map(([sample, { sampled }]) => [sample, sampled])) };
 }
 
-function scoreBy(
+function teachSampled(
   engine: LearningEngine,
-  teacher: string,
-  parent: TrainedWeights | undefined,
-  sequences: readonly PolicySequence[],
-): LogProbs {
-  switch (teacher) {
-    case 'current':
-      return engine.score(parent, sequences);
-    case 'base':
-      return engine.score(undefined, sequences);
-    default:
-      return engine.scoreByTeacher(teacher, sequences);
-  }
-}
-
-/**
- * docs/learning.md says what each figure means.
- *
- * @param prox log-probs under the parent, [T]
- */
-export function lessonMetrics(
-  { teacher, without }: Lesson,
-  prox: BySample,
-  { gapClip }: Pick<TrainingSettings, 'gapClip'>,
-): Readonly<Record<string, number>> {
-  const counts = {
-    hintsUsed: teacher.size,
-    templateDrift: without['template-drift'],
-    hintsNotUsed: without['no-request'] + without['too-long'],
-  };
-  const known = [...teacher].filter(([sample]) => prox.has(sample));
-  const gaps = known.flatMap(([sample, row]) =>
-    Array.from(row, (logProb, t) => logProb - prox.get(sample)![t]!),
+  teacher: Teacher,
+  pupils: readonly Pupil[],
+  onSamples: (done: number, of: number) => void,
+): Lesson['teacher'] {
+  const logProbs = new Map<StepSample, ArrayLike<number>>();
+  const sequences = pupils.map(
+    ({ sample, prompts }): PolicySequence => ({ ...sample.sequence, promptIds: prompts[0]! }),
   );
-  if (gaps.length === 0) return counts;
-  const clipped = teacherGap([gaps], [gaps.map(() => 0)], { gapClip })[0]!;
-  return {
-    ...counts,
-    teacherKl: -mean(gaps),
-    teacherGap: mean(Array.from(clipped, Math.abs)),
-    teacherGapClipped: mean(gaps.map((gap) => Number(Math.abs(gap) > gapClip))),
-  };
+  for (const members of engine.parts(sequences)) {
+    const scored = teacher.score(members.map((index) => sequences[index]!));
+    members.forEach((index, member) => {
+      logProbs.set(pupils[index]!.sample, scored[member]!);
+    });
+    onSamples(logProbs.size, pupils.length);
+  }
+  return logProbs;
 }
-
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -11,6 +11,7 @@ import { localEngine } from './local-engine.ts';
 import { loadTeacherModel } from './teacher-model.ts';
 
 const nano = modelFolder('claw-nano');
+const form = { distillation: 'sampled', topK: 4 } as const;
 let folder: string | undefined;
 afterEach(async () => {
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
@@ -27,17 +28,33 @@ test('another model teaches: it is loaded once, reads the same tokens, and its d
   });
   const sequences = [{ promptIds: [5, 6, 7], responseIds: [8, 9], temperature: 0.7 }];
   expect(() => engine.scoreByTeacher(nano, sequences)).toThrow(/not loaded/);
-  expect(await engine.prepare({ method: 'combine', teacher: 'current' })).toEqual({
+  expect(await engine.prepare({ ...form, method: 'combine', teacher: 'current' })).toEqual({
     teacherDigest: undefined,
   });
-  expect(await engine.prepare({ method: 'binary', teacher: nano })).toEqual({ teacherDigest: undefined });
+  expect(await engine.prepare({ ...form, method: 'binary', teacher: nano })).toEqual({
+    teacherDigest: undefined,
+  });
   expect(loads).toBe(0);
-  const { teacherDigest } = await engine.prepare({ method: 'opd', teacher: nano });
-  expect(await engine.prepare({ method: 'opd', teacher: nano })).toEqual({ teacherDigest });
+  // claw-nano has 1024 tokens
+  for (const distillation of ['topk', 'overlap'] as const) {
+    const all = { ...form, method: 'opd', teacher: nano, distillation } as const;
+    await expect(engine.prepare({ ...all, topK: 1025 })).rejects.toMatchObject({ name: 'TOP_K_VOCABULARY' });
+  }
+  expect(await engine.prepare({ method: 'binary', teacher: nano, distillation: 'topk', topK: 1025 })).toEqual(
+    {
+      teacherDigest: undefined,
+    },
+  );
+  expect(loads).toBe(0);
+  const { teacherDigest } = await engine.prepare({ ...form, method: 'opd', teacher: nano });
+  expect(await engine.prepare({ ...form, method: 'opd', teacher: nano })).toEqual({ teacherDigest });
   expect(teacherDigest).toMatch(/^[0-9a-f]{16,}$/);
   expect(loads).toBe(1);
   // the same weights: the base policy says the same
   expect(engine.scoreByTeacher(nano, sequences)).toEqual(engine.score(undefined, sequences));
+  expect(engine.distributionsByTeacher(nano, sequences, { count: 3 })).toEqual(
+    engine.distributions(undefined, sequences, { count: 3 }),
+  );
   policy.dispose();
 });
 

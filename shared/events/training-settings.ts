@@ -3,6 +3,9 @@ import { z } from 'zod';
 export const learningMethod = z.enum(['binary', 'opd', 'combine']);
 export type LearningMethod = z.output<typeof learningMethod>;
 
+export const distillationForm = z.enum(['sampled', 'topk', 'overlap']);
+export type DistillationForm = z.output<typeof distillationForm>;
+
 export const trainingKind = z.enum(['lora', 'full']);
 export type TrainingKind = z.output<typeof trainingKind>;
 
@@ -22,6 +25,11 @@ export const trainingSettings = z.object({
       'opd, combine: who reads the hint: current (the parent version), base, or another model: its folder or hub id',
     ),
   training: trainingKind.describe('what is trained: an adapter (lora), or every weight of the model (full)'),
+  distillation: distillationForm.describe(
+    'opd, combine: what of the teacher is learned at each position: the sampled token, its topK likeliest tokens ' +
+      "and the rest (topk), or the policy's own topK, by the hint that agrees most with them (overlap)",
+  ),
+  topK: z.int().min(1).max(1024).describe('distillation topk and overlap: tokens per position'),
   learningRate: z.number().positive().describe('of AdamW, per minibatch'),
   warmUpSteps: z
     .int()
@@ -68,5 +76,7 @@ export const recordedTrainingSettings = trainingSettings.extend({
   hintWeight: trainingSettings.shape.hintWeight.default(1),
   gapClip: trainingSettings.shape.gapClip.default(1),
   teacher: trainingSettings.shape.teacher.default('current'),
+  distillation: trainingSettings.shape.distillation.default('sampled'),
+  topK: trainingSettings.shape.topK.default(4),
 });
 export type TrainingSettings = z.output<typeof trainingSettings>;

@@ -60,8 +60,9 @@ export function tokenDistributions(
           into.topIds[t * count + j] = id;
           into.top[t * count + j] = logProbOf(id);
         });
-        const wanted = asked?.[index]?.subarray(t * count, (t + 1) * count) ?? [];
-        into.asked.set(Float32Array.from(wanted, logProbOf), t * count);
+        asked?.[index]?.subarray(t * count, (t + 1) * count).forEach((id, j) => {
+          into.asked[t * count + j] = logProbOf(id);
+        });
       }
     });
   }

@@ -15,6 +15,8 @@ const common = {
   hintWeight: 1,
   gapClip: 1,
   teacher: 'current',
+  distillation: 'sampled',
+  topK: 4,
   rank: 8,
   alpha: 16,
   minibatches: 1,

@@ -1,7 +1,9 @@
 import type { PolicySequence } from '../../../shared/policy/batching.ts';
 import type { TrainedWeights } from '../../../shared/policy/full-weights.ts';
 import { hintMarker } from '../../../shared/policy/hint.ts';
+import { binLogProbs, topIds } from '../../../shared/policy/losses/distribution.ts';
 import { createRandom } from '../../../shared/policy/random.ts';
+import type { TokenDistributions } from '../../../shared/policy/token-distributions.ts';
 import type { LearningEngine, LogProbs } from '../learning-engine.ts';
 
 /**
@@ -10,7 +12,15 @@ import type { LearningEngine, LogProbs } from '../learning-engine.ts';
  */
 export const TOY_VOCABULARY = 5;
 export const HINT_LOGITS = [0.8, -0.6, 0.4, -1, 0.2] as const;
-const HINTED_PROMPT = 9;
+/** What a hint with these words adds: another speaker, whose likeliest tokens are others. */
+export const ODD_HINT = 'an odd hint';
+export const ODD_LOGITS = [-2, -2, -2, 2, 3] as const;
+
+/** The token at the end of a prompt with a hint, and what that adds. */
+const hintTokens = new Map<number, readonly number[]>([
+  [9, HINT_LOGITS],
+  [8, ODD_LOGITS],
+]);
 
 const names = ['A', 'B'].map((side) => `base_model.model.model.layers.0.mlp.up_proj.lora_${side}.weight`);
 const [nameA, nameB] = names as [string, string];
@@ -32,25 +42,51 @@ function logits(file: TrainedWeights | undefined): Float64Array {
 }
 
 /** log-probabilities of every token id */
-export function toyLogProbs(file: TrainedWeights | undefined, temperature = 1, hinted = false): Float64Array {
-  const scaled = logits(file).map((logit, id) => (logit + (hinted ? HINT_LOGITS[id]! : 0)) / temperature);
+export function toyLogProbs(
+  file: TrainedWeights | undefined,
+  temperature = 1,
+  hint?: readonly number[],
+): Float64Array {
+  const scaled = logits(file).map((logit, id) => (logit + (hint?.[id] ?? 0)) / temperature);
   const normalizer = Math.log(scaled.reduce((sum, logit) => sum + Math.exp(logit), 0));
   return scaled.map((logit) => logit - normalizer);
 }
 
+const policyOf = (file: TrainedWeights | undefined, { promptIds, temperature }: PolicySequence) =>
+  toyLogProbs(file, temperature, hintTokens.get(promptIds.at(-1)!));
+
 const scoreToy = (file: TrainedWeights | undefined, sequences: readonly PolicySequence[]): LogProbs =>
-  sequences.map(({ promptIds, responseIds, temperature }) => {
-    const all = toyLogProbs(file, temperature, promptIds.includes(HINTED_PROMPT));
-    return Float32Array.from(responseIds, (id) => all[id]!);
+  sequences.map((sequence) => {
+    const all = policyOf(file, sequence);
+    return Float32Array.from(sequence.responseIds, (id) => all[id]!);
+  });
+
+const distributionsOfToy: LearningEngine['distributions'] = (file, sequences, { count, asked }) =>
+  sequences.map((sequence, index): TokenDistributions => {
+    const all = policyOf(file, sequence);
+    const { responseIds } = sequence;
+    const ids = topIds(all, count);
+    const bins = binLogProbs(all, ids);
+    return {
+      sampled: Float32Array.from(responseIds, (id) => all[id]!),
+      topIds: Int32Array.from(responseIds.flatMap(() => ids)),
+      top: Float32Array.from(responseIds.flatMap(() => [...bins.subarray(0, count)])),
+      rest: Float32Array.from(responseIds, () => bins[count]!),
+      asked: Float32Array.from(asked?.[index] ?? [], (id) => all[id]!),
+    };
   });
 
 export const toyEngine: LearningEngine = {
   // as in sampleData, whatever the words are
-  writePrompt: ({ messages }) =>
-    JSON.stringify(messages).includes(hintMarker) ? [1, 2, 3, HINTED_PROMPT] : [1, 2, 3],
+  writePrompt: ({ messages }) => {
+    const words = JSON.stringify(messages);
+    if (!words.includes(hintMarker)) return [1, 2, 3];
+    return [1, 2, 3, words.includes(ODD_HINT) ? 8 : 9];
+  },
   contextTokens: 64,
   prepare: async () => ({ teacherDigest: undefined }),
   scoreByTeacher: (_, sequences) => scoreToy(undefined, sequences),
+  distributionsByTeacher: (_, sequences, request) => distributionsOfToy(undefined, sequences, request),
   createAdapter: ({ rank, alpha, seed }) => {
     const random = createRandom(seed);
     const a = Float32Array.from({ length: rank }, () => 2 * random() - 1);
@@ -66,16 +102,35 @@ export const toyEngine: LearningEngine = {
   // one sequence at a time: the step has to add parts up
   parts: (sequences) => sequences.map((_, index) => [index]),
   score: scoreToy,
-  gradients: (file, sequences, byLogProbs) => {
+  distributions: distributionsOfToy,
+  gradients: (file, sequences, byLogProbs, candidates) => {
     const { rank, alpha } = configOf(file);
     const [a, b] = [file.tensors.get(nameA)!.values, file.tensors.get(nameB)!.values];
     const byLogits = new Float64Array(TOY_VOCABULARY);
-    byLogProbs(scoreToy(file, sequences)).forEach((row, n) => {
-      const { responseIds, temperature = 1 } = sequences[n]!;
-      const p = toyLogProbs(file, temperature).map(Math.exp);
-      responseIds.forEach((chosen, t) => {
+    const { count, ids } = candidates ?? { count: 0, ids: [] };
+    const made = sequences.map((sequence, n) => {
+      const [own, all] = [ids[n], policyOf(file, sequence)];
+      if (own === undefined) return undefined;
+      const bins = sequence.responseIds.map((_, t) =>
+        binLogProbs(all, [...own.subarray(t * count, (t + 1) * count)]),
+      );
+      return {
+        logProbs: Float32Array.from(own, (id) => all[id]!),
+        rest: Float32Array.from(bins, (bin) => bin[count]!),
+      };
+    });
+    const slopes = byLogProbs(scoreToy(file, sequences), made);
+    sequences.forEach((sequence, n) => {
+      const { responseIds, temperature = 1 } = sequence;
+      const p = policyOf(file, sequence).map(Math.exp);
+      const add = (chosen: number, slope: number) => {
         for (let id = 0; id < TOY_VOCABULARY; id++)
-          byLogits[id]! += (row[t]! * (Number(id === chosen) - p[id]!)) / temperature;
+          byLogits[id]! += (slope * (Number(id === chosen) - p[id]!)) / temperature;
+      };
+      responseIds.forEach((chosen, t) => {
+        add(chosen, slopes.sampled[n]![t]!);
+        for (let j = t * count; j < (t + 1) * count; j++)
+          if (ids[n] !== undefined) add(ids[n][j]!, slopes.candidates![n]![j]!);
       });
     });
     const scale = alpha / rank;

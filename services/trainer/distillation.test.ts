@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'vitest';
+import type { SampleReady } from '../../shared/events/sample-ready.ts';
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
+import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
+import { binLogProbs, binLogProbsVjp, topIds } from '../../shared/policy/losses/distribution.ts';
+import { opdTopkLoss } from '../../shared/policy/losses/opd-topk.ts';
+import { createRandom } from '../../shared/policy/random.ts';
+import type { LearningEngine, LogProbGradient } from './learning-engine.ts';
+import { type Candidate, step } from './step.ts';
+import { batchData, sampleData } from './testing/facts.ts';
+import { HINT_LOGITS, ODD_HINT, TOY_VOCABULARY, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
+
+/** Distillation over several tokens per position, on a toy whose optimum is known. */
+
+const hint = 'answer as the hint says';
+const hints = [hint];
+const hinted = toyLogProbs(undefined, 1, HINT_LOGITS);
+const uniform = Math.log(1 / TOY_VOCABULARY);
+const kl = (p: Float64Array, q: Float64Array) =>
+  p.reduce((sum, logP, id) => sum + Math.exp(logP) * (logP - q[id]!), 0);
+
+const settingsOf = (changes: Partial<TrainingSettings>) => ({
+  rank: 2,
+  alpha: 2,
+  gateMeanKl: 100,
+  ...changes,
+});
+const run = (
+  samples: readonly SampleReady['data'][],
+  changes: Partial<TrainingSettings>,
+  {
+    parent,
+    n = 1,
+    engine = toyEngine,
+  }: { parent?: Candidate | undefined; n?: number; engine?: LearningEngine } = {},
+): Candidate => {
+  const result = step(engine, { parent, batch: batchData(n, samples, settingsOf(changes)), samples });
+  if (result.kind !== 'candidate') throw new Error(result.detail);
+  return result;
+};
+
+const answer = (id: number, changes: Partial<Omit<SampleReady['data'], 'tokens'>> = {}) =>
+  sampleData(`turn ${id}`, {
+    verdict: 0,
+    hints,
+    ...changes,
+    tokens: { responseIds: [id], logProbs: [uniform] },
+  });
+
+function draw(logProbs: Float64Array, random: () => number): number {
+  let left = random();
+  for (let id = 0; id < TOY_VOCABULARY; id++) {
+    left -= Math.exp(logProbs[id]!);
+    if (left < 0) return id;
+  }
+  return TOY_VOCABULARY - 1;
+}
+
+/** Steps on answers of one token, each sampled from the policy as it then is. */
+function learn(steps: number, changes: Partial<TrainingSettings>, given: readonly string[]): Candidate {
+  const random = createRandom('toy');
+  let parent: Candidate | undefined;
+  for (let n = 1; n <= steps; n++) {
+    const now = toyLogProbs(parent?.adapter);
+    const samples = Array.from({ length: 8 }, (_, index) => {
+      const id = draw(now, random);
+      const tokens = { responseIds: [id], logProbs: [now[id]!] };
+      return sampleData(`${n}/${index}`, { verdict: -1, version: n - 1, hints: given, tokens });
+    });
+    parent = run(samples, changes, { parent, n });
+  }
+  return parent!;
+}
+
+const opd = { method: 'opd', learningRate: 0.03, teacher: 'base', baseline: false } as const;
+
+describe.each(['topk', 'overlap'] as const)('%s', (distillation) => {
+  test.each(['opd', 'combine'] as const)(
+    "%s: the policy comes to the hinted teacher's distribution, and stays",
+    (method) => {
+      const before = kl(toyLogProbs(undefined), hinted);
+      const changes = { ...opd, method, verdictWeight: 0, distillation, topK: 4 };
+      const left = (steps: number) => kl(toyLogProbs(learn(steps, changes, hints).adapter), hinted);
+      expect(left(60)).toBeLessThan(0.1 * before);
+      expect(left(180)).toBeLessThan(0.1 * before);
+    },
+  );
+
+  test('a sample without a hint has no lesson, and no token of it is trained', () => {
+    const seen: LogProbGradient[] = [];
+    const engine: LearningEngine = {
+      ...toyEngine,
+      gradients: (file, sequences, byLogProbs, candidates) =>
+        toyEngine.gradients(
+          file,
+          sequences,
+          (...made) => {
+            const slopes = byLogProbs(...made);
+            seen.push(slopes);
+            return slopes;
+          },
+          candidates,
+        ),
+    };
+    const changes = { ...opd, distillation, topK: 3 };
+    const { metrics } = run([answer(4), answer(2, { hints: [] })], changes, { engine });
+    expect(seen[1]!.sampled.map((row) => [...Array.from(row)])).toEqual([[0]]);
+    expect(seen[1]!.candidates).toEqual([undefined]);
+    expect(seen[0]!.candidates![0]).toHaveLength(3);
+    // what is learned of several tokens is not learned of the sampled one again
+    expect(Math.abs(seen[0]!.sampled[0]![0]!)).toBe(0);
+    expect(metrics).toMatchObject({ hintsUsed: 1 });
+    expect(metrics).not.toHaveProperty('teacherGap');
+  });
+
+  test('combine: the verdict trains the sampled token beside the lesson', () => {
+    const changes = { ...opd, method: 'combine', distillation, topK: 4, learningRate: 5e-3 } as const;
+    const [liked, disliked] = [1, -1].map((verdict) =>
+      toyLogProbs(run([answer(1, { verdict })], changes).adapter),
+    );
+    const neither = toyLogProbs(run([answer(1)], changes).adapter);
+    expect(liked![1]).toBeGreaterThan(neither[1]!);
+    expect(disliked![1]).toBeLessThan(neither[1]!);
+  });
+
+  test('the same input gives the same bits, and other settings others', () => {
+    const samples = [answer(4, { verdict: 1 }), answer(2), answer(1), answer(0)];
+    const of = (changes: Partial<TrainingSettings>) =>
+      checkpointDigest(run(samples, { method: 'combine', distillation, topK: 3, ...changes }));
+    expect(of({})).toBe(of({}));
+    expect(
+      new Set([of({}), of({ topK: 2 }), of({ distillation: 'sampled' }), of({ minibatches: 2 })]).size,
+    ).toBe(4);
+  });
+});
+
+test('topk: loss and gradient of a step are those of the reference function', () => {
+  const [k, temperature] = [2, 0.7];
+  const teacher = toyLogProbs(undefined, temperature, HINT_LOGITS);
+  const student = toyLogProbs(undefined, temperature);
+  const ids = topIds(teacher, k);
+  const [bins, told] = [binLogProbs(student, ids), binLogProbs(teacher, ids)];
+  const { loss, gradient } = opdTopkLoss([[bins]], [[told]], [[1]]);
+  const byLogits = binLogProbsVjp(student, ids, bins, gradient[0]![0]!, temperature);
+  const sample = answer(4);
+  const warm = { ...sample, tokens: { ...sample.tokens, effectiveTemperature: temperature } };
+  let made: ReadonlyMap<string, Float32Array> = new Map();
+  const engine: LearningEngine = {
+    ...toyEngine,
+    gradients: (...input) => {
+      made = toyEngine.gradients(...input);
+      return made;
+    },
+  };
+  const { metrics } = run([warm], { ...opd, distillation: 'topk', topK: k, rank: 1, alpha: 1 }, { engine });
+  expect(metrics.loss).toBeCloseTo(loss, 6);
+  expect(metrics.distillationLoss).toBeCloseTo(loss, 6);
+  // logits = B A, and B is 0 at first: dB = dlogits A
+  const { tensors } = toyEngine.createAdapter({ training: 'lora', rank: 1, alpha: 1, seed: 11 });
+  const a = [...tensors.values()][0]!.values[0]!;
+  const db = [...made.values()][1]!;
+  byLogits.forEach((slope, id) => {
+    expect(db[id]).toBeCloseTo(slope * a, 6);
+  });
+});
+
+test('overlap: of several hints the one that the policy agrees with most teaches, wherever it stands', () => {
+  const changes = { ...opd, distillation: 'overlap', topK: 3 } as const;
+  // the policy's own are 0, 1 and 2 (of equals the lower id): the hint's 0, 2, 4 share two, the odd one's one
+  const alone = run([answer(4)], changes);
+  const odd = run([answer(4, { hints: [ODD_HINT] })], changes);
+  expect(alone.metrics).toMatchObject({ hintsRead: 1, hintsUsed: 1 });
+  expect(alone.metrics.hintOverlap).toBeCloseTo(2 / 3, 6);
+  expect(odd.metrics.hintOverlap).toBeCloseTo(1 / 3, 6);
+  for (const given of [
+    [ODD_HINT, hint],
+    [hint, ODD_HINT],
+  ]) {
+    const both = run([answer(4, { hints: given })], changes);
+    expect(both.metrics).toMatchObject({ hintsRead: 2, hintsUsed: 1 });
+    expect(both.metrics.hintOverlap).toBeCloseTo(2 / 3, 6);
+    expect(both.adapter).toEqual(alone.adapter);
+  }
+  expect(odd.adapter).not.toEqual(alone.adapter);
+  // the first hint, the longest, teaches otherwise
+  const first = run([answer(4, { hints: [ODD_HINT, hint] })], { ...changes, distillation: 'topk' });
+  expect(first.adapter).toEqual(
+    run([answer(4, { hints: [ODD_HINT] })], { ...changes, distillation: 'topk' }).adapter,
+  );
+});
+
+test('overlap: no more than three hints of a sample are read', () => {
+  const many = ['one more hint to read', 'two more hints to read', 'three more hints', 'four more hints'];
+  const { metrics } = run([answer(4, { hints: many })], { ...opd, distillation: 'overlap', topK: 2 });
+  expect(metrics).toMatchObject({ hintsRead: 3, hintsUsed: 1 });
+});
