@@ -5,6 +5,7 @@ import type { LoraLayer } from './lora.ts';
 import { logitsOf, type Network } from './model.ts';
 import { gatherRows, type Indices } from './ops/embedding.ts';
 import type { CachedRows } from './ops/kv-cache.ts';
+import { embed } from './weights.ts';
 
 /** New rows, of one sequence or of several: everything that they bring along. */
 export type RowInputs = {
@@ -39,7 +40,7 @@ export function decodeRows(
     { network: { config, weights }, lora, ids: ids as Indices, rotation, rows: cached.inputs, last },
     (on, input) => {
       const { network, rows } = input;
-      let x = gatherRows(on, network.weights.embedding, input.ids); // [rows, hidden]
+      let x = embed(on, network.weights, input.ids); // [rows, hidden]
       network.weights.layers.forEach((layer, index) => {
         x = on.scope(
           () =>

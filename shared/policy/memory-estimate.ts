@@ -1,6 +1,5 @@
 import type { TrainingKind } from '../events/training-settings.ts';
-import type { Executor } from './executors/executor.ts';
-import { headName, linearLayouts, weightShapes } from './layout.ts';
+import { linearLayouts, weightShapes } from './layout.ts';
 import type { ModelConfig } from './model-config.ts';
 import { activationBytes, recomputes } from './recompute.ts';
 
@@ -57,14 +56,11 @@ const logitCopies = 3;
  */
 export function estimateMemory(
   config: ModelConfig,
-  kind: Executor['kind'],
   { rank, tokens, responseTokens }: StepSize,
   training: TrainingKind = 'lora',
 ): MemoryEstimate {
   const shapes = weightShapes(config);
   const count = [...shapes.values()].reduce((sum, shape) => sum + product(shape), 0);
-  // On wasm products take a weight transposed, so a tied head stands beside the embedding.
-  const second = kind === 'wasm' && !shapes.has(headName) ? config.vocabularySize * config.hiddenSize : 0;
   const parts = Object.values(linearLayouts(config)).flatMap(({ inputs, parts: of }) =>
     of.map(({ rows }) => rank * (inputs + rows)),
   );
@@ -72,7 +68,7 @@ export function estimateMemory(
   const all = activationBytes(config, 1, tokens);
   const recomputed = recomputes(config, 1, tokens);
   const inputs = 4 * config.layers * config.hiddenSize * tokens;
-  const weights = 4 * (count + second);
+  const weights = 4 * count;
   return {
     weights,
     version: training === 'full' ? weights : adapter,

@@ -15,7 +15,7 @@ import { gatherRows, gatherRowsVjp, type Indices } from './ops/embedding.ts';
 import { type LinearSaved, linear, linearVjp } from './ops/linear.ts';
 import { type RmsNormSaved, rmsNorm, rmsNormVjp } from './ops/rms-norm.ts';
 import type { RopeTable, Rotations } from './ops/rope.ts';
-import type { LayerGradients, Weights } from './weights.ts';
+import { embed, type LayerGradients, type Weights } from './weights.ts';
 
 /**
  * Decoder-only transformers of the Llama, Qwen2 and Qwen3 families: RMSNorm, RoPE, grouped queries, SwiGLU.
@@ -78,7 +78,7 @@ export function residualStream(
   onLayer?: (layer: number, saved: AttentionSaved, output: Tensor) => void,
 ): Tensor {
   const { shape, rotations, blocks } = context;
-  let x = gatherRows(executor, weights.embedding, ids); // [rows, hidden]
+  let x = embed(executor, weights, ids); // [rows, hidden]
   weights.layers.forEach((layer, index) => {
     const next = executor.scope(() => {
       const { output, saved } = layerForward(
@@ -135,7 +135,7 @@ export function forward(
   kept: 'activations' | 'inputs' = 'activations',
 ): { readonly logits: Tensor; readonly saved: ForwardSaved } {
   const { shape, rotations, blocks } = context;
-  let x = gatherRows(executor, weights.embedding, ids); // [batch * positions, hidden]
+  let x = embed(executor, weights, ids); // [batch * positions, hidden]
   const inputs: Tensor[] = [];
   const layers = weights.layers.flatMap((layer, index) => {
     if (kept === 'inputs') inputs.push(x);

@@ -11,6 +11,7 @@ import {
   linearLayouts,
 } from './layout.ts';
 import type { ModelConfig } from './model-config.ts';
+import { gatherColumns, gatherRows, type Indices } from './ops/embedding.ts';
 import { type Linear, type LinearGradients, uploadMatrix } from './ops/linear.ts';
 import { createScratch, type Scratch } from './scratch.ts';
 
@@ -24,13 +25,23 @@ export type LayerWeights = Readonly<Record<LinearName, Linear>> & {
 
 /** A model's weights on an executor. */
 export type Weights = {
-  /** [vocabularySize, hiddenSize] */
-  readonly embedding: Tensor;
+  /** [vocabularySize, hiddenSize]; undefined where the head's columns are it. */
+  readonly embedding: Tensor | undefined;
   readonly layers: readonly LayerWeights[];
   readonly finalNorm: Tensor;
-  /** On native, a tied head shares the embedding's tensor. */
+  /** A tied head is the embedding's tensor on native, and the embedding is the head's on wasm. */
   readonly head: Linear;
 };
+
+/** The embeddings of tokens, [ids.length, hiddenSize]. */
+export const embed = (
+  executor: Executor,
+  { embedding, head }: Pick<Weights, 'embedding' | 'head'>,
+  ids: Indices,
+): Tensor =>
+  embedding === undefined && executor.kind === 'wasm'
+    ? gatherColumns(executor, head.matrix, ids)
+    : gatherRows(executor, embedding!, ids);
 
 /** Gradients of one layer, in the shapes of its weights ([out, in] for matrices). */
 export type LayerGradients = Readonly<Record<LinearName, LinearGradients>> & {
@@ -63,10 +74,6 @@ function stack(
   }
   return stacked;
 }
-
-/** On wasm a head of its own: its products take the weight transposed. */
-const tiedHead = (executor: Executor, embedding: Tensor): Tensor =>
-  executor.kind === 'native' ? embedding : executor.transpose(embedding);
 
 /**
  * Uploads a model's weights, given by their published names, and pauses after every layer, so that a thread
@@ -107,11 +114,15 @@ export function* uploadWeights(
     return executor.upload(gains, [heads + keyValueHeads, headSize]);
   };
   const outer = () => {
+    const matrixOf = (name: string) => uploadMatrix(executor, read(name), vocabularySize, hiddenSize);
+    const finalNorm = vector(finalNormName);
+    if (config.tiedHead) {
+      const matrix = matrixOf(embeddingName);
+      const embedding = executor.kind === 'native' ? matrix : undefined;
+      return { embedding, finalNorm, head: { matrix, bias: undefined } };
+    }
     const embedding = executor.upload(read(embeddingName), [vocabularySize, hiddenSize]);
-    const matrix = config.tiedHead
-      ? tiedHead(executor, embedding)
-      : uploadMatrix(executor, read(headName), vocabularySize, hiddenSize);
-    return { embedding, finalNorm: vector(finalNormName), head: { matrix, bias: undefined } };
+    return { embedding, finalNorm, head: { matrix: matrixOf(headName), bias: undefined } };
   };
   const layerOf = (prefix: string): LayerWeights => ({
     attentionNorm: vector(`${prefix}input_layernorm.weight`),

@@ -19,7 +19,4 @@ const weights = checkpoint.names.reduce(
   (sum, name) => sum + 4 * checkpoint.shape(name).reduce((product, size) => product * size, 1),
   0,
 );
-const { vocabularySize, hiddenSize, tiedHead } = checkpoint.config;
-process.stdout.write(
-  JSON.stringify({ loading, weights, tiedHead: tiedHead ? 4 * vocabularySize * hiddenSize : 0 }),
-);
+process.stdout.write(JSON.stringify({ loading, weights }));

@@ -36,7 +36,7 @@ test.runIf(measurable).each([
   );
   if (status !== 0) throw new Error(stderr);
   const { taken } = JSON.parse(stdout) as { taken: number };
-  const estimate = estimateMemory(config, 'native', size, work === 'train-all' ? 'full' : 'lora');
+  const estimate = estimateMemory(config, size, work === 'train-all' ? 'full' : 'lora');
   const said = work === 'serve' ? servingPeak(estimate) : trainingPeak(estimate);
   console.log(`${work} ${size.tokens}: said ${megabytes(said)}, taken ${megabytes(taken)}`);
   expect(taken).toBeGreaterThan(0.7 * said);

@@ -46,7 +46,7 @@ export function describeModel(
 
 /** What serving and training will need, with the sizes that it holds for: of an adapter, and of all weights. */
 export function describeMemory(config: Checkpoint['config'], kind: Executor['kind'], size: StepSize): string {
-  const kinds = (['lora', 'full'] as const).map((training) => estimateMemory(config, kind, size, training));
+  const kinds = (['lora', 'full'] as const).map((training) => estimateMemory(config, size, training));
   const both = (of: (estimate: MemoryEstimate) => number) =>
     kinds.map((estimate) => inMegabytes(of(estimate)));
   const { step } = kinds[0]!;

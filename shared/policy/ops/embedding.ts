@@ -1,5 +1,6 @@
 import type { Executor, Tensor } from '../executors/executor.ts';
 import type { NativeExecutor } from '../executors/native.ts';
+import type { WasmExecutor } from '../executors/wasm.ts';
 
 const gather = { Tparams: 'float32', Tindices: 'int32', Taxis: 'int32', batch_dims: 0 } as const;
 const scatter = { T: 'float32', Tindices: 'int32', Tnumsegments: 'int32' } as const;
@@ -42,6 +43,18 @@ export function gatherRows(executor: Executor, table: Tensor, indices: Indices):
   rows.forEach((row, i) => {
     to.set(from.subarray(row * width, (row + 1) * width), i * width);
   });
+  return out;
+}
+
+/** Columns of a table [width, n] in the memory of wasm, as rows: [columns.length, width]. */
+export function gatherColumns(executor: WasmExecutor, table: Tensor, indices: Indices): Tensor {
+  const columns = valuesOf(indices);
+  const [width, count] = table.shape as readonly [number, number];
+  const out = executor.allocate([columns.length, width]);
+  const [from, to] = [executor.view(table), executor.view(out)];
+  for (let i = 0, at = 0; i < columns.length; i++) {
+    for (let j = 0, place = columns[i]!; j < width; j++, place += count) to[at++] = from[place]!;
+  }
   return out;
 }
 
