@@ -7,6 +7,7 @@ import type { Executor } from '../../shared/policy/executors/executor.ts';
 import { modelDigest } from '../../shared/policy/model-digest.ts';
 import { modelFolder } from '../../shared/policy/model-folder.ts';
 import { loadPolicy, type Policy } from '../../shared/policy/policy.ts';
+import { loadTokenizer } from '../../shared/policy/tokenizer.ts';
 import { TrainerError } from './errors.ts';
 
 export type TeacherModel = { readonly policy: Policy; readonly digest: string };
@@ -15,7 +16,7 @@ export type TeacherModel = { readonly policy: Policy; readonly digest: string };
  * Another model as the teacher: it reads the policy's own tokens, so it must have the policy's vocabulary.
  *
  * @param model its folder, or `claw-nano`
- * @throws TEACHER_VOCABULARY; UnknownModel
+ * @throws TEACHER_VOCABULARY; UnknownModel; UnsupportedModel as openCheckpoint and loadTokenizer
  */
 export async function loadTeacherModel(
   model: string,
@@ -25,6 +26,7 @@ export async function loadTeacherModel(
   const folder = modelFolder(model);
   const [theirs, ours] = await Promise.all([vocabularyDigest(folder), vocabularyDigest(policyFolder)]);
   if (theirs !== ours) throw TrainerError.TEACHER_VOCABULARY({ teacher: model });
+  await loadTokenizer(folder); // which looks whether the teacher has a row for each token
   const policy = await loadPolicy(await openCheckpoint(folder), executor);
   return { policy, digest: await modelDigest(folder) };
 }

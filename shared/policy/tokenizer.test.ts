@@ -1,5 +1,9 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { modelFolder } from './model-folder.ts';
 import { describeReference, readReference, referencePath } from './reference-fixtures.ts';
 import { createTokenDecoder } from './token-decoder.ts';
 import { loadTokenizer, type Tokenizer } from './tokenizer.ts';
@@ -109,4 +113,32 @@ test('a decoder that cannot be followed is refused', () => {
   expect(() => createTokenDecoder({ type: 'Sequence', decoders: [strip] }, vocabulary)).toThrow(
     'Strip before Fuse',
   );
+});
+
+test('tokens that were added to a model that was not resized are refused with both numbers; spare rows are not', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tokenizer-'));
+  try {
+    const nano = modelFolder('claw-nano');
+    const { vocabularySize } = await loadTokenizer(nano);
+    const file = JSON.parse(await readFile(join(nano, 'tokenizer.json'), 'utf8')) as {
+      added_tokens: object[];
+    };
+    const added = { id: vocabularySize, content: '<|new|>', special: true };
+    file.added_tokens.push({ ...file.added_tokens[0], ...added });
+    await writeFile(join(folder, 'tokenizer.json'), JSON.stringify(file));
+    const withRows = async (rows: number) => {
+      await writeFile(join(folder, 'config.json'), JSON.stringify({ vocab_size: rows }));
+      return loadTokenizer(folder);
+    };
+    await expect(withRows(vocabularySize)).rejects.toMatchObject({
+      name: 'UnsupportedModel',
+      message: expect.stringMatching(
+        `has ${vocabularySize + 1} tokens, and its embedding ${vocabularySize} rows`,
+      ),
+    });
+    expect((await withRows(vocabularySize + 1)).idOf('<|new|>')).toBe(vocabularySize);
+    expect((await withRows(vocabularySize + 300)).vocabularySize).toBe(vocabularySize + 1);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

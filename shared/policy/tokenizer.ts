@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { z } from 'zod';
+import { UnsupportedModel } from './model-config.ts';
 import { createTokenDecoder, type DecodeOptions, type StreamDecoder } from './token-decoder.ts';
 
 export type Tokenizer = {
@@ -29,15 +30,32 @@ const TokenizerFile = z.looseObject({
   decoder: z.unknown(),
 });
 
+const ModelFile = z.looseObject({ vocab_size: z.int().optional() });
+
 /**
  * Loads `tokenizer.json` and, where present, `tokenizer_config.json` of a Hugging Face folder. Throws when
- * malformed.
+ * malformed; UnsupportedModel when the model beside it has no embedding for some of the tokens. More rows
+ * than tokens are common: embeddings are padded to a round number.
  */
 export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   const path = join(folder, 'tokenizer.json');
   const configPath = join(folder, 'tokenizer_config.json');
   const config: unknown = existsSync(configPath) ? JSON.parse(await readFile(configPath, 'utf8')) : {};
-  return createTokenizer(JSON.parse(await readFile(path, 'utf8')), config);
+  const tokenizer = createTokenizer(JSON.parse(await readFile(path, 'utf8')), config);
+  const rows = await embeddingRows(folder);
+  if (rows !== undefined && tokenizer.vocabularySize > rows) {
+    throw new UnsupportedModel(
+      `${folder} cannot be loaded: its tokenizer has ${tokenizer.vocabularySize} tokens, and its embedding ` +
+        `${rows} rows (vocab_size in config.json): tokens were added, and the model was not resized`,
+    );
+  }
+  return tokenizer;
+}
+
+/** Undefined where there is no model beside the tokenizer. */
+async function embeddingRows(folder: string): Promise<number | undefined> {
+  const path = join(folder, 'config.json');
+  return existsSync(path) ? ModelFile.parse(JSON.parse(await readFile(path, 'utf8'))).vocab_size : undefined;
 }
 
 /**

@@ -57,6 +57,15 @@ test('fetch brings a model, says how far it is, and prints the folder that is th
   expect(server.served.length).toBe(asked);
 });
 
+test('a model with fewer rows than its tokenizer has tokens is refused by both numbers', async () => {
+  const small = join(root, 'small');
+  await makeRandomModel(small, { ...randomModels['smollm2-135m'], vocabularySize: 1000, layers: 1 });
+  const { code, stderr } = await clawloop(['model', 'check', small, '--backend', 'wasm']);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/its tokenizer has \d{4} tokens, and its embedding 1000 rows/);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
+});
+
 test('what cannot be had ends with what to do, without a stack, and shows no token', async () => {
   const hub = ['--hub-url', server.url, '--hub-cache', join(root, 'cache')];
   const gated = await clawloop(['model', 'check', 'someone/gated', ...hub], {
