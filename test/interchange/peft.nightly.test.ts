@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAdamW, emptyAdamWState } from '../../shared/policy/adamw.ts';
-import { type AdapterFile, readAdapter, writeAdapter } from '../../shared/policy/adapter-files.ts';
+import { readAdapter, writeAdapter } from '../../shared/policy/adapter-files.ts';
 import { openBackend } from '../../shared/policy/backend.ts';
 import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
 import { createDecoder } from '../../shared/policy/decoding.ts';
+import { type TrainedWeights, writeFullWeights } from '../../shared/policy/full-weights.ts';
 import { createLora } from '../../shared/policy/lora.ts';
 import type { Llama3RopeScaling, ModelConfig } from '../../shared/policy/model-config.ts';
 import { loadPolicy, type Policy } from '../../shared/policy/policy.ts';
@@ -60,10 +61,21 @@ describe.each(Object.entries(models))('%s', (name, config) => {
 
   test('an adapter that was trained here gives the same logits in PEFT', async () => {
     const policy = await open();
-    const { file, before, after } = trained(policy);
+    const fresh = createLora(policy.config, { rank: 4, alpha: 8, seed: 1 });
+    const { file, before, after } = trained(policy, fresh);
     expect(after).toBeLessThan(before);
     await writeAdapter(adapterFolder('ours'), file);
     await expectSameLogits(policy, file, await logitsByPeft('load', folder(), adapterFolder('ours')));
+    policy.dispose();
+  });
+
+  test('all weights that were trained here give the same logits as a model in transformers', async () => {
+    await makeRandomModel(folder(), config, { dtype: 'BF16' });
+    const policy = await loadPolicy(await openCheckpoint(folder()), await openBackend('auto'));
+    const { file, before, after } = trained(policy, policy.copyWeights());
+    expect(after).toBeLessThan(before);
+    await writeFullWeights(adapterFolder('whole'), file, folder());
+    await expectSameLogits(policy, file, await logitsByPeft('none', adapterFolder('whole'), ''));
     policy.dispose();
   });
 
@@ -75,15 +87,16 @@ describe.each(Object.entries(models))('%s', (name, config) => {
   });
 });
 
-/** Three steps of AdamW towards one answer, at a rate that leaves no factor near zero. */
-function trained(policy: Policy): {
-  readonly file: AdapterFile;
-  readonly before: number;
-  readonly after: number;
-} {
-  const file = createLora(policy.config, { rank: 4, alpha: 8, seed: 1 });
+/**
+ * Three steps of AdamW towards one answer, at a rate that leaves no factor near zero, and logits in their
+ * range.
+ */
+function trained<Trained extends TrainedWeights>(
+  policy: Policy,
+  file: Trained,
+): { readonly file: Trained; readonly before: number; readonly after: number } {
   const parameters = new Map([...file.tensors].map(([name, { values }]) => [name, values]));
-  const adamw = createAdamW({ learningRate: 1e-2 });
+  const adamw = createAdamW({ learningRate: file.kind === 'full' ? 1e-3 : 1e-2 });
   const state = emptyAdamWState();
   const sample = { promptIds: ids.slice(0, 16), responseIds: ids.slice(16, 48) };
   const losses = [0, 1, 2].map(() => {
@@ -100,14 +113,18 @@ function trained(policy: Policy): {
   return { file, before: losses[0]!, after: losses[2]! };
 }
 
-async function logitsByPeft(action: 'load' | 'make', model: string, adapter: string): Promise<Float32Array> {
-  const out = `${adapter}.logits.safetensors`;
+async function logitsByPeft(
+  action: 'load' | 'make' | 'none',
+  model: string,
+  adapter: string,
+): Promise<Float32Array> {
+  const out = `${adapter || model}.logits.safetensors`;
   run(python, [script, action, model, adapter, JSON.stringify(ids), out]);
   return (await readSafetensors(out)).float32('logits');
 }
 
 /** At the end of prompts of several lengths, all tokens' logits. */
-async function expectSameLogits(policy: Policy, file: AdapterFile, theirs: Float32Array): Promise<void> {
+async function expectSameLogits(policy: Policy, file: TrainedWeights, theirs: Float32Array): Promise<void> {
   const { vocabularySize } = policy.config;
   const adapter = policy.loadAdapter(file);
   const withAdapter = createDecoder(policy, adapter, { maxSequences: 1, maxPositions: 128 });

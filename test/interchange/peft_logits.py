@@ -1,7 +1,8 @@
 """Logits of a model with a LoRA adapter, by transformers and PEFT in f32.
 
-usage: peft_logits.py load|make MODEL ADAPTER IDS OUT
+usage: peft_logits.py load|make|none MODEL ADAPTER IDS OUT
 load: ADAPTER is a folder to read. make: an adapter with random numbers is made and saved there first.
+none: the model alone, its numbers in the type that its folder names.
 IDS: token ids as a JSON list. OUT: a safetensors file with `logits` [positions, vocabulary].
 """
 
@@ -15,10 +16,11 @@ from transformers import AutoModelForCausalLM
 
 action, model_folder, adapter_folder, ids, out = sys.argv[1:]
 torch.manual_seed(1)
-model = AutoModelForCausalLM.from_pretrained(model_folder, dtype=torch.float32, attn_implementation="eager")
+dtype = "auto" if action == "none" else torch.float32
+model = AutoModelForCausalLM.from_pretrained(model_folder, dtype=dtype, attn_implementation="eager")
 if action == "load":
     model = PeftModel.from_pretrained(model, adapter_folder)
-else:
+elif action == "make":
     targets = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
     settings = LoraConfig(r=4, lora_alpha=8, target_modules=targets, task_type="CAUSAL_LM")
     model = get_peft_model(model, settings)

@@ -41,13 +41,17 @@ if (work === 'serve') {
   const sample = sampleData('a', {
     tokens: { promptIds, responseIds, logProbs, effectiveTemperature: 1 },
   });
-  let parent: StepParent | undefined;
-  for (const n of [1, 2]) {
-    const batch = batchData(n, [sample], { training: 'full', learningRate: 1e-6 });
-    const result = step(engine, { parent, batch, samples: [sample], ownsParent: true });
-    if (result.kind !== 'candidate') throw new Error(result.detail);
-    parent = result;
-  }
+  const adapter = policy.copyWeights();
+  const moments = () =>
+    new Map([...adapter.tensors].map(([name, { values }]) => [name, values.map(() => 1e-3)]));
+  const parent: StepParent = {
+    adapter,
+    optimizer: { step: 1, first: moments(), second: moments() },
+    baseline: { value: 0, count: 1 },
+  };
+  const batch = batchData(2, [sample], { training: 'full', learningRate: 1e-6 });
+  const result = step(engine, { parent, batch, samples: [sample], ownsParent: true });
+  if (result.kind !== 'candidate') throw new Error(result.detail);
 } else {
   const file = createLora(policy.config, { rank, alpha: 2 * rank, seed: 1 });
   const adamw = createAdamW({ learningRate: 1e-4 });
