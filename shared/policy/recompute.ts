@@ -12,6 +12,7 @@ import {
 } from './model.ts';
 import type { ModelConfig } from './model-config.ts';
 import { attention } from './ops/attention.ts';
+import { forManyRows } from './ops/many-rows.ts';
 import type { LayerGradients } from './weights.ts';
 
 /**
@@ -69,7 +70,7 @@ export function backwardByRecompute(
       (on, input) => {
         const { shape, rotations, blocks } = input.context;
         const again = layerForward(
-          on,
+          forManyRows(on),
           input.config,
           input.weights,
           input.lora,

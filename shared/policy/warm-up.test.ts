@@ -43,11 +43,13 @@ describeOnBackends('after a warm-up', (backend) => {
     const file = createLora(config, { rank: 4, alpha: 8, seed: 2 });
     const adapter = policy.loadAdapter(file);
     for (const used of [undefined, adapter]) {
-      const decoder = createDecoder(policy, used, { maxSequences: 3, maxPositions: 900 });
+      const decoder = createDecoder(policy, used, { maxSequences: 9, maxPositions: 900 });
       const slots = [7, 300, 600].map((length) => decoder.admit(ids(length)).slot);
       decoder.step(slots.map((slot) => ({ slot, id: 1 })));
       decoder.release(slots[1]!);
       decoder.step([{ slot: slots[2]!, id: 1 }]);
+      const more = Array.from({ length: 7 }, () => decoder.admit(ids(3)).slot);
+      decoder.step([...more, slots[0]!].map((slot) => ({ slot, id: 1 })));
       decoder.dispose();
     }
     const full = policy.loadAdapter(policy.copyWeights());
