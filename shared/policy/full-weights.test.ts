@@ -70,6 +70,25 @@ describeOnBackends('all weights of a version', (backend) => {
     policy.dispose();
   });
 
+  test('are uploaded layer by layer, so that a thread may answer in between', async () => {
+    const source = await openCheckpoint(clawNano);
+    const policy = await loadPolicy(source, await backend());
+    const base = scoreResponses(policy, undefined, sequences);
+    const count = policy.executor.tensorCount();
+    const upload = policy.loadFull(source);
+    let step = upload.next();
+    let pauses = 0;
+    for (; !step.done; step = upload.next()) {
+      expect(scoreResponses(policy, undefined, sequences)).toEqual(base);
+      pauses += 1;
+    }
+    expect(pauses).toBe(source.config.layers);
+    expect(scoreResponses(policy, step.value, sequences)).toEqual(base);
+    step.value.dispose();
+    expect(policy.executor.tensorCount()).toBe(count);
+    policy.dispose();
+  });
+
   test('that do not fit the model are refused, and leave no tensor', async () => {
     const policy = await loadPolicy(await openCheckpoint(clawNano), await backend());
     const { tensors } = policy.copyWeights();

@@ -2,21 +2,23 @@ import { fileURLToPath } from 'node:url';
 import { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import { PolicyPromoted } from '../../shared/events/policy-promoted.ts';
 import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
+import type { TrainingKind } from '../../shared/events/training-settings.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { readAdapter } from '../../shared/policy/adapter-files.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
 import { checkpointName, commitCheckpoint } from '../../shared/policy/checkpoint-store.ts';
-import { type CheckpointState, checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
+import { type CheckpointState, sealNumbers } from '../../shared/policy/checkpoint-store-state.ts';
+import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import { modelDigest } from '../../shared/policy/model-digest.ts';
 import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
 import { sharedFixtures, tinyModel } from './serving-process.ts';
 
 const adapterFolder = fileURLToPath(new URL('policy/models/qwen3-tiny/lora', sharedFixtures));
-const { settings } = defaultTrainingSettings('claw-nano');
 const written = (id: string) => ({ id, source: 'test', time: new Date().toISOString() });
 
 /**
- * Commits a checkpoint as a trainer does: the fixture's adapter, its strength scaled so that each version
- * answers in its own way.
+ * Commits a checkpoint as a trainer does: the fixture's adapter, or all weights of its model, moved so far by
+ * the strength that each version answers in its own way.
  */
 export async function commitVersion(
   store: string,
@@ -24,26 +26,21 @@ export async function commitVersion(
     version,
     parent,
     strength,
+    training = 'lora',
     baseDigest,
   }: {
     readonly version: number;
     readonly parent: number;
     readonly strength: number;
+    readonly training?: TrainingKind;
     /** else that of the fixture's model */
     readonly baseDigest?: string;
   },
 ): Promise<{ readonly checkpoint: string; readonly digest: string }> {
-  const file = await readAdapter(adapterFolder);
-  const tensors = new Map(
-    [...file.tensors].map(([name, { shape, values }]) => [
-      name,
-      { shape, values: name.includes('lora_B') ? values.map((value) => value * strength) : values },
-    ]),
-  );
-  const adapter = { ...file, tensors };
+  const adapter = await (training === 'full' ? movedWeights(strength) : scaledAdapter(strength));
   const optimizer = { step: 0, first: new Map(), second: new Map() };
   const baseline = { value: 0, count: 0 };
-  const digest = checkpointDigest({ adapter, optimizer, baseline });
+  const sealed = sealNumbers({ adapter, optimizer, baseline });
   const state: CheckpointState = {
     format: 1,
     version,
@@ -53,7 +50,7 @@ export async function commitVersion(
     logId: 'log',
     model: 'qwen3-tiny',
     baseDigest: baseDigest ?? (await modelDigest(tinyModel)),
-    settings,
+    settings: defaultTrainingSettings('claw-nano', training).settings,
     seed: version,
     samples: 1,
     baseline,
@@ -62,11 +59,33 @@ export async function commitVersion(
     metrics: {},
     fingerprint: 'test',
     milliseconds: 1,
-    digest,
+    ...sealed,
   };
   const name = checkpointName(version, state.batchId);
   await commitCheckpoint(store, name, { adapter, optimizer, state }, tinyModel);
-  return { checkpoint: name, digest };
+  return { checkpoint: name, digest: sealed.digest };
+}
+
+async function scaledAdapter(strength: number): Promise<TrainedWeights> {
+  const file = await readAdapter(adapterFolder);
+  const tensors = new Map(
+    [...file.tensors].map(([name, { shape, values }]) => [
+      name,
+      { shape, values: name.includes('lora_B') ? values.map((value) => value * strength) : values },
+    ]),
+  );
+  return { ...file, tensors };
+}
+
+async function movedWeights(strength: number): Promise<TrainedWeights> {
+  const { names, shape, float32 } = await openCheckpoint(tinyModel);
+  const moved = (value: number, index: number) => value * (1 + 0.3 * strength * Math.sin(index));
+  return {
+    kind: 'full',
+    tensors: new Map(
+      names.map((name) => [name, { shape: shape(name), values: float32(name).map(moved) }] as const),
+    ),
+  };
 }
 
 /** The facts that make a committed checkpoint the head. */
@@ -88,7 +107,7 @@ export async function promote(
     size: 1,
     maxStaleness: 4,
     samples: [],
-    settings,
+    settings: defaultTrainingSettings('claw-nano').settings,
     seed: version,
   };
   await log.append([

@@ -18,9 +18,10 @@ describeWith('policy/models/qwen3-tiny')('a new version', () => {
   });
   afterEach(() => folder.dispose());
 
-  const promoteNext = async (version: number, strength: number, parent = version - 1) => {
+  const promoteNext = async (version: number, strength: number, training: 'lora' | 'full' = 'lora') => {
     const store = folder.data.checkpoints('default');
-    const committed = await commitVersion(store, { version, parent, strength });
+    const parent = version - 1;
+    const committed = await commitVersion(store, { version, parent, strength, training });
     await promote(log, { version, parent, ...committed });
   };
   const served = () => serving.metric('clawloop_serving_served_version');
@@ -37,38 +38,44 @@ describeWith('policy/models/qwen3-tiny')('a new version', () => {
     return { text: answer.choices[0]!.message.content, version: (answer as Marked).clawloop!.version };
   };
 
-  test('goes live while people chat: nothing fails, nothing waits, no answer mixes versions', async () => {
-    const heard: { readonly question: string; readonly text: string | null; readonly version: number }[] = [];
-    const talking = new AbortController();
-    const people = Array.from({ length: 4 }, async (_, person) => {
-      for (let turn = 0; !talking.signal.aborted; turn++) {
-        const question = `person ${person}, turn ${turn % 7}`;
-        heard.push({ question, ...(await ask('clawloop', question)) });
-      }
-    });
-    for (let version = 1; version <= 5; version++) {
-      const before = heard.length;
-      await until('people talk', () => heard.length >= before + 4);
-      await promoteNext(version, 0.6 * version);
-      await isServed(version);
-    }
-    const before = heard.length;
-    await until('people talk', () => heard.length >= before + 8);
-    talking.abort();
-    await Promise.all(people);
-
-    expect(heard.at(-1)!.version).toBe(5);
-    expect(new Set(heard.map(({ version }) => version)).size).toBeGreaterThanOrEqual(5);
-    const distinct = new Map(heard.map((one) => [`${one.version}/${one.question}`, one]));
-    for (const { question, text, version } of [...distinct.values()].slice(-40)) {
-      expect(await ask(`clawloop@v${version}`, question), `${version}: ${question}`).toEqual({
-        text,
-        version,
+  test.each(['lora', 'full'] as const)(
+    '(%s) goes live while people chat: nothing fails, nothing waits, no answer mixes versions',
+    async (training) => {
+      const base = await ask('@base', 'hello');
+      const heard: { readonly question: string; readonly text: string | null; readonly version: number }[] =
+        [];
+      const talking = new AbortController();
+      const people = Array.from({ length: 4 }, async (_, person) => {
+        for (let turn = 0; !talking.signal.aborted; turn++) {
+          const question = `person ${person}, turn ${turn % 7}`;
+          heard.push({ question, ...(await ask('clawloop', question)) });
+        }
       });
-    }
-    const loaded = (await folder.events('training')).filter(({ type }) => type === 'policy.loaded');
-    expect(loaded.map(({ data }) => (data as { version: number }).version)).toEqual([0, 1, 2, 3, 4, 5]);
-  });
+      for (let version = 1; version <= 5; version++) {
+        const before = heard.length;
+        await until('people talk', () => heard.length >= before + 4);
+        await promoteNext(version, 0.6 * version, training);
+        await isServed(version);
+      }
+      const before = heard.length;
+      await until('people talk', () => heard.length >= before + 8);
+      talking.abort();
+      await Promise.all(people);
+
+      expect(heard.at(-1)!.version).toBe(5);
+      expect(new Set(heard.map(({ version }) => version)).size).toBeGreaterThanOrEqual(5);
+      const distinct = new Map(heard.map((one) => [`${one.version}/${one.question}`, one]));
+      for (const { question, text, version } of [...distinct.values()].slice(-40)) {
+        expect(await ask(`clawloop@v${version}`, question), `${version}: ${question}`).toEqual({
+          text,
+          version,
+        });
+      }
+      expect(await ask('@base', 'hello')).toEqual(base);
+      const loaded = (await folder.events('training')).filter(({ type }) => type === 'policy.loaded');
+      expect(loaded.map(({ data }) => (data as { version: number }).version)).toEqual([0, 1, 2, 3, 4, 5]);
+    },
+  );
 
   test('leaves an answer that has begun on its own version', async () => {
     const stream = await serving.client.chat.completions.create({
