@@ -135,7 +135,7 @@ export function step(
     adamw.step(parameters, result.gradients, optimizer, learningRateAt(settings, optimizer.step));
     perMinibatch.push({ ...result.metrics, gradientNorm: result.gradientNorm });
   }
-  const broken = [...parameters].find(([, values]) => !values.every(Number.isFinite));
+  const broken = [...parameters].find(([, values]) => !allFinite(values));
   if (broken !== undefined) return notFinite(`${broken[0]} has a value that is not finite`);
 
   onProgress({ phase: 'gate', samples: samples.length, of: samples.length });
@@ -164,6 +164,12 @@ export function step(
       baseline: start.baseline.value,
     }),
   };
+}
+
+/** A loop and not `every`, which would take a second for 135 million weights. */
+function allFinite(values: Float32Array): boolean {
+  for (let index = 0; index < values.length; index++) if (!Number.isFinite(values[index])) return false;
+  return true;
 }
 
 const notFinite = (detail: string): NotFinite => ({ kind: 'not-finite', detail });
