@@ -48,14 +48,19 @@ describeFixture('with a model in Hugging Face format', () => {
 test('versions follow each other, can be replayed bit by bit, and the process says how it goes', async () => {
   const { start, submit, settled, events, replay } = await open();
   const trainer = start();
-  for (const n of [1, 2, 3]) {
-    await submit(n);
+  // each form of distillation once
+  for (const [index, distillation] of (['sampled', 'topk', 'overlap'] as const).entries()) {
+    const n = index + 1;
+    await submit(n, { settings: { distillation, topK: 8 } });
     expect(await settled(n)).toMatchObject({ head: n });
     expect(endings(events(), n)).toEqual(once(n));
   }
-  for (const event of events())
-    if (event.type === 'policy.trained')
-      expect(event.data.metrics).toMatchObject({ hintsUsed: 1, templateDrift: 0 });
+  const figures = events().flatMap((event) => (event.type === 'policy.trained' ? [event.data.metrics] : []));
+  expect(figures).toMatchObject([
+    { hintsUsed: 1, templateDrift: 0, teacherGap: expect.any(Number) },
+    { hintsUsed: 1, templateDrift: 0, distillationLoss: expect.any(Number) },
+    { hintsUsed: 1, templateDrift: 0, hintsRead: 1, hintOverlap: expect.any(Number) },
+  ]);
   const url = await trainer.url();
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
@@ -75,7 +80,7 @@ test('all weights are trained, replayed bit by bit, and not gone on with as an a
   const trainer = start(['--training', 'full']);
   const settings = { training: 'full', learningRate: 1e-3 } as const;
   for (const n of [1, 2]) {
-    await submit(n, { settings });
+    await submit(n, { settings: { ...settings, distillation: n === 1 ? 'sampled' : 'topk' } });
     expect(await settled(n)).toMatchObject({ head: n });
     expect(endings(events(), n)).toEqual(once(n));
   }
@@ -216,4 +221,15 @@ test('checkpoints of another log stop the start', async () => {
   } finally {
     await other.dispose();
   }
+});
+
+test('a batch that compares more tokens than there are fails and says so; the next one trains', async () => {
+  const { start, submit, settled, events } = await open();
+  start();
+  await submit(1, { settings: { distillation: 'topk', topK: 65 } });
+  expect(await settled(1)).toMatchObject({ head: 0 });
+  const failed = events().find(({ type }) => type === 'policy.update-failed');
+  expect(failed?.data).toMatchObject({ detail: expect.stringMatching(/topK is 65, .* has 64 tokens/) });
+  await submit(2, { parent: 0, settings: { distillation: 'topk', topK: 64 } });
+  expect(await settled(2)).toMatchObject({ head: 2 });
 });
