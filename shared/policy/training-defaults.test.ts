@@ -31,6 +31,7 @@ test('docs/learning.md shows the defaults as they are', async () => {
       ({ settings: { verdictWeight, hintWeight, gapClip, teacher } }) =>
         `${verdictWeight} / ${hintWeight}, ${gapClip}, ${teacher}`,
     ),
+    row('distillation, top k', ({ settings: { distillation, topK } }) => `${distillation}, ${topK}`),
     row('largest staleness, versions', ({ maxStaleness }) => maxStaleness),
   ];
   for (const one of rows) expect(page).toContain(one);
