@@ -135,6 +135,45 @@ describeOnBackends('candidates', (open) => {
     policy.dispose();
   });
 
+  test('two graphs serve every number of candidates and sequences of any length', async () => {
+    const policy = await load();
+    const adapter = policy.loadAdapter(file);
+    const graphs = (): number => (policy.executor.kind === 'native' ? policy.executor.graphs!.count : 0);
+    const learn = (lengths: readonly number[], count: number) => {
+      const some = lengths.map((length) => ({
+        promptIds: Array.from({ length }, (_, i) => i % 61),
+        responseIds: Array.from({ length }, (_, i) => (3 * i) % 61),
+      }));
+      const wanted = lengths.map((length) =>
+        Int32Array.from({ length: length * count }, (_, i) => i % count),
+      );
+      const { gradients } = lossAndGradients(
+        policy,
+        adapter,
+        some,
+        (logProbs) => ({
+          loss: 0,
+          metrics: {},
+          gradient: logProbs.map((row) => row.map(() => 1)),
+          candidateGradient: wanted.map((own) => new Float32Array(own.length).fill(-0.1)),
+        }),
+        { candidates: { count, rest: true, ids: wanted } },
+      );
+      for (const gradient of gradients.values()) expect(gradient.every(Number.isFinite)).toBe(true);
+    };
+    learn([1], 1);
+    const ready = graphs();
+    for (const [lengths, count] of [
+      [[5], 4],
+      [[20, 7, 9], 4],
+      [[30], 61],
+    ] as const)
+      learn(lengths, count);
+    expect(graphs()).toBe(ready);
+    adapter.dispose();
+    policy.dispose();
+  });
+
   test('candidates of another number than the positions need are refused', async () => {
     const policy = await load();
     const adapter = policy.loadAdapter(file);
