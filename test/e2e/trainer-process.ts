@@ -102,7 +102,10 @@ export type SubmitOptions = {
   readonly length?: number;
 };
 
-export async function openTrainerFolder(model?: string): Promise<TrainerFolder> {
+export async function openTrainerFolder(
+  model?: string,
+  backend: 'wasm' | 'native' = 'wasm',
+): Promise<TrainerFolder> {
   const root = await mkdtemp(join(tmpdir(), 'clawloop-e2e-trainer-'));
   const modelPath = model ?? join(root, 'model');
   if (model === undefined) await writeTinyModel(modelPath);
@@ -115,7 +118,7 @@ export async function openTrainerFolder(model?: string): Promise<TrainerFolder> 
   const events = () => records.map(({ event }) => event);
   const head = () => events().reduce(applyHead, initialHead);
   const running = new Set<TrainerProcess>();
-  const common = ['--data-folder', data.root, '--model', modelPath, '--backend', 'wasm'];
+  const common = ['--data-folder', data.root, '--model', modelPath, '--backend', backend];
 
   return {
     root,
