@@ -62,24 +62,45 @@ export function createAdamW(settings: AdamWSettings): AdamW {
       state.step += 1;
       const stepSize = learningRate / (1 - beta1 ** state.step);
       const correction = Math.sqrt(1 - beta2 ** state.step);
+      const factors = { beta1, beta2, epsilon, scale, stepSize, correction };
       for (const [name, gradient] of gradients) {
         const values = parameters.get(name);
         if (values === undefined) throw new Error(`a gradient for ${name}, which is not a parameter`);
         const first = momentsOf(state.first, name, values.length);
         const second = momentsOf(state.second, name, values.length);
         const keep = decays(name) ? 1 - learningRate * weightDecay : 1;
-        for (let i = 0; i < values.length; i++) {
-          const g = gradient[i]! * scale;
-          const m = beta1 * first[i]! + (1 - beta1) * g;
-          const v = beta2 * second[i]! + (1 - beta2) * g * g;
-          first[i] = m;
-          second[i] = v;
-          values[i] = values[i]! * keep - (stepSize * m) / (Math.sqrt(v) / correction + epsilon);
-        }
+        update(values, gradient, first, second, { ...factors, keep });
       }
       return { gradientNorm: norm };
     },
   };
+}
+
+/** A function of its own, with its numbers at hand: as part of a closure the loop takes twice the time. */
+function update(
+  values: Float32Array,
+  gradient: Float32Array,
+  first: Float32Array,
+  second: Float32Array,
+  {
+    beta1,
+    beta2,
+    epsilon,
+    scale,
+    stepSize,
+    correction,
+    keep,
+  }: Readonly<Record<'beta1' | 'beta2' | 'epsilon' | 'scale' | 'stepSize' | 'correction' | 'keep', number>>,
+): void {
+  const [rest1, rest2] = [1 - beta1, 1 - beta2];
+  for (let i = 0; i < values.length; i++) {
+    const g = gradient[i]! * scale;
+    const m = beta1 * first[i]! + rest1 * g;
+    const v = beta2 * second[i]! + rest2 * g * g;
+    first[i] = m;
+    second[i] = v;
+    values[i] = values[i]! * keep - (stepSize * m) / (Math.sqrt(v) / correction + epsilon);
+  }
 }
 
 function momentsOf(moments: Map<string, Float32Array>, name: string, length: number): Float32Array {
