@@ -7,23 +7,23 @@ const none = undefined;
 
 test('it grows by doubling slots and by steps of positions, and shrinks when half would do', () => {
   const first = cacheSize(empty, [10, none, none, none], 1e9);
-  expect(first).toEqual({ slots: 1, positions: 256 });
-  expect(cacheSize(first!, [10, 300, none, none, none, none], 1e9)).toEqual({ slots: 2, positions: 512 });
+  expect(first).toEqual({ slots: 1, positions: 64 });
+  expect(cacheSize(first!, [10, 300, none, none, none, none], 1e9)).toEqual({ slots: 2, positions: 320 });
   expect(cacheSize({ slots: 2, positions: 512 }, [1, 1, 1, none, none], 1e9)).toEqual({
     slots: 4,
-    positions: 256,
+    positions: 64,
   });
   expect(cacheSize({ slots: 4, positions: 768 }, [1, 1, 400, none], 1e9)).toEqual({
     slots: 4,
     positions: 768,
   });
-  expect(cacheSize({ slots: 8, positions: 2048 }, [1, none], 1e9)).toEqual({ slots: 1, positions: 256 });
-  expect(cacheSize({ slots: 4, positions: 256 }, [1, 1, 1, 1, 1], 1e9)).toEqual({ slots: 5, positions: 256 });
+  expect(cacheSize({ slots: 8, positions: 2048 }, [1, none], 1e9)).toEqual({ slots: 1, positions: 64 });
+  expect(cacheSize({ slots: 4, positions: 256 }, [1, 1, 1, 1, 1], 1e9)).toEqual({ slots: 5, positions: 64 });
 });
 
 test('where room is short it takes no more than is needed, and says when that is too much', () => {
-  expect(cacheSize(empty, [1, 1, 1, none], 3 * 256)).toEqual({ slots: 3, positions: 256 });
-  expect(cacheSize(empty, [1, 1, 257, none], 3 * 256)).toBeUndefined();
+  expect(cacheSize(empty, [1, 1, 1, none], 3 * 64)).toEqual({ slots: 3, positions: 64 });
+  expect(cacheSize(empty, [1, 1, 65, none], 3 * 64)).toBeUndefined();
 });
 
 test('whatever comes, all sequences have room and the bound holds', () => {

@@ -4,8 +4,11 @@
  */
 export type CacheSize = { readonly slots: number; readonly positions: number };
 
-/** Positions come in steps of this many, since every decode step attends over all of them. */
-const positionStep = 256;
+/**
+ * Positions come in steps of this many: every decode step attends over all of them, and at every change of
+ * the size the cache is copied.
+ */
+const positionStep = 64;
 
 /**
  * The size for sequences of these lengths (undefined: a free slot), of which there is one at least. It

@@ -122,14 +122,14 @@ describeOnBackends('prompts in pieces', (open) => {
 
   test('the positions of all sequences are bounded, and a release makes room', async () => {
     const policy = await smallPolicy(await open());
-    const budget = { positions: 768, taken: 0 };
+    const budget = { positions: 576, taken: 0 };
     const decoder = createDecoder(policy, undefined, { ...limits, budget });
     const other = createDecoder(policy, undefined, { ...limits, budget });
     const long = decoder.admit(tokens(250, 3));
     expect([decoder.hasRoom(256), decoder.hasRoom(100)]).toEqual([false, true]);
     const short = decoder.admit([1, 2]);
     for (let i = 0; i < 5; i++) decoder.step([{ slot: long.slot, id: i }]);
-    decoder.step([{ slot: long.slot, id: 7 }]); // 2 x 512 positions would be too many from here on
+    decoder.step([{ slot: long.slot, id: 7 }]); // 2 x 320 positions would be too many from here on
     expect(decoder.canStep()).toBe(false);
     expect(() => decoder.step([{ slot: long.slot, id: 7 }])).toThrow(DecoderFull);
     expect(() => decoder.begin([1])).toThrow(DecoderFull);
