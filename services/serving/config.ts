@@ -82,8 +82,10 @@ export const ServingConfig = CommonConfig.extend({
   keptVersions: z
     .int()
     .min(0)
-    .default(2)
-    .describe('versions besides the live one whose adapters stay in memory after their last answer'),
+    .optional()
+    .describe(
+      'versions besides the live one that stay in memory after their last answer; 2 unless told, 0 where each is all weights',
+    ),
   appendTimeoutMs: z
     .int()
     .min(10)

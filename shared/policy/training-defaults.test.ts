@@ -12,6 +12,9 @@ test('docs/learning.md shows the defaults as they are', async () => {
     row('learning rate (AdamW, betas 0.9 / 0.999, no decay)', ({ settings }) =>
       settings.learningRate.toExponential(),
     ),
+    `| the same with \`--training full\` | ${['claw-nano', 'another']
+      .map((model) => defaultTrainingSettings(model, 'full').settings.learningRate.toExponential())
+      .join(' | ')} |`,
     row('batch size', ({ batchSize }) => batchSize),
     row(
       'baseline decay per verdict (half-life)',

@@ -34,13 +34,13 @@ const common = {
 } as const;
 
 /** Every weight moves by the rate at each step, where an adapter's do: all of them take a tenth of it. */
-const FULL_RATE = 0.1;
+const FULL_RATE_DIVISOR = 10;
 
 /** Settings of a step for what is trained of a model. */
 export function defaultTrainingSettings(model: string, training: TrainingKind = 'lora'): TrainingDefaults {
   const { settings, ...rest } = adapterDefaults(model);
   const { learningRate } = settings;
-  const rate = training === 'full' ? learningRate * FULL_RATE : learningRate;
+  const rate = training === 'full' ? learningRate / FULL_RATE_DIVISOR : learningRate;
   return { ...rest, settings: { ...settings, training, learningRate: rate } };
 }
 

@@ -26,7 +26,7 @@ export async function openEngine(config: ServingConfig, fetching: FetchModelOpti
       prefillTokens: config.prefillTokens,
       cacheBytes: config.kvCacheMib * 2 ** 20,
       prefixBytes: config.prefixCacheMib * 2 ** 20,
-      keptVersions: config.keptVersions,
+      keptVersions: config.keptVersions ?? (config.training === 'full' ? 0 : 2),
     });
   }
   if (config.upstreamUrl === undefined) throw new ConfigError('the engine `upstream` needs --upstream-url');
