@@ -51,6 +51,14 @@ export const ServingConfig = CommonConfig.extend({
     .describe(
       'MiB of keys and values that are kept, so that a prompt that begins as an earlier one is read from there on; 0: none',
     ),
+  warmPrompts: z
+    .int()
+    .min(0)
+    .max(64)
+    .default(4)
+    .describe(
+      'long prompts of the latest conversations that a new version reads before it is served, for 10 s at most; 0: none',
+    ),
   maxConcurrentPerKey: z
     .int()
     .min(1)

@@ -14,6 +14,7 @@ import { choiceRequests, gatherChoices } from './choices.ts';
 import { contextOf } from './context.ts';
 import { versionLoader } from './load-version.ts';
 import type { EngineCalls, EngineEvent, EngineSetup } from './protocol.ts';
+import { createRecentPrompts } from './recent-prompts.ts';
 import { createScheduler } from './scheduler.ts';
 import { beginSequence } from './sequence.ts';
 import { type FromThread, failureOf, type ToThread } from './thread.ts';
@@ -54,6 +55,7 @@ const scheduler = createScheduler({
   versions,
   maxBatch: setup.maxBatch,
   maxWaiting: setup.maxWaiting,
+  recent: createRecentPrompts(setup.prefixBytes === 0 ? 0 : setup.warmPrompts),
   beginSequence: (request, cachedTokens) => beginSequence(model, request, randomUUID(), cachedTokens),
 });
 

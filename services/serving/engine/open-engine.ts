@@ -26,6 +26,7 @@ export async function openEngine(config: ServingConfig, fetching: FetchModelOpti
       prefillTokens: config.prefillTokens,
       cacheBytes: config.kvCacheMib * 2 ** 20,
       prefixBytes: config.prefixCacheMib * 2 ** 20,
+      warmPrompts: config.warmPrompts,
       keptVersions: config.keptVersions ?? (config.training === 'full' ? 0 : 2),
     });
   }

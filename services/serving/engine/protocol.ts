@@ -34,6 +34,8 @@ export type EngineSetup = {
   readonly cacheBytes: number;
   /** Bytes of keys and values that are kept for prompts to come. */
   readonly prefixBytes: number;
+  /** Prompts that a version reads before it is served. */
+  readonly warmPrompts: number;
   readonly keptVersions: number;
 };
 

@@ -7,6 +7,7 @@ import { loadPolicy, type Policy, weightsInMemory } from '../../../shared/policy
 import { createSharedPrefixes } from '../../../shared/policy/shared-prefixes.ts';
 import type { Generated } from './engine.ts';
 import type { SequenceRequest } from './protocol.ts';
+import { createRecentPrompts } from './recent-prompts.ts';
 import { createScheduler } from './scheduler.ts';
 import type { Sequence } from './sequence.ts';
 import { createVersions } from './versions.ts';
@@ -62,7 +63,10 @@ async function answers(policy: Policy, { positions, pieceTokens, prefixBytes }: 
     createDecoder: (adapter) =>
       createDecoder(policy, adapter, { maxSequences: 3, maxPositions: 768, pieceTokens, budget }, prefixes),
   });
-  const scheduler = createScheduler({ versions, maxBatch: 3, maxWaiting: 9, beginSequence: greedySequence });
+  const scheduler = createScheduler({
+    ...{ versions, maxBatch: 3, maxWaiting: 9, recent: createRecentPrompts(2) },
+    beginSequence: greedySequence,
+  });
   await scheduler.serve({ version: 0 });
   const prompts = [220, 90, 250, 3, 240].map((length, which) =>
     Array.from({ length }, (_, index) => (index < 80 ? index : index * (which + 2)) % 61),
@@ -112,6 +116,64 @@ test('short of room, in small pieces or with what is known: the answers are the 
   expect(known.ids).toEqual(plain.ids);
   expect(known.cachedTokens).toBeGreaterThan(0);
   expect([short.taken, known.taken]).toEqual([0, 0]);
+  expect(policy.executor.tensorCount()).toBe(before);
+  policy.dispose();
+});
+
+test('a new version has read the prompts of the latest conversations when its first answers begin', async () => {
+  const policy = await smallPolicy();
+  const before = policy.executor.tensorCount();
+  const budget = { positions: 4000, taken: 0 };
+  const prefixes = createSharedPrefixes(config, 1e6);
+  const versions = createVersions({
+    kept: 0,
+    loadAdapter: async () => undefined,
+    createDecoder: (adapter) =>
+      createDecoder(
+        policy,
+        adapter,
+        { maxSequences: 3, maxPositions: 768, pieceTokens: 50, budget },
+        prefixes,
+      ),
+  });
+  const known: number[] = [];
+  const scheduler = createScheduler({
+    ...{ versions, maxBatch: 3, maxWaiting: 9, recent: createRecentPrompts(1) },
+    beginSequence: (request, cachedTokens) => {
+      known.push(cachedTokens);
+      return greedySequence(request);
+    },
+  });
+  const prompt = Array.from({ length: 400 }, (_, index) => (index * 7) % 61);
+  let call = 0;
+  const ask = (promptIds: readonly number[], maxTokens: number) =>
+    new Promise<readonly number[]>((resolve, reject) => {
+      const listener = {
+        started: () => {},
+        chunk: () => {},
+        generated: (generated: Generated) =>
+          resolve((generated as unknown as { ids: readonly number[] }).ids),
+        failed: reject,
+      };
+      const sampling = {
+        stop: [],
+        frequencyPenalty: 0,
+        presencePenalty: 0,
+        repetitionPenalty: 1,
+        logitBias: [],
+      };
+      const request = { target: { kind: 'live' as const }, sampling, prompt: { promptIds, maxTokens } };
+      scheduler.add(call++, [{ request: { ...request, callsTools: false }, listener }]);
+    });
+  await scheduler.serve({ version: 0 });
+  const first = await ask(prompt, 5);
+  const streaming = ask(prompt, 200);
+  await scheduler.serve({ version: 1 });
+  expect(await ask(prompt, 5)).toEqual(first);
+  expect((await streaming).length).toBe(200);
+  expect(known).toEqual([0, 384, 384]);
+  expect(scheduler.counters().versions).toEqual([1]);
+  expect(budget.taken).toBe(0);
   expect(policy.executor.tensorCount()).toBe(before);
   policy.dispose();
 });

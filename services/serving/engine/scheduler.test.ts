@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Generated, PolicyVersion } from './engine.ts';
 import type { SequenceRequest } from './protocol.ts';
+import { createRecentPrompts } from './recent-prompts.ts';
 import { createScheduler } from './scheduler.ts';
 import type { Sequence } from './sequence.ts';
 import { type BatchDecoder, createVersions } from './versions.ts';
@@ -105,7 +106,10 @@ function world(maxBatch: number, kept: number, { positions = 1e9, maxWaiting = 1
     createDecoder: (adapter) =>
       versionDecoder((adapter as unknown as { version: number }).version, maxBatch, inMemory, budget),
   });
-  const scheduler = createScheduler({ versions, maxBatch, maxWaiting, beginSequence: countingSequence });
+  const scheduler = createScheduler({
+    ...{ versions, maxBatch, maxWaiting, recent: createRecentPrompts(2, 1) },
+    beginSequence: countingSequence,
+  });
   let id = 0;
   type Counted = Generated & { readonly seen: readonly number[] };
   const runAll = (
@@ -317,6 +321,7 @@ test('a decoder that fails ends its answers, and the others go on', async () => 
     versions: broken,
     maxBatch: 2,
     maxWaiting: 9,
+    recent: createRecentPrompts(0),
     beginSequence: countingSequence,
   });
   await other.serve({ version: 0 });

@@ -1,7 +1,10 @@
+import { monotonicNow } from '../../../shared/service/clock.ts';
 import { ServingError } from '../errors.ts';
 import type { EngineCounters, PolicyVersion } from './engine.ts';
 import { type AskedJob, idsOf, type Job, type PlacedJob, type RunningJob } from './job.ts';
+import { createPrefixWarmer } from './prefix-warmer.ts';
 import type { SequenceRequest } from './protocol.ts';
+import type { RecentPrompts } from './recent-prompts.ts';
 import type { Sequence } from './sequence.ts';
 import type { LoadedVersion, Versions } from './versions.ts';
 
@@ -24,8 +27,13 @@ type Options = {
   readonly maxBatch: number;
   /** Answers that may wait for a place. */
   readonly maxWaiting: number;
+  /** Of the live version: what the next one reads before it is served. */
+  readonly recent: RecentPrompts;
   readonly beginSequence: (request: SequenceRequest, cachedTokens: number) => Sequence;
 };
+
+/** ms that a version may be kept from being served so that it reads what is likely to come again */
+const WARM_LIMIT_MS = 10_000;
 
 /**
  * Decides what the engine computes next. Each version's answers form a batch of its own; batches take
@@ -34,7 +42,13 @@ type Options = {
  * choices of a request are read one after the other: the later ones find their prompt known.
  * Where the cache has no room for all, the youngest give up their places and go on later.
  */
-export function createScheduler({ versions, maxBatch, maxWaiting, beginSequence }: Options): Scheduler {
+export function createScheduler({
+  versions,
+  maxBatch,
+  maxWaiting,
+  recent,
+  beginSequence,
+}: Options): Scheduler {
   let live: LoadedVersion | undefined;
   let waiting: readonly Job[] = [];
   /** In the order in which their next pieces are read. */
@@ -43,6 +57,7 @@ export function createScheduler({ versions, maxBatch, maxWaiting, beginSequence 
   /** Requests whose version is still being loaded: their choices, and whether they were given up meanwhile. */
   const arriving = new Map<number, { readonly count: number; readonly aborted: boolean }>();
   let nextId = 0;
+  const warmer = createPrefixWarmer(WARM_LIMIT_MS, monotonicNow);
   let looping = false;
   const counted = { steps: 0, stepSequences: 0, promptTokens: 0, cachedTokens: 0, preemptions: 0 };
 
@@ -120,7 +135,7 @@ export function createScheduler({ versions, maxBatch, maxWaiting, beginSequence 
   };
   const makeRoom = (): void => {
     const short = () => [...reading, ...running].some(({ version }) => !version.decoder.canStep());
-    while (short()) preempt();
+    while (short()) if (!warmer.giveUpPlace()) preempt();
   };
 
   const readOne = (): void => {
@@ -137,6 +152,7 @@ export function createScheduler({ versions, maxBatch, maxWaiting, beginSequence 
       if (isNew) {
         counted.promptTokens += job.request.prompt.promptIds.length;
         counted.cachedTokens += cachedTokens;
+        if (job.version === live) recent.add(job.request.prompt.promptIds);
       }
       const answer = job.answer ?? { sequence: beginSequence(job.request, cachedTokens), ids: [] };
       const begun: RunningJob = { ...job, answer };
@@ -167,13 +183,16 @@ export function createScheduler({ versions, maxBatch, maxWaiting, beginSequence 
   };
 
   const isIdle = () =>
-    reading.length + running.length === 0 && waiting.every(({ version }) => (version ?? live) === undefined);
+    reading.length + running.length === 0 &&
+    !warmer.isActive() &&
+    waiting.every(({ version }) => (version ?? live) === undefined);
   const loop = async (): Promise<void> => {
     if (looping) return;
     looping = true;
     while (!isIdle()) {
       await admit();
       makeRoom();
+      warmer.goOn(reading.length === 0);
       readOne();
       stepAll();
       await new Promise((resolve) => setImmediate(resolve)); // messages come in here
@@ -232,6 +251,9 @@ export function createScheduler({ versions, maxBatch, maxWaiting, beginSequence 
     },
     serve: async (policy) => {
       const next = await versions.hold(policy);
+      const warmed = warmer.warm(next, recent.latest());
+      void loop();
+      await warmed;
       const before = live;
       live = next;
       if (before !== undefined) versions.letGo(before.version);
