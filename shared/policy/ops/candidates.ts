@@ -1,6 +1,6 @@
 import type { Executor, Tensor } from '../executors/executor.ts';
 import type { NativeExecutor } from '../executors/native.ts';
-import { add, reshape } from './arithmetic.ts';
+import { reshape } from './arithmetic.ts';
 import { type CrossEntropySaved, inverseTemperatures } from './cross-entropy.ts';
 import { type Indices, valuesOf, withIndices } from './embedding.ts';
 
@@ -43,8 +43,10 @@ export const LEAST_PROBABILITY = 2 ** -126;
 
 const float = { T: 'float32' } as const;
 const gather = { Tparams: 'float32', Tindices: 'int32', Taxis: 'int32', batch_dims: 0 } as const;
-const scatter = { T: 'float32', Tindices: 'int32', Tnumsegments: 'int32' } as const;
+/** In a graph the input's own memory becomes the output, where nothing else needs it. */
+const scatter = { T: 'float32', Tindices: 'int32' } as const;
 const fill = { T: 'float32', index_type: 'int32' } as const;
+const shapes = { T: 'int32', Tshape: 'int32' } as const;
 const sum = { T: 'float32', Tidx: 'int32', keep_dims: false } as const;
 
 /** @param targets [rows] */
@@ -77,15 +79,18 @@ export function candidatePartsOf(
   );
   if (places.candidates === undefined) return { picked, rest: undefined };
   // What is left is summed up itself: 1 minus the others would lose it where they are nearly everything.
-  const marks = withIndices(executor, places.candidates, (at) => {
-    const ones = executor.run('Fill', [executor.integers([...at.shape]), executor.scalar(1)], fill);
-    return executor.run('UnsortedSegmentSum', [ones, at, executor.integers(rows * width)], scatter);
+  const probabilities = reshape(executor, executor.run('Softmax', [scaled], float), [rows * width]);
+  const others = withIndices(executor, places.candidates, (at) => {
+    const nothing = executor.run('Fill', [executor.integers([...at.shape]), executor.scalar(0)], fill);
+    return executor.run('TensorScatterUpdate', [probabilities, column(executor, at), nothing], scatter);
   });
-  const probabilities = executor.run('Softmax', [scaled], float); // [rows, width]
-  const chosen = executor.run('Mul', [probabilities, reshape(executor, marks, [rows, width])], float);
-  const others = executor.run('Sub', [probabilities, chosen], float);
-  return { picked, rest: executor.run('Sum', [others, executor.integers([1])], sum) };
+  const lines = reshape(executor, others, [rows, width]);
+  return { picked, rest: executor.run('Sum', [lines, executor.integers([1])], sum) };
 }
+
+/** Indices [n] as a scatter takes them, [n, 1]. */
+const column = (executor: NativeExecutor, at: Tensor): Tensor =>
+  executor.run('Reshape', [at, executor.integers([at.shape[0]!, 1])], shapes);
 
 /** Native only: reads the parts back; `logProbs`: of the targets. */
 export function readCandidates(
@@ -206,12 +211,12 @@ export function addAt(executor: Executor, matrix: Tensor, addition: Addition | u
   const { places, values } = addition;
   if (executor.kind === 'native') {
     const size = matrix.shape.reduce((product, length) => product * length, 1);
-    const spread = withIndices(executor, places, (at) =>
-      executor.run('UnsortedSegmentSum', [values, at, executor.integers(size)], scatter),
+    const line = reshape(executor, matrix, [size]);
+    const sums = withIndices(executor, places, (at) =>
+      executor.run('TensorScatterAdd', [line, column(executor, at), values], scatter),
     );
-    const sums = add(executor, matrix, reshape(executor, spread, matrix.shape));
-    executor.dispose([matrix, spread]);
-    return sums;
+    executor.dispose([matrix, line]);
+    return reshape(executor, sums, matrix.shape);
   }
   const [into, from] = [executor.view(matrix), executor.view(values)];
   valuesOf(places).forEach((place, index) => {

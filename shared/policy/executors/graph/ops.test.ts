@@ -9,7 +9,7 @@ import { outputsOf, UnknownOp } from './shapes.ts';
 /** An input: values of a shape, positive where `above` says so; `integers`; or row numbers. */
 type Input =
   | { readonly shape: Shape; readonly above?: number }
-  | { readonly rows: readonly number[] }
+  | { readonly rows: readonly number[]; readonly shape?: Shape }
   | Sizes;
 type Sizes = { readonly integers: readonly number[] | number };
 
@@ -55,6 +55,8 @@ const cases: readonly Case[] = [
     { ...float, Tindices: 'int32', Tnumsegments: 'int32' },
   ],
   ['SparseSoftmaxCrossEntropyWithLogits', [of(3, 5), { rows: [4, 0, 2] }], { ...float, Tlabels: 'int32' }, 2],
+  ['TensorScatterAdd', [of(5), { rows: [3, 1, 3], shape: [3, 1] }, of(3)], { ...float, Tindices: 'int32' }],
+  ['TensorScatterUpdate', [of(5), { rows: [3, 1], shape: [2, 1] }, of(2)], { ...float, Tindices: 'int32' }],
   ['InplaceUpdate', [of(5, 3), { rows: [1, 4] }, of(2, 3)], float],
 ];
 
@@ -69,7 +71,8 @@ native('an op in a graph', () => {
       const random = createRandom(op);
       const upload = (input: Input): Tensor | Sizes => {
         if ('integers' in input) return input;
-        if ('rows' in input) return executor.upload(Int32Array.from(input.rows), [input.rows.length]);
+        if ('rows' in input)
+          return executor.upload(Int32Array.from(input.rows), input.shape ?? [input.rows.length]);
         const { shape, above } = input;
         const values = Float32Array.from({ length: sizeOf(shape) }, () =>
           above === undefined ? normal(random) : above + random(),

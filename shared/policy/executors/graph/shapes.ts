@@ -65,6 +65,8 @@ const rules: Readonly<Record<string, Rule>> = {
   Sigmoid: first,
   Softmax: first,
   Square: first,
+  TensorScatterAdd: first,
+  TensorScatterUpdate: first,
   Mean: reduce,
   Sum: reduce,
   MatMul: product('transpose_a', 'transpose_b'),
