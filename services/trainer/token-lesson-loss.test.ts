@@ -1,0 +1,150 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { binLogProbs, logSoftmax, logSoftmaxVjp, topIds } from '../../shared/policy/losses/distribution.ts';
+import { tokenShares } from '../../shared/policy/losses/reduction.ts';
+import { describeReference, readReference } from '../../shared/policy/reference-fixtures.ts';
+import type { DistributionRequest } from '../../shared/policy/token-distributions.ts';
+import { stepSample } from './step-sample.ts';
+import { teachTokens } from './teach-tokens.ts';
+import { sampleData } from './testing/facts.ts';
+import { toyEngine } from './testing/toy-engine.ts';
+import { tokenLessonLoss } from './token-lesson-loss.ts';
+
+const rows = z.array(z.array(z.number()));
+type Rows = z.output<typeof rows>;
+const OverlapCase = z.object({
+  note: z.string(),
+  inputs: z.object({
+    old_logits: rows,
+    cur_logits: rows,
+    teacher_logits: z.array(rows),
+    mask: z.array(z.number()),
+  }),
+  options: z.object({
+    k: z.int(),
+    hint: z.enum(['sequence', 'token', 'first']),
+    subset: z.enum(['student', 'teacher', 'overlap']),
+    gap_clip: z.number(),
+    temperature: z.number(),
+  }),
+  loss: z.number(),
+  gradient_cur_logits: rows,
+});
+const TopkCase = z.object({
+  note: z.string(),
+  direction: z.enum(['reverse', 'forward']),
+  inputs: z.object({ student_logits: rows, teacher_logits: rows, mask: z.array(z.number()) }),
+  options: z.object({ k: z.int(), temperature: z.number() }),
+  loss: z.number(),
+  gradient_student_logits: rows,
+});
+
+/** In f32, as an engine gives them; the reference is f64. */
+const close = (actual: number, expected: number) =>
+  expect(Math.abs(actual - expected) / Math.max(1, Math.abs(expected))).toBeLessThan(1e-5);
+const allClose = (actual: readonly ArrayLike<number>[], expected: Rows) => {
+  expected.forEach((row, t) => {
+    row.forEach((value, id) => void close(actual[t]![id]!, value));
+  });
+};
+
+/** Says of a sequence what stands under the last token of its prompt. */
+const teacherOf =
+  (tables: readonly Rows[], temperature: number) =>
+  (sequences: readonly { readonly promptIds: readonly number[] }[], { count, asked }: DistributionRequest) =>
+    sequences.map(({ promptIds }, index) => {
+      const all = tables[promptIds.at(-1)!]!.map((logits) => logSoftmax(logits, temperature));
+      const top = all.map((logProbs) => topIds(logProbs, count));
+      const at = (ids: ArrayLike<number>) =>
+        Float32Array.from(Array.from(ids, (id, i) => all[Math.floor(i / count)]![id]!));
+      return {
+        sampled: new Float32Array(all.length),
+        topIds: Int32Array.from(top.flat()),
+        top: at(top.flat()),
+        rest: Float32Array.from(all, (logProbs, t) => binLogProbs(logProbs, top[t]!)[count]!),
+        asked: at(asked?.[index] ?? []),
+      };
+    });
+
+function lessonOf(
+  distillation: 'topk' | 'overlap',
+  old: Rows,
+  teachers: readonly Rows[],
+  k: number,
+  temperature: number,
+) {
+  const ids = old.map((_, t) => t);
+  const sample = stepSample(
+    sampleData('a', { tokens: { promptIds: [0], responseIds: ids, logProbs: ids } }),
+    undefined,
+  );
+  const tell = teacherOf([old, ...teachers], temperature);
+  const lessons = teachTokens(
+    { ...toyEngine, distributions: (_, ...asked) => tell(...asked) },
+    { score: () => [], distributions: tell },
+    undefined,
+    { distillation, topK: k },
+    [{ sample, prompts: teachers.map((_, hint) => [1 + hint]) }],
+    () => {},
+  );
+  return lessons.get(sample)!;
+}
+
+const clip = { clipLow: 0.2, clipHigh: 0.28 };
+
+describeReference('a lesson of several tokens agrees with the reference numbers', () => {
+  const { cases } = z
+    .object({ cases: z.array(z.looseObject({ group: z.string() })) })
+    .parse(readReference('losses/losses.json'));
+  const overlap = cases
+    .filter(({ group }) => group === 'opd-overlap')
+    .map((one) => OverlapCase.parse(one))
+    .filter(({ options: { hint, subset } }) => hint === 'sequence' && subset === 'student');
+  const topk = cases
+    .filter(({ group }) => group === 'opd-topk')
+    .map((one) => TopkCase.parse(one))
+    .filter(({ direction }) => direction === 'reverse')
+    // where the teacher's likeliest are as likely as others, the reference took others of them
+    .filter(({ note }) => !note.includes('peaked teacher'));
+
+  test('there are cases', () => expect([overlap.length, topk.length]).toEqual([6, 7]));
+
+  test.each(overlap)('overlap: $note', ({ inputs, options, ...expected }) => {
+    const { k, temperature } = options;
+    const lesson = lessonOf('overlap', inputs.old_logits, inputs.teacher_logits, k, temperature);
+    const all = inputs.cur_logits.map((logits) => logSoftmax(logits, temperature));
+    const logProbs = Float32Array.from(lesson.ids, (id, i) => all[Math.floor(i / k)]![id]!);
+    const [shares] = tokenShares([inputs.mask], 'token');
+    const settings = { ...clip, distillation: 'overlap', topK: k, gapClip: options.gap_clip } as const;
+    const made = tokenLessonLoss(lesson, { logProbs, rest: new Float32Array(0) }, shares!, settings, false);
+    close(made.loss, expected.loss);
+    allClose(byLogits(all, lesson.ids, made.gradient, k, temperature), expected.gradient_cur_logits);
+  });
+
+  test.each(topk)('topk: k $options.k, $note', ({ inputs, options: { k, temperature }, ...expected }) => {
+    const lesson = lessonOf('topk', inputs.student_logits, [inputs.teacher_logits], k, temperature);
+    const all = inputs.student_logits.map((logits) => logSoftmax(logits, temperature));
+    const bins = all.map((logProbs, t) =>
+      binLogProbs(logProbs, [...lesson.ids.subarray(t * k, (t + 1) * k)]),
+    );
+    const logProbs = Float32Array.from(bins.flatMap((row) => [...row.subarray(0, k)]));
+    const rest = Float32Array.from(bins, (row) => row[k]!);
+    const [shares] = tokenShares([inputs.mask], 'token');
+    const settings = { ...clip, distillation: 'topk', topK: k, gapClip: 1 } as const;
+    const made = tokenLessonLoss(lesson, { logProbs, rest }, shares!, settings, true);
+    close(made.loss, expected.loss);
+    allClose(byLogits(all, lesson.ids, made.gradient, k, temperature), expected.gradient_student_logits);
+  });
+});
+
+const byLogits = (
+  all: readonly Float64Array[],
+  ids: Int32Array,
+  slopes: Float64Array,
+  k: number,
+  temperature: number,
+) =>
+  all.map((logProbs, t) => {
+    const own = new Map(Array.from({ length: k }, (_, j) => [ids[t * k + j]!, slopes[t * k + j]!]));
+    return logSoftmaxVjp(logProbs, own, temperature);
+  });
