@@ -12,7 +12,8 @@ import {
   type StoredCheckpoint,
 } from '../../shared/policy/checkpoint-store.ts';
 import { beginAttempt, clearAttempts, readStrikes } from '../../shared/policy/checkpoint-store-attempts.ts';
-import { type CheckpointState, sealNumbers } from '../../shared/policy/checkpoint-store-state.ts';
+import { type CheckpointState, sealing } from '../../shared/policy/checkpoint-store-state.ts';
+import { inPieces } from '../../shared/policy/pieces.ts';
 import { utcNow } from '../../shared/service/clock.ts';
 import type { Logger } from '../../shared/service/logger.ts';
 import { isRefusal } from '../../shared/service/refusal.ts';
@@ -197,7 +198,7 @@ async function commit(
     metrics,
     fingerprint,
     milliseconds,
-    ...sealNumbers({ adapter, optimizer, baseline }),
+    ...(await inPieces(sealing({ adapter, optimizer, baseline }))),
   };
   const content = { adapter, optimizer, state };
   const { won, checkpoint } = await commitCheckpoint(store, name, content, base.folder);

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as breath } from 'node:timers/promises';
 import type { AdapterFile } from './adapter-files.ts';
 import { type Checkpoint, openCheckpoint } from './checkpoint.ts';
 import { CheckpointDamaged, readCheckpoint, readState } from './checkpoint-store.ts';
-import { addTensor, type CheckpointState, fullDigest } from './checkpoint-store-state.ts';
+import { type CheckpointState, fullDigest, tensorIntoDigest } from './checkpoint-store-state.ts';
+import { inPieces } from './pieces.ts';
 
 /** What a server takes from a checkpoint. */
 export type ServedCheckpoint = {
@@ -14,7 +14,7 @@ export type ServedCheckpoint = {
 
 /**
  * Reads a committed checkpoint and checks its digest. Of a version that is all weights, the moments are not
- * read, and between two tensors the thread does its other work.
+ * read, and between two pieces the thread does its other work.
  *
  * @throws CheckpointDamaged
  */
@@ -27,8 +27,7 @@ export async function readServed(folder: string): Promise<ServedCheckpoint> {
   const trained = await openCheckpoint(folder);
   const weights = createHash('sha256');
   for (const name of trained.names) {
-    addTensor(weights, name, trained.float32(name));
-    await breath();
+    await inPieces(tensorIntoDigest(weights, name, trained.float32(name)));
   }
   const { parts, optimizerStep, baseline, digest } = state;
   const found = parts && fullDigest({ ...parts, weights: weights.digest('hex') }, optimizerStep, baseline);

@@ -1,8 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import { z } from 'zod';
 import { recordedTrainingSettings } from '../events/training-settings.ts';
-import type { AdapterFile } from './adapter-files.ts';
 import type { TrainedWeights } from './full-weights.ts';
+import { atOnce } from './pieces.ts';
 
 /** AdamW's state between steps: moments by the names of what is trained. */
 export type OptimizerState = {
@@ -65,15 +65,26 @@ export const checkpointDigest = (numbers: Numbers): string => sealNumbers(number
 type Numbers = Pick<CheckpointContent, 'adapter' | 'optimizer'> & Pick<CheckpointState, 'baseline'>;
 
 /** The digest, and for full weights what it is made of: as they stand in `state.json`. */
-export function sealNumbers(numbers: Numbers): Pick<CheckpointState, 'digest' | 'parts'> {
-  const { adapter, optimizer, baseline } = numbers;
-  if (adapter.kind === 'lora') return { digest: adapterDigest(adapter, optimizer, baseline) };
-  const weights = createHash('sha256');
-  for (const [name, { values }] of inOrder(adapter.tensors)) addTensor(weights, name, values);
+export type Seal = Pick<CheckpointState, 'digest' | 'parts'>;
+
+export const sealNumbers = (numbers: Numbers): Seal => atOnce(sealing(numbers));
+
+/** Makes the seal, some seconds for a large model, with pauses. */
+export function* sealing({ adapter, optimizer, baseline }: Numbers): Generator<undefined, Seal> {
+  const hash = createHash('sha256');
+  const values = new Map([...adapter.tensors].map(([name, tensor]) => [name, tensor.values]));
+  if (adapter.kind === 'lora') {
+    const { rank, alpha, targets } = adapter.config;
+    hash.update(JSON.stringify({ rank, alpha, targets: [...targets].sort(), step: optimizer.step }));
+    hash.update(JSON.stringify({ value: baseline.value, count: baseline.count }));
+    yield* addTensors(hash, 'adapter/', values);
+    yield* addMoments(hash, optimizer);
+    return { digest: hash.digest('hex') };
+  }
+  yield* addTensors(hash, '', values);
   const moments = createHash('sha256');
-  addValues(moments, 'first', optimizer.first);
-  addValues(moments, 'second', optimizer.second);
-  const parts = { weights: weights.digest('hex'), moments: moments.digest('hex') };
+  yield* addMoments(moments, optimizer);
+  const parts = { weights: hash.digest('hex'), moments: moments.digest('hex') };
   return { digest: fullDigest(parts, optimizer.step, baseline), parts };
 }
 
@@ -87,30 +98,32 @@ export const fullDigest = (
     .update(JSON.stringify({ training: 'full', step, value, count, weights, moments }))
     .digest('hex');
 
-/** Adds one tensor to a digest of weights; they come in the order of their names. */
-export function addTensor(hash: Hash, name: string, values: Float32Array): void {
+/** Bytes that are hashed at a time, some 5 ms. */
+const PIECE = 8 * 2 ** 20;
+
+/**
+ * Adds one tensor to a digest of weights, and pauses after every piece; they come in the order of their
+ * names.
+ */
+export function* tensorIntoDigest(hash: Hash, name: string, values: Float32Array): Generator<undefined> {
   hash.update(`\n${name}[${values.length}]`);
-  hash.update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+  for (let at = 0; at < values.byteLength; at += PIECE) {
+    const bytes = Math.min(PIECE, values.byteLength - at);
+    hash.update(new Uint8Array(values.buffer, values.byteOffset + at, bytes));
+    yield;
+  }
 }
 
-function adapterDigest(
-  adapter: AdapterFile,
-  optimizer: OptimizerState,
-  baseline: CheckpointState['baseline'],
-): string {
-  const hash = createHash('sha256');
-  const { rank, alpha, targets } = adapter.config;
-  hash.update(JSON.stringify({ rank, alpha, targets: [...targets].sort(), step: optimizer.step }));
-  hash.update(JSON.stringify({ value: baseline.value, count: baseline.count }));
-  addValues(hash, 'adapter', new Map([...adapter.tensors].map(([name, { values }]) => [name, values])));
-  addValues(hash, 'first', optimizer.first);
-  addValues(hash, 'second', optimizer.second);
-  return hash.digest('hex');
+function* addMoments(hash: Hash, { first, second }: OptimizerState): Generator<undefined> {
+  yield* addTensors(hash, 'first/', first);
+  yield* addTensors(hash, 'second/', second);
 }
 
-function addValues(hash: Hash, group: string, values: ReadonlyMap<string, Float32Array>): void {
-  for (const [name, numbers] of inOrder(values)) addTensor(hash, `${group}/${name}`, numbers);
+function* addTensors(
+  hash: Hash,
+  prefix: string,
+  tensors: ReadonlyMap<string, Float32Array>,
+): Generator<undefined> {
+  for (const [name, values] of [...tensors].sort(([a], [b]) => (a < b ? -1 : 1)))
+    yield* tensorIntoDigest(hash, prefix + name, values);
 }
-
-const inOrder = <Value>(named: ReadonlyMap<string, Value>): readonly (readonly [string, Value])[] =>
-  [...named].sort(([a], [b]) => (a < b ? -1 : 1));

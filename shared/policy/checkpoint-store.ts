@@ -5,12 +5,13 @@ import { readAdapter, writeAdapter } from './adapter-files.ts';
 import {
   type CheckpointContent,
   type CheckpointState,
-  checkpointDigest,
   checkpointState,
   type OptimizerState,
+  sealing,
 } from './checkpoint-store-state.ts';
 import { readFullWeights, writeFullWeights } from './full-weights.ts';
-import { readSafetensors, type TensorData, writeSafetensors } from './safetensors.ts';
+import { inPieces } from './pieces.ts';
+import { readAllTensors, readSafetensors, type TensorData, writeSafetensors } from './safetensors.ts';
 
 export type StoredCheckpoint = CheckpointContent & { readonly name: string; readonly folder: string };
 export type CheckpointSummary = { readonly name: string; readonly state: CheckpointState };
@@ -76,7 +77,7 @@ export async function readCheckpoint(folder: string): Promise<StoredCheckpoint> 
     const state = await readState(folder);
     const adapter = await (isFull(state) ? readFullWeights(folder) : readAdapter(folder));
     const optimizer = await readOptimizer(folder, state.optimizerStep);
-    const digest = checkpointDigest({ adapter, optimizer, baseline: state.baseline });
+    const { digest } = await inPieces(sealing({ adapter, optimizer, baseline: state.baseline }));
     if (digest !== state.digest) throw new Error(`its digest is ${digest}, committed was ${state.digest}`);
     return { name: folder.slice(folder.lastIndexOf('/') + 1), folder, state, adapter, optimizer };
   } catch (error) {
@@ -153,12 +154,13 @@ function optimizerTensors(optimizer: OptimizerState): ReadonlyMap<string, Tensor
 
 async function readOptimizer(folder: string, step: number): Promise<OptimizerState> {
   const file = await readSafetensors(join(folder, optimizerName));
+  const tensors = await readAllTensors(file);
   const [first, second] = moments.map(
     ([prefix]) =>
       new Map(
-        file.names
-          .filter((name) => name.startsWith(prefix))
-          .map((name) => [name.slice(prefix.length), file.float32(name)] as const),
+        [...tensors]
+          .filter(([name]) => name.startsWith(prefix))
+          .map(([name, { values }]) => [name.slice(prefix.length), values] as const),
       ),
   );
   return { step, first: first!, second: second! };

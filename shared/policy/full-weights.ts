@@ -1,7 +1,7 @@
 import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AdapterFile } from './adapter-files.ts';
-import { readSafetensors, type TensorData, writeSafetensors } from './safetensors.ts';
+import { readAllTensors, readSafetensors, type TensorData, writeSafetensors } from './safetensors.ts';
 
 /** Every weight of a model, trained: f32, by its published name. */
 export type FullWeights = { readonly kind: 'full'; readonly tensors: ReadonlyMap<string, TensorData> };
@@ -36,10 +36,5 @@ export async function writeFullWeights(folder: string, weights: FullWeights, mod
 /** Reads weights as they were written. */
 export async function readFullWeights(folder: string): Promise<FullWeights> {
   const file = await readSafetensors(join(folder, weightsName));
-  return {
-    kind: 'full',
-    tensors: new Map(
-      file.names.map((name) => [name, { shape: file.shape(name), values: file.float32(name) }] as const),
-    ),
-  };
+  return { kind: 'full', tensors: await readAllTensors(file) };
 }

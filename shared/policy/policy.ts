@@ -7,6 +7,7 @@ import { type LoraLayer, uploadLora } from './lora.ts';
 import type { Model } from './model.ts';
 import type { ModelConfig } from './model-config.ts';
 import { createRopeTable } from './ops/rope.ts';
+import { atOnce } from './pieces.ts';
 import { createScratch } from './scratch.ts';
 import { uploadWeights } from './weights.ts';
 
@@ -78,13 +79,6 @@ export const networkOf = (
     ? { model: adapter.model, lora: undefined }
     : { model: policy.model, lora: adapter?.layers };
 
-function toEnd<Result>(steps: Generator<undefined, Result>): Result {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
-}
-
 /**
  * Uploads a model. Rejects when a weight is missing or of a wrong size.
  * Everything after this is synchronous and blocks its thread: run it in a worker where a server must answer.
@@ -112,7 +106,7 @@ export async function loadPolicy(source: WeightSource, executor: Executor): Prom
     return { kind: 'full', model: full, dispose: () => executor.dispose(full.weights) };
   }
   const ropeTable = createRopeTable(config);
-  let model = toEnd(build(source));
+  let model = atOnce(build(source));
   return {
     config,
     executor,
@@ -120,7 +114,7 @@ export async function loadPolicy(source: WeightSource, executor: Executor): Prom
       return model;
     },
     loadAdapter(trained) {
-      if (trained.kind === 'full') return toEnd(loadFull(tensorsAsSource(config, trained)));
+      if (trained.kind === 'full') return atOnce(loadFull(tensorsAsSource(config, trained)));
       const layers = uploadLora(executor, config, trained);
       return { kind: 'lora', file: trained, layers, dispose: () => executor.dispose(layers) };
     },
@@ -132,7 +126,7 @@ export async function loadPolicy(source: WeightSource, executor: Executor): Prom
       ),
     }),
     replaceWeights(weights) {
-      const next = toEnd(build(weightsInMemory(config, weights)));
+      const next = atOnce(build(weightsInMemory(config, weights)));
       executor.dispose(model.weights);
       model = next;
     },

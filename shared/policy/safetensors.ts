@@ -1,6 +1,7 @@
 /// <reference lib="esnext.float16" />
 import { closeSync, openSync, readSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
+import { setImmediate as breath } from 'node:timers/promises';
 import { z } from 'zod';
 
 /** One tensor on the host: `values` holds the product of `shape` numbers, row-major. */
@@ -67,6 +68,16 @@ export async function readSafetensors(path: string): Promise<SafetensorsFile> {
     type: (name) => find(name).dtype,
     float32: (name, target) => readTensor(path, name, find(name), dataStart, target),
   };
+}
+
+/** Reads every tensor; between two of them the thread does what else it has to do. */
+export async function readAllTensors(file: SafetensorsFile): Promise<ReadonlyMap<string, TensorData>> {
+  const tensors = new Map<string, TensorData>();
+  for (const name of file.names) {
+    tensors.set(name, { shape: file.shape(name), values: file.float32(name) });
+    await breath();
+  }
+  return tensors;
 }
 
 async function readHeader(path: string) {

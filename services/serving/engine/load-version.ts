@@ -1,5 +1,5 @@
-import { setImmediate as breath } from 'node:timers/promises';
 import { readServed } from '../../../shared/policy/checkpoint-store-served.ts';
+import { inPieces } from '../../../shared/policy/pieces.ts';
 import type { Adapter, Policy } from '../../../shared/policy/policy.ts';
 import type { PolicyVersion } from './engine.ts';
 
@@ -30,12 +30,4 @@ export function versionLoader(
     }
     return 'kind' in trained ? policy.loadAdapter(trained) : inPieces(policy.loadFull(trained));
   };
-}
-
-async function inPieces<Result>(pieces: Generator<undefined, Result>): Promise<Result> {
-  for (;;) {
-    const { done, value } = pieces.next();
-    if (done) return value;
-    await breath();
-  }
 }
