@@ -57,7 +57,7 @@ export const ServingConfig = CommonConfig.extend({
     .max(64)
     .default(4)
     .describe(
-      'long prompts of the latest conversations that a new version reads before it is served, for 10 s at most; 0: none',
+      'long prompts of the latest conversations that a new version reads before it is served, for 30 s at most; 0: none',
     ),
   maxConcurrentPerKey: z
     .int()

@@ -33,7 +33,7 @@ type Options = {
 };
 
 /** ms that a version may be kept from being served so that it reads what is likely to come again */
-const WARM_LIMIT_MS = 10_000;
+const WARM_LIMIT_MS = 30_000;
 
 /**
  * Decides what the engine computes next. Each version's answers form a batch of its own; batches take
