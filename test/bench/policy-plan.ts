@@ -1,0 +1,121 @@
+import { availableParallelism } from 'node:os';
+import { CLAW_NANO } from '../../shared/policy/model-folder.ts';
+import { nameOf, type PolicyCase } from './policy-case.ts';
+
+export const LARGE = 'smollm2-135m';
+
+export type Planned = {
+  readonly model: typeof CLAW_NANO | typeof LARGE;
+  readonly case: PolicyCase;
+  readonly threads: number;
+  /**
+   * Steps of each round: all ways take rounds by turns, so that a busy machine disturbs all alike. Eight
+   * rounds of decoding stay within twice the context.
+   */
+  readonly steps: number;
+  /** Steps before the first round; graphs are made in the first. */
+  readonly warmUpSteps: number;
+  /** After so long no further round begins, ms. */
+  readonly limitMs: number;
+  /** What keeps ours from being faster; measured op by op. */
+  readonly limitedBy: string;
+};
+
+const cores = availableParallelism();
+const nano = { model: CLAW_NANO, warmUpSteps: 2, limitMs: 25_000 } as const;
+const large = { model: LARGE, warmUpSteps: 1, limitMs: 60_000 } as const;
+const training = { kind: 'train', batch: 8, positions: 128 } as const;
+const largeTraining = { kind: 'train', batch: 1, positions: 512 } as const;
+const decoding = (sequences: number, context: number): PolicyCase => ({ kind: 'decode', sequences, context });
+
+export const plan: readonly Planned[] = [
+  {
+    ...nano,
+    case: { ...training, trains: 'lora' },
+    threads: cores,
+    steps: 4,
+    limitedBy: 'products, two fifths of it of rank 16; then what is done element by element in the MLP',
+  },
+  {
+    ...nano,
+    case: { ...training, trains: 'full' },
+    threads: cores,
+    steps: 4,
+    limitedBy:
+      'products 45 %, element-wise products 18 % (each reads and writes its operands whole), attention 10 %; ' +
+      'AdamW on typed arrays and the upload of the new weights, both on one thread',
+  },
+  {
+    ...nano,
+    case: decoding(1, 128),
+    threads: 1,
+    steps: 14,
+    limitedBy: '340 small ops, one after the other: 2 µs each in a graph, 14 µs when called one by one',
+  },
+  {
+    ...nano,
+    case: decoding(4, 128),
+    threads: 1,
+    steps: 14,
+    limitedBy: 'the same ops; a step of four takes little more than a step of one',
+  },
+  {
+    ...nano,
+    case: decoding(16, 128),
+    threads: 1,
+    steps: 14,
+    limitedBy: 'attention over the cache: 32 products of a row or two each per layer',
+  },
+  {
+    ...nano,
+    case: { kind: 'prefill', tokens: 512 },
+    threads: cores,
+    steps: 6,
+    limitedBy: 'two pieces of 256, so that others step in between: each attends on its own',
+  },
+  {
+    ...large,
+    case: { ...largeTraining, trains: 'lora' },
+    threads: cores,
+    steps: 1,
+    limitedBy:
+      'products with frozen weights at 100 GFLOP/s a core are 72 %; attention, over the masked half too, 22 %',
+  },
+  {
+    ...large,
+    case: decoding(1, 256),
+    threads: cores,
+    steps: 8,
+    limitedBy: '540 MB of weights are read per token, at 9 GB/s where a core copies at 13',
+  },
+  {
+    ...large,
+    case: decoding(4, 256),
+    threads: cores,
+    steps: 8,
+    limitedBy: 'the same weights per step, brought into another order on the way',
+  },
+  {
+    ...large,
+    case: decoding(16, 256),
+    threads: cores,
+    steps: 8,
+    limitedBy: 'products 60 % at 50 GFLOP/s, attention 20 %: three query rows per product over 320 positions',
+  },
+  {
+    ...large,
+    case: { kind: 'prefill', tokens: 512 },
+    threads: cores,
+    steps: 2,
+    limitedBy: 'products at 100 GFLOP/s a core',
+  },
+  {
+    ...large,
+    case: { ...largeTraining, trains: 'full' },
+    threads: cores,
+    steps: 1,
+    limitedBy: 'products 75 %; AdamW of 135 million weights on typed arrays and their upload, on one thread',
+  },
+];
+
+export const titleOf = (planned: Planned): string => `${planned.model}: ${nameOf(planned.case)}`;
