@@ -28,7 +28,7 @@ export const TrainerError = errorTable({
   TOP_K_VOCABULARY: {
     status: 500,
     type: 'server_error',
-    message: 'topK is {topK}, the vocabulary of the policy has {vocabulary} tokens.',
+    message: 'topK is {topK}, the vocabulary has {vocabulary} tokens.',
   },
   /** Thrown when a step's thread ended without an answer. */
   WORKER_ENDED: { status: 500, type: 'server_error', message: "The step's thread ended with code {code}." },

@@ -1,3 +1,4 @@
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import { planMicrobatches } from '../../shared/policy/batching.ts';
 import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import type { PromptWriter } from '../../shared/policy/load-prompt-writer.ts';
@@ -39,10 +40,7 @@ export function localEngine(
     writePrompt,
     contextTokens: policy.config.maxPositions,
     prepare: async (settings) => {
-      const { vocabularySize } = policy.config;
-      const { method, distillation, topK } = settings;
-      if (method !== 'binary' && distillation !== 'sampled' && topK > vocabularySize)
-        throw TrainerError.TOP_K_VOCABULARY({ topK, vocabulary: vocabularySize });
+      refuseTooMany(settings, policy);
       const model = ownTeacher(settings);
       if (model === undefined) return { teacherDigest: undefined };
       if (teacher?.model !== model) {
@@ -50,11 +48,15 @@ export function localEngine(
         teacher = undefined;
         teacher = { ...(await loadTeacher(model)), model };
       }
+      refuseTooMany(settings, teacher.policy);
       return { teacherDigest: teacher.digest };
     },
     scoreByTeacher: (model, sequences) => scoreResponses(loaded(model), undefined, sequences),
     distributionsByTeacher: (model, sequences, request) =>
-      tokenDistributions(loaded(model), undefined, sequences, request),
+      tokenDistributions(loaded(model), undefined, sequences, {
+        ...request,
+        below: policy.config.vocabularySize,
+      }),
     createAdapter: ({ training, ...settings }) =>
       training === 'full' ? policy.copyWeights() : createLora(policy.config, settings),
     parts: (sequences, tokens) => planMicrobatches(sequences, tokens).map(({ members }) => members),
@@ -73,4 +75,12 @@ export function localEngine(
     meanKl: (candidate, parent, sequences) =>
       withAdapter(candidate, (b) => withAdapter(parent, (a) => meanPolicyKl(policy, a, b, sequences))),
   };
+}
+
+function refuseTooMany(
+  { method, distillation, topK }: Pick<TrainingSettings, 'method' | 'distillation' | 'topK'>,
+  { config: { vocabularySize } }: Policy,
+): void {
+  if (method !== 'binary' && distillation !== 'sampled' && topK > vocabularySize)
+    throw TrainerError.TOP_K_VOCABULARY({ topK, vocabulary: vocabularySize });
 }

@@ -135,6 +135,29 @@ describeOnBackends('candidates', (open) => {
     policy.dispose();
   });
 
+  test('a model with more or fewer rows of padding gives ids that the policy has', async () => {
+    const policy = await load();
+    const [whole, cut] = [undefined, 30].map((below) =>
+      tokenDistributions(policy, undefined, sequences, {
+        count: 20,
+        asked: prompts.map(() => Int32Array.from({ length: 20 }, (_, j) => 45 + j)),
+        below,
+      }),
+    );
+    cut!.forEach(({ topIds, top, rest, asked }, index) => {
+      expect(Math.max(...topIds)).toBeLessThan(30);
+      const some = top.reduce((sum, logProb) => sum + Math.exp(logProb), Math.exp(rest[0]!));
+      expect(some).toBeCloseTo(1, 5);
+      expect(asked).toEqual(whole![index]!.asked);
+      // 61 is the first that it has no row for
+      expect(asked[15]).toBeGreaterThan(-10);
+      expect([...asked.subarray(16)].every((logProb) => logProb < -80 && Number.isFinite(logProb))).toBe(
+        true,
+      );
+    });
+    policy.dispose();
+  });
+
   test('two graphs serve every number of candidates and sequences of any length', async () => {
     const policy = await load();
     const adapter = policy.loadAdapter(file);

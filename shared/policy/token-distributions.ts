@@ -23,6 +23,11 @@ export type DistributionRequest = {
   readonly count: number;
   /** of each sequence: tokens whose log-probs are wanted whatever they are, [T * count] */
   readonly asked?: readonly Int32Array[] | undefined;
+  /**
+   * Ids from here on are nobody's likeliest, whatever their logits. Two models of one tokenizer may pad their
+   * vocabularies to different widths.
+   */
+  readonly below?: number | undefined;
 };
 
 /**
@@ -33,7 +38,7 @@ export function tokenDistributions(
   policy: Policy,
   adapter: Adapter | undefined,
   sequences: readonly PolicySequence[],
-  { count, asked }: DistributionRequest,
+  { count, asked, below }: DistributionRequest,
 ): readonly TokenDistributions[] {
   const width = policy.config.vocabularySize;
   const result = sequences.map(({ responseIds: { length } }, index) => ({
@@ -52,7 +57,12 @@ export function tokenDistributions(
       for (let row = 0; row < rows; row++) {
         const { index, sampled, t } = places[start + row]!;
         const line = values.subarray(row * width, (row + 1) * width);
-        const { top, rest, logProbOf } = rowDistribution(line, count, sequences[index]!.temperature ?? 1);
+        const { top, rest, logProbOf } = rowDistribution(
+          line,
+          count,
+          sequences[index]!.temperature ?? 1,
+          below,
+        );
         const into = result[index]!;
         into.sampled[t] = logProbOf(sampled);
         into.rest[t] = rest;
@@ -70,9 +80,10 @@ export function tokenDistributions(
 }
 
 /** @param logits of one position, [vocabulary] */
-function rowDistribution(logits: Float32Array, count: number, temperature: number) {
-  const top = topIds(logits, count);
-  const most = logits[top[0]!]!;
+function rowDistribution(logits: Float32Array, count: number, temperature: number, below = logits.length) {
+  const top = topIds(logits.subarray(0, below), count);
+  let most = Number.NEGATIVE_INFINITY;
+  for (const logit of logits) if (logit > most) most = logit;
   const inTop = new Set(top);
   const weightOf = (id: number) => Math.exp((logits[id]! - most) / temperature);
   let others = 0;
@@ -81,6 +92,8 @@ function rowDistribution(logits: Float32Array, count: number, temperature: numbe
   return {
     top,
     rest: Math.log(Math.max(others, LEAST_PROBABILITY)) - normaliser,
-    logProbOf: (id: number) => (logits[id]! - most) / temperature - normaliser,
+    // a token that the model has no row for
+    logProbOf: (id: number) =>
+      id < logits.length ? (logits[id]! - most) / temperature - normaliser : Math.log(LEAST_PROBABILITY),
   };
 }
