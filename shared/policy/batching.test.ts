@@ -26,3 +26,22 @@ test('every budget covers every response token once, and no part is over it but 
     }
   }
 });
+
+test('positions that are padded to a step are of few lengths, cost no more than the budget, and move no token', () => {
+  for (const tokens of [100, 1000]) {
+    const [plain, padded] = [planMicrobatches(mixed, tokens), planMicrobatches(mixed, tokens, 32)];
+    for (const { batch, positions, members, rows, ids, targets } of padded) {
+      expect(positions % 32).toBe(0);
+      expect(batch * positions <= tokens || members.length === 1).toBe(true);
+      const wanted = members.flatMap((index) => [...mixed[index]!.responseIds]);
+      expect([...targets]).toEqual(wanted);
+      // what a row has read is the token before its target
+      for (const [i, row] of rows.entries()) {
+        const isFirst = i === 0 || rows[i - 1] !== row - 1;
+        if (!isFirst) expect(ids[row]).toBe(targets[i - 1]);
+      }
+    }
+    const covered = (plan: typeof plain) => plan.flatMap(({ members }) => members).sort();
+    expect(covered(padded)).toEqual(covered(plain));
+  }
+});

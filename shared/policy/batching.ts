@@ -1,3 +1,5 @@
+import type { Executor } from './executors/executor.ts';
+
 /** A prompt and the answer to it, both as tokens. */
 export type PolicySequence = {
   readonly promptIds: readonly number[];
@@ -32,15 +34,17 @@ const maxSquares = 4_194_304;
  * gradient.
  *
  * @param tokens budget of one microbatch, padding included
+ * @param step positions are padded to a multiple of it
  * @throws Error when a sequence has an empty prompt
  */
 export function planMicrobatches(
   sequences: readonly PolicySequence[],
   tokens = defaultMicrobatchTokens,
+  step = 1,
 ): readonly Microbatch[] {
   const length = (index: number): number => {
     const { promptIds, responseIds } = sequences[index]!;
-    return promptIds.length + responseIds.length;
+    return Math.ceil((promptIds.length + responseIds.length) / step) * step;
   };
   for (const { promptIds } of sequences)
     if (promptIds.length === 0) throw new Error('a sequence needs a prompt');
@@ -56,14 +60,25 @@ export function planMicrobatches(
     if (group !== undefined && fits) group.push(index);
     else groups.push([index]);
   }
-  return groups.map((members) => pad(sequences, members));
+  return groups.map((members) => pad(sequences, members, step));
 }
 
-function pad(sequences: readonly PolicySequence[], members: readonly number[]): Microbatch {
+/**
+ * The same, padded as the executor computes best. On native, oneDNN makes a program for each shape of a
+ * product, and TensorFlow keeps the latest thousand: where every length is its own, each step of claw-nano
+ * takes the time to make them and up to 5 MB more.
+ */
+export const microbatchesOn = (
+  { kind }: Pick<Executor, 'kind'>,
+  sequences: readonly PolicySequence[],
+): readonly Microbatch[] => planMicrobatches(sequences, defaultMicrobatchTokens, kind === 'native' ? 32 : 1);
+
+function pad(sequences: readonly PolicySequence[], members: readonly number[], step: number): Microbatch {
   const chosen = members.map((index) => sequences[index]!);
   // The last token is only predicted, never read.
-  const positions =
+  const longest =
     Math.max(...chosen.map(({ promptIds, responseIds }) => promptIds.length + responseIds.length)) - 1;
+  const positions = Math.ceil(longest / step) * step;
   const ids = new Int32Array(chosen.length * positions);
   const rows: number[] = [];
   const temperatures: number[] = [];

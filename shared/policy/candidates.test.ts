@@ -81,14 +81,14 @@ describeOnBackends('candidates', (open) => {
         () => ({ loss: 0, metrics: {}, gradient: singles.map(({ slope }) => [slope]) }),
       ).gradients;
       for (const [name, gradient] of gradients)
-        expect(largestDifference(gradient, expected.get(name)!), name).toBeLessThan(3e-6);
+        expect(largestDifference(gradient, expected.get(name)!), name).toBeLessThan(5e-6);
       // the same bits again
       expect(lossAndGradients(policy, adapter, sequences, loss, options).gradients).toEqual(gradients);
       if (policy.executor.kind === 'native') {
         const plain = { ...policy, model: policy.model, executor: opByOp(policy.executor) };
         const again = lossAndGradients(plain, adapter, sequences, loss, options).gradients;
         for (const [name, gradient] of gradients)
-          expect(largestDifference(gradient, again.get(name)!), name).toBeLessThan(3e-6);
+          expect(largestDifference(gradient, again.get(name)!), name).toBeLessThan(5e-6);
       }
       adapter.dispose();
       policy.dispose();

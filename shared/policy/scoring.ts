@@ -1,4 +1,4 @@
-import { type Microbatch, type PolicySequence, perMember, planMicrobatches } from './batching.ts';
+import { type Microbatch, microbatchesOn, type PolicySequence, perMember } from './batching.ts';
 import { compiled } from './executors/compiled.ts';
 import type { Tensor } from './executors/executor.ts';
 import { logitsOf, residualStream, sequenceContext } from './model.ts';
@@ -53,7 +53,7 @@ export function scoreResponses(
   sequences: readonly PolicySequence[],
 ): readonly Float32Array[] {
   const result: Float32Array[] = sequences.map(() => new Float32Array(0));
-  for (const microbatch of planMicrobatches(sequences)) {
+  for (const microbatch of microbatchesOn(policy.executor, sequences)) {
     const all = new Float32Array(microbatch.rows.length);
     eachLogits(policy, adapter, microbatch, (logits, start, rows) => {
       const end = start + rows;
@@ -102,7 +102,7 @@ export function meanPolicyKl(
   const width = policy.config.vocabularySize;
   let sum = 0;
   let count = 0;
-  for (const microbatch of planMicrobatches(sequences)) {
+  for (const microbatch of microbatchesOn(policy.executor, sequences)) {
     const first: Float32Array[] = [];
     eachLogits(policy, adapterA, microbatch, (logits) => void first.push(policy.executor.read(logits)));
     eachLogits(policy, adapterB, microbatch, (logits, start, rows) => {

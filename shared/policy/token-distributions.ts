@@ -1,4 +1,4 @@
-import { planMicrobatches } from './batching.ts';
+import { microbatchesOn } from './batching.ts';
 import { topIds } from './losses/distribution.ts';
 import { LEAST_PROBABILITY } from './ops/candidates.ts';
 import type { Adapter, Policy } from './policy.ts';
@@ -48,7 +48,7 @@ export function tokenDistributions(
     rest: new Float32Array(length),
     asked: new Float32Array(asked?.[index]?.length ?? 0),
   }));
-  for (const microbatch of planMicrobatches(sequences)) {
+  for (const microbatch of microbatchesOn(policy.executor, sequences)) {
     const places = microbatch.members.flatMap((index) =>
       sequences[index]!.responseIds.map((sampled, t) => ({ index, sampled, t })),
     );

@@ -1,4 +1,4 @@
-import { type Microbatch, type PolicySequence, perMember, planMicrobatches } from './batching.ts';
+import { type Microbatch, microbatchesOn, type PolicySequence, perMember } from './batching.ts';
 import {
   type CandidatesPerSequence,
   candidatesOfRows,
@@ -229,7 +229,7 @@ export function lossAndGradients(
   options: { readonly recompute?: boolean; readonly candidates?: CandidatesPerSequence | undefined } = {},
 ): LossAndGradients {
   const { candidates, recompute } = options;
-  const microbatches = planMicrobatches(sequences);
+  const microbatches = microbatchesOn(policy.executor, sequences);
   const evaluate = (
     logProbs: readonly Float32Array[],
     others: readonly (CandidateLogProbs | undefined)[],
