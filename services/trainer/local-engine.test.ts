@@ -5,7 +5,7 @@ import { hintMarker } from '../../shared/policy/hint.ts';
 import { initialWeights } from '../../shared/policy/initialise.ts';
 import type { ModelConfig } from '../../shared/policy/model-config.ts';
 import { loadPolicy, type Policy, weightsInMemory } from '../../shared/policy/policy.ts';
-import { largestDifference } from '../../shared/policy/test-backends.ts';
+import { describeOnBackends, largestDifference } from '../../shared/policy/test-backends.ts';
 import type { LearningEngine, LogProbs } from './learning-engine.ts';
 import { localEngine } from './local-engine.ts';
 import { type Candidate, step } from './step.ts';
@@ -197,5 +197,33 @@ describe.each(['topk', 'overlap'] as const)('distillation %s', (distillation) =>
       checkpointDigest(learn(1, undefined, ['a hint that is read', 'another hint'], { minibatches: 2 }));
     expect(more()).toBe(more());
     expect(more()).not.toBe(first);
+  });
+});
+
+describeOnBackends('parts', (open) => {
+  test('what the engine takes as one part goes through the model together, with its candidates', async () => {
+    const own = await loadPolicy(weightsInMemory(config, initialWeights(config, 1)), await open());
+    const parted = localEngine(
+      own,
+      () => [],
+      () => Promise.reject(new Error('there is no other teacher')),
+    );
+    // lengths whose padding decides how many fit
+    const sequences = [577, 578, 579, 580, 581, 582, 583].map((length) => ({
+      promptIds: Array.from({ length: length - 2 }, (_, i) => i % 40),
+      responseIds: [5, 6],
+    }));
+    const file = parted.createAdapter({ training: 'lora', rank: 1, alpha: 1, seed: 1 });
+    for (const members of parted.parts(sequences)) {
+      const part = members.map((index) => sequences[index]!);
+      const ids = part.map(() => Int32Array.of(1, 2, 3, 4));
+      const learn = (logProbs: LogProbs) => ({
+        sampled: logProbs.map(() => [1, 1]),
+        candidates: ids.map(() => [1, 1, 1, 1]),
+      });
+      const gradients = parted.gradients(file, part, learn, { count: 2, rest: true, ids });
+      expect([...gradients.values()].every((values) => values.every(Number.isFinite))).toBe(true);
+    }
+    own.dispose();
   });
 });

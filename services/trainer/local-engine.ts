@@ -1,5 +1,5 @@
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
-import { planMicrobatches } from '../../shared/policy/batching.ts';
+import { microbatchesOn } from '../../shared/policy/batching.ts';
 import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import type { PromptWriter } from '../../shared/policy/load-prompt-writer.ts';
 import { createLora } from '../../shared/policy/lora.ts';
@@ -59,7 +59,8 @@ export function localEngine(
       }),
     createAdapter: ({ training, ...settings }) =>
       training === 'full' ? policy.copyWeights() : createLora(policy.config, settings),
-    parts: (sequences, tokens) => planMicrobatches(sequences, tokens).map(({ members }) => members),
+    parts: (sequences, tokens) =>
+      microbatchesOn(policy.executor, sequences, tokens).map(({ members }) => members),
     score: (file, sequences) => withAdapter(file, (adapter) => scoreResponses(policy, adapter, sequences)),
     distributions: (file, sequences, request) =>
       withAdapter(file, (adapter) => tokenDistributions(policy, adapter, sequences, request)),

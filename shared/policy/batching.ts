@@ -71,7 +71,8 @@ export function planMicrobatches(
 export const microbatchesOn = (
   { kind }: Pick<Executor, 'kind'>,
   sequences: readonly PolicySequence[],
-): readonly Microbatch[] => planMicrobatches(sequences, defaultMicrobatchTokens, kind === 'native' ? 32 : 1);
+  tokens = defaultMicrobatchTokens,
+): readonly Microbatch[] => planMicrobatches(sequences, tokens, kind === 'native' ? 32 : 1);
 
 function pad(sequences: readonly PolicySequence[], members: readonly number[], step: number): Microbatch {
   const chosen = members.map((index) => sequences[index]!);

@@ -215,7 +215,7 @@ function addInto(total: Map<string, Float32Array>, part: ReadonlyMap<string, Flo
  *
  * @param options recompute: whether each layer is computed again for its derivative instead of being kept;
  *   left out, the size decides (recompute.ts). candidates: tokens whose log-probs the loss gets too, of each
- *   sequence that has some; all sequences must then fit in one part (planMicrobatches)
+ *   sequence that has some; all sequences must then fit in one part (microbatchesOn)
  * @throws Error when the loss returns gradients of another shape
  */
 export function lossAndGradients(
