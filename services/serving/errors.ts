@@ -74,6 +74,8 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: 'The content type must be application/json.',
   },
+  /** Thrown when nobody reads the answer any more. The status is nginx's, for figures alone. */
+  CLIENT_LEFT: { status: 499, type: 'invalid_request_error', message: 'The client went away.' },
   /** Thrown when the key would have more answers open than its limit allows. Carries Retry-After. */
   TOO_MANY_REQUESTS: {
     status: 429,

@@ -35,11 +35,12 @@ async function answerBy(generate: Engine['generate'], signal: AbortSignal) {
 
 test('a client that leaves before the first token is a fact that says so', async () => {
   const stop = new AbortController();
-  const { facts } = await answerBy(async () => {
+  const { error, facts } = await answerBy(async () => {
     stop.abort(new Error('the client went away'));
     throw stop.signal.reason;
   }, stop.signal);
   expect(facts).toMatchObject([{ type: 'interaction.failed', data: { interactionId: 'chatcmpl-1' } }]);
+  expect(error).toMatchObject({ status: 499 }); // below 500: no fault of the server's
   expect(facts[0]!.data).toMatchObject({
     code: 'client-disconnected',
     message: expect.stringContaining('client left'),

@@ -77,11 +77,12 @@ export async function answerChat(
     );
   } catch (error) {
     if (signal.aborted) {
-      const [code, message] = isEnding(signal)
-        ? ['stopping', 'The server stopped before the first token.']
-        : ['client-disconnected', 'The client left before the first token.'];
-      await recordFailure(world, asked, code!, message!);
-      throw ServingError.STOPPING({ retryAfterSeconds: 1 });
+      if (isEnding(signal)) {
+        await recordFailure(world, asked, 'stopping', 'The server stopped before the first token.');
+        throw ServingError.STOPPING({ retryAfterSeconds: 1 });
+      }
+      await recordFailure(world, asked, 'client-disconnected', 'The client left before the first token.');
+      throw ServingError.CLIENT_LEFT();
     }
     const failure = asEngineFailure(error);
     if (failure.status >= 500) await recordFailure(world, asked, failure.code, failure.message);
