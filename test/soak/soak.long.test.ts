@@ -6,8 +6,8 @@ import { growthOf } from './trend.ts';
  * Level: what must not grow over the second half of the run, when the versions that serving keeps, its caches
  * and the optimizer's moments are all there. Tensors do not grow at all. Buffers that JavaScript holds grow
  * by less than 8 MiB along the median slope: an adapter of claw-nano with its moments, kept at each step,
- * would be 25. The memory of a whole process is bound more loosely, since texts of lengths that were not seen
- * before make TensorFlow keep more: with lengths that repeat it stands still.
+ * would be 25. The memory of a whole process is bound more loosely, since TensorFlow keeps what oneDNN made for
+ * the latest thousand shapes (docs/native-backend.md): lengths that were not seen before make it grow.
  */
 const LEVEL_MIB = { buffers: 8, held: 128 };
 
