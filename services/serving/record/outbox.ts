@@ -68,7 +68,7 @@ export async function openOutbox(folder: string): Promise<Outbox> {
       const path = join(folder, nextName());
       await mkdir(folder, { recursive: true });
       await writeDurably(path, JSON.stringify(event));
-      depth += 1;
+      await list(); // a drain may have counted it already
     },
     drain: async (append, onSetAside = () => undefined) => {
       const names = await list();
