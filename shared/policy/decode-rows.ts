@@ -5,7 +5,6 @@ import type { LoraLayer } from './lora.ts';
 import { logitsOf, type Network } from './model.ts';
 import { gatherRows, type Indices } from './ops/embedding.ts';
 import type { CachedRows } from './ops/kv-cache.ts';
-import { forManyRows, manyRows } from './ops/many-rows.ts';
 import { embed } from './weights.ts';
 
 /** New rows, of one sequence or of several: everything that they bring along. */
@@ -34,16 +33,13 @@ export function decodeRows(
   { ids, rotation, cached, wanted }: RowInputs,
 ): Tensor {
   const last = wanted === 'last' ? Int32Array.of(ids.length - 1) : undefined;
-  // A step of few rows and one of many are graphs of their own; of pieces there is one.
-  const isWide = wanted === 'last' || ids.length >= manyRows;
   const name = wanted === 'all' ? graphOf.step : graphOf.piece;
   return compiled(
     executor,
     { name, sizes: 'varying' },
     { network: { config, weights }, lora, ids: ids as Indices, rotation, rows: cached.inputs, last },
-    (given, input) => {
+    (on, input) => {
       const { network, rows } = input;
-      const on = isWide ? forManyRows(given) : given;
       let x = embed(on, network.weights, input.ids); // [rows, hidden]
       network.weights.layers.forEach((layer, index) => {
         x = on.scope(
@@ -62,9 +58,7 @@ export function decodeRows(
             ).output,
         );
       });
-      return input.last === undefined
-        ? logitsOf(on, network, x)
-        : logitsOf(given, network, gatherRows(given, x, input.last));
+      return logitsOf(on, network, input.last === undefined ? x : gatherRows(on, x, input.last));
     },
   );
 }

@@ -132,9 +132,7 @@ export function mergeLora(
   const merge = ({ matrix, bias }: Linear, lowRank: LowRank | undefined): Linear => {
     if (lowRank === undefined) return { matrix, bias };
     const { a, b } = lowRank;
-    const merged = executor.scope(() =>
-      add(executor, matrix, executor.kind === 'native' ? matmul(executor, b, a) : matmul(executor, a, b)),
-    );
+    const merged = executor.scope(() => add(executor, matrix, matmul(executor, a, b)));
     own.push(merged);
     return { matrix: merged, bias };
   };

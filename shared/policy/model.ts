@@ -13,7 +13,6 @@ import {
 } from './ops/attention.ts';
 import { gatherRows, gatherRowsVjp, type Indices } from './ops/embedding.ts';
 import { type LinearSaved, linear, linearVjp } from './ops/linear.ts';
-import { forManyRows } from './ops/many-rows.ts';
 import { type RmsNormSaved, rmsNorm, rmsNormVjp } from './ops/rms-norm.ts';
 import type { RopeTable, Rotations } from './ops/rope.ts';
 import { embed, type LayerGradients, type Weights } from './weights.ts';
@@ -71,14 +70,13 @@ export function sequenceContext(
  * @param onLayer sees each layer's attention (for a cache) and output (for tests) before they are freed
  */
 export function residualStream(
-  given: Executor,
+  executor: Executor,
   { config, weights }: Network,
   lora: readonly LoraLayer[] | undefined,
   ids: Indices,
   context: SequenceContext,
   onLayer?: (layer: number, saved: AttentionSaved, output: Tensor) => void,
 ): Tensor {
-  const executor = forManyRows(given);
   const { shape, rotations, blocks } = context;
   let x = embed(executor, weights, ids); // [rows, hidden]
   weights.layers.forEach((layer, index) => {
@@ -128,7 +126,7 @@ export type ForwardSaved = {
  * @returns logits [rows.length, vocabulary]
  */
 export function forward(
-  given: Executor,
+  executor: Executor,
   { config, weights }: Network,
   lora: readonly LoraLayer[] | undefined,
   ids: Indices,
@@ -136,7 +134,6 @@ export function forward(
   context: SequenceContext,
   kept: 'activations' | 'inputs' = 'activations',
 ): { readonly logits: Tensor; readonly saved: ForwardSaved } {
-  const executor = forManyRows(given);
   const { shape, rotations, blocks } = context;
   let x = embed(executor, weights, ids); // [batch * positions, hidden]
   const inputs: Tensor[] = [];

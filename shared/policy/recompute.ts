@@ -12,7 +12,6 @@ import {
 } from './model.ts';
 import type { ModelConfig } from './model-config.ts';
 import { attention } from './ops/attention.ts';
-import { forManyRows } from './ops/many-rows.ts';
 import type { LayerGradients } from './weights.ts';
 
 /**
@@ -70,7 +69,7 @@ export function backwardByRecompute(
       (on, input) => {
         const { shape, rotations, blocks } = input.context;
         const again = layerForward(
-          forManyRows(on),
+          on,
           input.config,
           input.weights,
           input.lora,

@@ -1,7 +1,6 @@
 import type { TrainingKind } from '../events/training-settings.ts';
 import { createDecoder } from './decoding.ts';
 import { createLora } from './lora.ts';
-import { manyRows } from './ops/many-rows.ts';
 import type { Policy } from './policy.ts';
 import { scoreResponses } from './scoring.ts';
 import { lossAndGradients } from './training.ts';
@@ -26,10 +25,9 @@ export const warmUpDecoding = (policy: Policy): string =>
   warmUp(policy, () => {
     const adapter = policy.loadAdapter(createLora(policy.config, { rank: 1, alpha: 1, seed: 0 }));
     for (const used of [undefined, adapter]) {
-      const decoder = createDecoder(policy, used, { maxSequences: manyRows, maxPositions: 2 });
-      const entries = Array.from({ length: manyRows }, () => ({ slot: decoder.admit([0]).slot, id: 0 }));
-      decoder.step(entries.slice(0, 1));
-      decoder.step(entries.slice(1));
+      const decoder = createDecoder(policy, used, { maxSequences: 1, maxPositions: 2 });
+      const { slot } = decoder.admit([0]);
+      decoder.step([{ slot, id: 0 }]);
       decoder.dispose();
     }
     adapter.dispose();

@@ -29,7 +29,7 @@ export type Weights = {
   readonly embedding: Tensor | undefined;
   readonly layers: readonly LayerWeights[];
   readonly finalNorm: Tensor;
-  /** A tied head is the embedding's tensor on native, and the embedding is the head's on wasm. */
+  /** [hiddenSize, vocabularySize]; a tied one is the embedding too. */
   readonly head: Linear;
 };
 
@@ -39,9 +39,7 @@ export const embed = (
   { embedding, head }: Pick<Weights, 'embedding' | 'head'>,
   ids: Indices,
 ): Tensor =>
-  embedding === undefined && executor.kind === 'wasm'
-    ? gatherColumns(executor, head.matrix, ids)
-    : gatherRows(executor, embedding!, ids);
+  embedding === undefined ? gatherColumns(executor, head.matrix, ids) : gatherRows(executor, embedding, ids);
 
 /** Gradients of one layer, in the shapes of its weights ([out, in] for matrices). */
 export type LayerGradients = Readonly<Record<LinearName, LinearGradients>> & {
@@ -118,8 +116,7 @@ export function* uploadWeights(
     const finalNorm = vector(finalNormName);
     if (config.tiedHead) {
       const matrix = matrixOf(embeddingName);
-      const embedding = executor.kind === 'native' ? matrix : undefined;
-      return { embedding, finalNorm, head: { matrix, bias: undefined } };
+      return { embedding: undefined, finalNorm, head: { matrix, bias: undefined } };
     }
     const embedding = executor.upload(read(embeddingName), [vocabularySize, hiddenSize]);
     return { embedding, finalNorm, head: { matrix: matrixOf(headName), bias: undefined } };

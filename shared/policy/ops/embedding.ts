@@ -1,6 +1,6 @@
 import type { Executor, Tensor } from '../executors/executor.ts';
 import type { NativeExecutor } from '../executors/native.ts';
-import type { WasmExecutor } from '../executors/wasm.ts';
+import { transpose } from './matmul.ts';
 
 const gather = { Tparams: 'float32', Tindices: 'int32', Taxis: 'int32', batch_dims: 0 } as const;
 const scatter = { T: 'float32', Tindices: 'int32', Tnumsegments: 'int32' } as const;
@@ -46,8 +46,13 @@ export function gatherRows(executor: Executor, table: Tensor, indices: Indices):
   return out;
 }
 
-/** Columns of a table [width, n] in the memory of wasm, as rows: [columns.length, width]. */
-export function gatherColumns(executor: WasmExecutor, table: Tensor, indices: Indices): Tensor {
+/** Columns of a table [width, n], as rows: [columns.length, width]. */
+export function gatherColumns(executor: Executor, table: Tensor, indices: Indices): Tensor {
+  if (executor.kind === 'native') {
+    return withIndices(executor, indices, (tensor) =>
+      transpose(executor, executor.run('GatherV2', [table, tensor, executor.integers(1)], gather)),
+    );
+  }
   const columns = valuesOf(indices);
   const [width, count] = table.shape as readonly [number, number];
   const out = executor.allocate([columns.length, width]);

@@ -1,10 +1,10 @@
 import type { Executor, Tensor } from '../executors/executor.ts';
 import { add, addAll, addToRows, columnSums } from './arithmetic.ts';
-import { matmul } from './matmul.ts';
+import { matmul, transpose } from './matmul.ts';
 
 /**
- * A linear layer on an executor. `matrix` is the weight as the executor multiplies it fastest: [out, in], as
- * Hugging Face stores it, on native; [in, out] on wasm.
+ * A linear layer on an executor. `matrix` is the weight as few rows are multiplied with it fastest: [in, out],
+ * not [out, in] as Hugging Face stores it.
  */
 export type Linear = { readonly matrix: Tensor; readonly bias: Tensor | undefined };
 
@@ -29,18 +29,17 @@ export function uploadMatrix(
   outputs: number,
   inputs: number,
 ): Tensor {
-  if (executor.kind === 'native') return executor.upload(values, [outputs, inputs]);
-  return executor.scope(() => executor.transpose(executor.upload(values, [outputs, inputs])));
+  return executor.scope(() => transpose(executor, executor.upload(values, [outputs, inputs])));
 }
 
 /** x [rows, in] times the weight transposed: [rows, out]. */
 function forward(executor: Executor, x: Tensor, matrix: Tensor): Tensor {
-  return matmul(executor, x, matrix, { transposeB: executor.kind === 'native' });
+  return matmul(executor, x, matrix);
 }
 
 /** dy [rows, out] times the weight: [rows, in]. */
 function backward(executor: Executor, dy: Tensor, matrix: Tensor): Tensor {
-  return matmul(executor, dy, matrix, { transposeB: executor.kind === 'wasm' });
+  return matmul(executor, dy, matrix, { transposeB: true });
 }
 
 /** y = x W^T + bias + (x a^T) b^T. */

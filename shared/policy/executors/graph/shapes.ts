@@ -90,7 +90,11 @@ const rules: Readonly<Record<string, Rule>> = {
       ),
     ];
   },
-  GatherV2: ([table, indices]) => [[...indices!.shape, ...table!.shape.slice(1)]],
+  GatherV2: ([table, indices, along]) => {
+    const { shape } = table!;
+    const axis = axisOf(along, shape.length);
+    return [[...shape.slice(0, axis), ...indices!.shape, ...shape.slice(axis + 1)]];
+  },
   UnsortedSegmentSum: ([values, , count]) => [[numbersOf(count)[0]!, ...values!.shape.slice(1)]],
   SparseSoftmaxCrossEntropyWithLogits: ([logits]) => [logits!.shape.slice(0, 1), logits!.shape],
 };
