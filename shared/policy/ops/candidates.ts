@@ -186,19 +186,21 @@ export function candidateVjp(
 ): { readonly weights: Float32Array; readonly addition: Addition<Int32Array> | undefined } {
   const { weights, candidates: own } = slopes;
   if (candidates === undefined || own === undefined) return { weights, addition: undefined };
-  const { count } = candidates;
+  const { count, ids } = candidates;
   const totals = weights.slice();
   const values = new Float32Array(weights.length * (1 + count));
-  weights.forEach((_, row) => {
+  targets.forEach((target, row) => {
     const inverse = 1 / (temperatures?.[row] ?? 1);
     const at = row * (1 + count);
-    let total = 0;
+    let [total, ofTarget] = [0, 0];
     for (let j = 0; j < count; j++) {
       const slope = own[row * count + j]!;
       total += slope;
-      values[at + 1 + j] = slope * inverse;
+      // added once: the order of two additions at one place is not the same everywhere
+      if (ids[row * count + j] === target) ofTarget = slope;
+      else values[at + 1 + j] = slope * inverse;
     }
-    values[at] = -total * inverse;
+    values[at] = (ofTarget - total) * inverse;
     totals[row]! += total;
   });
   const places = candidatePlaces(targets, candidates, width).all;
