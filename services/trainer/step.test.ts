@@ -102,6 +102,16 @@ test('with several minibatches the ratio is clipped', () => {
   expect(metrics.clipFraction).toBeGreaterThan(0.5);
 });
 
+test('an epoch goes over the whole batch again, held by the bounds on the ratio', () => {
+  const once = candidate([liked, disliked], { learningRate: 0.3 });
+  const samples = [liked, disliked];
+  const often = candidate(samples, { learningRate: 0.3, epochs: 4, gateMeanKl: 100 });
+  expect(once.metrics.clipFraction).toBe(0);
+  expect(often.optimizer.step).toBe(4);
+  expect(often.metrics.meanKl).toBeGreaterThan(once.metrics.meanKl!);
+  expect(often.metrics.clipFraction).toBeGreaterThan(0);
+});
+
 test('an answer sampled by an older version is weighted, up to the cap; a greedy one is not', () => {
   const rare = (greedy: boolean) =>
     sampleData('rare', { version: 0, tokens: { responseIds: [4], logProbs: [-9], greedy } });

@@ -51,7 +51,7 @@ export type StepProgress = {
 
 /**
  * Bounds what one token with a negative advantage can weigh (Ye et al. 2020); only felt with more than one
- * minibatch.
+ * minibatch or epoch.
  */
 const DUAL_CLIP = 3;
 
@@ -59,12 +59,12 @@ const DUAL_CLIP = 3;
  * One update of a policy: a function of the parent's numbers and the batch, whose settings and seed stand in
  * its event. The same input gives the same bits on the same runtime.
  *
- * With one minibatch the parameters are the parent's when the gradient is taken: prox is cur, the ratio is 1,
- * and the step is REINFORCE with a baseline and a capped staleness weight. With more, prox is computed before
- * the first.
+ * With one minibatch and one epoch the parameters are the parent's when the gradient is taken: prox is cur,
+ * the ratio is 1, and the step is REINFORCE with a baseline and a capped staleness weight. With more, prox is
+ * computed before the first.
  *
- * A parent's rank and alpha stay: those of the settings are for a first version. Its kind is the settings'. A teacher of its own must be
- * loaded: see LearningEngine.prepare.
+ * A parent's rank and alpha stay: those of the settings are for a first version. Its kind is the settings'. A
+ * teacher of its own must be loaded: see LearningEngine.prepare.
  */
 export function step(
   engine: LearningEngine,
@@ -99,7 +99,8 @@ export function step(
         );
   const reference =
     settings.klCoefficient > 0 ? scoreAll(engine, undefined, prepared, onProgress) : undefined;
-  const minibatches = split(prepared, settings.minibatches);
+  const parts = split(prepared, settings.minibatches);
+  const minibatches = Array.from({ length: settings.epochs }, () => parts).flat();
   const prox = minibatches.length > 1 ? scoreAll(engine, start.adapter, prepared, onProgress) : undefined;
 
   const adapter = copyAdapter(start.adapter);
@@ -124,7 +125,7 @@ export function step(
       reference,
       onSamples: (count) => {
         done += count;
-        onProgress({ phase: 'training', samples: done, of: samples.length });
+        onProgress({ phase: 'training', samples: done, of: samples.length * settings.epochs });
       },
     });
     for (const [sample, logProbs] of result.cur)

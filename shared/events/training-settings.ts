@@ -39,6 +39,7 @@ export const trainingSettings = z.object({
   rank: z.int().min(1).describe('LoRA rank'),
   alpha: z.number().positive().describe('LoRA alpha: the scale is alpha / rank'),
   minibatches: z.int().min(1).describe('disjoint minibatches of a batch, one optimizer step each'),
+  epochs: z.int().min(1).describe('how often a step goes over its batch'),
   microbatchTokens: z
     .int()
     .min(1)
@@ -67,8 +68,7 @@ export const trainingSettings = z.object({
     .describe('a candidate whose mean KL to its parent on its batch is above is rejected'),
 });
 /**
- * As they stand in the log and in checkpoints: those of before there were hints have no say about them, nor
- * those of before there was more than adapters.
+ * As they stand in the log and in checkpoints: what older ones do not name was not there when they were made.
  */
 export const recordedTrainingSettings = trainingSettings.extend({
   training: trainingSettings.shape.training.default('lora'),
@@ -78,5 +78,6 @@ export const recordedTrainingSettings = trainingSettings.extend({
   teacher: trainingSettings.shape.teacher.default('current'),
   distillation: trainingSettings.shape.distillation.default('sampled'),
   topK: trainingSettings.shape.topK.default(4),
+  epochs: trainingSettings.shape.epochs.default(1),
 });
 export type TrainingSettings = z.output<typeof trainingSettings>;

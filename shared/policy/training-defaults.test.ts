@@ -22,7 +22,7 @@ test('docs/learning.md shows the defaults as they are', async () => {
     ),
     row('gate: largest mean KL to the parent, nats per token', ({ settings }) => settings.gateMeanKl),
     row('LoRA rank / alpha', ({ settings }) => `${settings.rank} / ${settings.alpha}`),
-    row('minibatches', ({ settings }) => settings.minibatches),
+    row('minibatches, epochs', ({ settings: { minibatches, epochs } }) => `${minibatches}, ${epochs}`),
     row(
       'clip low / high, staleness cap',
       ({ settings }) => `${settings.clipLow} / ${settings.clipHigh}, ${settings.stalenessCap}`,

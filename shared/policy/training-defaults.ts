@@ -20,6 +20,7 @@ const common = {
   rank: 8,
   alpha: 16,
   minibatches: 1,
+  epochs: 1,
   clipLow: 0.2,
   clipHigh: 0.28,
   stalenessCap: 2,
