@@ -61,10 +61,15 @@ export function sampleToken(
   random: Random,
   history: SamplingHistory = noHistory,
 ): SampledToken {
-  const id = isGreedy(settings.temperature)
-    ? argmax(changesLogits(settings) ? penalised(logits, settings, history) : logits)
-    : pick(samplingDistribution(logits, settings, history), random());
-  const logProb = logProbOf(logits, effectiveTemperature(settings.temperature), id);
+  const { temperature } = settings;
+  const isChanged = changesLogits(settings);
+  const scores = isChanged ? penalised(logits, settings, history) : logits;
+  const all = isGreedy(temperature) ? undefined : softmax(scores, temperature);
+  const id = all === undefined ? argmax(scores) : pick(filtered(all.probabilities, settings), random());
+  // What is sampled from has its normaliser at hand; exp of a large vocabulary is most of the work.
+  const total =
+    all === undefined || isChanged ? logSumExp(logits, effectiveTemperature(temperature)) : all.logSumExp;
+  const logProb = logits[id]! / effectiveTemperature(temperature) - total;
   if (!Number.isFinite(logProb))
     throw new Error(`The logits are not finite: token ${id} has log-probability ${logProb}`);
   return { id, logProb };
@@ -87,9 +92,11 @@ export function samplingDistribution(
   history: SamplingHistory = noHistory,
 ): Distribution {
   const scores = changesLogits(settings) ? penalised(logits, settings, history) : logits;
-  const { temperature, topK = 0, topP = 1, minP = 0 } = settings;
-  const all = softmax(scores, temperature);
-  const filtersTopK = topK > 0 && topK < scores.length;
+  return filtered(softmax(scores, settings.temperature).probabilities, settings);
+}
+
+function filtered(all: Float64Array, { topK = 0, topP = 1, minP = 0 }: SamplingSettings): Distribution {
+  const filtersTopK = topK > 0 && topK < all.length;
   if (!filtersTopK && topP >= 1 && minP <= 0) return { ids: undefined, probabilities: all };
 
   let ids = filtersTopK ? aboveThreshold(all, smallestOfLargest(all, topK)) : undefined;
@@ -120,7 +127,7 @@ function penalised(logits: Float32Array, settings: SamplingSettings, history: Sa
 
 type Scores = Float32Array | Float64Array;
 
-function softmax(scores: Scores, temperature: number): Float64Array {
+function softmax(scores: Scores, temperature: number) {
   const highest = scores[argmax(scores)]!;
   const probabilities = new Float64Array(scores.length);
   let sum = 0;
@@ -130,7 +137,7 @@ function softmax(scores: Scores, temperature: number): Float64Array {
     sum += mass;
   }
   for (let id = 0; id < scores.length; id++) probabilities[id]! /= sum;
-  return probabilities;
+  return { probabilities, logSumExp: highest / temperature + Math.log(sum) };
 }
 
 function aboveThreshold(values: Float64Array, threshold: number): number[] {
@@ -165,11 +172,39 @@ function nucleus(all: Float64Array, candidates: readonly number[] | undefined, t
   // long tail.
   const negligible = (mass * (1 - topP)) / all.length;
   const worth = candidates?.filter((id) => all[id]! >= negligible) ?? aboveThreshold(all, negligible);
-  const sorted = worth.toSorted((a, b) => all[b]! - all[a]! || a - b);
-  let reached = 0;
+  const { sure, least, reached: before } = surelyIn(all, worth, topP * mass, negligible);
+  const open = worth.filter((id) => all[id]! >= least && all[id]! < sure);
+  const sorted = open.sort((a, b) => all[b]! - all[a]! || a - b);
+  let reached = before;
   let count = 0;
-  while (count < sorted.length && (count === 0 || reached < topP * mass)) reached += all[sorted[count++]!]!;
-  return sorted.slice(0, count).sort((a, b) => a - b);
+  while (count < sorted.length && ((count === 0 && before === 0) || reached < topP * mass))
+    reached += all[sorted[count++]!]!;
+  const last = new Set(sorted.slice(0, count));
+  return worth.filter((id) => all[id]! >= sure || last.has(id));
+}
+
+/**
+ * Halves, on a scale of ratios, the range in which the smallest probability of the nucleus lies, so that few
+ * ids are left to be sorted: those from `sure` on are in it and do not reach the mass, those below `least`
+ * are not in it.
+ */
+function surelyIn(all: Float64Array, ids: readonly number[], mass: number, least: number) {
+  const values = new Float64Array(ids.length);
+  for (let i = 0; i < values.length; i++) values[i] = all[ids[i]!]!;
+  const massFrom = (threshold: number): number => {
+    let sum = 0;
+    for (let i = 0; i < values.length; i++) if (values[i]! >= threshold) sum += values[i]!;
+    return sum;
+  };
+  let range = { sure: 2, least, reached: 0 };
+  if (values.length < 256 || least <= 0) return range;
+  for (let halving = 0; halving < 8; halving++) {
+    const middle = Math.sqrt(range.sure * range.least);
+    const reached = massFrom(middle);
+    if (reached > 0 && reached >= mass) range = { ...range, least: middle };
+    else range = { ...range, sure: middle, reached };
+  }
+  return range;
 }
 
 /**
@@ -201,10 +236,6 @@ function logSumExp(logits: Scores, temperature: number): number {
   let sum = 0;
   for (const logit of logits) sum += Math.exp((logit - highest) / temperature);
   return highest / temperature + Math.log(sum);
-}
-
-function logProbOf(logits: Float32Array, temperature: number, id: number): number {
-  return logits[id]! / temperature - logSumExp(logits, temperature);
 }
 
 /**
