@@ -34,7 +34,9 @@ export const plan: readonly Planned[] = [
     case: { ...training, trains: 'lora' },
     threads: cores,
     steps: 4,
-    limitedBy: 'products, two fifths of it of rank 16; then what is done element by element in the MLP',
+    limitedBy:
+      'products are half, those of rank 16 among them; element-wise products (each reads and writes its ' +
+      'operands whole) 16 %',
   },
   {
     ...nano,
@@ -42,15 +44,15 @@ export const plan: readonly Planned[] = [
     threads: cores,
     steps: 4,
     limitedBy:
-      'products 45 %, element-wise products 18 % (each reads and writes its operands whole), attention 10 %; ' +
-      'AdamW on typed arrays and the upload of the new weights, both on one thread',
+      'products 45 %, element-wise products (each reads and writes its operands whole) 18 %, ' +
+      'attention 10 %; then AdamW on typed arrays and the upload of the new weights, both on one thread',
   },
   {
     ...nano,
     case: decoding(1, 128),
     threads: 1,
     steps: 14,
-    limitedBy: '340 small ops, one after the other: 2 µs each in a graph, 14 µs when called one by one',
+    limitedBy: '270 small ops, one after the other: 3 µs each in a graph, 15 when called one by one',
   },
   {
     ...nano,
@@ -64,14 +66,14 @@ export const plan: readonly Planned[] = [
     case: decoding(16, 128),
     threads: 1,
     steps: 14,
-    limitedBy: 'attention over the cache: 32 products of a row or two each per layer',
+    limitedBy: 'products with weights are a quarter, attention over the cache a fifth; the rest is small ops',
   },
   {
     ...nano,
     case: { kind: 'prefill', tokens: 512 },
     threads: cores,
     steps: 6,
-    limitedBy: 'two pieces of 256, so that others step in between: each attends on its own',
+    limitedBy: 'two pieces of 256, so that others step in between; each attends on its own',
   },
   {
     ...large,
@@ -79,42 +81,46 @@ export const plan: readonly Planned[] = [
     threads: cores,
     steps: 1,
     limitedBy:
-      'products with frozen weights at 100 GFLOP/s a core are 72 %; attention, over the masked half too, 22 %',
+      'products with frozen weights, at 100 GFLOP/s a core, are 72 %; attention, over the masked half ' +
+      'too, 22 %',
   },
   {
     ...large,
     case: decoding(1, 256),
     threads: cores,
     steps: 8,
-    limitedBy: '540 MB of weights are read per token, at 9 GB/s where a core copies at 13',
+    limitedBy: '540 MB of weights are read per token, at 10 GB/s: nine tenths of the step',
   },
   {
     ...large,
     case: decoding(4, 256),
     threads: cores,
     steps: 8,
-    limitedBy: 'the same weights per step, brought into another order on the way',
+    limitedBy: 'reading the weights, and then the products: 4 rows are too few for more than 20 GFLOP/s',
   },
   {
     ...large,
     case: decoding(16, 256),
     threads: cores,
     steps: 8,
-    limitedBy: 'products 60 % at 50 GFLOP/s, attention 20 %: three query rows per product over 320 positions',
+    limitedBy:
+      'products 62 %, at 50 GFLOP/s; attention 24 %, in products of three query rows each over all that ' +
+      'is cached',
   },
   {
     ...large,
     case: { kind: 'prefill', tokens: 512 },
     threads: cores,
     steps: 2,
-    limitedBy: 'products at 100 GFLOP/s a core',
+    limitedBy: 'products, at 100 GFLOP/s a core',
   },
   {
     ...large,
     case: { ...largeTraining, trains: 'full' },
     threads: cores,
     steps: 1,
-    limitedBy: 'products 75 %; AdamW of 135 million weights on typed arrays and their upload, on one thread',
+    limitedBy:
+      'products 75 %; then AdamW of 135 million weights on typed arrays and their upload, on one thread',
   },
 ];
 
