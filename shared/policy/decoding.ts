@@ -252,7 +252,7 @@ export function createDecoder(
         sequence.filled += 1;
         share(cache, prefixes, slot, sequence);
         const start = rowOf.get(slot)! * vocabularySize;
-        return logits.slice(start, start + vocabularySize);
+        return logits.subarray(start, start + vocabularySize);
       });
     },
 

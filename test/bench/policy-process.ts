@@ -41,8 +41,11 @@ function trainer(
   };
 }
 
-const argmax = (values: Float32Array): number =>
-  values.reduce((best, v, i) => (v > values[best]! ? i : best), 0);
+function argmax(values: Float32Array): number {
+  let best = 0;
+  for (let id = 1; id < values.length; id++) if (values[id]! > values[best]!) best = id;
+  return best;
+}
 
 function decoderOf(
   policy: Policy,
