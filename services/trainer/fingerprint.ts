@@ -17,3 +17,12 @@ export function runtimeFingerprint({ report }: Pick<Executor, 'report'>): string
     cpu,
   ].join('; ');
 }
+
+/** A version's fingerprint: the runtime's, and where a model of its own taught, `; teacher ` and its digest. */
+export function readFingerprint(fingerprint: string): {
+  readonly runtime: string;
+  readonly teacherDigest: string | undefined;
+} {
+  const [runtime, teacherDigest] = fingerprint.split('; teacher ');
+  return { runtime: runtime!, teacherDigest };
+}

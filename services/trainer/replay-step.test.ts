@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
+import { SampleReady } from '../../shared/events/sample-ready.ts';
 import { logError } from '../../shared/log/errors.ts';
+import { ConfigError } from '../../shared/service/config.ts';
+import { TrainerError } from './errors.ts';
+import type { LearningEngine } from './learning-engine.ts';
 import { replayVersion } from './replay-step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
 import { toyEngine } from './testing/toy-engine.ts';
@@ -21,4 +25,33 @@ test('a version whose samples were trimmed is not covered; a log that is away is
     why: 'no record at 0/0',
   });
   await expect(replay(logError('LogUnavailable', 'away'))).rejects.toThrow('away');
+});
+
+test('a version whose teacher is not here, or is another one now, is not covered; the others are', async () => {
+  const sample = sampleData('a');
+  const time = '2026-01-01T00:00:00.000Z';
+  const ready = SampleReady.create({ id: 'a/ready', source: 'test', time, data: sample });
+  const log = { read: async () => ready };
+  const taught = batchData(1, [sample], { method: 'opd', teacher: 'someone/teacher' });
+  const replayWith = (prepare: LearningEngine['prepare'], fingerprint = 'toy') =>
+    replayVersion(
+      { batch: taught, trained: { ...trained, fingerprint } },
+      { log, engine: { ...toyEngine, prepare }, storeOf: () => 'nowhere' },
+    );
+  const refuse = (error: Error) => () => Promise.reject(error);
+  expect(await replayWith(refuse(new ConfigError('someone/teacher is not here')))).toMatchObject({
+    kind: 'not-covered',
+    why: 'someone/teacher is not here',
+  });
+  expect(await replayWith(refuse(TrainerError.TEACHER_VOCABULARY({ teacher: 'it' })))).toMatchObject({
+    kind: 'not-covered',
+    why: expect.stringContaining('another vocabulary'),
+  });
+  await expect(replayWith(refuse(new TypeError('a fault of ours')))).rejects.toThrow('a fault of ours');
+  const asNow = async () => ({ teacherDigest: 'now' });
+  expect(await replayWith(asNow, 'toy; teacher now')).toMatchObject({ kind: 'different', runtime: 'toy' });
+  expect(await replayWith(asNow, 'toy; teacher then')).toMatchObject({
+    kind: 'not-covered',
+    why: 'the teacher someone/teacher is another one than taught it',
+  });
 });

@@ -3,6 +3,9 @@ import type { PolicyTrained } from '../../shared/events/policy-trained.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { CheckpointDamaged, readVersion } from '../../shared/policy/checkpoint-store.ts';
 import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
+import { isServiceError } from '../../shared/service/errors.ts';
+import { isRefusal } from '../../shared/service/refusal.ts';
+import { readFingerprint } from './fingerprint.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { areGone, readSamples } from './read-samples.ts';
 import { step } from './step.ts';
@@ -11,7 +14,8 @@ import { step } from './step.ts';
 export type Replayed = {
   readonly adapter: string;
   readonly version: number;
-  readonly fingerprint: string;
+  /** fingerprint of the runtime that trained it */
+  readonly runtime: string;
 } & (
   | { readonly kind: 'same'; readonly digest: string }
   | { readonly kind: 'different'; readonly digest: string; readonly expected: string }
@@ -59,8 +63,9 @@ export async function replayVersion(
     readonly storeOf: (adapter: string) => string;
   },
 ): Promise<Replayed> {
-  const { adapter, version, fingerprint, digest: expected } = trained;
-  const about = { adapter, version, fingerprint };
+  const { adapter, version, digest: expected } = trained;
+  const { runtime, teacherDigest } = readFingerprint(trained.fingerprint);
+  const about = { adapter, version, runtime };
   let parent: Awaited<ReturnType<typeof readVersion>>;
   try {
     parent = batch.parent === 0 ? undefined : await readVersion(storeOf(adapter), batch.parent);
@@ -81,7 +86,19 @@ export async function replayVersion(
     if (!areGone(error)) throw error;
     return { ...about, kind: 'not-covered', why: (error as Error).message };
   }
-  await engine.prepare(batch.settings);
+  try {
+    const teacher = await engine.prepare(batch.settings);
+    if (teacher.teacherDigest !== teacherDigest)
+      return {
+        ...about,
+        kind: 'not-covered',
+        why: `the teacher ${batch.settings.teacher} is another one than taught it`,
+      };
+  } catch (error) {
+    // a teacher that is gone, or changed, is no fault of the other versions
+    if (!isRefusal(error) && !isServiceError(error)) throw error;
+    return { ...about, kind: 'not-covered', why: error.message };
+  }
   const result = step(engine, {
     parent: parent && {
       adapter: parent.adapter,

@@ -83,7 +83,7 @@ async function replay(): Promise<number> {
 
 function lineOf(replayed: Awaited<ReturnType<typeof replayVersion>>, here: string): string {
   const name = `${replayed.adapter} v${replayed.version}`.padEnd(16);
-  const note = replayed.fingerprint === here ? '' : `  (trained on another runtime: ${replayed.fingerprint})`;
+  const note = replayed.runtime === here ? '' : `  (trained on another runtime: ${replayed.runtime})`;
   switch (replayed.kind) {
     case 'same':
       return `${name} same       ${replayed.digest}${note}`;
