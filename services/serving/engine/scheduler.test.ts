@@ -300,6 +300,37 @@ test('choices wait all or none, and where only some have begun the others still 
   expect(scheduler.counters().versions).toEqual([2]);
 });
 
+test('a version that reads ahead makes room for those who wait for an answer', async () => {
+  const { scheduler, run } = world(2, 0, { positions: 60 });
+  const aTurn = () => new Promise((resolve) => setImmediate(resolve));
+  await scheduler.serve({ version: 1 });
+  await run(2, { kind: 'live' }, undefined, 40).outcome;
+  const serving = scheduler.serve({ version: 2 });
+  await aTurn();
+  const asked = run(1, { kind: 'live' }, undefined, 30);
+  await aTurn(); // no more than one, of the 20 that the version would read
+  expect(scheduler.counters()).toMatchObject({ running: 1, waiting: 0 });
+  await Promise.all([serving, asked.outcome]);
+  expect(scheduler.counters().versions).toEqual([2]);
+});
+
+test('a version reads on while others only wait for their place in the batch', async () => {
+  const { scheduler, run } = world(1, 0);
+  await scheduler.serve({ version: 1 });
+  await run(2, { kind: 'live' }, undefined, 40).outcome;
+  const running = run(200, { kind: 'live' });
+  const waiting = run(1, { kind: 'live' });
+  let isServed = false;
+  const serving = scheduler.serve({ version: 2 }).then(() => {
+    isServed = true;
+  });
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect([isServed, scheduler.counters()]).toMatchObject([false, { running: 1, waiting: 1 }]);
+  await serving;
+  expect((await waiting.outcome).version).toBe(2);
+  expect((await running.outcome).version).toBe(1);
+});
+
 test('a decoder that fails ends its answers, and the others go on', async () => {
   const { scheduler, run } = world(2, 1);
   await scheduler.serve({ version: 1 });

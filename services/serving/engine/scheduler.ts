@@ -54,7 +54,7 @@ export function createScheduler({
   /** In the order in which their next pieces are read. */
   let reading: readonly PlacedJob[] = [];
   let running: readonly RunningJob[] = [];
-  /** Requests whose version is still being loaded: their choices, and whether they were given up meanwhile. */
+  /** Requests whose version is still being loaded: their choices, and whether they were given up since. */
   const arriving = new Map<number, { readonly count: number; readonly aborted: boolean }>();
   let nextId = 0;
   const warmer = createPrefixWarmer(WARM_LIMIT_MS, monotonicNow);
@@ -93,9 +93,13 @@ export function createScheduler({
     job.listener.generated(sequence.result(job.version.version));
   };
 
-  const hasPlace = ({ decoder }: LoadedVersion, job: Job): boolean =>
-    [...reading, ...running].filter(({ version }) => version.decoder === decoder).length < maxBatch &&
-    decoder.hasRoom(idsOf(job).length);
+  /** Who waits for an answer comes before a version that reads ahead. */
+  const makePlace = ({ decoder }: LoadedVersion, job: Job): boolean => {
+    const placed = [...reading, ...running].filter(({ version }) => version.decoder === decoder).length;
+    if (placed >= maxBatch) return false;
+    const hasRoom = () => decoder.hasRoom(idsOf(job).length);
+    return hasRoom() || (warmer.giveUpPlace() && hasRoom());
+  };
 
   /** One version for all choices. The live one is in memory, so that holding it does not wait. */
   const settleVersion = async (call: number, version: LoadedVersion): Promise<void> => {
@@ -110,11 +114,12 @@ export function createScheduler({
       const job = waiting.find((other) => other.id === id)!;
       const version = job.version ?? live;
       if (version === undefined || full.has(version)) continue;
-      if (!hasPlace(version, job)) {
+      if (!makePlace(version, job)) {
         full.add(version);
         continue;
       }
-      if (job.version === undefined) await settleVersion(job.call, version); // a pinned one is held since it came
+      // a pinned one is held since it came
+      if (job.version === undefined) await settleVersion(job.call, version);
       waiting = waiting.filter((other) => other.id !== id);
       try {
         const slot = version.decoder.begin(idsOf(job));
