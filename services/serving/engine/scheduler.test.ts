@@ -314,6 +314,17 @@ test('a version that reads ahead makes room for those who wait for an answer', a
   expect(scheduler.counters().versions).toEqual([2]);
 });
 
+test('a rollback does not wait for reading ahead: what was left goes out of service at once', async () => {
+  const { scheduler, run } = world(2, 2);
+  await scheduler.serve({ version: 1 });
+  await scheduler.serve({ version: 2 });
+  await run(2, { kind: 'live' }, undefined, 400).outcome;
+  const served = scheduler.serve({ version: 1 });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect((await run(1, { kind: 'live' }).outcome).version).toBe(1);
+  await served;
+});
+
 test('a version reads on while others only wait for their place in the batch', async () => {
   const { scheduler, run } = world(1, 0);
   await scheduler.serve({ version: 1 });

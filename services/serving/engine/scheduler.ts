@@ -256,7 +256,9 @@ export function createScheduler({
     },
     serve: async (policy) => {
       const next = await versions.hold(policy);
-      const warmed = warmer.warm(next, recent.latest());
+      // A lower number is a rollback: what it leaves is to answer nobody any more.
+      const isRollback = live !== undefined && next.version < live.version;
+      const warmed = warmer.warm(next, isRollback ? [] : recent.latest());
       void loop();
       await warmed;
       const before = live;
