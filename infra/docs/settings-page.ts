@@ -38,7 +38,7 @@ other flag has its service's name before it: the judge's \`--votes 5\` is \`--ju
 Every command takes \`--data-folder\`, \`--adapter\`, \`--log\` and the \`--kafka-...\` flags, as the services do. Variables are the same everywhere.
 
 A service waits for a Kafka or a Redis that does not answer, and says so. It ends with exit code 2 where starting it again would change nothing: a flag that it does
-not know, a wrong password, a certificate that is not trusted, topics or a log of other partitions or of a newer version, a model or a backend that is not there, a
+not know, a wrong password, a certificate that is not trusted, topics or a log of other partitions or of a newer version, a model or a backend that is not there or is broken, a
 port that is taken, a folder that cannot be written to. \`clawloop up\` then stops everything and says why; after any other end it starts the service again.
 `;
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Template } from '@huggingface/jinja';
 import { z } from 'zod';
 import { UnsupportedModel } from './model-config.ts';
+import { readModel } from './read-model.ts';
 
 /** A message as templates see it: OpenAI's fields under OpenAI's names. */
 export type TemplateMessage = {
@@ -47,11 +48,15 @@ type TokenizerConfig = z.infer<typeof TokenizerConfig>;
 /**
  * Loads a model's chat template from `chat_template.jinja`, else from `chat_template.json` or
  * `tokenizer_config.json`, where it is a text or a list of named ones (`tool_use` is then the one for
- * requests
- * with tools). Special tokens that `tokenizer_config.json` leaves out come from `special_tokens_map.json`.
- * Throws UnsupportedModel when there is no template: of a base model, say.
+ * requests with tools). Special tokens that `tokenizer_config.json` leaves out come from
+ * `special_tokens_map.json`.
+ * Throws UnsupportedModel when there is no template: of a base model, say; DamagedModel when one of the files
+ * is malformed.
  */
-export async function loadChatTemplate(folder: string): Promise<ChatTemplate> {
+export const loadChatTemplate = (folder: string): Promise<ChatTemplate> =>
+  readModel(folder, () => readTemplateFiles(folder));
+
+async function readTemplateFiles(folder: string): Promise<ChatTemplate> {
   const read = async (name: string): Promise<TokenizerConfig> =>
     TokenizerConfig.parse(JSON.parse((await readIfThere(join(folder, name))) ?? '{}'));
   const config = await read('tokenizer_config.json');

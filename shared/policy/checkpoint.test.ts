@@ -6,6 +6,7 @@ import { openCheckpoint } from './checkpoint.ts';
 import { initialWeights } from './initialise.ts';
 import { weightShapes } from './layout.ts';
 import { modelConfigJson, parseModelConfig, UnsupportedModel } from './model-config.ts';
+import { DamagedModel } from './read-model.ts';
 import { describeReference, readReference, referencePath } from './reference-fixtures.ts';
 import { readSafetensors, writeSafetensors } from './safetensors.ts';
 
@@ -206,6 +207,7 @@ test('a malformed configuration or folder says where', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'checkpoint-'));
   try {
     await expect(openCheckpoint(folder)).rejects.toThrow('config.json');
+    await expect(openCheckpoint(folder)).rejects.toThrow(DamagedModel);
     await writeFile(join(folder, 'config.json'), JSON.stringify({ ...hub, eos_token_id: 5 }));
     await expect(openCheckpoint(folder)).rejects.toThrow('neither model.safetensors nor');
     const weights = new Map([['a', { shape: [1], values: Float32Array.of(1) }]]);

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { weightShapes } from './layout.ts';
 import { type ModelConfig, parseModelConfig, UnsupportedModel } from './model-config.ts';
+import { readJson, readModel } from './read-model.ts';
 import { isStoredType, readSafetensors, type SafetensorsFile } from './safetensors.ts';
 
 /** What the model's makers advise for sampling; what they leave out is undefined. */
@@ -40,10 +40,14 @@ const ShardIndex = z.looseObject({ weight_map: z.record(z.string(), z.string()) 
 
 /**
  * Opens a folder with config.json and model.safetensors, or shards named by model.safetensors.index.json.
- * Headers are read, weights are not. Throws when a file is missing or malformed; UnsupportedModel as
- * parseModelConfig does, and when a weight that the configuration asks for is not there, or not as it asks.
+ * Headers are read, weights are not. Throws DamagedModel when a file is missing, cut off or malformed;
+ * UnsupportedModel as parseModelConfig does, and when a weight that the configuration asks for is not there,
+ * or not as it asks.
  */
-export async function openCheckpoint(folder: string): Promise<Checkpoint> {
+export const openCheckpoint = (folder: string): Promise<Checkpoint> =>
+  readModel(folder, () => readCheckpointFiles(folder));
+
+async function readCheckpointFiles(folder: string): Promise<Checkpoint> {
   const configJson = await readJson(join(folder, 'config.json'));
   const config = parseModelConfig(configJson);
   const generationConfig = await readGenerationConfig(folder, configJson);
@@ -118,13 +122,4 @@ async function readGenerationConfig(folder: string, configJson: unknown): Promis
     ...(top_k != null && { topK: top_k }),
     eosTokenIds: eos_token_id ?? EosField.parse(configJson).eos_token_id ?? [],
   };
-}
-
-async function readJson(path: string): Promise<unknown> {
-  const text = await readFile(path, 'utf8');
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error(`${path} is not JSON`, { cause: error });
-  }
 }

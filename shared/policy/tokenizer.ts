@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { z } from 'zod';
 import { UnsupportedModel } from './model-config.ts';
+import { readJson, readModel } from './read-model.ts';
 import { createTokenDecoder, type DecodeOptions, type StreamDecoder } from './token-decoder.ts';
 
 export type Tokenizer = {
@@ -33,15 +33,18 @@ const TokenizerFile = z.looseObject({
 const ModelFile = z.looseObject({ vocab_size: z.int().optional() });
 
 /**
- * Loads `tokenizer.json` and, where present, `tokenizer_config.json` of a Hugging Face folder. Throws when
- * malformed; UnsupportedModel when the model beside it has no embedding for some of the tokens. More rows
- * than tokens are common: embeddings are padded to a round number.
+ * Loads `tokenizer.json` and, where present, `tokenizer_config.json` of a Hugging Face folder. Throws
+ * DamagedModel when one is malformed; UnsupportedModel when the model beside it has no embedding for some of
+ * the tokens. More rows than tokens are common: embeddings are padded to a round number.
  */
-export async function loadTokenizer(folder: string): Promise<Tokenizer> {
+export const loadTokenizer = (folder: string): Promise<Tokenizer> =>
+  readModel(folder, () => readTokenizerFiles(folder));
+
+async function readTokenizerFiles(folder: string): Promise<Tokenizer> {
   const path = join(folder, 'tokenizer.json');
   const configPath = join(folder, 'tokenizer_config.json');
-  const config: unknown = existsSync(configPath) ? JSON.parse(await readFile(configPath, 'utf8')) : {};
-  const tokenizer = createTokenizer(JSON.parse(await readFile(path, 'utf8')), config);
+  const config: unknown = existsSync(configPath) ? await readJson(configPath) : {};
+  const tokenizer = createTokenizer(await readJson(path), config);
   const rows = await embeddingRows(folder);
   if (rows !== undefined && tokenizer.vocabularySize > rows) {
     throw new UnsupportedModel(
@@ -55,7 +58,7 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
 /** Undefined where there is no model beside the tokenizer. */
 async function embeddingRows(folder: string): Promise<number | undefined> {
   const path = join(folder, 'config.json');
-  return existsSync(path) ? ModelFile.parse(JSON.parse(await readFile(path, 'utf8'))).vocab_size : undefined;
+  return existsSync(path) ? ModelFile.parse(await readJson(path)).vocab_size : undefined;
 }
 
 /**

@@ -18,6 +18,7 @@ const names: ReadonlySet<string> = new Set([
   'NativeUnavailable',
   'UnknownModel',
   'UnsupportedModel',
+  'DamagedModel',
   'HubRefused',
   'FOREIGN_CHECKPOINTS',
 ]);
