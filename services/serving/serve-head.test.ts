@@ -5,7 +5,7 @@ import type { PolicyVersion } from './engine/engine.ts';
 import { createServingMetrics } from './metrics.ts';
 import { serveHead } from './serve-head.ts';
 
-function world(load: (version: number) => Promise<void>) {
+function world(load: (version: number, signal: AbortSignal) => Promise<void>) {
   let move: (head: PolicyVersion) => void = () => {};
   const loads: number[] = [];
   const facts: number[] = [];
@@ -16,9 +16,9 @@ function world(load: (version: number) => Promise<void>) {
       },
     },
     engine: {
-      serve: async ({ version }) => {
+      serve: async ({ version }, signal) => {
         loads.push(version);
-        await load(version);
+        await load(version, signal);
       },
     },
     recorder: {
@@ -61,4 +61,20 @@ test('a head that cannot be loaded is tried again, and the one before stays', as
   await vi.waitFor(() => expect(facts).toEqual([1, 2]));
   expect(served.served()).toBe(2);
   expect(served.problem()).toBeUndefined();
+});
+
+test('a version that is rolled back while it is loaded is not served', async () => {
+  const { served, move, loads, facts } = world(async (version, signal) => {
+    if (version === 3) await new Promise((_, reject) => signal.addEventListener('abort', reject));
+  });
+  move(2);
+  await vi.waitFor(() => expect(facts).toEqual([2]));
+  move(3);
+  move(2);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(served.served()).toBe(2);
+  move(4);
+  await vi.waitFor(() => expect(facts).toEqual([2, 4]));
+  expect(loads).toEqual([2, 3, 4]);
+  expect([served.served(), served.problem()]).toEqual([4, undefined]);
 });

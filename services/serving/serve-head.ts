@@ -27,7 +27,8 @@ type Options = {
 
 /**
  * Keeps the engine on the head. While a load runs, heads that come and go are passed over: only the newest
- * is loaded next. A head that cannot be loaded leaves the one before in service and is tried again.
+ * is loaded next; one that is rolled back meanwhile is not served at all. A head that cannot be loaded leaves
+ * the one before in service and is tried again.
  */
 export function serveHead({
   view,
@@ -42,13 +43,16 @@ export function serveHead({
   let wanted: PolicyVersion | undefined;
   let served: number | undefined;
   let problem: string | undefined;
-  let loading = false;
+  let loading: { readonly version: number; readonly stop: AbortController } | undefined;
   metrics.servedVersion.set(-1);
   const load = async (policy: PolicyVersion): Promise<void> => {
     const began = monotonicNow();
+    const stop = new AbortController();
+    loading = { version: policy.version, stop };
     try {
-      await engine.serve(policy);
+      await engine.serve(policy, stop.signal);
     } catch (error) {
+      if (stop.signal.aborted) return;
       metrics.loadFailures.inc();
       problem = `version ${policy.version} cannot be loaded: ${(error as Error).message}`;
       logger.error({ err: error, version: policy.version, served }, 'the head cannot be loaded');
@@ -65,14 +69,14 @@ export function serveHead({
     await recorder.record(PolicyLoaded.create({ id, source: 'clawloop/serving', time: utcNow(), data }));
   };
   const catchUp = async (): Promise<void> => {
-    if (loading) return;
-    loading = true;
+    if (loading !== undefined) return;
     while (wanted !== undefined && wanted.version !== served) await load(wanted);
-    loading = false;
+    loading = undefined;
   };
   view.onHead((head) => {
     wanted = head;
     metrics.headVersion.set(head.version);
+    if (loading !== undefined && head.version < loading.version) loading.stop.abort();
     void catchUp();
   });
   return { served: () => served, problem: () => problem };

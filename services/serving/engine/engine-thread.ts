@@ -59,6 +59,9 @@ const scheduler = createScheduler({
   beginSequence: (request, cachedTokens) => beginSequence(model, request, randomUUID(), cachedTokens),
 });
 
+/** Versions that are about to be served, by call. */
+const serving = new Map<number, AbortController>();
+
 type Asked<Name extends keyof EngineCalls> = EngineCalls[Name]['ask'];
 
 port.on('message', (message: ToThread) => {
@@ -67,6 +70,7 @@ port.on('message', (message: ToThread) => {
   const resolve = (result: unknown) => send({ kind: 'result', id, result });
   const reject = (error: unknown) => send({ kind: 'failed', id, failure: failureOf(error) });
   if (message.kind === 'abort') {
+    serving.get(id)?.abort();
     scheduler.abort(id);
     return;
   }
@@ -87,9 +91,13 @@ port.on('message', (message: ToThread) => {
       );
       return;
     }
-    case 'serve':
-      scheduler.serve(message.ask as Asked<'serve'>).then(resolve, reject);
+    case 'serve': {
+      const stop = new AbortController();
+      serving.set(id, stop);
+      const served = scheduler.serve(message.ask as Asked<'serve'>, stop.signal);
+      served.then(resolve, reject).finally(() => serving.delete(id));
       return;
+    }
     case 'counters':
       resolve({
         ...scheduler.counters(),

@@ -129,8 +129,12 @@ export type Engine = {
     listener: GenerationListener,
     signal: AbortSignal,
   ) => Promise<readonly Choice[]>;
-  /** Moves the live alias; resolves when new answers begin on this version. Running ones finish on theirs. */
-  readonly serve: (policy: PolicyVersion) => Promise<void>;
+  /**
+   * Moves the live alias; resolves when new answers begin on this version. Running ones finish on theirs. An
+   * abort leaves the version before in service; it may come too late.
+   * @throws ServingError STOPPING when it came in time
+   */
+  readonly serve: (policy: PolicyVersion, signal: AbortSignal) => Promise<void>;
   readonly counters: () => Promise<EngineCounters>;
   /** Rejects when the engine cannot go on; the process should then end and be started again. */
   readonly failed: Promise<never>;

@@ -35,7 +35,7 @@ export async function openLocalEngine(setup: EngineSetup & PromptSetup): Promise
         signal,
       });
     },
-    serve: async (policy) => engine.call('serve', policy),
+    serve: async (policy, signal) => engine.call('serve', policy, { signal }),
     counters: () => engine.call('counters', undefined),
     failed,
     close: async () => {

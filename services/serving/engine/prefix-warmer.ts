@@ -3,6 +3,7 @@ import type { LoadedVersion } from './versions.ts';
 export type PrefixWarmer = {
   /** Resolves when the prompts are read, or when it is time to do without; a warming under way ends. */
   readonly warm: (version: LoadedVersion, prompts: readonly (readonly number[])[]) => Promise<void>;
+  readonly stop: () => void;
   readonly isActive: () => boolean;
   /** Once between two steps: reads the next piece where it may, and ends when its time is over. */
   readonly goOn: (mayRead: boolean) => void;
@@ -51,6 +52,7 @@ export function createPrefixWarmer(limitMs: number, now: () => number): PrefixWa
         warming = { version, until: now() + limitMs, done, prompts, slot: undefined };
       });
     },
+    stop: end,
     isActive: () => warming !== undefined,
     goOn: (mayRead) => {
       const current = warming;

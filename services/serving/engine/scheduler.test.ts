@@ -325,6 +325,19 @@ test('a rollback does not wait for reading ahead: what was left goes out of serv
   await served;
 });
 
+test('a version that is rolled back while it reads ahead is not served, and leaves nothing', async () => {
+  const { scheduler, run, inMemory, budget } = world(2, 0);
+  await scheduler.serve({ version: 1 });
+  await run(2, { kind: 'live' }, undefined, 400).outcome;
+  const stop = new AbortController();
+  const serving = scheduler.serve({ version: 2 }, stop.signal);
+  await new Promise((resolve) => setImmediate(resolve));
+  stop.abort();
+  await expect(serving).rejects.toMatchObject({ name: 'STOPPING' });
+  expect((await run(1, { kind: 'live' }).outcome).version).toBe(1);
+  expect([[...inMemory], budget.taken]).toEqual([[1], 0]);
+});
+
 test('a version reads on while others only wait for their place in the batch', async () => {
   const { scheduler, run } = world(1, 0);
   await scheduler.serve({ version: 1 });

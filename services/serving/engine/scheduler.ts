@@ -15,8 +15,8 @@ export type Scheduler = {
    */
   readonly add: (call: number, choices: readonly AskedJob[]) => void;
   readonly abort: (call: number) => void;
-  /** Moves the live alias between two steps. */
-  readonly serve: (policy: PolicyVersion) => Promise<void>;
+  /** Moves the live alias between two steps. Rejects with STOPPING where the signal aborts before. */
+  readonly serve: (policy: PolicyVersion, signal?: AbortSignal) => Promise<void>;
   readonly counters: () => SchedulerCounters;
 };
 export type SchedulerCounters = Omit<EngineCounters, 'tensors' | 'cachePositions' | 'prefixBlocks'>;
@@ -254,13 +254,18 @@ export function createScheduler({
       for (const job of placed) leavePlace(job);
       for (const job of [...waits, ...placed]) giveUp(job);
     },
-    serve: async (policy) => {
+    serve: async (policy, signal) => {
+      signal?.addEventListener('abort', warmer.stop, { once: true });
       const next = await versions.hold(policy);
       // A lower number is a rollback: what it leaves is to answer nobody any more.
       const isRollback = live !== undefined && next.version < live.version;
-      const warmed = warmer.warm(next, isRollback ? [] : recent.latest());
+      const warmed = warmer.warm(next, isRollback || signal?.aborted ? [] : recent.latest());
       void loop();
       await warmed;
+      if (signal?.aborted) {
+        versions.letGo(next.version);
+        throw ServingError.STOPPING();
+      }
       const before = live;
       live = next;
       if (before !== undefined) versions.letGo(before.version);
