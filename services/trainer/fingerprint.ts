@@ -2,7 +2,7 @@ import { cpus } from 'node:os';
 import type { Executor } from '../../shared/policy/backend.ts';
 
 /** Raised when the arithmetic of a step changes, so that a replay of older steps says why it differs. */
-const STEP_REVISION = 2;
+const STEP_REVISION = 3;
 
 /** What the bits of a step depend on besides its input. Two equal ones promise equal digests. */
 export function runtimeFingerprint({ report }: Pick<Executor, 'report'>): string {
