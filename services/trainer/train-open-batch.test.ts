@@ -84,6 +84,26 @@ test('a batch ends as trained and promoted, from its parent', async () => {
   expect((events[3] as { data: { digest: string } }).data.digest).toBe(kept?.state.digest);
 });
 
+test('a batch of an older program trains, from the log or as an open row, as it did then', async () => {
+  const then = { epochs: 1, distillation: 'sampled', topK: 4, training: 'lora', teacher: 'current' } as const;
+  const weights = { gapClip: 1, verdictWeight: 1, hintWeight: 1 };
+  const now = batch(1, { method: 'combine', ...then, ...weights });
+  const without = (names: readonly string[]) => ({
+    ...now,
+    settings: Object.fromEntries(Object.entries(now.settings).filter(([name]) => !names.includes(name))),
+  });
+  const second = without(['epochs', 'distillation', 'topK', 'training']);
+  const first = without([...Object.keys(then), ...Object.keys(weights)]);
+  const digests: unknown[] = [];
+  for (const one of [now, first, second]) {
+    expect(BatchSubmitted.schema.parse(one)).toEqual(now);
+    await trainOpenBatch(training(), one as typeof now, never);
+    digests.push((await readVersion(store, 1))!.state.digest);
+    await rm(join(store, checkpointName(1, now.batchId)), { recursive: true });
+  }
+  expect(new Set(digests).size).toBe(1);
+});
+
 test('a repeated job says the same again, without training again', async () => {
   await train(1);
   const run = async () => Promise.reject(new Error('it was trained already'));
