@@ -4,8 +4,8 @@ import { listCheckpoints } from '../policy/checkpoint-store.ts';
 import { applyHead, type HeadState, initialHead } from './head.ts';
 
 /**
- * Why an adapter cannot be trained as the settings say: its head was trained otherwise. Undefined where it can;
- * the base can be trained either way.
+ * Why an adapter cannot be trained as the settings say: its head was trained otherwise. Undefined where it
+ * can; the base can be trained either way.
  *
  * @param store folder of its checkpoints; the log is read only when it holds some of the other kind
  */

@@ -4,7 +4,7 @@ import { LEAST_PROBABILITY } from './ops/candidates.ts';
 import type { Adapter, Policy } from './policy.ts';
 import { eachLogits, type PolicySequence } from './scoring.ts';
 
-/** What a policy would say at each position of a response: log-probs in nats, at the sequence's temperature. */
+/** What a policy would say at each position of a response: log-probs, nats, at the sequence's temperature. */
 export type TokenDistributions = {
   /** of the response's own tokens, [T] */
   readonly sampled: Float32Array;

@@ -5,7 +5,7 @@ export type ModelChoice =
   | { readonly kind: 'unknown' };
 
 /**
- * `clawloop`: the live policy; `clawloop@base` or `@base`: the adapter off, which is version 0;
+ * `clawloop`: the live policy; `clawloop@base` or `@base`: the policy before it learned anything, version 0;
  * `clawloop@v3` or `@v3`: a kept version. A client brings its own names for models: unless `strict`, any
  * name without `@` is the live policy.
  */

@@ -82,7 +82,8 @@ port.on('message', (message: ToThread) => {
         chunk: (chunk, choice) => tell({ kind: 'chunk', chunk, choice }),
         generated: resolve,
         failed: reject,
-        broken: () => setImmediate(() => scheduler.abort(id)), // not amid a step, which the others are part of
+        // not amid a step, which the others are part of
+        broken: () => setImmediate(() => scheduler.abort(id)),
       });
       const requests = choiceRequests(request, choices);
       scheduler.add(

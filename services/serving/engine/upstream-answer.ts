@@ -46,7 +46,7 @@ function collectChoice(
       type: 'function',
       function: { name, arguments: text },
     }));
-  /** Upstream counts the tokens of all choices together: where they were not seen, each has an equal share. */
+  /** Upstream counts the tokens of all choices together: where they were not seen, each has as many. */
   const tokensOf = (seen: number): number => {
     const { completionTokens: all } = usage;
     if (all === 0 || (choices > 1 && seen > 0)) return seen;
