@@ -10,7 +10,7 @@ import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloo
 let folder: string;
 let loop: ClawLoop | undefined;
 const start = async (): Promise<ClawLoop> => {
-  loop = await startClawLoop(folder, ['--training', 'full']);
+  loop = await startClawLoop(folder, ['--training', 'full', '--collector-batch-size', '4']);
   return loop;
 };
 const run = async (...argv: string[]) => {
