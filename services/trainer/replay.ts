@@ -2,7 +2,9 @@ import { findModelHere } from '../../shared/hub/find-model.ts';
 import { isLogError } from '../../shared/log/errors.ts';
 import { openBackend } from '../../shared/policy/backend.ts';
 import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
+import { listCheckpoints } from '../../shared/policy/checkpoint-store.ts';
 import { loadPromptWriter } from '../../shared/policy/load-prompt-writer.ts';
+import { modelDigest } from '../../shared/policy/model-digest.ts';
 import { loadPolicy } from '../../shared/policy/policy.ts';
 import { ConfigError, helpText, loadConfig } from '../../shared/service/config.ts';
 import { dataFolder } from '../../shared/service/data-folder.ts';
@@ -11,7 +13,8 @@ import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/service/refusal.ts';
 import { TrainerConfig, threadsOf } from './config.ts';
 import { runtimeFingerprint } from './fingerprint.ts';
 import { localEngine } from './local-engine.ts';
-import { replayVersion, trainedVersions } from './replay-step.ts';
+import { otherBase } from './other-base.ts';
+import { type Replayed, replayVersion, type TrainedVersion, trainedVersions } from './replay-step.ts';
 import { loadTeacherModel } from './teacher-model.ts';
 
 /**
@@ -59,15 +62,18 @@ async function replay(): Promise<number> {
     const engine = localEngine(policy, await loadPromptWriter(folder), (model) =>
       loadTeacherModel(folderOf(model), folder, executor),
     );
+    const base = { model: config.model, digest: await modelDigest(folder) };
+    const ofOthers = await trainedOnOthers(versions, base, data.checkpoints);
     const here = runtimeFingerprint(executor);
     say(`runtime: ${here}`);
     const counts = { same: 0, different: 0, 'not-covered': 0 };
     for (const version of versions) {
-      const replayed = await replayVersion(version, {
-        log,
-        engine,
-        storeOf: data.checkpoints,
-      });
+      const { adapter, version: n, fingerprint: runtime } = version.trained;
+      const why = ofOthers.get(version);
+      const replayed: Replayed =
+        why === undefined
+          ? await replayVersion(version, { log, engine, storeOf: data.checkpoints })
+          : { adapter, version: n, runtime, kind: 'not-covered', why };
       counts[replayed.kind] += 1;
       say(lineOf(replayed, here));
     }
@@ -81,7 +87,29 @@ async function replay(): Promise<number> {
   }
 }
 
-function lineOf(replayed: Awaited<ReturnType<typeof replayVersion>>, here: string): string {
+/** The versions whose checkpoint tells of another base model than the one that is loaded, and why. */
+async function trainedOnOthers(
+  versions: readonly TrainedVersion[],
+  base: { readonly model: string; readonly digest: string },
+  storeOf: (adapter: string) => string,
+): Promise<ReadonlyMap<TrainedVersion, string>> {
+  const reasons = new Map<TrainedVersion, string>();
+  for (const [adapter, ofAdapter] of Map.groupBy(versions, ({ trained }) => trained.adapter)) {
+    const kept = await listCheckpoints(storeOf(adapter));
+    const states = new Map(kept.map(({ name, state }) => [name, state]));
+    // A version whose checkpoint was removed is of the model that all the kept ones are of.
+    const others = kept.every(({ state }) => state.model !== base.model && otherBase(state, base));
+    const ofTheRest = others ? kept[0]?.state : undefined;
+    for (const version of ofAdapter) {
+      const state = states.get(version.trained.checkpoint) ?? ofTheRest;
+      const reason = state && otherBase(state, base);
+      if (reason !== undefined) reasons.set(version, reason);
+    }
+  }
+  return reasons;
+}
+
+function lineOf(replayed: Replayed, here: string): string {
   const name = `${replayed.adapter} v${replayed.version}`.padEnd(16);
   const note = replayed.runtime === here ? '' : `  (trained on another runtime: ${replayed.runtime})`;
   switch (replayed.kind) {
