@@ -139,7 +139,7 @@ describeWith('policy/models/qwen3-tiny')('a new version', () => {
     await serving.stop();
     serving = await folder.start([], 'listening');
     await until('it says why', async () =>
-      (await (await fetch(`${serving.url}/readyz`)).text()).includes('trained on another qwen3-tiny'),
+      (await (await fetch(`${serving.url}/readyz`)).text()).includes('start with --model qwen3-tiny'),
     );
     await expect(ask('clawloop', 'hello')).rejects.toMatchObject({ status: 503, code: 'nothing_served' });
     expect((await ask('@base', 'hello')).version).toBe(0);

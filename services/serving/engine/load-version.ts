@@ -24,8 +24,8 @@ export function versionLoader(
     }
     if (state.baseDigest !== (await baseDigest)) {
       throw new Error(
-        `it was trained on another ${state.model} than the one that is loaded; ` +
-          'start with that one, or leave what was learned with `clawloop policy rollback 0`',
+        `it was trained on ${state.model}, and what is loaded is another model or another commit of it; ` +
+          `start with --model ${state.model}, or leave what was learned with \`clawloop policy rollback 0\``,
       );
     }
     return 'kind' in trained ? policy.loadAdapter(trained) : inPieces(policy.loadFull(trained));
