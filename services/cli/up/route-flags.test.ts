@@ -26,4 +26,9 @@ test('flags of a queue go to the services that have one', () => {
 
 test('a word that belongs to no flag is refused', () => {
   expect(() => routeFlags(['now'])).toThrow(UsageError);
+  expect(() => routeFlags(['./model'])).toThrow('npm start -- --port');
+});
+
+test('a flag that one service alone has is refused, with how it is spelled here', () => {
+  expect(() => routeFlags(['--method', 'opd'])).toThrow("Unknown option '--method'. Flags of one service");
 });

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { describeService } from '../../../shared/service/config.ts';
+import { CommonConfig, describeService } from '../../../shared/service/config.ts';
 import { QueueConfig } from '../../../shared/service/queue-config.ts';
 import { UsageError } from '../command.ts';
 import { type ServiceName, serviceNames } from '../service-entry.ts';
@@ -19,25 +19,36 @@ export function routeFlags(argv: readonly string[]): RoutedFlags {
   const own: Record<ServiceName, string[]> = { serving: [], collector: [], judge: [], trainer: [] };
   for (let index = 0; index < argv.length; index++) {
     const [flag = '', inline] = argv[index]!.split(/=(.*)/s);
-    if (!flag.startsWith('--')) throw new UsageError(`up takes no words, only flags: '${flag}'`);
+    if (!flag.startsWith('--')) {
+      const dashes = 'with npm, two dashes come before the flags: npm start -- --port 8700';
+      throw new UsageError(`up takes no words, only flags: '${flag}'; ${dashes}`);
+    }
     const next = argv[index + 1];
     const value = inline ?? (next !== undefined && !next.startsWith('--') ? argv[++index] : undefined);
     const service = serviceNames.find((name) => flag.startsWith(`--${name}-`));
     if (service !== undefined) own[service].push(`--${flag.slice(service.length + 3)}`, ...wordsOf(value));
     else if (ofServing.has(flag)) own.serving.push(flag, ...wordsOf(value));
     else if (ofQueues.has(flag)) for (const name of withQueue) own[name].push(flag, ...wordsOf(value));
-    else shared.push(flag, ...wordsOf(value));
+    else if (ofAll.has(flag)) shared.push(flag, ...wordsOf(value));
+    else
+      throw new UsageError(
+        `Unknown option '${flag}'. Flags of one service have its name before them (the judge's --votes is ` +
+          '--judge-votes); docs/configuration.md has all of them',
+      );
   }
   return { shared, own };
 }
+
+const flagsOf = (schema: unknown): ReadonlySet<string> =>
+  new Set(describeService('cli', schema as z.ZodObject).map(({ flag }) => flag));
+
+const ofAll = flagsOf(CommonConfig);
 
 /** Flags that a person means for the endpoint. */
 const ofServing: ReadonlySet<string> = new Set(['--port', '--host', '--context', '--api-key']);
 
 /** Flags of services that own a queue. */
-const ofQueues: ReadonlySet<string> = new Set(
-  describeService('cli', QueueConfig as unknown as z.ZodObject).map(({ flag }) => flag),
-);
+const ofQueues = flagsOf(QueueConfig);
 const withQueue = ['judge', 'trainer'] as const;
 
 const wordsOf = (value: string | undefined): readonly string[] => (value === undefined ? [] : [value]);
