@@ -34,14 +34,18 @@ export const learning: Command = {
         console.log('learning goes on');
       } else {
         let after = 0;
+        let paused = false;
         await readTopic(log, 'training', ({ event }) => {
-          if (event.type === 'batch.submitted' && event.data.adapter === adapter)
-            after = Math.max(after, event.data.n);
+          if (event.subject !== adapter) return;
+          if (event.type === 'batch.submitted') after = Math.max(after, event.data.n);
+          if (event.type === 'learning.paused') paused = true;
+          if (event.type === 'learning.resumed') paused = false;
         });
         await log.append([
           BatchRequested.create({ ...origin, data: { adapter, after, reason: 'operator' } }),
         ]);
-        console.log(`the next batch, ${after + 1}, takes what there is, from one sample on`);
+        const once = paused ? ', once learning is resumed' : '';
+        console.log(`the next batch, ${after + 1}, takes what there is, from one sample on${once}`);
       }
       return 0;
     });

@@ -43,7 +43,7 @@ export const sessions: Command = {
 
 const summaries = (bySession: ReadonlyMap<string, readonly TurnView[]>, closed: ReadonlySet<string>) =>
   [...bySession].map(([session, turns]) => [
-    excerpt(session, 40),
+    session, // whole: `sessions show` and `turns list --session` ask for it
     turns.length,
     turns.filter((turn) => turn.stage.kind === 'trained').length,
     turns[0]!.time.slice(0, 19),
