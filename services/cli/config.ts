@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { HubConfig } from '../../shared/hub/config.ts';
+import { allocatorEnvironment } from '../../shared/policy/executors/native-environment.ts';
 import { CommonConfig, loadConfig } from '../../shared/service/config.ts';
 import { LogConfig } from '../../shared/service/log-config.ts';
 
@@ -48,8 +49,12 @@ export const batchSettings = (collectorFlags: readonly string[]) =>
 export const commonSettings = (flags: readonly string[] = []) =>
   loadConfig('cli', CommonConfig, flags).values;
 
-/** The environment of a service: this process's own, and secrets that no flag should show to `ps`. */
+/**
+ * The environment of a service: this process's own, what its memory is allocated by unless that is set, and
+ * secrets that no flag should show to `ps`.
+ */
 export const environmentWith = (secrets: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({
+  ...allocatorEnvironment,
   ...process.env,
   ...secrets,
 });

@@ -81,8 +81,8 @@ export const plan: readonly Planned[] = [
     threads: cores,
     steps: 1,
     limitedBy:
-      'products with frozen weights, at 100 GFLOP/s a core, are 72 %; attention, over the masked half ' +
-      'too, 22 %',
+      'products with frozen weights, at 100 GFLOP/s a core, are three quarters; attention, in four blocks, is ' +
+      'most of the rest',
   },
   {
     ...large,

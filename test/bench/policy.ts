@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
 import { nativeInstalled } from '../../shared/policy/executors/native.ts';
+import { allocatorEnvironment } from '../../shared/policy/executors/native-environment.ts';
 import { CLAW_NANO, modelFolder } from '../../shared/policy/model-folder.ts';
 import { makeRandomModel, randomModels } from '../fixtures/make-random-model.ts';
 import { type Ask, nameOf, type Times, tokensPerStep } from './policy-case.ts';
@@ -24,7 +25,12 @@ type Way = { readonly name: string; readonly ask: (ask: Ask) => Promise<Times>; 
 
 function openWay(name: string, command: string, args: readonly string[], threads: number): Way {
   const child: ChildProcessWithoutNullStreams = spawn(command, args, {
-    env: { ...process.env, OMP_NUM_THREADS: String(threads), OMP_WAIT_POLICY: 'PASSIVE' },
+    env: {
+      ...allocatorEnvironment,
+      ...process.env,
+      OMP_NUM_THREADS: String(threads),
+      OMP_WAIT_POLICY: 'PASSIVE',
+    },
   });
   let told = '';
   child.stderr.on('data', (text: Buffer) => {

@@ -12,6 +12,13 @@ export type NativeOptions = {
 };
 
 /**
+ * For the environment that a computing process starts with: glibc reads it before any of ours runs. Weights and
+ * activations then lie in huge pages where Linux gives them to who asks (`madvise`, the usual setting): a token
+ * that is decoded alone reads all weights once, and misses few pages.
+ */
+export const allocatorEnvironment = { GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1' } as const;
+
+/**
  * Sets what TensorFlow reads from the environment, once, when it loads; what is set already stays.
  *
  * A worker thread has a copy of the environment that native code does not see: there, call this on the main

@@ -1,0 +1,14 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { environmentWith } from './config.ts';
+
+afterEach(() => void vi.unstubAllEnvs());
+
+test('a service gets huge pages for its weights, unless the environment sets the allocator itself', () => {
+  vi.stubEnv('GLIBC_TUNABLES', undefined);
+  expect(environmentWith({ KEY: 'k' })).toMatchObject({
+    GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1',
+    KEY: 'k',
+  });
+  vi.stubEnv('GLIBC_TUNABLES', 'glibc.malloc.check=1');
+  expect(environmentWith({}).GLIBC_TUNABLES).toBe('glibc.malloc.check=1');
+});
