@@ -6,6 +6,7 @@ import { monotonicNow } from '../../../shared/service/clock.ts';
 import { REFUSED_EXIT_CODE } from '../../../shared/service/refusal.ts';
 import { environmentWith } from '../config.ts';
 import { type ServiceName, serviceEntry } from '../service-entry.ts';
+import { createRepeats } from './repeats.ts';
 import { restartDelay } from './restart-delay.ts';
 
 /** ms that a service may take to drain before it is killed. */
@@ -19,7 +20,7 @@ export type Supervised = {
 export type SupervisorEvents = {
   /** It runs under this process id now; undefined: it waits for its restart. */
   readonly runs: (service: ServiceName, pid: number | undefined) => void;
-  /** A line that a person should see: a crash, a warning. */
+  /** A line that a person should see: a crash, a warning (the same one once a minute). */
   readonly notice: (service: ServiceName, line: string) => void;
   /** Each line that a service writes, as it is. */
   readonly said: (service: ServiceName, line: string) => void;
@@ -48,6 +49,7 @@ export function supervise(
       // a full disk costs lines, not the supervisor
     }
   };
+  const repeats = createRepeats(monotonicNow);
   let child: ChildProcess | undefined;
   let stopping = false;
   let crashes = 0;
@@ -68,7 +70,10 @@ export function supervise(
         keep(line);
         events.said(name, line);
       },
-      (line) => events.notice(name, line),
+      (line) => {
+        const shown = repeats(line);
+        if (shown !== undefined) events.notice(name, shown);
+      },
     );
     const onEnd = (how: string, refused: boolean): void => {
       if (child !== running) return;

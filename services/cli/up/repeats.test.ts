@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { createRepeats } from './repeats.ts';
+
+test('what is said again and again is shown once a minute, with how often it came', () => {
+  let now = 0;
+  const show = createRepeats(() => now);
+  expect(show('disk full')).toBe('disk full');
+  now = 10_000;
+  expect([show('disk full'), show('disk full')]).toEqual([undefined, undefined]);
+  expect(show('another')).toBe('another');
+  now = 60_000;
+  expect(show('disk full')).toBe('disk full (and 2 times before)');
+  now = 130_000;
+  expect(show('disk full')).toBe('disk full');
+});
