@@ -71,7 +71,9 @@ export async function openService<Shape extends z.ZodRawShape>(
   const codeOf = (error: unknown): number => {
     logger.fatal({ err: error }, 'cannot go on');
     if (!isRefusal(error)) return 1;
-    process.stderr.write(`clawloop ${name}: ${error.message}\n`);
+    const listens = (error as NodeJS.ErrnoException).syscall === 'listen';
+    const advice = listens && 'healthPort' in config ? adviceOnPort(name) : '';
+    process.stderr.write(`clawloop ${name}: ${error.message}${advice}\n`);
     return REFUSED_EXIT_CODE;
   };
   process.on('uncaughtException', (error) => process.exit(codeOf(error)));
@@ -134,6 +136,9 @@ function readConfig<Shape extends z.ZodRawShape>(name: string, schema: z.ZodObje
     process.exit(REFUSED_EXIT_CODE);
   }
 }
+
+const adviceOnPort = (name: string): string =>
+  `; give another --health-port (--${name}-health-port under clawloop up), 0 for any free one`;
 
 const elapsed = (ms: number): Promise<void> =>
   new Promise((resolve) => {
