@@ -47,7 +47,7 @@ test('the method is set for all adapters, and for single ones', () => {
 });
 
 test('what is learned of a teacher is set for all adapters, and for single ones', () => {
-  expect(settings().training).toMatchObject({ distillation: 'sampled', topK: 4 });
+  expect(settings('--model', '/models/x').training).toMatchObject({ distillation: 'sampled', topK: 4 });
   const told = settings('--distillation', 'topk', '--top-k', '50', '--adapter-distillation', 'mine=overlap');
   expect(told.training).toMatchObject({ distillation: 'topk', topK: 50 });
   expect(told.adapterDistillation).toEqual({ mine: 'overlap' });

@@ -30,7 +30,7 @@ function described<Schema extends z.ZodObject>(schema: Schema): Schema {
 }
 
 export const CollectorConfig = CommonConfig.extend({
-  batchSize: z.int().min(1).max(4096).optional().describe('samples per batch; 4 for claw-nano, else 16'),
+  batchSize: z.int().min(1).max(4096).optional().describe('samples per batch; 2 for claw-nano, else 16'),
   maxStaleness: z
     .int()
     .min(0)

@@ -9,8 +9,10 @@ test('docs/learning.md shows the defaults as they are', async () => {
     `| ${name} | ${both.map(show).join(' | ')} |`;
   const halfLife = (decay: number) => Math.round(Math.log(0.5) / Math.log(decay));
   const rows = [
-    row('learning rate (AdamW, betas 0.9 / 0.999, no decay)', ({ settings }) =>
-      settings.learningRate.toExponential(),
+    row('learning rate (AdamW, no decay)', ({ settings }) => settings.learningRate.toExponential()),
+    row(
+      'its betas, epsilon',
+      ({ settings: { beta1, beta2, epsilon } }) => `${beta1} / ${beta2}, ${epsilon.toExponential()}`,
     ),
     `| the same with \`--training full\` | ${['claw-nano', 'another']
       .map((model) => defaultTrainingSettings(model, 'full').settings.learningRate.toExponential())

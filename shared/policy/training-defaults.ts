@@ -34,12 +34,12 @@ const common = {
   epsilon: 1e-8,
 } as const;
 
-/** Every weight moves by the rate at each step, where an adapter's do: all of them take a tenth of it. */
+/** All weights move where an adapter's alone would: they take a tenth of its rate. */
 const FULL_RATE_DIVISOR = 10;
 
 /** Settings of a step for what is trained of a model. */
 export function defaultTrainingSettings(model: string, training: TrainingKind = 'lora'): TrainingDefaults {
-  const { settings, ...rest } = adapterDefaults(model);
+  const { settings, ...rest } = model === 'claw-nano' ? clawNano : anotherModel;
   const { learningRate } = settings;
   const rate = training === 'full' ? learningRate / FULL_RATE_DIVISOR : learningRate;
   return { ...rest, settings: { ...settings, training, learningRate: rate } };
@@ -50,29 +50,38 @@ type AdapterDefaults = Omit<TrainingDefaults, 'settings'> & {
 };
 
 /**
- * claw-nano takes few, small batches and large steps: it is hundreds of times smaller than what 1e-5 is made
- * for, and one person should see a difference within a dozen replies. The pull of KL towards the base is what
- * keeps its English at such a rate (docs/learning.md has the figures). Its baseline follows quickly, so that
- * early on, when most answers are disliked, the few liked ones weigh most.
+ * claw-nano is thousands of times smaller than what AdamW at 1e-5 is made for, and one person should see a
+ * difference within a dozen replies. docs/learning.md has the trials:
+ * - epsilon stands far above the root mean square of its gradients, so that a step is as long as its gradient
+ *   and moves where that points. At 1e-8 every weight moves by the rate, also where there is only noise.
+ * - Without momentum nothing is pushed further than the latest verdicts say.
+ * - Several short steps within the bounds on the ratio, where one long step overshoots.
+ * - A hint teaches over 16 tokens per position, which says little of what the answer is about; a verdict
+ *   weighs all tokens of an answer alike, so it weighs less.
  */
-function adapterDefaults(model: string): AdapterDefaults {
-  return model === 'claw-nano'
-    ? {
-        // half-life of the baseline: three verdicts
-        settings: {
-          ...common,
-          learningRate: 1e-2,
-          baselineDecay: 0.8,
-          klCoefficient: 0.1,
-          gateMeanKl: 1,
-        },
-        batchSize: 4,
-        maxStaleness: 4,
-      }
-    : {
-        // half-life of the baseline: 34 verdicts, about two batches
-        settings: { ...common, learningRate: 5e-5, baselineDecay: 0.98, gateMeanKl: 0.5 },
-        batchSize: 16,
-        maxStaleness: 4,
-      };
-}
+const clawNano: AdapterDefaults = {
+  settings: {
+    ...common,
+    distillation: 'topk',
+    topK: 16,
+    hintWeight: 2,
+    verdictWeight: 0.2,
+    learningRate: 0.1,
+    epsilon: 1e-2,
+    beta1: 0,
+    gradientClip: 0.1,
+    epochs: 4,
+    // half-life of the baseline: one verdict, so that praise that is expected moves little
+    baselineDecay: 0.5,
+    gateMeanKl: 1,
+  },
+  batchSize: 2,
+  maxStaleness: 4,
+};
+
+const anotherModel: AdapterDefaults = {
+  // half-life of the baseline: 34 verdicts, about two batches
+  settings: { ...common, learningRate: 5e-5, baselineDecay: 0.98, gateMeanKl: 0.5 },
+  batchSize: 16,
+  maxStaleness: 4,
+};

@@ -50,6 +50,6 @@ export const batchData = (
   size: samples.length,
   maxStaleness: 4,
   samples: samples.map(({ sampleId }, offset) => ({ sampleId, at: { partition: 0, offset } })),
-  settings: { ...defaultTrainingSettings('claw-nano').settings, ...plain, ...changes },
+  settings: { ...defaultTrainingSettings('another').settings, ...plain, ...changes },
   seed: 11 * n,
 });

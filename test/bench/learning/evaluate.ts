@@ -8,6 +8,8 @@ export type Evaluation = {
   readonly met: number;
   /** names three or more of the topic's items: what is said must survive how it is said */
   readonly onTopic: number;
+  /** the same among the answers that meet the taste: what the taste itself costs; null: none does */
+  readonly onTopicWhenMet: number | null;
   /** mean number of the topic's items named */
   readonly facts: number;
 };
@@ -36,11 +38,15 @@ export function evaluate(
     const words = text.toLowerCase();
     return asked[index]!.facts.filter((fact) => words.includes(fact.toLowerCase())).length;
   });
-  const part = (count: number) => Number((count / answers).toFixed(4));
+  const isMet = replies.map(({ text }) => taste.complaints(text).length === 0);
+  const ofMet = named.filter((_, index) => isMet[index]);
+  const part = (count: number, of = answers) => Number((count / of).toFixed(4));
+  const onTopic = (counts: readonly number[]) => counts.filter((count) => count >= 3).length;
   return {
     answers,
-    met: part(replies.filter(({ text }) => taste.complaints(text).length === 0).length),
-    onTopic: part(named.filter((count) => count >= 3).length),
+    met: part(ofMet.length),
+    onTopic: part(onTopic(named)),
+    onTopicWhenMet: ofMet.length === 0 ? null : part(onTopic(ofMet), ofMet.length),
     facts: part(named.reduce((sum, count) => sum + count, 0)),
   };
 }

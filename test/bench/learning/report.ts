@@ -56,11 +56,12 @@ function row(taste: string, method: string, unsorted: readonly CellLine[]): stri
 
 const priorTable = (priors: readonly PriorLine[]): string =>
   [
-    '| taste | what it is | kind | prior |',
-    '|---|---|---|---:|',
+    '| taste | what it is | kind | prior | on topic, base | of its answers that meet the taste |',
+    '|---|---|---|---:|---:|---:|',
     ...tastes.map(({ name, about, kind }) => {
-      const met = priors.find(({ taste }) => taste === name)?.prior.met;
-      return `| ${name} | ${about} | ${kind} | ${met === undefined ? '-' : `${(100 * met).toFixed(1)} %`} |`;
+      const prior = priors.find(({ taste }) => taste === name)?.prior;
+      const shares = [prior?.met, prior?.onTopic, prior?.onTopicWhenMet];
+      return `| ${[name, about, kind, ...shares.map((one) => (one == null ? '-' : `${(100 * one).toFixed(1)} %`))].join(' | ')} |`;
     }),
   ].join('\n');
 
