@@ -47,7 +47,7 @@ const headings = ['time', 'turn', 'session', 'v', 'rule', 'verdict', 'outcome', 
 const row = (turn: TurnView): readonly (string | number)[] => [
   turn.time.slice(11, 19),
   turn.turnId,
-  excerpt(turn.session, 20),
+  turn.session,
   turn.version,
   turn.rule,
   turn.score === undefined ? '' : `${turn.score ?? '-'} (${turn.source})`,
