@@ -15,6 +15,8 @@ import { choiceId } from './lane.ts';
 
 export type AskedChat = {
   readonly id: string;
+  /** The API that was spoken. */
+  readonly api: InteractionCompleted['data']['api'];
   readonly requestId: string;
   readonly lane: string;
   readonly keyId: string;
@@ -130,7 +132,7 @@ function factOf(
   return {
     interactionId: choiceId(id, index),
     requestId: asked.requestId,
-    api: 'chat',
+    api: asked.api,
     lane: asked.lane,
     key: asked.keyId,
     adapter: world.adapter,

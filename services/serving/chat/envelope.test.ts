@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readEnvelope } from './envelope.ts';
-import { laneOf, laneOfCompletion, newCompletionId } from './lane.ts';
+import { laneOf, laneOfCompletion, newAnswerId } from './lane.ts';
 
 test('a session comes from whichever header names it, without the count of compactions', () => {
   expect(readEnvelope({ 'x-session-id': 'probe-1:2' }).session).toBe('probe-1');
@@ -23,7 +23,8 @@ test('a lane is of the key and the explicit session, and completion ids carry it
   expect(
     new Set([lane, laneOf('key', ''), laneOf('key', 's'), laneOf('keys', ''), laneOf('other', 's')]).size,
   ).toBe(5);
-  expect(laneOfCompletion(newCompletionId(lane))).toBe(lane);
-  for (const foreign of ['chatcmpl-abc', `chatcmpl-${lane}-xyz`, '', `x${newCompletionId(lane)}`])
+  expect(laneOfCompletion(newAnswerId(lane, 'chat'))).toBe(lane);
+  expect(laneOfCompletion(newAnswerId(lane, 'messages'))).toBe(lane);
+  for (const foreign of ['chatcmpl-abc', `chatcmpl-${lane}-xyz`, '', `x${newAnswerId(lane, 'chat')}`])
     expect(laneOfCompletion(foreign)).toBeUndefined();
 });

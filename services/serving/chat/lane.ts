@@ -11,14 +11,17 @@ export function laneOf(keyId: string, session: string | undefined): string {
     .slice(0, 12);
 }
 
-/** Completion ids carry their lane, so that feedback finds its partition without a look-up. */
-export const newCompletionId = (lane: string): string =>
-  `chatcmpl-${lane}-${randomBytes(12).toString('hex')}`;
+/** How the ids of each API's answers begin. */
+const beginnings = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' } as const;
+
+/** Ids of answers carry their lane, so that feedback finds its partition without a look-up. */
+export const newAnswerId = (lane: string, api: keyof typeof beginnings): string =>
+  `${beginnings[api]}${lane}-${randomBytes(12).toString('hex')}`;
 
 /** Each choice is an answer with an id of its own; the completion's is that of choice 0. */
 export const choiceId = (completionId: string, choice: number): string =>
   choice === 0 ? completionId : `${completionId}-${choice}`;
 
-/** The lane of a completion id, or of a choice's; undefined when it is none of ours. */
+/** The lane of an answer's id, or of a choice's; undefined when it is none of ours. */
 export const laneOfCompletion = (id: string): string | undefined =>
-  /^chatcmpl-([0-9a-f]{12})-[0-9a-f]{24}(?:-[1-9]\d{0,3})?$/.exec(id)?.[1];
+  /^(?:chatcmpl-|msg_|resp_)([0-9a-f]{12})-[0-9a-f]{24}(?:-[1-9]\d{0,3})?$/.exec(id)?.[1];

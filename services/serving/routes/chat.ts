@@ -3,15 +3,16 @@ import { type AnswerWorld, type AskedChat, answerChat } from '../chat/answer.ts'
 import { type ChatRequest, parseChatRequest } from '../chat/chat-request.ts';
 import { type CompletionHead, completionBody, completionChunks } from '../chat/completion.ts';
 import { readEnvelope } from '../chat/envelope.ts';
-import { choiceId, laneOf, newCompletionId } from '../chat/lane.ts';
+import { choiceId, laneOf, newAnswerId } from '../chat/lane.ts';
 import { chooseModel } from '../chat/model-name.ts';
 import type { ServingConfig } from '../config.ts';
 import type { PolicyTarget } from '../engine/engine.ts';
 import { asServingError, errorBody } from '../error-body.ts';
 import { ServingError } from '../errors.ts';
 import { callerOf } from '../server.ts';
+import type { AnswerForm } from './answer-form.ts';
 import { abortOnDisconnect } from './disconnect.ts';
-import { openEventStream } from './event-stream.ts';
+import { type Frame, openEventStream } from './event-stream.ts';
 import type { ServingWorld } from './world.ts';
 
 /** OpenAI's chat completions, as JSON or as a stream. */
@@ -21,10 +22,39 @@ export function registerChat(server: FastifyInstance, world: ServingWorld): void
   server.post('/chat/completions', handler);
 }
 
-async function chat(world: ServingWorld, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+const chat = async (world: ServingWorld, request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
+  answerRequest(world, request, reply, parseChatRequest(request.body), chatForm);
+
+const frameOf = (data: object): Frame => ({ data });
+
+const chatForm: AnswerForm = {
+  api: 'chat',
+  show: ({ id, chat: { model, includeUsage, generation } }) => {
+    const head: CompletionHead = { id, model, created: Math.floor(Date.now() / 1000) };
+    const chunks = completionChunks(head, { choices: generation.choices, includeUsage });
+    const logProbs = generation.topLogProbs !== undefined;
+    return {
+      body: (finished) => completionBody(head, finished),
+      first: () => chunks.first().map(frameOf),
+      next: (chunk, choice) => [frameOf(chunks.next(chunk, choice, logProbs))],
+      last: (finished) =>
+        [...chunks.last(finished), ...(includeUsage ? [chunks.usage(finished)] : [])].map(frameOf),
+    };
+  },
+  failure: (error) => frameOf(errorBody(error)),
+  endMark: '[DONE]',
+};
+
+/** Answers what an API asks for as a chat, in that API's form. */
+export async function answerRequest(
+  world: ServingWorld,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  chatRequest: ChatRequest,
+  form: AnswerForm,
+): Promise<unknown> {
   const { keyId } = callerOf(request);
   const { maxConcurrentPerKey } = world.config;
-  const chatRequest = parseChatRequest(request.body);
   const { choices } = chatRequest.generation;
   refuseTooMany(world.config, choices);
   const leave = world.limit.enter(keyId, choices);
@@ -33,15 +63,10 @@ async function chat(world: ServingWorld, request: FastifyRequest, reply: Fastify
   }
   world.metrics.open.inc();
   try {
-    const asked = await readAsked(world, request, chatRequest, keyId);
-    const head: CompletionHead = {
-      id: asked.id,
-      model: asked.chat.model,
-      created: Math.floor(Date.now() / 1000),
-    };
+    const asked = await readAsked(world, request, chatRequest, keyId, form.api);
     for (let choice = 0; choice < choices; choice++) world.owners.remember(choiceId(asked.id, choice), keyId);
     const signal = AbortSignal.any([abortOnDisconnect(reply.raw), world.ending]);
-    return await (asked.chat.stream ? stream : json)(world, asked, head, reply, signal);
+    return await (asked.chat.stream ? stream : json)(world, asked, form, reply, signal);
   } finally {
     world.metrics.open.dec();
     leave();
@@ -67,6 +92,7 @@ async function readAsked(
   request: FastifyRequest,
   chatRequest: ChatRequest,
   keyId: string,
+  api: AskedChat['api'],
 ): Promise<AskedChat> {
   const envelope = readEnvelope(request.headers, chatRequest.session);
   if (envelope.sessionDone && envelope.session === undefined) {
@@ -78,7 +104,8 @@ async function readAsked(
   const target = await targetOf(world, chatRequest.model);
   const lane = laneOf(keyId, envelope.session);
   return {
-    id: newCompletionId(lane),
+    id: newAnswerId(lane, api),
+    api,
     requestId: envelope.requestId ?? request.id,
     lane,
     keyId,
@@ -116,47 +143,45 @@ const answerWorld = ({ config, ...world }: ServingWorld): AnswerWorld => ({
 async function json(
   world: ServingWorld,
   asked: AskedChat,
-  head: CompletionHead,
+  form: AnswerForm,
   reply: FastifyReply,
   signal: AbortSignal,
 ): Promise<unknown> {
   const ignored = { onStart: () => {}, onChunk: () => {} };
+  const shown = form.show(asked);
   const finished = await answerChat(answerWorld(world), asked, ignored, signal);
-  return reply.header('x-clawloop-version', finished.version).send(completionBody(head, finished));
+  return reply.header('x-clawloop-version', finished.version).send(shown.body(finished));
 }
 
 async function stream(
   world: ServingWorld,
   asked: AskedChat,
-  head: CompletionHead,
+  form: AnswerForm,
   reply: FastifyReply,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const { includeUsage, generation } = asked.chat;
-  const chunks = completionChunks(head, { choices: generation.choices, includeUsage });
-  const logProbs = generation.topLogProbs !== undefined;
+  const shown = form.show(asked);
   const events = openEventStream(reply);
   try {
     const finished = await answerChat(
       answerWorld(world),
       asked,
       {
-        onStart: ({ version }) => {
-          events.open({ 'x-clawloop-version': String(version) });
-          chunks.first().forEach(events.send);
+        onStart: (started) => {
+          events.open({ 'x-clawloop-version': String(started.version) });
+          shown.first(started).forEach(events.send);
         },
-        onChunk: (chunk, choice) => events.send(chunks.next(chunk, choice, logProbs)),
+        onChunk: (chunk, choice) => shown.next(chunk, choice).forEach(events.send),
       },
       signal,
     );
-    chunks.last(finished).forEach(events.send);
-    if (includeUsage) events.send(chunks.usage(finished));
-    events.end();
+    shown.last(finished).forEach(events.send);
+    events.end(form.endMark);
   } catch (error) {
     if (!events.isOpen()) throw error; // nothing was sent yet: an ordinary error response
     const failure = asServingError(error, world.config.maxBodyBytes);
     if (!signal.aborted) world.logger.error({ err: error, id: asked.id }, 'a stream broke off');
-    events.fail(errorBody(failure));
+    events.fail(form.failure(failure, asked));
   }
   return reply;
 }

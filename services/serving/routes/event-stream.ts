@@ -4,20 +4,25 @@ export type EventStream = {
   /** Sends status and headers; from here on no error response is possible. */
   readonly open: (headers: Readonly<Record<string, string>>) => void;
   readonly isOpen: () => boolean;
-  readonly send: (data: object) => void;
-  /** `[DONE]`, as OpenAI ends a stream. */
-  readonly end: () => void;
-  /** An error in mid-stream: no finish_reason was sent, so clients try again. */
-  readonly fail: (data: object) => void;
+  readonly send: (frame: Frame) => void;
+  /** @param mark a last line of data, where the API ends its streams with one */
+  readonly end: (mark: string | undefined) => void;
+  /** An error in mid-stream: no end of the answer was sent, so clients try again. */
+  readonly fail: (frame: Frame) => void;
 };
+
+/** One event; `event` is its name, where the API names its events. */
+export type Frame = { readonly event?: string; readonly data: object };
 
 /** Server-sent events on a reply that Fastify then leaves to us. */
 export function openEventStream(reply: FastifyReply): EventStream {
   const raw = reply.raw;
   let open = false;
-  const write = (data: string) => {
-    if (!raw.destroyed && !raw.writableEnded) raw.write(`data: ${data}\n\n`);
+  const write = (lines: string) => {
+    if (!raw.destroyed && !raw.writableEnded) raw.write(`${lines}\n\n`);
   };
+  const send = ({ event, data }: Frame) =>
+    write(`${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}`);
   return {
     open: (headers) => {
       open = true;
@@ -32,13 +37,13 @@ export function openEventStream(reply: FastifyReply): EventStream {
       raw.socket?.setNoDelay(true);
     },
     isOpen: () => open,
-    send: (data) => write(JSON.stringify(data)),
-    end: () => {
-      write('[DONE]');
+    send,
+    end: (mark) => {
+      if (mark !== undefined) write(`data: ${mark}`);
       raw.end();
     },
-    fail: (data) => {
-      write(JSON.stringify(data));
+    fail: (frame) => {
+      send(frame);
       raw.end();
     },
   };
