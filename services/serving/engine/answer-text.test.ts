@@ -24,7 +24,7 @@ async function show(
   for (const id of tokenizer.encode(answer)) {
     const piece = text.push(id);
     pieces.push(piece);
-    if (piece.stopped) break;
+    if (piece.stop !== undefined) break;
   }
   pieces.push(text.end());
   return {

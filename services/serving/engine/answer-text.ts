@@ -12,7 +12,8 @@ export type TextPiece = {
 };
 
 export type AnswerText = {
-  readonly push: (id: number) => TextPiece & { readonly stopped: boolean };
+  /** `stop`: the stop string that ends it here. */
+  readonly push: (id: number) => TextPiece & { readonly stop: string | undefined };
   /** The rest, once the last token is in. */
   readonly end: () => TextPiece;
   readonly calledTools: () => boolean;
@@ -41,7 +42,7 @@ export function createAnswerText({ decoder, stops, insideReasoning, tools }: Opt
   return {
     push: (id) => {
       const { text, stop } = stopMatcher.push(decoder.push(id));
-      return { ...show(text), stopped: stop !== undefined };
+      return { ...show(text), stop };
     },
     end: () => {
       const last = stopMatcher.push(decoder.flush());

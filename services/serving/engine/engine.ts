@@ -40,11 +40,18 @@ export type GenerationRequest = {
   readonly choices: number;
 };
 
+/** What a prompt is written from. */
+export type PromptParts = Pick<GenerationRequest, 'messages' | 'tools' | 'templateVariables'>;
+
 /** The settings as used, in the words of the fact. */
 export type UsedSampling = Interaction['sampling'];
 
 /** Known before the first token: an answer that has started is never refused any more. */
-export type Started = { readonly version: number };
+export type Started = {
+  readonly version: number;
+  /** Absent: the engine tells it at the end alone. */
+  readonly promptTokens?: number;
+};
 
 /**
  * A token as `logprobs` shows it. `logProb` is the recorded one: unfiltered, at the effective temperature.
@@ -69,6 +76,8 @@ export type Generated = {
     Interaction['finishReason'],
     'stop' | 'length' | 'tool_calls' | 'content_filter' | 'aborted'
   >;
+  /** The stop string that ended it. Absent: none did, or the engine does not tell. */
+  readonly stopSequence?: string;
   readonly tokens: TokenRecord | null;
   readonly untrainable?: string;
   readonly sampling: UsedSampling;
@@ -135,6 +144,11 @@ export type Engine = {
    * @throws ServingError STOPPING when it came in time
    */
   readonly serve: (policy: PolicyVersion, signal: AbortSignal) => Promise<void>;
+  /**
+   * Tokens of a request's prompt, also of one that does not fit; far beyond the context, an estimate. Absent:
+   * the engine alone knows its tokens. @throws ServingError TEMPLATE_REFUSED
+   */
+  readonly countTokens?: (prompt: PromptParts) => Promise<number>;
   readonly counters: () => Promise<EngineCounters>;
   /** Rejects when the engine cannot go on; the process should then end and be started again. */
   readonly failed: Promise<never>;

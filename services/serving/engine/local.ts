@@ -25,7 +25,8 @@ export async function openLocalEngine(setup: EngineSetup & PromptSetup): Promise
       signal.throwIfAborted();
       const onEvent = (event: unknown) => {
         const told = event as EngineEvent;
-        if (told.kind === 'started') listener.onStart(told.started);
+        if (told.kind === 'started')
+          listener.onStart({ ...told.started, promptTokens: prompt.promptIds.length });
         else listener.onChunk(told.chunk, told.choice);
       };
       const forTools = { callsTools: tools.length > 0, toolNames: tools.map(nameOf) };
@@ -35,6 +36,7 @@ export async function openLocalEngine(setup: EngineSetup & PromptSetup): Promise
         signal,
       });
     },
+    countTokens: (parts) => prompts.call('count', parts),
     serve: async (policy, signal) => engine.call('serve', policy, { signal }),
     counters: () => engine.call('counters', undefined),
     failed,

@@ -3,9 +3,9 @@ import { loadChatTemplate } from '../../../shared/policy/chat-template.ts';
 import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
 import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
 import { contextOf } from './context.ts';
-import type { GenerationRequest } from './engine.ts';
-import { makePrompt } from './prompt.ts';
-import type { PromptSetup } from './protocol.ts';
+import type { GenerationRequest, PromptParts } from './engine.ts';
+import { countPrompt, makePrompt } from './prompt.ts';
+import type { PromptCalls, PromptSetup } from './protocol.ts';
 import { type FromThread, failureOf, type ToThread } from './thread.ts';
 
 // Text to token ids. A long prompt takes a second, which would be a gap in every stream if the engine's
@@ -28,7 +28,11 @@ port.on('message', (message: ToThread) => {
   if (message.kind !== 'call') return;
   const { id } = message;
   try {
-    send({ kind: 'result', id, result: makePrompt(maker, message.ask as GenerationRequest) });
+    const result =
+      (message.name as keyof PromptCalls) === 'count'
+        ? countPrompt(maker, message.ask as PromptParts)
+        : makePrompt(maker, message.ask as GenerationRequest);
+    send({ kind: 'result', id, result });
   } catch (error) {
     send({ kind: 'failed', id, failure: failureOf(error) });
   }

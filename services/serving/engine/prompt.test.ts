@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { createChatTemplate } from '../../../shared/policy/chat-template.ts';
 import type { GenerationRequest } from './engine.ts';
-import { makePrompt } from './prompt.ts';
+import { countPrompt, makePrompt } from './prompt.ts';
 
 /** A token per character. */
 const tokenizer = {
@@ -51,6 +51,14 @@ test('a prompt that does not fit by itself is refused with the code that clients
   expect(() => make(request('x'.repeat(27)))).toThrow(
     expect.objectContaining({ code: 'context_length_exceeded', status: 400 }),
   );
+});
+
+test('a prompt is counted whole, whether or not it fits', () => {
+  const maker = { tokenizer, template, contextTokens: 40, context: 'window' } as const;
+  expect(countPrompt(maker, request('hi'))).toBe(15);
+  expect(countPrompt(maker, request('x'.repeat(100)))).toBe(113);
+  const estimate = countPrompt(maker, request('x'.repeat(5000)));
+  expect(Math.abs(estimate / 5013 - 1)).toBeLessThan(0.01);
 });
 
 test('or cut to a window, and what was cut is told', () => {

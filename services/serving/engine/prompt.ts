@@ -12,7 +12,7 @@ import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
 import { isServiceError } from '../../../shared/service/errors.ts';
 import { ServingError } from '../errors.ts';
 import { type Counted, countTokens, tokensOf } from './count-tokens.ts';
-import type { GenerationRequest } from './engine.ts';
+import type { GenerationRequest, PromptParts } from './engine.ts';
 import { tellingPart } from './telling-part.ts';
 
 export type PromptMaker = {
@@ -68,6 +68,12 @@ export function makePrompt(maker: PromptMaker, request: GenerationRequest): Prom
   return { ...clamp(promptIds, contextTokens, asked), windowCut: cut, window: { messages, tools } };
 }
 
+/** Tokens of the whole prompt; an estimate where it is far beyond the context. @throws TEMPLATE_REFUSED */
+export function countPrompt(maker: PromptMaker, parts: PromptParts): number {
+  const text = renderer(maker, parts)(parts.messages, parts.tools);
+  return tokensOf(countTokens(maker.tokenizer.encode, text, maker.contextTokens));
+}
+
 function refuseUnknownTokens({ tokenizer }: PromptMaker, { sampling }: GenerationRequest): void {
   const last = tokenizer.vocabularySize - 1;
   const unknown = sampling.logitBias.find(([id]) => id > last);
@@ -106,7 +112,7 @@ function clamp(promptIds: readonly number[], contextTokens: number, asked: numbe
 }
 
 /** The template's refusal is the client's to hear. */
-function renderer({ tokenizer, template }: PromptMaker, { templateVariables: variables }: GenerationRequest) {
+function renderer({ tokenizer, template }: PromptMaker, { templateVariables: variables }: PromptParts) {
   const render = promptRenderer(tokenizer, template);
   return (messages: readonly ChatMessage[], tools: readonly unknown[]): string => {
     try {

@@ -5,6 +5,7 @@ import type {
   EngineCounters,
   GenerationRequest,
   PolicyVersion,
+  PromptParts,
   Started,
 } from './engine.ts';
 import type { Prompt } from './prompt.ts';
@@ -48,7 +49,10 @@ export type SequenceRequest = Pick<GenerationRequest, 'target' | 'sampling' | 't
 };
 
 /** What the threads are asked, and what comes of it. */
-export type PromptCalls = { readonly prompt: { readonly ask: GenerationRequest; readonly result: Prompt } };
+export type PromptCalls = {
+  readonly prompt: { readonly ask: GenerationRequest; readonly result: Prompt };
+  readonly count: { readonly ask: PromptParts; readonly result: number };
+};
 export type EngineCalls = {
   readonly generate: {
     readonly ask: SequenceRequest & Pick<GenerationRequest, 'choices'>;

@@ -81,10 +81,12 @@ test('one log-prob per sampled token: that of the softmax over all logits', () =
 
 test('a stop string is held back while it may come, and never shown; its tokens are recorded', () => {
   const { chunks, result } = say('abcxabcd___', { stop: ['abcd'] });
+  expect(result.stopSequence).toBe('abcd');
   expect(chunks.map((chunk) => chunk.text)).toEqual(['abcx']);
   expect(result.finishReason).toBe('stop');
   expect(text(result.tokens!.responseIds)).toBe('abcxabcd');
   expect(say('abc|', { stop: ['abcd'] }).shown).toBe('abc');
+  expect(say('abc|', { stop: ['abcd'] }).result).not.toHaveProperty('stopSequence');
 });
 
 test('max tokens ends with what was held back', () => {

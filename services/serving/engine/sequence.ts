@@ -60,6 +60,7 @@ export function beginSequence(
   const responseIds: number[] = [];
   const logProbs: number[] = [];
   let finish: 'stop' | 'length' | undefined;
+  let stopSequence: string | undefined;
   const shown = (id: number, logProb: number, logits: Float32Array): ShownToken => ({
     token: model.tokenizer.decode([id]),
     logProb,
@@ -79,7 +80,8 @@ export function beginSequence(
       logProbs.push(logProb);
       const ended = endTokenIds.has(id);
       const piece = ended ? nothing : text.push(id);
-      if (ended || piece.stopped) finish = 'stop';
+      stopSequence = piece.stop;
+      if (ended || stopSequence !== undefined) finish = 'stop';
       else if (responseIds.length >= prompt.maxTokens) finish = 'length';
       const rest = finish === undefined ? nothing : text.end();
       const toolCalls = [...piece.toolCalls, ...rest.toolCalls];
@@ -103,6 +105,7 @@ export function beginSequence(
       version,
       finishReason:
         finish === undefined ? 'aborted' : finish === 'stop' && text.calledTools() ? 'tool_calls' : finish,
+      ...(stopSequence === undefined ? {} : { stopSequence }),
       tokens: {
         promptIds: prompt.promptIds,
         responseIds,
@@ -149,7 +152,7 @@ const settingsOf = (asked: AskedSampling, defaults: SamplingDefaults): Settings 
   logitBias: new Map(asked.logitBias),
 });
 
-const nothing = { text: '', reasoning: '', toolCalls: [], stopped: false } as const;
+const nothing = { text: '', reasoning: '', toolCalls: [], stop: undefined } as const;
 
 /** Tokens at the end of a prompt that tell whether it leaves its reasoning open. */
 const TELLING_TOKENS = 16;
