@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type ChatMessage, contentText, isHuman, isInternalContext } from '../../shared/chat/message.ts';
 import { normalisedSystemText, userWords } from '../../shared/chat/normalise.ts';
-import { nextHash, rollingHashes } from '../../shared/chat/rolling-hash.ts';
+import { emptyConversation, nextHash, rollingHashes } from '../../shared/chat/rolling-hash.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
-import { isEvidence } from './automated.ts';
-import { runtimeSession } from './runtime-session.ts';
+import { automatedKind, isEvidence } from './automated.ts';
+import { type RuntimeLine, readRuntimeLine } from './runtime-session.ts';
 import { type SystemSketch, systemSketch } from './system-sketch.ts';
 
 /** An answer inside a request's history, and the messages after it up to the next answer. */
@@ -25,8 +25,13 @@ export type Conversation = {
   readonly prompt: string;
   readonly full: string;
   readonly answers: readonly AnswerInHistory[];
-  /** session id that an OpenClaw client writes into its first message or its system text */
-  readonly runtimeSession: string | undefined;
+  /** what an OpenClaw client writes into its first message or its system text */
+  readonly runtime: RuntimeLine;
+  /**
+   * of the last answer alone, where the client cut the history before it, so that no rolling hash is what it
+   * was
+   */
+  readonly answerAfterCut: string | undefined;
   readonly systemText: string;
   readonly systemSketch: SystemSketch;
   /**
@@ -46,20 +51,30 @@ export function readConversation({ data, traceparent }: InteractionCompleted): C
   const answers = answersIn(messages, hashes);
   const human = messages.filter(isHuman);
   const systemText = normalisedSystemText(messages);
-  const sinceAnswer = messages.slice(messages.findLastIndex((message) => message.role === 'assistant') + 1);
+  const last = messages.findLastIndex((message) => message.role === 'assistant');
+  const sinceAnswer = messages.slice(last + 1);
+  const firstWords = human[0] === undefined ? '' : userWords(human[0]);
   return {
     prompt,
     full: nextHash(prompt, data.answer),
     answers,
-    runtimeSession: runtimeSession(messages),
+    runtime: readRuntimeLine(messages),
+    answerAfterCut: isCut(firstWords) && last !== -1 ? hashOfAnswer(messages[last]!) : undefined,
     systemText,
     systemSketch: systemSketch(systemText),
-    firstWords: human[0] === undefined ? '' : userWords(human[0]),
+    firstWords,
     latestWords: human.at(-1) === undefined ? '' : userWords(human.at(-1)!),
     saysSomething: sinceAnswer.some(isEvidence),
     traceId: traceparent?.split('-')[1],
   };
 }
+
+/** Whether a history begins with what stands for the messages that the client left out. */
+const isCut = (firstWords: string): boolean =>
+  ['compaction-summary', 'bootstrap'].includes(automatedKind(firstWords) ?? '');
+
+/** One answer, whatever was said before it. */
+export const hashOfAnswer = (answer: ChatMessage): string => nextHash(emptyConversation, answer);
 
 function answersIn(messages: readonly ChatMessage[], hashes: readonly string[]): readonly AnswerInHistory[] {
   const places = messages.flatMap(({ role }, index) => (role === 'assistant' ? [index] : []));
@@ -85,5 +100,18 @@ export const summaryLines = (message: string): readonly string[] =>
     .filter((line) => line.length >= 16)
     .slice(0, 64)
     .map(shortHash);
+
+/** The same of what a person said in a conversation, as a request to summarise it repeats that. */
+export const summarisedWords = (words: string): readonly string[] =>
+  words.startsWith('<conversation>')
+    ? summaryLines(
+        words
+          .split('\n')
+          .filter((line) => line.startsWith(SAID))
+          .map((line) => line.slice(SAID.length))
+          .join('\n'),
+      )
+    : [];
+const SAID = '[User]: ';
 
 export const answerText = ({ answer }: InteractionCompleted['data']): string => contentText(answer.content);

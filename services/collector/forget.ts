@@ -79,6 +79,8 @@ function isOver(
     case 'summary':
     case 'trace':
       return isGone(row as string);
+    case 'said':
+      return (row as readonly string[]).every(isGone);
     case 'answer':
     case 'prompt':
     case 'next':

@@ -1,5 +1,12 @@
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
-import { answerText, type Conversation, readConversation, summaryLines } from './conversation.ts';
+import { automatedKind } from './automated.ts';
+import {
+  answerText,
+  type Conversation,
+  hashOfAnswer,
+  readConversation,
+  summaryLines,
+} from './conversation.ts';
 import type { OpenTurn } from './lane-tables.ts';
 import { completeIfOvertaken, readNextStates } from './next-state.ts';
 import { findSession, touchSession, updateSession } from './session.ts';
@@ -58,6 +65,7 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
     epoch,
     prompt,
     full,
+    answer: hashOfAnswer(data.answer),
     at: cause.at,
     settle,
     rule,
@@ -72,9 +80,13 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
 
 /** By what later requests find this conversation. */
 function index({ mine, event }: Cause, session: string, conversation: Conversation): void {
-  const { prompt, full, answers, systemSketch, traceId } = conversation;
+  const { prompt, full, answers, systemSketch, traceId, latestWords } = conversation;
   mine.known.set(full, session);
   if (answers.length === 0) mine.firstPrompts.set(prompt, { session, time: Date.parse(event.time) });
   if (traceId !== undefined && mine.traces.get(traceId) !== session) mine.traces.set(traceId, session);
+  const [line] = automatedKind(latestWords) === undefined ? summaryLines(latestWords) : [];
+  const said = line === undefined ? [] : (mine.said.get(line) ?? []);
+  if (line !== undefined && said.length < 2 && !said.includes(session))
+    mine.said.set(line, [...said, session]);
   updateSession(mine, session, { system: systemSketch });
 }

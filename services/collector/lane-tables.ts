@@ -21,6 +21,8 @@ export type OpenTurn = {
   /** rolling hash before the answer, and after it */
   readonly prompt: string;
   readonly full: string;
+  /** hash of the answer alone; absent in rows of earlier programs */
+  readonly answer?: string;
   /** of its record in `conversations` */
   readonly at: Position;
   readonly settle: InteractionCompleted['data']['settle'];
@@ -87,6 +89,8 @@ export function laneTables(draft: Draft, key: string) {
     firstPrompts: draft.table<FirstPrompt>(`first-prompt/${mine}`),
     /** hash of a compaction's summary -> session */
     summaries: draft.table<string>(`summary/${mine}`),
+    /** hash of a line that a person said -> sessions; two: it tells nothing */
+    said: draft.table<readonly string[]>(`said/${mine}`),
     /** W3C trace id -> session */
     traces: draft.table<string>(`trace/${mine}`),
     /** inside a session, open turns by rolling hash: after the answer, and before it */

@@ -10,17 +10,31 @@ import { type Cause, completeTurn } from './turn-outcome.ts';
 export function readNextStates(cause: Cause, session: string, conversation: Conversation): void {
   const { mine, event, at } = cause;
   const [table, openByAnswer] = [mine.next(session), mine.openByAnswer(session)];
+  const last = conversation.answers.at(-1)?.end;
   for (const { full, start, end, after, told } of conversation.answers) {
     if (mine.known.get(full) === undefined) mine.known.set(full, session);
     if (!told) continue;
     const before = table.get(full);
     if (before?.after === after) continue;
-    const kept = openByAnswer.get(full)?.at(-1);
+    const kept =
+      openByAnswer.get(full)?.at(-1) ?? (end === last ? afterCut(cause, session, conversation) : undefined);
     if (before !== undefined && kept === undefined) continue; // another branch of an answer that is settled
     const shown = { from: event.id, at, start, end, after, used: kept !== undefined };
     table.set(full, shown);
     if (kept !== undefined) completeTurn(cause, kept, mine.turns.get(kept) as OpenTurn, shown);
   }
+}
+
+/**
+ * The open turn whose answer is the last one of a history that the client cut, by a compaction say: only if
+ * there is no other with the same answer.
+ */
+function afterCut({ mine }: Cause, session: string, { answerAfterCut }: Conversation): string | undefined {
+  if (answerAfterCut === undefined) return undefined;
+  const alike = (mine.sessions.get(session)?.openTurns ?? []).filter(
+    (id) => (mine.turns.get(id) as OpenTurn).answer === answerAfterCut,
+  );
+  return alike.length === 1 ? alike[0] : undefined;
 }
 
 /**

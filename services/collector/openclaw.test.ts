@@ -55,7 +55,7 @@ describeCaptured('requests captured from OpenClaw', () => {
 
   test('are told apart without a Runtime line too, by their histories', () => {
     const captured = capturedInteractions(withoutRuntimeLine);
-    expect(captured.some((one) => readConversation(one).runtimeSession !== undefined)).toBe(false);
+    expect(captured.some((one) => readConversation(one).runtime.session !== undefined)).toBe(false);
     const where = placed(
       captured,
       ['3', '7', '966', '967', '14', '50', '69'].map((n) => `chat-${n}`),

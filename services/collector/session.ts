@@ -1,7 +1,7 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { automatedKind } from './automated.ts';
-import { type Conversation, summaryLines } from './conversation.ts';
+import { type Conversation, summarisedWords, summaryLines } from './conversation.ts';
 import type { LaneTables, SessionRow } from './lane-tables.ts';
 import { isAlike } from './system-sketch.ts';
 
@@ -39,7 +39,7 @@ export const sessionWays: readonly Way[] = [
   {
     by: 'runtime',
     about: "OpenClaw's `Runtime:` line names it",
-    find: ({ conversation }) => conversation.runtimeSession,
+    find: ({ conversation }) => conversation.runtime.session,
   },
   {
     by: 'history',
@@ -85,6 +85,15 @@ export const sessionWays: readonly Way[] = [
     about: "a side request with the W3C trace id of one of the session's requests",
     find: ({ mine, isSide, conversation: { traceId } }) =>
       isSide && traceId ? mine.traces.get(traceId) : undefined,
+  },
+  {
+    by: 'said',
+    about: 'it asks for a summary of what was said there, and nowhere else',
+    find: ({ mine, isSide, conversation: { latestWords } }) => {
+      if (!isSide) return undefined;
+      const places = summarisedWords(latestWords).map((line) => mine.said.get(line) ?? []);
+      return places.find(({ length }) => length === 1)?.[0];
+    },
   },
 ];
 

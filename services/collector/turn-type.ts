@@ -1,6 +1,7 @@
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { type AutomatedKind, automatedKind } from './automated.ts';
 import type { Conversation } from './conversation.ts';
+import type { RuntimeLine } from './runtime-session.ts';
 import { isAlike, type SystemSketch } from './system-sketch.ts';
 
 export type TurnType = 'main' | 'side';
@@ -27,6 +28,10 @@ const latest =
   (kind: AutomatedKind) =>
   ({ conversation }: RequestView) =>
     automatedKind(conversation.latestWords) === kind;
+const works =
+  (kind: RuntimeLine['kind']) =>
+  ({ conversation }: RequestView) =>
+    conversation.runtime.kind === kind;
 const asks =
   (...patterns: readonly RegExp[]) =>
   ({ conversation }: RequestView) =>
@@ -64,7 +69,7 @@ export const turnRules: readonly Rule[] = [
     name: 'memory-flush',
     type: 'side',
     about: 'the client stores memories before it compacts the history',
-    matches: latest('memory-flush'),
+    matches: any(works('memory-flush'), latest('memory-flush')),
   },
   {
     name: 'compaction',
@@ -85,12 +90,20 @@ export const turnRules: readonly Rule[] = [
     matches: any(system('Generate a concise session title'), asks(...titlePrompts)),
   },
   { name: 'heartbeat', type: 'side', about: 'a timer of the client spoke', matches: latest('heartbeat') },
-  { name: 'cron', type: 'side', about: "a scheduled job of the client's spoke", matches: latest('cron') },
+  {
+    name: 'cron',
+    type: 'side',
+    about: "a scheduled job of the client's spoke",
+    matches: any(works('cron'), latest('cron')),
+  },
   {
     name: 'subagent',
     type: 'side',
     about: 'an agent was given its task by another agent',
-    matches: ({ conversation }) => automatedKind(conversation.firstWords) === 'subagent',
+    matches: any(
+      works('subagent'),
+      ({ conversation }) => automatedKind(conversation.firstWords) === 'subagent',
+    ),
   },
   {
     name: 'announce',

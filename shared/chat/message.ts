@@ -23,6 +23,9 @@ export const isSystem = (message: ChatMessage): boolean =>
 
 const internalContextStart = '<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>';
 const internalContextEnd = '<<<END_OPENCLAW_INTERNAL_CONTEXT>>>';
+/** How a request that broke off after a tool's result is tried again; a date may stand before it. */
+const goOn =
+  /^(?:\[[^\]\n]{1,60}\]\s*)?Continue the current task from the existing transcript, preserving completed work/;
 
 /**
  * Whether a message is what the OpenClaw client says to the model by itself, under the user's role: it ends
@@ -31,7 +34,7 @@ const internalContextEnd = '<<<END_OPENCLAW_INTERNAL_CONTEXT>>>';
 export function isInternalContext(message: ChatMessage): boolean {
   if (message.role !== 'user') return false;
   const text = contentText(message.content).trim();
-  return text.startsWith(internalContextStart) && text.endsWith(internalContextEnd);
+  return (text.startsWith(internalContextStart) && text.endsWith(internalContextEnd)) || goOn.test(text);
 }
 
 /** Whether a message holds what a person (or a program in a person's place) said. */

@@ -1,5 +1,12 @@
 import { canonicalJson } from './canonical-json.ts';
-import { type ChatMessage, contentText, isInternalContext, isSystem, type ToolCall } from './message.ts';
+import {
+  type ChatMessage,
+  type ContentPart,
+  contentText,
+  isInternalContext,
+  isSystem,
+  type ToolCall,
+} from './message.ts';
 
 /** What is left of a message when everything is taken away that clients rewrite between two requests. */
 export type NormalisedMessage = {
@@ -33,7 +40,15 @@ export function normaliseMessage(message: ChatMessage): NormalisedMessage | unde
 /** A person's words, without what the client puts around them. */
 export const userWords = (message: ChatMessage): string => withoutClientMarks(textOf(message)).trim();
 
-const textOf = ({ content }: ChatMessage): string => contentText(content).replaceAll('\r\n', '\n');
+const textOf = ({ content }: ChatMessage): string =>
+  contentText(Array.isArray(content) ? content.filter((part) => !isRuntimePart(part)) : content).replaceAll(
+    '\r\n',
+    '\n',
+  );
+
+/** After a compaction the `Runtime:` line is a text part of its own, beside the summary. */
+const isRuntimePart = ({ text = '' }: ContentPart): boolean =>
+  /^\s*Runtime: agent=[^\n]* \| [^\n]*$/.test(text.trimEnd());
 
 const normalisers: Readonly<Record<NormalisedMessage['role'], (text: string) => string>> = {
   system: withoutDynamicPart,

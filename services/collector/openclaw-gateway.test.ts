@@ -1,0 +1,270 @@
+import { expect, test } from 'vitest';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import type { ChatMessage } from '../../shared/events/chat-message.ts';
+import { attribute } from './attribute.ts';
+import { assistant, callsTool, interaction, system, toolResult, user } from './testing/events.ts';
+import { brief, runFold } from './testing/run-fold.ts';
+
+/** What OpenClaw's gateway does beside a conversation, in the shapes in which it was seen to send them. */
+const rules = system('You help a person with whatever comes up at home and at work.');
+const date = '[Sat 2026-11-21 17:16 UTC] ';
+const runtime = (session: string, id?: string) =>
+  `Runtime: agent=main | session=agent:main:${session} |${id === undefined ? '' : ` sessionId=${id} |`} model=tier/m`;
+/** the line of the conversation that most of these tests are about */
+const mine = runtime('chat-a', 'sid-a');
+const said = (words: string) => user(`${date}${words}`);
+const first = (words: string, line: string | undefined = '') => user(`${date}${words}\n\n${line}`.trimEnd());
+const context: ChatMessage = {
+  role: 'user',
+  content: [
+    {
+      type: 'text',
+      text: '<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nnone\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>',
+    },
+  ],
+};
+const trace = (digit: string) => `00-${digit.repeat(32)}-${'1'.repeat(16)}-01`;
+
+/** `session rule (how it was found)` by interaction, and what came out, in order. */
+function follow(events: readonly ClawLoopEvent[]) {
+  const { emitted, rows } = runFold(attribute, events, undefined);
+  const places = Object.fromEntries(
+    emitted.flatMap(({ type, data }) =>
+      type === 'turn.completed' || type === 'turn.skipped'
+        ? [[data.turnId, `${data.session ?? '-'} ${data.rule}`]]
+        : [],
+    ),
+  );
+  return { places, told: emitted.map(brief), rows };
+}
+
+const summary = 'The person likes teal and asked what goes with it.';
+const compacted = (line: string | undefined): ChatMessage => ({
+  role: 'user',
+  content: [
+    {
+      type: 'text',
+      text: `The conversation history before this point was compacted into the following summary:\n\n<summary>\n## Decisions\nNothing was decided yet.\n\n${summary}\n</summary>`,
+    },
+    ...(line === undefined ? [] : [{ type: 'text', text: line }]),
+  ],
+});
+
+type Line = (session: string, id: string) => string | undefined;
+
+/** A conversation of two turns, its memory flush, its compaction, and two turns after it. */
+const compaction = (line: Line): readonly ClawLoopEvent[] => {
+  const hello = (session: string, id: string) => [
+    rules,
+    first('Hello, my favourite colour is teal.', line(session, id)),
+  ];
+  const opening = (session: string, id: string) => [
+    ...hello(session, id),
+    assistant('Noted: teal.'),
+    said('And what goes with it, please?'),
+  ];
+  return [
+    interaction({
+      id: 'a',
+      traceparent: trace('a'),
+      messages: [...hello('chat-a', 'sid-a'), context],
+      answer: 'Noted: teal.',
+    }),
+    interaction({
+      id: 'b',
+      at: 1,
+      traceparent: trace('b'),
+      messages: [...opening('chat-a', 'sid-a'), context],
+      answer: 'Coral goes with teal.',
+    }),
+    interaction({
+      id: 'flush',
+      at: 2,
+      traceparent: trace('b'),
+      messages: [
+        ...opening('internal-session-effects:u-h', 'internal-session-effects-u-h'),
+        assistant('Coral goes with teal.'),
+        user('Pre-compaction memory flush. Keep what matters.'),
+      ],
+      answer: 'NO_REPLY',
+    }),
+    interaction({
+      id: 'summary',
+      at: 3,
+      traceparent: trace('c'),
+      messages: [
+        system('You are a context summarization assistant. Summarize.'),
+        user(
+          '<conversation>\n[User]: Hello, my favourite colour is teal.\n[Assistant]: Noted\n</conversation>\n\nSummarize it.',
+        ),
+      ],
+      answer: `## Decisions\n${summary}`,
+    }),
+    interaction({
+      id: 'c',
+      at: 4,
+      traceparent: trace('d'),
+      messages: [
+        rules,
+        compacted(line('chat-a', 'sid-a')),
+        assistant('Coral goes with teal.'),
+        said('No, too bright. Something calm.'),
+        context,
+      ],
+      answer: 'Sand.',
+    }),
+    interaction({
+      id: 'd',
+      at: 5,
+      traceparent: trace('e'),
+      messages: [
+        rules,
+        compacted(line('chat-a', 'sid-a')),
+        assistant('Coral goes with teal.'),
+        said('No, too bright. Something calm.'),
+        assistant('Sand.'),
+        said('Good.'),
+        context,
+      ],
+      answer: 'Gladly.',
+    }),
+  ];
+};
+
+test.each([
+  ['with its Runtime line', runtime, 'sid-a'],
+  ['without a Runtime line', () => undefined, 'chat-a'],
+] as const)(
+  'a compaction %s: one session before and after, and the turn before it gets its next words',
+  (_, line, session) => {
+    const { places, told } = follow(compaction(line));
+    expect(places).toEqual({
+      a: `${session} conversation`,
+      flush: `${session} memory-flush`,
+      summary: `${session} compaction`,
+      b: `${session} conversation`,
+      c: `${session} conversation`,
+    });
+    expect(told).toContain('completed b <- [Sat 2026-11-21 17:16 UTC] No, too bright. Something calm.');
+    expect(told).toContain('completed c <- [Sat 2026-11-21 17:16 UTC] Good.');
+  },
+);
+
+test('of two open turns with the same answer, none is continued by what follows a compaction', () => {
+  const events = [
+    interaction({ id: 'a', messages: [rules, first('Is it late?', mine)], answer: 'Yes.' }),
+    interaction({ id: 'b', at: 1, messages: [rules, first('Is it dark?', mine)], answer: 'Yes.' }),
+    interaction({
+      id: 'c',
+      at: 2,
+      messages: [rules, compacted(mine), assistant('Yes.'), said('Thanks.')],
+      answer: 'Sure.',
+    }),
+  ];
+  expect(follow(events).told).toEqual([]);
+});
+
+test('words that two conversations have in common do not tell which of them is summarised', () => {
+  const words = 'Hello, my favourite colour is teal.';
+  const asks = system('You are a context summarization assistant. Summarize.');
+  const events = [
+    interaction({ id: 'a', messages: [rules, first(words, runtime('a', 'sid-a'))], answer: 'One.' }),
+    interaction({ id: 'b', messages: [rules, first(words, runtime('b', 'sid-b'))], answer: 'Two.' }),
+    interaction({ id: 's', messages: [asks, user(`<conversation>\n[User]: ${words}\n`)], answer: 'Teal.' }),
+  ];
+  expect(follow(events).places).toEqual({ s: '- compaction' });
+});
+
+test('a tool loop that broke off after a result and is tried again is one turn, and nobody spoke', () => {
+  const loop = [rules, first('Run it.', mine), callsTool('exec'), toolResult('ran')];
+  const again = said(
+    'Continue the current task from the existing transcript, preserving completed work. And so on.',
+  );
+  const { told } = follow([
+    interaction({ id: 'a', messages: [rules, first('Run it.', mine), context], answer: callsTool('exec') }),
+    interaction({ id: 'b', messages: [...loop, context], answer: '', finishReason: 'aborted' }),
+    interaction({ id: 'c', messages: [...loop, again, context], answer: 'It ran.' }),
+    interaction({ id: 'd', messages: [...loop, assistant('It ran.'), said('Thanks.')], answer: 'Sure.' }),
+  ]);
+  expect(told).toEqual([
+    'completed a <- ran',
+    'skipped b: aborted',
+    'completed c <- [Sat 2026-11-21 17:16 UTC] Thanks.',
+  ]);
+});
+
+test("heartbeat and cron in the main session: side requests, and their later replays are nobody's words", () => {
+  const line = runtime('main', 'sid-m');
+  const woken = [rules, first('[OpenClaw cron wake]', line), assistant('Watered.')];
+  const talk = [...woken, said('Remember the milk.'), assistant('I will.')];
+  const polled = [...talk, said('[OpenClaw heartbeat poll]'), assistant('NO_REPLY'), said('Thanks.')];
+  const { places, told } = follow([
+    interaction({
+      id: 'cron',
+      messages: [rules, user(`A scheduled reminder has been triggered. Water.\n\n${line}`), context],
+      answer: 'Watered.',
+    }),
+    interaction({ id: 'a', messages: [...woken, said('Remember the milk.'), context], answer: 'I will.' }),
+    interaction({
+      id: 'poll',
+      messages: [...talk, user('Follow the heartbeat monitor scratch context when provided.'), context],
+      answer: 'NO_REPLY',
+    }),
+    interaction({ id: 'b', messages: [...polled, context], answer: 'Sure.' }),
+    interaction({ id: 'c', messages: [...polled, assistant('Sure.'), said('Bye.')], answer: 'Bye.' }),
+  ]);
+  expect(places).toEqual({
+    cron: 'sid-m cron',
+    poll: 'sid-m heartbeat',
+    b: 'sid-m conversation',
+  });
+  expect(told).toContain('completed b <- [Sat 2026-11-21 17:16 UTC] Bye.');
+});
+
+test('a job or an agent of an agent stays one after its history was compacted, and while it uses tools', () => {
+  const cron = runtime('cron:1');
+  const child = runtime('subagent:2', 'sid-c');
+  const { places } = follow([
+    interaction({
+      id: 'cron',
+      messages: [rules, user(`[cron:1 morning] say it\n\n${cron}`), callsTool('x'), toolResult('y'), context],
+      answer: 'Good morning.',
+    }),
+    interaction({ id: 'cron-cut', messages: [rules, compacted(cron), said('go on')], answer: 'Good.' }),
+    interaction({ id: 'child', messages: [rules, first('[Subagent Context] Count.', child)], answer: '1' }),
+    interaction({ id: 'child-cut', messages: [rules, compacted(child), toolResult('y')], answer: '2' }),
+  ]);
+  expect(places).toEqual({
+    cron: '- cron',
+    'cron-cut': '- cron',
+    child: 'sid-c subagent',
+    'child-cut': 'sid-c subagent',
+  });
+});
+
+test('a repair belongs to its session, and the talk goes on after it', () => {
+  const asked = [rules, first('Think hard.', mine)];
+  const { places } = follow([
+    interaction({ id: 'a', messages: [...asked, context], answer: '' }),
+    interaction({
+      id: 'repair',
+      messages: [
+        ...asked,
+        said('The previous assistant turn recorded reasoning but did not go on.'),
+        context,
+      ],
+      answer: 'Done.',
+    }),
+    interaction({ id: 'b', messages: [...asked, assistant('Done.'), said('Fine.')], answer: 'Good.' }),
+    interaction({
+      id: 'c',
+      messages: [...asked, assistant('Done.'), said('Fine.'), assistant('Good.'), said('Bye.')],
+      answer: 'Bye.',
+    }),
+  ]);
+  expect(places).toEqual({
+    a: 'sid-a empty',
+    repair: 'sid-a repair',
+    b: 'sid-a conversation',
+  });
+});
