@@ -65,6 +65,11 @@ export const skipRules: readonly Rule[] = [
     matches: declared('penalties'),
   },
   {
+    reason: 'constrained',
+    about: 'a forced tool call kept out tokens that the policy would have taken',
+    matches: declared('constrained'),
+  },
+  {
     reason: 'mixed-versions',
     about: 'an upstream engine answered with more than one policy version',
     matches: declared('mixed-versions'),

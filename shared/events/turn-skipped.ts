@@ -27,6 +27,7 @@ export const TurnSkipped = defineEvent('turn.skipped', 1, {
         'logprob-temperature',
         'mixed-versions',
         'penalties',
+        'constrained',
       ])
       .describe('why it does not train'),
     rule: z.string().optional().describe('the rule that matched'),

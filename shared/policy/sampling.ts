@@ -238,6 +238,10 @@ function logSumExp(logits: Scores, temperature: number): number {
   return highest / temperature + Math.log(sum);
 }
 
+/** ln p of one token among all, at the effective temperature. */
+export const logProbOf = (logits: Float32Array, temperature: number, id: number): number =>
+  logits[id]! / effectiveTemperature(temperature) - logSumExp(logits, effectiveTemperature(temperature));
+
 /**
  * The k likeliest tokens with ln p of softmax(logits / temperature), likeliest first; of equals the lower id
  * first.

@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
-import type { AnswerChunk, Choice, Generated, ShownToken } from '../engine/engine.ts';
+import type { AnswerChunk, CallPart, Choice, Generated, ShownToken } from '../engine/engine.ts';
 
 /** What stays the same in all chunks of an answer. */
 export type CompletionHead = {
@@ -85,8 +85,19 @@ type ChunkOptions = { readonly choices: number; readonly includeUsage: boolean }
 /** The chunks of a streamed answer; each is of one choice. */
 export function completionChunks(head: CompletionHead, { choices, includeUsage }: ChunkOptions) {
   const indices = Array.from({ length: choices }, (_, index) => index);
-  /** Told so far, by choice. */
-  const toolCalls = indices.map(() => 0);
+  /** Ids of the calls told so far, by choice: a call's place among them is its index. */
+  const told = indices.map((): string[] => []);
+  const toolCallsOf = ({ toolCalls = [], callParts = [] }: AnswerChunk, choice: number) => {
+    const ids = told[choice]!;
+    const inParts = [...ids, ...callParts.map(({ id }) => id)];
+    const whole = toolCalls
+      .filter(({ id }) => id === undefined || !inParts.includes(id))
+      .map(({ id = '', function: { name, arguments: given } }) => ({ id, name, arguments: given }));
+    return [...callParts, ...whole].map(({ id, name, arguments: given }: CallPart) => {
+      if (name === undefined) return { index: ids.indexOf(id), function: { arguments: given } };
+      return { index: ids.push(id) - 1, id, type: 'function', function: { name, arguments: given } };
+    });
+  };
   const chunk = (choice: ChunkChoice | undefined, more: object = {}) => ({
     ...head,
     object: 'chat.completion.chunk',
@@ -96,18 +107,14 @@ export function completionChunks(head: CompletionHead, { choices, includeUsage }
   });
   return {
     first: () => indices.map((index) => chunk({ index, delta: { role: 'assistant', content: '' } })),
-    next: (
-      { text, reasoning, toolCalls: calls = [], tokens }: AnswerChunk,
-      index: number,
-      logProbs: boolean,
-    ) => {
+    next: (piece: AnswerChunk, index: number, logProbs: boolean) => {
+      const { text, reasoning, tokens } = piece;
+      const calls = toolCallsOf(piece, index);
       const isSilent = text === '' && (calls.length > 0 || reasoning !== undefined);
-      const numbered = calls.map((call, at) => ({ index: toolCalls[index]! + at, ...call }));
-      toolCalls[index]! += calls.length;
       const delta = {
         ...(isSilent ? {} : { content: text }),
         ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
-        ...(calls.length === 0 ? {} : { tool_calls: numbered }),
+        ...(calls.length === 0 ? {} : { tool_calls: calls }),
       };
       return chunk({ index, delta, ...(logProbs ? { logprobs: logProbsOf(tokens) } : {}) });
     },

@@ -24,7 +24,7 @@ test('calls are taken out, what is no call stays text, wherever the stream is cu
   expect(whole).toEqual({
     text: 'Let me look.\n done <tool_ <tool_call>oops</tool_call><tool_call>{"na',
     calls: [
-      { name: 'exec', arguments: '{"cmd":"ls <tool_call>"}' },
+      { name: 'exec', arguments: '{"cmd": "ls <tool_call>"}' },
       { name: 'read', arguments: '{}' },
     ],
   });
@@ -40,4 +40,31 @@ test('text is not held back longer than it may begin a call', () => {
   const parser = createToolCallParser();
   expect(parser.push('a < b <tool').text).toBe('a < b ');
   expect(parser.push('s>').text).toBe('<tools>');
+});
+
+test('arguments come as they are written, and add up to those of the call', () => {
+  const parser = createToolCallParser();
+  const head = parser.push('<tool_call>{"name": "exec", "arguments": ');
+  expect(head).toEqual({ text: '', toolCalls: [] });
+  const pieces = ['{"cmd": "l', 's", "n"', ': [1, 2]}', '}\n</tool', '_call> done'].map(parser.push);
+  const parts = pieces.flatMap(({ callParts = [] }) => callParts);
+  const [call] = pieces.flatMap(({ toolCalls }) => toolCalls);
+  expect(parts[0]).toMatchObject({ id: call!.id, name: 'exec' });
+  expect(
+    pieces.slice(0, 3).map(({ callParts }) => callParts?.map((part) => part.arguments).join('')),
+  ).toEqual(['{"cmd": "l', 's", "n"', ': [1, 2]}']);
+  expect(pieces[2]!.toolCalls).toHaveLength(1);
+  expect(call!.function.arguments).toBe('{"cmd": "ls", "n": [1, 2]}');
+  expect(pieces.map(({ text }) => text).join('')).toBe(' done');
+});
+
+test('a call whose arguments break off, or stop being JSON, is the call as far as it came', () => {
+  expect(parse(['<tool_call>{"name": "a", "arguments": {"b": 1'])).toEqual({
+    text: '',
+    calls: [{ name: 'a', arguments: '{"b": 1' }],
+  });
+  expect(parse(['<tool_call>{"name": "a", "arguments": {"b" oops'])).toEqual({
+    text: 'oops',
+    calls: [{ name: 'a', arguments: '{"b" ' }],
+  });
 });

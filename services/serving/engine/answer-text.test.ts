@@ -56,10 +56,15 @@ describeReference('answers in the tokens of a model that reasons and calls', () 
     });
   });
 
-  test('a call that is cut off by a stop string or at the end stays text', async () => {
-    expect(await show(call('a'), { stops: ['Zürich'] })).toMatchObject({
-      text: '<tool_call>\n{"name": "a", "arguments": {"city": "',
+  test('a call that is cut off before its arguments stays text, later it is no call to be made', async () => {
+    expect(await show(call('a'), { stops: ['arguments'] })).toMatchObject({
+      text: '<tool_call>\n{"name": "a", "',
       calls: [],
+    });
+    expect(await show(call('a'), { stops: ['Zürich'] })).toMatchObject({
+      text: '',
+      calls: ['a'],
+      calledTools: false,
     });
   });
 

@@ -2,18 +2,20 @@ import type { ToolCall } from '../../../shared/events/chat-message.ts';
 import { createStopMatcher } from '../../../shared/policy/stop-strings.ts';
 import type { StreamDecoder } from '../../../shared/policy/token-decoder.ts';
 import { createReasoningParser } from '../chat/reasoning-parser.ts';
-import type { ToolCallParser } from '../chat/tool-call-parser.ts';
+import type { ToolCallParser, ToolCallPiece } from '../chat/tool-call-parser.ts';
+import type { CallPart } from './engine.ts';
 
 /** What of an answer can be shown now. */
 export type TextPiece = {
   readonly text: string;
   readonly reasoning: string;
   readonly toolCalls: readonly ToolCall[];
+  readonly callParts: readonly CallPart[];
 };
 
 export type AnswerText = {
-  /** `stop`: the stop string that ends it here. */
-  readonly push: (id: number) => TextPiece & { readonly stop: string | undefined };
+  /** `stop`: the stop string that ends it here; `ends`: its one call does. */
+  readonly push: (id: number) => TextPiece & { readonly stop: string | undefined; readonly ends: boolean };
   /** The rest, once the last token is in. */
   readonly end: () => TextPiece;
   readonly calledTools: () => boolean;
@@ -33,11 +35,15 @@ export function createAnswerText({ decoder, stops, insideReasoning, tools }: Opt
   const stopMatcher = createStopMatcher(stops);
   const reasoningParser = createReasoningParser(insideReasoning);
   let called = false;
-  const show = (text: string): TextPiece => {
+  const callsOf = ({ toolCalls, callParts = [] }: ToolCallPiece) => {
+    called ||= toolCalls.some(isSound);
+    return { toolCalls, callParts };
+  };
+  const parse = (text: string): ToolCallPiece => tools?.push(text) ?? { text, toolCalls: [] };
+  const show = (text: string): TextPiece & { readonly ends: boolean } => {
     const { text: said, reasoning } = reasoningParser.push(text);
-    const piece = tools?.push(said) ?? { text: said, toolCalls: [] };
-    called ||= piece.toolCalls.length > 0;
-    return { ...piece, reasoning };
+    const piece = parse(said);
+    return { text: piece.text, reasoning, ...callsOf(piece), ends: piece.ends === true };
   };
   return {
     push: (id) => {
@@ -48,16 +54,26 @@ export function createAnswerText({ decoder, stops, insideReasoning, tools }: Opt
       const last = stopMatcher.push(decoder.flush());
       const piece = show(last.text + stopMatcher.flush());
       const late = reasoningParser.flush();
-      const said = tools?.push(late.text) ?? { text: late.text, toolCalls: [] };
+      const said = parse(late.text);
       const rest = tools?.flush() ?? { text: '', toolCalls: [] };
-      const toolCalls = [...piece.toolCalls, ...said.toolCalls, ...rest.toolCalls];
-      called ||= toolCalls.length > 0;
+      const [saidCalls, restCalls] = [callsOf(said), callsOf(rest)];
       return {
         text: piece.text + said.text + rest.text,
         reasoning: piece.reasoning + late.reasoning,
-        toolCalls,
+        toolCalls: [...piece.toolCalls, ...saidCalls.toolCalls, ...restCalls.toolCalls],
+        callParts: [...piece.callParts, ...saidCalls.callParts, ...restCalls.callParts],
       };
     },
     calledTools: () => called,
   };
+}
+
+/** One that was cut off has arguments that nobody can read. */
+function isSound({ function: { arguments: given } }: ToolCall): boolean {
+  try {
+    JSON.parse(given);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -38,6 +38,10 @@ export type GenerationRequest = {
   readonly topLogProbs?: number;
   /** Answers to the same prompt, at least 1. */
   readonly choices: number;
+  /** Each answer has to be a call of one of these tools; undefined: the policy decides. Never empty. */
+  readonly forcedCall?: readonly string[];
+  /** An answer ends before a second call. */
+  readonly singleCall?: true;
 };
 
 /** What a prompt is written from. */
@@ -62,11 +66,17 @@ export type ShownToken = {
   readonly alternatives: readonly { readonly token: string; readonly logProb: number }[];
 };
 
-/** The next piece of an answer. Tool calls come whole. */
+/** A piece of a call's arguments, as they come. The first one of a call has its name. */
+export type CallPart = { readonly id: string; readonly name?: string; readonly arguments: string };
+
+/** The next piece of an answer. */
 export type AnswerChunk = {
   readonly text: string;
   readonly reasoning?: string;
+  /** Whole calls, each once; whoever shows them in parts has had those of most of them before. */
   readonly toolCalls?: readonly ToolCall[];
+  /** Of calls that come in parts. A call that has none comes whole alone. */
+  readonly callParts?: readonly CallPart[];
   readonly tokens: readonly ShownToken[];
 };
 

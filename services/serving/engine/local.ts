@@ -20,7 +20,7 @@ export async function openLocalEngine(setup: EngineSetup & PromptSetup): Promise
     report: engine.report,
     hasVersions: true,
     generate: async (request, listener, signal) => {
-      const { target, sampling, tools, topLogProbs, choices } = request;
+      const { target, sampling, tools, topLogProbs, choices, forcedCall, singleCall } = request;
       const prompt = await prompts.call('prompt', request);
       signal.throwIfAborted();
       const onEvent = (event: unknown) => {
@@ -29,7 +29,12 @@ export async function openLocalEngine(setup: EngineSetup & PromptSetup): Promise
           listener.onStart({ ...told.started, promptTokens: prompt.promptIds.length });
         else listener.onChunk(told.chunk, told.choice);
       };
-      const forTools = { callsTools: tools.length > 0, toolNames: tools.map(nameOf) };
+      const forTools = {
+        callsTools: tools.length > 0,
+        toolNames: tools.map(nameOf),
+        ...(forcedCall === undefined ? {} : { forcedCall }),
+        ...(singleCall === undefined ? {} : { singleCall }),
+      };
       const asked = { target, sampling, prompt, choices, ...forTools };
       return engine.call('generate', topLogProbs === undefined ? asked : { ...asked, topLogProbs }, {
         onEvent,

@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { loadChatTemplate } from '../../../shared/policy/chat-template.ts';
 import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
 import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
+import { toolCallForm } from '../chat/tool-call-form.ts';
 import { contextOf } from './context.ts';
 import type { GenerationRequest, PromptParts } from './engine.ts';
 import { countPrompt, makePrompt } from './prompt.ts';
@@ -17,9 +18,11 @@ const { modelFolder, context } = setup;
 const send = (message: FromThread) => port.postMessage(message);
 
 const { config } = await openCheckpoint(modelFolder);
+const template = await loadChatTemplate(modelFolder);
 const maker = {
   tokenizer: await loadTokenizer(modelFolder),
-  template: await loadChatTemplate(modelFolder),
+  template,
+  toolCallForm: toolCallForm(template),
   contextTokens: contextOf(config, setup).tokens,
   context,
 };

@@ -10,6 +10,9 @@ import type { ChatTemplate } from '../../../shared/policy/chat-template.ts';
 import { promptRenderer } from '../../../shared/policy/render-prompt.ts';
 import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
 import { isServiceError } from '../../../shared/service/errors.ts';
+import { forcedCall } from '../chat/forced-call.ts';
+import { opensReasoning } from '../chat/reasoning-parser.ts';
+import type { ToolCallForm } from '../chat/tool-call-form.ts';
 import { ServingError } from '../errors.ts';
 import { type Counted, countTokens, tokensOf } from './count-tokens.ts';
 import type { GenerationRequest, PromptParts } from './engine.ts';
@@ -18,6 +21,8 @@ import { tellingPart } from './telling-part.ts';
 export type PromptMaker = {
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'specialTokens' | 'vocabularySize'>;
   readonly template: ChatTemplate;
+  /** `tagged` unless told. */
+  readonly toolCallForm?: ToolCallForm;
   readonly contextTokens: number;
   readonly context: 'window' | 'error';
 };
@@ -111,12 +116,23 @@ function clamp(promptIds: readonly number[], contextTokens: number, asked: numbe
   };
 }
 
-/** The template's refusal is the client's to hear. */
-function renderer({ tokenizer, template }: PromptMaker, { templateVariables: variables }: PromptParts) {
+/**
+ * The template's refusal is the client's to hear. A forced call is begun here, without reasoning: what is
+ * sampled is what follows.
+ */
+function renderer(
+  { tokenizer, template, toolCallForm = 'tagged' }: PromptMaker,
+  { templateVariables: variables, forcedCall: names }: PromptParts & Pick<GenerationRequest, 'forcedCall'>,
+) {
   const render = promptRenderer(tokenizer, template);
+  const beginning = names === undefined ? '' : forcedCall(toolCallForm, names).beginning;
+  const begin = (prompt: string): string =>
+    names !== undefined && opensReasoning(prompt)
+      ? `${prompt.trimEnd()}\n</think>\n\n${beginning}`
+      : prompt + beginning;
   return (messages: readonly ChatMessage[], tools: readonly unknown[]): string => {
     try {
-      return render({ messages, tools, variables });
+      return begin(render({ messages, tools, variables }));
     } catch (error) {
       throw ServingError.TEMPLATE_REFUSED({
         param: 'messages',

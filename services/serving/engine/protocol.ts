@@ -41,7 +41,10 @@ export type EngineSetup = {
 };
 
 /** A request whose prompt is made. */
-export type SequenceRequest = Pick<GenerationRequest, 'target' | 'sampling' | 'topLogProbs'> & {
+export type SequenceRequest = Pick<
+  GenerationRequest,
+  'target' | 'sampling' | 'topLogProbs' | 'forcedCall' | 'singleCall'
+> & {
   readonly prompt: Prompt;
   readonly callsTools: boolean;
   /** Of the tools: where calls have no marks of their own, only one of these is a call. */

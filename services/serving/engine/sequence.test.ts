@@ -28,10 +28,14 @@ function say(
     maxTokens = 99,
     topLogProbs,
     callsTools = false,
+    forcedCall,
+    singleCall,
     ...asked
   }: Partial<AskedSampling> & {
     readonly topLogProbs?: number;
     readonly callsTools?: boolean;
+    readonly forcedCall?: readonly string[];
+    readonly singleCall?: true;
   } = {},
 ) {
   const sequence = beginSequence(
@@ -42,6 +46,8 @@ function say(
       prompt: { promptIds: [1, 2], maxTokens },
       callsTools,
       ...(topLogProbs === undefined ? {} : { topLogProbs }),
+      ...(forcedCall === undefined ? {} : { forcedCall }),
+      ...(singleCall === undefined ? {} : { singleCall }),
     },
     'seed',
   );
@@ -151,4 +157,32 @@ test('numbers that are not finite end the answer instead of going into the recor
     1,
   );
   expect(() => sequence.take(new Float32Array(letters.length).fill(Number.NaN))).toThrow(/not finite/);
+});
+
+test('a forced call is what the policy writes of it, and ends the answer', () => {
+  const { chunks, result } = say(' "get", "arguments": {"a":"b"}rest', { forcedCall: ['get', 'set'] });
+  expect(chunks.flatMap(({ toolCalls = [] }) => toolCalls.map((call) => call.function))).toEqual([
+    { name: 'get', arguments: '{"a":"b"}' },
+  ]);
+  expect(chunks.map(({ text }) => text).join('')).toBe('');
+  expect(result.finishReason).toBe('tool_calls');
+  expect(result).not.toHaveProperty('untrainable'); // all of it was the policy's own choice
+});
+
+test('what the policy would rather say is kept from it, and the turn does not train', () => {
+  const { chunks, result } = say('xxxxxxxxxx', { forcedCall: ['get'], maxTokens: 8 });
+  const told = chunks.flatMap(({ callParts = [] }) => callParts.map((part) => part.arguments)).join('');
+  expect(told).toMatch(/^\{/);
+  expect(result.untrainable).toBe('constrained');
+  expect(result.tokens!.logProbs).toHaveLength(result.tokens!.responseIds.length);
+  expect(result.tokens!.logProbs[0]).toBeLessThan(-10); // among all tokens, not among those let through
+});
+
+test('where one call is wanted the answer ends before a second', () => {
+  const one = '<tool_call>{"name": "a", "arguments": {}}</tool_call>';
+  const { chunks, result } = say(`${one}${one}|`, { callsTools: true, singleCall: true });
+  expect(chunks.flatMap(({ toolCalls = [] }) => toolCalls)).toHaveLength(1);
+  expect(chunks.flatMap(({ callParts = [] }) => callParts).filter(({ name }) => name)).toHaveLength(1);
+  expect(result.finishReason).toBe('tool_calls');
+  expect(say(`${one}|`, { callsTools: true, singleCall: true }).result.tokens!.responseIds.at(-1)).toBe(0);
 });

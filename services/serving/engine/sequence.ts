@@ -4,16 +4,18 @@ import {
   effectiveTemperature,
   isGreedy,
   type SamplingSettings,
-  sampleToken,
   topLogProbs,
 } from '../../../shared/policy/sampling.ts';
 import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
 import { createBareCallParser } from '../chat/bare-call-parser.ts';
+import { createCallGuard, createForcedCallParser, forcedCall } from '../chat/forced-call.ts';
+import { onlyFirstCall } from '../chat/only-first-call.ts';
 import { opensReasoning } from '../chat/reasoning-parser.ts';
 import type { ToolCallForm } from '../chat/tool-call-form.ts';
-import { createToolCallParser } from '../chat/tool-call-parser.ts';
+import { createToolCallParser, type ToolCallParser } from '../chat/tool-call-parser.ts';
 import { type AnswerText, createAnswerText } from './answer-text.ts';
 import type { AnswerChunk, AskedSampling, Generated, ShownToken } from './engine.ts';
+import { createGuardedSampler } from './guarded-sampler.ts';
 import type { SequenceRequest } from './protocol.ts';
 
 /** What the model's makers advise, for what a client leaves out. */
@@ -57,6 +59,10 @@ export function beginSequence(
   const random: Random = createRandom(asked.seed ?? seed);
   const endTokenIds = new Set([...model.endTokenIds, ...(asked.stopTokenIds ?? [])]);
   const text = textOf(model, request);
+  const sampler = createGuardedSampler(
+    model.tokenizer,
+    request.forcedCall && createCallGuard(forcedCall(model.toolCallForm ?? 'tagged', request.forcedCall)),
+  );
   const responseIds: number[] = [];
   const logProbs: number[] = [];
   let finish: 'stop' | 'length' | undefined;
@@ -71,7 +77,7 @@ export function beginSequence(
   });
   return {
     take: (logits) => {
-      const { id, logProb } = sampleToken(logits, settings, random, {
+      const { id, logProb } = sampler.sample(logits, settings, random, {
         promptIds: prompt.promptIds,
         responseIds,
       });
@@ -81,14 +87,16 @@ export function beginSequence(
       const ended = endTokenIds.has(id);
       const piece = ended ? nothing : text.push(id);
       stopSequence = piece.stop;
-      if (ended || stopSequence !== undefined) finish = 'stop';
+      if (ended || piece.ends || stopSequence !== undefined) finish = 'stop';
       else if (responseIds.length >= prompt.maxTokens) finish = 'length';
       const rest = finish === undefined ? nothing : text.end();
       const toolCalls = [...piece.toolCalls, ...rest.toolCalls];
+      const callParts = [...piece.callParts, ...rest.callParts];
       const tokens = alternatives === undefined || ended ? [] : [shown(id, logProb, logits)];
       const content = piece.text + rest.text;
       const reasoning = piece.reasoning + rest.reasoning;
-      const visible = content !== '' || reasoning !== '' || toolCalls.length > 0 || tokens.length > 0;
+      const called = toolCalls.length + callParts.length > 0;
+      const visible = content !== '' || reasoning !== '' || called || tokens.length > 0;
       return {
         next: finish === undefined ? id : undefined,
         chunk: visible
@@ -97,6 +105,7 @@ export function beginSequence(
               tokens,
               ...(reasoning === '' ? {} : { reasoning }),
               ...(toolCalls.length === 0 ? {} : { toolCalls }),
+              ...(callParts.length === 0 ? {} : { callParts }),
             }
           : undefined,
       };
@@ -114,7 +123,7 @@ export function beginSequence(
         greedy: isGreedy(temperature),
         filters: { topP: settings.topP, topK: settings.topK, ...minPOf(asked) },
       },
-      ...(changesLogits(settings) ? { untrainable: 'penalties' } : {}),
+      ...untrainableOf(changesLogits(settings), sampler.hasForced()),
       sampling: {
         temperature,
         topP: settings.topP,
@@ -152,22 +161,39 @@ const settingsOf = (asked: AskedSampling, defaults: SamplingDefaults): Settings 
   logitBias: new Map(asked.logitBias),
 });
 
-const nothing = { text: '', reasoning: '', toolCalls: [], stop: undefined } as const;
+/** Of an answer that other tokens were kept out of, the recorded log-probs say too little. */
+const untrainableOf = (isChanged: boolean, isForced: boolean) =>
+  isChanged ? { untrainable: 'penalties' } : isForced ? { untrainable: 'constrained' } : {};
+
+const nothing = {
+  text: '',
+  reasoning: '',
+  toolCalls: [],
+  callParts: [],
+  stop: undefined,
+  ends: false,
+} as const;
 
 /** Tokens at the end of a prompt that tell whether it leaves its reasoning open. */
 const TELLING_TOKENS = 16;
 
-const textOf = (
-  { tokenizer, toolCallForm }: SequenceModel,
-  { sampling, prompt, callsTools, toolNames = [] }: SequenceRequest,
-): AnswerText =>
-  createAnswerText({
+const textOf = (model: SequenceModel, request: SequenceRequest): AnswerText => {
+  const { tokenizer } = model;
+  const { sampling, prompt, forcedCall: forced } = request;
+  return createAnswerText({
     decoder: tokenizer.streamDecoder({ skipSpecial: true }),
-    stops: sampling.stop,
+    stops: forced === undefined ? sampling.stop : [], // they would cut a call that has to be whole
     insideReasoning: opensReasoning(tokenizer.decode(prompt.promptIds.slice(-TELLING_TOKENS))),
-    tools: !callsTools
-      ? undefined
-      : toolCallForm === 'bare'
-        ? createBareCallParser(toolNames)
-        : createToolCallParser(),
+    tools: parserOf(model, request),
   });
+};
+
+function parserOf(
+  { toolCallForm = 'tagged' }: SequenceModel,
+  { callsTools, toolNames = [], forcedCall: forced, singleCall }: SequenceRequest,
+): ToolCallParser | undefined {
+  if (forced !== undefined) return createForcedCallParser(forcedCall(toolCallForm, forced));
+  if (!callsTools) return undefined;
+  const parser = toolCallForm === 'bare' ? createBareCallParser(toolNames) : createToolCallParser();
+  return singleCall === true ? onlyFirstCall(parser) : parser;
+}
