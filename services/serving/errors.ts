@@ -54,6 +54,12 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: "The model '{model}' does not exist or is no longer kept.",
   },
+  /** Thrown when the tokens of a prompt are asked for and the engine alone knows them. */
+  TOKENS_UNKNOWN: {
+    status: 404,
+    type: 'invalid_request_error',
+    message: 'An upstream engine counts its tokens itself; they are not known here.',
+  },
   ROUTE_NOT_FOUND: {
     status: 404,
     type: 'invalid_request_error',

@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
+import type { ServiceError } from '../../shared/service/errors.ts';
 import { type Readiness, registerHealth } from '../../shared/service/health.ts';
 import { isLoopback } from '../../shared/service/is-loopback.ts';
 import type { Caller } from './access.ts';
 import { asServingError, errorBody } from './error-body.ts';
 import { ServingError } from './errors.ts';
+import { isMessagesPath, messagesError } from './messages/error-body.ts';
 import { registerChat } from './routes/chat.ts';
 import { discardBody } from './routes/discard-body.ts';
 import { registerFeedback } from './routes/feedback.ts';
+import { registerMessages } from './routes/messages.ts';
 import { registerModels } from './routes/models.ts';
 import { registerSessions } from './routes/sessions.ts';
 import { watchRoutes } from './routes/unknown-request.ts';
@@ -28,7 +31,7 @@ const callers = new WeakMap<FastifyRequest, Caller>();
 /** Who sent a request that passed the door. */
 export const callerOf = (request: FastifyRequest): Caller => callers.get(request)!;
 
-/** The HTTP border: every answer of it that is no success has OpenAI's error shape. */
+/** The HTTP border: every answer of it that is no success has the error shape of the API that was asked. */
 export function createServer(world: ServingWorld, readiness: Readiness, registry: Registry): FastifyInstance {
   const { maxBodyBytes, host } = world.config;
   const isOpen = isLoopback(host) ? openOnLoopback : open;
@@ -39,9 +42,9 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
     routerOptions: { maxParamLength: 512 },
     forceCloseConnections: 'idle',
     return503OnClosing: false, // what came before the end is answered
-    frameworkErrors: (error, _request, reply) => {
+    frameworkErrors: (error, request, reply) => {
       const failure = asServingError(error, maxBodyBytes);
-      void (reply as FastifyReply).code(failure.status).send(errorBody(failure));
+      void (reply as FastifyReply).code(failure.status).send(bodyOf(request, failure));
     },
     clientErrorHandler: (_error, socket) => {
       if (!socket.writable) return;
@@ -57,7 +60,9 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
   const unknownRequest = watchRoutes(server);
   server.removeContentTypeParser('text/plain');
   const letIn = async (request: FastifyRequest): Promise<void> => {
-    const caller = await world.access.callerOf(request.headers.authorization);
+    const caller =
+      (await world.access.callerOf(request.headers.authorization)) ??
+      (await world.access.callerOf(apiKeyOf(request)));
     if (caller === undefined) throw ServingError.INVALID_API_KEY();
     if (!(await world.access.needsKey()) && !isLoopback(hostName(request.headers.host))) {
       throw ServingError.HOST_NOT_LOOPBACK({ host: hostName(request.headers.host).slice(0, 200) });
@@ -66,6 +71,7 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
   };
   server.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id);
+    if (isMessagesPath(request.url)) void reply.header('request-id', request.id);
     if (!isOpen.has(request.url)) await letIn(request);
     if (request.is404) throw unknownRequest(request, reply);
   });
@@ -79,15 +85,23 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
     if (failure.status >= 500)
       world.logger.error({ err: error, request: request.id, url: request.url }, 'failed');
     if (failure.retryAfterSeconds !== undefined) void reply.header('retry-after', failure.retryAfterSeconds);
-    return reply.code(failure.status).send(errorBody(failure));
+    return reply.code(failure.status).send(bodyOf(request, failure));
   });
   registerHealth(server, readiness, registry);
   registerChat(server, world);
+  registerMessages(server, world);
   registerModels(server, world);
   registerFeedback(server, world);
   registerSessions(server, world);
   return server;
 }
+
+const bodyOf = ({ url, id }: FastifyRequest, failure: ServiceError): object =>
+  isMessagesPath(url) ? messagesError(failure, id) : errorBody(failure);
+
+/** Anthropic's clients send their key in a header of its own. */
+const apiKeyOf = ({ headers }: FastifyRequest): string | undefined =>
+  typeof headers['x-api-key'] === 'string' ? `Bearer ${headers['x-api-key']}` : undefined;
 
 /**
  * The name in a Host header, without its port; none at all is what only old programs on this machine send.

@@ -45,7 +45,10 @@ export type GenerationRequest = {
 };
 
 /** What a prompt is written from. */
-export type PromptParts = Pick<GenerationRequest, 'messages' | 'tools' | 'templateVariables'>;
+export type PromptParts = Pick<
+  GenerationRequest,
+  'messages' | 'tools' | 'templateVariables' | 'forcedCall'
+>;
 
 /** The settings as used, in the words of the fact. */
 export type UsedSampling = Interaction['sampling'];

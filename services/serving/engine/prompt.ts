@@ -122,7 +122,7 @@ function clamp(promptIds: readonly number[], contextTokens: number, asked: numbe
  */
 function renderer(
   { tokenizer, template, toolCallForm = 'tagged' }: PromptMaker,
-  { templateVariables: variables, forcedCall: names }: PromptParts & Pick<GenerationRequest, 'forcedCall'>,
+  { templateVariables: variables, forcedCall: names }: PromptParts,
 ) {
   const render = promptRenderer(tokenizer, template);
   const beginning = names === undefined ? '' : forcedCall(toolCallForm, names).beginning;
