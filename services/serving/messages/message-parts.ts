@@ -22,9 +22,7 @@ export const blocksOf = (
 ): readonly object[] => [
   ...(reasoning ? [thinkingBlock(reasoning, signature)] : []),
   ...(typeof content === 'string' && content !== '' ? [textBlock(content)] : []),
-  ...calls.map((call) =>
-    toolUseBlock({ id: call.id ?? '', name: call.function.name, input: inputOf(call) }),
-  ),
+  ...calls.map((call) => toolUseBlock({ id: call.id ?? '', name: call.function.name, input: inputOf(call) })),
 ];
 
 /** A call that an engine gave with something else than a JSON object has no input. */

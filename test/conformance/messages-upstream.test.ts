@@ -1,0 +1,186 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { rollingHashes } from '../../shared/chat/rolling-hash.ts';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { until } from '../e2e/harness/clawloop.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from '../e2e/serving-process.ts';
+import {
+  deltaFrame,
+  finishFrame,
+  sendFrames,
+  type UpstreamDouble,
+  upstreamDouble,
+  usageFrame,
+} from '../e2e/serving-upstream-double.ts';
+
+// Anthropic's own client against an engine that says what a test wants it to say.
+
+let folder: ServingFolder;
+let upstream: UpstreamDouble;
+let serving: ServingProcess;
+let client: Anthropic;
+beforeAll(async () => {
+  folder = await servingFolder();
+  upstream = await upstreamDouble();
+  const flags = ['--engine', 'upstream', '--upstream-url', upstream.url, '--api-key', 'sk-here'];
+  serving = await folder.start([...flags, '--max-concurrent-per-key', '1']);
+  client = withKey({ apiKey: 'sk-here' });
+});
+afterAll(async () => {
+  await folder.dispose();
+  await upstream.close();
+});
+
+const withKey = (key: { readonly apiKey: string } | { readonly authToken: string }) =>
+  new Anthropic({ baseURL: serving.url, apiKey: null, maxRetries: 0, ...key });
+const facts = async (): Promise<readonly ClawLoopEvent[]> => folder.events('conversations');
+const ask = { model: 'clawloop', max_tokens: 50, messages: [{ role: 'user', content: 'list' } as const] };
+const exec = { name: 'exec', description: 'Runs', input_schema: { type: 'object' } } as const;
+const callFrames = [
+  deltaFrame({ reasoning_content: 'Let me ' }),
+  deltaFrame({ reasoning_content: 'look.' }),
+  deltaFrame({ content: '\n' }),
+  deltaFrame({ content: 'Looking' }),
+  deltaFrame({ tool_calls: [{ index: 0, id: 'call_7', function: { name: 'exec', arguments: '{"cmd":' } }] }),
+  deltaFrame({ tool_calls: [{ index: 0, function: { arguments: '"ls"}' } }] }),
+  finishFrame('tool_calls'),
+  usageFrame(11, 7),
+];
+
+const isArguments = (event: Anthropic.MessageStreamEvent | undefined): boolean =>
+  event?.type === 'content_block_delta' && event.delta.type === 'input_json_delta';
+
+test('a key comes as x-api-key or as Bearer', async () => {
+  upstream.script((_, response) =>
+    sendFrames(response, [deltaFrame({ content: 'hi' }), finishFrame('stop')]),
+  );
+  for (const key of [{ apiKey: 'sk-here' }, { authToken: 'sk-here' }])
+    expect((await withKey(key).messages.create(ask)).content).toMatchObject([{ text: 'hi' }]);
+  for (const key of [{ apiKey: 'sk-other' }, { authToken: 'sk-other' }]) {
+    const error = await withKey(key)
+      .messages.create(ask)
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(Anthropic.AuthenticationError);
+    expect(error).toMatchObject({ status: 401, type: 'authentication_error' });
+  }
+});
+
+test('thoughts, words and calls are blocks, and go back as one answer', async () => {
+  upstream.script((_, response) => sendFrames(response, callFrames));
+  const request = {
+    ...ask,
+    tools: [exec],
+    tool_choice: { type: 'auto' },
+    thinking: { type: 'adaptive' },
+  } as const;
+  const whole = await client.messages.create(request);
+  const events: Anthropic.MessageStreamEvent[] = [];
+  const stream = client.messages.stream(request).on('streamEvent', (event) => void events.push(event));
+  const streamed = await stream.finalMessage();
+  for (const message of [whole, streamed]) {
+    expect(message).toMatchObject({
+      content: [
+        { type: 'thinking', thinking: 'Let me look.', signature: message.id },
+        { type: 'text', text: '\nLooking' },
+        { type: 'tool_use', id: 'call_7', name: 'exec', input: { cmd: 'ls' } },
+      ],
+      ...{ stop_reason: 'tool_use', stop_sequence: null },
+      usage: { input_tokens: 11, output_tokens: 7 },
+    });
+  }
+  // arguments come in as many parts as the engine gives
+  const told = events.filter((event, at) => !isArguments(event) || !isArguments(events[at - 1]));
+  expect(told.slice(1)).toMatchObject([
+    { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'Let me ' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'look.' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'content_block_start', index: 1, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 1, delta: { type: 'text_delta', text: '\nLooking' } },
+    { type: 'content_block_stop', index: 1 },
+    { type: 'content_block_start', index: 2, content_block: { type: 'tool_use', input: {} } },
+    { type: 'content_block_delta', index: 2, delta: { type: 'input_json_delta' } },
+    { type: 'content_block_stop', index: 2 },
+    { type: 'message_delta', delta: { stop_reason: 'tool_use' }, clawloop: { recorded: true } },
+    { type: 'message_stop' },
+  ]);
+  const asked = upstream.calls.at(-1)!.body;
+  expect(asked).toMatchObject({
+    tools: [
+      { type: 'function', function: { name: 'exec', description: 'Runs', parameters: { type: 'object' } } },
+    ],
+    chat_template_kwargs: { enable_thinking: true },
+  });
+
+  upstream.script((_, response) =>
+    sendFrames(response, [deltaFrame({ content: 'Two files.' }), finishFrame('stop')]),
+  );
+  const next = await client.messages.create({
+    ...request,
+    messages: [
+      ...ask.messages,
+      { role: 'assistant', content: whole.content },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'call_7', content: [{ type: 'text', text: 'a b' }] },
+          { type: 'text', text: 'how many?' },
+        ],
+      },
+    ],
+  });
+  expect(upstream.calls.at(-1)!.body.messages).toMatchObject([
+    ask.messages[0],
+    { role: 'assistant', content: '\nLooking', tool_calls: [{ id: 'call_7' }] },
+    { role: 'tool', tool_call_id: 'call_7', content: [{ type: 'text', text: 'a b' }] },
+    { role: 'user', content: [{ type: 'text', text: 'how many?' }] },
+  ]);
+  const [before, after] = [whole.id, next.id].map(async (id) => {
+    const fact = (await facts()).find((event) => event.id === id);
+    return fact?.type === 'interaction.completed' ? fact.data : undefined;
+  });
+  const { messages, answer } = (await before)!;
+  expect(rollingHashes((await after)!.messages)).toContain(rollingHashes([...messages, answer]).at(-1));
+});
+
+test('what breaks is told: before the answer by a status, amid a stream by an event', async () => {
+  upstream.script((_, response) => sendFrames(response, [deltaFrame({ content: 'Hel' })], false));
+  await expect(client.messages.create(ask)).rejects.toMatchObject({ status: 502, type: 'api_error' });
+  await expect(client.messages.stream(ask).finalMessage()).rejects.toMatchObject({ type: 'api_error' });
+  await expect(client.messages.countTokens(ask)).rejects.toBeInstanceOf(Anthropic.NotFoundError);
+});
+
+test('a key at its limit waits, and an answer that its reader left is recorded as it stood', async () => {
+  upstream.script((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(`data: ${JSON.stringify(deltaFrame({ content: 'Hel' }))}\n\n`); // and no more
+  });
+  const stream = client.messages.stream(ask);
+  stream.on('error', () => {}); // it is left below
+  let id = '';
+  for await (const event of stream) {
+    if (event.type === 'message_start') id = event.message.id;
+    if (event.type !== 'content_block_delta') continue;
+    const busy = await client.messages.create(ask).catch((thrown: unknown) => thrown);
+    expect(busy).toBeInstanceOf(Anthropic.RateLimitError);
+    expect(busy).toMatchObject({ type: 'rate_limit_error' });
+    expect((busy as InstanceType<typeof Anthropic.RateLimitError>).headers.get('retry-after')).toBe('1');
+    break;
+  }
+  const fact = await until('the fact', async () => (await facts()).find((event) => event.id === id));
+  expect(fact.data).toMatchObject({
+    ...{ api: 'messages', finishReason: 'aborted', disconnected: true },
+    answer: { role: 'assistant', content: 'Hel' },
+  });
+  const before = (await facts()).length;
+  const stop = new AbortController();
+  const calls = upstream.calls.length;
+  upstream.script(() => {}); // says nothing at all
+  const waiting = client.messages.create(ask, { signal: stop.signal }).catch((thrown: unknown) => thrown);
+  await until('it is asked', () => upstream.calls.length > calls);
+  stop.abort();
+  expect(await waiting).toBeInstanceOf(Anthropic.APIUserAbortError);
+  const failed = await until('the failure', async () => (await facts())[before]);
+  expect(failed).toMatchObject({ type: 'interaction.failed', data: { code: 'client-disconnected' } });
+});

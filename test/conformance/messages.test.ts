@@ -1,0 +1,196 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { rollingHashes } from '../../shared/chat/rolling-hash.ts';
+import type { FeedbackGiven } from '../../shared/events/feedback-given.ts';
+import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from '../e2e/serving-process.ts';
+
+// Anthropic's own client against claw-nano: what it is told, and what the log then holds.
+
+let folder: ServingFolder;
+let serving: ServingProcess;
+let client: Anthropic;
+beforeAll(async () => {
+  folder = await servingFolder();
+  serving = await folder.start(['--model', 'claw-nano']);
+  client = new Anthropic({ baseURL: serving.url, apiKey: 'any', maxRetries: 0 });
+});
+afterAll(() => folder.dispose());
+
+const user = (content: string) => ({ role: 'user', content }) as const;
+/** Greedy, so that two requests are answered alike. */
+const greedy = { model: 'claude-anything', max_tokens: 40, temperature: 0 };
+const textOf = ({ content }: Anthropic.Message): string =>
+  content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+const interaction = async (id: string): Promise<InteractionCompleted['data']> => {
+  const found = (await folder.events('conversations')).find((event) => event.id === id);
+  if (found?.type !== 'interaction.completed') throw new Error(`${id} was not recorded`);
+  return found.data;
+};
+const post = (path: string, body: string, method = 'POST') =>
+  fetch(`${serving.url}${path}`, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    ...(method === 'POST' ? { body } : {}),
+  });
+
+test('a message comes whole, and its fact is the one that a chat would have', async () => {
+  const { data: message, response } = await client.messages
+    .create({
+      ...{ model: 'claude-anything', max_tokens: 12, temperature: 0.7, top_p: 0.9, top_k: 40 },
+      system: [{ type: 'text', text: 'Be kind.', cache_control: { type: 'ephemeral' } }],
+      messages: [user('hi'), { role: 'user', content: [{ type: 'text', text: 'hello' }] }],
+      metadata: { user_id: 'user-7' },
+    })
+    .withResponse();
+  expect(message).toMatchObject({
+    ...{ type: 'message', role: 'assistant', model: 'claude-anything', stop_sequence: null },
+    content: [{ type: 'text' }],
+    clawloop: { version: 0, recorded: true },
+  });
+  expect(message.id).toMatch(/^msg_/);
+  expect(response.headers.get('request-id')).toMatch(/^req_/);
+  expect(response.headers.get('x-clawloop-version')).toBe('0');
+  const fact = await interaction(message.id);
+  expect(fact).toMatchObject({
+    ...{ api: 'messages', live: true, settle: 'votes', version: 0, engine: 'local' },
+    model: 'claude-anything',
+    messages: [
+      { role: 'system', content: [{ type: 'text', text: 'Be kind.' }] },
+      user('hi'),
+      { role: 'user', content: [{ type: 'text', text: 'hello' }] },
+    ],
+    answer: { role: 'assistant', content: textOf(message) },
+    sampling: { temperature: 0.7, topP: 0.9, topK: 40, maxTokens: 12 },
+    disconnected: false,
+  });
+  const { input_tokens, cache_read_input_tokens, output_tokens } = message.usage;
+  expect(fact.tokens!.promptIds).toHaveLength(input_tokens + cache_read_input_tokens!);
+  expect(fact.tokens!.responseIds).toHaveLength(output_tokens);
+  expect(fact.tokens!.logProbs).toHaveLength(output_tokens);
+});
+
+test('a stream has its events in order, and says the same as the whole message', async () => {
+  const request = { ...greedy, messages: [user('hello there')] };
+  const whole = await client.messages.create(request);
+  const types: string[] = [];
+  const stream = client.messages.stream(request).on('streamEvent', ({ type }) => types.push(type));
+  const streamed = await stream.finalMessage();
+  expect(types.join(' ')).toMatch(
+    /^message_start content_block_start( content_block_delta)+ content_block_stop message_delta message_stop$/,
+  );
+  const told = ({ content, stop_reason, usage }: Anthropic.Message) => ({
+    text: content.map((block) => block.type === 'text' && block.text),
+    stop_reason,
+    tokens: [usage.input_tokens + usage.cache_read_input_tokens!, usage.output_tokens],
+  });
+  expect(told(streamed)).toEqual(told(whole));
+  expect(whole.stop_reason).toBe('end_turn');
+  expect((await interaction(streamed.id)).answer.content).toBe(textOf(whole)); // durable by now
+});
+
+test('why an answer ended: a stop sequence, or max_tokens', async () => {
+  const request = { ...greedy, messages: [user('hello')] };
+  const free = textOf(await client.messages.create(request));
+  const stop = free.slice(3, 6);
+  for (const cut of [
+    await client.messages.create({ ...request, stop_sequences: ['never said', stop] }),
+    await client.messages.stream({ ...request, stop_sequences: ['never said', stop] }).finalMessage(),
+  ]) {
+    expect(cut).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: stop });
+    expect(textOf(cut)).toBe(free.slice(0, free.indexOf(stop)));
+  }
+  const short = await client.messages.create({ ...request, max_tokens: 2 });
+  expect(short).toMatchObject({ stop_reason: 'max_tokens', usage: { output_tokens: 2 } });
+});
+
+test('a conversation goes on from what was answered', async () => {
+  const first = { ...greedy, system: 'Be brief.', messages: [user('hello')] };
+  const answer = await client.messages.create(first);
+  const second = await client.messages.create({
+    ...first,
+    messages: [...first.messages, { role: 'assistant', content: answer.content }, user('thank you')],
+  });
+  const [before, after] = [await interaction(answer.id), await interaction(second.id)];
+  expect(rollingHashes(after.messages)).toContain(rollingHashes([...before.messages, before.answer]).at(-1));
+  expect(after.lane).toBe(before.lane);
+});
+
+test('tokens are counted as they will be read', async () => {
+  const request = {
+    model: 'claude-anything',
+    system: 'Be brief.',
+    messages: [user('hello')],
+    tools: [{ name: 'look', description: 'Looks', input_schema: { type: 'object' } as const }],
+  };
+  const counted = await client.messages.countTokens(request);
+  const { usage } = await client.messages.create({ ...request, max_tokens: 1 });
+  expect(counted).toEqual({ input_tokens: usage.input_tokens + usage.cache_read_input_tokens! });
+  expect(await (await post('/messages/count_tokens', JSON.stringify(request))).json()).toEqual(counted);
+});
+
+test('feedback takes the id of a message, streamed or not', async () => {
+  const request = { ...greedy, messages: [user('rate me')] };
+  const ids = [
+    (await client.messages.create(request)).id,
+    (await client.messages.stream(request).finalMessage()).id,
+  ];
+  for (const id of ids) {
+    const given = await post('/v1/feedback', JSON.stringify({ completion_id: id, reward: 0.5 }));
+    expect(given.status).toBe(200);
+  }
+  const events = await folder.events('conversations');
+  const given = events.filter((event): event is FeedbackGiven => event.type === 'feedback.given');
+  const { lane } = await interaction(ids[0]!);
+  expect(given.map(({ data }) => data)).toMatchObject(ids.map((interactionId) => ({ interactionId, lane })));
+});
+
+test('what cannot be honoured is refused by its name, in the shape that clients read', async () => {
+  const before = (await folder.events('conversations')).length;
+  const ask = { model: 'm', max_tokens: 5, messages: [user('hi')] };
+  const content = (...blocks: object[]) => ({ messages: [{ role: 'user', content: blocks }] });
+  const refusals: readonly (readonly [more: object, named: string])[] = [
+    [content({ type: 'image', source: {} }), 'messages.0.content.0'],
+    [content({ type: 'text', text: 'see' }, { type: 'document', source: {} }), 'of type document'],
+    [content({ type: 'tool_result', tool_use_id: 't', content: [{ type: 'image' }] }), 'content.0.content.0'],
+    [content({ type: 'tool_result' }), 'tool_use_id'],
+    [content(), 'messages.0.content'],
+    [{ messages: [] }, 'messages'],
+    [{ messages: [user('hi'), { role: 'assistant', content: 'Well,' }] }, 'messages.1'],
+    [{ messages: [{ role: 'robot', content: 'hi' }] }, 'messages.0.role'],
+    [{ system: [{ type: 'image' }] }, 'system.0'],
+    [{ max_tokens: undefined }, 'max_tokens'],
+    [{ temperature: 1.5 }, 'temperature'],
+    [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools.0.type'],
+    [{ tools: [{ name: 'x' }] }, 'tools.0.input_schema'],
+    [{ tool_choice: { type: 'sometimes' } }, 'tool_choice'],
+    [{ output_config: { format: { type: 'json_schema' } } }, 'output_config.format'],
+    [{ mcp_servers: [{ url: 'http://x' }] }, 'mcp_servers'],
+    [{ n: 2 }, "'n'"],
+    [{ model: 'clawloop@v99' }, 'clawloop@v99'],
+  ];
+  for (const [more, named] of refusals) {
+    const refused = client.messages.create({ ...ask, ...more } as Anthropic.MessageCreateParamsNonStreaming);
+    const error = await refused.catch((thrown: unknown) => thrown);
+    expect(error, named).toBeInstanceOf(Anthropic.APIError);
+    const isModel = 'model' in more;
+    expect(error, named).toMatchObject({
+      status: isModel ? 404 : 400,
+      error: { type: 'error', error: { type: isModel ? 'not_found_error' : 'invalid_request_error' } },
+      requestID: expect.stringMatching(/^req_/),
+    });
+    expect((error as Error).message).toContain(named);
+  }
+  for (const [path, body, status, type] of [
+    ['/v1/messages', '{', 400, 'invalid_request_error'],
+    ['/messages', '[]', 400, 'invalid_request_error'],
+    ['/v1/messages', `{"metadata":${'['.repeat(4000)}${']'.repeat(4000)}}`, 400, 'invalid_request_error'],
+    ['/v1/messages/batches', '{}', 404, 'not_found_error'],
+    ['/v1/messages', '', 405, 'invalid_request_error'],
+  ] as const) {
+    const response = await post(path, body, status === 405 ? 'GET' : 'POST');
+    expect(response.status, body.slice(0, 20)).toBe(status);
+    expect(await response.json()).toMatchObject({ type: 'error', error: { type } });
+  }
+  expect((await folder.events('conversations')).length).toBe(before);
+});
