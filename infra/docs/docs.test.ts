@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
+import { compatibilityPage } from './compatibility-page.ts';
 import { eventPage } from './event-page.ts';
 import { metricsPage } from './metrics-page.ts';
 import { settingsPage } from './settings-page.ts';
@@ -16,4 +17,8 @@ test('docs/configuration.md is what the schemas say (else: npm run docs)', async
 
 test('docs/metrics.md is what the services register (else: npm run docs)', async () => {
   expect(await page('metrics.md')).toBe(metricsPage());
+});
+
+test('docs/compatibility.md is what serving reads requests by (else: npm run docs)', async () => {
+  expect(await page('compatibility.md')).toBe(compatibilityPage());
 });

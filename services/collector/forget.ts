@@ -78,6 +78,7 @@ function isOver(
     case 'known':
     case 'summary':
     case 'trace':
+    case 'user':
       return isGone(row as string);
     case 'said':
       return (row as readonly string[]).every(isGone);

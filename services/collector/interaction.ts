@@ -48,6 +48,7 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
   if (isMain) {
     readNextStates(cause, session, conversation);
     index(cause, session, conversation);
+    if (data.user !== undefined && mine.users.get(data.user) !== session) mine.users.set(data.user, session);
   } else if (rule === 'compaction') {
     const [line] = summaryLines(answerText(data));
     if (line !== undefined) mine.summaries.set(line, session);

@@ -93,6 +93,8 @@ export function laneTables(draft: Draft, key: string) {
     said: draft.table<readonly string[]>(`said/${mine}`),
     /** W3C trace id -> session */
     traces: draft.table<string>(`trace/${mine}`),
+    /** the client's name of a person -> the session of their latest main request */
+    users: draft.table<string>(`user/${mine}`),
     /** inside a session, open turns by rolling hash: after the answer, and before it */
     openByAnswer: (session: string) => draft.table<readonly string[]>(`answer/${mine}/${encoded(session)}`),
     openByPrompt: (session: string) => draft.table<readonly string[]>(`prompt/${mine}/${encoded(session)}`),

@@ -95,6 +95,16 @@ export const sessionWays: readonly Way[] = [
       return places.find(({ length }) => length === 1)?.[0];
     },
   },
+  {
+    by: 'user',
+    about: 'its history is not known, and the same `user` spoke there last, under a system text like its own',
+    find: ({ mine, data, conversation: { answers, systemSketch } }) => {
+      if (data.user === undefined || answers.length === 0) return undefined;
+      const session = mine.users.get(data.user);
+      const row = session === undefined ? undefined : mine.sessions.get(session);
+      return row?.open && row.system !== null && isAlike(row.system, systemSketch) ? session : undefined;
+    },
+  },
 ];
 
 /** The session of a request, or undefined when it begins one. */

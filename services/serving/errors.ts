@@ -82,6 +82,12 @@ export const ServingError = errorTable({
   },
   /** Thrown when nobody reads the answer any more. The status is nginx's, for figures alone. */
   CLIENT_LEFT: { status: 499, type: 'invalid_request_error', message: 'The client went away.' },
+  /** Thrown when an Idempotency-Key names an earlier request that asked for something else. */
+  IDEMPOTENCY_KEY_REUSED: {
+    status: 422,
+    type: 'invalid_request_error',
+    message: 'This Idempotency-Key was sent with another request before; take a new one.',
+  },
   /** Thrown when the key would have more answers open than its limit allows. Carries Retry-After. */
   TOO_MANY_REQUESTS: {
     status: 429,

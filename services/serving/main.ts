@@ -15,11 +15,13 @@ import { createServingMetrics, watch } from './metrics.ts';
 import { createPerKeyLimit } from './per-key-limit.ts';
 import { createRecentOwners } from './recent-owners.ts';
 import { openOutbox } from './record/outbox.ts';
+import { openRecordedAnswers } from './record/recorded-answers.ts';
 import { createRecorder } from './record/recorder.ts';
 import { serveHead } from './serve-head.ts';
 import { closeServer, createServer } from './server.ts';
 
 const DRAIN_INTERVAL_MS = 500;
+const SWEEP_INTERVAL_MS = 3_600_000;
 const LOAD_RETRY_MS = 2_000;
 /** ms that the outbox may take to empty at the end */
 const RECORDER_LIMIT_MS = 500;
@@ -59,6 +61,9 @@ const recorder = createRecorder({
   onOutcome: (to) => metrics.recorded.inc({ to }),
 });
 await recorder.drain();
+const answers = openRecordedAnswers(data.answers);
+await answers.sweep();
+setInterval(() => void answers.sweep(), SWEEP_INTERVAL_MS).unref();
 
 const engine = await openEngine(config, fetchingInService(logger, shutdown)).catch((error: Error) =>
   refuse(error.message, isRefusal(error) ? REFUSED_EXIT_CODE : 1),
@@ -99,6 +104,7 @@ const server = createServer(
     engine,
     recorder,
     access,
+    answers,
     head: versions,
     unserved: () => (served.served() === undefined ? served.problem() : undefined),
     owners: createRecentOwners(),

@@ -24,6 +24,7 @@ export const InteractionCompleted = defineEvent('interaction.completed', 1, {
     settle: z.enum(['votes', 'reward']).describe('what settles its turn'),
     session: z.string().optional().describe('explicit session id, if the client sent one'),
     turnType: z.enum(['main', 'side']).optional().describe('explicit turn type, if the client sent one'),
+    user: z.string().optional().describe('the person, as the client calls them: a hint at the session'),
     model: z.string().describe('as asked for'),
     messages: z.array(chatMessage).readonly(),
     tools: z.array(z.unknown()).readonly().optional(),

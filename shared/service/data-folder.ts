@@ -15,6 +15,8 @@ export const dataFolder = (path: string) => {
     trainerClaim: join(root, 'checkpoints', 'trainer.lock'),
     /** facts that serving could not append yet */
     outbox: join(root, 'outbox'),
+    /** answers that can be asked for again by their Idempotency-Key */
+    answers: join(root, 'answers'),
     /** access keys, hashed */
     keys: join(root, 'keys.json'),
     /** what the supervised services print */

@@ -15,7 +15,15 @@ const envelope = {
   requestId: undefined,
 };
 const asked = {
-  ...{ id: 'chatcmpl-1', api: 'chat' as const, requestId: 'req_1', lane: 'lane', keyId: 'local', envelope },
+  ...{
+    id: 'chatcmpl-1',
+    created: 7,
+    api: 'chat' as const,
+    requestId: 'req_1',
+    lane: 'lane',
+    keyId: 'local',
+    envelope,
+  },
   chat: parseChatRequest({ model: 'clawloop', messages: [{ role: 'user', content: 'hi' }] }),
   target: { kind: 'live' } as const,
 };

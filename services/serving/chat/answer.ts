@@ -15,6 +15,8 @@ import { choiceId } from './lane.ts';
 
 export type AskedChat = {
   readonly id: string;
+  /** s since the epoch */
+  readonly created: number;
   /** The API that was spoken. */
   readonly api: InteractionCompleted['data']['api'];
   readonly requestId: string;
@@ -140,6 +142,7 @@ function factOf(
     settle: 'votes',
     ...(envelope.session === undefined ? {} : { session: envelope.session }),
     ...(envelope.turnType === undefined ? {} : { turnType: envelope.turnType }),
+    ...(chat.user === undefined ? {} : { user: chat.user }),
     model: chat.model,
     messages: chat.generation.messages,
     ...(chat.tools === undefined ? {} : { tools: chat.tools }),

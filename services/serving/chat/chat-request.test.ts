@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parseChatRequest } from './chat-request.ts';
-import { requestFields } from './request-fields.ts';
+import { type FieldRule, partFields, requestFields } from './request-fields.ts';
 
 const sound = { model: 'clawloop', messages: [{ role: 'user', content: 'hi' }] };
 const parse = (more: object) => parseChatRequest({ ...sound, ...more });
@@ -82,6 +82,26 @@ test('sampling settings keep what was left out apart from what was asked for', (
   });
 });
 
+test('what a call has to be is told to the engine, and that it has to be one', () => {
+  const tools = ['get', 'set'].map((name) => ({ type: 'function', function: { name } }));
+  const { generation } = parse({ tools, tool_choice: 'required', parallel_tool_calls: false });
+  expect(generation).toMatchObject({ tools, forcedCall: ['get', 'set'], singleCall: true });
+  expect(parse({ tools, parallel_tool_calls: true }).generation).not.toHaveProperty('singleCall');
+  expect(paramOf({ tool_choice: 'required' })).toBe('tool_choice');
+  expect(paramOf({ tools, tool_choice: { type: 'custom', custom: { name: 'get' } } })).toBe('tool_choice');
+  const old = { role: 'assistant', content: null, function_call: { name: 'a', arguments: '{}' } };
+  expect(paramOf({ messages: [...sound.messages, old] })).toBe('messages[1].function_call');
+});
+
+test('every field that the official client knows is in the table', () => {
+  const path = '../../../node_modules/openai/resources/chat/completions/completions.d.ts';
+  const types = readFileSync(new URL(path, import.meta.url), 'utf8');
+  const [, body] = /export interface ChatCompletionCreateParamsBase \{\n(.*?)\n\}/s.exec(types)!;
+  const fields = [...body!.matchAll(/^ {4}(\w+)\??:/gm)].map(([, name]) => name!);
+  expect(fields.length).toBeGreaterThan(30);
+  expect(fields.filter((name) => !Object.hasOwn(requestFields, name))).toEqual([]);
+});
+
 test('tools are recorded, and hidden from the policy where the client forbids to call them', () => {
   const tools = [{ type: 'function', function: { name: 'exec' } }];
   const request = parse({ tools, tool_choice: 'none' });
@@ -94,7 +114,32 @@ test('a body that nests too deeply is refused before anything walks it', () => {
   expect(() => parse({ metadata: deep })).toThrow(/nests/);
 });
 
-test('the page for users names every field', () => {
-  const page = readFileSync(new URL('../../../docs/serving.md', import.meta.url), 'utf8');
-  for (const name of Object.keys(requestFields)) expect(page).toContain(`\`${name}\``);
+const rules = Object.entries(requestFields as Readonly<Record<string, FieldRule>>);
+
+test('the table is true: what it refuses is refused by its name, what it calls a hint changes nothing', () => {
+  for (const [name, { does }] of rules) {
+    if (does === 'refused') expect(paramOf({ [name]: { asks: 'for something' } }), name).toBe(name);
+    if (does === 'hint') expect(parse({ [name]: 'whatever' }), name).toEqual(parse({}));
+    if (does === 'honoured') expect(paramOf({ [name]: Symbol('of no sense') }), name).toMatch(name);
+  }
+});
+
+test('so it is for the parts of fields', () => {
+  const message = (more: object) => ({ messages: [{ role: 'user', content: 'hi', ...more }] });
+  const tool = (more: object) => ({ tools: [{ type: 'function', function: { name: 'a' }, ...more }] });
+  const examples: Readonly<Record<string, object>> = {
+    'messages[].content[].type': message({ content: [{ type: 'image_url', image_url: { url: 'x' } }] }),
+    'messages[].audio': message({ audio: { id: 'x' } }),
+    'messages[].function_call': message({ function_call: { name: 'a', arguments: '{}' } }),
+    'messages[].name': message({ name: 'ann' }),
+    'tools[].type': tool({ type: 'custom' }),
+    'tools[].function.strict': tool({ function: { name: 'a', strict: true } }),
+    'stream_options.include_obfuscation': { stream: true, stream_options: { include_obfuscation: true } },
+  };
+  expect(Object.keys(examples)).toEqual(Object.keys(partFields));
+  for (const [name, { does }] of Object.entries(partFields)) {
+    const param = paramOf(examples[name]!);
+    if (does === 'hint') expect(param, name).toBeUndefined();
+    else expect(param, name).toMatch(/^(messages|tools)\[0\]/);
+  }
 });

@@ -4,6 +4,7 @@ import type { GenerationRequest } from '../engine/engine.ts';
 import { ServingError } from '../errors.ts';
 import { nestsDeeper } from './nesting.ts';
 import { type ChatRequestBody, chatRequestSchema, type FieldRule, requestFields } from './request-fields.ts';
+import { chooseTools } from './tool-choice.ts';
 
 /** A chat request that was found sound: what to generate, and how the client wants to see it. */
 export type ChatRequest = {
@@ -14,6 +15,8 @@ export type ChatRequest = {
   readonly stream: boolean;
   readonly includeUsage: boolean;
   readonly session: string | undefined;
+  /** The person at the other end, as the client knows them: a hint at the session. */
+  readonly user: string | undefined;
 };
 
 /** Checks a body against the table of fields. @throws ServingError INVALID_REQUEST, UNSUPPORTED_PARAMETER */
@@ -29,13 +32,14 @@ export function parseChatRequest(body: unknown): ChatRequest {
   if (request.top_logprobs != null && request.logprobs !== true) {
     throw ServingError.INVALID_REQUEST({ param: 'top_logprobs', detail: "'top_logprobs' needs 'logprobs'." });
   }
-  const callsTools = toolsAllowed(request.tool_choice);
   const tools = request.tools ?? undefined;
+  const chosen = chooseTools(tools ?? [], request.tool_choice);
   return {
     model: request.model,
     generation: {
       messages: request.messages.map(messageOf),
-      tools: callsTools ? (tools ?? []) : [],
+      ...chosen,
+      ...(request.parallel_tool_calls === false ? { singleCall: true as const } : {}),
       templateVariables: {
         ...request.chat_template_kwargs,
         ...(request.enable_thinking == null ? {} : { enable_thinking: request.enable_thinking }),
@@ -48,6 +52,7 @@ export function parseChatRequest(body: unknown): ChatRequest {
     stream: request.stream === true,
     includeUsage: request.stream_options?.include_usage === true,
     session: request.session_id ?? undefined,
+    user: request.user?.trim() || undefined,
   };
 }
 
@@ -90,19 +95,16 @@ function messageOf(message: BodyMessage, index: number): ChatMessage {
           });
     });
   }
+  const old = ['function_call', 'audio'].find((name) => message[name] != null);
+  if (old !== undefined) {
+    const param = `messages[${index}].${old}`;
+    const detail = old === 'audio' ? 'messages are text.' : 'use `tool_calls`.';
+    throw ServingError.UNSUPPORTED_PARAMETER({ param, detail });
+  }
   const kept = Object.entries(message).filter(
     ([name, value]) => value !== null || name === 'content' || name === 'reasoning_content',
   );
   return Object.fromEntries(kept) as ChatMessage;
-}
-
-function toolsAllowed(choice: unknown): boolean {
-  if (choice === undefined || choice === null || choice === 'auto') return true;
-  if (choice === 'none') return false;
-  throw ServingError.UNSUPPORTED_PARAMETER({
-    param: 'tool_choice',
-    detail: 'the policy decides whether it calls a tool: auto or none.',
-  });
 }
 
 function samplingOf(request: ChatRequestBody): GenerationRequest['sampling'] {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { chatMessage, toolCall } from '../../../shared/events/chat-message.ts';
+import { toolChoice } from './tool-choice.ts';
 
 /**
  * What happens to a field of a chat request. `honoured`: read by the schema; `hint`: decoration that
@@ -53,8 +54,7 @@ const tool = z.looseObject({
 const count = z.int().min(1);
 
 /**
- * The one place where it is decided what a chat request may ask for. docs/serving.md lists the same
- * fields.
+ * The one place where it is decided what a chat request may ask for. docs/compatibility.md is made of it.
  */
 export const requestFields = {
   model: honoured(text.min(1), 'any name: the live policy; `@base`, `@v3`: a version of its own'),
@@ -90,10 +90,18 @@ export const requestFields = {
     'by token id; not empty: the turn does not train',
   ),
   tools: honoured(z.array(tool).max(1024).nullish(), 'functions; given to the chat template'),
-  tool_choice: honoured(z.unknown().optional(), '`auto` or `none`; to force a call is not supported'),
+  tool_choice: honoured(
+    toolChoice.nullish(),
+    '`none`: no tools are shown; `required`, a named function: the answer is one call; `allowed_tools`: only those are shown',
+  ),
+  parallel_tool_calls: honoured(z.boolean().nullish(), '`false`: an answer ends before a second call'),
   enable_thinking: honoured(z.boolean().nullish(), 'given to the chat template'),
   chat_template_kwargs: honoured(z.looseObject({}).nullish(), 'given to the chat template'),
   session_id: honoured(text.max(512).nullish(), 'explicit session, as the header `x-session-id`'),
+  user: honoured(
+    text.max(512).nullish(),
+    'a hint: where neither header nor content tells the session, it is that of the same user',
+  ),
 
   best_of: refused('answers are not compared; ask for `n`', isOneOf(1, null)),
   response_format: refused(
@@ -117,19 +125,32 @@ export const requestFields = {
   audio: refused('answers are text', isOneOf(null)),
   prediction: refused('predicted output', isOneOf(null)),
   web_search_options: refused('there is no web search', isOneOf(null)),
+  moderation: refused('there is no moderation', isOneOf(null)),
   echo: refused('the prompt is not repeated', isOneOf(false, null)),
 
   store: hint('every request is recorded'),
   metadata: hint('not kept'),
-  user: hint('sessions are named by `session_id`'),
   safety_identifier: hint('not used'),
-  parallel_tool_calls: hint('the policy decides'),
   prompt_cache_key: hint('not used'),
+  prompt_cache_options: hint('not used'),
   prompt_cache_retention: hint('not used'),
   reasoning_effort: hint('not used'),
   verbosity: hint('not used'),
   service_tier: hint('there is one'),
 } satisfies Readonly<Record<string, FieldRule>>;
+
+/** What becomes of parts of the honoured fields, where that is not the field's own row. */
+export const partFields: Readonly<Record<string, Pick<FieldRule, 'does' | 'about'>>> = {
+  'messages[].content[].type': refused('`text` and `refusal` are read; images, audio and files are not'),
+  'messages[].audio': refused('messages are text'),
+  'messages[].function_call': refused('use `tool_calls`'),
+  'messages[].name': hint('given to the chat template, which may not show it'),
+  'tools[].type': refused('`function` is read; `custom` tools are not'),
+  'tools[].function.strict': hint(
+    'arguments of a call that `tool_choice` forces are JSON; no schema is enforced',
+  ),
+  'stream_options.include_obfuscation': hint('nothing is padded'),
+};
 
 type Fields = typeof requestFields;
 type Honoured = {

@@ -22,6 +22,7 @@ export type GuardedSampler = {
 };
 
 type Texts = Pick<Tokenizer, 'decode'>;
+type Model = { readonly tokenizer: Texts; readonly endTokenIds: ReadonlySet<number> };
 
 /** Tokens that are tried one by one before all are looked through. */
 const MOST_TRIES = 16;
@@ -29,11 +30,15 @@ const MOST_TRIES = 16;
 const known = new WeakMap<Texts, Map<number, string>>();
 
 /** @throws Error where no token may follow: no text of the vocabulary is accepted */
-export function createGuardedSampler(tokenizer: Texts, guard: CallGuard | undefined): GuardedSampler {
+export function createGuardedSampler(
+  { tokenizer, endTokenIds }: Model,
+  guard: CallGuard | undefined,
+): GuardedSampler {
   if (guard === undefined) return { sample: sampleToken, hasForced: () => false };
   const texts = known.get(tokenizer) ?? new Map<number, string>();
   known.set(tokenizer, texts);
   const textOf = (id: number): string => {
+    if (endTokenIds.has(id)) return ''; // it would end the call before it is whole
     const text = texts.get(id) ?? tokenizer.decode([id], { skipSpecial: true });
     texts.set(id, text);
     return text;

@@ -162,3 +162,15 @@ test('whatever fits is the whole text, to the token', () => {
     { seed: 5 },
   );
 });
+
+test('a forced call is begun where the answer begins, after the end of any reasoning', () => {
+  const forced = { ...request('hi'), forcedCall: ['get'] };
+  expect(textOf(make(forced, 'error', 200).promptIds)).toBe(
+    '<s>kind<u>hi<a><tool_call>\n{"name": "get", "arguments":',
+  );
+  const thinks = createChatTemplate('{{ messages[1].content }}<think>\n');
+  const maker = { tokenizer, template: thinks, contextTokens: 200, context: 'error' as const };
+  expect(textOf(makePrompt({ ...maker, toolCallForm: 'bare' }, forced).promptIds)).toBe(
+    'hi<think>\n</think>\n\n{"name": "get", "parameters":',
+  );
+});

@@ -57,12 +57,13 @@ export function beginSequence(
   const settings = settingsOf(asked, model.defaults);
   const { temperature } = settings;
   const random: Random = createRandom(asked.seed ?? seed);
-  const endTokenIds = new Set([...model.endTokenIds, ...(asked.stopTokenIds ?? [])]);
+  const { forcedCall: forced } = request;
+  // a call that has to be whole is not cut
+  const stopTokenIds = forced === undefined ? (asked.stopTokenIds ?? []) : [];
+  const endTokenIds = new Set([...model.endTokenIds, ...stopTokenIds]);
   const text = textOf(model, request);
-  const sampler = createGuardedSampler(
-    model.tokenizer,
-    request.forcedCall && createCallGuard(forcedCall(model.toolCallForm ?? 'tagged', request.forcedCall)),
-  );
+  const guard = forced && createCallGuard(forcedCall(model.toolCallForm ?? 'tagged', forced));
+  const sampler = createGuardedSampler(model, guard);
   const responseIds: number[] = [];
   const logProbs: number[] = [];
   let finish: 'stop' | 'length' | undefined;
@@ -182,7 +183,7 @@ const textOf = (model: SequenceModel, request: SequenceRequest): AnswerText => {
   const { sampling, prompt, forcedCall: forced } = request;
   return createAnswerText({
     decoder: tokenizer.streamDecoder({ skipSpecial: true }),
-    stops: forced === undefined ? sampling.stop : [], // they would cut a call that has to be whole
+    stops: forced === undefined ? sampling.stop : [],
     insideReasoning: opensReasoning(tokenizer.decode(prompt.promptIds.slice(-TELLING_TOKENS))),
     tools: parserOf(model, request),
   });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ToolCall } from '../../../shared/events/chat-message.ts';
 import type { TokenRecord } from '../../../shared/events/token-record.ts';
 import { effectiveTemperature, isGreedy } from '../../../shared/policy/sampling.ts';
-import type { AnswerChunk, Generated, GenerationRequest, ShownToken } from './engine.ts';
+import type { AnswerChunk, CallPart, Generated, GenerationRequest, ShownToken } from './engine.ts';
 import type { UpstreamChunk } from './upstream-chunk.ts';
 
 /**
@@ -14,7 +14,7 @@ export type UpstreamLogProbs = 'none' | 'raw' | 'processed';
 export type UpstreamAnswer = {
   /** What of a frame can be shown; undefined when nothing can. */
   readonly add: (frame: UpstreamChunk) => AnswerChunk | undefined;
-  /** Tool calls, which are shown when they are whole. */
+  /** The tool calls, whole. */
   readonly rest: () => AnswerChunk | undefined;
   readonly hasFinished: () => boolean;
   readonly result: (aborted: boolean) => Generated;
@@ -34,7 +34,7 @@ function collectChoice(
   index: number,
 ): UpstreamAnswer {
   const { choices } = request;
-  const calls = new Map<number, { id: string; name: string; text: string }>();
+  const calls = new Map<number, { id: string; name: string; text: string; isTold: boolean }>();
   let promptIds: readonly number[] | undefined;
   let responseIds: number[] = [];
   let logProbs: number[] = [];
@@ -70,20 +70,33 @@ function collectChoice(
       responseIds = responseIds.concat(choice.token_ids ?? []);
       const content = choice.logprobs?.content ?? [];
       logProbs = logProbs.concat(content.map(({ logprob }) => logprob));
+      const callParts: CallPart[] = [];
       for (const part of choice.delta?.tool_calls ?? []) {
         const index = part.index ?? calls.size;
-        const call = calls.get(index) ?? { id: '', name: '', text: '' };
-        calls.set(index, {
-          id: call.id || (part.id ?? `call_${randomBytes(9).toString('hex')}`),
-          name: call.name + (part.function?.name ?? ''),
-          text: call.text + (part.function?.arguments ?? ''),
-        });
+        if (request.singleCall === true && calls.size > 0 && !calls.has(index)) continue;
+        const before = calls.get(index) ?? { id: '', name: '', text: '', isTold: false };
+        const given = part.function?.arguments ?? '';
+        const call = {
+          id: before.id || (part.id ?? `call_${randomBytes(9).toString('hex')}`),
+          name: before.name + (part.function?.name ?? ''),
+          text: before.text + given,
+          isTold: before.isTold || given !== '', // the name is whole where the arguments begin
+        };
+        calls.set(index, call);
+        if (given !== '')
+          callParts.push({ id: call.id, ...(before.isTold ? {} : { name: call.name }), arguments: given });
       }
       const text = choice.delta?.content ?? '';
       const reasoning = choice.delta?.reasoning_content ?? '';
       const tokens = request.topLogProbs === undefined ? [] : content.map(shownToken);
-      if (text === '' && reasoning === '' && tokens.length === 0) return undefined;
-      return { text, tokens, ...(reasoning === '' ? {} : { reasoning }) };
+      const isCalling = callParts.length > 0;
+      if (text === '' && reasoning === '' && tokens.length === 0 && !isCalling) return undefined;
+      return {
+        text,
+        tokens,
+        ...(reasoning === '' ? {} : { reasoning }),
+        ...(isCalling ? { callParts } : {}),
+      };
     },
     rest: () => (calls.size === 0 ? undefined : { text: '', tokens: [], toolCalls: wholeCalls() }),
     hasFinished: () => finish !== undefined,

@@ -120,6 +120,8 @@ function upstreamBody(
     repetition_penalty: sampling.repetitionPenalty === 1 ? undefined : sampling.repetitionPenalty,
     logit_bias: sampling.logitBias.length === 0 ? undefined : Object.fromEntries(sampling.logitBias),
     tools: tools.length === 0 ? undefined : tools,
+    tool_choice: asked.forcedCall && toolChoiceOf(asked.forcedCall),
+    parallel_tool_calls: asked.singleCall && false,
     chat_template_kwargs: Object.keys(templateVariables).length === 0 ? undefined : templateVariables,
     logprobs: wantsLogProbs || undefined,
     top_logprobs: asked.topLogProbs || undefined,
@@ -133,6 +135,10 @@ function upstreamBody(
     ...filled, // JSON leaves out what is undefined
   };
 }
+
+/** Whoever may call one tool alone has to call that one. */
+const toolChoiceOf = ([name, ...others]: NonNullable<GenerationRequest['forcedCall']>) =>
+  others.length === 0 ? { type: 'function', function: { name } } : 'required';
 
 /** The stream's frames up to `[DONE]`. Throws when one is no chunk. */
 async function* framesOf({ body }: Dispatcher.ResponseData): AsyncGenerator<UpstreamChunk> {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type AnswerWorld, type AskedChat, answerChat } from '../chat/answer.ts';
 import { type ChatRequest, parseChatRequest } from '../chat/chat-request.ts';
-import { type CompletionHead, completionBody, completionChunks } from '../chat/completion.ts';
+import { type CompletionHead, completionBody, completionChunks, type Finished } from '../chat/completion.ts';
 import { readEnvelope } from '../chat/envelope.ts';
 import { choiceId, laneOf, newAnswerId } from '../chat/lane.ts';
 import { chooseModel } from '../chat/model-name.ts';
@@ -13,6 +13,7 @@ import { callerOf } from '../server.ts';
 import type { AnswerForm } from './answer-form.ts';
 import { abortOnDisconnect } from './disconnect.ts';
 import { type Frame, openEventStream } from './event-stream.ts';
+import { digestOfRequest, idempotencyKeyOf, isWholeAnswer, tellAgain } from './idempotency.ts';
 import type { ServingWorld } from './world.ts';
 
 /** OpenAI's chat completions, as JSON or as a stream. */
@@ -29,8 +30,8 @@ const frameOf = (data: object): Frame => ({ data });
 
 const chatForm: AnswerForm = {
   api: 'chat',
-  show: ({ id, chat: { model, includeUsage, generation } }) => {
-    const head: CompletionHead = { id, model, created: Math.floor(Date.now() / 1000) };
+  show: ({ id, created, chat: { model, includeUsage, generation } }) => {
+    const head: CompletionHead = { id, model, created };
     const chunks = completionChunks(head, { choices: generation.choices, includeUsage });
     const logProbs = generation.topLogProbs !== undefined;
     return {
@@ -45,13 +46,59 @@ const chatForm: AnswerForm = {
   endMark: '[DONE]',
 };
 
-/** Answers what an API asks for as a chat, in that API's form. */
+/**
+ * Answers what an API asks for as a chat, in that API's form. A request that came before under the same
+ * `Idempotency-Key` gets the answer that was given then.
+ */
 export async function answerRequest(
   world: ServingWorld,
   request: FastifyRequest,
   reply: FastifyReply,
   chatRequest: ChatRequest,
   form: AnswerForm,
+): Promise<unknown> {
+  const idempotencyKey = idempotencyKeyOf(request.headers);
+  if (idempotencyKey === undefined) return answerAnew(world, request, reply, chatRequest, form, undefined);
+  const { keyId } = callerOf(request);
+  const digest = digestOfRequest(form.api, request.body);
+  const left = abortOnDisconnect(reply.raw);
+  const signal = AbortSignal.any([left, world.ending]);
+  const claim = await world.answers.claim({ keyId, idempotencyKey, digest }, signal).catch((error) => {
+    if (left.aborted) throw ServingError.CLIENT_LEFT();
+    throw signal.aborted ? ServingError.STOPPING({ retryAfterSeconds: 1 }) : error;
+  });
+  if (claim.kind === 'recorded') {
+    const { id, created } = claim.answer;
+    const asked = { ...readAsked(request, chatRequest, keyId, form.api), id, created, target: nobody };
+    rememberOwner(world, asked);
+    return tellAgain(asked, form, claim.answer, reply);
+  }
+  const keep: Keep = async ({ id, created }, finished) => {
+    if (!isWholeAnswer(finished)) return;
+    await claim
+      .keep({ id, created, finished })
+      .catch((error) => world.logger.warn({ err: error, id }, 'this answer cannot be asked for again'));
+  };
+  return answerAnew(world, request, reply, chatRequest, form, keep).finally(claim.leave);
+}
+
+/** No engine is asked. */
+const nobody: PolicyTarget = { kind: 'live' };
+
+/** Makes an answer one that can be asked for again, before its end goes out. */
+type Keep = (asked: AskedChat, finished: Finished) => Promise<void>;
+
+const rememberOwner = ({ owners }: ServingWorld, { id, keyId, chat: { generation } }: AskedChat): void => {
+  for (let choice = 0; choice < generation.choices; choice++) owners.remember(choiceId(id, choice), keyId);
+};
+
+async function answerAnew(
+  world: ServingWorld,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  chatRequest: ChatRequest,
+  form: AnswerForm,
+  keep: Keep | undefined,
 ): Promise<unknown> {
   const { keyId } = callerOf(request);
   const { maxConcurrentPerKey } = world.config;
@@ -63,10 +110,11 @@ export async function answerRequest(
   }
   world.metrics.open.inc();
   try {
-    const asked = await readAsked(world, request, chatRequest, keyId, form.api);
-    for (let choice = 0; choice < choices; choice++) world.owners.remember(choiceId(asked.id, choice), keyId);
+    const target = await targetOf(world, chatRequest.model);
+    const asked = { ...readAsked(request, chatRequest, keyId, form.api), target };
+    rememberOwner(world, asked);
     const signal = AbortSignal.any([abortOnDisconnect(reply.raw), world.ending]);
-    return await (asked.chat.stream ? stream : json)(world, asked, form, reply, signal);
+    return await (asked.chat.stream ? stream : json)(world, asked, form, reply, signal, keep);
   } finally {
     world.metrics.open.dec();
     leave();
@@ -87,13 +135,13 @@ function refuseTooMany(config: ServingConfig, choices: number): void {
   throw ServingError.INVALID_REQUEST({ param: 'n', detail });
 }
 
-async function readAsked(
-  world: ServingWorld,
+/** What a request asks for, but of whom. @throws ServingError INVALID_REQUEST */
+function readAsked(
   request: FastifyRequest,
   chatRequest: ChatRequest,
   keyId: string,
   api: AskedChat['api'],
-): Promise<AskedChat> {
+): Omit<AskedChat, 'target'> {
   const envelope = readEnvelope(request.headers, chatRequest.session);
   if (envelope.sessionDone && envelope.session === undefined) {
     throw ServingError.INVALID_REQUEST({
@@ -101,17 +149,16 @@ async function readAsked(
       detail: 'x-session-done needs a session.',
     });
   }
-  const target = await targetOf(world, chatRequest.model);
   const lane = laneOf(keyId, envelope.session);
   return {
     id: newAnswerId(lane, api),
+    created: Math.floor(Date.now() / 1000),
     api,
     requestId: envelope.requestId ?? request.id,
     lane,
     keyId,
     envelope,
     chat: chatRequest,
-    target,
   };
 }
 
@@ -146,10 +193,12 @@ async function json(
   form: AnswerForm,
   reply: FastifyReply,
   signal: AbortSignal,
+  keep: Keep | undefined,
 ): Promise<unknown> {
   const ignored = { onStart: () => {}, onChunk: () => {} };
   const shown = form.show(asked);
   const finished = await answerChat(answerWorld(world), asked, ignored, signal);
+  await keep?.(asked, finished);
   return reply.header('x-clawloop-version', finished.version).send(shown.body(finished));
 }
 
@@ -159,6 +208,7 @@ async function stream(
   form: AnswerForm,
   reply: FastifyReply,
   signal: AbortSignal,
+  keep: Keep | undefined,
 ): Promise<unknown> {
   const shown = form.show(asked);
   const events = openEventStream(reply);
@@ -175,6 +225,7 @@ async function stream(
       },
       signal,
     );
+    await keep?.(asked, finished);
     shown.last(finished).forEach(events.send);
     events.end(form.endMark);
   } catch (error) {

@@ -6,6 +6,7 @@ import type { HeadView } from '../head-view.ts';
 import type { ServingMetrics } from '../metrics.ts';
 import type { PerKeyLimit } from '../per-key-limit.ts';
 import type { RecentOwners } from '../recent-owners.ts';
+import type { RecordedAnswers } from '../record/recorded-answers.ts';
 import type { Recorder } from '../record/recorder.ts';
 
 /** What the routes work with. */
@@ -14,6 +15,7 @@ export type ServingWorld = {
   readonly engine: Engine;
   readonly recorder: Recorder;
   readonly access: Access;
+  readonly answers: Pick<RecordedAnswers, 'claim'>;
   /** Why no version is in service and none will be soon; undefined while one is, or is being loaded. */
   readonly unserved: () => string | undefined;
   readonly head: Pick<HeadView, 'find' | 'kept' | 'reachEnd'>;

@@ -1,0 +1,64 @@
+import { type FieldRule, partFields, requestFields } from '../../services/serving/chat/request-fields.ts';
+
+/** docs/compatibility.md: what becomes of each field of a chat request, out of the table that serving reads. */
+export function compatibilityPage(): string {
+  const fields = { ...(requestFields as Readonly<Record<string, FieldRule>>), ...partFields };
+  const rows = Object.entries(fields)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, { does, about }]) => `| \`${name}\` | ${does} | ${about.replaceAll('|', '\\|')} |`);
+  return `${head}\n| field | what becomes of it | how |\n|---|---|---|\n${rows.join('\n')}\n${rest}`;
+}
+
+const head = `# Compatibility
+
+Made from the table that serving reads requests by, by \`npm run docs\`. *Honoured*: it does what the API says. *Hint*: the API lets a server disregard it; it
+changes no answer. *Refused*: 400 \`unsupported_parameter\` with its name in \`param\`, unless the value asks for nothing (\`null\`, \`best_of: 1\`,
+\`response_format: {"type": "text"}\`). A honoured field with a value that it cannot have is 400 \`invalid_request\`. What the API does not know is ignored.
+
+## Chat completions
+
+\`POST /v1/chat/completions\`, checked with the unmodified \`openai\` package. Fields that OpenAI's API does not have are those of vLLM and SGLang.
+`;
+
+const rest = `
+### Calls of tools
+
+Calls are streamed as they are written: the first delta of a call has its \`id\` and name, the others more of its arguments. Models that write a call as bare JSON (Llama 3) tell
+it in one piece at its end, since only then it is known to be one. A call that is cut off, by \`max_tokens\` or by a \`stop\`, stands in the answer as far as it came, and
+\`finish_reason\` is not \`tool_calls\`.
+
+| \`tool_choice\` | the answer |
+|---|---|
+| \`auto\`, or left out | as the policy decides |
+| \`none\` | no tools are shown to the policy, and nothing it writes is read as a call |
+| \`required\` | one call of one of the tools |
+| a named function | one call of it |
+| \`allowed_tools\` | as \`auto\` or \`required\`, and only the allowed tools are shown |
+
+A call that has to come is begun in the prompt, in the form of the model's family and without reasoning before it; of what follows, only tokens are sampled that go on with
+the name of a tool and then with a JSON object. So it is a call whatever the policy knows of tools; it ends with \`length\` where \`max_tokens\` is too small for it. \`stop\` does not cut it.
+Where a token was kept out that the policy would have taken, the turn does not train (\`constrained\`); where none was, the answer is the policy's own and trains like any other, the
+part in the prompt excepted. An upstream engine is asked for the same with \`tool_choice\`, and enforces it itself.
+
+With \`parallel_tool_calls: false\` an answer ends before a second call, of an upstream engine too.
+
+### Asking again: \`Idempotency-Key\`
+
+A request with this header (1 to 255 characters) can be sent again for 24 hours, with the same access key: the recorded answer comes back with the same \`id\`, no token is sampled, and there is no second turn.
+\`idempotent-replayed: true\` in the header says so. It does not matter which of the two is streamed; a recorded stream comes in a few large pieces. Answers are on disk before their end is sent
+(\`answers\` in the data folder) and outlive a restart. Replicas share them where they share the folder.
+
+* The same key with another body: 422 \`idempotency_key_reused\`. \`stream\` and \`stream_options\` are not part of that.
+* While the first request is being answered, the same one waits for its answer. At another replica it does not wait: it is answered anew, as a retry, of which one is the turn.
+* Errors are not recorded, and neither is an answer that was cut short because its client left: then the request is answered anew.
+
+### The session
+
+In this order: the headers \`x-session-id\`, \`session_id\`, \`x-session-affinity\`; the field \`session_id\`; then the rules by content
+([where did my turn go](where-did-my-turn-go.md)). \`user\` comes last: where a history is not known, since the client has cut or rewritten it, the session is the one in which the same user spoke
+last, if its system text is alike (rule \`user\`). It never joins a new conversation to another.
+
+### Left for later
+
+Answers that are constrained to JSON or to a schema (\`response_format\`, \`guided_json\` and the like), images and audio.
+`;

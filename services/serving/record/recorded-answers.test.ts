@@ -1,0 +1,102 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Finished } from '../chat/completion.ts';
+import { openRecordedAnswers, REPEATABLE_MS, type RecordedAnswer } from './recorded-answers.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = join(await mkdtemp(join(tmpdir(), 'clawloop-answers-')), 'answers');
+});
+afterEach(() => rm(join(folder, '..'), { recursive: true, force: true }));
+
+const usage = { promptTokens: 1, completionTokens: 1 };
+const finished: Finished = {
+  version: 3,
+  usage,
+  choices: [
+    {
+      index: 0,
+      answer: { role: 'assistant', content: 'hello' },
+      recorded: true,
+      tokens: [{ token: 'hello', logProb: -1, alternatives: [{ token: 'x', logProb: -Infinity }] }],
+      generated: {
+        version: 3,
+        finishReason: 'stop',
+        tokens: {
+          ...{ promptIds: [1], responseIds: [2], logProbs: [-1], effectiveTemperature: 1, greedy: false },
+          filters: { topP: 1, topK: 0 },
+        },
+        sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 5 },
+        usage,
+      },
+    },
+  ],
+};
+const answer: RecordedAnswer = { id: 'chatcmpl-1', created: 7, finished };
+const asked = { keyId: 'ann', idempotencyKey: 'k', digest: 'body' };
+const never = new AbortController().signal;
+
+test('the first one answers, whoever comes later gets that answer, also after a restart', async () => {
+  const claim = await openRecordedAnswers(folder).claim(asked, never);
+  if (claim.kind !== 'first') throw new Error('nobody came before');
+  await claim.keep(answer);
+  claim.leave();
+  const again = await openRecordedAnswers(folder).claim(asked, never);
+  expect(again).toMatchObject({ kind: 'recorded', answer: { id: 'chatcmpl-1', created: 7 } });
+  if (again.kind !== 'recorded') throw new Error('it was kept');
+  const [choice] = again.answer.finished.choices;
+  expect(choice!.answer).toEqual(finished.choices[0]!.answer);
+  expect(choice!.tokens![0]!.alternatives).toEqual([{ token: 'x', logProb: -9999 }]);
+  expect(choice!.generated.tokens).toBeNull();
+});
+
+test('another request under the same key is refused, of another client it is another key', async () => {
+  const answers = openRecordedAnswers(folder);
+  const claim = await answers.claim(asked, never);
+  await expect(answers.claim({ ...asked, digest: 'other' }, never)).rejects.toMatchObject({ status: 422 });
+  expect(await answers.claim({ ...asked, keyId: 'bob' }, never)).toMatchObject({ kind: 'first' });
+  if (claim.kind === 'first') await claim.keep(answer).then(claim.leave);
+  await expect(answers.claim({ ...asked, digest: 'other' }, never)).rejects.toMatchObject({
+    status: 422,
+    code: 'idempotency_key_reused',
+    param: 'idempotency-key',
+  });
+});
+
+test('who comes while the first is answering waits, and answers where the first did not', async () => {
+  const answers = openRecordedAnswers(folder);
+  const first = await answers.claim(asked, never);
+  const second = answers.claim(asked, never);
+  const third = answers.claim(asked, never);
+  const gone = new AbortController();
+  const fourth = answers.claim(asked, gone.signal);
+  gone.abort();
+  await expect(fourth).rejects.toBe(gone.signal.reason);
+  if (first.kind === 'first') first.leave(); // it failed
+  const next = await Promise.race([second, third]);
+  if (next.kind !== 'first') throw new Error('nothing was kept');
+  await next.keep(answer).then(next.leave);
+  const kinds = (await Promise.all([second, third])).map(({ kind }) => kind);
+  expect(kinds.toSorted()).toEqual(['first', 'recorded']);
+});
+
+test('after a day it is another request, and what is too old or broken is no answer', async () => {
+  let time = Date.now();
+  const answers = openRecordedAnswers(folder, () => time);
+  const claim = await answers.claim(asked, never);
+  if (claim.kind === 'first') await claim.keep(answer).then(claim.leave);
+  await answers.sweep();
+  expect(await readdir(folder)).toHaveLength(1);
+  time += REPEATABLE_MS + 1_000;
+  const later = await answers.claim({ ...asked, digest: 'other' }, never);
+  expect(later.kind).toBe('first');
+  if (later.kind === 'first') later.leave();
+  await answers.sweep();
+  expect(await readdir(folder)).toEqual([]);
+  const broken = await answers.claim(asked, never);
+  if (broken.kind === 'first') await broken.keep(answer).then(broken.leave);
+  for (const name of await readdir(folder)) await writeFile(join(folder, name), '{"digest"');
+  expect((await answers.claim(asked, never)).kind).toBe('first');
+});

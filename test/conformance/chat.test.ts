@@ -1,0 +1,152 @@
+import OpenAI from 'openai';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import { loadTokenizer } from '../../shared/policy/tokenizer.ts';
+import {
+  describeWith,
+  type ServingFolder,
+  type ServingProcess,
+  servingFolder,
+  tinyModel,
+} from '../e2e/serving-process.ts';
+
+// What OpenAI's own client sees of chat completions, against a small model of random weights.
+
+const tool = (name: string) =>
+  ({
+    type: 'function',
+    function: { name, parameters: { type: 'object', properties: { city: { type: 'string' } } } },
+  }) as const;
+const tools = [tool('get_weather'), tool('get_time')];
+const messages = [{ role: 'user', content: 'How warm is it in Zurich?' }] as const;
+type Request = OpenAI.Chat.ChatCompletionCreateParamsNonStreaming;
+const request = (more: Partial<Request> = {}): Request => ({
+  model: 'clawloop',
+  messages: [...messages],
+  tools,
+  ...more,
+});
+
+describeWith('policy/models/qwen3-tiny')('chat completions with the official client', () => {
+  let folder: ServingFolder;
+  let serving: ServingProcess;
+  let client: OpenAI;
+  /** Makes the model write braces, whatever else it would. */
+  let braces: Readonly<Record<string, number>>;
+  beforeAll(async () => {
+    folder = await servingFolder();
+    serving = await folder.start();
+    client = serving.client;
+    const tokenizer = await loadTokenizer(tinyModel);
+    braces = Object.fromEntries(['{', '}'].flatMap((text) => tokenizer.encode(text)).map((id) => [id, 100]));
+  });
+  afterAll(() => folder.dispose());
+  const factOf = async (id: string) =>
+    (await folder.events('conversations')).find((event) => event.id === id)!
+      .data as InteractionCompleted['data'];
+
+  test.each([
+    ['required', 'required'],
+    ['a named function', { type: 'function', function: { name: 'get_time' } }],
+    [
+      'one of the allowed tools',
+      { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [tool('get_time')] } },
+    ],
+  ] as const)(
+    'tool_choice %s: the answer is a call, whatever the model would say',
+    async (_about, choice) => {
+      const answer = await client.chat.completions.create(
+        request({ tool_choice: choice as never, logit_bias: braces, max_tokens: 60, temperature: 0 }),
+      );
+      const { message, finish_reason } = answer.choices[0]!;
+      expect(finish_reason).toBe('tool_calls');
+      expect(message.content).toBeNull();
+      const [call, ...others] = message.tool_calls as OpenAI.Chat.ChatCompletionMessageFunctionToolCall[];
+      expect(others).toEqual([]);
+      expect(call).toMatchObject({ id: expect.stringMatching(/^call_/), type: 'function' });
+      expect(JSON.parse(call!.function.arguments)).toEqual({});
+      expect(choice === 'required' ? ['get_weather', 'get_time'] : ['get_time']).toContain(
+        call!.function.name,
+      );
+    },
+  );
+
+  test('a forced call that is cut off is a call all the same, and does not train', async () => {
+    const choice = { type: 'function', function: { name: 'get_weather' } } as const;
+    const asked = request({ tool_choice: choice, max_tokens: 12, temperature: 1, seed: 5 });
+    const whole = await client.chat.completions.create(asked);
+    const fact = await factOf(whole.id);
+    expect(fact.untrainable).toBe('constrained');
+    expect(fact.tokens!.responseIds).toHaveLength(whole.usage!.completion_tokens);
+    const { message, finish_reason } = whole.choices[0]!;
+    expect(finish_reason).toBe('length');
+    const called = (message.tool_calls![0] as OpenAI.Chat.ChatCompletionMessageFunctionToolCall).function;
+    expect(called).toMatchObject({ name: 'get_weather', arguments: expect.stringMatching(/^\{/) });
+    const deltas: OpenAI.Chat.ChatCompletionChunk.Choice.Delta.ToolCall[] = [];
+    for await (const chunk of await client.chat.completions.create({ ...asked, stream: true }))
+      deltas.push(...(chunk.choices[0]?.delta.tool_calls ?? []));
+    expect(deltas.length).toBeGreaterThan(3);
+    expect(deltas.every(({ index }) => index === 0)).toBe(true);
+    expect(deltas.map((delta) => delta.id).filter(Boolean)).toHaveLength(1);
+    expect(deltas.map((delta) => delta.function!.name ?? '').join('')).toBe('get_weather');
+    expect(deltas.map((delta) => delta.function!.arguments ?? '').join('')).toBe(called.arguments);
+  });
+
+  test('tool_choice none: the policy is shown no tools', async () => {
+    const prompt = async (more: Partial<Request>) =>
+      (await client.chat.completions.create(request({ max_tokens: 1, ...more }))).usage!.prompt_tokens;
+    expect(await prompt({ tool_choice: 'none' })).toBeLessThan(await prompt({ tool_choice: 'auto' }));
+  });
+
+  test('log-probs come one per token, the likeliest alternatives first', async () => {
+    const { choices } = await client.chat.completions.create({
+      model: 'clawloop',
+      messages: [...messages],
+      ...{ max_tokens: 5, temperature: 0, logprobs: true, top_logprobs: 3 },
+    });
+    const { content } = choices[0]!.logprobs!;
+    expect(content!.length).toBeGreaterThan(0);
+    for (const { token, logprob, top_logprobs } of content!) {
+      expect(top_logprobs).toHaveLength(3);
+      expect(top_logprobs[0]).toMatchObject({ token, logprob }); // greedy
+      const found = top_logprobs.map((one) => one.logprob);
+      expect(found).toEqual(found.toSorted((one, other) => other - one));
+    }
+  });
+
+  test.each([
+    [{ response_format: { type: 'json_object' } }, 'response_format'],
+    [{ response_format: { type: 'json_schema', json_schema: { name: 'x' } } }, 'response_format'],
+    [{ tool_choice: 'required', tools: [] }, 'tool_choice'],
+    [{ tool_choice: { type: 'function', function: { name: 'fly' } } }, 'tool_choice'],
+    [{ modalities: ['audio'] }, 'modalities'],
+    [{ web_search_options: {} }, 'web_search_options'],
+    [{ prediction: { type: 'content', content: 'x' } }, 'prediction'],
+    [{ functions: [{ name: 'x' }] }, 'functions'],
+    [{ top_logprobs: 2 }, 'top_logprobs'],
+  ])('%j is refused, and the client is told which field it is', async (more, param) => {
+    const failure = await client.chat.completions.create(request(more as Partial<Request>)).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(failure).toBeInstanceOf(OpenAI.BadRequestError);
+    expect(failure).toMatchObject({ status: 400, param, type: 'invalid_request_error' });
+  });
+
+  test('what asks for nothing is no reason to refuse', async () => {
+    const answer = await client.chat.completions.create(
+      request({
+        ...{
+          response_format: { type: 'text' },
+          modalities: ['text'],
+          store: true,
+          user: 'ann',
+          max_tokens: 2,
+        },
+        ...{ metadata: { a: 'b' }, service_tier: 'auto', reasoning_effort: 'low', verbosity: 'low' },
+      }),
+    );
+    expect(answer.object).toBe('chat.completion');
+    expect((await factOf(answer.id)).user).toBe('ann');
+  });
+});
