@@ -8,6 +8,7 @@ import type { LearningMethod } from '../../shared/events/training-settings.ts';
 import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
 import type { DeferredEvent, Fold } from '../../shared/log/fold.ts';
 import { type Draft, openDraft } from '../../shared/log/rows.ts';
+import { secretKindIn } from '../../shared/secrets/find-secrets.ts';
 import { facts } from './source.ts';
 
 export type AssembleSettings = {
@@ -98,6 +99,8 @@ function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSet
   };
   if (source === 'unavailable' || score === null)
     return settle(row, [dropped(event, turnId, turn.adapter, 'unavailable')]);
+  const secret = secretKindIn(hints);
+  if (secret !== undefined) return settle(row, [dropped(event, turnId, turn.adapter, 'secret', secret)]);
   const method = settings.adapterMethods?.[turn.adapter] ?? settings.method ?? 'binary';
   if (method === 'opd' && hints.length === 0)
     return settle(row, [dropped(event, turnId, turn.adapter, 'no-hint')]);
@@ -161,8 +164,13 @@ const dropped = (
   sampleId: string,
   adapter: string,
   reason: SampleDropped['data']['reason'],
+  rule?: string,
 ) =>
-  SampleDropped.create({ ...facts(cause), id: `${sampleId}/dropped`, data: { sampleId, adapter, reason } });
+  SampleDropped.create({
+    ...facts(cause),
+    id: `${sampleId}/dropped`,
+    data: { sampleId, adapter, reason, ...(rule === undefined ? {} : { rule }) },
+  });
 
 /** The turn's record holds messages and tokens; its verdict comes from what settled it. */
 const ready = (cause: ClawLoopEvent, reads: Position, verdict: Verdict): DeferredEvent => ({

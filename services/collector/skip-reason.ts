@@ -1,6 +1,8 @@
+import { type ChatMessage, contentText } from '../../shared/chat/message.ts';
 import { normaliseMessage } from '../../shared/chat/normalise.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import type { TurnSkipped } from '../../shared/events/turn-skipped.ts';
+import { secretKindIn } from '../../shared/secrets/find-secrets.ts';
 import type { TurnType } from './turn-type.ts';
 
 export type SkipReason = TurnSkipped['data']['reason'];
@@ -17,6 +19,13 @@ type Rule = {
   /** The rule's name where it matches. */
   readonly matches: (view: AnswerView) => string | undefined;
 };
+
+/** All that an answer's tokens were read into: what a step would teach. */
+const targetTexts = ({ content, reasoning_content, tool_calls = [] }: ChatMessage): readonly string[] => [
+  contentText(content),
+  reasoning_content ?? '',
+  ...tool_calls.map(({ function: called }) => `${called.name} ${called.arguments}`),
+];
 
 const when = (holds: boolean, rule: string) => (holds ? rule : undefined);
 const declared =
@@ -38,6 +47,12 @@ export const skipRules: readonly Rule[] = [
     reason: 'side',
     about: 'not part of the conversation; the rule says why (see the table of turn rules)',
     matches: ({ type, turnRule }) => when(type === 'side', turnRule),
+  },
+  {
+    reason: 'secret',
+    about:
+      'the answer or its tool calls hold an API key, a private key, a token or a card number; the rule names the kind',
+    matches: ({ data }) => secretKindIn(targetTexts(data.answer)),
   },
   {
     reason: 'aborted',

@@ -1,3 +1,4 @@
+import { secretRules } from '../../shared/secrets/secret-rules.ts';
 import { automatedKinds } from './automated.ts';
 import { dropReasons } from './drop-reasons.ts';
 import { sessionWays } from './session.ts';
@@ -49,6 +50,18 @@ when its session ends.
 | reason | what happened |
 |---|---|
 ${rows(Object.entries(dropReasons))}
+
+### What counts as a secret (\`secret\`)
+
+The answer with its reasoning and the arguments of its tool calls is looked through as soon as it was given, hints when the verdict is reached.
+\`rule\` says \`KIND@VERSION\`, the version being that of this table. What was found stands in no fact but the conversation's own.
+UUIDs, hashes, order numbers and the placeholders of documentation are none; nor is a password that nothing but its place gives away.
+
+| kind | what |
+|---|---|
+${rows(secretRules.map(({ kind, about }) => [kind, about]))}
+
+### And otherwise
 
 With the method \`combine\` a hint is enough, whatever the verdict. Any other turn judged 0 waits until its session has an effective sample or ends; a session that would end without
 any contributes the one with the largest mean vote (\`--at-least-one\`). A ready sample waits for a full

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** Id: `<turn>/dropped`. */
-export const SampleDropped = defineEvent('sample.dropped', 2, {
+export const SampleDropped = defineEvent('sample.dropped', 3, {
   topic: 'training',
   key: (sample) => sample.adapter,
   writtenBy: 'collector',
@@ -10,7 +10,11 @@ export const SampleDropped = defineEvent('sample.dropped', 2, {
   data: z.object({
     sampleId: z.string(),
     adapter: z.string(),
-    reason: z.enum(['no-verdict', 'no-hint', 'unavailable', 'stale', 'off-lineage']),
+    reason: z.enum(['no-verdict', 'no-hint', 'unavailable', 'secret', 'stale', 'off-lineage']),
+    rule: z
+      .string()
+      .optional()
+      .describe('only of a secret: its kind and the version of the rules, as in jwt@1'),
   }),
 });
 export type SampleDropped = EventOf<typeof SampleDropped>;

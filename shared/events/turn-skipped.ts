@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** Id: `<turn>/skipped`, or `<turn>/too-late`. */
-export const TurnSkipped = defineEvent('turn.skipped', 1, {
+export const TurnSkipped = defineEvent('turn.skipped', 2, {
   topic: 'turns',
   key: (turn) => turn.lane,
   writtenBy: 'collector',
@@ -15,6 +15,7 @@ export const TurnSkipped = defineEvent('turn.skipped', 1, {
     reason: z
       .enum([
         'side',
+        'secret',
         'aborted',
         'truncated',
         'empty',
@@ -30,7 +31,10 @@ export const TurnSkipped = defineEvent('turn.skipped', 1, {
         'constrained',
       ])
       .describe('why it does not train'),
-    rule: z.string().optional().describe('the rule that matched'),
+    rule: z
+      .string()
+      .optional()
+      .describe('the rule that matched; of a secret its kind and the version of the rules, as in jwt@1'),
     by: z.string().describe('id of the event that decided it'),
   }),
 });

@@ -1,3 +1,4 @@
+import { withoutSecrets } from '../../../shared/secrets/find-secrets.ts';
 import { type Command, UsageError } from '../command.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
 import { readAll } from '../read-topic.ts';
@@ -33,7 +34,7 @@ export const turns: Command = {
         .filter((turn) => values.session === undefined || turn.session === values.session)
         .sort((a, b) => a.time.localeCompare(b.time));
       const last = values.last === undefined ? chosen.length : wholeNumber(values.last, '--last');
-      const shown = chosen.slice(Math.max(0, chosen.length - last));
+      const shown = chosen.slice(Math.max(0, chosen.length - last)).map(concealed);
       if (values.json) for (const turn of shown) console.log(JSON.stringify(turn));
       else console.log(formatTable(headings, shown.map(row)));
       if (values.why) console.log(`\n${reasons(chosen)}`);
@@ -41,6 +42,13 @@ export const turns: Command = {
     });
   },
 };
+
+/** What is said to a person who looks is no place for a secret either. */
+const concealed = (turn: TurnView): TurnView => ({
+  ...turn,
+  asked: withoutSecrets(turn.asked),
+  answered: withoutSecrets(turn.answered),
+});
 
 const headings = ['time', 'turn', 'session', 'v', 'rule', 'verdict', 'outcome', 'asked', 'answered'];
 

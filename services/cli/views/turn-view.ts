@@ -86,7 +86,10 @@ export function createTurnViews() {
         update(event.data.sampleId, { stage: { kind: 'waiting-for-batch' } });
         break;
       case 'sample.dropped':
-        update(event.data.sampleId, { stage: { kind: 'not-trained', reason: event.data.reason } });
+        update(event.data.sampleId, {
+          ...(event.data.rule === undefined ? {} : { rule: event.data.rule }),
+          stage: { kind: 'not-trained', reason: event.data.reason },
+        });
         break;
       case 'batch.submitted': {
         const { batchId, samples } = event.data;

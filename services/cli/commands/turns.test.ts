@@ -1,0 +1,47 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
+import { TurnSkipped } from '../../../shared/events/turn-skipped.ts';
+import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
+import { dataFolder } from '../../../shared/service/data-folder.ts';
+import { clawloop } from '../../../test/e2e/harness/clawloop.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'clawloop-turns-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const origin = (id: string) => ({ id, source: 'clawloop/test', time: '2026-01-01T00:00:00.000Z' });
+const token = `gh${'p_'}aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5`;
+const completed = InteractionCompleted.create({
+  ...origin('a'),
+  data: {
+    ...{ interactionId: 'a', requestId: 'r', api: 'chat', lane: 'lane', key: 'key', adapter: 'default' },
+    ...{ live: true, settle: 'votes', model: 'clawloop', version: 0, engine: 'local', tokens: null },
+    messages: [{ role: 'user', content: `my token ${token}` }],
+    answer: { role: 'assistant', content: `is it ${token}?` },
+    sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 64 },
+    ...{ finishReason: 'stop', disconnected: false },
+    timing: { startedAt: origin('a').time, firstTokenMs: 1, totalMs: 2 },
+    usage: { promptTokens: 2, completionTokens: 2 },
+  },
+});
+const skipped = TurnSkipped.create({
+  ...origin('a/skipped'),
+  data: { turnId: 'a', lane: 'lane', session: 's', reason: 'secret', rule: 'github-token@1', by: 'a' },
+});
+
+test('turns list --why tells that a turn held a secret, and which kind, but never the secret', async () => {
+  const log = await openSqliteLog({ folder: dataFolder(folder).log });
+  await log.append([completed, skipped]);
+  await log.close();
+  const { code, stdout } = await clawloop(['turns', 'list', '--why', '--data-folder', folder]);
+  expect(code).toBe(0);
+  expect(stdout).toContain('github-token@1');
+  expect(stdout).toContain('my token (removed: github-t');
+  expect(stdout).toContain('not trained: secret');
+  expect(stdout).not.toContain(token.slice(0, 12));
+});
