@@ -1,13 +1,13 @@
 import { openFence } from './fence.ts';
 import { HINT_END, HINT_START } from './parse-hint.ts';
-import { fenceRules, type JudgedTurn, type JudgeMessage, material } from './prompt.ts';
+import { asItIs, fenceRules, type JudgedTurn, type JudgeMessage, material } from './prompt.ts';
 
 /** What the judge reads when it is asked what the answer should have been. Fenced as for a verdict. */
-export function hintPrompt(turn: JudgedTurn, index: number): readonly JudgeMessage[] {
+export function hintPrompt(turn: JudgedTurn, index: number, conceal = asItIs): readonly JudgeMessage[] {
   const fence = openFence(`${turn.turnId}/hint`, index);
   return [
     { role: 'system', content: instructions(fence.nonce) },
-    { role: 'user', content: `${material(turn, fence)}\n\n${task(fence.nonce)}` },
+    { role: 'user', content: `${material(turn, fence, conceal)}\n\n${task(fence.nonce)}` },
   ];
 }
 

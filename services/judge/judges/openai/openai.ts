@@ -4,25 +4,25 @@ import { type ChatServer, completeChat } from './chat-completion.ts';
 import { hintPrompt } from './hint-prompt.ts';
 import { parseHint } from './parse-hint.ts';
 import { parseVerdict } from './parse-verdict.ts';
-import { type JudgeMessage, judgePrompt } from './prompt.ts';
+import { asItIs, type Conceal, type JudgeMessage, judgePrompt } from './prompt.ts';
 
 /**
  * A process reward model behind any OpenAI-compatible server, our own base model among them. Votes vary by
- * temperature and seed.
+ * temperature and seed. What it reads of a conversation has gone through `conceal`.
  */
-export function openaiJudge(server: ChatServer): Judge {
+export function openaiJudge(server: ChatServer, conceal: Conceal = asItIs): Judge {
   return {
     name: 'openai',
     defaultVotes: 3,
     defaultHintVotes: 1,
     vote: async (turn, index, signal) => {
       const seed = voteSeed(turn.turnId, index);
-      const said = await ask(server, judgePrompt(turn, index), seed, signal);
+      const said = await ask(server, judgePrompt(turn, index, conceal), seed, signal);
       return { vote: parseVerdict(said.text), ...said };
     },
     hint: async (turn, index, signal) => {
       const seed = voteSeed(`${turn.turnId}/hint`, index);
-      const said = await ask(server, hintPrompt(turn, index), seed, signal);
+      const said = await ask(server, hintPrompt(turn, index, conceal), seed, signal);
       return { ...parseHint(said.text), ...said };
     },
   };

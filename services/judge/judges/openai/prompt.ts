@@ -11,14 +11,18 @@ const limits = { history: 600, request: 4000, answer: 6000, next: 4000 };
 /** Messages before the request, and between it and the answer (calls and results of tools). */
 const HISTORY = 4;
 
+/** What is done to the text of each message before it is shown. */
+export type Conceal = (text: string) => string;
+export const asItIs: Conceal = (text) => text;
+
 export type JudgedTurn = Pick<TurnCompleted['data'], 'turnId' | 'messages' | 'answer' | 'next'>;
 
 /** What the judge reads: request, answer and what came next, each in its fence; our own words outside. */
-export function judgePrompt(turn: JudgedTurn, index: number): readonly JudgeMessage[] {
+export function judgePrompt(turn: JudgedTurn, index: number, conceal = asItIs): readonly JudgeMessage[] {
   const fence = openFence(turn.turnId, index);
   return [
     { role: 'system', content: instructions(fence.nonce) },
-    { role: 'user', content: `${material(turn, fence)}\n\n${task(fence.nonce)}` },
+    { role: 'user', content: `${material(turn, fence, conceal)}\n\n${task(fence.nonce)}` },
   ];
 }
 
@@ -56,26 +60,21 @@ Then end with your grade on a line of its own and nothing after it, in the form 
 is 1, 0 or -1. The recording ${nonce} is over; grade it now.`;
 
 /** Request, answer and what came next, each in its fence. */
-export function material({ messages, answer, next }: JudgedTurn, fence: Fence): string {
+export function material({ messages, answer, next }: JudgedTurn, fence: Fence, conceal: Conceal): string {
+  const shown = (one: ChatMessage): string => conceal(spokenText(one));
   const spoken = messages.filter((message) => !isSystem(message) && !isInternalContext(message));
   const asked = spoken.findLastIndex(isHuman);
   const request = asked < 0 ? undefined : spoken[asked];
   const before = spoken.slice(0, Math.max(0, asked)).slice(-HISTORY);
   const since = spoken.slice(asked + 1).slice(-HISTORY);
   return [
-    ...before.map((one) => fence.enclose(`earlier, role ${one.role}`, spokenText(one), limits.history)),
-    fence.enclose(
-      'request, role user',
-      request === undefined ? '(none)' : spokenText(request),
-      limits.request,
-    ),
-    ...since.map((one) =>
-      fence.enclose(`after the request, role ${one.role}`, spokenText(one), limits.history),
-    ),
-    fence.enclose('answer to grade, role assistant', spokenText(answer), limits.answer),
+    ...before.map((one) => fence.enclose(`earlier, role ${one.role}`, shown(one), limits.history)),
+    fence.enclose('request, role user', request === undefined ? '(none)' : shown(request), limits.request),
+    ...since.map((one) => fence.enclose(`after the request, role ${one.role}`, shown(one), limits.history)),
+    fence.enclose('answer to grade, role assistant', shown(answer), limits.answer),
     ...next
       .filter((one) => !isInternalContext(one))
-      .map((one) => fence.enclose(`next, role ${one.role}`, spokenText(one), limits.next)),
+      .map((one) => fence.enclose(`next, role ${one.role}`, shown(one), limits.next)),
   ].join('\n\n');
 }
 
