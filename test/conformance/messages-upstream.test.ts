@@ -35,7 +35,7 @@ const withKey = (key: { readonly apiKey: string } | { readonly authToken: string
   new Anthropic({ baseURL: serving.url, apiKey: null, maxRetries: 0, ...key });
 const facts = async (): Promise<readonly ClawLoopEvent[]> => folder.events('conversations');
 const ask = { model: 'clawloop', max_tokens: 50, messages: [{ role: 'user', content: 'list' } as const] };
-const exec = { name: 'exec', description: 'Runs', input_schema: { type: 'object' } } as const;
+const exec: Anthropic.Tool = { name: 'exec', description: 'Runs', input_schema: { type: 'object' } };
 const callFrames = [
   deltaFrame({ reasoning_content: 'Let me ' }),
   deltaFrame({ reasoning_content: 'look.' }),
@@ -67,15 +67,17 @@ test('a key comes as x-api-key or as Bearer', async () => {
 
 test('thoughts, words and calls are blocks, and go back as one answer', async () => {
   upstream.script((_, response) => sendFrames(response, callFrames));
-  const request = {
+  const request: Anthropic.MessageCreateParamsNonStreaming = {
     ...ask,
     tools: [exec],
     tool_choice: { type: 'auto' },
     thinking: { type: 'adaptive' },
-  } as const;
+  };
   const whole = await client.messages.create(request);
   const events: Anthropic.MessageStreamEvent[] = [];
-  const stream = client.messages.stream(request).on('streamEvent', (event) => void events.push(event));
+  const stream = client.messages
+    .stream({ ...request, stream: true })
+    .on('streamEvent', (event) => void events.push(event));
   const streamed = await stream.finalMessage();
   for (const message of [whole, streamed]) {
     expect(message).toMatchObject({
