@@ -8,6 +8,7 @@ import { createServingMetrics } from '../../services/serving/metrics.ts';
 import { createPerKeyLimit } from '../../services/serving/per-key-limit.ts';
 import { createRecentOwners } from '../../services/serving/recent-owners.ts';
 import { openOutbox } from '../../services/serving/record/outbox.ts';
+import { openRecordedAnswers } from '../../services/serving/record/recorded-answers.ts';
 import { createRecorder } from '../../services/serving/record/recorder.ts';
 import { createServer } from '../../services/serving/server.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
@@ -84,6 +85,7 @@ const server = createServer(
       logger,
     }),
     access: openAccess({ path: dataFolder(folder).keys, configured: undefined, always: false }),
+    answers: openRecordedAnswers(dataFolder(folder).answers),
     head: onlyBase,
     unserved: () => undefined,
     owners: createRecentOwners(),

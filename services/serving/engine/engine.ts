@@ -45,10 +45,7 @@ export type GenerationRequest = {
 };
 
 /** What a prompt is written from. */
-export type PromptParts = Pick<
-  GenerationRequest,
-  'messages' | 'tools' | 'templateVariables' | 'forcedCall'
->;
+export type PromptParts = Pick<GenerationRequest, 'messages' | 'tools' | 'templateVariables' | 'forcedCall'>;
 
 /** The settings as used, in the words of the fact. */
 export type UsedSampling = Interaction['sampling'];
