@@ -60,6 +60,12 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: 'An upstream engine counts its tokens itself; they are not known here.',
   },
+  /** Thrown when a response continues one that was not given to this key, or is not in the log. */
+  PREVIOUS_RESPONSE_NOT_FOUND: {
+    status: 400,
+    type: 'invalid_request_error',
+    message: "There is no response '{id}' to go on from.",
+  },
   ROUTE_NOT_FOUND: {
     status: 404,
     type: 'invalid_request_error',

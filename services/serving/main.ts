@@ -17,6 +17,7 @@ import { createRecentOwners } from './recent-owners.ts';
 import { openOutbox } from './record/outbox.ts';
 import { openRecordedAnswers } from './record/recorded-answers.ts';
 import { createRecorder } from './record/recorder.ts';
+import { openConversations } from './responses/conversations.ts';
 import { serveHead } from './serve-head.ts';
 import { closeServer, createServer } from './server.ts';
 
@@ -108,6 +109,7 @@ const server = createServer(
     head: versions,
     unserved: () => (served.served() === undefined ? served.problem() : undefined),
     owners: createRecentOwners(),
+    conversations: openConversations({ log }),
     limit: createPerKeyLimit(config.maxConcurrentPerKey),
     metrics,
     logger,

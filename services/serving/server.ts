@@ -13,6 +13,7 @@ import { discardBody } from './routes/discard-body.ts';
 import { registerFeedback } from './routes/feedback.ts';
 import { registerMessages } from './routes/messages.ts';
 import { registerModels } from './routes/models.ts';
+import { registerResponses } from './routes/responses.ts';
 import { registerSessions } from './routes/sessions.ts';
 import { watchRoutes } from './routes/unknown-request.ts';
 import type { ServingWorld } from './routes/world.ts';
@@ -90,6 +91,7 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
   registerHealth(server, readiness, registry);
   registerChat(server, world);
   registerMessages(server, world);
+  registerResponses(server, world);
   registerModels(server, world);
   registerFeedback(server, world);
   registerSessions(server, world);

@@ -89,6 +89,7 @@ const server = createServer(
     head: onlyBase,
     unserved: () => undefined,
     owners: createRecentOwners(),
+    conversations: { remember: () => {}, find: async () => undefined },
     ending: new AbortController().signal,
     limit: createPerKeyLimit(1_000),
     metrics: createServingMetrics(registry),

@@ -8,6 +8,7 @@ import type { PerKeyLimit } from '../per-key-limit.ts';
 import type { RecentOwners } from '../recent-owners.ts';
 import type { RecordedAnswers } from '../record/recorded-answers.ts';
 import type { Recorder } from '../record/recorder.ts';
+import type { Conversations } from '../responses/conversations.ts';
 
 /** What the routes work with. */
 export type ServingWorld = {
@@ -23,6 +24,7 @@ export type ServingWorld = {
   readonly ending: AbortSignal;
   readonly limit: PerKeyLimit;
   readonly owners: RecentOwners;
+  readonly conversations: Conversations;
   readonly metrics: ServingMetrics;
   readonly logger: Logger;
 };

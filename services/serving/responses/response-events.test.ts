@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import type { AskedChat } from '../chat/answer.ts';
+import type { Finished } from '../chat/completion.ts';
+import type { AnswerChunk } from '../engine/engine.ts';
+import { responseEvents } from './response-events.ts';
+import { itemsOf, responseHead } from './response-parts.ts';
+
+const asked = { id: 'resp_1', created: 5, chat: { model: 'm' } } as AskedChat;
+const head = responseHead(asked, { model: 'm', input: 'hi' });
+const finishedAs = (finishReason: string) => {
+  const usage = { promptTokens: 9, completionTokens: 4 };
+  return {
+    ...{ version: 2, usage },
+    choices: [{ generated: { version: 2, finishReason, usage }, recorded: true }],
+  } as unknown as Finished;
+};
+type Data = { readonly type: string; readonly response?: { readonly output: readonly object[] } };
+
+function tell(chunks: readonly Partial<AnswerChunk>[], finishReason = 'stop') {
+  const events = responseEvents(head);
+  const frames = [
+    ...events.first(),
+    ...chunks.flatMap((chunk) => events.next({ text: '', tokens: [], ...chunk })),
+    ...events.last(finishedAs(finishReason)),
+  ];
+  frames.forEach(({ event, data }, index) => {
+    expect(data).toMatchObject({ type: event, sequence_number: index });
+  });
+  return frames.map(({ data }) => data as Data);
+}
+const call = (id: string, given: string) =>
+  ({ id, type: 'function', function: { name: 'exec', arguments: given } }) as const;
+
+test('the items of a stream are those of the whole answer', () => {
+  const told = tell([
+    { reasoning: 'H' },
+    { reasoning: 'm' },
+    { text: '\n' },
+    { text: 'so' },
+    { callParts: [{ id: 'a', name: 'exec', arguments: '{"x"' }] },
+    { callParts: [{ id: 'a', arguments: ':1}' }], toolCalls: [call('a', '{"x":1}')] },
+    { toolCalls: [call('b', '{}')] },
+  ]);
+  const answer = {
+    ...({ role: 'assistant', content: '\nso', reasoning_content: 'Hm' } as const),
+    tool_calls: [call('a', '{"x":1}'), call('b', '{}')],
+  };
+  expect(told.at(-1)!.response!.output).toEqual(itemsOf(answer, 'resp_1'));
+  const count = (type: string) => told.filter((one) => one.type === type).length;
+  expect(count('response.output_item.added')).toBe(4);
+  expect(count('response.output_item.done')).toBe(4);
+  expect(count('response.function_call_arguments.delta')).toBe(3);
+});
+
+test('white space beside calls is no text; alone it is', () => {
+  const output = (...chunks: Partial<AnswerChunk>[]) => tell(chunks).at(-1)!.response!.output;
+  expect(output({ text: '\n', toolCalls: [call('a', '{}')] })).toMatchObject([{ type: 'function_call' }]);
+  expect(output({ text: ' ' })).toMatchObject([{ content: [{ text: ' ' }] }]);
+  expect(output()).toEqual([]);
+});
+
+test('an answer that was cut is incomplete, and one that broke has failed', () => {
+  expect(tell([{ text: 'a' }], 'length').at(-1)).toMatchObject({
+    type: 'response.incomplete',
+    response: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } },
+  });
+  expect(tell([{ text: 'a' }]).at(-1)).toMatchObject({
+    type: 'response.completed',
+    response: { status: 'completed', usage: { total_tokens: 13 }, clawloop: { recorded: true } },
+  });
+});

@@ -1,0 +1,88 @@
+import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+import type { AskedChat } from '../chat/answer.ts';
+import type { Finished } from '../chat/completion.ts';
+import type { Generated } from '../engine/engine.ts';
+import type { ResponsesBody } from './fields.ts';
+
+/** Where an item of an answer stands: its id follows from the answer's and its place. */
+export const itemId = (kind: 'rs' | 'msg' | 'fc', answerId: string, index: number): string =>
+  `${kind}_${index}_${answerId}`;
+
+type Status = 'in_progress' | 'completed' | 'incomplete';
+
+export const reasoningPart = (text: string) => ({ type: 'reasoning_text', text });
+export const textPart = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });
+
+export const reasoningItem = (id: string, status: Status, content: readonly object[]) => ({
+  ...{ id, type: 'reasoning', status, summary: [], content },
+});
+export const messageItem = (id: string, status: Status, content: readonly object[]) => ({
+  ...{ id, type: 'message', role: 'assistant', status, content },
+});
+export const callItem = (
+  id: string,
+  status: Status,
+  call: { readonly call_id: string; readonly name: string; readonly arguments: string },
+) => ({ id, type: 'function_call', status, ...call });
+
+/** The items of a whole answer. */
+export function itemsOf(answer: ChatMessage, answerId: string): readonly object[] {
+  const { content, reasoning_content: reasoning, tool_calls: calls = [] } = answer;
+  const makers: ((index: number) => object)[] = [];
+  if (reasoning)
+    makers.push((at) => reasoningItem(itemId('rs', answerId, at), 'completed', [reasoningPart(reasoning)]));
+  if (typeof content === 'string' && content !== '')
+    makers.push((at) => messageItem(itemId('msg', answerId, at), 'completed', [textPart(content)]));
+  for (const {
+    id = '',
+    function: { name, arguments: given },
+  } of calls) {
+    const call = { call_id: id, name, arguments: given };
+    makers.push((at) => callItem(itemId('fc', answerId, at), 'completed', call));
+  }
+  return makers.map((make, index) => make(index));
+}
+
+/** The response before there is an answer; what the client asked for comes back with it. */
+export const responseHead = ({ id, created, chat: { model } }: AskedChat, body: ResponsesBody) => ({
+  ...{ id, object: 'response', created_at: created, status: 'in_progress', model },
+  ...{ error: null, incomplete_details: null, output: [] as readonly object[], usage: null },
+  instructions: body.instructions ?? null,
+  max_output_tokens: body.max_output_tokens ?? null,
+  metadata: body.metadata ?? {},
+  parallel_tool_calls: body.parallel_tool_calls ?? true,
+  previous_response_id: body.previous_response_id ?? null,
+  store: body.store ?? true,
+  temperature: body.temperature ?? null,
+  text: { format: { type: 'text' } },
+  tool_choice: body.tool_choice ?? 'auto',
+  tools: body.tools ?? [],
+  top_p: body.top_p ?? null,
+});
+
+const usageOf = ({ promptTokens, completionTokens, cachedPromptTokens = 0 }: Generated['usage']) => ({
+  input_tokens: promptTokens,
+  input_tokens_details: { cached_tokens: cachedPromptTokens },
+  output_tokens: completionTokens,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: promptTokens + completionTokens,
+});
+
+const incomplete: Readonly<Partial<Record<Generated['finishReason'], string>>> = {
+  length: 'max_output_tokens',
+  aborted: 'max_output_tokens', // whoever still reads it sees it cut short
+  content_filter: 'content_filter',
+};
+
+/** How it came out. */
+export function responseEnd(finished: Finished, output: readonly object[]) {
+  const { generated, recorded } = finished.choices[0]!;
+  const reason = incomplete[generated.finishReason];
+  return {
+    status: reason === undefined ? 'completed' : 'incomplete',
+    incomplete_details: reason === undefined ? null : { reason },
+    output,
+    usage: usageOf(finished.usage),
+    clawloop: { version: finished.version, recorded },
+  };
+}

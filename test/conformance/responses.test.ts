@@ -1,0 +1,223 @@
+import type OpenAI from 'openai';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { rollingHashes } from '../../shared/chat/rolling-hash.ts';
+import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import { until } from '../e2e/harness/clawloop.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from '../e2e/serving-process.ts';
+import {
+  deltaFrame,
+  finishFrame,
+  sendFrames,
+  type UpstreamDouble,
+  upstreamDouble,
+  usageFrame,
+} from '../e2e/serving-upstream-double.ts';
+
+// OpenAI's own client and its Responses: against claw-nano, and against an engine that says what is wanted.
+
+let folder: ServingFolder;
+let upstream: UpstreamDouble;
+let serving: ServingProcess;
+let client: OpenAI;
+let scripted: OpenAI;
+beforeAll(async () => {
+  folder = await servingFolder();
+  upstream = await upstreamDouble();
+  serving = await folder.start(['--model', 'claw-nano']);
+  client = serving.client;
+  scripted = (await folder.start(['--engine', 'upstream', '--upstream-url', upstream.url])).client;
+});
+afterAll(async () => {
+  await folder.dispose();
+  await upstream.close();
+});
+
+/** Greedy, so that two requests are answered alike. */
+const greedy = { model: 'clawloop', max_output_tokens: 40, temperature: 0 };
+const interaction = async (id: string): Promise<InteractionCompleted['data']> => {
+  const found = (await folder.events('conversations')).find((event) => event.id === id);
+  if (found?.type !== 'interaction.completed') throw new Error(`${id} was not recorded`);
+  return found.data;
+};
+
+test('a response comes whole, and its fact is the one that a chat would have', async () => {
+  const response = await client.responses.create({
+    ...{ model: 'gpt-anything', max_output_tokens: 12, temperature: 0.7, top_p: 0.9, store: false },
+    instructions: 'Be kind.',
+    input: [
+      { role: 'user', content: 'hi' },
+      { role: 'user', content: [{ type: 'input_text', text: 'hello' }] },
+    ],
+    metadata: { where: 'here' },
+  });
+  expect(response).toMatchObject({
+    ...{ object: 'response', model: 'gpt-anything', store: false, error: null },
+    ...{ instructions: 'Be kind.', metadata: { where: 'here' }, previous_response_id: null },
+    output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text' }] }],
+    clawloop: { version: 0, recorded: true },
+  });
+  const fact = await interaction(response.id);
+  expect(fact).toMatchObject({
+    ...{ api: 'responses', live: true, settle: 'votes', version: 0 },
+    messages: [
+      { role: 'system', content: 'Be kind.' },
+      { role: 'user', content: 'hi' },
+      { role: 'user', content: [{ type: 'text', text: 'hello' }] },
+    ],
+    answer: { role: 'assistant', content: response.output_text },
+    sampling: { temperature: 0.7, topP: 0.9, maxTokens: 12 },
+  });
+  expect(fact.tokens!.promptIds).toHaveLength(response.usage!.input_tokens);
+  expect(fact.tokens!.responseIds).toHaveLength(response.usage!.output_tokens);
+  const given = await fetch(`${serving.url}/v1/feedback`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ completion_id: response.id, rating: 'up' }),
+  });
+  expect(given.status).toBe(200);
+});
+
+test('a stream has its events in order, and says the same as the whole response', async () => {
+  const request = { ...greedy, input: 'hello there' };
+  const whole = await client.responses.create(request);
+  const events: { readonly type: string; readonly sequence_number: number }[] = [];
+  const stream = client.responses.stream(request).on('event', (event) => void events.push(event));
+  const streamed = await stream.finalResponse();
+  expect(streamed.output_text).toBe(whole.output_text);
+  expect(streamed.status).toBe('completed');
+  expect(streamed.usage!.total_tokens).toBe(whole.usage!.total_tokens);
+  expect(events.map(({ sequence_number: at }) => at)).toEqual(events.map((_, index) => index));
+  expect(events.map(({ type }) => type.replace('response.', '')).join(' ')).toMatch(
+    /^created in_progress output_item.added content_part.added( output_text.delta)+ output_text.done content_part.done output_item.done completed$/,
+  );
+  const short = await client.responses.create({ ...request, max_output_tokens: 2 });
+  expect(short).toMatchObject({
+    ...{ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } },
+  });
+});
+
+test('a conversation goes on by the id of its last response, also after a restart', async () => {
+  const first = await client.responses.create({ ...greedy, instructions: 'Be brief.', input: 'hello' });
+  const goOn = (by: OpenAI) =>
+    by.responses.create({ ...greedy, previous_response_id: first.id, input: 'thank you' });
+  const second = await goOn(client);
+  expect(second.previous_response_id).toBe(first.id);
+  const other = await folder.start(['--model', 'claw-nano']); // it has never seen the first one
+  const again = await goOn(other.client);
+  expect(again.output_text).toBe(second.output_text);
+  const [before, after, afterRestart] = [
+    await interaction(first.id),
+    await interaction(second.id),
+    await interaction(again.id),
+  ];
+  expect(after.messages).toEqual([
+    { role: 'user', content: 'hello' },
+    before.answer,
+    { role: 'user', content: 'thank you' },
+  ]);
+  expect(afterRestart.messages).toEqual(after.messages);
+  expect(rollingHashes(after.messages)).toContain(rollingHashes([...before.messages, before.answer]).at(-1));
+  const lost = client.responses.create({ ...greedy, previous_response_id: 'resp_none', input: 'hi' });
+  await expect(lost).rejects.toMatchObject({ status: 400, code: 'previous_response_not_found' });
+});
+
+test('thoughts, words and calls are items, and go back as one answer', async () => {
+  upstream.script((_, response) =>
+    sendFrames(response, [
+      deltaFrame({ reasoning_content: 'Let me look.' }),
+      deltaFrame({ content: 'Looking' }),
+      deltaFrame({
+        tool_calls: [{ index: 0, id: 'call_7', function: { name: 'exec', arguments: '{"cmd":' } }],
+      }),
+      deltaFrame({ tool_calls: [{ index: 0, function: { arguments: '"ls"}' } }] }),
+      finishFrame('tool_calls'),
+      usageFrame(11, 7),
+    ]),
+  );
+  const parameters = { type: 'object', properties: { cmd: { type: 'string' } } };
+  const request: OpenAI.Responses.ResponseCreateParamsNonStreaming = {
+    ...{ model: 'clawloop', input: 'list' },
+    tools: [{ type: 'function', name: 'exec', description: 'Runs', parameters, strict: null }],
+  };
+  const whole = await scripted.responses.create(request);
+  const { stream: _, ...streaming } = request;
+  const streamed = await scripted.responses.stream(streaming).finalResponse();
+  for (const response of [whole, streamed]) {
+    expect(response.output).toMatchObject([
+      { type: 'reasoning', content: [{ type: 'reasoning_text', text: 'Let me look.' }] },
+      { type: 'message', content: [{ type: 'output_text', text: 'Looking' }] },
+      { type: 'function_call', call_id: 'call_7', name: 'exec', arguments: '{"cmd":"ls"}' },
+    ]);
+    expect(response.usage).toMatchObject({ input_tokens: 11, output_tokens: 7, total_tokens: 18 });
+  }
+  expect(upstream.calls.at(-1)!.body.tools).toEqual([
+    { type: 'function', function: { name: 'exec', description: 'Runs', parameters } },
+  ]);
+  upstream.script((_, response) =>
+    sendFrames(response, [deltaFrame({ content: 'Two.' }), finishFrame('stop')]),
+  );
+  const output = { type: 'function_call_output', call_id: 'call_7', output: 'a b' } as const;
+  const asked = [
+    { role: 'user', content: 'list' },
+    {
+      role: 'assistant',
+      content: 'Looking',
+      reasoning_content: 'Let me look.',
+      tool_calls: [{ id: 'call_7' }],
+    },
+    { role: 'tool', tool_call_id: 'call_7', content: 'a b' },
+  ];
+  await scripted.responses.create({ ...request, previous_response_id: whole.id, input: [output] });
+  expect(upstream.calls.at(-1)!.body.messages).toMatchObject(asked);
+  const items = whole.output as OpenAI.Responses.ResponseInputItem[];
+  const input = [{ role: 'user', content: 'list' } as const, ...items, output];
+  await scripted.responses.create({ ...request, input });
+  expect(upstream.calls.at(-1)!.body.messages).toMatchObject(asked);
+});
+
+test('what cannot be honoured is refused by its name', async () => {
+  const before = (await folder.events('conversations')).length;
+  const message = (...content: object[]) => ({ input: [{ role: 'user', content }] });
+  const refusals: readonly (readonly [more: object, param: string])[] = [
+    [message({ type: 'input_image', image_url: 'x' }), 'input[0].content[0]'],
+    [{ input: [{ type: 'item_reference', id: 'x' }] }, 'input[0]'],
+    [{ input: [{ type: 'function_call_output', output: 'x' }] }, 'input[0].call_id'],
+    [{ input: [] }, 'input'],
+    [{ tools: [{ type: 'web_search' }] }, 'tools[0].type'],
+    [{ text: { format: { type: 'json_object' } } }, 'text.format.type'],
+    [{ background: true }, 'background'],
+    [{ conversation: 'x' }, 'conversation'],
+    [{ top_logprobs: 3 }, 'top_logprobs'],
+    [{ temperature: 3 }, 'temperature'],
+    [{ stop: 'x' }, 'stop'],
+  ];
+  for (const [more, param] of refusals) {
+    const body = { model: 'm', input: 'hi', ...more } as OpenAI.Responses.ResponseCreateParamsNonStreaming;
+    const error = await client.responses.create(body).catch((thrown: unknown) => thrown);
+    expect(error, param).toMatchObject({ status: 400, type: 'invalid_request_error', param });
+  }
+  expect((await folder.events('conversations')).length).toBe(before);
+});
+
+test('what breaks is told, and an answer that its reader left is recorded as it stood', async () => {
+  upstream.script((_, response) => sendFrames(response, [deltaFrame({ content: 'Hel' })], false));
+  const ask = { model: 'clawloop', input: 'go' };
+  await expect(scripted.responses.create(ask)).rejects.toMatchObject({ status: 502 });
+  const types: string[] = [];
+  for await (const event of await scripted.responses.create({ ...ask, stream: true })) {
+    types.push(event.type);
+    if (event.type === 'response.failed') expect(event.response.error!.message).toContain('upstream');
+  }
+  expect(types.at(-1)).toBe('response.failed');
+  upstream.script((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(`data: ${JSON.stringify(deltaFrame({ content: 'Hel' }))}\n\n`); // and no more
+  });
+  let id = '';
+  for await (const event of await scripted.responses.create({ ...ask, stream: true })) {
+    if (event.type === 'response.created') id = event.response.id;
+    if (event.type === 'response.output_text.delta') break;
+  }
+  const fact = await until('the fact', () => interaction(id).catch(() => undefined));
+  expect(fact).toMatchObject({ finishReason: 'aborted', disconnected: true, answer: { content: 'Hel' } });
+});
