@@ -10,15 +10,50 @@ export const automatedKinds = [
   { kind: 'memory-flush', begins: ['Pre-compaction memory flush'] },
   {
     kind: 'heartbeat',
-    begins: ['Follow the heartbeat monitor', '[OpenClaw heartbeat poll]', 'Read HEARTBEAT.md'],
+    begins: [
+      'Follow the heartbeat monitor',
+      '[OpenClaw heartbeat poll]',
+      'Read HEARTBEAT.md if it exists',
+      'Run the following periodic tasks',
+    ],
   },
   {
     kind: 'cron',
-    begins: ['[cron:', 'A scheduled reminder has been triggered', '[OpenClaw cron wake]'],
+    begins: [
+      '[cron:',
+      'A scheduled reminder has been triggered',
+      '[OpenClaw cron wake]',
+      'Write a dream diary entry from these memory fragments',
+    ],
   },
   { kind: 'subagent', begins: ['[Subagent Context]'] },
-  { kind: 'announce', begins: ['A background task completed.', '[Inter-session message]'] },
-  { kind: 'repair', begins: ['The previous assistant turn recorded reasoning but did not'] },
+  {
+    kind: 'announce',
+    begins: [
+      'A background task completed.',
+      'A completed subagent task is ready for parent review',
+      'An async command did not run.',
+      'An async command the user already approved has completed',
+      'Continue the OpenClaw runtime event.',
+      '[Internal task completion event]',
+      '[Inter-session message]',
+    ],
+  },
+  {
+    kind: 'repair',
+    begins: [
+      'The previous assistant turn recorded reasoning but did not',
+      'The previous assistant turn completed its tool calls but did not',
+      'The previous attempt did not produce a user-visible answer',
+      'The previous attempt compacted the conversation context',
+      'Before accepting the previous final answer, apply this revision request',
+    ],
+  },
+  { kind: 'session-start', begins: ['A new session was started via /new or /reset'] },
+  {
+    kind: 'probe',
+    begins: ['Reply with OK. Do not use tools.', 'Reply with the single word OK. Do not use tools.'],
+  },
   { kind: 'compaction-summary', begins: ['The conversation history before this point was compacted'] },
   { kind: 'bootstrap', begins: ['(session bootstrap)'] },
 ] as const;

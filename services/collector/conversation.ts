@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type ChatMessage, contentText, isHuman, isInternalContext } from '../../shared/chat/message.ts';
-import { normalisedSystemText, userWords } from '../../shared/chat/normalise.ts';
+import { normalisedSystemText, normaliseMessage, userWords } from '../../shared/chat/normalise.ts';
 import { emptyConversation, nextHash, rollingHashes } from '../../shared/chat/rolling-hash.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { automatedKind, isEvidence } from './automated.ts';
@@ -73,8 +73,15 @@ export function readConversation({ data, traceparent }: InteractionCompleted): C
 const isCut = (firstWords: string): boolean =>
   ['compaction-summary', 'bootstrap'].includes(automatedKind(firstWords) ?? '');
 
-/** One answer, whatever was said before it. */
-export const hashOfAnswer = (answer: ChatMessage): string => nextHash(emptyConversation, answer);
+/** Characters of an answer and its calls below which it may well have been given more than once. */
+const DISTINCT = 16;
+
+/** One answer, whatever was said before it; undefined: it is too short to be known again by itself. */
+export function hashOfAnswer(answer: ChatMessage): string | undefined {
+  const { text = '', calls = [] } = normaliseMessage(answer) ?? {};
+  const size = text.length + JSON.stringify(calls).length;
+  return size < DISTINCT ? undefined : nextHash(emptyConversation, answer);
+}
 
 function answersIn(messages: readonly ChatMessage[], hashes: readonly string[]): readonly AnswerInHistory[] {
   const places = messages.flatMap(({ role }, index) => (role === 'assistant' ? [index] : []));

@@ -44,7 +44,8 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
   }
 
   const { session, by: sessionBy } = found ?? { session: `chat-${id}`, by: 'new' };
-  const { epoch } = touchSession(mine, session, event);
+  const rested = type === 'side' && isTimer(conversation) ? mine.sessions.get(session) : undefined;
+  const { epoch } = rested ?? touchSession(mine, session, event);
   if (isMain) {
     readNextStates(cause, session, conversation);
     index(cause, session, conversation);
@@ -60,13 +61,14 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
   }
   const { prompt, full } = conversation;
   const { settle } = data;
+  const answer = hashOfAnswer(data.answer);
   const turn: OpenTurn = {
     status: 'open',
     session,
     epoch,
     prompt,
     full,
-    answer: hashOfAnswer(data.answer),
+    ...(answer === undefined ? {} : { answer }),
     at: cause.at,
     settle,
     rule,
@@ -78,6 +80,13 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
     completeIfOvertaken(cause, id, turn);
   } else skipTurn(cause, id, turn, skip.reason, skip.rule);
 }
+
+/**
+ * A heartbeat comes every half hour, whether anybody is there or not: the timers of a client keep no session
+ * open, and open none again.
+ */
+const isTimer = ({ latestWords, runtime }: Conversation): boolean =>
+  ['heartbeat', 'cron'].includes(automatedKind(latestWords) ?? runtime.kind ?? '');
 
 /** By what later requests find this conversation. */
 function index({ mine, event }: Cause, session: string, conversation: Conversation): void {

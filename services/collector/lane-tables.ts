@@ -21,7 +21,7 @@ export type OpenTurn = {
   /** rolling hash before the answer, and after it */
   readonly prompt: string;
   readonly full: string;
-  /** hash of the answer alone; absent in rows of earlier programs */
+  /** hash of the answer alone; absent where it is too short, and in rows of earlier programs */
   readonly answer?: string;
   /** of its record in `conversations` */
   readonly at: Position;

@@ -12,12 +12,13 @@ export function readNextStates(cause: Cause, session: string, conversation: Conv
   const [table, openByAnswer] = [mine.next(session), mine.openByAnswer(session)];
   const last = conversation.answers.at(-1)?.end;
   for (const { full, start, end, after, told } of conversation.answers) {
-    if (mine.known.get(full) === undefined) mine.known.set(full, session);
+    const isNew = mine.known.get(full) === undefined;
+    if (isNew) mine.known.set(full, session);
     if (!told) continue;
     const before = table.get(full);
     if (before?.after === after) continue;
-    const kept =
-      openByAnswer.get(full)?.at(-1) ?? (end === last ? afterCut(cause, session, conversation) : undefined);
+    const fromBefore = isNew && end === last ? afterCut(cause, session, conversation) : undefined;
+    const kept = openByAnswer.get(full)?.at(-1) ?? fromBefore;
     if (before !== undefined && kept === undefined) continue; // another branch of an answer that is settled
     const shown = { from: event.id, at, start, end, after, used: kept !== undefined };
     table.set(full, shown);

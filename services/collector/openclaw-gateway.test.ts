@@ -2,7 +2,15 @@ import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { ChatMessage } from '../../shared/events/chat-message.ts';
 import { attribute } from './attribute.ts';
-import { assistant, callsTool, interaction, system, toolResult, user } from './testing/events.ts';
+import {
+  assistant,
+  callsTool,
+  interaction,
+  sessionEnded,
+  system,
+  toolResult,
+  user,
+} from './testing/events.ts';
 import { brief, runFold } from './testing/run-fold.ts';
 
 /** What OpenClaw's gateway does beside a conversation, in the shapes in which it was seen to send them. */
@@ -150,18 +158,31 @@ test.each([
   },
 );
 
-test('of two open turns with the same answer, none is continued by what follows a compaction', () => {
+/** A turn, and what a request shows after a compaction that kept its answer. */
+const cutAfter = (kept: string, id = 'c') =>
+  interaction({
+    ...{ id, at: 4, answer: 'You are welcome.' },
+    messages: [rules, compacted(mine), assistant(kept), said('Thanks.')],
+  });
+
+test.each([
+  ['that two open turns have', 'It is, by about an hour.', 'It is, by about an hour.'],
+  ['that is short', 'It is.', 'It was not, I think.'],
+])('an answer %s does not tell which turn a compaction kept', (_, one, other) => {
   const events = [
-    interaction({ id: 'a', messages: [rules, first('Is it late?', mine)], answer: 'Yes.' }),
-    interaction({ id: 'b', at: 1, messages: [rules, first('Is it dark?', mine)], answer: 'Yes.' }),
-    interaction({
-      id: 'c',
-      at: 2,
-      messages: [rules, compacted(mine), assistant('Yes.'), said('Thanks.')],
-      answer: 'Sure.',
-    }),
+    interaction({ id: 'a', messages: [rules, first('Is it late?', mine)], answer: one }),
+    interaction({ id: 'b', at: 1, messages: [rules, first('Is it dark?', mine)], answer: other }),
+    cutAfter(one),
   ];
   expect(follow(events).told).toEqual([]);
+});
+
+test('what follows a compaction continues a turn once', () => {
+  const kept = 'It is, by about an hour.';
+  const ask = (id: string, at: number) =>
+    interaction({ id, at, messages: [rules, first(`Is it late, ${id}?`, mine)], answer: kept });
+  const { told } = follow([ask('a', 0), cutAfter(kept), ask('b', 5), cutAfter(kept, 'd')]);
+  expect(told).toEqual([`completed a <- ${date}Thanks.`]);
 });
 
 test('words that two conversations have in common do not tell which of them is summarised', () => {
@@ -267,4 +288,26 @@ test('a repair belongs to its session, and the talk goes on after it', () => {
     repair: 'sid-a repair',
     b: 'sid-a conversation',
   });
+});
+
+test("a heartbeat keeps no session open, and opens none again; a person's words do", () => {
+  const beat = (id: string, at: number) =>
+    interaction({
+      ...{ id, at, answer: 'NO_REPLY' },
+      messages: [rules, first('Hi.', mine), assistant('Hello.'), user('Follow the heartbeat monitor now.')],
+    });
+  const idle = (id: string, at: number) => sessionEnded({ id, at }, 'sid-a', { epoch: 'a', last: 'a' });
+  const { told, rows } = follow([
+    interaction({ id: 'a', messages: [rules, first('Hi.', mine)], answer: 'Hello.' }),
+    beat('beat-1', 30),
+    idle('idle', 60),
+    beat('beat-2', 90),
+  ]);
+  expect(told).toEqual([
+    'skipped beat-1: side',
+    'skipped a: no-next-state',
+    'closed sid-a',
+    'skipped beat-2: side',
+  ]);
+  expect(rows.get('lane')!.get('session/key/sid-a')).toMatchObject({ open: false, epoch: 'a', last: 'a' });
 });

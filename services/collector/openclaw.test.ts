@@ -142,6 +142,24 @@ const sideRequests: readonly [rule: string, messages: readonly ChatMessage[]][] 
     'repair',
     [user('hi'), assistant(''), user('The previous assistant turn recorded reasoning but did not produce')],
   ],
+  [
+    'repair',
+    [user('hi'), assistant(''), user('The previous attempt did not produce a user-visible answer.')],
+  ],
+  [
+    'repair',
+    [user('hi'), assistant(''), user('The previous assistant turn completed its tool calls but did not end')],
+  ],
+  ['announce', [user('hi'), assistant('x'), user('An async command did not run. Say so.')]],
+  ['announce', [user('hi'), assistant('x'), user('[Internal task completion event] source: subagent')]],
+  ['heartbeat', [user('hi'), assistant('x'), user('Run the following periodic tasks (those due): 1')]],
+  ['session-start', [user('A new session was started via /new or /reset. Greet the person.')]],
+  ['probe', [user('Reply with OK. Do not use tools.')]],
+  [
+    'safety-review',
+    [{ role: 'system', content: "You are OpenClaw's exec safety reviewer. Look." }, user('{"command":"ls"}')],
+  ],
+  ['title', [{ role: 'system', content: 'Generate a very short topic label for' }, user('hi')]],
   ['nothing-new', [user('hi'), assistant('The capital of')]],
 ];
 
@@ -159,6 +177,8 @@ test('a person who talks about titles, summaries or cron is in the main line', (
     'Write a summary of our conversation so far.',
     'Give me a name for my chat app.',
     'Create a title page for the report.',
+    'Read HEARTBEAT.md and tell me what it says.',
+    'Reply with OK.',
   ])
     expect(placed([interaction({ id: 'x', messages: [user(words)], answer: 'y' })], ['chat-x'])).toEqual({
       x: 'chat-x conversation no-next-state',

@@ -87,7 +87,10 @@ export const turnRules: readonly Rule[] = [
     name: 'title',
     type: 'side',
     about: 'the client wants a title, tags or follow-up questions',
-    matches: any(system('Generate a concise session title'), asks(...titlePrompts)),
+    matches: any(
+      system('Generate a concise session title', 'Generate a very short topic label'),
+      asks(...titlePrompts),
+    ),
   },
   { name: 'heartbeat', type: 'side', about: 'a timer of the client spoke', matches: latest('heartbeat') },
   {
@@ -116,6 +119,24 @@ export const turnRules: readonly Rule[] = [
     type: 'side',
     about: 'the client asks again after an answer without visible text',
     matches: latest('repair'),
+  },
+  {
+    name: 'session-start',
+    type: 'side',
+    about: 'the client begins a session by itself, before anybody spoke',
+    matches: latest('session-start'),
+  },
+  {
+    name: 'probe',
+    type: 'side',
+    about: 'the client tries whether it is answered',
+    matches: latest('probe'),
+  },
+  {
+    name: 'safety-review',
+    type: 'side',
+    about: 'the client has a command or a page looked at before it runs',
+    matches: system("You are OpenClaw's exec safety reviewer", "You are OpenClaw's dashboard widget safety"),
   },
   {
     name: 'nothing-new',

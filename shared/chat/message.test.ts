@@ -27,5 +27,10 @@ test('internal context is told from what a person says', () => {
   expect(isHuman({ role: 'user', content: text })).toBe(false);
   expect(isHuman({ role: 'user', content: `What does ${text} mean?` })).toBe(true);
   expect(isInternalContext({ role: 'tool', content: text })).toBe(false);
+  const again =
+    'Continue the current task from the existing transcript, preserving completed work. And so on.';
+  expect(isInternalContext({ role: 'user', content: again })).toBe(true);
+  expect(isInternalContext({ role: 'user', content: `[Sat 2026-11-21 17:18 UTC] ${again}` })).toBe(true);
+  expect(isHuman({ role: 'user', content: `They say: ${again}` })).toBe(true);
   expect(isSystem({ role: 'developer', content: 'x' })).toBe(true);
 });

@@ -31,6 +31,8 @@ test('dates, runtime lines and retries are not what a person said', () => {
   const suffix = '\n\nContinue the current task from the existing transcript, and so on.';
   same(user('hi there'), user(`[Sun 2026-11-22 00:26 UTC] ${queued}${suffix}${marks}`));
   expect(userWords(user(`[Sat 2026-11-21 00:26 UTC] two\nlines${marks}`))).toBe('two\nlines');
+  const parts = ['hi there', marks.trim()].map((text) => ({ type: 'text', text }));
+  same(user('hi there'), user(parts));
 });
 
 test('words that only look like marks stay', () => {

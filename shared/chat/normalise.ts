@@ -1,4 +1,5 @@
 import { canonicalJson } from './canonical-json.ts';
+import { withoutContextBlocks } from './context-blocks.ts';
 import {
   type ChatMessage,
   type ContentPart,
@@ -24,6 +25,7 @@ export type NormalisedMessage = {
  *   - dropped reasoning, given apart (`reasoning_content`) or inline (`<think>..</think>`);
  *   - renamed tool-call ids, or written JSON arguments with other spaces or another order of keys;
  *   - prefixed a date, appended or rewritten its `Runtime:` line, or wrapped the words of a retried request;
+ *   - put around the words what it knows of the channel that they came from;
  *   - written an empty content as null, '' or nothing, or `developer` as `system`.
  */
 export function normaliseMessage(message: ChatMessage): NormalisedMessage | undefined {
@@ -70,7 +72,9 @@ const retryPrefix = /^\[Queued user message from a previous active turn[^\]]*\]\
 const retrySuffix = '\n\nContinue the current task from the existing transcript';
 
 function withoutClientMarks(text: string): string {
-  const words = text.replace(datePrefix, '').replace(runtimeLine, '').trimEnd();
+  const dated = text.replace(datePrefix, '');
+  const said = withoutContextBlocks(dated);
+  const words = (said === dated ? said : said.replace(datePrefix, '')).replace(runtimeLine, '').trimEnd();
   if (!retryPrefix.test(words)) return words;
   const wrapped = words.replace(retryPrefix, '');
   const end = wrapped.lastIndexOf(retrySuffix);

@@ -8,8 +8,11 @@ export const oldTimersEndNothing: Law = ({ world, of, interactions }) => {
     conversations.flatMap((log, partition) => log.map(({ id }) => [id, partition] as const)),
   );
   const timers = new Map(of('session.ended').map((event) => [event.id, event]));
-  const late = new Set(
-    of('turn.skipped').flatMap(({ data }) => (data.reason === 'too-late' ? [data.turnId] : [])),
+  // the timers of a client keep no session open
+  const untold = new Set(
+    of('turn.skipped').flatMap(({ data }) =>
+      data.reason === 'too-late' || data.rule === 'heartbeat' ? [data.turnId] : [],
+    ),
   );
   return of('session.closed').flatMap(({ data: closed }) => {
     const timer = timers.get(closed.by);
@@ -24,7 +27,7 @@ export const oldTimersEndNothing: Law = ({ world, of, interactions }) => {
           partitionOfId.get(id) === partitionOfId.get(timer.id) &&
           first.get(id)! > seen &&
           first.get(id)! < said &&
-          !late.has(id),
+          !untold.has(id),
       )
       .map(({ id }) => `an old timer ended ${closed.session}: it saw ${timer.data.last}, not ${id}`);
   });

@@ -1,0 +1,32 @@
+/** Ends the first line of each block that OpenClaw puts around what a person wrote in a channel. */
+const mark = '⟦openclaw:ctx⟧';
+/** After this one there is nothing more of the person's. */
+const lastBlock = `Context: ${mark}`;
+
+/**
+ * The text without what OpenClaw tells of a channel's message: who wrote it, where, and to what it replies. A
+ * block is a line with the mark and the fenced JSON after it, or the lines up to an empty one.
+ */
+export function withoutContextBlocks(text: string): string {
+  if (!text.includes(mark)) return text;
+  const lines = text.split('\n');
+  const kept: string[] = [];
+  let at = 0;
+  while (at < lines.length) {
+    const line = lines[at]!.trim();
+    if (line === lastBlock) break;
+    if (line.endsWith(mark) && line !== mark) at = afterBlock(lines, at + 1);
+    else kept.push(lines[at++]!);
+  }
+  return kept.join('\n').trim();
+}
+
+function afterBlock(lines: readonly string[], start: number): number {
+  const isFenced = lines[start]?.trim() === '```json';
+  const end = isFenced ? '```' : '';
+  let at = isFenced ? start + 1 : start;
+  while (at < lines.length && lines[at]!.trim() !== end) at += 1;
+  at += 1;
+  while (at < lines.length && lines[at]!.trim() === '') at += 1;
+  return at;
+}
