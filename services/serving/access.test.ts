@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createAccessKey } from '../../shared/service/access-keys.ts';
+import { createAccessKey, readAccessKeys, removeAccessKey } from '../../shared/service/access-keys.ts';
 import { isLoopback } from '../../shared/service/is-loopback.ts';
 import { CONFIGURED_KEY, NO_KEY, openAccess } from './access.ts';
 
@@ -15,12 +15,12 @@ afterEach(() => rm(folder, { recursive: true }));
 test('no key is needed while there is none; the first one closes the door', async () => {
   const path = join(folder, 'keys.json');
   const access = openAccess({ path, configured: undefined, always: false });
-  expect(await access.callerOf(undefined)).toEqual({ keyId: NO_KEY });
+  expect(await access.callerOf(undefined)).toEqual({ keyId: NO_KEY, limits: {} });
   const { id, secret } = await createAccessKey(path, 'ann');
   expect(await access.callerOf(undefined)).toBeUndefined();
   expect(await access.callerOf('Bearer wrong')).toBeUndefined();
   expect(await access.callerOf(secret)).toBeUndefined();
-  expect(await access.callerOf(`bearer ${secret}`)).toEqual({ keyId: id });
+  expect(await access.callerOf(`bearer ${secret}`)).toEqual({ keyId: id, limits: {} });
   expect(await readFile(path, 'utf8')).not.toContain(secret);
 });
 
@@ -28,8 +28,8 @@ test('the key of the settings stands beside those of the file', async () => {
   const path = join(folder, 'keys.json');
   const { id, secret } = await createAccessKey(path, 'ann');
   const access = openAccess({ path, configured: 'configured-secret', always: true });
-  expect(await access.callerOf('Bearer configured-secret')).toEqual({ keyId: CONFIGURED_KEY });
-  expect(await access.callerOf(`Bearer ${secret}`)).toEqual({ keyId: id });
+  expect(await access.callerOf('Bearer configured-secret')).toEqual({ keyId: CONFIGURED_KEY, limits: {} });
+  expect(await access.callerOf(`Bearer ${secret}`)).toEqual({ keyId: id, limits: {} });
 });
 
 test('beyond loopback nobody passes without a key, even when the last one is gone', async () => {
@@ -37,6 +37,29 @@ test('beyond loopback nobody passes without a key, even when the last one is gon
   expect(await access.hasKey()).toBe(false);
   expect(await access.needsKey()).toBe(true);
   expect(await access.callerOf(undefined)).toBeUndefined();
+});
+
+test('a key that was removed opens nothing, at once; the others still do', async () => {
+  const path = join(folder, 'keys.json');
+  const access = openAccess({ path, configured: undefined, always: false });
+  const [ann, bob] = [await createAccessKey(path, 'ann'), await createAccessKey(path, 'bob')];
+  expect(await access.callerOf(`Bearer ${ann.secret}`)).toMatchObject({ keyId: ann.id });
+  expect(await removeAccessKey(path, ann.id)).toBe(true);
+  expect(await removeAccessKey(path, ann.id)).toBe(false);
+  expect(await access.callerOf(`Bearer ${ann.secret}`)).toBeUndefined();
+  expect(await access.callerOf(`Bearer ${bob.secret}`)).toMatchObject({ keyId: bob.id });
+});
+
+test('a key carries its limits and its adapter; one that could not be read again is not written', async () => {
+  const path = join(folder, 'keys.json');
+  const access = openAccess({ path, configured: undefined, always: false });
+  const rules = { requestsPerMinute: 5, tokensPerDay: 1000, adapter: 'work' };
+  const { id, secret } = await createAccessKey(path, 'ann', rules);
+  expect(await access.callerOf(`Bearer ${secret}`)).toEqual({
+    ...{ keyId: id, adapter: 'work', limits: { requestsPerMinute: 5, tokensPerDay: 1000 } },
+  });
+  await expect(createAccessKey(path, 'bob', { tokensPerMinute: 0 })).rejects.toThrow();
+  expect(await readAccessKeys(path)).toHaveLength(1);
 });
 
 test('a file of keys that is malformed lets nobody in', async () => {

@@ -1,12 +1,24 @@
 import { timingSafeEqual } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { hashOfKey, readAccessKeys } from '../../shared/service/access-keys.ts';
+import {
+  type AccessKey,
+  hashOfKey,
+  type KeyLimits,
+  readAccessKeys,
+} from '../../shared/service/access-keys.ts';
 
 /** Ids of the callers that no key of the file stands for. */
 export const NO_KEY = 'local';
 export const CONFIGURED_KEY = 'configured';
 
-export type Caller = { readonly keyId: string };
+export type Caller = {
+  readonly keyId: string;
+  readonly limits: KeyLimits;
+  /** the only one that the key opens; any unless told */
+  readonly adapter?: string | undefined;
+};
+
+type KnownKey = { readonly hash: Buffer; readonly caller: Caller };
 
 export type Access = {
   /** Undefined: a key is needed, and it is missing or wrong. */
@@ -28,29 +40,42 @@ export type AccessOptions = {
 /** Who may ask. */
 export function openAccess({ path, configured, always }: AccessOptions): Access {
   let stamp = '';
-  let keys: readonly { readonly id: string; readonly hash: Buffer }[] = [];
+  let keys: readonly KnownKey[] = [];
   const known = async () => {
     const now = await stat(path).then(
       (file) => `${file.mtimeMs}/${file.size}/${file.ino}`,
       () => '',
     );
     if (now !== stamp) {
-      keys = (await readAccessKeys(path)).map(({ id, sha256 }) => ({ id, hash: Buffer.from(sha256, 'hex') }));
+      keys = (await readAccessKeys(path)).map(knownKey);
       stamp = now;
     }
-    return configured === undefined ? keys : [...keys, { id: CONFIGURED_KEY, hash: hashOfKey(configured) }];
+    return configured === undefined
+      ? keys
+      : [...keys, { hash: hashOfKey(configured), caller: { keyId: CONFIGURED_KEY, limits: {} } }];
   };
   return {
     needsKey: async () => always || (await known()).length > 0,
     hasKey: async () => (await known()).length > 0,
     callerOf: async (authorization) => {
       const all = await known();
-      if (all.length === 0 && !always) return { keyId: NO_KEY };
+      if (all.length === 0 && !always) return { keyId: NO_KEY, limits: {} };
       const secret = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
       if (secret === undefined) return undefined;
       const hash = hashOfKey(secret);
-      const found = all.find((key) => timingSafeEqual(key.hash, hash));
-      return found === undefined ? undefined : { keyId: found.id };
+      return all.find((key) => timingSafeEqual(key.hash, hash))?.caller;
     },
   };
+}
+
+function knownKey({
+  id,
+  sha256,
+  adapter,
+  requestsPerMinute,
+  tokensPerMinute,
+  tokensPerDay,
+}: AccessKey): KnownKey {
+  const limits = { requestsPerMinute, tokensPerMinute, tokensPerDay };
+  return { hash: Buffer.from(sha256, 'hex'), caller: { keyId: id, limits, adapter } };
 }

@@ -43,6 +43,12 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: 'Without an access key this server answers under localhost and 127.0.0.1 only, not {host}.',
   },
+  /** Thrown when a key opens another adapter than the one that is served here. */
+  KEY_OF_ANOTHER_ADAPTER: {
+    status: 403,
+    type: 'invalid_request_error',
+    message: "This key opens the adapter '{adapter}'; '{served}' is served here.",
+  },
   /** Thrown when feedback names an answer that was given to another key. */
   FOREIGN_COMPLETION: {
     status: 404,
@@ -99,6 +105,12 @@ export const ServingError = errorTable({
     status: 429,
     type: 'rate_limit_error',
     message: 'This key may have {limit} answers open; try again when one has ended.',
+  },
+  /** Thrown when a limit of the key's is used up. Carries Retry-After. */
+  RATE_LIMIT_EXCEEDED: {
+    status: 429,
+    type: 'rate_limit_error',
+    message: 'This key may take {limit}; try again in {retryAfterSeconds} s.',
   },
   /** Thrown when more answers would wait for the engine than may. Carries Retry-After. */
   ENGINE_BUSY: {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fetchingInService } from '../../shared/hub/fetching-in-service.ts';
+import { monotonicNow } from '../../shared/service/clock.ts';
 import { isLoopback } from '../../shared/service/is-loopback.ts';
 import { makeFolder } from '../../shared/service/make-folder.ts';
 import { openService } from '../../shared/service/open-service.ts';
@@ -11,6 +12,7 @@ import { serverEnds } from './chat/answer.ts';
 import { ServingConfig } from './config.ts';
 import { openEngine } from './engine/open-engine.ts';
 import { followHead, onlyBase } from './head-view.ts';
+import { createKeyQuota } from './key-quota.ts';
 import { createServingMetrics, watch } from './metrics.ts';
 import { createPerKeyLimit } from './per-key-limit.ts';
 import { createRecentOwners } from './recent-owners.ts';
@@ -111,6 +113,7 @@ const server = createServer(
     owners: createRecentOwners(),
     conversations: openConversations({ log }),
     limit: createPerKeyLimit(config.maxConcurrentPerKey),
+    quota: createKeyQuota(monotonicNow),
     metrics,
     logger,
   },

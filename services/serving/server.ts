@@ -68,6 +68,9 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
     if (!(await world.access.needsKey()) && !isLoopback(hostName(request.headers.host))) {
       throw ServingError.HOST_NOT_LOOPBACK({ host: hostName(request.headers.host).slice(0, 200) });
     }
+    const { adapter } = caller;
+    if (adapter !== undefined && adapter !== world.config.adapter)
+      throw ServingError.KEY_OF_ANOTHER_ADAPTER({ adapter, served: world.config.adapter });
     callers.set(request, caller);
   };
   server.addHook('onRequest', async (request, reply) => {

@@ -4,11 +4,20 @@ import { z } from 'zod';
 import { utcNow } from './clock.ts';
 import { writeDurably } from './write-durably.ts';
 
+export const keyLimits = z.object({
+  requestsPerMinute: z.int().min(1).optional(),
+  tokensPerMinute: z.int().min(1).optional().describe('of prompts and answers'),
+  tokensPerDay: z.int().min(1).optional().describe('of prompts and answers'),
+});
+export type KeyLimits = z.output<typeof keyLimits>;
+
 const AccessKeys = z.object({
   keys: z.array(
     z.object({
       id: z.string().describe('stands in the facts; nothing is matched across ids'),
-      name: z.string(),
+      name: z.string().describe('whom or what it is for; one user may have several'),
+      adapter: z.string().optional().describe('the only one that it opens; any unless told'),
+      ...keyLimits.shape,
       sha256: z.string().regex(/^[0-9a-f]{64}$/),
       createdAt: z.string(),
     }),
@@ -27,10 +36,14 @@ export async function readAccessKeys(path: string): Promise<readonly AccessKey[]
   return text === undefined ? [] : AccessKeys.parse(JSON.parse(text)).keys;
 }
 
-/** Makes an access key and stores its hash. The secret is returned once and kept nowhere. */
+/**
+ * Makes an access key and stores its hash: of 192 random bits a plain SHA-256 is as good as a slow one. The
+ * secret is returned once and kept nowhere.
+ */
 export async function createAccessKey(
   path: string,
   name: string,
+  rules: Partial<Pick<AccessKey, 'adapter' | keyof KeyLimits>> = {},
 ): Promise<{ readonly id: string; readonly secret: string }> {
   const secret = `claw-${randomBytes(24).toString('base64url')}`;
   const key: AccessKey = {
@@ -38,7 +51,21 @@ export async function createAccessKey(
     name,
     sha256: hashOfKey(secret).toString('hex'),
     createdAt: utcNow(),
+    ...rules,
   };
-  await writeDurably(path, JSON.stringify({ keys: [...(await readAccessKeys(path)), key] }, null, 2));
+  AccessKeys.parse({ keys: [key] }); // what could not be read again would lock everybody out
+  await writeAccessKeys(path, [...(await readAccessKeys(path)), key]);
   return { id: key.id, secret };
 }
+
+/** From then on the key opens nothing. False when there is none of that id. */
+export async function removeAccessKey(path: string, id: string): Promise<boolean> {
+  const before = await readAccessKeys(path);
+  const left = before.filter((key) => key.id !== id);
+  if (left.length === before.length) return false;
+  await writeAccessKeys(path, left);
+  return true;
+}
+
+const writeAccessKeys = (path: string, keys: readonly AccessKey[]): Promise<void> =>
+  writeDurably(path, JSON.stringify({ keys }, null, 2));

@@ -4,6 +4,7 @@ import { openAccess } from '../../services/serving/access.ts';
 import { ServingConfig } from '../../services/serving/config.ts';
 import type { Engine, Generated } from '../../services/serving/engine/engine.ts';
 import { onlyBase } from '../../services/serving/head-view.ts';
+import { createKeyQuota } from '../../services/serving/key-quota.ts';
 import { createServingMetrics } from '../../services/serving/metrics.ts';
 import { createPerKeyLimit } from '../../services/serving/per-key-limit.ts';
 import { createRecentOwners } from '../../services/serving/recent-owners.ts';
@@ -14,6 +15,7 @@ import { createServer } from '../../services/serving/server.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { openKafkaLog } from '../../shared/log/kafka/open-kafka-log.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
+import { monotonicNow } from '../../shared/service/clock.ts';
 import { dataFolder } from '../../shared/service/data-folder.ts';
 import { createLogger } from '../../shared/service/logger.ts';
 import { promptIds } from './prompt-ids.ts';
@@ -92,6 +94,7 @@ const server = createServer(
     conversations: { remember: () => {}, find: async () => undefined },
     ending: new AbortController().signal,
     limit: createPerKeyLimit(1_000),
+    quota: createKeyQuota(monotonicNow),
     metrics: createServingMetrics(registry),
     logger,
   },

@@ -1,36 +1,98 @@
-import { createAccessKey, readAccessKeys } from '../../../shared/service/access-keys.ts';
+import {
+  type AccessKey,
+  createAccessKey,
+  type KeyLimits,
+  readAccessKeys,
+  removeAccessKey,
+} from '../../../shared/service/access-keys.ts';
 import { dataFolder as layout } from '../../../shared/service/data-folder.ts';
 import { makeFolder } from '../../../shared/service/make-folder.ts';
 import { type Command, UsageError } from '../command.ts';
-import { readOptions, splitAction } from '../options.ts';
+import { readOptions, splitAction, wholeNumber } from '../options.ts';
 import { formatTable } from '../table.ts';
+
+const limitFlags = {
+  requestsPerMinute: 'requests-per-minute',
+  tokensPerMinute: 'tokens-per-minute',
+  tokensPerDay: 'tokens-per-day',
+} as const satisfies Readonly<Record<keyof KeyLimits, string>>;
+
+const options = {
+  'only-adapter': { type: 'string' },
+  'requests-per-minute': { type: 'string' },
+  'tokens-per-minute': { type: 'string' },
+  'tokens-per-day': { type: 'string' },
+} as const;
 
 export const keys: Command = {
   name: 'keys',
-  usage: 'list | create NAME',
+  usage: 'list | create NAME | remove ID',
   about: 'access keys of the endpoint; from the first one on, a key is needed',
   details: [
-    ['list', 'id, name and date of each; secrets are not kept'],
-    ['create NAME', 'makes one and shows it, this once'],
+    ['list', 'id, name, limits and date of each; secrets are not kept'],
+    ['create NAME', 'makes one and shows it, this once; NAME says whom or what it is for'],
+    ['remove ID', 'it opens nothing from then on'],
+    ['--requests-per-minute N', 'answers that it may ask for'],
+    ['--tokens-per-minute N', 'tokens of prompts and answers; --tokens-per-day N likewise'],
+    ['--only-adapter A', 'opens the endpoint where A is served, and no other'],
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
-    const { words, settings } = readOptions(rest, {});
+    const { words, values, settings } = readOptions(rest, options);
     const data = layout(settings.dataFolder);
-    if (action === 'list') {
-      const known = await readAccessKeys(data.keys);
-      const rows = known.map(({ id, name, createdAt }) => [id, name, createdAt]);
-      console.log(formatTable(['id', 'name', 'created'], rows));
-      return 0;
+    const [word] = words;
+    switch (action) {
+      case 'list': {
+        const rows = (await readAccessKeys(data.keys)).map((key) => [
+          ...[key.id, key.name, key.adapter ?? 'any', limitsOf(key), key.createdAt],
+        ]);
+        console.log(formatTable(['id', 'name', 'adapter', 'limits', 'created'], rows));
+        return 0;
+      }
+      case 'create': {
+        if (word === undefined) throw new UsageError('keys create NAME');
+        const rules = { ...limitsIn(values), ...adapterIn(values['only-adapter']) };
+        await makeFolder(data.root);
+        const { id, secret } = await createAccessKey(data.keys, word, rules);
+        console.log(
+          `${secret}\n\nThis is the only time that it is shown; ${data.keys} holds its hash, under the id ${id}.`,
+        );
+        return 0;
+      }
+      case 'remove': {
+        if (word === undefined) throw new UsageError('keys remove ID');
+        if (!(await removeAccessKey(data.keys, word)))
+          throw new UsageError(`no key has the id ${word}; clawloop keys list shows them`);
+        const left = (await readAccessKeys(data.keys)).length;
+        console.log(
+          `removed${left > 0 ? '' : '; none is left, so on loopback anybody on this machine is let in'}`,
+        );
+        return 0;
+      }
+      default:
+        throw new UsageError(`keys ${action}? one of: list, create, remove`);
     }
-    if (action !== 'create') throw new UsageError(`keys ${action}? one of: list, create`);
-    const [name] = words;
-    if (name === undefined) throw new UsageError('keys create NAME');
-    await makeFolder(data.root);
-    const { id, secret } = await createAccessKey(data.keys, name);
-    console.log(
-      `${secret}\n\nThis is the only time that it is shown; ${data.keys} holds its hash, under the id ${id}.`,
-    );
-    return 0;
   },
 };
+
+const limitKinds = Object.keys(limitFlags) as readonly (keyof KeyLimits)[];
+
+function limitsIn(values: Readonly<Record<string, unknown>>): KeyLimits {
+  const given = limitKinds.flatMap((kind) => {
+    const value = values[limitFlags[kind]];
+    if (typeof value !== 'string') return [];
+    const flag = `--${limitFlags[kind]}`;
+    const limit = wholeNumber(value, flag);
+    if (limit < 1) throw new UsageError(`${flag} must be at least 1`);
+    return [[kind, limit]];
+  });
+  return Object.fromEntries(given);
+}
+
+const adapterIn = (adapter: string | undefined) => (adapter === undefined ? {} : { adapter });
+
+const limitsOf = (key: AccessKey): string =>
+  limitKinds
+    .filter((kind) => key[kind] !== undefined)
+    .map((kind) => `${key[kind]} ${limitFlags[kind].replaceAll('-', ' ')}`)
+    .join(', ');

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type AnswerWorld, type AskedChat, answerChat } from '../chat/answer.ts';
+import { type AnswerListener, type AnswerWorld, type AskedChat, answerChat } from '../chat/answer.ts';
 import { type ChatRequest, parseChatRequest } from '../chat/chat-request.ts';
 import { type CompletionHead, completionBody, completionChunks, type Finished } from '../chat/completion.ts';
 import { readEnvelope } from '../chat/envelope.ts';
@@ -100,7 +100,8 @@ async function answerAnew(
   form: AnswerForm,
   keep: Keep | undefined,
 ): Promise<unknown> {
-  const { keyId } = callerOf(request);
+  const caller = callerOf(request);
+  const { keyId } = caller;
   const { maxConcurrentPerKey } = world.config;
   const { choices } = chatRequest.generation;
   refuseTooMany(world.config, choices);
@@ -110,6 +111,8 @@ async function answerAnew(
   }
   world.metrics.open.inc();
   try {
+    const usedUp = world.quota.admit(caller);
+    if (usedUp !== undefined) throw ServingError.RATE_LIMIT_EXCEEDED(usedUp);
     const target = await targetOf(world, chatRequest.model);
     const asked = { ...readAsked(request, chatRequest, keyId, form.api), target };
     rememberOwner(world, asked);
@@ -187,6 +190,18 @@ const answerWorld = ({ config, ...world }: ServingWorld): AnswerWorld => ({
   maxRecordBytes: config.maxRecordBytes,
 });
 
+/** The answer, counted against what its key may take: also one whose client left halfway. */
+async function answerAndCount(
+  world: ServingWorld,
+  asked: AskedChat,
+  listener: AnswerListener,
+  signal: AbortSignal,
+): Promise<Finished> {
+  const finished = await answerChat(answerWorld(world), asked, listener, signal);
+  world.quota.spend(asked.keyId, finished.usage.promptTokens + finished.usage.completionTokens);
+  return finished;
+}
+
 async function json(
   world: ServingWorld,
   asked: AskedChat,
@@ -197,7 +212,7 @@ async function json(
 ): Promise<unknown> {
   const ignored = { onStart: () => {}, onChunk: () => {} };
   const shown = form.show(asked);
-  const finished = await answerChat(answerWorld(world), asked, ignored, signal);
+  const finished = await answerAndCount(world, asked, ignored, signal);
   await keep?.(asked, finished);
   return reply.header('x-clawloop-version', finished.version).send(shown.body(finished));
 }
@@ -213,8 +228,8 @@ async function stream(
   const shown = form.show(asked);
   const events = openEventStream(reply);
   try {
-    const finished = await answerChat(
-      answerWorld(world),
+    const finished = await answerAndCount(
+      world,
       asked,
       {
         onStart: (started) => {

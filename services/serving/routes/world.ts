@@ -3,6 +3,7 @@ import type { Access } from '../access.ts';
 import type { ServingConfig } from '../config.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { HeadView } from '../head-view.ts';
+import type { KeyQuota } from '../key-quota.ts';
 import type { ServingMetrics } from '../metrics.ts';
 import type { PerKeyLimit } from '../per-key-limit.ts';
 import type { RecentOwners } from '../recent-owners.ts';
@@ -23,6 +24,7 @@ export type ServingWorld = {
   /** Aborts when open answers are to be cut short, with the reason `serverEnds`. */
   readonly ending: AbortSignal;
   readonly limit: PerKeyLimit;
+  readonly quota: KeyQuota;
   readonly owners: RecentOwners;
   readonly conversations: Conversations;
   readonly metrics: ServingMetrics;

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import type { KeyLimits } from '../../shared/service/access-keys.ts';
+import { createKeyQuota } from './key-quota.ts';
+
+const quotaAt = () => {
+  let ms = 1_000_000;
+  const quota = createKeyQuota(() => ms);
+  const wait = (seconds: number) => {
+    ms += seconds * 1000;
+  };
+  return { quota, wait };
+};
+const caller = (limits: KeyLimits, keyId = 'key-1') => ({ keyId, limits });
+
+test('requests per minute: so many at once, then evenly; what was refused does not count', () => {
+  const { quota, wait } = quotaAt();
+  const ann = caller({ requestsPerMinute: 3 });
+  expect([1, 2, 3].map(() => quota.admit(ann))).toEqual([undefined, undefined, undefined]);
+  expect(quota.admit(ann)).toEqual({ limit: '3 requests per minute', retryAfterSeconds: 20 });
+  expect(quota.admit(ann)?.retryAfterSeconds).toBe(20);
+  wait(15);
+  expect(quota.admit(ann)?.retryAfterSeconds).toBe(5);
+  wait(5);
+  expect(quota.admit(ann)).toBeUndefined();
+  expect(quota.admit(ann)?.retryAfterSeconds).toBe(20);
+  wait(600);
+  expect([1, 2, 3, 4].map(() => quota.admit(ann) === undefined)).toEqual([true, true, true, false]);
+});
+
+test('tokens: an answer that took more than was left delays the next request until that is made good', () => {
+  const { quota, wait } = quotaAt();
+  const ann = caller({ tokensPerMinute: 600 });
+  expect(quota.admit(ann)).toBeUndefined();
+  quota.spend(ann.keyId, 1199);
+  expect(quota.admit(ann)).toEqual({ limit: '600 tokens per minute', retryAfterSeconds: 60 });
+  wait(60);
+  expect(quota.admit(ann)).toBeUndefined();
+});
+
+test('of several limits the one that lasts longest is told; keys do not share theirs', () => {
+  const { quota } = quotaAt();
+  const ann = caller({ requestsPerMinute: 1, tokensPerDay: 100 });
+  expect(quota.admit(ann)).toBeUndefined();
+  quota.spend(ann.keyId, 100);
+  expect(quota.admit(ann)).toEqual({ limit: '100 tokens per day', retryAfterSeconds: 864 });
+  expect(quota.admit(caller({ requestsPerMinute: 1 }, 'key-2'))).toBeUndefined();
+});
+
+test('a key without limits is never refused', () => {
+  const { quota } = quotaAt();
+  for (let request = 0; request < 1000; request++) {
+    expect(quota.admit(caller({}))).toBeUndefined();
+    quota.spend('key-1', 1_000_000);
+  }
+});

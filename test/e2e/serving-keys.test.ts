@@ -1,0 +1,106 @@
+import { readFile } from 'node:fs/promises';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { clawloop } from './harness/clawloop.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
+import {
+  deltaFrame,
+  finishFrame,
+  sendFrames,
+  type UpstreamDouble,
+  upstreamDouble,
+  usageFrame,
+} from './serving-upstream-double.ts';
+
+let folder: ServingFolder;
+let upstream: UpstreamDouble;
+let serving: ServingProcess;
+beforeAll(async () => {
+  folder = await servingFolder();
+  upstream = await upstreamDouble();
+  upstream.script((_, response) =>
+    sendFrames(response, [deltaFrame({ content: 'hi' }), finishFrame('stop'), usageFrame(40, 10)]),
+  );
+  serving = await folder.start(['--engine', 'upstream', '--upstream-url', upstream.url]);
+});
+afterAll(async () => {
+  await folder.dispose();
+  await upstream.close();
+});
+
+const keys = (...argv: readonly string[]) => clawloop(['keys', ...argv, '--data-folder', folder.data.root]);
+
+async function create(...argv: readonly string[]): Promise<{ readonly secret: string; readonly id: string }> {
+  const { code, stdout, stderr } = await keys('create', ...argv);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return { secret: stdout.split('\n')[0]!, id: /under the id (key-\w+)/.exec(stdout)![1]! };
+}
+
+/** Undefined where it was answered. */
+const refusalOf = (apiKey: string, stream = false) =>
+  new OpenAI({ baseURL: `${serving.url}/v1`, apiKey, maxRetries: 0 }).chat.completions
+    .create({ model: 'clawloop', messages: [{ role: 'user', content: 'hi' }], stream })
+    .then(
+      async (answer) => {
+        if ('controller' in answer) for await (const _ of answer);
+        return undefined;
+      },
+      (error: InstanceType<typeof OpenAI.APIError>) => error,
+    );
+
+test('a key has its number of requests, and is told when to come again; others go on', async () => {
+  const [ann, bob] = [await create('ann', '--requests-per-minute', '2'), await create('bob')];
+  expect(await refusalOf(ann.secret)).toBeUndefined();
+  expect(await refusalOf(ann.secret, true)).toBeUndefined();
+  const refused = await refusalOf(ann.secret);
+  expect(refused).toMatchObject({
+    ...{ status: 429, code: 'rate_limit_exceeded', type: 'rate_limit_error' },
+    message: expect.stringContaining('2 requests per minute'),
+  });
+  const seconds = Number(refused!.headers!.get('retry-after'));
+  expect(seconds).toBeGreaterThan(0);
+  expect(seconds).toBeLessThanOrEqual(30);
+  const asked = upstream.calls.length;
+  await refusalOf(ann.secret);
+  expect(upstream.calls).toHaveLength(asked);
+  expect(await refusalOf(bob.secret)).toBeUndefined();
+  const models = await fetch(`${serving.url}/v1/models`, {
+    headers: { authorization: `Bearer ${ann.secret}` },
+  });
+  expect(models.status).toBe(200);
+});
+
+test('tokens count when they were taken, prompt and answer, streamed or not', async () => {
+  const ann = await create('ann', '--tokens-per-day', '100');
+  expect(await refusalOf(ann.secret)).toBeUndefined();
+  expect(await refusalOf(ann.secret, true)).toBeUndefined();
+  const refused = await refusalOf(ann.secret);
+  expect(refused).toMatchObject({ status: 429, message: expect.stringContaining('100 tokens per day') });
+  expect(Number(refused!.headers!.get('retry-after'))).toBeGreaterThan(800);
+});
+
+test('a key for one adapter opens no other', async () => {
+  const other = await create('ann', '--only-adapter', 'work');
+  expect(await refusalOf(other.secret)).toMatchObject({ status: 403, code: 'key_of_another_adapter' });
+  const own = await create('ann', '--only-adapter', 'default');
+  expect(await refusalOf(own.secret)).toBeUndefined();
+});
+
+test('keys are shown without their secrets, and one that is removed is let in no more', async () => {
+  const gone = await create('gone', '--tokens-per-minute', '1000');
+  expect(await refusalOf(gone.secret)).toBeUndefined();
+  const listed = await keys('list');
+  expect(listed.stdout).toMatch(new RegExp(`${gone.id} +gone +any +1000 tokens per minute`));
+  for (const text of [listed.stdout, await readFile(folder.data.keys, 'utf8'), serving.output()])
+    expect(text).not.toContain(gone.secret);
+  expect((await keys('remove', gone.id)).code).toBe(0);
+  expect(await refusalOf(gone.secret)).toMatchObject({ status: 401, code: 'invalid_api_key' });
+  expect((await keys('remove', gone.id)).stderr).toContain(`no key has the id ${gone.id}`);
+});
+
+test('a limit that is none is refused before a key is made', async () => {
+  const before = await readFile(folder.data.keys, 'utf8');
+  for (const limit of ['0', '-1', 'many'])
+    expect((await keys('create', 'ann', `--requests-per-minute=${limit}`)).code).toBe(2);
+  expect(await readFile(folder.data.keys, 'utf8')).toBe(before);
+});
