@@ -5,6 +5,7 @@ import { feedback } from './commands/feedback.ts';
 import { keys } from './commands/keys.ts';
 import { learning } from './commands/learning.ts';
 import { model } from './commands/model.ts';
+import { openclaw } from './commands/openclaw.ts';
 import { policy } from './commands/policy.ts';
 import { replay } from './commands/replay.ts';
 import { services } from './commands/services.ts';
@@ -25,6 +26,7 @@ export const commands: readonly Command[] = [
   model,
   feedback,
   keys,
+  openclaw,
   audit,
   replay,
   doctor,

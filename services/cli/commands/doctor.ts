@@ -10,12 +10,15 @@ import {
   ports,
   writableFolder,
 } from '../doctor/checks.ts';
+import { openClawSettings } from '../doctor/openclaw.ts';
+import { openClawFile } from '../openclaw/config.ts';
 import { readOptions } from '../options.ts';
+import { endpointOf } from '../up/readiness.ts';
 
 export const doctor: Command = {
   name: 'doctor',
   usage: '[--data-folder F] [--training lora|full]',
-  about: 'looks at ports, backend, disk and model, and says what to do',
+  about: "looks at ports, backend, disk, model and OpenClaw's settings, and says what to do",
   run: async (argv) => {
     const { settings, values } = readOptions(argv, { training: { type: 'string' } });
     const { dataFolder } = settings;
@@ -28,6 +31,7 @@ export const doctor: Command = {
       ...(await kindOfTraining(settings, values.training)),
       await endpoint(),
       ...(await ports()),
+      ...(await openClawSettings(openClawFile(), endpointOf().url)),
     ];
     for (const { state, what, advice } of findings) {
       console.log(`${state.padEnd(5)} ${what}${advice === undefined ? '' : `\n      -> ${advice}`}`);

@@ -1,5 +1,7 @@
 import type { ModelConfig } from '../../../shared/policy/model-config.ts';
+import { CLAW_NANO } from '../../../shared/policy/model-folder.ts';
 import { floatsPerPosition } from '../../../shared/policy/ops/kv-cache.ts';
+import type { ServingConfig } from '../config.ts';
 
 type ContextSetup = {
   /** A limit below the model's own. */
@@ -7,6 +9,13 @@ type ContextSetup = {
   /** Bytes of the keys and values of all answers that are being generated. */
   readonly cacheBytes: number;
 };
+
+/** What becomes of a prompt that does not fit: it is cut to a window, or refused. */
+export const contextMode = ({
+  context,
+  model,
+}: Pick<ServingConfig, 'context' | 'model'>): 'window' | 'error' =>
+  context === 'auto' ? (model === CLAW_NANO ? 'window' : 'error') : context;
 
 /** How much an answer and its prompt may have, and all of them together. */
 export type Context = {

@@ -3,6 +3,7 @@ import { findModel } from '../../../shared/hub/find-model.ts';
 import { CLAW_NANO } from '../../../shared/policy/model-folder.ts';
 import { ConfigError } from '../../../shared/service/config.ts';
 import type { ServingConfig } from '../config.ts';
+import { contextMode } from './context.ts';
 import type { Engine } from './engine.ts';
 import { openLocalEngine } from './local.ts';
 import { openUpstreamEngine } from './upstream.ts';
@@ -14,12 +15,12 @@ import { openUpstreamEngine } from './upstream.ts';
  */
 export async function openEngine(config: ServingConfig, fetching: FetchModelOptions): Promise<Engine> {
   if (config.engine === 'local') {
-    const { context, model } = config;
+    const { model } = config;
     return openLocalEngine({
       modelFolder: await findModel(config, fetching),
       backend: config.backend,
       threads: config.threads ?? (model === CLAW_NANO ? 1 : undefined),
-      context: context === 'auto' ? (model === CLAW_NANO ? 'window' : 'error') : context,
+      context: contextMode(config),
       contextTokens: config.contextTokens,
       maxBatch: config.maxBatch,
       maxWaiting: config.maxWaiting,

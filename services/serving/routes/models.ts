@@ -1,20 +1,31 @@
 import type { FastifyInstance } from 'fastify';
 import { chooseModel } from '../chat/model-name.ts';
 import { ServingError } from '../errors.ts';
+import { type ModelLimits, modelLimits } from './model-limits.ts';
 import type { ServingWorld } from './world.ts';
 
 /** What can be asked: the live policy, the base policy, and the versions whose checkpoints are kept. */
 export function registerModels(server: FastifyInstance, world: ServingWorld): void {
   const { modelAlias: aliases, strictModels } = world.config;
   const created = Math.floor(Date.now() / 1000);
-  const model = (id: string, live: boolean) => ({
-    id,
-    object: 'model',
-    created,
-    owned_by: 'clawloop',
-    clawloop: { live },
-  });
+  let known: Promise<ModelLimits | undefined> | undefined;
+  const limits = async () => {
+    known ??= modelLimits(world.config);
+    const found = await known;
+    if (found === undefined) known = undefined; // the model may come yet
+    return found;
+  };
+  const describe = async () => {
+    const found = await limits();
+    const length = found === undefined ? {} : { max_model_len: found.contextTokens }; // vLLM's name
+    const context = found === undefined ? {} : { context: found.mode };
+    return (id: string, live: boolean) => ({
+      ...{ id, object: 'model', created, owned_by: 'clawloop', ...length },
+      clawloop: { live, ...context },
+    });
+  };
   const list = async () => {
+    const model = await describe();
     const shown = aliases[0]!;
     const kept = (await world.head.kept()).filter((version) => version > 0);
     return [
@@ -32,7 +43,7 @@ export function registerModels(server: FastifyInstance, world: ServingWorld): vo
         choice.kind === 'live' ||
         (choice.kind === 'version' && (await world.head.find(choice.version)) !== undefined);
       if (!exists) throw ServingError.MODEL_NOT_FOUND({ param: 'model', model: id.slice(0, 200) });
-      return model(id, choice.kind === 'live');
+      return (await describe())(id, choice.kind === 'live');
     });
   }
 }

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+
+/** ms until something that took the connection counts as silent */
+const PATIENCE_MS = 3_000;
+
+const Model = z.looseObject({
+  id: z.string(),
+  max_model_len: z.int().optional(),
+  clawloop: z.looseObject({ context: z.enum(['window', 'error']).optional() }).optional(),
+});
+const Models = z.looseObject({ data: z.array(Model).min(1) });
+
+export type ServedModel = {
+  readonly id: string;
+  /** tokens; undefined where the server does not tell */
+  readonly contextTokens: number | undefined;
+  /** of a prompt that does not fit */
+  readonly mode: 'window' | 'error' | undefined;
+};
+
+export type ServerAnswer<Value> =
+  | { readonly kind: 'answer'; readonly value: Value }
+  | { readonly kind: 'silent' }
+  /** the key is missing, or wrong */
+  | { readonly kind: 'refused' }
+  /** some other server, or no such model */
+  | { readonly kind: 'unknown'; readonly status: number };
+
+/** The model that clients are shown first. */
+export const firstModel = (baseUrl: string, key: string | undefined): Promise<ServerAnswer<ServedModel>> =>
+  ask(`${baseUrl}/models`, key, (body) => Models.parse(body).data[0]!);
+
+export const namedModel = (
+  baseUrl: string,
+  id: string,
+  key: string | undefined,
+): Promise<ServerAnswer<ServedModel>> =>
+  ask(`${baseUrl}/models/${encodeURIComponent(id)}`, key, (body) => Model.parse(body));
+
+async function ask(
+  url: string,
+  key: string | undefined,
+  read: (body: unknown) => z.output<typeof Model>,
+): Promise<ServerAnswer<ServedModel>> {
+  const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(PATIENCE_MS) }).catch(
+    () => undefined,
+  );
+  if (response === undefined) return { kind: 'silent' };
+  const { status } = response;
+  const body: unknown = await response.json().catch(() => undefined);
+  if (status === 401 || status === 403) return { kind: 'refused' };
+  if (status !== 200) return { kind: 'unknown', status };
+  try {
+    const { id, max_model_len: contextTokens, clawloop } = read(body);
+    return { kind: 'answer', value: { id, contextTokens, mode: clawloop?.context } };
+  } catch {
+    return { kind: 'unknown', status };
+  }
+}

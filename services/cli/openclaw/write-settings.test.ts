@@ -1,0 +1,59 @@
+import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Plan, planSettings, writePlan } from './write-settings.ts';
+
+const model = { baseUrl: 'http://h/v1', apiKey: 'k', id: 'm', contextWindow: 32_768, maxTokens: 512 };
+const now = new Date(Date.UTC(2026, 0, 2, 3, 4, 5));
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'clawloop-openclaw-settings-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const planned = (plan: Plan) => {
+  if (plan.kind !== 'write') throw new Error(`nothing to write: ${plan.kind}`);
+  return plan;
+};
+
+test('a file that is not there is made, for its owner alone; then there is nothing to do', async () => {
+  const file = join(folder, 'deep', 'openclaw.json');
+  expect(await writePlan(planned(await planSettings(file, model)), now)).toBeUndefined();
+  expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({
+    models: { providers: { clawloop: { baseUrl: 'http://h/v1' } } },
+  });
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect(await planSettings(file, model)).toEqual({ kind: 'nothing' });
+});
+
+test('a file is changed through a link, keeps its mode, and stands beside itself as it was', async () => {
+  const file = join(folder, 'real.json');
+  const text = '{"gateway":{"port":1}}';
+  await writeFile(file, text);
+  await chmod(file, 0o640);
+  await symlink(file, join(folder, 'openclaw.json'));
+  const backup = await writePlan(planned(await planSettings(join(folder, 'openclaw.json'), model)), now);
+  expect(backup).toBe(`${file}.2026-01-02T03-04-05.000Z.bak`);
+  expect(await readFile(backup!, 'utf8')).toBe(text);
+  expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ gateway: { port: 1 } });
+  expect((await stat(file)).mode & 0o777).toBe(0o640);
+  expect((await readdir(folder)).sort()).toEqual(['openclaw.json', 'real.json', backup!.split('/').at(-1)]);
+});
+
+test('comments are never lost: such a file is not written', async () => {
+  const file = join(folder, 'openclaw.json');
+  await writeFile(file, '{\n  // mine\n  gateway: {},\n}\n');
+  expect(await planSettings(file, model)).toEqual({ kind: 'by-hand' });
+});
+
+test('a file that was changed since it was shown stays as it is', async () => {
+  const file = join(folder, 'openclaw.json');
+  await writeFile(file, '{}');
+  const plan = planned(await planSettings(file, model));
+  await writeFile(file, '{"gateway":{}}');
+  await expect(writePlan(plan, now)).rejects.toThrow('changed meanwhile');
+  expect(await readFile(file, 'utf8')).toBe('{"gateway":{}}');
+  expect(await readdir(folder)).toEqual(['openclaw.json']);
+});

@@ -1,0 +1,27 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findModelHere } from '../../../shared/hub/find-model.ts';
+import { parseModelConfig } from '../../../shared/policy/model-config.ts';
+import type { ServingConfig } from '../config.ts';
+import { contextMode, contextOf } from '../engine/context.ts';
+
+export type ModelLimits = {
+  /** of prompt and answer together */
+  readonly contextTokens: number;
+  /** of a prompt that does not fit */
+  readonly mode: 'window' | 'error';
+};
+
+/** How much the policy reads and writes; undefined: an upstream engine's own, or the model is not here yet. */
+export async function modelLimits(config: ServingConfig): Promise<ModelLimits | undefined> {
+  const folder = config.engine === 'local' ? findModelHere(config) : undefined;
+  if (folder === undefined) return undefined;
+  const text = await readFile(join(folder, 'config.json'), 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  const { contextTokens, kvCacheMib } = config;
+  const { tokens } = contextOf(parseModelConfig(JSON.parse(text)), {
+    contextTokens,
+    cacheBytes: kvCacheMib * 2 ** 20,
+  });
+  return { contextTokens: tokens, mode: contextMode(config) };
+}
