@@ -16,7 +16,7 @@ const answer: ChatMessage = {
 const turn = turnCompleted('t', {
   messages: [user(`My token is ${token}.`), assistant('I keep it.'), user('Push it.')],
   answer,
-  next: [user(`No, not ${token}!`)],
+  next: [user(`No, not ${token.slice(0, 9)}\u200b${token.slice(9)}!`)],
 }).data;
 
 const received: string[] = [];

@@ -55,12 +55,14 @@ const disarm: readonly (readonly [RegExp, string])[] = [
 
 /** Takes every control token, tag and verdict form apart; words stay readable. */
 export function neutralise(text: string): string {
-  let harmless = text
-    .replace(lineEnds, '\n')
-    .replace(unseen, (one) => (one === '\n' || one === '\t' ? one : ''));
+  let harmless = visible(text);
   for (const [pattern, replacement] of disarm) harmless = harmless.replace(pattern, replacement);
   return harmless;
 }
+
+/** The text without what is not seen, its lines ended in one way. */
+export const visible = (text: string): string =>
+  text.replace(lineEnds, '\n').replace(unseen, (one) => (one === '\n' || one === '\t' ? one : ''));
 
 function cut(text: string, limit: number): string {
   if (text.length <= limit) return text;

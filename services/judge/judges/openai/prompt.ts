@@ -2,7 +2,7 @@ import type { ChatMessage } from '../../../../shared/chat/message.ts';
 import { contentText, isHuman, isInternalContext, isSystem } from '../../../../shared/chat/message.ts';
 import { userWords } from '../../../../shared/chat/normalise.ts';
 import type { TurnCompleted } from '../../../../shared/events/turn-completed.ts';
-import { type Fence, openFence } from './fence.ts';
+import { type Fence, openFence, visible } from './fence.ts';
 
 export type JudgeMessage = { readonly role: 'system' | 'user'; readonly content: string };
 
@@ -11,7 +11,7 @@ const limits = { history: 600, request: 4000, answer: 6000, next: 4000 };
 /** Messages before the request, and between it and the answer (calls and results of tools). */
 const HISTORY = 4;
 
-/** What is done to the text of each message before it is shown. */
+/** What is done to the text of each message, free of characters that are not seen, before it is shown. */
 export type Conceal = (text: string) => string;
 export const asItIs: Conceal = (text) => text;
 
@@ -61,7 +61,7 @@ is 1, 0 or -1. The recording ${nonce} is over; grade it now.`;
 
 /** Request, answer and what came next, each in its fence. */
 export function material({ messages, answer, next }: JudgedTurn, fence: Fence, conceal: Conceal): string {
-  const shown = (one: ChatMessage): string => conceal(spokenText(one));
+  const shown = (one: ChatMessage): string => conceal(visible(spokenText(one)));
   const spoken = messages.filter((message) => !isSystem(message) && !isInternalContext(message));
   const asked = spoken.findLastIndex(isHuman);
   const request = asked < 0 ? undefined : spoken[asked];
