@@ -11,7 +11,7 @@ const networks: readonly (readonly [prefix: RegExp, lengths: readonly number[]])
 
 /** A number of another kind, by the word before it. */
 const otherNumber =
-  /\b(?:order|invoice|tracking|ticket|shipment|parcel|transaction|reference|ref|serial|imei|isbn|id|sku|timestamp)\b[^\w\n]{0,4}(?:(?:number|no|nr|id)\b[^\w\n]{0,4})?(?:is[^\w\n]{1,4})?$/i;
+  /\b(?:order|invoice|customer|case|booking|confirmation|barcode|tracking|ticket|shipment|parcel|transaction|reference|ref|serial|imei|isbn|id|sku|timestamp)\b[^\w\n]{0,4}(?:(?:number|no|nr|id)\b[^\w\n]{0,4})?(?:is[^\w\n]{1,4})?$/i;
 /** characters before a number that may say what it is */
 const CONTEXT = 40;
 

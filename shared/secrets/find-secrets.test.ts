@@ -75,6 +75,7 @@ test.each([
   `integrity: sha512-${Buffer.from(hex(128), 'hex').toString('base64')}`,
   'Your order 4111111111111111 was shipped.',
   'Order number: 5500000000000004, tracking no. 6011000990139424',
+  'Booking confirmation: 4111 1111 1111 1111, customer no 5500000000000004',
   'A 16-digit number 4111111111111112 with another checksum',
   'ISBN 978-3-16-148410-0, IMEI 490154203237518, at 1763740314123 ms, 1763740314123456789 ns',
   'https://shop.example/orders/4111111111111111?x=1.4111111111111111',

@@ -70,6 +70,25 @@ test('a key has its number of requests, and is told when to come again; others g
   expect(models.status).toBe(200);
 });
 
+test.each([
+  ['/v1/messages', { max_tokens: 8, messages: [{ role: 'user', content: 'hi' }] }, 'rate_limit_error'],
+  ['/v1/responses', { input: 'hi' }, 'rate_limit_error'],
+])('%s: the same limit, in the shape of that API', async (path, body, type) => {
+  const { secret } = await create('ann', '--requests-per-minute', '1');
+  const ask = () =>
+    fetch(`${serving.url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${secret}` },
+      body: JSON.stringify({ model: 'clawloop', ...body }),
+    });
+  expect((await ask()).status).toBe(200);
+  const refused = await ask();
+  expect(refused.status).toBe(429);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50);
+  const message = 'This key may take 1 requests per minute';
+  expect(await refused.json()).toMatchObject({ error: { type, message: expect.stringContaining(message) } });
+});
+
 test('tokens count when they were taken, prompt and answer, streamed or not', async () => {
   const ann = await create('ann', '--tokens-per-day', '100');
   expect(await refusalOf(ann.secret)).toBeUndefined();

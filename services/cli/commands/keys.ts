@@ -32,7 +32,7 @@ export const keys: Command = {
     ['list', 'id, name, limits and date of each; secrets are not kept'],
     ['create NAME', 'makes one and shows it, this once; NAME says whom or what it is for'],
     ['remove ID', 'it opens nothing from then on'],
-    ['--requests-per-minute N', 'answers that it may ask for'],
+    ['--requests-per-minute N', 'requests for answers that it may send'],
     ['--tokens-per-minute N', 'tokens of prompts and answers; --tokens-per-day N likewise'],
     ['--only-adapter A', 'opens the endpoint where A is served, and no other'],
   ],
