@@ -146,6 +146,18 @@ test('thoughts, words and calls are blocks, and go back as one answer', async ()
   expect(rollingHashes((await after)!.messages)).toContain(rollingHashes([...messages, answer]).at(-1));
 });
 
+test('which stop sequence it was is said where the engine says it', async () => {
+  upstream.script((_, response) =>
+    sendFrames(response, [
+      deltaFrame({ content: 'one' }),
+      deltaFrame({}, { finish_reason: 'stop', stop_reason: 'two' }),
+    ]),
+  );
+  const stopped = await client.messages.create({ ...ask, stop_sequences: ['two'] });
+  expect(stopped).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'two' });
+  expect(upstream.calls.at(-1)!.body.stop).toEqual(['two']);
+});
+
 test('what breaks is told: before the answer by a status, amid a stream by an event', async () => {
   upstream.script((_, response) => sendFrames(response, [deltaFrame({ content: 'Hel' })], false));
   await expect(client.messages.create(ask)).rejects.toMatchObject({ status: 502, type: 'api_error' });

@@ -54,7 +54,7 @@ test('a message comes whole, and its fact is the one that a chat would have', as
   const fact = await interaction(message.id);
   expect(fact).toMatchObject({
     ...{ api: 'messages', live: true, settle: 'votes', version: 0, engine: 'local' },
-    model: 'claude-anything',
+    ...{ model: 'claude-anything', user: 'user-7' },
     messages: [
       { role: 'system', content: [{ type: 'text', text: 'Be kind.' }] },
       user('hi'),

@@ -40,6 +40,7 @@ function collectChoice(
   let logProbs: number[] = [];
   let usage: Generated['usage'] = { promptTokens: 0, completionTokens: 0 };
   let finish: string | undefined;
+  let stopSequence: string | undefined;
   const wholeCalls = (): readonly ToolCall[] =>
     [...calls.values()].map(({ id, name, text }) => ({
       id,
@@ -67,6 +68,7 @@ function collectChoice(
       const choice = frame.choices.find((one) => (one.index ?? 0) === index);
       if (choice === undefined) return undefined;
       finish = choice.finish_reason ?? finish;
+      if (typeof choice.stop_reason === 'string') stopSequence = choice.stop_reason;
       responseIds = responseIds.concat(choice.token_ids ?? []);
       const content = choice.logprobs?.content ?? [];
       logProbs = logProbs.concat(content.map(({ logprob }) => logprob));
@@ -106,6 +108,7 @@ function collectChoice(
       return {
         version: 0,
         finishReason: aborted ? 'aborted' : finishReasonOf(finish),
+        ...(stopSequence === undefined ? {} : { stopSequence }),
         ...record,
         ...(changesLogits(request) ? { untrainable: 'penalties' } : {}),
         sampling,

@@ -47,6 +47,8 @@ export const UpstreamChunk = z.looseObject({
           })
           .nullish(),
         finish_reason: z.string().nullish(),
+        /** vLLM: the stop string that ended it, or the id of the token */
+        stop_reason: z.union([z.string(), z.int()]).nullish(),
       }),
     )
     .default([]),

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
+import { laneOfCompletion } from '../chat/lane.ts';
 import { withoutInstructions } from './chat-messages.ts';
 
 /** What was said up to an answer and with it, without the instructions of its request. */
@@ -47,10 +48,18 @@ export function openConversations({ log, most = 1_000, limitMs = 10_000 }: Optio
     await following.done.catch(() => {});
     return found;
   };
+  /** One look-up at a time: each may read the log from its beginning. */
+  let before: Promise<unknown> = Promise.resolve();
+  const lookInTurn = (id: string): Promise<Conversation | undefined> => {
+    const looked = before.then(() => latest.get(id) ?? look(id));
+    before = looked.catch(() => {});
+    return looked;
+  };
   return {
     remember,
     find: async (id, keyId) => {
-      const conversation = latest.get(id) ?? (await look(id));
+      if (laneOfCompletion(id) === undefined) return undefined; // no id of ours
+      const conversation = latest.get(id) ?? (await lookInTurn(id));
       if (conversation?.keyId !== keyId) return undefined;
       remember(id, conversation);
       return conversation.messages;
