@@ -1,3 +1,5 @@
+import { isHuman } from '../../../shared/chat/message.ts';
+import { userWords } from '../../../shared/chat/normalise.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { topicOf } from '../../../shared/events/parse-event.ts';
@@ -121,7 +123,7 @@ const promotedStage = ({ batchId, from, to }: PolicyPromoted['data'], { head }: 
     : { kind: 'not-trained', reason: 'parent-rolled-back' };
 
 function viewOf({ time, data }: Extract<ClawLoopEvent, { type: 'interaction.completed' }>): TurnView {
-  const lastWords = data.messages.findLast((message) => message.role === 'user');
+  const lastWords = data.messages.findLast(isHuman);
   return {
     turnId: data.interactionId,
     time,
@@ -129,7 +131,7 @@ function viewOf({ time, data }: Extract<ClawLoopEvent, { type: 'interaction.comp
     session: data.session ?? '',
     version: data.version,
     live: data.live,
-    asked: textOf(lastWords),
+    asked: (lastWords && userWords(lastWords)) || textOf(lastWords),
     answered: textOf(data.answer),
     rule: '',
     score: undefined,

@@ -41,3 +41,15 @@ test('a turn whose candidate lost its parent to a rollback did not train, and it
   ]);
   expect(policy.head().head).toBe(0);
 });
+
+test('what was asked is what the person said, without what the client put around and after it', () => {
+  const { on, turns } = createTurnViews();
+  const context = '<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nnone\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>';
+  const messages = [
+    { role: 'user', content: '[Sat 2026-11-21 17:16 UTC] Which way?\n\nRuntime: agent=main | sessionId=a' },
+    { role: 'user', content: [{ type: 'text', text: context }] },
+  ];
+  const data = { interactionId: 'a', live: true, messages, answer: {}, version: 0 };
+  on(event('interaction.completed', 'a', data));
+  expect(turns.get('a')).toMatchObject({ asked: 'Which way?' });
+});
