@@ -129,6 +129,27 @@ test('tokens are counted as they will be read', async () => {
   expect(await (await post('/messages/count_tokens', JSON.stringify(request))).json()).toEqual(counted);
 });
 
+test('a call that has to come does, whole or in parts', async () => {
+  const schema = { type: 'object', properties: { at: { type: 'string' } } } as const;
+  const request: Anthropic.MessageCreateParamsNonStreaming = {
+    ...greedy,
+    messages: [user('hello')],
+    tools: [
+      { name: 'look', input_schema: schema },
+      { name: 'listen', input_schema: schema },
+    ],
+    tool_choice: { type: 'tool', name: 'listen', disable_parallel_tool_use: true },
+  };
+  const whole = await client.messages.create(request);
+  const parts: string[] = [];
+  const stream = client.messages.stream({ ...request, stream: true });
+  const streamed = await stream.on('inputJson', (part) => parts.push(part)).finalMessage();
+  for (const message of [whole, streamed])
+    expect(message.content).toMatchObject([{ type: 'tool_use', name: 'listen' }]);
+  const [call] = (await interaction(streamed.id)).answer.tool_calls!;
+  expect(call).toMatchObject({ function: { name: 'listen', arguments: parts.join('') } });
+});
+
 test('feedback takes the id of a message, streamed or not', async () => {
   const request = { ...greedy, messages: [user('rate me')] };
   const ids = [

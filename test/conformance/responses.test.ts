@@ -175,6 +175,23 @@ test('thoughts, words and calls are items, and go back as one answer', async () 
   expect(upstream.calls.at(-1)!.body.messages).toMatchObject(asked);
 });
 
+test('a call that has to come does, whole or in parts', async () => {
+  const parameters = { type: 'object', properties: {} };
+  const request: OpenAI.Responses.ResponseCreateParamsNonStreaming = {
+    ...{ ...greedy, input: 'hello', tool_choice: 'required', parallel_tool_calls: false },
+    tools: [{ type: 'function', name: 'look', parameters, strict: null }],
+  };
+  const whole = await client.responses.create(request);
+  const { stream: _, ...streaming } = request;
+  const parts: string[] = [];
+  const stream = client.responses.stream(streaming);
+  stream.on('response.function_call_arguments.delta', ({ delta }) => parts.push(delta));
+  const streamed = await stream.finalResponse();
+  for (const { output } of [whole, streamed])
+    expect(output).toMatchObject([{ type: 'function_call', name: 'look' }]);
+  expect(streamed.output).toMatchObject([{ arguments: parts.join('') }]);
+});
+
 test('what cannot be honoured is refused by its name', async () => {
   const before = (await folder.events('conversations')).length;
   const message = (...content: object[]) => ({ input: [{ role: 'user', content }] });
