@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { ServiceError } from '../../shared/service/errors.ts';
@@ -28,6 +29,8 @@ const ANSWERS_LIMIT_MS = 5_000;
 const CONNECTIONS_LIMIT_MS = 7_500;
 const DISCARD_LIMIT_MS = 5_000;
 const callers = new WeakMap<FastifyRequest, Caller>();
+/** Open ones, by server. */
+const connections = new WeakMap<FastifyInstance, ReadonlySet<Socket>>();
 
 /** Who sent a request that passed the door. */
 export const callerOf = (request: FastifyRequest): Caller => callers.get(request)!;
@@ -57,6 +60,12 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
           `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
       );
     },
+  });
+  const sockets = new Set<Socket>();
+  connections.set(server, sockets);
+  server.server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
   });
   const unknownRequest = watchRoutes(server);
   server.removeContentTypeParser('text/plain');
@@ -119,8 +128,13 @@ const hostName = (host: string | undefined): string => (host ?? 'localhost').rep
  * even so is left.
  */
 export async function closeServer(server: FastifyInstance, cut: () => void): Promise<void> {
+  const closeIdle = () => {
+    server.server.closeIdleConnections();
+    // Node counts one that never asked for anything as busy; clients open such, and keep them
+    for (const socket of connections.get(server) ?? []) if (socket.bytesRead === 0) socket.destroy();
+  };
   const timers = [
-    setInterval(() => server.server.closeIdleConnections(), IDLE_CHECK_MS),
+    setInterval(closeIdle, IDLE_CHECK_MS),
     setTimeout(cut, ANSWERS_LIMIT_MS),
     setTimeout(() => server.server.closeAllConnections(), CONNECTIONS_LIMIT_MS),
   ];
