@@ -7,7 +7,7 @@ import {
   readConversation,
   summaryLines,
 } from './conversation.ts';
-import type { OpenTurn } from './lane-tables.ts';
+import type { OpenTurn, SessionRow } from './lane-tables.ts';
 import { completeIfOvertaken, readNextStates } from './next-state.ts';
 import { findSession, touchSession, updateSession } from './session.ts';
 import { skipReason } from './skip-reason.ts';
@@ -35,16 +35,17 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
   if (feedback.length > 0) mine.early.delete(id);
 
   const isMain = type === 'main' && !data.tooLarge;
-  if (found === undefined && !isMain) {
-    mine.turns.set(id, { status: 'done', time });
-    if (data.live)
-      tellSkipped(cause, { turnId: id, reason: skip?.reason ?? 'side', rule: skip?.rule ?? rule });
+  const rested = type === 'side' && isTimer(conversation) ? knownSession(cause, found?.session) : undefined;
+  if ((found === undefined && !isMain) || rested?.open === false) {
+    mine.turns.set(id, { status: 'done', time }); // of no session's: it is remembered for a day of its own
+    const place = rested === undefined ? {} : { session: found!.session, epoch: rested.epoch };
+    const why = { reason: skip?.reason ?? 'side', rule: skip?.rule ?? rule } as const;
+    if (data.live) tellSkipped(cause, { turnId: id, ...place, ...why });
     releaseFeedback(cause, id, feedback);
     return;
   }
 
   const { session, by: sessionBy } = found ?? { session: `chat-${id}`, by: 'new' };
-  const rested = type === 'side' && isTimer(conversation) ? mine.sessions.get(session) : undefined;
   const { epoch } = rested ?? touchSession(mine, session, event);
   if (isMain) {
     readNextStates(cause, session, conversation);
@@ -87,6 +88,9 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
  */
 const isTimer = ({ latestWords, runtime }: Conversation): boolean =>
   ['heartbeat', 'cron'].includes(automatedKind(latestWords) ?? runtime.kind ?? '');
+
+const knownSession = ({ mine }: Cause, session: string | undefined): SessionRow | undefined =>
+  session === undefined ? undefined : mine.sessions.get(session);
 
 /** By what later requests find this conversation. */
 function index({ mine, event }: Cause, session: string, conversation: Conversation): void {

@@ -1,3 +1,4 @@
+import type { InteractionCompleted } from '../../../../shared/events/interaction-completed.ts';
 import { firstPlaces, type Law } from './history.ts';
 
 /** An idle timer that is out of date ends nothing. */
@@ -8,10 +9,9 @@ export const oldTimersEndNothing: Law = ({ world, of, interactions }) => {
     conversations.flatMap((log, partition) => log.map(({ id }) => [id, partition] as const)),
   );
   const timers = new Map(of('session.ended').map((event) => [event.id, event]));
-  // the timers of a client keep no session open
   const untold = new Set(
-    of('turn.skipped').flatMap(({ data }) =>
-      data.reason === 'too-late' || data.rule === 'heartbeat' ? [data.turnId] : [],
+    of('turn.skipped').flatMap(({ data: { turnId, reason } }) =>
+      reason === 'too-late' || (reason === 'side' && isTimer(interactions.get(turnId)!)) ? [turnId] : [],
     ),
   );
   return of('session.closed').flatMap(({ data: closed }) => {
@@ -32,6 +32,10 @@ export const oldTimersEndNothing: Law = ({ world, of, interactions }) => {
       .map(({ id }) => `an old timer ended ${closed.session}: it saw ${timer.data.last}, not ${id}`);
   });
 };
+
+/** The timers of a client keep no session open. */
+const isTimer = ({ data }: InteractionCompleted): boolean =>
+  String(data.messages.findLast(({ role }) => role === 'user')?.content).startsWith('[OpenClaw heartbeat');
 
 /** Nothing is matched across access keys. */
 export const keysStayApart: Law = ({ of, interactions }) => {
