@@ -311,3 +311,18 @@ test("a heartbeat keeps no session open, and opens none again; a person's words 
   ]);
   expect(rows.get('lane')!.get('session/key/sid-a')).toMatchObject({ open: false, epoch: 'a', last: 'a' });
 });
+
+test('a heartbeat that comes long after the end of its session, and twice, counts once', () => {
+  const beat = interaction({
+    ...{ id: 'beat', at: 5_000, answer: 'NO_REPLY' },
+    messages: [rules, first('Hi.', mine), assistant('Hello.'), user('Follow the heartbeat monitor now.')],
+  });
+  const { told } = follow([
+    interaction({ id: 'a', messages: [rules, first('Hi.', mine)], answer: 'Hello.' }),
+    sessionEnded({ id: 'end', at: 1 }, 'sid-a'),
+    beat,
+    interaction({ id: 'b', at: 5_100, messages: [first('Bye.', runtime('b', 'sid-b'))], answer: 'Bye.' }),
+    beat,
+  ]);
+  expect(told).toEqual(['skipped a: no-next-state', 'closed sid-a', 'skipped beat: side']);
+});
