@@ -8,7 +8,15 @@ import { createRandom } from '../../shared/policy/random.ts';
 import type { LearningEngine, LogProbGradient } from './learning-engine.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
-import { HINT_LOGITS, ODD_HINT, TOY_VOCABULARY, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
+import {
+  drawToken,
+  HINT_LOGITS,
+  klDivergence,
+  ODD_HINT,
+  TOY_VOCABULARY,
+  toyEngine,
+  toyLogProbs,
+} from './testing/toy-engine.ts';
 
 /** Distillation over several tokens per position, on a toy whose optimum is known. */
 
@@ -16,8 +24,6 @@ const hint = 'answer as the hint says';
 const hints = [hint];
 const hinted = toyLogProbs(undefined, 1, HINT_LOGITS);
 const uniform = Math.log(1 / TOY_VOCABULARY);
-const kl = (p: Float64Array, q: Float64Array) =>
-  p.reduce((sum, logP, id) => sum + Math.exp(logP) * (logP - q[id]!), 0);
 
 const settingsOf = (changes: Partial<TrainingSettings>) => ({
   rank: 2,
@@ -47,15 +53,6 @@ const answer = (id: number, changes: Partial<Omit<SampleReady['data'], 'tokens'>
     tokens: { responseIds: [id], logProbs: [uniform] },
   });
 
-function draw(logProbs: Float64Array, random: () => number): number {
-  let left = random();
-  for (let id = 0; id < TOY_VOCABULARY; id++) {
-    left -= Math.exp(logProbs[id]!);
-    if (left < 0) return id;
-  }
-  return TOY_VOCABULARY - 1;
-}
-
 /** Steps on answers of one token, each sampled from the policy as it then is. */
 function learn(steps: number, changes: Partial<TrainingSettings>, given: readonly string[]): Candidate {
   const random = createRandom('toy');
@@ -63,7 +60,7 @@ function learn(steps: number, changes: Partial<TrainingSettings>, given: readonl
   for (let n = 1; n <= steps; n++) {
     const now = toyLogProbs(parent?.adapter);
     const samples = Array.from({ length: 8 }, (_, index) => {
-      const id = draw(now, random);
+      const id = drawToken(now, random);
       const tokens = { responseIds: [id], logProbs: [now[id]!] };
       return sampleData(`${n}/${index}`, { verdict: -1, version: n - 1, hints: given, tokens });
     });
@@ -78,9 +75,9 @@ describe.each(['topk', 'overlap'] as const)('%s', (distillation) => {
   test.each(['opd', 'combine'] as const)(
     "%s: the policy comes to the hinted teacher's distribution, and stays",
     (method) => {
-      const before = kl(toyLogProbs(undefined), hinted);
+      const before = klDivergence(toyLogProbs(undefined), hinted);
       const changes = { ...opd, method, verdictWeight: 0, distillation, topK: 4 };
-      const left = (steps: number) => kl(toyLogProbs(learn(steps, changes, hints).adapter), hinted);
+      const left = (steps: number) => klDivergence(toyLogProbs(learn(steps, changes, hints).adapter), hinted);
       expect(left(60)).toBeLessThan(0.1 * before);
       expect(left(180)).toBeLessThan(0.1 * before);
     },

@@ -5,23 +5,19 @@ import { createRandom } from '../../shared/policy/random.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
-import { HINT_LOGITS, TOY_VOCABULARY, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
+import {
+  drawToken,
+  HINT_LOGITS,
+  klDivergence,
+  TOY_VOCABULARY,
+  toyEngine,
+  toyLogProbs,
+} from './testing/toy-engine.ts';
 
 /** The three methods on a toy whose optimum is known. */
 
 const hints = ['answer as the hint says'];
 const hinted = toyLogProbs(undefined, 1, HINT_LOGITS);
-const kl = (p: Float64Array, q: Float64Array) =>
-  p.reduce((sum, logP, id) => sum + Math.exp(logP) * (logP - q[id]!), 0);
-
-function draw(logProbs: Float64Array, random: () => number): number {
-  let left = random();
-  for (let id = 0; id < TOY_VOCABULARY; id++) {
-    left -= Math.exp(logProbs[id]!);
-    if (left < 0) return id;
-  }
-  return TOY_VOCABULARY - 1;
-}
 
 /** Steps on answers of one token, each batch sampled from the policy as it then is. */
 function learn(
@@ -34,7 +30,7 @@ function learn(
   for (let n = 1; n <= steps; n++) {
     const now = toyLogProbs(parent?.adapter);
     const samples = Array.from({ length: 32 }, (_, index) => {
-      const id = draw(now, random);
+      const id = drawToken(now, random);
       const tokens = { responseIds: [id], logProbs: [now[id]!] };
       return sampleData(`${n}/${index}`, { verdict: 0, version: n - 1, ...told(id), tokens });
     });
@@ -60,9 +56,9 @@ test('binary: what is rewarded becomes likelier, what is punished less likely', 
 
 test("opd: the policy comes to the hinted teacher's distribution, and stays", () => {
   const settings = { method: 'opd', learningRate: 0.03, teacher: 'base', baseline: false } as const;
-  const before = kl(toyLogProbs(undefined), hinted);
+  const before = klDivergence(toyLogProbs(undefined), hinted);
   const after = (steps: number) =>
-    kl(toyLogProbs(learn(steps, settings, () => ({ verdict: -1, hints })).adapter), hinted);
+    klDivergence(toyLogProbs(learn(steps, settings, () => ({ verdict: -1, hints })).adapter), hinted);
   expect(after(60)).toBeLessThan(0.1 * before);
   expect(after(180)).toBeLessThan(0.1 * before);
 });
@@ -73,7 +69,7 @@ test('combine: verdict and hint both count', () => {
   const by = (weights: Partial<TrainingSettings>) =>
     toyLogProbs(learn(60, { ...settings, ...weights }, told).adapter);
   const [both, hintsAlone] = [by({}), by({ verdictWeight: 0 })];
-  expect(kl(hintsAlone, hinted)).toBeLessThan(0.1 * kl(toyLogProbs(undefined), hinted));
+  expect(klDivergence(hintsAlone, hinted)).toBeLessThan(0.1 * klDivergence(toyLogProbs(undefined), hinted));
   expect(both[liked]! - hintsAlone[liked]!).toBeGreaterThan(0.5);
   expect(both[disliked]! - hintsAlone[disliked]!).toBeLessThan(-0.5);
   // what nobody praised or blamed stands to each other as the teacher has it

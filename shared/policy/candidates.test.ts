@@ -3,31 +3,13 @@ import { opByOp } from './executors/native.ts';
 import { initialWeights } from './initialise.ts';
 import { createLora } from './lora.ts';
 import { withoutRest } from './losses/distribution.ts';
-import type { ModelConfig } from './model-config.ts';
 import { loadPolicy, weightsInMemory } from './policy.ts';
 import { createRandom, normal } from './random.ts';
 import type { PolicySequence } from './scoring.ts';
 import { describeOnBackends, largestDifference } from './test-backends.ts';
+import { smallConfig as config } from './test-model.ts';
 import { tokenDistributions } from './token-distributions.ts';
 import { lossAndGradients } from './training.ts';
-
-const config: ModelConfig = {
-  family: 'qwen3',
-  vocabularySize: 61,
-  hiddenSize: 24,
-  layers: 2,
-  heads: 4,
-  keyValueHeads: 2,
-  headSize: 6,
-  intermediateSize: 40,
-  maxPositions: 4096,
-  ropeTheta: 10_000,
-  ropeScaling: undefined,
-  normEpsilon: 1e-6,
-  tiedHead: true,
-  attentionBias: false,
-  queryKeyNorm: true,
-};
 
 const random = createRandom('candidates');
 const file = createLora(config, { rank: 2, alpha: 4, seed: 7 });

@@ -7,30 +7,12 @@ import type { Executor } from './executors/executor.ts';
 import { initialWeights } from './initialise.ts';
 import { weightShapes } from './layout.ts';
 import { createLora } from './lora.ts';
-import type { ModelConfig } from './model-config.ts';
 import { loadPolicy, type Policy, weightsInMemory } from './policy.ts';
 import { createRandom, normal } from './random.ts';
 import { meanPolicyKl, scoreResponses } from './scoring.ts';
 import { describeOnBackends, largestDifference } from './test-backends.ts';
+import { smallConfig as config } from './test-model.ts';
 import { crossEntropyAndGradients, type LossValue, lossAndGradients } from './training.ts';
-
-const config: ModelConfig = {
-  family: 'qwen3',
-  vocabularySize: 61,
-  hiddenSize: 24,
-  layers: 2,
-  heads: 4,
-  keyValueHeads: 2,
-  headSize: 6,
-  intermediateSize: 40,
-  maxPositions: 4096,
-  ropeTheta: 10_000,
-  ropeScaling: undefined,
-  normEpsilon: 1e-6,
-  tiedHead: true,
-  attentionBias: false,
-  queryKeyNorm: true,
-};
 
 const weights = () => initialWeights(config, 'training');
 const open = async (executor: Promise<Executor>): Promise<Policy> =>

@@ -146,3 +146,17 @@ export const toyEngine: LearningEngine = {
     return p.reduce((sum, logP, id) => sum + Math.exp(logP) * (logP - q[id]!), 0);
   },
 };
+
+/** A token of the toy's, sampled by its log-probs. */
+export function drawToken(logProbs: Float64Array, random: () => number): number {
+  let left = random();
+  for (let id = 0; id < TOY_VOCABULARY; id++) {
+    left -= Math.exp(logProbs[id]!);
+    if (left < 0) return id;
+  }
+  return TOY_VOCABULARY - 1;
+}
+
+/** KL(p || q) of two distributions over the toy's tokens, nats. */
+export const klDivergence = (p: Float64Array, q: Float64Array): number =>
+  p.reduce((sum, logP, id) => sum + Math.exp(logP) * (logP - q[id]!), 0);
