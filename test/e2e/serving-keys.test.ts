@@ -30,10 +30,13 @@ afterAll(async () => {
 
 const keys = (...argv: readonly string[]) => clawloop(['keys', ...argv, '--data-folder', folder.data.root]);
 
-async function create(...argv: readonly string[]): Promise<{ readonly secret: string; readonly id: string }> {
+async function create(
+  ...argv: readonly string[]
+): Promise<{ readonly secret: string; readonly id: string; readonly closes: boolean }> {
   const { code, stdout, stderr } = await keys('create', ...argv);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  return { secret: stdout.split('\n')[0]!, id: /under the id (key-\w+)/.exec(stdout)![1]! };
+  const id = /under the id (key-\w+)/.exec(stdout)![1]!;
+  return { secret: stdout.split('\n')[0]!, id, closes: stdout.includes('answers nobody without a key') };
 }
 
 /** Undefined where it was answered. */
@@ -50,6 +53,7 @@ const refusalOf = (apiKey: string, stream = false) =>
 
 test('a key has its number of requests, and is told when to come again; others go on', async () => {
   const [ann, bob] = [await create('ann', '--requests-per-minute', '2'), await create('bob')];
+  expect([ann.closes, bob.closes]).toEqual([true, false]);
   expect(await refusalOf(ann.secret)).toBeUndefined();
   expect(await refusalOf(ann.secret, true)).toBeUndefined();
   const refused = await refusalOf(ann.secret);

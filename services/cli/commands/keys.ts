@@ -53,10 +53,12 @@ export const keys: Command = {
         if (word === undefined) throw new UsageError('keys create NAME');
         const rules = { ...limitsIn(values), ...adapterIn(values['only-adapter']) };
         await makeFolder(data.root);
+        const isFirst = (await readAccessKeys(data.keys)).length === 0;
         const { id, secret } = await createAccessKey(data.keys, word, rules);
         console.log(
           `${secret}\n\nThis is the only time that it is shown; ${data.keys} holds its hash, under the id ${id}.`,
         );
+        if (isFirst) console.log('From now on serving answers nobody without a key.');
         return 0;
       }
       case 'remove': {
