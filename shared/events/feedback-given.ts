@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
-/** Explicit feedback on one answer. The first one decides; it outranks votes. */
+/**
+ * Explicit feedback on one answer. It outranks votes. The first one decides; in a session that is settled by
+ * reward, the last one before its end.
+ */
 export const FeedbackGiven = defineEvent('feedback.given', 1, {
   topic: 'conversations',
   key: (feedback) => feedback.lane,
@@ -12,6 +15,7 @@ export const FeedbackGiven = defineEvent('feedback.given', 1, {
     lane: z.string().describe('the lane of the completion id'),
     key: z.string().describe('id of the access key that gave it'),
     score: z.number().describe('thumbs: 1 or -1; else the scalar reward'),
+    advantage: z.number().optional().describe('against other attempts at the task; stands in for a baseline'),
     comment: z.string().optional(),
   }),
 });

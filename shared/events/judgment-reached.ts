@@ -20,7 +20,10 @@ export const JudgmentReached = defineEvent('judgment.reached', 1, {
     votes: z.array(z.union([z.literal(-1), z.literal(0), z.literal(1), z.null()])).readonly(),
     needs: z.int().describe('votes that the turn was opened with'),
     hints: z.array(z.string()).readonly().describe('accepted hindsight hints, longest first'),
-    source: z.enum(['votes', 'feedback', 'unavailable']).describe('explicit feedback outranks votes'),
+    source: z
+      .enum(['votes', 'feedback', 'reward', 'unavailable'])
+      .describe('explicit feedback outranks votes; reward: of a session that is settled by it, 0 counts'),
+    advantage: z.number().optional().describe('stands in for the score less the baseline'),
     by: z.string().describe('id of the event that settled it'),
   }),
 });

@@ -11,6 +11,8 @@ export const SessionStarted = defineEvent('session.started', 1, {
     key: z.string().describe('id of the access key'),
     session: z.string(),
     settle: z.enum(['votes', 'reward']),
+    sessionKey: z.string().optional().describe('id of the session key that speaks for it from now on'),
+    task: z.string().optional().describe('what it is an attempt at, as the client calls it'),
   }),
 });
 export type SessionStarted = EventOf<typeof SessionStarted>;

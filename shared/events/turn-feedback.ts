@@ -11,6 +11,7 @@ export const TurnFeedback = defineEvent('turn.feedback', 1, {
     turnId: z.string(),
     lane: z.string(),
     score: z.number(),
+    advantage: z.number().optional().describe('against other attempts at the task; stands in for a baseline'),
     comment: z.string().optional(),
     given: z.string().describe('id of the feedback'),
   }),
