@@ -8,11 +8,12 @@ import { initialWeights } from './initialise.ts';
 import { weightShapes } from './layout.ts';
 import { createLora } from './lora.ts';
 import { loadPolicy, type Policy, weightsInMemory } from './policy.ts';
+import { crossEntropyAndGradients } from './pretraining.ts';
 import { createRandom, normal } from './random.ts';
 import { meanPolicyKl, scoreResponses } from './scoring.ts';
 import { describeOnBackends, largestDifference } from './test-backends.ts';
 import { smallConfig as config } from './test-model.ts';
-import { crossEntropyAndGradients, type LossValue, lossAndGradients } from './training.ts';
+import { type LossValue, lossAndGradients } from './training.ts';
 
 const weights = () => initialWeights(config, 'training');
 const open = async (executor: Promise<Executor>): Promise<Policy> =>

@@ -8,7 +8,7 @@ import { createDecoder } from '../../shared/policy/decoding.ts';
 import { opByOp } from '../../shared/policy/executors/native.ts';
 import { createLora } from '../../shared/policy/lora.ts';
 import { loadPolicy, type Policy, type WeightSource } from '../../shared/policy/policy.ts';
-import { crossEntropyAndGradients } from '../../shared/policy/training.ts';
+import { crossEntropyAndGradients } from '../../shared/policy/pretraining.ts';
 import type { Ask, PolicyCase, Times } from './policy-case.ts';
 
 const [mode, threads] = process.argv.slice(2);

@@ -1,6 +1,6 @@
+import type { TokenBatch } from '../pretraining.ts';
 import type { Random } from '../random.ts';
 import type { Tokenizer } from '../tokenizer.ts';
-import type { TokenBatch } from '../training.ts';
 import { shuffle } from './dialogues/choose.ts';
 import { type Dialogue, dialogueMessages, generateDialogue } from './dialogues/dialogue.ts';
 

@@ -1,9 +1,9 @@
 import { type AdamWSettings, createAdamW, emptyAdamWState } from '../adamw.ts';
 import type { Policy } from '../policy.ts';
+import { crossEntropyAndGradients } from '../pretraining.ts';
 import { createRandom } from '../random.ts';
 import { type PolicySequence, scoreResponses } from '../scoring.ts';
 import type { Tokenizer } from '../tokenizer.ts';
-import { crossEntropyAndGradients } from '../training.ts';
 import { encodeDialogue, trainingBatches } from './batches.ts';
 import { generateDialogue } from './dialogues/dialogue.ts';
 import type { CurvePoint } from './training-curve.ts';
