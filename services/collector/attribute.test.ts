@@ -205,6 +205,17 @@ test('at the end of a session an open turn is skipped by name', () => {
   ).toEqual(['skipped a: no-next-state', 'skipped b: no-reward', 'closed s']);
 });
 
+test('a session that its client takes back trains by no turn, rewarded or not', () => {
+  expect(
+    told([
+      interaction({ id: 'a', messages: hi, answer: 'hello', session: 's', settle: 'reward' }),
+      interaction({ id: 'b', messages: [user('other')], answer: 'x', session: 's', settle: 'reward' }),
+      feedback({ id: 'f' }, 'b', 1),
+      sessionEnded({ id: 'e' }, 's', { discard: true }),
+    ]),
+  ).toEqual(['skipped a: discarded', 'skipped b: discarded', 'feedback b: 1', 'closed s']);
+});
+
 test('an idle timer that is out of date ends nothing', () => {
   const events = [
     interaction({ id: 'a', messages: hi, answer: 'hello', session: 's' }),

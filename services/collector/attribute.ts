@@ -104,7 +104,8 @@ function onSessionEnded(cause: Cause, event: SessionEnded, lane: LaneRow): void 
   if (reason === 'idle' && (row.epoch !== epoch || row.last !== last)) return;
   for (const id of row.openTurns) {
     const turn = mine.turns.get(id) as OpenTurn;
-    if (turn.feedback.length > 0) completeTurn(cause, id, turn, undefined);
+    if (event.data.discard) skipTurn(cause, id, turn, 'discarded');
+    else if (turn.feedback.length > 0) completeTurn(cause, id, turn, undefined);
     else skipTurn(cause, id, turn, turn.settle === 'reward' ? 'no-reward' : 'no-next-state');
   }
   updateSession(mine, session, { open: false, closedAt: lane.time });

@@ -109,6 +109,7 @@ export const laterReasons: Readonly<Partial<Record<SkipReason, string>>> = {
   superseded: 'another answer to the same request was kept',
   'no-next-state': 'the session ended, and nothing was said after it',
   'no-reward': 'the session ended, and no reward came',
+  discarded: 'the session ended, and its client took it back: an attempt that failed, say',
   'too-late': 'its record came a day behind its lane or after the lane was forgotten: it may be a copy',
 };
 

@@ -16,6 +16,10 @@ export const SessionEnded = defineEvent('session.ended', 1, {
     reason: z.enum(['explicit', 'idle']),
     epoch: z.string().optional().describe('idle: the epoch that the sweeper saw'),
     last: z.string().optional().describe('idle: id of the last event that the sweeper saw'),
+    discard: z
+      .boolean()
+      .optional()
+      .describe('its client took it back: no turn of it trains, rewarded or not'),
   }),
 });
 export type SessionEnded = EventOf<typeof SessionEnded>;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** Id: `<turn>/skipped`, or `<turn>/too-late`. */
-export const TurnSkipped = defineEvent('turn.skipped', 2, {
+export const TurnSkipped = defineEvent('turn.skipped', 3, {
   topic: 'turns',
   key: (turn) => turn.lane,
   writtenBy: 'collector',
@@ -22,6 +22,7 @@ export const TurnSkipped = defineEvent('turn.skipped', 2, {
         'superseded',
         'no-next-state',
         'no-reward',
+        'discarded',
         'too-late',
         'too-large',
         'no-token-ids',

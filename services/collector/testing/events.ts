@@ -86,13 +86,13 @@ export const feedback = (
 export const sessionEnded = (
   { id, at = 0, lane = 'lane', key = 'key' }: Given,
   session: string,
-  idle?: { readonly epoch: string; readonly last: string },
+  more: { readonly epoch: string; readonly last: string } | { readonly discard?: boolean } = {},
 ): ClawLoopEvent =>
   SessionEnded.create({
     id,
     source,
     time: timeAt(at),
-    data: { lane, key, session, reason: idle ? 'idle' : 'explicit', ...idle },
+    data: { lane, key, session, reason: 'last' in more ? 'idle' : 'explicit', ...more },
   });
 
 export const turnCompleted = (id: string, session = 's', lane = 'lane') =>
