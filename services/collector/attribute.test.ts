@@ -339,6 +339,50 @@ test('what was not answered whole, or not with tokens, does not train and says w
   ]);
 });
 
+test('agents that hand a conversation over, each with a system text of its own, are one main line', () => {
+  const desk = system('You are the front desk.');
+  const expert = system('Tell the weather of every city.');
+  const called = [...hi, callsTool('transfer'), toolResult('the expert')];
+  const looked = [...called, callsTool('weather'), toolResult('4 degrees')];
+  const thanked = [...looked, assistant('cold'), user('thanks')];
+  const { emitted } = runFold(
+    attribute,
+    [
+      interaction({ id: 'a', messages: [desk, ...hi], answer: callsTool('transfer') }),
+      interaction({ id: 'b', messages: [expert, ...called], answer: callsTool('weather') }),
+      interaction({
+        id: 'title',
+        messages: [system('Name this chat.'), ...looked, user('?')],
+        answer: 'Cold',
+      }),
+      interaction({ id: 'c', messages: [expert, ...looked], answer: 'cold' }),
+      interaction({ id: 'd', messages: [desk, ...thanked], answer: 'welcome' }), // the desk again
+    ],
+    {},
+  );
+  expect(emitted.map(brief)).toEqual([
+    'completed a <- the expert',
+    'skipped title: side',
+    'completed b <- 4 degrees',
+    'completed c <- thanks',
+  ]);
+});
+
+test('the loop of a request beside the conversation stays beside it', () => {
+  const main = [system('You are helpful.'), ...hi];
+  const beside = [system('Review what was asked.'), ...goesOn('hello', 'was that kind?')];
+  const { emitted } = runFold(
+    attribute,
+    [
+      interaction({ id: 'a', messages: main, answer: 'hello' }),
+      interaction({ id: 'b', messages: beside, answer: callsTool('read') }),
+      interaction({ id: 'c', messages: [...beside, callsTool('read'), toolResult('x')], answer: 'fine' }),
+    ],
+    {},
+  );
+  expect(emitted.map(brief)).toEqual(['skipped b: side', 'skipped c: side']);
+});
+
 test('a request beside the conversation, with another system text, is side and completes nothing', () => {
   const main = [system('You are helpful.'), ...hi];
   const { emitted } = runFold(

@@ -41,6 +41,8 @@ export type Conversation = {
   readonly latestWords: string;
   /** user words or tool results after the last answer */
   readonly saysSomething: boolean;
+  /** nothing but results of calls after the last answer */
+  readonly answersCalls: boolean;
   readonly traceId: string | undefined;
 };
 
@@ -65,6 +67,7 @@ export function readConversation({ data, traceparent }: InteractionCompleted): C
     firstWords,
     latestWords: human.at(-1) === undefined ? '' : userWords(human.at(-1)!),
     saysSomething: sinceAnswer.some(isEvidence),
+    answersCalls: sinceAnswer.length > 0 && sinceAnswer.every(({ role }) => role === 'tool'),
     traceId: traceparent?.split('-')[1],
   };
 }

@@ -9,7 +9,7 @@ import {
 } from './conversation.ts';
 import type { OpenTurn, SessionRow } from './lane-tables.ts';
 import { completeIfOvertaken, readNextStates } from './next-state.ts';
-import { findSession, touchSession, updateSession } from './session.ts';
+import { findSession, hasSystem, noteSystem, touchSession } from './session.ts';
 import { skipReason } from './skip-reason.ts';
 import { type Cause, openTurn, releaseFeedback, skipTurn, tellSkipped } from './turn-outcome.ts';
 import { classifyTurn } from './turn-type.ts';
@@ -23,12 +23,16 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
   const { id, data } = event;
   const time = Date.parse(event.time);
   const conversation = readConversation(event);
-  const byText = classifyTurn({ explicit: data.turnType, conversation, sessionSystem: null });
+  const asked = { explicit: data.turnType, conversation };
+  const byText = classifyTurn({ ...asked, isOtherSystem: false, answersMainCalls: false });
   const found = findSession({ mine, data, conversation, isSide: byText.type === 'side', time });
+  const row = found && mine.sessions.get(found.session);
+  const last = conversation.answers.at(-1);
   const { type, rule } = classifyTurn({
-    explicit: data.turnType,
-    conversation,
-    sessionSystem: found === undefined ? null : (mine.sessions.get(found.session)?.system ?? null),
+    ...asked,
+    isOtherSystem: row !== undefined && row.system !== null && !hasSystem(row, conversation.systemSketch),
+    answersMainCalls:
+      conversation.answersCalls && last !== undefined && mine.known.get(last.full) === found?.session,
   });
   const skip = skipReason({ data, type, turnRule: rule });
   const feedback = mine.early.get(id) ?? [];
@@ -102,5 +106,5 @@ function index({ mine, event }: Cause, session: string, conversation: Conversati
   const said = line === undefined ? [] : (mine.said.get(line) ?? []);
   if (line !== undefined && said.length < 2 && !said.includes(session))
     mine.said.set(line, [...said, session]);
-  updateSession(mine, session, { system: systemSketch });
+  noteSystem(mine, session, systemSketch);
 }

@@ -50,6 +50,8 @@ export type SessionRow = {
   readonly openTurns: readonly string[];
   /** of the main line's system text in this epoch; null until a main turn came */
   readonly system: SystemSketch | null;
+  /** those that it had before, latest last: agents that hand a conversation over have a system text each */
+  readonly earlierSystems?: readonly SystemSketch[];
 };
 
 /** What came after an answer, by the answer's rolling hash. `used`: a turn was completed by it. */

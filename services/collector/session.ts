@@ -3,7 +3,7 @@ import type { InteractionCompleted } from '../../shared/events/interaction-compl
 import { automatedKind } from './automated.ts';
 import { type Conversation, summarisedWords, summaryLines } from './conversation.ts';
 import type { LaneTables, SessionRow } from './lane-tables.ts';
-import { isAlike } from './system-sketch.ts';
+import { isAlike, type SystemSketch } from './system-sketch.ts';
 
 /** The same first words later than that, ms, begin another chat. */
 const RETRY_MS = 600_000;
@@ -64,7 +64,7 @@ export const sessionWays: readonly Way[] = [
       const first = mine.firstPrompts.get(conversation.prompt);
       const row = first && mine.sessions.get(first.session);
       if (first === undefined || !row?.open) return undefined;
-      const isSame = row.system === null || isAlike(row.system, conversation.systemSketch);
+      const isSame = row.system === null || hasSystem(row, conversation.systemSketch);
       return Math.abs(time - first.time) < (isSame ? RETRY_MS : BESIDE_MS) ? first.session : undefined;
     },
   },
@@ -102,7 +102,7 @@ export const sessionWays: readonly Way[] = [
       if (data.user === undefined || answers.length === 0) return undefined;
       const session = mine.users.get(data.user);
       const row = session === undefined ? undefined : mine.sessions.get(session);
-      return row?.open && row.system !== null && isAlike(row.system, systemSketch) ? session : undefined;
+      return row?.open && hasSystem(row, systemSketch) ? session : undefined;
     },
   },
 ];
@@ -134,6 +134,22 @@ export function touchSession(mine: LaneTables, name: string, event: ClawLoopEven
       };
   mine.sessions.set(name, row);
   return row;
+}
+
+/** Whether a session's main line has, or had, such a system text. */
+export const hasSystem = (row: SessionRow, sketch: SystemSketch): boolean =>
+  [row.system, ...(row.earlierSystems ?? [])].some((one) => one !== null && isAlike(one, sketch));
+
+/** Agents of one conversation whose system texts are remembered, besides the latest. */
+const EARLIER = 8;
+
+export function noteSystem(mine: LaneTables, name: string, system: SystemSketch): void {
+  const row = mine.sessions.get(name);
+  if (row === undefined) return;
+  const isNew = row.system !== null && !isAlike(row.system, system);
+  const others = (row.earlierSystems ?? []).filter((one) => !isAlike(one, system));
+  const earlier = isNew ? { earlierSystems: [...others, row.system!].slice(-EARLIER) } : {};
+  mine.sessions.set(name, { ...row, ...earlier, system });
 }
 
 export function updateSession(mine: LaneTables, name: string, change: Partial<SessionRow>): void {

@@ -2,15 +2,16 @@ import type { InteractionCompleted } from '../../shared/events/interaction-compl
 import { type AutomatedKind, automatedKind } from './automated.ts';
 import type { Conversation } from './conversation.ts';
 import type { RuntimeLine } from './runtime-session.ts';
-import { isAlike, type SystemSketch } from './system-sketch.ts';
 
 export type TurnType = 'main' | 'side';
 
 export type RequestView = {
   readonly explicit: InteractionCompleted['data']['turnType'];
   readonly conversation: Conversation;
-  /** the main line's system text of its session; null when no main turn is known */
-  readonly sessionSystem: SystemSketch | null;
+  /** it belongs to a session whose main line never had a system text like its own */
+  readonly isOtherSystem: boolean;
+  /** it brings what the calls of an answer of the main line gave, and nothing else */
+  readonly answersMainCalls: boolean;
 };
 
 type Rule = {
@@ -147,9 +148,8 @@ export const turnRules: readonly Rule[] = [
   {
     name: 'other-system',
     type: 'side',
-    about: "its system text is another than the session's",
-    matches: ({ conversation, sessionSystem }) =>
-      sessionSystem !== null && !isAlike(sessionSystem, conversation.systemSketch),
+    about: "its system text is none of the session's, and it does not go on from calls of the main line",
+    matches: ({ isOtherSystem, answersMainCalls }) => isOtherSystem && !answersMainCalls,
   },
   { name: 'conversation', type: 'main', about: 'none of the above', matches: () => true },
 ];

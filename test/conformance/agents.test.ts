@@ -1,0 +1,226 @@
+import { Agent, handoff, MemorySession, OpenAIProvider, Runner, tool } from '@openai/agents';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { until } from '../e2e/harness/clawloop.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from '../e2e/serving-process.ts';
+import {
+  deltaFrame,
+  sendFrames,
+  type UpstreamDouble,
+  upstreamDouble,
+} from '../e2e/serving-upstream-double.ts';
+import { attributedCalls } from './attributed-calls.ts';
+import { type Brain, latest, scriptedEngine, textOf, think } from './scripted-model.ts';
+
+// OpenAI's agents SDK, unmodified: agents that call tools, by both of its kinds of model.
+
+let folder: ServingFolder;
+let upstream: UpstreamDouble;
+let serving: ServingProcess;
+beforeAll(async () => {
+  folder = await servingFolder();
+  upstream = await upstreamDouble();
+  serving = await folder.start(scriptedEngine(upstream));
+});
+afterAll(async () => {
+  await folder.dispose();
+  await upstream.close();
+});
+
+const celsius: Readonly<Record<string, number>> = { Zurich: 4, Lisbon: 19 };
+const getWeather = tool({
+  name: 'get_weather',
+  description: 'The temperature of a city',
+  parameters: z.object({ city: z.string() }),
+  execute: ({ city }) => {
+    if (celsius[city] === undefined) throw new Error(`no station in ${city}`);
+    return `${celsius[city]} degrees`;
+  },
+});
+/** Asks for the weather of every city that was named; tells what it was told. */
+const weatherman: Brain = (messages) => {
+  const came = latest(messages);
+  const results = came.filter(({ role }) => role === 'tool');
+  if (results.length > 0) return { text: `I see: ${results.map(textOf).join(', ')}` };
+  const cities = textOf(came.at(-1)!).match(/\b(Zurich|Lisbon|Atlantis)\b/g) ?? [];
+  if (cities.length === 0) return { text: 'You are welcome.' };
+  return { calls: cities.map((city) => ['get_weather', { city }] as const) };
+};
+
+describe.each([
+  ['responses', true],
+  ['chat', false],
+] as const)('by %s', (api, useResponses) => {
+  const agent = new Agent({ name: 'Weatherman', instructions: 'Tell the weather.', tools: [getWeather] });
+  const runner = (maxRetries = 0, apiKey = 'none') =>
+    new Runner({
+      modelProvider: new OpenAIProvider({
+        openAIClient: new OpenAI({ baseURL: `${serving.url}/v1`, apiKey, maxRetries }),
+        useResponses,
+      }),
+      model: 'clawloop',
+      tracingDisabled: true,
+    });
+
+  test.each([
+    ['whole', false],
+    ['streamed', true],
+  ] as const)('a conversation of several turns with calls is one session, %s', async (how, stream) => {
+    think(upstream, weatherman);
+    const session = new MemorySession();
+    const mark = `${api} ${how}`;
+    const said: unknown[] = [];
+    const requests: number[] = [];
+    for (const words of [`Is it warm in Zurich? (${mark})`, 'And in Zurich and Lisbon?', 'Thanks!']) {
+      if (stream) {
+        const result = await runner().run(agent, words, { session, stream: true });
+        let text = '';
+        for await (const part of result.toTextStream()) text += part;
+        await result.completed;
+        expect(text).toBe(result.finalOutput);
+        said.push(result.finalOutput);
+        requests.push(result.state.usage.requests);
+      } else {
+        const result = await runner().run(agent, words, { session });
+        said.push(result.finalOutput);
+        requests.push(result.state.usage.requests);
+        expect(result.state.usage.inputTokens).toBe(
+          result.rawResponses.reduce((sum, { usage }) => sum + usage.inputTokens, 0),
+        );
+        expect(result.state.usage.outputTokens).toBeGreaterThan(0);
+      }
+    }
+    expect(said).toEqual(['I see: 4 degrees', 'I see: 4 degrees, 19 degrees', 'You are welcome.']);
+    expect(requests).toEqual([2, 2, 1]);
+
+    const calls = await attributedCalls(folder, mark);
+    expect(calls).toHaveLength(5);
+    expect(new Set(calls.map((call) => call.session)).size).toBe(1);
+    expect(calls.map(({ skipped }) => skipped)).toEqual(Array(5).fill(undefined));
+    expect(calls.map(({ next }) => next?.map(({ role }) => role))).toEqual([
+      ['tool'],
+      ['user'],
+      ['tool', 'tool'],
+      ['user'],
+      undefined,
+    ]);
+    expect(calls[2]!.next!.map(({ content }) => content)).toEqual(['4 degrees', '19 degrees']);
+    expect(calls[0]!.data.api).toBe(api);
+  });
+
+  test('an agent that hands over stays in its session', async () => {
+    think(upstream, (messages) => {
+      const came = latest(messages);
+      const system = textOf(messages[0]!);
+      if (system.includes('front desk')) return { calls: [['transfer_to_Weatherman', {}]] };
+      return came.length === 1 && textOf(came[0]!).includes('assistant')
+        ? { calls: [['get_weather', { city: 'Lisbon' }]] }
+        : weatherman(messages);
+    });
+    const desk = new Agent({
+      name: 'Desk',
+      instructions: 'You are the front desk.',
+      handoffs: [handoff(agent)],
+    });
+    const words = `Who knows whether it is warm in Lisbon? (${api})`;
+    const session = new MemorySession();
+    for (const said of [words, 'And in Lisbon tomorrow?']) {
+      const result = await runner().run(desk, said, { session });
+      expect(result.lastAgent?.name).toBe('Weatherman');
+      expect(result.finalOutput).toBe('I see: 19 degrees');
+    }
+    const calls = await attributedCalls(folder, words);
+    expect(calls.map(({ next }) => next?.map(({ role }) => role))).toEqual([
+      ...[['tool'], ['tool'], ['user']],
+      ...[['tool'], ['tool'], undefined],
+    ]);
+    expect(new Set(calls.map((call) => call.session)).size).toBe(1);
+  });
+
+  test('what a tool failed with is the next state', async () => {
+    think(upstream, weatherman);
+    const words = `Is it warm in Atlantis? (${api})`;
+    const result = await runner().run(agent, words);
+    expect(result.finalOutput).toContain('I see: An error occurred');
+    const [first] = await attributedCalls(folder, words);
+    expect(textOf(first!.next![0]!)).toContain('An error occurred');
+  });
+
+  test('a call that has to come, and one at a time', async () => {
+    think(upstream, weatherman);
+    const words = `Zurich or Lisbon? (${api}, one by one)`;
+    const strict = agent.clone({ modelSettings: { toolChoice: 'required', parallelToolCalls: false } });
+    const result = await runner().run(strict, words);
+    expect(result.newItems.filter(({ type }) => type === 'tool_call_item')).toHaveLength(1);
+    const bodies = upstream.calls
+      .map(({ body }) => body)
+      .filter((body) => JSON.stringify(body).includes(words));
+    expect(bodies[0]).toMatchObject({
+      parallel_tool_calls: false,
+      tool_choice: { type: 'function', function: { name: 'get_weather' } },
+    });
+  });
+
+  test('an answer of a given form is refused by the name of its field', async () => {
+    const formed = new Agent({ name: 'Formed', outputType: z.object({ city: z.string() }) });
+    const run = runner().run(formed, 'Where?');
+    await expect(run).rejects.toBeInstanceOf(OpenAI.BadRequestError);
+    await expect(run).rejects.toMatchObject({
+      param: useResponses ? 'text.format.type' : 'response_format',
+    });
+  });
+
+  test('what fails is told, and tried again where the client tries again, after Retry-After', async () => {
+    think(upstream, weatherman, [{ status: 500 }]);
+    await expect(runner().run(agent, 'hi')).rejects.toMatchObject({ status: 502 });
+    think(upstream, weatherman, [{ status: 500 }, { status: 429, retryAfter: 1 }]);
+    const words = `Anything in Zurich? (${api}, again)`;
+    const before = performance.now();
+    expect((await runner(2).run(agent, words)).finalOutput).toBe('I see: 4 degrees');
+    expect(performance.now() - before).toBeGreaterThan(1000);
+    expect(await attributedCalls(folder, words)).toHaveLength(2);
+  });
+
+  test('a stream that breaks is an error; one that is left is recorded as it stood', async () => {
+    upstream.script((_, response) => sendFrames(response, [deltaFrame({ content: 'Hel' })], false));
+    const broken = await runner().run(agent, 'hi', { stream: true });
+    await expect(broken.completed).rejects.toThrow();
+
+    upstream.script((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(`data: ${JSON.stringify(deltaFrame({ content: 'Hel' }))}\n\n`); // and no more
+    });
+    const words = `Tell me all. (${api}, left)`;
+    const stop = new AbortController();
+    const left = await runner().run(agent, words, { stream: true, signal: stop.signal });
+    for await (const event of left)
+      if (event.type === 'raw_model_stream_event' && event.data.type === 'output_text_delta') stop.abort();
+    const [call] = await until('the fact', async () => {
+      const calls = await attributedCalls(folder, words);
+      return calls.length > 0 && calls;
+    });
+    expect(call).toMatchObject({
+      skipped: 'aborted',
+      data: { disconnected: true, finishReason: 'aborted', answer: { content: 'Hel' } },
+    });
+  });
+});
+
+test('a conversation that goes on by previousResponseId is one session', async () => {
+  think(upstream, weatherman);
+  const agent = new Agent({ name: 'Weatherman', instructions: 'Tell the weather.', tools: [getWeather] });
+  const provider = new OpenAIProvider({ openAIClient: serving.client, useResponses: true });
+  const runner = new Runner({ modelProvider: provider, model: 'clawloop', tracingDisabled: true });
+  const first = await runner.run(agent, 'Warm in Zurich? (by id)');
+  const second = await runner.run(agent, 'And in Lisbon?', { previousResponseId: first.lastResponseId! });
+  expect(second.finalOutput).toBe('I see: 19 degrees');
+  const calls = await attributedCalls(folder, '(by id)');
+  expect(calls.map(({ next }) => next?.map(({ role }) => role))).toEqual([
+    ['tool'],
+    ['user'],
+    ['tool'],
+    undefined,
+  ]);
+  expect(new Set(calls.map((call) => call.session)).size).toBe(1);
+});
