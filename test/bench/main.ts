@@ -1,17 +1,17 @@
-// npm run bench [-- log queue serving durability recovery policy]: figures as tables, each beside a
+// npm run bench [-- log queue load durability recovery policy]: figures as tables, each beside a
 // peer measured in the same run.
 import { benchDurability } from './durability.ts';
 import { benchKafkaLog } from './kafka-log.ts';
+import { benchLoad } from './load/load.ts';
 import { benchLog } from './log.ts';
 import { benchPolicy } from './policy.ts';
 import { benchQueue } from './queue.ts';
 import { benchRecovery } from './recovery.ts';
-import { benchServing } from './serving.ts';
 
 const benches: Readonly<Record<string, () => Promise<unknown>>> = {
   log: async () => [...(await benchLog()), ...(await benchKafkaLog())],
   queue: benchQueue,
-  serving: benchServing,
+  load: benchLoad,
   durability: benchDurability,
   recovery: benchRecovery,
   policy: benchPolicy,

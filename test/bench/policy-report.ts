@@ -1,5 +1,3 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import type { Planned } from './policy-plan.ts';
 
 export type PolicyMeasurement = {
@@ -79,15 +77,4 @@ export function policyTables(measured: readonly MeasuredCase[], at: Circumstance
     `${at.machine}; beside ${at.peer ?? 'no peer'}.\n` +
     `One run of ${at.minutes.toFixed(0)} minutes; load of the machine ${before} when it began, ${after} when it ended.`;
   return [where, ...tables, `What limits each:\n\n${limits.join('\n')}`].join('\n\n');
-}
-
-const [begin, end] = ['<!-- tables of the policy: begin -->', '<!-- tables of the policy: end -->'];
-
-/** Puts the text between two marks of the page. Rejects when the page has no such marks. */
-export async function writePolicyTables(text: string): Promise<void> {
-  const page = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
-  const before = await readFile(page, 'utf8');
-  const [from, to] = [before.indexOf(begin), before.indexOf(end)];
-  if (from === -1 || to < from) throw new Error(`${page} has no place for tables: ${begin} ... ${end}`);
-  await writeFile(page, `${before.slice(0, from + begin.length)}\n${text}\n${before.slice(to)}`);
 }

@@ -11,13 +11,8 @@ import { CLAW_NANO, modelFolder } from '../../shared/policy/model-folder.ts';
 import { makeRandomModel, randomModels } from '../fixtures/make-random-model.ts';
 import { type Ask, nameOf, type Times, tokensPerStep } from './policy-case.ts';
 import { LARGE, type Planned, plan, titleOf } from './policy-plan.ts';
-import {
-  cellsOf,
-  type MeasuredCase,
-  type PolicyMeasurement,
-  policyTables,
-  writePolicyTables,
-} from './policy-report.ts';
+import { cellsOf, type MeasuredCase, type PolicyMeasurement, policyTables } from './policy-report.ts';
+import { writeTables } from './write-tables.ts';
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
@@ -147,7 +142,7 @@ export async function benchPolicy(rounds = 8, only = ''): Promise<readonly Measu
     load: [load, loadavg()[0]!],
     minutes: (performance.now() - start) / 60_000,
   });
-  if (only === '') await writePolicyTables(text);
+  if (only === '') await writeTables('policy', text);
   return all;
 }
 
