@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createAccessKey, readAccessKeys, removeAccessKey } from '../../shared/service/access-keys.ts';
 import { isLoopback } from '../../shared/service/is-loopback.ts';
-import { CONFIGURED_KEY, NO_KEY, openAccess } from './access.ts';
+import { type AccessOptions, CONFIGURED_KEY, NO_KEY, openAccess as openAny } from './access.ts';
+import { newSessionKey, writeSessionKey } from './rl/session-key.ts';
+
+const sessionSecret = Buffer.alloc(32, 7);
+const openAccess = (options: Omit<AccessOptions, 'sessionSecret'>) => openAny({ ...options, sessionSecret });
 
 let folder: string;
 beforeEach(async () => {
@@ -82,4 +86,27 @@ test('loopback is what never leaves the machine', () => {
     '',
   ])
     expect(isLoopback(host), host).toBe(false);
+});
+
+test('a session key has what its access key has, and opens nothing when that is gone or the secret is another', async () => {
+  const path = join(folder, 'keys.json');
+  const access = openAccess({ path, configured: undefined, always: false });
+  const ofNobody = newSessionKey(NO_KEY);
+  expect(await access.callerOf(`Bearer ${access.writeSessionKey(ofNobody)}`)).toEqual({
+    ...{ keyId: NO_KEY, limits: {}, sessionKey: ofNobody.id },
+  });
+  // keyless, and yet whoever claims to have one must
+  expect(await access.callerOf('Bearer sk-sess-abc')).toBeUndefined();
+  const { id } = await createAccessKey(path, 'ann', { requestsPerMinute: 5 });
+  expect(await access.callerOf(`Bearer ${access.writeSessionKey(ofNobody)}`)).toBeUndefined();
+  const key = newSessionKey(id);
+  const written = access.writeSessionKey(key);
+  expect(access.readSessionKey(written)).toEqual(key);
+  expect(await access.callerOf(`Bearer ${written}`)).toMatchObject({
+    ...{ keyId: id, limits: { requestsPerMinute: 5 }, sessionKey: key.id },
+  });
+  const forged = writeSessionKey(key, Buffer.alloc(32, 8));
+  expect(await access.callerOf(`Bearer ${forged}`)).toBeUndefined();
+  await removeAccessKey(path, id);
+  expect(await access.callerOf(`Bearer ${written}`)).toBeUndefined();
 });

@@ -6,6 +6,7 @@ import {
   type KeyLimits,
   readAccessKeys,
 } from '../../shared/service/access-keys.ts';
+import { isSessionKey, readSessionKey, type SessionKey, writeSessionKey } from './rl/session-key.ts';
 
 /** Ids of the callers that no key of the file stands for. */
 export const NO_KEY = 'local';
@@ -16,13 +17,20 @@ export type Caller = {
   readonly limits: KeyLimits;
   /** the only one that the key opens; any unless told */
   readonly adapter?: string | undefined;
+  /** id of the session key that was shown: it speaks for one session of that access key, and no more */
+  readonly sessionKey?: string | undefined;
 };
 
 type KnownKey = { readonly hash: Buffer; readonly caller: Caller };
 
 export type Access = {
-  /** Undefined: a key is needed, and it is missing or wrong. */
+  /**
+   * Undefined: a key is needed, and it is missing or wrong. A session key has the limits of the access key that
+   * opened its sessions, and opens nothing when that one is gone.
+   */
   readonly callerOf: (authorization: string | undefined) => Promise<Caller | undefined>;
+  readonly readSessionKey: (key: string) => SessionKey | undefined;
+  readonly writeSessionKey: (key: SessionKey) => string;
   readonly needsKey: () => Promise<boolean>;
   /** Throws when the file of keys is malformed. */
   readonly hasKey: () => Promise<boolean>;
@@ -35,10 +43,12 @@ export type AccessOptions = {
   readonly configured: string | undefined;
   /** True: nobody passes without a key, even when there is none any more. */
   readonly always: boolean;
+  /** what session keys are signed with */
+  readonly sessionSecret: Uint8Array;
 };
 
 /** Who may ask. */
-export function openAccess({ path, configured, always }: AccessOptions): Access {
+export function openAccess({ path, configured, always, sessionSecret }: AccessOptions): Access {
   let stamp = '';
   let keys: readonly KnownKey[] = [];
   const known = async () => {
@@ -59,14 +69,27 @@ export function openAccess({ path, configured, always }: AccessOptions): Access 
     hasKey: async () => (await known()).length > 0,
     callerOf: async (authorization) => {
       const all = await known();
-      if (all.length === 0 && !always) return { keyId: NO_KEY, limits: {} };
-      const secret = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+      const secret = bearerOf(authorization);
+      const nobody = all.length === 0 && !always ? { keyId: NO_KEY, limits: {} } : undefined;
+      if (secret !== undefined && isSessionKey(secret)) {
+        const key = readSessionKey(secret, sessionSecret);
+        const holder =
+          key?.keyId === NO_KEY ? nobody : all.find(({ caller }) => caller.keyId === key?.keyId)?.caller;
+        return holder && { ...holder, sessionKey: key!.id };
+      }
+      if (nobody !== undefined) return nobody;
       if (secret === undefined) return undefined;
       const hash = hashOfKey(secret);
       return all.find((key) => timingSafeEqual(key.hash, hash))?.caller;
     },
+    readSessionKey: (key) => readSessionKey(key, sessionSecret),
+    writeSessionKey: (key) => writeSessionKey(key, sessionSecret),
   };
 }
+
+/** The key in a header of the form `Bearer <key>`. */
+export const bearerOf = (authorization: string | undefined): string | undefined =>
+  /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
 
 function knownKey({
   id,

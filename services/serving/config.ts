@@ -8,6 +8,29 @@ export const ServingConfig = CommonConfig.extend({
     .describe('address of the endpoint; beyond loopback a key is required'),
   port: z.int().min(0).max(65_535).default(8700).describe('port of the endpoint; 0: any free one'),
   apiKey: z.string().min(1).optional().describe('an access key besides those of `clawloop keys`'),
+  sessionSecret: z
+    .string()
+    .min(16)
+    .optional()
+    .describe(
+      'what session keys are signed with, the same on every replica; else a file in the data folder, made once',
+    ),
+  maxSessions: z
+    .int()
+    .min(1)
+    .default(256)
+    .describe('sessions of the session protocol that may be open; more get 429 with Retry-After'),
+  batchSize: z
+    .int()
+    .min(1)
+    .max(4096)
+    .optional()
+    .describe("the collector's: with maxStaleness it bounds the sessions that may be open"),
+  maxStaleness: z
+    .int()
+    .min(0)
+    .optional()
+    .describe("the collector's: versions that a sample may be behind the head"),
   modelAlias: z
     .array(z.string().regex(/^[^@\s]+$/))
     .min(1)

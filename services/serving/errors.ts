@@ -49,6 +49,42 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: "This key opens the adapter '{adapter}'; '{served}' is served here.",
   },
+  /** Thrown when a request of the session protocol came with a key that speaks for no session. */
+  INVALID_SESSION_KEY: {
+    status: 401,
+    type: 'authentication_error',
+    message: 'This needs the key of a session, as /rl/start_session gives it (`sk-sess-...`).',
+  },
+  /** Thrown when the key of a session asks for what is not its session's. */
+  NOT_FOR_SESSION_KEYS: {
+    status: 403,
+    type: 'invalid_request_error',
+    message: 'The key of a session speaks for that session alone; this needs an access key.',
+  },
+  /** Thrown when a session key would go on with a session that has ended. */
+  SESSION_ENDED: {
+    status: 410,
+    type: 'invalid_request_error',
+    message: 'The session of this key has ended; start another one, under this key or a new one.',
+  },
+  /** Thrown when a session that answered nothing yet is to be rewarded. */
+  NOTHING_TO_REWARD: {
+    status: 400,
+    type: 'invalid_request_error',
+    message: 'No interactions in the session yet.',
+  },
+  /** Thrown when a reward names an answer that the session did not give. */
+  INTERACTION_NOT_FOUND: {
+    status: 400,
+    type: 'invalid_request_error',
+    message: "Interaction '{id}' is not one of this session.",
+  },
+  /** Thrown when a session is to be refreshed under a key that is none of the caller's session keys. */
+  UNKNOWN_SESSION_KEY: {
+    status: 400,
+    type: 'invalid_request_error',
+    message: "'api_key' is no session key of yours; leave it out to get a new one.",
+  },
   /** Thrown when feedback names an answer that was given to another key. */
   FOREIGN_COMPLETION: {
     status: 404,
@@ -112,6 +148,19 @@ export const ServingError = errorTable({
     type: 'rate_limit_error',
     message: 'This key may take {limit}; try again in {retryAfterSeconds} s.',
   },
+  /** Thrown when no more sessions may be open. Carries Retry-After. */
+  TOO_MANY_SESSIONS: {
+    status: 429,
+    type: 'rate_limit_error',
+    message: '{most} sessions are open already (--max-sessions); try again when one has ended.',
+  },
+  /** Thrown when a session that began now would train too late. Carries Retry-After. */
+  TRAINING_BEHIND: {
+    status: 429,
+    type: 'rate_limit_error',
+    message:
+      'Open sessions and samples that wait make as many versions as a sample may be old; try again later.',
+  },
   /** Thrown when more answers would wait for the engine than may. Carries Retry-After. */
   ENGINE_BUSY: {
     status: 429,
@@ -132,6 +181,12 @@ export const ServingError = errorTable({
     status: 503,
     type: 'server_error',
     message: 'This could not be recorded just now; try again.',
+  },
+  /** Thrown when the log is not read far enough to know the session of a key. */
+  SESSIONS_UNREAD: {
+    status: 503,
+    type: 'server_error',
+    message: 'The sessions in the log are not known just now; try again.',
   },
   /** Thrown when a pinned version's checkpoint cannot be read any more. */
   VERSION_UNAVAILABLE: {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { applyHead, type HeadState, initialHead } from '../../shared/lineage/head.ts';
 import { isLogError } from '../../shared/log/errors.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
@@ -35,13 +36,15 @@ type Options = {
   /** folder of the adapter's checkpoints */
   readonly checkpoints: string;
   readonly signal: AbortSignal;
+  /** Sees every fact of `training` that the view reads. */
+  readonly onEvent?: (event: ClawLoopEvent) => void;
 };
 
 const LONGEST_WAIT_MS = 2_000;
 /** ms that a figure may take to be read */
 const SCRAPE_MS = 500;
 
-export function followHead({ log, adapter, checkpoints, signal }: Options): HeadView {
+export function followHead({ log, adapter, checkpoints, signal, onEvent }: Options): HeadView {
   let state: HeadState = initialHead;
   let caughtUp = false;
   let stopped: string | undefined;
@@ -64,6 +67,7 @@ export function followHead({ log, adapter, checkpoints, signal }: Options): Head
     {},
     ({ event, at }) => {
       next.set(at.partition, at.offset + 1);
+      onEvent?.(event);
       if (event.subject !== adapter) return;
       const before = state.head;
       state = applyHead(state, event);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fetchingInService } from '../../shared/hub/fetching-in-service.ts';
+import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
 import { monotonicNow } from '../../shared/service/clock.ts';
 import { isLoopback } from '../../shared/service/is-loopback.ts';
 import { makeFolder } from '../../shared/service/make-folder.ts';
@@ -20,6 +21,10 @@ import { openOutbox } from './record/outbox.ts';
 import { openRecordedAnswers } from './record/recorded-answers.ts';
 import { createRecorder } from './record/recorder.ts';
 import { openConversations } from './responses/conversations.ts';
+import { countWaitingSamples } from './rl/room.ts';
+import { openSessionSecret } from './rl/session-secret.ts';
+import { followSessions } from './rl/session-view.ts';
+import { openSessions } from './rl/sessions.ts';
 import { serveHead } from './serve-head.ts';
 import { closeServer, createServer } from './server.ts';
 
@@ -47,7 +52,13 @@ const {
 await makeFolder(data.root); // of keys and outbox, also where the log is elsewhere
 const metrics = createServingMetrics(registry);
 const loopback = isLoopback(config.host);
-const access = openAccess({ path: data.keys, configured: config.apiKey, always: !loopback });
+const sessionSecret = await openSessionSecret(data.sessionSecret, config.sessionSecret).catch(
+  (error: Error) => refuse(error.message),
+);
+const access = openAccess({
+  ...{ path: data.keys, configured: config.apiKey, always: !loopback },
+  sessionSecret,
+});
 const hasKey = await access.hasKey().catch((error: Error) => refuse(`${data.keys}: ${error.message}`));
 if (!loopback && !hasKey) {
   refuse(
@@ -73,7 +84,9 @@ const engine = await openEngine(config, fetchingInService(logger, shutdown)).cat
 );
 logger.info({ engine: engine.name, report: engine.report }, 'engine');
 
+const waitingSamples = countWaitingSamples(config.adapter);
 const head = followHead({
+  onEvent: waitingSamples.on,
   log,
   adapter: config.adapter,
   checkpoints: data.checkpoints(config.adapter),
@@ -91,11 +104,30 @@ const served = serveHead({
   logger,
   retryMs: LOAD_RETRY_MS,
 });
+const sessionView = followSessions({ log, signal: shutdown });
+const training = defaultTrainingSettings(config.model, config.training);
+const sessions = openSessions({
+  view: sessionView,
+  recorder,
+  append: log.append,
+  limits: {
+    maxSessions: config.maxSessions,
+    batchSize: config.batchSize ?? training.batchSize,
+    maxStaleness: config.maxStaleness ?? training.maxStaleness,
+  },
+  waiting: async (fresh) => {
+    if (fresh) await head.reachEnd();
+    return waitingSamples.count();
+  },
+  now: Date.now,
+});
 const readiness = (): string | undefined => {
   if (shutdown.aborted) return 'stopping';
   const behind = head.stopped();
   if (behind !== undefined) return `the training topic cannot be read on: ${behind}`;
-  if (!head.isCaughtUp()) return 'reading the log';
+  const unread = sessionView.stopped();
+  if (unread !== undefined) return `the conversations topic cannot be read on: ${unread}`;
+  if (!head.isCaughtUp() || !sessionView.isCaughtUp()) return 'reading the log';
   return served.served() === undefined ? (served.problem() ?? 'loading the policy') : undefined;
 };
 
@@ -112,6 +144,7 @@ const server = createServer(
     unserved: () => (served.served() === undefined ? served.problem() : undefined),
     owners: createRecentOwners(),
     conversations: openConversations({ log }),
+    sessions,
     limit: createPerKeyLimit(config.maxConcurrentPerKey),
     quota: createKeyQuota(monotonicNow),
     metrics,
@@ -126,7 +159,7 @@ const endpoint = await server
 logger.info({ endpoint: `${endpoint}/v1` }, 'listening');
 
 await run(
-  [head.done],
+  [head.done, sessionView.done],
   [
     // What it cannot hand over in time is handed over at the next start.
     () => Promise.race([recorder.close(), delay(RECORDER_LIMIT_MS)]),

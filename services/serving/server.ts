@@ -5,21 +5,23 @@ import type { Registry } from 'prom-client';
 import type { ServiceError } from '../../shared/service/errors.ts';
 import { type Readiness, registerHealth } from '../../shared/service/health.ts';
 import { isLoopback } from '../../shared/service/is-loopback.ts';
-import type { Caller } from './access.ts';
+import { bearerOf, type Caller } from './access.ts';
 import { asServingError, errorBody } from './error-body.ts';
 import { ServingError } from './errors.ts';
 import { isMessagesPath, messagesError } from './messages/error-body.ts';
+import { isSessionKey } from './rl/session-key.ts';
 import { registerChat } from './routes/chat.ts';
 import { discardBody } from './routes/discard-body.ts';
 import { registerFeedback } from './routes/feedback.ts';
 import { registerMessages } from './routes/messages.ts';
 import { registerModels } from './routes/models.ts';
 import { registerResponses } from './routes/responses.ts';
+import { registerRl } from './routes/rl.ts';
 import { registerSessions } from './routes/sessions.ts';
 import { watchRoutes } from './routes/unknown-request.ts';
 import type { ServingWorld } from './routes/world.ts';
 
-const open: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+const open: ReadonlySet<string> = new Set(['/health', '/healthz', '/readyz']);
 /** What it says of who chats is for who may chat, where others could ask. */
 const openOnLoopback: ReadonlySet<string> = new Set([...open, '/metrics']);
 const IDLE_CHECK_MS = 50;
@@ -70,9 +72,12 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
   const unknownRequest = watchRoutes(server);
   server.removeContentTypeParser('text/plain');
   const letIn = async (request: FastifyRequest): Promise<void> => {
+    const shown = [request.headers.authorization, apiKeyOf(request)];
+    const ofSession = shown.find((one) => isSessionKey(bearerOf(one) ?? ''));
     const caller =
-      (await world.access.callerOf(request.headers.authorization)) ??
-      (await world.access.callerOf(apiKeyOf(request)));
+      ofSession === undefined
+        ? ((await world.access.callerOf(shown[0])) ?? (await world.access.callerOf(shown[1])))
+        : await world.access.callerOf(ofSession);
     if (caller === undefined) throw ServingError.INVALID_API_KEY();
     if (!(await world.access.needsKey()) && !isLoopback(hostName(request.headers.host))) {
       throw ServingError.HOST_NOT_LOOPBACK({ host: hostName(request.headers.host).slice(0, 200) });
@@ -107,6 +112,7 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
   registerModels(server, world);
   registerFeedback(server, world);
   registerSessions(server, world);
+  registerRl(server, world);
   return server;
 }
 

@@ -13,6 +13,7 @@ export const SessionEnded = defineEvent('session.ended', 1, {
     lane: z.string(),
     key: z.string().describe('id of the access key'),
     session: z.string(),
+    interactions: z.int().min(0).optional().describe('explicit, by a session key: answers that it had'),
     reason: z.enum(['explicit', 'idle']),
     epoch: z.string().optional().describe('idle: the epoch that the sweeper saw'),
     last: z.string().optional().describe('idle: id of the last event that the sweeper saw'),

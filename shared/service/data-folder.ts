@@ -19,6 +19,8 @@ export const dataFolder = (path: string) => {
     answers: join(root, 'answers'),
     /** access keys, hashed */
     keys: join(root, 'keys.json'),
+    /** what session keys are signed with */
+    sessionSecret: join(root, 'session-secret'),
     /** what the supervised services print */
     serviceLogs: join(root, 'logs'),
     /** locked by the one `clawloop up` that supervises the services here */

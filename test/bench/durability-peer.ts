@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { openAccess } from '../../services/serving/access.ts';
@@ -72,6 +73,13 @@ const engine: Engine = {
   close: async () => {},
 };
 
+const no = async () => {
+  throw new Error('no session keys are shown here');
+};
+const noSessions = {
+  ...{ start: no, speaking: no, reward: no, end: no, inLane: no, list: no },
+  rewarded: () => ({ answered: () => {}, end: no }),
+};
 const registry = new Registry();
 const logger = createLogger('bench', 'silent');
 const config = ServingConfig.parse({});
@@ -86,11 +94,17 @@ const server = createServer(
       drainIntervalMs: 1e8,
       logger,
     }),
-    access: openAccess({ path: dataFolder(folder).keys, configured: undefined, always: false }),
+    access: openAccess({
+      path: dataFolder(folder).keys,
+      configured: undefined,
+      always: false,
+      sessionSecret: randomBytes(32),
+    }),
     answers: openRecordedAnswers(dataFolder(folder).answers),
     head: onlyBase,
     unserved: () => undefined,
     owners: createRecentOwners(),
+    sessions: noSessions,
     conversations: { remember: () => {}, find: async () => undefined },
     ending: new AbortController().signal,
     limit: createPerKeyLimit(1_000),

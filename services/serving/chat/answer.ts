@@ -25,6 +25,14 @@ export type AskedChat = {
   readonly envelope: Envelope;
   readonly chat: ChatRequest;
   readonly target: PolicyTarget;
+  /** The session protocol's, where a session key asks. */
+  readonly rewarded?: RewardedSession | undefined;
+};
+
+/** A session that is settled by reward. */
+export type RewardedSession = {
+  readonly answered: (fact: InteractionCompleted) => void;
+  readonly end: () => Promise<unknown>;
 };
 
 export type AnswerListener = {
@@ -101,10 +109,12 @@ export async function answerChat(
     const data = factOf(world, asked, choice, { answer, timing, disconnected });
     const fact = interactionCompleted(data, envelope.traceparent, world.maxRecordBytes);
     const recorded = await world.recorder.record(fact);
+    if (recorded) asked.rewarded?.answered(fact);
     const tokens = chat.generation.topLogProbs === undefined ? undefined : answer.tokens();
     choices.unshift({ ...choice, answer: data.answer, tokens, recorded });
   }
-  if (envelope.sessionDone && envelope.session !== undefined) {
+  if (envelope.sessionDone && asked.rewarded !== undefined) await asked.rewarded.end();
+  else if (envelope.sessionDone && envelope.session !== undefined) {
     await world.recorder.record(sessionEnded(asked, envelope.session));
   }
   const usage = usageOf(generated);
@@ -139,7 +149,7 @@ function factOf(
     key: asked.keyId,
     adapter: world.adapter,
     live: asked.target.kind === 'live',
-    settle: 'votes',
+    settle: asked.rewarded === undefined ? 'votes' : 'reward',
     ...(envelope.session === undefined ? {} : { session: envelope.session }),
     ...(envelope.turnType === undefined ? {} : { turnType: envelope.turnType }),
     ...(chat.user === undefined ? {} : { user: chat.user }),

@@ -9,6 +9,7 @@ import type { ServingConfig } from '../config.ts';
 import type { PolicyTarget } from '../engine/engine.ts';
 import { asServingError, errorBody } from '../error-body.ts';
 import { ServingError } from '../errors.ts';
+import type { Session } from '../rl/session-table.ts';
 import { callerOf } from '../server.ts';
 import type { AnswerForm } from './answer-form.ts';
 import { abortOnDisconnect } from './disconnect.ts';
@@ -57,19 +58,28 @@ export async function answerRequest(
   chatRequest: ChatRequest,
   form: AnswerForm,
 ): Promise<unknown> {
+  const { keyId, sessionKey } = callerOf(request);
+  const session = sessionKey === undefined ? undefined : await world.sessions.speaking(sessionKey);
+  const ask = (keep: Keep | undefined) =>
+    answerAnew(world, request, reply, { chat: chatRequest, session, keep }, form);
   const idempotencyKey = idempotencyKeyOf(request.headers);
-  if (idempotencyKey === undefined) return answerAnew(world, request, reply, chatRequest, form, undefined);
-  const { keyId } = callerOf(request);
+  if (idempotencyKey === undefined) return ask(undefined);
   const digest = digestOfRequest(form.api, request.body);
   const left = abortOnDisconnect(reply.raw);
   const signal = AbortSignal.any([left, world.ending]);
-  const claim = await world.answers.claim({ keyId, idempotencyKey, digest }, signal).catch((error) => {
+  const owner = session === undefined ? keyId : `${keyId}/${session.session}`;
+  const claim = await world.answers.claim({ keyId: owner, idempotencyKey, digest }, signal).catch((error) => {
     if (left.aborted) throw ServingError.CLIENT_LEFT();
     throw signal.aborted ? ServingError.STOPPING({ retryAfterSeconds: 1 }) : error;
   });
   if (claim.kind === 'recorded') {
     const { id, created } = claim.answer;
-    const asked = { ...readAsked(request, chatRequest, keyId, form.api), id, created, target: nobody };
+    const asked = {
+      ...readAsked(world, request, chatRequest, session, form.api),
+      id,
+      created,
+      target: nobody,
+    };
     rememberOwner(world, asked);
     return tellAgain(asked, form, claim.answer, reply);
   }
@@ -79,7 +89,7 @@ export async function answerRequest(
       .keep({ id, created, finished })
       .catch((error) => world.logger.warn({ err: error, id }, 'this answer cannot be asked for again'));
   };
-  return answerAnew(world, request, reply, chatRequest, form, keep).finally(claim.leave);
+  return ask(keep).finally(claim.leave);
 }
 
 /** No engine is asked. */
@@ -92,13 +102,19 @@ const rememberOwner = ({ owners }: ServingWorld, { id, keyId, chat: { generation
   for (let choice = 0; choice < generation.choices; choice++) owners.remember(choiceId(id, choice), keyId);
 };
 
+type ToAnswer = {
+  readonly chat: ChatRequest;
+  /** The session protocol's, where its key asks. */
+  readonly session: Session | undefined;
+  readonly keep: Keep | undefined;
+};
+
 async function answerAnew(
   world: ServingWorld,
   request: FastifyRequest,
   reply: FastifyReply,
-  chatRequest: ChatRequest,
+  { chat: chatRequest, session, keep }: ToAnswer,
   form: AnswerForm,
-  keep: Keep | undefined,
 ): Promise<unknown> {
   const caller = callerOf(request);
   const { keyId } = caller;
@@ -114,7 +130,7 @@ async function answerAnew(
     const usedUp = world.quota.admit(caller);
     if (usedUp !== undefined) throw ServingError.RATE_LIMIT_EXCEEDED(usedUp);
     const target = await targetOf(world, chatRequest.model);
-    const asked = { ...readAsked(request, chatRequest, keyId, form.api), target };
+    const asked = { ...readAsked(world, request, chatRequest, session, form.api), target };
     rememberOwner(world, asked);
     const signal = AbortSignal.any([abortOnDisconnect(reply.raw), world.ending]);
     return await (asked.chat.stream ? stream : json)(world, asked, form, reply, signal, keep);
@@ -138,14 +154,21 @@ function refuseTooMany(config: ServingConfig, choices: number): void {
   throw ServingError.INVALID_REQUEST({ param: 'n', detail });
 }
 
-/** What a request asks for, but of whom. @throws ServingError INVALID_REQUEST */
+/**
+ * What a request asks for, but of whom. A session key alone decides which session it is: what else names one,
+ * or hints at one, counts for nothing then.
+ * @throws ServingError INVALID_REQUEST
+ */
 function readAsked(
+  { sessions }: ServingWorld,
   request: FastifyRequest,
-  chatRequest: ChatRequest,
-  keyId: string,
+  asked: ChatRequest,
+  session: Session | undefined,
   api: AskedChat['api'],
 ): Omit<AskedChat, 'target'> {
-  const envelope = readEnvelope(request.headers, chatRequest.session);
+  const { keyId } = callerOf(request);
+  const told = readEnvelope(request.headers, asked.session);
+  const envelope = session === undefined ? told : { ...told, session: session.session };
   if (envelope.sessionDone && envelope.session === undefined) {
     throw ServingError.INVALID_REQUEST({
       param: 'x-session-done',
@@ -161,7 +184,9 @@ function readAsked(
     lane,
     keyId,
     envelope,
-    chat: chatRequest,
+    ...(session === undefined
+      ? { chat: asked }
+      : { chat: { ...asked, user: undefined }, rewarded: sessions.rewarded(session) }),
   };
 }
 

@@ -40,9 +40,10 @@ export function registerFeedback(server: FastifyInstance, world: ServingWorld): 
         detail: 'completion_id is no id of this server.',
       });
     }
-    const { keyId } = callerOf(request);
+    const { keyId, sessionKey } = callerOf(request);
     const owner = world.owners.ownerOf(id);
-    if (owner !== undefined && owner !== keyId)
+    const isForeign = sessionKey !== undefined && (await world.sessions.speaking(sessionKey)).lane !== lane;
+    if (isForeign || (owner !== undefined && owner !== keyId))
       throw ServingError.FOREIGN_COMPLETION({ id, param: 'completion_id' });
     const score = reward ?? (rating === 'up' ? 1 : -1);
     const event = FeedbackGiven.create({

@@ -15,15 +15,21 @@ const EndBody = z.object({ session: z.string().min(1).max(512).nullish() });
 /**
  * Takes the end of a session, so that its last turn settles without the idle time. Whether there is such a
  * session is known only where it is attributed, so a name that nobody used is accepted too, and ends nothing.
- * A session may go on later all the same.
+ * A session may go on later all the same, but for one of the session protocol, which ends for good.
  */
 export function registerSessions(server: FastifyInstance, world: ServingWorld): void {
   server.post('/v1/sessions/end', async (request, reply) => {
     const body = readBody(EndBody, request.body ?? {});
-    const { session } = readEnvelope(request.headers, body.session ?? undefined);
+    const { keyId, sessionKey } = callerOf(request);
+    const { session: told } = readEnvelope(request.headers, body.session ?? undefined);
+    const session = sessionKey === undefined ? told : (await world.sessions.speaking(sessionKey)).session;
     if (session === undefined)
       throw ServingError.INVALID_REQUEST({ param: 'session', detail: 'session is missing.' });
-    const { keyId } = callerOf(request);
+    const protocols = await world.sessions.inLane(laneOf(keyId, session));
+    if (protocols !== undefined) {
+      await world.sessions.end(protocols.sessionKey, false);
+      return reply.code(202).send(accepted(session));
+    }
     const event = SessionEnded.create({
       id: `session-ended-${randomUUID()}`,
       source: 'clawloop/serving',
@@ -31,6 +37,8 @@ export function registerSessions(server: FastifyInstance, world: ServingWorld): 
       data: { lane: laneOf(keyId, session), key: keyId, session, reason: 'explicit' },
     });
     if (!(await world.recorder.record(event))) throw ServingError.NOT_RECORDED({ retryAfterSeconds: 5 });
-    return reply.code(202).send({ object: 'clawloop.session', session, accepted: true });
+    return reply.code(202).send(accepted(session));
   });
 }
+
+const accepted = (session: string) => ({ object: 'clawloop.session', session, accepted: true });

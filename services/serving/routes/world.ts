@@ -10,6 +10,7 @@ import type { RecentOwners } from '../recent-owners.ts';
 import type { RecordedAnswers } from '../record/recorded-answers.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { Conversations } from '../responses/conversations.ts';
+import type { Sessions } from '../rl/sessions.ts';
 
 /** What the routes work with. */
 export type ServingWorld = {
@@ -27,6 +28,8 @@ export type ServingWorld = {
   readonly quota: KeyQuota;
   readonly owners: RecentOwners;
   readonly conversations: Conversations;
+  /** those of the session protocol */
+  readonly sessions: Sessions;
   readonly metrics: ServingMetrics;
   readonly logger: Logger;
 };

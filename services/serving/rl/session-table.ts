@@ -1,0 +1,197 @@
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
+import type { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
+import type { Position } from '../../../shared/events/position.ts';
+import type { SessionEnded } from '../../../shared/events/session-ended.ts';
+import type { SessionStarted } from '../../../shared/events/session-started.ts';
+
+/** One session of the session protocol, as far as the log tells. */
+export type Session = {
+  readonly session: string;
+  readonly lane: string;
+  /** of the access key that opened it */
+  readonly keyId: string;
+  /** id of the session key that speaks for it */
+  readonly sessionKey: string;
+  readonly task: string | undefined;
+  readonly startedAt: string;
+  /** Undefined while it is open. Superseded: its key speaks for a later one, and nobody ended this one. */
+  readonly ended: { readonly at: string; readonly reason: 'explicit' | 'idle' | 'superseded' } | undefined;
+  readonly interactions: number;
+  /** The last answer that a reward can train. */
+  readonly last: string | undefined;
+  readonly has: (interactionId: string) => boolean;
+  /** by interaction; the last one counts */
+  readonly rewards: ReadonlyMap<string, number>;
+};
+
+/** What is known of a record before it is parsed. */
+export type Heading = { readonly type: string; readonly subject: string; readonly at: Position };
+
+export type SessionTable = {
+  /** Takes a fact in, once: it may come from this process and then from the log. */
+  readonly apply: (event: ClawLoopEvent) => void;
+  /**
+   * Whether a record is to be parsed. While the log is `skimmed`, answers are only noted: most are of sessions
+   * that ended long ago.
+   */
+  readonly wants: (heading: Heading, skimmed: boolean) => boolean;
+  /** Where the answers of open sessions stand that were only noted. Each is told once. */
+  readonly unread: () => readonly Position[];
+  /** The session that a session key speaks for, or spoke for last; undefined: none, or long ago. */
+  readonly of: (sessionKey: string) => Session | undefined;
+  readonly inLane: (lane: string) => Session | undefined;
+  readonly openCount: () => number;
+  /** Latest first. */
+  readonly list: (keyId: string) => readonly Session[];
+};
+
+type Row = {
+  readonly fixed: Pick<Session, 'session' | 'lane' | 'keyId' | 'sessionKey' | 'task' | 'startedAt'>;
+  /** ids; emptied at the end */
+  readonly answers: Set<string>;
+  last: string | undefined;
+  readonly rewards: Map<string, number>;
+  unread: Position[];
+  /** answers, once it ended */
+  counted: number | undefined;
+  ended: Session['ended'];
+  /** id of the latest event; undefined: it was only noted */
+  latest: string | undefined;
+  /** ms since 1970, of the latest event that was read */
+  latestAt: number;
+};
+
+/**
+ * The collector's sweeper names the last event that it saw. What a client's timers sent since (heartbeats)
+ * keeps no session open there, so an end counts too where nothing was heard for so long, ms.
+ */
+const QUIET_MS = 60_000;
+
+const types: ReadonlySet<string> = new Set([
+  'session.started',
+  'session.ended',
+  'interaction.completed',
+  'feedback.given',
+]);
+
+/**
+ * Sessions as a fold of `conversations`, in memory: the open ones, and of those that ended the latest `most`.
+ * Of others nothing is known, and no key speaks for one that is open: a key goes out when its session stands
+ * in the log.
+ */
+export function createSessionTable(most = 10_000): SessionTable {
+  const byLane = new Map<string, Row>();
+  const byKey = new Map<string, Row>();
+  /** in the order of their ends */
+  const ended = new Set<Row>();
+
+  const end = (row: Row, how: NonNullable<Session['ended']>, interactions?: number) => {
+    row.ended = how;
+    row.counted = interactions ?? row.counted ?? row.answers.size + row.unread.length;
+    row.unread = [];
+    row.answers.clear();
+    ended.delete(row);
+    ended.add(row);
+    if (ended.size <= most) return;
+    const [oldest] = ended;
+    ended.delete(oldest!);
+    byLane.delete(oldest!.fixed.lane);
+    if (byKey.get(oldest!.fixed.sessionKey) === oldest) byKey.delete(oldest!.fixed.sessionKey);
+  };
+
+  const onStarted = ({ id, time, data }: SessionStarted) => {
+    const { lane, key: keyId, session, sessionKey, task } = data;
+    if (sessionKey === undefined || byLane.has(lane)) return;
+    const row: Row = {
+      fixed: { session, lane, keyId, sessionKey, task, startedAt: time },
+      ...{ answers: new Set(), last: undefined, rewards: new Map(), unread: [] },
+      ...{ counted: undefined, ended: undefined, latest: id, latestAt: Date.parse(time) },
+    };
+    byLane.set(lane, row);
+    const other = byKey.get(sessionKey);
+    const older = other === undefined ? undefined : isLater(other, row) ? row : other;
+    if (other === undefined || older === other) byKey.set(sessionKey, row);
+    if (older !== undefined && older.ended === undefined) end(older, { at: time, reason: 'superseded' });
+  };
+
+  const onCompleted = (row: Row, { id, time, data }: InteractionCompleted) => {
+    if (row.ended !== undefined || data.settle !== 'reward' || !data.live) return;
+    const isCut = data.disconnected || data.finishReason === 'aborted' || data.finishReason === 'error';
+    if (!row.answers.has(id) && !isCut && data.turnType !== 'side') row.last = id;
+    row.answers.add(id);
+    heard(row, id, time);
+  };
+
+  const onFeedback = (row: Row, { id, time, data }: FeedbackGiven) => {
+    if (row.ended !== undefined) return;
+    row.rewards.set(data.interactionId, data.score);
+    heard(row, id, time);
+  };
+
+  const onEnded = (row: Row, { time, data }: SessionEnded) => {
+    if (row.ended !== undefined && row.ended.reason !== 'superseded') return;
+    if (data.reason === 'idle' && isOutOfDate(row, data.last, time)) return;
+    end(row, { at: time, reason: data.reason }, data.interactions);
+  };
+
+  return {
+    apply: (event) => {
+      if (event.type === 'session.started') return onStarted(event);
+      const row = byLane.get(event.subject);
+      if (row === undefined) return;
+      if (event.type === 'interaction.completed') onCompleted(row, event);
+      else if (event.type === 'feedback.given') onFeedback(row, event);
+      else if (event.type === 'session.ended') onEnded(row, event);
+    },
+    wants: ({ type, subject, at }, skimmed) => {
+      if (!types.has(type)) return false;
+      if (type === 'session.started') return true;
+      const row = byLane.get(subject);
+      if (row === undefined) return false;
+      if (type !== 'interaction.completed' || !skimmed) return true;
+      if (row.ended === undefined) row.unread.push(at);
+      row.latest = undefined;
+      return false;
+    },
+    unread: () =>
+      [...byLane.values()].flatMap((row) => {
+        const positions = row.unread;
+        row.unread = [];
+        return positions;
+      }),
+    of: (sessionKey) => shown(byKey.get(sessionKey)),
+    inLane: (lane) => shown(byLane.get(lane)),
+    openCount: () => byLane.size - ended.size,
+    list: (keyId) =>
+      [...byLane.values()]
+        .filter(({ fixed }) => fixed.keyId === keyId)
+        .map((row) => shown(row)!)
+        .sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1)),
+  };
+}
+
+function heard(row: Row, id: string, time: string): void {
+  row.latest = id;
+  row.latestAt = Math.max(row.latestAt, Date.parse(time));
+}
+
+const isOutOfDate = (row: Row, last: string | undefined, time: string): boolean =>
+  row.latest !== undefined && row.latest !== last && Date.parse(time) - row.latestAt < QUIET_MS;
+
+/** A refresh begins later than what it follows, on whatever replica; so sessions of one key have an order. */
+const isLater = ({ fixed: a }: Row, { fixed: b }: Row): boolean =>
+  a.startedAt === b.startedAt ? a.session > b.session : Date.parse(a.startedAt) > Date.parse(b.startedAt);
+
+function shown(row: Row | undefined): Session | undefined {
+  if (row === undefined) return undefined;
+  const { fixed, answers, last, unread, counted, ended, rewards } = row;
+  return {
+    ...fixed,
+    ended,
+    interactions: counted ?? answers.size + unread.length,
+    last,
+    has: (id) => answers.has(id),
+    rewards,
+  };
+}

@@ -1,0 +1,199 @@
+import { randomBytes } from 'node:crypto';
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
+import { SessionEnded } from '../../../shared/events/session-ended.ts';
+import { SessionStarted } from '../../../shared/events/session-started.ts';
+import type { Caller } from '../access.ts';
+import type { RewardedSession } from '../chat/answer.ts';
+import { laneOf } from '../chat/lane.ts';
+import { ServingError } from '../errors.ts';
+import { createInTurn } from '../in-turn.ts';
+import type { Recorder } from '../record/recorder.ts';
+import { lackOfRoom, type Occupancy, type RoomLimits } from './room.ts';
+import { newSessionKey, type SessionKey } from './session-key.ts';
+import type { Session } from './session-table.ts';
+import type { SessionView } from './session-view.ts';
+
+/** What a session came to: the same however often it is asked. */
+export type EndedSession = { readonly session: string; readonly interactions: number };
+
+export type Reward = {
+  readonly score: number;
+  readonly interactionId: string | undefined;
+  readonly advantage: number | undefined;
+};
+
+/** The session protocol: sessions that programs open, reward and end. */
+export type Sessions = {
+  /**
+   * Opens a session: under a new key, or under one that exists, whose open session ends first. Where there is
+   * no room nothing changes.
+   * @throws ServingError TOO_MANY_SESSIONS, TRAINING_BEHIND, NOT_RECORDED, SESSIONS_UNREAD
+   */
+  readonly start: (
+    caller: Caller,
+    task: string,
+    refreshed: SessionKey | undefined,
+  ) => Promise<{ readonly session: string; readonly key: SessionKey }>;
+  /** The open session that a key speaks for. @throws ServingError SESSION_ENDED, SESSIONS_UNREAD */
+  readonly speaking: (sessionKey: string) => Promise<Session>;
+  /** What an answer of an open session does to it. */
+  readonly rewarded: (session: Session) => RewardedSession;
+  /**
+   * Rewards an answer, the last one unless told; until the end, again and again.
+   * @returns the id of the rewarded answer
+   * @throws ServingError NOTHING_TO_REWARD, INTERACTION_NOT_FOUND, NOT_RECORDED, and those of `speaking`
+   */
+  readonly reward: (
+    sessionKey: string,
+    reward: Reward,
+  ) => Promise<{ readonly session: string; readonly interactionId: string }>;
+  /**
+   * Ends the session of a key. One that nobody rewarded has earned 0; one that is discarded trains nobody.
+   * @throws ServingError NOT_RECORDED, SESSION_ENDED, SESSIONS_UNREAD
+   */
+  readonly end: (sessionKey: string, discard: boolean) => Promise<EndedSession>;
+  /** The open session of a lane, if it is one of the session protocol. */
+  readonly inLane: (lane: string) => Promise<Session | undefined>;
+  /** Those that an access key opened, open ones and the latest that ended, latest first. */
+  readonly list: (keyId: string) => Promise<readonly Session[]>;
+};
+
+type Options = {
+  readonly view: SessionView;
+  readonly recorder: Pick<Recorder, 'record'>;
+  /** Rejects where the log does not take it. */
+  readonly append: (events: readonly ClawLoopEvent[]) => Promise<void>;
+  readonly limits: RoomLimits;
+  /** Samples that wait for training; `fresh`: after the end of the log as of now. */
+  readonly waiting: (fresh: boolean) => Promise<number>;
+  /** ms since 1970 */
+  readonly now: () => number;
+};
+
+const source = 'clawloop/serving';
+const RETRY_SECONDS = 5;
+
+export function openSessions(options: Options): Sessions {
+  const { view, recorder, append, limits, waiting, now } = options;
+  const inTurn = createInTurn();
+  const time = () => new Date(now()).toISOString();
+
+  const record = async (event: ClawLoopEvent): Promise<void> => {
+    if (!(await recorder.record(event)))
+      throw ServingError.NOT_RECORDED({ retryAfterSeconds: RETRY_SECONDS });
+    view.apply(event);
+  };
+
+  /** What a key spoke for last. @throws where it cannot be told whether there is something */
+  const find = async (sessionKey: string): Promise<Session | undefined> => {
+    const reached = await view.reachEnd();
+    const found = view.of(sessionKey);
+    if (found === undefined && !reached)
+      throw ServingError.SESSIONS_UNREAD({ retryAfterSeconds: RETRY_SECONDS });
+    return found;
+  };
+  const speaking = async (sessionKey: string): Promise<Session> => {
+    const found = await find(sessionKey);
+    // A key goes out when its session stands in the log: one that is not known there ended long ago.
+    if (found === undefined || found.ended !== undefined) throw ServingError.SESSION_ENDED();
+    return found;
+  };
+
+  const feedback = (
+    { session, lane, keyId }: Session,
+    name: string,
+    data: { score: number; interactionId: string; advantage?: number },
+  ) =>
+    FeedbackGiven.create({
+      ...{ id: `${session}/${name}`, source, time: time() },
+      data: { ...data, lane, key: keyId },
+    });
+
+  /** The names of the facts are the same at every try. */
+  const endNow = async (open: Session, discard: boolean): Promise<EndedSession> => {
+    const { session, lane, keyId, interactions, last, rewards } = open;
+    if (!discard && rewards.size === 0 && last !== undefined)
+      await record(feedback(open, 'reward/none', { score: 0, interactionId: last }));
+    const data = {
+      ...{ lane, key: keyId, session, reason: 'explicit' as const, interactions },
+      ...(discard ? { discard } : {}),
+    };
+    await record(SessionEnded.create({ id: `${session}/ended`, source, time: time(), data }));
+    return { session, interactions };
+  };
+
+  const makeRoom = async (old: Session | undefined): Promise<void> => {
+    const occupancy = async (fresh: boolean): Promise<Occupancy> => ({
+      open: view.openCount(),
+      waiting: await waiting(fresh),
+    });
+    const lacking = async (fresh: boolean) => lackOfRoom(limits, await occupancy(fresh), old);
+    const lack = (await lacking(false)) && (await lacking(true));
+    if (lack === 'sessions')
+      throw ServingError.TOO_MANY_SESSIONS({ most: limits.maxSessions, retryAfterSeconds: RETRY_SECONDS });
+    if (lack === 'staleness') throw ServingError.TRAINING_BEHIND({ retryAfterSeconds: RETRY_SECONDS });
+  };
+
+  const startNow = async (caller: Caller, task: string, key: SessionKey) => {
+    const before = await find(key.id);
+    const open = before?.ended === undefined ? before : undefined;
+    await makeRoom(open);
+    if (open !== undefined) await endNow(open, false);
+    const session = `${task}-${randomBytes(8).toString('hex')}`;
+    const after = before === undefined ? 0 : Date.parse(before.startedAt) + 1;
+    const event = SessionStarted.create({
+      ...{ id: `${session}/started`, source, time: new Date(Math.max(now(), after)).toISOString() },
+      data: {
+        ...{ lane: laneOf(caller.keyId, session), key: caller.keyId, session },
+        ...{ settle: 'reward' as const, sessionKey: key.id, task },
+      },
+    });
+    await append([event]).catch(() => {
+      throw ServingError.NOT_RECORDED({ retryAfterSeconds: RETRY_SECONDS });
+    });
+    view.apply(event);
+    return { session, key };
+  };
+
+  const end = (sessionKey: string, discard: boolean): Promise<EndedSession> =>
+    inTurn(sessionKey, async () => {
+      const found = await find(sessionKey);
+      if (found === undefined) throw ServingError.SESSION_ENDED();
+      return found.ended === undefined ? await endNow(found, discard) : found;
+    });
+
+  return {
+    start: (caller, task, refreshed) => {
+      const key = refreshed ?? newSessionKey(caller.keyId);
+      return inTurn(key.id, () => inTurn('start', () => startNow(caller, task, key)));
+    },
+    speaking,
+    rewarded: ({ sessionKey }) => ({
+      answered: view.apply,
+      // the answer is whole without it, and the session ends when it is idle
+      end: () => end(sessionKey, false).catch(() => undefined),
+    }),
+    reward: (sessionKey, { score, interactionId, advantage }) =>
+      inTurn(sessionKey, async () => {
+        const open = await speaking(sessionKey);
+        const id = interactionId ?? open.last;
+        if (id === undefined) throw ServingError.NOTHING_TO_REWARD();
+        if (!open.has(id)) throw ServingError.INTERACTION_NOT_FOUND({ id, param: 'interaction_id' });
+        const data = { score, interactionId: id, ...(advantage === undefined ? {} : { advantage }) };
+        await record(feedback(open, `reward/${randomBytes(8).toString('hex')}`, data));
+        return { session: open.session, interactionId: id };
+      }),
+    end,
+    inLane: async (lane) => {
+      await view.reachEnd();
+      const found = view.inLane(lane);
+      return found?.ended === undefined ? found : undefined;
+    },
+    list: async (keyId) => {
+      if (!(await view.reachEnd()) && !view.isCaughtUp())
+        throw ServingError.SESSIONS_UNREAD({ retryAfterSeconds: RETRY_SECONDS });
+      return view.list(keyId);
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Caller } from '../access.ts';
+import { ServingError } from '../errors.ts';
+import type { SessionKey } from '../rl/session-key.ts';
+import type { Session } from '../rl/session-table.ts';
+import { callerOf } from '../server.ts';
+import { readBody } from './read-body.ts';
+import type { ServingWorld } from './world.ts';
+
+const StartBody = z.object({ task_id: z.string().min(1).max(256), api_key: z.string().nullish() });
+/** A reward is on the scale of verdicts, as in /v1/feedback. */
+const RewardBody = z.object({
+  reward: z.number().min(-1).max(1),
+  interaction_id: z.string().nullish(),
+  advantage: z.number().nullish(),
+});
+/** `discard`: takes the session back, so that no turn of it trains. */
+const EndBody = z.object({ discard: z.boolean().nullish() });
+
+/** The session protocol of AReaL's online mode: an access key opens sessions, each has a key of its own. */
+export function registerRl(server: FastifyInstance, { access, sessions }: ServingWorld): void {
+  server.get('/health', async () => ({ status: 'ok' }));
+
+  server.post('/rl/start_session', async (request) => {
+    const caller = accessCallerOf(request);
+    const { task_id: task, api_key: asked } = readBody(StartBody, request.body);
+    const refreshed = asked ? sessionKeyOf(access.readSessionKey(asked), caller) : undefined;
+    const { session, key } = await sessions.start(caller, task, refreshed);
+    return { session_id: session, api_key: access.writeSessionKey(key) };
+  });
+
+  server.post('/rl/set_reward', async (request) => {
+    const sessionKey = sessionCallerOf(request);
+    const { reward: score, interaction_id: asked, advantage } = readBody(RewardBody, request.body);
+    const reward = { score, interactionId: asked ?? undefined, advantage: advantage ?? undefined };
+    const { session, interactionId } = await sessions.reward(sessionKey, reward);
+    return { message: 'success', session_id: session, interaction_id: interactionId };
+  });
+
+  server.post('/rl/end_session', async (request) => {
+    const sessionKey = sessionCallerOf(request);
+    const { discard } = readBody(EndBody, request.body ?? {});
+    const { session, interactions } = await sessions.end(sessionKey, discard ?? false);
+    return { message: 'success', session_id: session, interaction_count: interactions };
+  });
+
+  server.get('/rl/sessions', async (request) => ({
+    object: 'list',
+    data: (await sessions.list(accessCallerOf(request).keyId)).map(shown),
+  }));
+}
+
+function accessCallerOf(request: FastifyRequest): Caller {
+  const caller = callerOf(request);
+  if (caller.sessionKey !== undefined) throw ServingError.NOT_FOR_SESSION_KEYS();
+  return caller;
+}
+
+function sessionCallerOf(request: FastifyRequest): string {
+  const { sessionKey } = callerOf(request);
+  if (sessionKey === undefined) throw ServingError.INVALID_SESSION_KEY();
+  return sessionKey;
+}
+
+/** Nothing is seen across access keys. */
+function sessionKeyOf(key: SessionKey | undefined, { keyId }: Caller): SessionKey {
+  if (key?.keyId !== keyId) throw ServingError.UNKNOWN_SESSION_KEY({ param: 'api_key' });
+  return key;
+}
+
+const shown = ({ session, task, startedAt, ended, interactions, rewards }: Session) => ({
+  session_id: session,
+  task_id: task ?? null,
+  state: ended === undefined ? 'open' : 'ended',
+  started_at: startedAt,
+  ended_at: ended?.at ?? null,
+  end_reason: ended?.reason ?? null,
+  interaction_count: interactions,
+  rewards: [...rewards].map(([interaction_id, reward]) => ({ interaction_id, reward })),
+});
