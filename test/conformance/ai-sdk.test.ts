@@ -1,0 +1,192 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { APICallError, generateText, isStepCount, type ModelMessage, Output, streamText, tool } from 'ai';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { until } from '../e2e/harness/clawloop.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from '../e2e/serving-process.ts';
+import {
+  deltaFrame,
+  sendFrames,
+  type UpstreamDouble,
+  upstreamDouble,
+} from '../e2e/serving-upstream-double.ts';
+import { attributedCalls } from './attributed-calls.ts';
+import { type Brain, latest, scriptedEngine, textOf, think } from './scripted-model.ts';
+
+// Vercel's AI SDK, unmodified, with its provider for compatible endpoints: agents that call tools.
+
+let folder: ServingFolder;
+let upstream: UpstreamDouble;
+let serving: ServingProcess;
+beforeAll(async () => {
+  folder = await servingFolder();
+  upstream = await upstreamDouble();
+  serving = await folder.start(scriptedEngine(upstream));
+});
+afterAll(async () => {
+  await folder.dispose();
+  await upstream.close();
+});
+
+const model = () =>
+  createOpenAICompatible({ name: 'clawloop', baseURL: `${serving.url}/v1`, includeUsage: true })('clawloop');
+const prices: Readonly<Record<string, number>> = { apples: 3, pears: 4 };
+const tools = {
+  price: tool({
+    description: 'The price of a kind of fruit',
+    inputSchema: z.object({ fruit: z.string() }),
+    execute: ({ fruit }) => {
+      if (prices[fruit] === undefined) throw new Error(`no ${fruit} today`);
+      return { price: prices[fruit] };
+    },
+  }),
+  add: tool({
+    description: 'The sum of numbers',
+    inputSchema: z.object({ numbers: z.array(z.number()) }),
+    execute: ({ numbers }) => numbers.reduce((sum, one) => sum + one, 0),
+  }),
+};
+/** Asks for all prices at once, adds them up if there are several, and tells. */
+const grocer: Brain = (messages) => {
+  const came = latest(messages);
+  const fruit = textOf(came.at(-1)!).match(/\b(apples|pears|grapes)\b/g) ?? [];
+  if (came.at(-1)!.role !== 'tool')
+    return fruit.length === 0
+      ? { text: 'Good bye.' }
+      : { calls: fruit.map((one) => ['price', { fruit: one }] as const) };
+  const found = came.map((message) => Number(/"price":(\d+)/.exec(textOf(message))?.[1]));
+  return found.length > 1
+    ? { text: 'Adding up.', calls: [['add', { numbers: found }]] }
+    : { text: `That is ${textOf(came[0]!)}` };
+};
+const agent = { system: 'You sell fruit.', tools, stopWhen: isStepCount(5), maxRetries: 0 };
+
+describe.each(['generateText', 'streamText'] as const)('%s', (by) => {
+  /** One turn of the conversation, to its end. */
+  const say = async (messages: readonly ModelMessage[], more: { readonly maxRetries?: number } = {}) => {
+    const asked = { ...agent, ...more, model: model(), messages: [...messages] };
+    if (by === 'generateText') {
+      const { text, steps, totalUsage, responseMessages } = await generateText(asked);
+      return { text, steps, totalUsage, messages: responseMessages };
+    }
+    const result = streamText({ ...asked, onError: () => {} });
+    let text = '';
+    for await (const part of result.fullStream) {
+      if (part.type === 'error') throw part.error;
+      if (part.type === 'start-step') text = '';
+      if (part.type === 'text-delta') text += part.text;
+    }
+    return {
+      text,
+      steps: await result.steps,
+      totalUsage: await result.totalUsage,
+      messages: await result.responseMessages,
+    };
+  };
+
+  test('an agent of several steps and turns is one session, and results are next states', async () => {
+    think(upstream, grocer);
+    const mark = `by ${by}`;
+    const history: ModelMessage[] = [];
+    const turn = async (content: string) => {
+      history.push({ role: 'user', content });
+      const answer = await say(history);
+      history.push(...answer.messages);
+      return answer;
+    };
+    const first = await turn(`What do apples and pears cost? (${mark})`);
+    expect(first.text).toBe('That is 7');
+    expect(first.steps.map(({ finishReason }) => finishReason)).toEqual(['tool-calls', 'tool-calls', 'stop']);
+    expect(first.totalUsage.inputTokens).toBe(20 + 50 + 70);
+    expect(first.totalUsage.outputTokens).toBeGreaterThan(9);
+    expect((await turn('And pears alone?')).text).toBe('That is {"price":4}');
+    expect((await turn('Thanks!')).text).toBe('Good bye.');
+
+    const calls = await attributedCalls(folder, mark);
+    expect(new Set(calls.map((call) => call.session)).size).toBe(1);
+    expect(calls.map(({ skipped }) => skipped)).toEqual(Array(6).fill(undefined));
+    expect(calls.map(({ next }) => next?.map(({ role }) => role))).toEqual([
+      ...[['tool', 'tool'], ['tool'], ['user'], ['tool'], ['user']],
+      undefined,
+    ]);
+    expect(calls[1]!.data.answer.content).toBe('Adding up.');
+    expect(calls[1]!.next![0]!.content).toBe('7');
+  });
+
+  test('what a tool failed with is the next state', async () => {
+    think(upstream, grocer);
+    const words = `What do grapes cost? (${by})`;
+    const { text } = await say([{ role: 'user', content: words }]);
+    expect(text).toContain('no grapes today');
+    const [first] = await attributedCalls(folder, words);
+    expect(textOf(first!.next![0]!)).toContain('no grapes today');
+  });
+
+  test('what fails is told, and tried again after Retry-After', async () => {
+    think(upstream, grocer, [{ status: 500 }]);
+    const failure = await say([{ role: 'user', content: 'hi' }]).catch((error: unknown) => error);
+    expect(APICallError.isInstance(failure)).toBe(true);
+    expect(failure).toMatchObject({ statusCode: 502, isRetryable: true });
+    think(upstream, grocer, [{ status: 429, retryAfter: 1 }]);
+    const words = `And apples? (${by}, again)`;
+    const before = performance.now();
+    const { text } = await say([{ role: 'user', content: words }], { maxRetries: 1 });
+    expect(text).toBe('That is {"price":3}');
+    expect(performance.now() - before).toBeGreaterThan(1000);
+    expect(await attributedCalls(folder, words)).toHaveLength(2);
+  });
+});
+
+test('a stream that breaks tells of it; one that is left is recorded as it stood', async () => {
+  upstream.script((_, response) => sendFrames(response, [deltaFrame({ content: 'Hel' })], false));
+  const errors: unknown[] = [];
+  const broken = streamText({
+    ...agent,
+    model: model(),
+    prompt: 'hi',
+    onError: ({ error }) => void errors.push(error),
+  });
+  await broken.consumeStream();
+  expect(errors).toHaveLength(1);
+
+  upstream.script((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(`data: ${JSON.stringify(deltaFrame({ content: 'Hel' }))}\n\n`); // and no more
+  });
+  const stop = new AbortController();
+  const prompt = 'Tell me all. (left)';
+  const left = streamText({ ...agent, model: model(), prompt, abortSignal: stop.signal });
+  for await (const part of left.fullStream) if (part.type === 'text-delta') stop.abort();
+  const [call] = await until('the fact', async () => {
+    const calls = await attributedCalls(folder, prompt);
+    return calls.length > 0 && calls;
+  });
+  expect(call).toMatchObject({
+    skipped: 'aborted',
+    data: { disconnected: true, finishReason: 'aborted', answer: { content: 'Hel' } },
+  });
+});
+
+test('a call that has to come is asked for, and settings arrive', async () => {
+  think(upstream, grocer);
+  const asked = { model: model(), prompt: 'apples', temperature: 1, topP: 0.9, seed: 3, maxOutputTokens: 77 };
+  const { toolCalls } = await generateText({
+    ...asked,
+    tools,
+    toolChoice: { type: 'tool', toolName: 'price' },
+  });
+  expect(toolCalls).toMatchObject([{ toolName: 'price', input: { fruit: 'apples' } }]);
+  expect(upstream.calls.at(-1)!.body).toMatchObject({
+    ...{ temperature: 1, top_p: 0.9, seed: 3, max_tokens: 77 },
+    tool_choice: { type: 'function', function: { name: 'price' } },
+  });
+});
+
+test('an object of a given form is refused by the name of its field', async () => {
+  const output = Output.object({ schema: z.object({ fruit: z.string() }) });
+  const failure = await generateText({ model: model(), prompt: 'Which?', output }).catch(
+    (error: unknown) => error,
+  );
+  expect(failure).toMatchObject({ statusCode: 400 });
+  expect((failure as APICallError).responseBody).toContain('response_format');
+});
