@@ -108,6 +108,12 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: "There is no response '{id}' to go on from.",
   },
+  /** Thrown when input refers to an item of an answer that was not given to this key, or is not in the log. */
+  ITEM_NOT_FOUND: {
+    status: 400,
+    type: 'invalid_request_error',
+    message: "There is no item '{id}' to refer to.",
+  },
   ROUTE_NOT_FOUND: {
     status: 404,
     type: 'invalid_request_error',

@@ -1,3 +1,4 @@
+import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, generateText, isStepCount, type ModelMessage, Output, streamText, tool } from 'ai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -13,7 +14,8 @@ import {
 import { attributedCalls } from './attributed-calls.ts';
 import { type Brain, latest, scriptedEngine, textOf, think } from './scripted-model.ts';
 
-// Vercel's AI SDK, unmodified, with its provider for compatible endpoints: agents that call tools.
+// Vercel's AI SDK, unmodified: agents that call tools, by its provider for compatible endpoints and by that for
+// OpenAI, which asks for responses.
 
 let folder: ServingFolder;
 let upstream: UpstreamDouble;
@@ -28,8 +30,9 @@ afterAll(async () => {
   await upstream.close();
 });
 
-const model = () =>
+const compatible = () =>
   createOpenAICompatible({ name: 'clawloop', baseURL: `${serving.url}/v1`, includeUsage: true })('clawloop');
+const openai = () => createOpenAI({ baseURL: `${serving.url}/v1`, apiKey: 'none' })('clawloop');
 const prices: Readonly<Record<string, number>> = { apples: 3, pears: 4 };
 const tools = {
   price: tool({
@@ -61,7 +64,12 @@ const grocer: Brain = (messages) => {
 };
 const agent = { system: 'You sell fruit.', tools, stopWhen: isStepCount(5), maxRetries: 0 };
 
-describe.each(['generateText', 'streamText'] as const)('%s', (by) => {
+describe.each([
+  ['generateText', 'chat', compatible],
+  ['streamText', 'chat', compatible],
+  ['generateText', 'responses', openai],
+  ['streamText', 'responses', openai],
+] as const)('%s by %s', (by, api, model) => {
   /** One turn of the conversation, to its end. */
   const say = async (messages: readonly ModelMessage[], more: { readonly maxRetries?: number } = {}) => {
     const asked = { ...agent, ...more, model: model(), messages: [...messages] };
@@ -86,7 +94,7 @@ describe.each(['generateText', 'streamText'] as const)('%s', (by) => {
 
   test('an agent of several steps and turns is one session, and results are next states', async () => {
     think(upstream, grocer);
-    const mark = `by ${by}`;
+    const mark = `by ${by}, ${api}`;
     const history: ModelMessage[] = [];
     const turn = async (content: string) => {
       history.push({ role: 'user', content });
@@ -109,13 +117,14 @@ describe.each(['generateText', 'streamText'] as const)('%s', (by) => {
       ...[['tool', 'tool'], ['tool'], ['user'], ['tool'], ['user']],
       undefined,
     ]);
+    expect(calls[1]!.data.api).toBe(api);
     expect(calls[1]!.data.answer.content).toBe('Adding up.');
     expect(calls[1]!.next![0]!.content).toBe('7');
   });
 
   test('what a tool failed with is the next state', async () => {
     think(upstream, grocer);
-    const words = `What do grapes cost? (${by})`;
+    const words = `What do grapes cost? (${by}, ${api})`;
     const { text } = await say([{ role: 'user', content: words }]);
     expect(text).toContain('no grapes today');
     const [first] = await attributedCalls(folder, words);
@@ -128,7 +137,7 @@ describe.each(['generateText', 'streamText'] as const)('%s', (by) => {
     expect(APICallError.isInstance(failure)).toBe(true);
     expect(failure).toMatchObject({ statusCode: 502, isRetryable: true });
     think(upstream, grocer, [{ status: 429, retryAfter: 1 }]);
-    const words = `And apples? (${by}, again)`;
+    const words = `And apples? (${by}, ${api}, again)`;
     const before = performance.now();
     const { text } = await say([{ role: 'user', content: words }], { maxRetries: 1 });
     expect(text).toBe('That is {"price":3}');
@@ -142,7 +151,7 @@ test('a stream that breaks tells of it; one that is left is recorded as it stood
   const errors: unknown[] = [];
   const broken = streamText({
     ...agent,
-    model: model(),
+    model: compatible(),
     prompt: 'hi',
     onError: ({ error }) => void errors.push(error),
   });
@@ -155,7 +164,7 @@ test('a stream that breaks tells of it; one that is left is recorded as it stood
   });
   const stop = new AbortController();
   const prompt = 'Tell me all. (left)';
-  const left = streamText({ ...agent, model: model(), prompt, abortSignal: stop.signal });
+  const left = streamText({ ...agent, model: compatible(), prompt, abortSignal: stop.signal });
   for await (const part of left.fullStream) if (part.type === 'text-delta') stop.abort();
   const [call] = await until('the fact', async () => {
     const calls = await attributedCalls(folder, prompt);
@@ -169,7 +178,14 @@ test('a stream that breaks tells of it; one that is left is recorded as it stood
 
 test('a call that has to come is asked for, and settings arrive', async () => {
   think(upstream, grocer);
-  const asked = { model: model(), prompt: 'apples', temperature: 1, topP: 0.9, seed: 3, maxOutputTokens: 77 };
+  const asked = {
+    model: compatible(),
+    prompt: 'apples',
+    temperature: 1,
+    topP: 0.9,
+    seed: 3,
+    maxOutputTokens: 77,
+  };
   const { toolCalls } = await generateText({
     ...asked,
     tools,
@@ -184,7 +200,7 @@ test('a call that has to come is asked for, and settings arrive', async () => {
 
 test('an object of a given form is refused by the name of its field', async () => {
   const output = Output.object({ schema: z.object({ fruit: z.string() }) });
-  const failure = await generateText({ model: model(), prompt: 'Which?', output }).catch(
+  const failure = await generateText({ model: compatible(), prompt: 'Which?', output }).catch(
     (error: unknown) => error,
   );
   expect(failure).toMatchObject({ statusCode: 400 });

@@ -198,6 +198,8 @@ test('what cannot be honoured is refused by its name', async () => {
   const refusals: readonly (readonly [more: object, param: string])[] = [
     [message({ type: 'input_image', image_url: 'x' }), 'input[0].content[0]'],
     [{ input: [{ type: 'item_reference', id: 'x' }] }, 'input[0]'],
+    [{ input: [{ type: 'item_reference', id: 'msg_0_resp_none' }] }, 'input[0]'],
+    [{ input: [{ type: 'item_reference' }] }, 'input[0].id'],
     [{ input: [{ type: 'function_call_output', output: 'x' }] }, 'input[0].call_id'],
     [{ input: [] }, 'input'],
     [{ tools: [{ type: 'web_search' }] }, 'tools[0].type'],

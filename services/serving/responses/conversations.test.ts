@@ -8,7 +8,7 @@ import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
 import { newAnswerId } from '../chat/lane.ts';
 import { interactionCompleted } from '../record/interaction.ts';
 import { instructionsMessage } from './chat-messages.ts';
-import { openConversations } from './conversations.ts';
+import { type Conversations, openConversations } from './conversations.ts';
 
 let folder: string;
 let log: EventLog;
@@ -41,26 +41,46 @@ const fact = (interactionId: string, maxRecordBytes = 1e6) =>
     maxRecordBytes,
   );
 
+const finder =
+  ({ find }: Conversations) =>
+  async (id: string, keyId: string) =>
+    (await find([id], keyId)).get(id);
+
 test('what is not remembered is found in the log, by the key that it was given to', async () => {
   const [id, other, large] = [1, 2, 3].map(() => newAnswerId(lane, 'responses')) as [string, string, string];
   await log.append([fact(id), fact(large, 10)]);
   const conversations = openConversations({ log });
-  expect(await Promise.all([conversations.find(id, 'ann'), conversations.find(id, 'bob')])).toEqual([
-    [user, answer],
-    undefined,
-  ]);
-  for (const lost of [other, large, 'resp_1', ''])
-    expect(await conversations.find(lost, 'ann'), lost).toBeUndefined();
+  const find = finder(conversations);
+  expect(await Promise.all([find(id, 'ann'), find(id, 'bob')])).toEqual([[user, answer], undefined]);
+  for (const lost of [other, large, 'resp_1', '']) expect(await find(lost, 'ann'), lost).toBeUndefined();
+});
+
+test('several are found at once, remembered or not', async () => {
+  const ids = [1, 2, 3, 4].map(() => newAnswerId(lane, 'responses'));
+  const [remembered, old, older, lost] = ids as [string, string, string, string];
+  await log.append([fact(older), fact(old)]);
+  const conversations = openConversations({ log });
+  conversations.remember(remembered, { keyId: 'ann', messages: [user] });
+  const found = await conversations.find([remembered, old, older, lost, old], 'ann');
+  expect([...found].sort()).toEqual(
+    [
+      [remembered, [user]],
+      [old, [user, answer]],
+      [older, [user, answer]],
+    ].sort(),
+  );
+  expect(await conversations.find(ids, 'bob')).toEqual(new Map());
 });
 
 test('the latest are remembered', async () => {
   const [first, second] = [1, 2].map(() => newAnswerId(lane, 'responses')) as [string, string];
   const conversations = openConversations({ log, most: 1 });
+  const find = finder(conversations);
   const conversation = { keyId: 'ann', messages: [user] };
   conversations.remember(first, conversation);
-  expect(await conversations.find(first, 'ann')).toEqual([user]);
-  expect(await conversations.find(first, 'bob')).toBeUndefined();
+  expect(await find(first, 'ann')).toEqual([user]);
+  expect(await find(first, 'bob')).toBeUndefined();
   conversations.remember(second, conversation);
-  expect(await conversations.find(second, 'ann')).toEqual([user]);
-  expect(await conversations.find(first, 'ann')).toBeUndefined();
+  expect(await find(second, 'ann')).toEqual([user]);
+  expect(await find(first, 'ann')).toBeUndefined();
 });

@@ -10,8 +10,11 @@ export type Conversation = { readonly keyId: string; readonly messages: readonly
 
 export type Conversations = {
   readonly remember: (responseId: string, conversation: Conversation) => void;
-  /** Undefined: no answer of this id was given to this key, or it is not found in time. */
-  readonly find: (responseId: string, keyId: string) => Promise<readonly ChatMessage[] | undefined>;
+  /** By id; not in it: no answer of this id was given to this key, or it is not found in time. */
+  readonly find: (
+    responseIds: readonly string[],
+    keyId: string,
+  ) => Promise<ReadonlyMap<string, readonly ChatMessage[]>>;
 };
 
 type Options = {
@@ -33,13 +36,16 @@ export function openConversations({ log, most = 1_000, limitMs = 10_000 }: Optio
     latest.set(id, conversation);
     if (latest.size > most) latest.delete(latest.keys().next().value!);
   };
-  const look = async (id: string): Promise<Conversation | undefined> => {
+  const look = async (ids: readonly string[]): Promise<ReadonlyMap<string, Conversation>> => {
+    const missing = new Set(ids);
+    const found = new Map<string, Conversation>();
+    if (missing.size === 0) return found;
     const stop = new AbortController();
-    let found: Conversation | undefined;
     const onEvent = ({ event }: { readonly event: ClawLoopEvent }) => {
-      if (event.id !== id || event.type !== 'interaction.completed') return;
-      found = conversationOf(event.data);
-      stop.abort();
+      if (event.type !== 'interaction.completed' || !missing.delete(event.id)) return;
+      const conversation = conversationOf(event.data);
+      if (conversation !== undefined) found.set(event.id, conversation);
+      if (missing.size === 0) stop.abort();
     };
     const following = log.follow('conversations', {}, onEvent, stop.signal);
     const patience = delay(limitMs, undefined, { signal: stop.signal }).catch(() => {});
@@ -50,21 +56,25 @@ export function openConversations({ log, most = 1_000, limitMs = 10_000 }: Optio
   };
   /** One look-up at a time: each may read the log from its beginning. */
   let before: Promise<unknown> = Promise.resolve();
-  const lookInTurn = (id: string): Promise<Conversation | undefined> => {
-    const looked = before.then(() => latest.get(id) ?? look(id));
+  const known = (ids: readonly string[]) =>
+    new Map(ids.flatMap((id) => (latest.has(id) ? [[id, latest.get(id)!] as const] : [])));
+  const lookInTurn = (ids: readonly string[]): Promise<ReadonlyMap<string, Conversation>> => {
+    const looked = before.then(async () => {
+      const there = known(ids);
+      return new Map([...there, ...(await look(ids.filter((id) => !there.has(id))))]);
+    });
     before = looked.catch(() => {});
     return looked;
   };
-  return {
-    remember,
-    find: async (id, keyId) => {
-      if (laneOfCompletion(id) === undefined) return undefined; // no id of ours
-      const conversation = latest.get(id) ?? (await lookInTurn(id));
-      if (conversation?.keyId !== keyId) return undefined;
-      remember(id, conversation);
-      return conversation.messages;
-    },
+  const find: Conversations['find'] = async (asked, keyId) => {
+    const ids = asked.filter((id) => laneOfCompletion(id) !== undefined); // the others are none of ours
+    const there = known(ids);
+    const found = there.size === new Set(ids).size ? there : await lookInTurn(ids);
+    const theirs = [...found].filter(([, conversation]) => conversation.keyId === keyId);
+    for (const [id, conversation] of theirs) remember(id, conversation);
+    return new Map(theirs.map(([id, { messages }]) => [id, messages]));
   };
+  return { remember, find };
 }
 
 type Told = Extract<ClawLoopEvent, { readonly type: 'interaction.completed' }>['data'];

@@ -18,6 +18,7 @@ export const messageItem = z.looseObject({
 });
 export const callItem = z.looseObject({ call_id: text.min(1), name: text.min(1), arguments: text });
 export const resultItem = z.looseObject({ call_id: text.min(1), output: content });
+export const referenceItem = z.looseObject({ id: text.min(1).max(200) });
 export const reasoningItem = z.looseObject({ content: z.array(part).nullish() });
 
 const tool = z.looseObject({

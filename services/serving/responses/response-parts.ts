@@ -8,6 +8,9 @@ import type { ResponsesBody } from './fields.ts';
 export const itemId = (kind: 'rs' | 'msg' | 'fc', answerId: string, index: number): string =>
   `${kind}_${index}_${answerId}`;
 
+/** The answer to which an item of that id belongs; undefined: it is no id of ours. */
+export const answerOfItem = (id: string): string | undefined => /^(?:rs|msg|fc)_\d+_(.+)$/.exec(id)?.[1];
+
 type Status = 'in_progress' | 'completed' | 'incomplete';
 
 export const reasoningPart = (text: string) => ({ type: 'reasoning_text', text });
@@ -26,9 +29,12 @@ export const callItem = (
 ) => ({ id, type: 'function_call', status, ...call });
 
 /** The items of a whole answer. */
-export function itemsOf(answer: ChatMessage, answerId: string): readonly object[] {
+export function itemsOf(
+  answer: ChatMessage,
+  answerId: string,
+): readonly { readonly id: string; readonly type: string }[] {
   const { content, reasoning_content: reasoning, tool_calls: calls = [] } = answer;
-  const makers: ((index: number) => object)[] = [];
+  const makers: ((index: number) => { readonly id: string; readonly type: string })[] = [];
   if (reasoning)
     makers.push((at) => reasoningItem(itemId('rs', answerId, at), 'completed', [reasoningPart(reasoning)]));
   if (typeof content === 'string' && content !== '')

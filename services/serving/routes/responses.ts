@@ -5,6 +5,7 @@ import { laneOfCompletion } from '../chat/lane.ts';
 import { ServingError } from '../errors.ts';
 import { chatBody } from '../responses/chat-body.ts';
 import { readResponsesBody } from '../responses/fields.ts';
+import { type FindConversations, withoutReferences } from '../responses/item-references.ts';
 import { responsesForm } from '../responses/responses-form.ts';
 import { callerOf } from '../server.ts';
 import { answerRequest } from './chat.ts';
@@ -14,16 +15,24 @@ import type { ServingWorld } from './world.ts';
 export function registerResponses(server: FastifyInstance, world: ServingWorld): void {
   const { conversations, sessions } = world;
   const responses = async (request: FastifyRequest, reply: FastifyReply) => {
-    const body = readResponsesBody(request.body);
-    const before = await beforeIt(body.previous_response_id, callerOf(request));
+    const asked = readResponsesBody(request.body);
+    const find = finder(callerOf(request));
+    const body = { ...asked, input: await withoutReferences(asked.input, find) };
+    const before = await beforeIt(body.previous_response_id, find);
     const chat = parseChatRequest(chatBody(body, before));
     return answerRequest(world, request, reply, chat, responsesForm(body, conversations));
   };
-  const beforeIt = async (id: string | null | undefined, { keyId, sessionKey }: Caller) => {
+  /** Who speaks by a session's key goes on from that session alone. */
+  const finder =
+    ({ keyId, sessionKey }: Caller): FindConversations =>
+    async (ids) => {
+      const lane = sessionKey === undefined ? undefined : (await sessions.speaking(sessionKey)).lane;
+      const theirs = ids.filter((id) => lane === undefined || laneOfCompletion(id) === lane);
+      return conversations.find(theirs, keyId);
+    };
+  const beforeIt = async (id: string | null | undefined, find: FindConversations) => {
     if (id == null) return [];
-    const isForeign =
-      sessionKey !== undefined && laneOfCompletion(id) !== (await sessions.speaking(sessionKey)).lane;
-    const before = isForeign ? undefined : await conversations.find(id, keyId);
+    const before = (await find([id])).get(id);
     if (before !== undefined) return before;
     throw ServingError.PREVIOUS_RESPONSE_NOT_FOUND({ param: 'previous_response_id', id });
   };
