@@ -8,6 +8,7 @@ import { model } from './commands/model.ts';
 import { openclaw } from './commands/openclaw.ts';
 import { policy } from './commands/policy.ts';
 import { replay } from './commands/replay.ts';
+import { rollout } from './commands/rollout.ts';
 import { services } from './commands/services.ts';
 import { sessions } from './commands/sessions.ts';
 import { topics } from './commands/topics.ts';
@@ -25,6 +26,7 @@ export const commands: readonly Command[] = [
   learning,
   model,
   feedback,
+  rollout,
   keys,
   openclaw,
   audit,

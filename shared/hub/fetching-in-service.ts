@@ -1,6 +1,6 @@
 import type { Logger } from '../service/logger.ts';
+import { everyTenth } from '../service/progress-bar.ts';
 import type { FetchModelOptions } from './fetch-model.ts';
-import { everyTenth } from './progress.ts';
 
 /** How a service tells of a model that it fetches: in lines of its log. */
 export const fetchingInService = (logger: Logger, signal: AbortSignal): FetchModelOptions => ({
