@@ -1,5 +1,6 @@
 import type { Command } from './command.ts';
 import { audit } from './commands/audit.ts';
+import { demo } from './commands/demo.ts';
 import { doctor } from './commands/doctor.ts';
 import { feedback } from './commands/feedback.ts';
 import { keys } from './commands/keys.ts';
@@ -26,6 +27,7 @@ export const commands: readonly Command[] = [
   learning,
   model,
   feedback,
+  demo,
   rollout,
   keys,
   openclaw,

@@ -43,6 +43,11 @@ export const judgeServerSettings = (judgeFlags: readonly string[]) =>
 export const endpointSettings = (servingFlags: readonly string[]) =>
   loadConfig('serving', EndpointConfig, ofThese(servingFlags, ['--host', '--port', '--api-key'])).values;
 
+/** Where the key of a session stands unless an option tells it: `CLAWLOOP_SESSION_KEY`. */
+const SessionConfig = z.object({ key: z.string().optional().describe('key of a session') });
+
+export const sessionKeySetting = () => loadConfig('session', SessionConfig, []).values.key;
+
 export const batchSettings = (collectorFlags: readonly string[]) =>
   loadConfig('collector', BatchConfig, ofThese(collectorFlags, ['--batch-size'])).values;
 

@@ -1,63 +1,64 @@
 import { type Command, UsageError } from '../command.ts';
 import { readOptions, splitAction } from '../options.ts';
-import { readAll } from '../read-topic.ts';
-import { excerpt, formatTable } from '../table.ts';
-import { createTurnViews, describeStage, type TurnView } from '../views/turn-view.ts';
-import { withLog } from '../with-log.ts';
+import { endSession, rewardSession, startSession } from '../sessions/protocol.ts';
+import { listSessions, showSession } from '../sessions/shown.ts';
+
+const protocolOptions = {
+  url: { type: 'string' },
+  key: { type: 'string' },
+  json: { type: 'boolean' },
+} as const;
+
+const actions = ['list', 'show', 'start', 'reward', 'end'] as const;
 
 export const sessions: Command = {
   name: 'sessions',
-  usage: 'list | show SESSION',
-  about: 'conversations as the collector sees them',
+  usage: 'list | show SESSION | start | reward [VALUE] | end',
+  about: 'conversations as the collector sees them; sessions that a program rewards',
   details: [
     ['list', 'every conversation: turns, how many trained, whether it is open'],
     ['show SESSION', 'its turns, step by step'],
+    ['start [--task NAME]', 'opens a session and prints its key'],
+    ['  --refresh sk-sess-...', 'under this key, whose open session ends'],
+    ['reward [VALUE]', '-1 to 1, 1 unless told, for the last answer of the session'],
+    ['  --interaction ID', 'for another answer'],
+    ['end [--discard]', 'ends the session; --discard: and it trains nobody'],
+    ['--key KEY', 'start: access key; CLAWLOOP_SERVING_API_KEY unless told'],
+    ['', 'reward, end: key of the session; CLAWLOOP_SESSION_KEY unless told'],
+    ['--url URL', 'of the endpoint; from CLAWLOOP_SERVING_HOST and _PORT unless told'],
+    ['--json', 'start, reward, end: one object'],
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
-    const { words, settings } = readOptions(rest, {});
-    if (action !== 'list' && action !== 'show')
-      throw new UsageError(`sessions ${action}? one of: list, show`);
-    return withLog(settings, async (log) => {
-      const views = createTurnViews();
-      const closed = new Set<string>();
-      await readAll(log, ({ event }) => {
-        views.on(event);
-        if (event.type === 'session.closed') closed.add(event.data.session);
-      });
-      const bySession = Map.groupBy(views.turns.values(), (turn) => turn.session || '(not known yet)');
-      if (action === 'list') {
-        console.log(
-          formatTable(['session', 'turns', 'trained', 'from', 'to', 'state'], summaries(bySession, closed)),
-        );
-        return 0;
+    switch (action) {
+      case 'list':
+        return listSessions(readOptions(rest, {}).settings);
+      case 'show': {
+        const { settings, words } = readOptions(rest, {});
+        return showSession(settings, words[0]);
       }
-      const turns = bySession.get(words[0] ?? '');
-      if (turns === undefined)
-        throw new UsageError(`no session '${words[0] ?? ''}'; see clawloop sessions list`);
-      for (const turn of turns) console.log(story(turn));
-      return 0;
-    });
+      case 'start': {
+        const strings = { task: { type: 'string' }, refresh: { type: 'string' } } as const;
+        return startSession(readOptions(rest, { ...protocolOptions, ...strings }).values);
+      }
+      case 'reward': {
+        const strings = { interaction: { type: 'string' } } as const;
+        const { values, words } = readOptions(negativeLast(rest), { ...protocolOptions, ...strings });
+        return rewardSession(words[0], values);
+      }
+      case 'end': {
+        const switches = { discard: { type: 'boolean' } } as const;
+        return endSession(readOptions(rest, { ...protocolOptions, ...switches }).values);
+      }
+      default:
+        throw new UsageError(`sessions ${action}? one of: ${actions.join(', ')}`);
+    }
   },
 };
 
-const summaries = (bySession: ReadonlyMap<string, readonly TurnView[]>, closed: ReadonlySet<string>) =>
-  [...bySession].map(([session, turns]) => [
-    session, // whole: `sessions show` and `turns list --session` ask for it
-    turns.length,
-    turns.filter((turn) => turn.stage.kind === 'trained').length,
-    turns[0]!.time.slice(0, 19),
-    turns.at(-1)!.time.slice(11, 19),
-    closed.has(session) ? 'closed' : 'open',
-  ]);
-
-const story = (turn: TurnView): string =>
-  [
-    `${turn.time}  ${turn.turnId}  v${turn.version}  ${turn.rule}`,
-    `  user       ${excerpt(turn.asked, 160)}`,
-    `  assistant  ${excerpt(turn.answered, 160)}`,
-    `  verdict    ${turn.score === undefined ? 'none yet' : `${turn.score ?? 'unavailable'} by ${turn.source}`}` +
-      `${turn.votes.length === 0 ? '' : `, votes ${turn.votes.join(' ')}`}`,
-    `  outcome    ${describeStage(turn.stage)}`,
-    '',
-  ].join('\n');
+/** `-0.5` is a reward, no flag. */
+function negativeLast(words: readonly string[]): readonly string[] {
+  const isNegative = (word: string) => /^-[\d.]/.test(word);
+  const numbers = words.filter(isNegative);
+  return numbers.length === 0 ? words : [...words.filter((word) => !isNegative(word)), '--', ...numbers];
+}

@@ -27,7 +27,7 @@ export function createProtocolDouble({ room = 1000, silentInteractions = [] as r
     reward: async (key, reward) => {
       const session = sessions.get(key)!;
       if (session.ended !== undefined) return refused(410, 'session_ended');
-      if (silentInteractions.includes(session.task)) return refused(400, 'no_interaction');
+      if (silentInteractions.includes(session.task)) return refused(400, 'nothing_to_reward');
       session.rewards.push(reward);
       return { kind: 'answer', value: `chatcmpl-${key}` };
     },

@@ -168,6 +168,6 @@ async function setReward(
   if (answer.kind === 'answer') return { reward, result, interaction: answer.value };
   if (answer.kind === 'silent') return failed('server-silent', answer.reason);
   if (answer.status === 410) return failed('session-ended', answer.message);
-  if (answer.code === 'no_interaction') return failed('no-interaction', answer.message);
+  if (answer.code === 'nothing_to_reward') return failed('no-interaction', answer.message);
   return failed('reward-refused', answer.message);
 }
