@@ -124,18 +124,48 @@ export const ServingConfig = CommonConfig.extend({
     .describe('ms that a fact waits for the log before it goes to the outbox'),
   engine: z.enum(['local', 'upstream']).default('local').describe('who generates'),
   upstreamUrl: z.url().optional().describe('base address of an OpenAI-compatible server, with its /v1'),
-  upstreamApiKey: z.string().optional().describe('sent to the upstream server as a bearer token'),
-  upstreamModel: z.string().optional().describe('model name at the upstream server; `default` unless told'),
-  upstreamLogprobs: z
-    .enum(['none', 'raw', 'processed'])
-    .default('none')
+  upstreamKind: z
+    .enum(['openai', 'vllm', 'sglang'])
+    .default('openai')
     .describe(
-      'what its log-probs are: before temperature (raw), after temperature and filters, or not asked for',
+      'what serves there: vllm and sglang give token ids and take adapters; openai: any other, which serves one model',
+    ),
+  upstreamApiKey: z.string().optional().describe('sent to the upstream server as a bearer token'),
+  upstreamModel: z
+    .string()
+    .optional()
+    .describe('name of the base model there; else the first that it lists, or `default` (openai)'),
+  upstreamAdapterFolder: z
+    .string()
+    .regex(/^[^=]+=[^=]+$/, 'must be FROM=TO')
+    .optional()
+    .describe('FROM=TO: a folder here that holds the checkpoints, and its path on the upstream machine'),
+  upstreamSampling: z
+    .enum(['model', 'plain'])
+    .default('model')
+    .describe(
+      "vllm, sglang: what a client leaves out is the model's own generation_config, or temperature 1 without filters",
+    ),
+  upstreamLogprobs: z
+    .enum(['none', 'raw', 'scaled', 'processed'])
+    .optional()
+    .describe(
+      'what its log-probs are of: before temperature (raw), after it (scaled), after filters too (processed); else raw (vllm), scaled (sglang), none (openai)',
     ),
   upstreamTokenIds: z
     .boolean()
     .default(false)
-    .describe('ask for token ids with return_token_ids, as vLLM gives them; needed for training'),
+    .describe('openai: ask for token ids with return_token_ids, as vLLM gives them; needed for training'),
+  upstreamConnectTimeoutMs: z
+    .int()
+    .min(1)
+    .default(5_000)
+    .describe('ms until a connection to the upstream server is given up'),
+  upstreamFirstByteTimeoutMs: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('ms from a request to its first byte; as --upstream-timeout-ms unless told'),
   upstreamTimeoutMs: z
     .int()
     .default(300_000)

@@ -180,6 +180,12 @@ export const ServingError = errorTable({
   },
   /** Thrown when the upstream engine refuses what the client sent. */
   UPSTREAM_REFUSED: { status: 400, type: 'invalid_request_error', message: '{detail}' },
+  /** Thrown when the upstream engine says that it cannot answer now. Carries Retry-After. */
+  UPSTREAM_UNAVAILABLE: {
+    status: 503,
+    type: 'server_error',
+    message: 'The upstream engine is not available: {detail}',
+  },
   /** Thrown when the upstream engine cannot be reached, fails or breaks off. */
   UPSTREAM_FAILED: { status: 502, type: 'server_error', message: 'The upstream engine failed: {detail}' },
   /** Thrown when feedback or the end of a session could be written to neither log nor outbox. */

@@ -79,8 +79,8 @@ const answers = openRecordedAnswers(data.answers);
 await answers.sweep();
 setInterval(() => void answers.sweep(), SWEEP_INTERVAL_MS).unref();
 
-const engine = await openEngine(config, fetchingInService(logger, shutdown)).catch((error: Error) =>
-  refuse(error.message, isRefusal(error) ? REFUSED_EXIT_CODE : 1),
+const engine = await openEngine(config, { ...fetchingInService(logger, shutdown), logger }).catch(
+  (error: Error) => refuse(error.message, isRefusal(error) ? REFUSED_EXIT_CODE : 1),
 );
 logger.info({ engine: engine.name, report: engine.report }, 'engine');
 
@@ -128,6 +128,8 @@ const readiness = (): string | undefined => {
   const unread = sessionView.stopped();
   if (unread !== undefined) return `the conversations topic cannot be read on: ${unread}`;
   if (!head.isCaughtUp() || !sessionView.isCaughtUp()) return 'reading the log';
+  const unreachable = engine.problem?.();
+  if (unreachable !== undefined) return `the engine cannot be asked: ${unreachable}`;
   return served.served() === undefined ? (served.problem() ?? 'loading the policy') : undefined;
 };
 

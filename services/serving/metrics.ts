@@ -114,6 +114,15 @@ export function watch(
     (now) => now.prefixBlocks,
   );
   new Gauge({
+    name: 'clawloop_upstream_up',
+    help: 'whether the upstream engine answers; left out where the engine is a local one',
+    registers,
+    collect() {
+      if (engine.problem === undefined) this.remove();
+      else this.set(engine.problem() === undefined ? 1 : 0);
+    },
+  });
+  new Gauge({
     name: 'clawloop_serving_outbox_depth',
     help: 'facts that wait for the log',
     registers,

@@ -26,6 +26,7 @@ export async function upstreamDouble(): Promise<UpstreamDouble> {
   const server = createServer(async (request, response) => {
     let text = '';
     for await (const part of request) text += part;
+    if (request.method === 'GET') return void response.writeHead(404).end(); // whether it is well
     const call = { headers: request.headers, body: JSON.parse(text) as UpstreamCall['body'] };
     calls.push(call);
     response.on('close', () => {

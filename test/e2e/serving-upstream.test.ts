@@ -158,8 +158,8 @@ test('what upstream refuses is the client’s, what it breaks is ours and a fact
   expect(await failed()).toBe(before);
   refuse(401);
   await expect(ask()).rejects.toMatchObject({ status: 502, type: 'server_error' });
-  refuse(503);
-  await expect(ask()).rejects.toMatchObject({ status: 502 });
+  refuse(503, { 'retry-after': '3' });
+  await expect(ask()).rejects.toMatchObject({ status: 503, code: 'upstream_unavailable' });
   upstream.script((_, response) => void response.destroy());
   await expect(ask()).rejects.toMatchObject({ status: 502 });
   upstream.script((_, response) => sendFrames(response, [deltaFrame({ content: 'Hel' })]));

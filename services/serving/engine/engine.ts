@@ -160,6 +160,8 @@ export type Engine = {
    */
   readonly countTokens?: (prompt: PromptParts) => Promise<number>;
   readonly counters: () => Promise<EngineCounters>;
+  /** Why it cannot be asked just now; absent: it always can. */
+  readonly problem?: () => string | undefined;
   /** Rejects when the engine cannot go on; the process should then end and be started again. */
   readonly failed: Promise<never>;
   readonly close: () => Promise<void>;

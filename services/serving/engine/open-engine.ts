@@ -1,19 +1,17 @@
-import type { FetchModelOptions } from '../../../shared/hub/fetch-model.ts';
 import { findModel } from '../../../shared/hub/find-model.ts';
 import { CLAW_NANO } from '../../../shared/policy/model-folder.ts';
-import { ConfigError } from '../../../shared/service/config.ts';
 import type { ServingConfig } from '../config.ts';
 import { contextMode } from './context.ts';
 import type { Engine } from './engine.ts';
 import { openLocalEngine } from './local.ts';
-import { openUpstreamEngine } from './upstream.ts';
+import { openUpstream, type UpstreamOptions } from './open-upstream.ts';
 
 /**
  * The engine that the settings name; `fetching`: of a model that has to come from the hub first. Rejects
  * with ConfigError when they cannot be used, else as the
  * engine's start does.
  */
-export async function openEngine(config: ServingConfig, fetching: FetchModelOptions): Promise<Engine> {
+export async function openEngine(config: ServingConfig, fetching: UpstreamOptions): Promise<Engine> {
   if (config.engine === 'local') {
     const { model } = config;
     return openLocalEngine({
@@ -31,13 +29,5 @@ export async function openEngine(config: ServingConfig, fetching: FetchModelOpti
       keptVersions: config.keptVersions ?? (config.training === 'full' ? 0 : 2),
     });
   }
-  if (config.upstreamUrl === undefined) throw new ConfigError('the engine `upstream` needs --upstream-url');
-  return openUpstreamEngine({
-    url: config.upstreamUrl,
-    apiKey: config.upstreamApiKey,
-    model: config.upstreamModel,
-    logProbs: config.upstreamLogprobs,
-    tokenIds: config.upstreamTokenIds,
-    timeoutMs: config.upstreamTimeoutMs,
-  });
+  return openUpstream(config, fetching);
 }

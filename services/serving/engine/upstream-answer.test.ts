@@ -3,6 +3,7 @@ import type { GenerationRequest } from './engine.ts';
 import { collectUpstream } from './upstream-answer.ts';
 import { UpstreamChunk } from './upstream-chunk.ts';
 
+const speaker = { version: 0, logProbs: 'none', model: undefined } as const;
 const request: GenerationRequest = {
   target: { kind: 'live' },
   messages: [],
@@ -19,13 +20,13 @@ test.each([
   ['abort', 'aborted'],
   ['error', 'aborted'],
 ])('an answer that ended upstream as %s is %s here', (theirs, ours) => {
-  const answer = collectUpstream(request, 'none')[0]!;
+  const answer = collectUpstream(request, speaker)[0]!;
   answer.add(UpstreamChunk.parse({ choices: [{ delta: { content: 'Hel' }, finish_reason: theirs }] }));
   expect(answer.result(false).finishReason).toBe(ours);
 });
 
 test('each choice has its own text and tokens; what upstream counts of all of them is shared out', () => {
-  const three = collectUpstream({ ...request, choices: 3 }, 'none');
+  const three = collectUpstream({ ...request, choices: 3 }, speaker);
   const frames = [
     { prompt_token_ids: [5], choices: [{ index: 1, delta: { content: 'one' }, token_ids: [1, 2] }] },
     { choices: [{ index: 0, delta: { content: 'null' } }] },
@@ -45,6 +46,6 @@ test('each choice has its own text and tokens; what upstream counts of all of th
   expect(results.map(({ finishReason }) => finishReason)).toEqual(['stop', 'stop', 'length']);
   expect(results.map(({ usage }) => usage.completionTokens)).toEqual([3, 2, 2]);
   const seeded = { ...request, choices: 2, sampling: { ...request.sampling, seed: 4 } };
-  const seeds = collectUpstream(seeded, 'none').map((one) => one.result(false).sampling.seed);
+  const seeds = collectUpstream(seeded, speaker).map((one) => one.result(false).sampling.seed);
   expect(seeds).toEqual([4, undefined]); // theirs is not told
 });

@@ -1,9 +1,17 @@
 import { z } from 'zod';
 
-/** One frame of an OpenAI-compatible stream, with vLLM's token ids. What else stands in it is ignored. */
+const tokenIds = z.array(z.int().min(0)).nullish().catch(null);
+/** JSON has no NaN and no infinity; a server may write null for them. */
+const logProb = z.number().nullish();
+
+/**
+ * One frame of an OpenAI-compatible stream, with vLLM's token ids. What else stands in it is ignored. Tokens
+ * that cannot be read are none: the answer is served all the same.
+ */
 export const UpstreamChunk = z.looseObject({
   error: z.looseObject({ message: z.string().optional() }).nullish(),
-  prompt_token_ids: z.array(z.int()).nullish(),
+  model: z.string().nullish(),
+  prompt_token_ids: tokenIds,
   usage: z
     .looseObject({
       prompt_tokens: z.int(),
@@ -19,6 +27,8 @@ export const UpstreamChunk = z.looseObject({
           .looseObject({
             content: z.string().nullish(),
             reasoning_content: z.string().nullish(),
+            /** the newer name of it, in vLLM */
+            reasoning: z.string().nullish(),
             tool_calls: z
               .array(
                 z.looseObject({
@@ -32,20 +42,21 @@ export const UpstreamChunk = z.looseObject({
               .nullish(),
           })
           .nullish(),
-        token_ids: z.array(z.int()).nullish(),
+        token_ids: tokenIds,
         logprobs: z
           .looseObject({
             content: z
               .array(
                 z.looseObject({
                   token: z.string(),
-                  logprob: z.number(),
-                  top_logprobs: z.array(z.looseObject({ token: z.string(), logprob: z.number() })).nullish(),
+                  logprob: logProb,
+                  top_logprobs: z.array(z.looseObject({ token: z.string(), logprob: logProb })).nullish(),
                 }),
               )
               .nullish(),
           })
-          .nullish(),
+          .nullish()
+          .catch(null),
         finish_reason: z.string().nullish(),
         /** vLLM: the stop string that ended it, or the id of the token */
         stop_reason: z.union([z.string(), z.int()]).nullish(),

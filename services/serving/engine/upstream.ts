@@ -1,77 +1,123 @@
 import { createParser } from 'eventsource-parser';
-import { Agent, type Dispatcher, request as httpRequest } from 'undici';
+import type { Dispatcher } from 'undici';
+import { isServiceError } from '../../../shared/service/errors.ts';
+import type { Logger } from '../../../shared/service/logger.ts';
 import { ServingError } from '../errors.ts';
-import type { Engine, GenerationRequest } from './engine.ts';
-import { collectUpstream, type UpstreamLogProbs } from './upstream-answer.ts';
-import { UpstreamChunk } from './upstream-chunk.ts';
+import type { Engine, EngineCounters, GenerationRequest, PolicyVersion } from './engine.ts';
+import type { UpstreamDialect, UpstreamExchange } from './upstream-exchange.ts';
+import { watchHealth } from './upstream-health.ts';
+import type { UpstreamHttp } from './upstream-http.ts';
+import type { ModelLease, UpstreamModels } from './upstream-models.ts';
+import { hasLostModel, refusalError } from './upstream-refusal.ts';
 
 export type UpstreamSetup = {
-  /** with its /v1 */
-  readonly url: string;
-  readonly apiKey: string | undefined;
-  readonly model: string | undefined;
-  readonly logProbs: UpstreamLogProbs;
-  /** ask for `return_token_ids`, vLLM's extension */
-  readonly tokenIds: boolean;
-  /** ms without a byte */
-  readonly timeoutMs: number;
+  /** For a person. */
+  readonly report: string;
+  readonly http: UpstreamHttp;
+  readonly models: UpstreamModels;
+  readonly hasVersions: boolean;
+  readonly dialect: UpstreamDialect;
+  /** Rejects while it cannot be asked. */
+  readonly checkHealth: () => Promise<void>;
+  /** What a client leaves out of its settings. */
+  readonly settle: (request: GenerationRequest) => GenerationRequest;
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
 };
 
+const HEALTH_MS = 5_000;
+
 /**
- * A server that speaks OpenAI's chat API generates. It serves one policy, which counts as version 0: no
- * adapter is moved there. Without token ids from it, answers are served and recorded, and do not train.
+ * A server of another make generates. Where it takes adapters, the live alias is the name of the newest one
+ * that was loaded there; an answer is of the name that it was asked of, and its adapter stays until it ends.
  */
-export async function openUpstreamEngine(setup: UpstreamSetup): Promise<Engine> {
-  const agent = new Agent({ headersTimeout: setup.timeoutMs, bodyTimeout: setup.timeoutMs });
-  const address = `${setup.url.replace(/\/+$/, '')}/chat/completions`;
+export function openUpstreamEngine(setup: UpstreamSetup): Engine {
+  const { http, models, dialect, logger } = setup;
+  const firstLive = Promise.withResolvers<PolicyVersion>();
+  let live: PolicyVersion | undefined;
   let running = 0;
 
-  const generate: Engine['generate'] = async (request, listener, signal) => {
-    const answers = collectUpstream(request, setup.logProbs);
-    const choices = (aborted: boolean) =>
-      answers.map(({ result }, index) => ({ index, generated: result(aborted) }));
-    let started = false;
+  const moveTo = (policy: PolicyVersion): void => {
+    live = policy;
+    models.keepLive(policy.version);
+    firstLive.resolve(policy);
+  };
+  if (!setup.hasVersions) moveTo({ version: 0 });
+
+  const health = watchHealth({
+    check: setup.checkHealth,
+    everyMs: HEALTH_MS,
+    onChange: (problem) => {
+      if (problem === undefined) logger.info('the upstream engine answers again');
+      else logger.warn({ problem }, 'the upstream engine does not answer');
+    },
+    onRecovery: async () => {
+      try {
+        await models.recheck();
+        if (live !== undefined) (await models.hold(live)).letGo();
+      } catch (error) {
+        logger.warn({ err: error }, 'the upstream engine did not take the live version again');
+      }
+    },
+  });
+
+  const holdTarget = async ({ target }: GenerationRequest, signal: AbortSignal): Promise<ModelLease> => {
+    const policy =
+      target.kind === 'pinned' ? target : (live ?? (await beforeAbort(firstLive.promise, signal)));
     try {
-      const response = await httpRequest(address, {
-        method: 'POST',
-        dispatcher: agent,
-        signal,
-        headers: {
-          'content-type': 'application/json',
-          accept: 'text/event-stream',
-          ...(setup.apiKey === undefined ? {} : { authorization: `Bearer ${setup.apiKey}` }),
-        },
-        body: JSON.stringify(upstreamBody(setup, request)),
-      });
-      if (response.statusCode !== 200) throw await refusalOf(response);
-      listener.onStart({ version: 0 });
-      started = true;
-      for await (const frame of framesOf(response)) {
-        if (frame.error != null)
-          throw ServingError.UPSTREAM_FAILED({ detail: frame.error.message ?? 'it says no more' });
-        for (const [index, answer] of answers.entries()) {
-          const chunk = answer.add(frame);
-          if (chunk !== undefined) listener.onChunk(chunk, index);
-        }
-      }
-      if (!answers.every((answer) => answer.hasFinished()))
-        throw ServingError.UPSTREAM_FAILED({ detail: 'its stream ended without finish_reason' });
-      for (const [index, answer] of answers.entries()) {
-        const rest = answer.rest();
-        if (rest !== undefined) listener.onChunk(rest, index);
-      }
-      return choices(false);
+      return await models.hold(policy);
     } catch (error) {
-      if (signal.aborted && started) return choices(true);
-      if (signal.aborted) throw signal.reason;
-      throw asUpstreamFailure(error);
+      const detail = (error as Error).message;
+      throw ServingError.VERSION_UNAVAILABLE({ version: policy.version, detail, retryAfterSeconds: 5 });
+    }
+  };
+
+  /** A name that the server does not know (any more) has said nothing: it is made known, and asked again. */
+  const open = async (request: GenerationRequest, signal: AbortSignal) => {
+    for (let attempt = 0; ; attempt++) {
+      const lease = await holdTarget(request, signal);
+      try {
+        const exchange = await dialect.ask(request, lease);
+        const opened = await http.ask(exchange.address, exchange.body, signal);
+        if (opened.kind === 'answer') return { lease, exchange, body: opened.body };
+        if (attempt > 0 || !hasLostModel(opened.refusal, lease.model)) throw refusalError(opened.refusal);
+      } catch (error) {
+        lease.letGo();
+        throw error;
+      }
+      lease.lost();
+      lease.letGo();
+    }
+  };
+
+  const generate: Engine['generate'] = async (request, listener, signal) => {
+    const settled = setup.settle(request);
+    let begun: { readonly exchange: UpstreamExchange; readonly lease: ModelLease } | undefined;
+    try {
+      const { body, ...opened } = await open(settled, signal);
+      begun = opened;
+      const { exchange, lease } = opened;
+      const { version } = lease;
+      const { promptTokens } = exchange;
+      listener.onStart({ version, ...(promptTokens === undefined ? {} : { promptTokens }) });
+      for await (const data of eventsOf(body))
+        for (const { chunk, choice } of exchange.hear(data)) listener.onChunk(chunk, choice);
+      if (!exchange.hasFinished())
+        throw ServingError.UPSTREAM_FAILED({ detail: 'its stream ended without finish_reason' });
+      for (const { chunk, choice } of exchange.rest()) listener.onChunk(chunk, choice);
+      return exchange.choices(false);
+    } catch (error) {
+      if (!signal.aborted) throw asUpstreamFailure(error);
+      if (begun === undefined) throw signal.reason;
+      return begun.exchange.choices(true);
+    } finally {
+      begun?.lease.letGo();
     }
   };
 
   return {
     name: 'upstream',
-    report: `upstream engine at ${setup.url}`,
-    hasVersions: false,
+    report: setup.report,
+    hasVersions: setup.hasVersions,
     generate: async (...call) => {
       running += 1;
       try {
@@ -80,17 +126,26 @@ export async function openUpstreamEngine(setup: UpstreamSetup): Promise<Engine> 
         running -= 1;
       }
     },
-    serve: async () => {},
-    counters: async () => ({ ...nothingCounted, running }),
+    serve: async (policy, signal) => {
+      const lease = await models.hold(policy);
+      if (!signal.aborted) moveTo(policy);
+      lease.letGo();
+      if (signal.aborted) throw ServingError.STOPPING();
+    },
+    ...(dialect.countTokens === undefined ? {} : { countTokens: dialect.countTokens }),
+    problem: health.problem,
+    counters: async () => ({ ...nothingCounted, running, versions: models.versions() }),
     failed: new Promise<never>(() => {}),
-    close: () => agent.close(),
+    close: async () => {
+      health.close();
+      await Promise.all([http.close(), dialect.close()]);
+    },
   };
 }
 
-const nothingCounted = {
+const nothingCounted: Omit<EngineCounters, 'running' | 'versions'> = {
   tensors: 0,
   waiting: 0,
-  versions: [0],
   steps: 0,
   stepSequences: 0,
   promptTokens: 0,
@@ -98,50 +153,21 @@ const nothingCounted = {
   preemptions: 0,
   cachePositions: 0,
   prefixBlocks: 0,
-} as const;
+};
 
-function upstreamBody(
-  setup: UpstreamSetup,
-  { messages, tools, templateVariables, sampling, ...asked }: GenerationRequest,
-) {
-  const wantsLogProbs = setup.logProbs !== 'none' || asked.topLogProbs !== undefined;
-  const filled: Readonly<Record<string, unknown>> = {
-    temperature: sampling.temperature,
-    top_p: sampling.topP,
-    top_k: sampling.topK,
-    min_p: sampling.minP,
-    seed: sampling.seed,
-    max_tokens: sampling.maxTokens,
-    n: asked.choices === 1 ? undefined : asked.choices,
-    stop: sampling.stop.length === 0 ? undefined : sampling.stop,
-    stop_token_ids: sampling.stopTokenIds,
-    frequency_penalty: sampling.frequencyPenalty || undefined,
-    presence_penalty: sampling.presencePenalty || undefined,
-    repetition_penalty: sampling.repetitionPenalty === 1 ? undefined : sampling.repetitionPenalty,
-    logit_bias: sampling.logitBias.length === 0 ? undefined : Object.fromEntries(sampling.logitBias),
-    tools: tools.length === 0 ? undefined : tools,
-    tool_choice: asked.forcedCall && toolChoiceOf(asked.forcedCall),
-    parallel_tool_calls: asked.singleCall && false,
-    chat_template_kwargs: Object.keys(templateVariables).length === 0 ? undefined : templateVariables,
-    logprobs: wantsLogProbs || undefined,
-    top_logprobs: asked.topLogProbs || undefined,
-    return_token_ids: setup.tokenIds || undefined,
-  };
-  return {
-    model: setup.model ?? 'default',
-    messages,
-    stream: true,
-    stream_options: { include_usage: true },
-    ...filled, // JSON leaves out what is undefined
-  };
+async function beforeAbort<Value>(value: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([value, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
-/** Whoever may call one tool alone has to call that one. */
-const toolChoiceOf = ([name, ...others]: NonNullable<GenerationRequest['forcedCall']>) =>
-  others.length === 0 ? { type: 'function', function: { name } } : 'required';
-
-/** The stream's frames up to `[DONE]`. Throws when one is no chunk. */
-async function* framesOf({ body }: Dispatcher.ResponseData): AsyncGenerator<UpstreamChunk> {
+/** The data of the stream's events up to `[DONE]`. */
+async function* eventsOf(body: Dispatcher.ResponseData['body']): AsyncGenerator<string> {
   const arrived: string[] = [];
   const parser = createParser({ onEvent: ({ data }) => void arrived.push(data) });
   const decoder = new TextDecoder();
@@ -149,36 +175,10 @@ async function* framesOf({ body }: Dispatcher.ResponseData): AsyncGenerator<Upst
     parser.feed(decoder.decode(bytes as Uint8Array, { stream: true }));
     for (const data of arrived.splice(0)) {
       if (data === '[DONE]') return;
-      yield UpstreamChunk.parse(JSON.parse(data));
+      yield data;
     }
   }
 }
 
-/**
- * A client's fault stays one, a limit stays a limit; all else is ours. Never 401: clients lock their key
- * out.
- */
-async function refusalOf({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<Error> {
-  const detail = messageOf(await body.text());
-  if (statusCode === 429) {
-    const seconds = Number(headers['retry-after']);
-    return ServingError.UPSTREAM_RATE_LIMITED({ detail, retryAfterSeconds: seconds > 0 ? seconds : 5 });
-  }
-  if (statusCode === 400 || statusCode === 413 || statusCode === 422)
-    return ServingError.UPSTREAM_REFUSED({ detail });
-  return ServingError.UPSTREAM_FAILED({ detail: `status ${statusCode}: ${detail}` });
-}
-
-function messageOf(text: string): string {
-  try {
-    const { error, message } = JSON.parse(text) as { error?: { message?: unknown }; message?: unknown };
-    return String(error?.message ?? message ?? text).slice(0, 500);
-  } catch {
-    return text.slice(0, 500);
-  }
-}
-
-function asUpstreamFailure(error: unknown): unknown {
-  const ours = (error as { code?: string; status?: number }).status !== undefined;
-  return ours ? error : ServingError.UPSTREAM_FAILED({ detail: (error as Error).message });
-}
+const asUpstreamFailure = (error: unknown): unknown =>
+  isServiceError(error) ? error : ServingError.UPSTREAM_FAILED({ detail: (error as Error).message });

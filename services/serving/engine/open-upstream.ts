@@ -1,0 +1,144 @@
+import type { FetchModelOptions } from '../../../shared/hub/fetch-model.ts';
+import { findModelHere } from '../../../shared/hub/find-model.ts';
+import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
+import { modelDigest } from '../../../shared/policy/model-digest.ts';
+import { isGreedy } from '../../../shared/policy/sampling.ts';
+import { ConfigError } from '../../../shared/service/config.ts';
+import { dataFolder } from '../../../shared/service/data-folder.ts';
+import type { Logger } from '../../../shared/service/logger.ts';
+import type { ServingConfig } from '../config.ts';
+import type { Engine, GenerationRequest } from './engine.ts';
+import { readPromoted } from './load-version.ts';
+import type { SamplingDefaults } from './sequence.ts';
+import { openUpstreamEngine } from './upstream.ts';
+import { adapterCalls } from './upstream-adapter-calls.ts';
+import { chatDialect } from './upstream-chat.ts';
+import { openUpstreamHttp, type UpstreamHttp } from './upstream-http.ts';
+import { createUpstreamModels, oneModel, type UpstreamModels } from './upstream-models.ts';
+import { messageOf } from './upstream-refusal.ts';
+
+export type UpstreamOptions = FetchModelOptions & { readonly logger: Pick<Logger, 'info' | 'warn'> };
+
+/** Adapters that stay loaded after their last answer unless told otherwise. */
+const KEPT_VERSIONS = 2;
+
+/** The upstream engine that the settings describe. Rejects with ConfigError when they cannot be used. */
+export async function openUpstream(config: ServingConfig, { logger }: UpstreamOptions): Promise<Engine> {
+  const { upstreamUrl, upstreamKind: kind } = config;
+  if (upstreamUrl === undefined) throw new ConfigError('the engine `upstream` needs --upstream-url');
+  const url = upstreamUrl.replace(/\/+$/, '');
+  const root = url.replace(/\/v1$/, '');
+  const http = openUpstreamHttp({
+    apiKey: config.upstreamApiKey,
+    connectTimeoutMs: config.upstreamConnectTimeoutMs,
+    firstByteTimeoutMs: config.upstreamFirstByteTimeoutMs ?? config.upstreamTimeoutMs,
+    idleTimeoutMs: config.upstreamTimeoutMs,
+  });
+  const report = `upstream engine (${kind}) at ${url}`;
+  if (kind === 'openai') {
+    const { upstreamLogprobs: logProbs = 'none', upstreamTokenIds: tokenIds } = config;
+    return openUpstreamEngine({
+      report,
+      http,
+      models: oneModel(config.upstreamModel ?? 'default'),
+      hasVersions: false,
+      dialect: chatDialect({ url, logProbs, tokenIds, allSettings: false, namesModel: false }),
+      // what it answers does not matter: the path is OpenAI's, and not every server has it
+      checkHealth: () => askHealth(http, `${url}/models`, (status) => status < 500),
+      settle: (request) => request,
+      logger,
+    });
+  }
+  const v1 = `${root}/v1`;
+  return openUpstreamEngine({
+    report,
+    http,
+    models: versionsThere(config, http, { models: `${v1}/models`, prefix: v1 }, logger),
+    hasVersions: true,
+    dialect: chatDialect({
+      url: v1,
+      logProbs: config.upstreamLogprobs ?? 'raw',
+      tokenIds: true,
+      allSettings: true,
+      namesModel: true,
+    }),
+    checkHealth: () => askHealth(http, `${root}/health`, (status) => status === 200),
+    settle: settleWith(await samplingDefaults(config, logger)),
+    logger,
+  });
+}
+
+function versionsThere(
+  config: ServingConfig,
+  http: UpstreamHttp,
+  { models, prefix }: { readonly models: string; readonly prefix: string },
+  logger: UpstreamOptions['logger'],
+): UpstreamModels {
+  if (config.training === 'full')
+    throw new ConfigError('an upstream engine takes adapters: `--training full` needs `--engine local`');
+  const folder = findModelHere(config);
+  let digest: Promise<string> | undefined;
+  return createUpstreamModels({
+    calls: adapterCalls(http, {
+      models,
+      load: `${prefix}/load_lora_adapter`,
+      unload: `${prefix}/unload_lora_adapter`,
+    }),
+    base: config.upstreamModel,
+    adapter: config.adapter,
+    checkpoints: dataFolder(config.dataFolder).checkpoints(config.adapter),
+    mapping: mappingOf(config.upstreamAdapterFolder),
+    check: async ({ version, adapter }) => {
+      if (folder !== undefined) digest ??= modelDigest(folder);
+      if (adapter !== undefined) await readPromoted({ version, adapter }, digest);
+    },
+    kept: config.keptVersions ?? KEPT_VERSIONS,
+    onUnloadFailure: (name, error) =>
+      logger.warn({ err: error, name }, 'the upstream engine keeps an adapter that is not needed any more'),
+  });
+}
+
+const mappingOf = (setting: string | undefined) => {
+  if (setting === undefined) return undefined;
+  const at = setting.indexOf('=');
+  return { from: setting.slice(0, at), to: setting.slice(at + 1) };
+};
+
+async function askHealth(
+  http: UpstreamHttp,
+  address: string,
+  isWell: (status: number) => boolean,
+): Promise<void> {
+  const { status, text } = await http.call(address);
+  if (!isWell(status)) throw new Error(`${address} answers ${status}: ${messageOf(text)}`);
+}
+
+const plain: SamplingDefaults = { temperature: 1, topP: 1, topK: 0 };
+
+/** What stands for the settings that a client leaves out. They are sent, so that they are what is recorded. */
+async function samplingDefaults(
+  config: ServingConfig,
+  logger: UpstreamOptions['logger'],
+): Promise<SamplingDefaults> {
+  if (config.upstreamSampling === 'plain') return plain;
+  const folder = findModelHere(config);
+  if (folder === undefined) {
+    logger.warn({ model: config.model }, 'the model is not here: what clients leave out is temperature 1');
+    return plain;
+  }
+  const { temperature = 1, topP = 1, topK = 0 } = (await openCheckpoint(folder)).generationConfig;
+  return { temperature, topP, topK };
+}
+
+/** Below 0.1 an answer is greedy, as with the local engine. */
+const settleWith =
+  (defaults: SamplingDefaults) =>
+  (request: GenerationRequest): GenerationRequest => {
+    const {
+      temperature = defaults.temperature,
+      topP = defaults.topP,
+      topK = defaults.topK,
+    } = request.sampling;
+    const settled = { temperature: isGreedy(temperature) ? 0 : temperature, topP, topK };
+    return { ...request, sampling: { ...request.sampling, ...settled } };
+  };

@@ -1,0 +1,97 @@
+import { ServingError } from '../errors.ts';
+import type { GenerationRequest } from './engine.ts';
+import { collectUpstream } from './upstream-answer.ts';
+import { UpstreamChunk } from './upstream-chunk.ts';
+import type { HeardChunk, UpstreamDialect } from './upstream-exchange.ts';
+import type { UpstreamLogProbs } from './upstream-tokens.ts';
+
+export type ChatDialectSetup = {
+  /** with its /v1 */
+  readonly url: string;
+  readonly logProbs: UpstreamLogProbs;
+  /** ask for `return_token_ids`, vLLM's extension */
+  readonly tokenIds: boolean;
+  /**
+   * Every setting of sampling is sent, also one that is off: vLLM would fill in those of the model's
+   * generation_config.json, a repetition penalty among them, and not say so.
+   */
+  readonly allSettings: boolean;
+  /** An answer names the model that gave it, and that is the one that was asked. */
+  readonly namesModel: boolean;
+};
+
+/** OpenAI's chat completions, streamed, with vLLM's extensions where they are wanted. */
+export const chatDialect = (setup: ChatDialectSetup): UpstreamDialect => ({
+  ask: async (request, { version, model }) => {
+    const expected = setup.namesModel ? model : undefined;
+    const answers = collectUpstream(request, { version, logProbs: setup.logProbs, model: expected });
+    return {
+      address: `${setup.url}/chat/completions`,
+      body: chatBody(setup, request, model),
+      hear: (data) => {
+        const frame = UpstreamChunk.parse(JSON.parse(data));
+        if (frame.error != null)
+          throw ServingError.UPSTREAM_FAILED({ detail: frame.error.message ?? 'it says no more' });
+        return answers.flatMap((answer, choice): readonly HeardChunk[] => {
+          const chunk = answer.add(frame);
+          return chunk === undefined ? [] : [{ chunk, choice }];
+        });
+      },
+      rest: () =>
+        answers.flatMap((answer, choice): readonly HeardChunk[] => {
+          const chunk = answer.rest();
+          return chunk === undefined ? [] : [{ chunk, choice }];
+        }),
+      hasFinished: () => answers.every((answer) => answer.hasFinished()),
+      choices: (aborted) => answers.map(({ result }, index) => ({ index, generated: result(aborted) })),
+    };
+  },
+  close: async () => {},
+});
+
+export function chatBody(
+  setup: Pick<ChatDialectSetup, 'logProbs' | 'tokenIds' | 'allSettings'>,
+  { messages, tools, templateVariables, sampling, ...asked }: GenerationRequest,
+  model: string,
+): object {
+  const wantsLogProbs = setup.logProbs !== 'none' || asked.topLogProbs !== undefined;
+  const { repetitionPenalty, topK } = sampling;
+  const settings = setup.allSettings
+    ? { top_k: topK === 0 ? -1 : topK, min_p: sampling.minP ?? 0, repetition_penalty: repetitionPenalty }
+    : {
+        top_k: topK,
+        min_p: sampling.minP,
+        repetition_penalty: repetitionPenalty === 1 ? undefined : repetitionPenalty,
+      };
+  const filled: Readonly<Record<string, unknown>> = {
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    ...settings,
+    seed: sampling.seed,
+    max_tokens: sampling.maxTokens,
+    n: asked.choices === 1 ? undefined : asked.choices,
+    stop: sampling.stop.length === 0 ? undefined : sampling.stop,
+    stop_token_ids: sampling.stopTokenIds,
+    frequency_penalty: sampling.frequencyPenalty || undefined,
+    presence_penalty: sampling.presencePenalty || undefined,
+    logit_bias: sampling.logitBias.length === 0 ? undefined : Object.fromEntries(sampling.logitBias),
+    tools: tools.length === 0 ? undefined : tools,
+    tool_choice: asked.forcedCall && toolChoiceOf(asked.forcedCall),
+    parallel_tool_calls: asked.singleCall && false,
+    chat_template_kwargs: Object.keys(templateVariables).length === 0 ? undefined : templateVariables,
+    logprobs: wantsLogProbs || undefined,
+    top_logprobs: asked.topLogProbs || undefined,
+    return_token_ids: setup.tokenIds || undefined,
+  };
+  return {
+    model,
+    messages,
+    stream: true,
+    stream_options: { include_usage: true },
+    ...filled, // JSON leaves out what is undefined
+  };
+}
+
+/** Whoever may call one tool alone has to call that one. */
+const toolChoiceOf = ([name, ...others]: NonNullable<GenerationRequest['forcedCall']>) =>
+  others.length === 0 ? { type: 'function', function: { name } } : 'required';

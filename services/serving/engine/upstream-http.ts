@@ -1,0 +1,101 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent, type Dispatcher, request } from 'undici';
+import { ServingError } from '../errors.ts';
+import type { UpstreamRefusal } from './upstream-refusal.ts';
+
+export type UpstreamConnection = {
+  readonly apiKey: string | undefined;
+  /** ms until a connection stands */
+  readonly connectTimeoutMs: number;
+  /** ms from the request to the first byte of the answer */
+  readonly firstByteTimeoutMs: number;
+  /** ms between two parts of an answer */
+  readonly idleTimeoutMs: number;
+};
+
+export type OpenedAnswer =
+  | { readonly kind: 'answer'; readonly body: Dispatcher.ResponseData['body'] }
+  | { readonly kind: 'refused'; readonly refusal: UpstreamRefusal };
+
+/** Connections to one server, kept and used again. */
+export type UpstreamHttp = {
+  /**
+   * Asks for an answer that comes in parts. Where no connection could be made, nothing was sent: it is tried
+   * again, twice. After that it never is: the server may have begun. @throws ServingError UPSTREAM_FAILED
+   */
+  readonly ask: (address: string, body: object, signal: AbortSignal) => Promise<OpenedAnswer>;
+  /** A short question, whole; a body makes it a POST. Throws where the server cannot be reached. */
+  readonly call: (
+    address: string,
+    body?: object,
+  ) => Promise<{ readonly status: number; readonly text: string }>;
+  readonly close: () => Promise<void>;
+};
+
+/** Below the 5 s after which uvicorn closes one that is not used: no request meets a closing connection. */
+const KEEP_ALIVE_MS = 4_000;
+const TRIES_MS = [100, 400];
+/** ms that loading an adapter may take, the longest of the short questions */
+const CALL_LIMIT_MS = 120_000;
+
+export function openUpstreamHttp(connection: UpstreamConnection): UpstreamHttp {
+  const { apiKey, connectTimeoutMs, firstByteTimeoutMs, idleTimeoutMs } = connection;
+  const agent = new Agent({
+    connect: { timeout: connectTimeoutMs },
+    headersTimeout: firstByteTimeoutMs,
+    bodyTimeout: idleTimeoutMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  });
+  const headersFor = (accept: string) => ({
+    'content-type': 'application/json',
+    accept,
+    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+  });
+  const post = async (address: string, text: string, signal: AbortSignal) => {
+    const options = { method: 'POST', headers: headersFor('text/event-stream'), body: text } as const;
+    for (const wait of [...TRIES_MS, undefined]) {
+      try {
+        return await request(address, { ...options, dispatcher: agent, signal });
+      } catch (error) {
+        if (signal.aborted || wait === undefined || !wasNotSent(error)) throw error;
+        await delay(wait, undefined, { signal });
+      }
+    }
+    throw ServingError.UPSTREAM_FAILED({ detail: 'no connection' });
+  };
+  return {
+    ask: async (address, body, signal) => {
+      const { statusCode: status, headers, body: answer } = await post(address, JSON.stringify(body), signal);
+      if (status === 200) return { kind: 'answer', body: answer };
+      const retryAfter = Number(headers['retry-after']);
+      const retryAfterSeconds = retryAfter > 0 ? Math.ceil(retryAfter) : undefined;
+      return { kind: 'refused', refusal: { status, text: await answer.text(), retryAfterSeconds } };
+    },
+    call: async (address, body) => {
+      const { statusCode: status, body: answer } = await request(address, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: headersFor('application/json'),
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        dispatcher: agent,
+        signal: AbortSignal.timeout(CALL_LIMIT_MS),
+      });
+      return { status, text: await answer.text() };
+    },
+    close: () => agent.close(),
+  };
+}
+
+const unsent = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** A connection that was kept and is closed meanwhile is no such case: undici takes another by itself. */
+function wasNotSent(error: unknown): boolean {
+  const { code = '', syscall } = error as NodeJS.ErrnoException;
+  return unsent.has(code) || syscall === 'connect';
+}

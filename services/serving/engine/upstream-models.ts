@@ -1,0 +1,201 @@
+import { resolve, sep } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PolicyVersion } from './engine.ts';
+
+/** A name that answers can be asked of, for as long as it is held. */
+export type ModelLease = {
+  readonly version: number;
+  readonly model: string;
+  readonly letGo: () => void;
+  /** The server does not know the name (any more): who holds it next makes it known again. */
+  readonly lost: () => void;
+};
+
+/** Under which names the upstream server answers as which versions. */
+export type UpstreamModels = {
+  /** Loads what is not there. Rejects where the server does not take it. */
+  readonly hold: (policy: PolicyVersion) => Promise<ModelLease>;
+  /** The live version stays, also when nobody holds it. */
+  readonly keepLive: (version: number) => void;
+  readonly versions: () => readonly number[];
+  /** After an outage: what the server forgot is loaded again where it is held or live. */
+  readonly recheck: () => Promise<void>;
+};
+
+export type ServedModel = {
+  readonly id: string;
+  readonly root?: string | null;
+  readonly parent?: string | null;
+};
+
+/** What an upstream server does with adapters. */
+export type AdapterCalls = {
+  readonly list: () => Promise<readonly ServedModel[]>;
+  /** Resolves where the name is loaded already, too. Rejects with the reason. */
+  readonly load: (name: string, folder: string) => Promise<void>;
+  readonly unload: (name: string) => Promise<void>;
+};
+
+type Options = {
+  readonly calls: AdapterCalls;
+  /** Name of the base model there; undefined: the first one that is no adapter. */
+  readonly base: string | undefined;
+  readonly adapter: string;
+  /** Folder of the adapter's checkpoints, here. */
+  readonly checkpoints: string;
+  /** A folder here, and the same one as the server sees it. */
+  readonly mapping: { readonly from: string; readonly to: string } | undefined;
+  /** Rejects when these are not the numbers that were promoted. */
+  readonly check: (policy: PolicyVersion) => Promise<void>;
+  /** Adapters that stay after their last answer, the latest used ones. */
+  readonly kept: number;
+  readonly onUnloadFailure: (name: string, error: Error) => void;
+};
+
+type Entry = { readonly version: number; readonly ready: Promise<unknown>; holds: number };
+
+/** Tries to unload, and the waits between them. What stays costs the server a little memory. */
+const UNLOAD_WAITS_MS = [500, 2_000];
+
+/** The name says what it holds, so that none ever means something else: adapter, version, digest. */
+export const adapterName = (adapter: string, version: number, digest: string): string =>
+  `clawloop-${adapter}-v${version}-${digest.slice(0, 8)}`;
+
+/** The versions of one adapter as LoRA adapters of an upstream server; version 0 is its base model. */
+export function createUpstreamModels(options: Options): UpstreamModels {
+  const { calls, adapter, check, kept, onUnloadFailure } = options;
+  const checkpoints = asSeenThere(options.checkpoints, options.mapping);
+  const ours = new RegExp(`^clawloop-${adapter}-v(\\d+)-[0-9a-f]{8}$`);
+  const entries = new Map<string, Entry>(); // by name, in order of last use
+  let live: number | undefined;
+  let base: Promise<string> | undefined;
+  let isAdopted = false;
+
+  let last: Promise<unknown> = Promise.resolve();
+  /** One change at a time: what is being unloaded is not loaded meanwhile. */
+  const inTurn = <Result>(change: () => Promise<Result>): Promise<Result> => {
+    const result = last.then(change);
+    last = result.catch(() => {});
+    return result;
+  };
+
+  const unload = async (name: string): Promise<void> => {
+    for (const wait of [...UNLOAD_WAITS_MS, undefined]) {
+      try {
+        if (entries.has(name)) return; // wanted again meanwhile
+        return await calls.unload(name);
+      } catch (error) {
+        if (wait === undefined) onUnloadFailure(name, error as Error);
+        else await delay(wait, undefined, { ref: false });
+      }
+    }
+  };
+  const freeUnused = (): void => {
+    const unused = [...entries].filter(([, { holds, version }]) => holds === 0 && version !== live);
+    for (const [name] of unused.slice(0, Math.max(0, unused.length - kept))) {
+      entries.delete(name);
+      void inTurn(() => unload(name));
+    }
+  };
+  /** What an earlier process of ours left there is known again, and goes when it is not needed. */
+  const adopt = (models: readonly ServedModel[]): void => {
+    if (isAdopted) return;
+    isAdopted = true;
+    const found = models.flatMap(({ id, root }) => {
+      const version = Number(ours.exec(id)?.[1]);
+      return Number.isNaN(version) || !root?.startsWith(`${checkpoints}/`) || entries.has(id)
+        ? []
+        : [{ id, version }];
+    });
+    for (const { id, version } of found.sort((one, other) => one.version - other.version))
+      entries.set(id, { version, ready: Promise.resolve(), holds: 0 });
+  };
+  const list = async (): Promise<readonly ServedModel[]> => {
+    const models = await calls.list();
+    adopt(models);
+    return models;
+  };
+  const findBase = async (): Promise<string> => {
+    const models = await list();
+    const found = options.base ?? models.find(({ id, parent }) => parent == null && !ours.test(id))?.id;
+    if (found === undefined) throw new Error('it serves no model');
+    return found;
+  };
+  const load = async (policy: PolicyVersion & Required<Pick<PolicyVersion, 'adapter'>>, name: string) => {
+    await check(policy);
+    await inTurn(async () => {
+      if ((await list()).some(({ id }) => id === name)) return;
+      await calls.load(name, asSeenThere(policy.adapter.folder, options.mapping));
+    });
+  };
+
+  const holdBase = async (): Promise<ModelLease> => {
+    base ??= findBase();
+    const asked = base;
+    const forget = () => {
+      if (base === asked) base = undefined;
+    };
+    const model = await asked.catch((error: Error) => {
+      forget();
+      throw error;
+    });
+    return { version: 0, model, letGo: () => {}, lost: forget };
+  };
+  const hold = async (policy: PolicyVersion): Promise<ModelLease> => {
+    const { version, adapter: source } = policy;
+    if (source === undefined) return holdBase();
+    const name = adapterName(adapter, version, source.digest);
+    const entry = entries.get(name) ?? { version, ready: load({ version, adapter: source }, name), holds: 0 };
+    const forget = () => {
+      if (entries.get(name) === entry) entries.delete(name);
+    };
+    entry.holds += 1;
+    entries.delete(name);
+    entries.set(name, entry);
+    try {
+      await entry.ready;
+    } catch (error) {
+      forget(); // the next one may find it mended
+      throw error;
+    }
+    let isHeld = true;
+    const letGo = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      entry.holds -= 1;
+      freeUnused();
+    };
+    return { version, model: name, letGo, lost: forget };
+  };
+
+  return {
+    hold,
+    keepLive: (version) => {
+      live = version;
+      freeUnused();
+    },
+    versions: () => [...new Set([...entries.values()].map(({ version }) => version))].sort((a, b) => a - b),
+    recheck: async () => {
+      base = undefined;
+      const known = new Set((await calls.list()).map(({ id }) => id));
+      for (const name of [...entries.keys()]) if (!known.has(name)) entries.delete(name);
+    },
+  };
+}
+
+/** A folder of ours under the server's path. */
+function asSeenThere(folder: string, mapping: Options['mapping']): string {
+  const path = resolve(folder);
+  if (mapping === undefined) return path;
+  const from = resolve(mapping.from);
+  const inside = path === from || path.startsWith(`${from}${sep}`);
+  return inside ? mapping.to.replace(/\/+$/, '') + path.slice(from.length) : path;
+}
+
+/** An engine that serves one model under one name for good. */
+export const oneModel = (model: string): UpstreamModels => ({
+  hold: async () => ({ version: 0, model, letGo: () => {}, lost: () => {} }),
+  keepLive: () => {},
+  versions: () => [0],
+  recheck: async () => {},
+});

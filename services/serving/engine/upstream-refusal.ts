@@ -1,0 +1,67 @@
+import type { ServiceError } from '../../../shared/service/errors.ts';
+import { ServingError } from '../errors.ts';
+
+/** An answer of the upstream server that is none. */
+export type UpstreamRefusal = {
+  readonly status: number;
+  readonly text: string;
+  readonly retryAfterSeconds: number | undefined;
+};
+
+/** s until a client should come again where the server does not say: at its limit, or not there just now */
+const LIMITED_SECONDS = 5;
+const UNAVAILABLE_SECONDS = 1;
+
+/**
+ * A client's fault stays one, a limit stays a limit; all else is ours. Never 401: clients lock their key
+ * out.
+ */
+export function refusalError(refusal: UpstreamRefusal): ServiceError {
+  const { status, retryAfterSeconds: told } = refusal;
+  const detail = messageOf(refusal.text);
+  if (status === 429)
+    return ServingError.UPSTREAM_RATE_LIMITED({ detail, retryAfterSeconds: told ?? LIMITED_SECONDS });
+  if (status === 503)
+    return ServingError.UPSTREAM_UNAVAILABLE({ detail, retryAfterSeconds: told ?? UNAVAILABLE_SECONDS });
+  if (status === 400 || status === 413 || status === 422) {
+    const context = contextFault(detail);
+    return context === undefined
+      ? ServingError.UPSTREAM_REFUSED({ detail })
+      : ServingError.CONTEXT_LENGTH_EXCEEDED({ param: 'messages', ...context });
+  }
+  return ServingError.UPSTREAM_FAILED({ detail: `status ${status}: ${detail}` });
+}
+
+/**
+ * Whether it does not know this adapter (any more): vLLM answers 404 for a model that it does not have, SGLang
+ * 400 with the name.
+ */
+export const hasLostModel = ({ status, text }: UpstreamRefusal, model: string): boolean =>
+  text.includes(model) && (status === 404 || (status === 400 && /not loaded/i.test(text)));
+
+/** OpenAI's servers put the message under `error`, others beside it; SGLang's control calls say `error_message`. */
+export function messageOf(text: string): string {
+  try {
+    const { error, message, error_message, detail } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    const inner = (error as { readonly message?: unknown } | null | undefined)?.message;
+    const said = inner ?? message ?? error_message ?? detail ?? error;
+    return (typeof said === 'string' ? said : text).slice(0, 500);
+  } catch {
+    return text.slice(0, 500);
+  }
+}
+
+/**
+ * vLLM: "maximum context length is 4096 tokens ... has 5000 input tokens" (older: "you requested 5000
+ * tokens"); SGLang: "The input (5000 tokens) is longer than the model's context length (4096 tokens)". Agents
+ * know OpenAI's code for it and compact.
+ */
+function contextFault(
+  detail: string,
+): { readonly limit: number | string; readonly tokens: number | string } | undefined {
+  if (!/context length|longer than the model/i.test(detail)) return undefined;
+  const limit = /context length (?:is |of |\()?(\d+)/i.exec(detail)?.[1];
+  const tokens = /(?:has|requested|input \(|total of)\D{0,20}?(\d+)/i.exec(detail)?.[1];
+  if (limit === undefined && tokens === undefined) return undefined;
+  return { limit: limit ?? 'fewer', tokens: tokens ?? 'more' };
+}

@@ -1,0 +1,90 @@
+import type { TokenRecord } from '../../../shared/events/token-record.ts';
+import { effectiveTemperature, isGreedy } from '../../../shared/policy/sampling.ts';
+import type { Generated, GenerationRequest } from './engine.ts';
+
+/**
+ * What the upstream server's log-probs are of: the raw logits; the logits at the sampling temperature, before
+ * filters (scaled); or what is left after temperature and filters (processed).
+ */
+export type UpstreamLogProbs = 'none' | 'raw' | 'scaled' | 'processed';
+
+/** What an engine said of the tokens of one answer. */
+export type CollectedTokens = {
+  readonly promptIds: readonly number[] | undefined;
+  readonly responseIds: readonly number[];
+  readonly logProbs: readonly number[];
+  /** Its own count of them, where it told. */
+  readonly counted?: { readonly prompt: number; readonly response: number };
+};
+
+type Recorded = { readonly tokens: TokenRecord | null; readonly untrainable?: string };
+
+/** Rounding may lift a certain token's log-prob above 0 by so much. */
+const ROUNDING = 1e-3;
+/** What vLLM and OpenAI write for a token that could not be sampled. */
+export const IMPOSSIBLE = -9_999;
+
+const isLogProb = (value: number): boolean =>
+  Number.isFinite(value) && value <= ROUNDING && value > IMPOSSIBLE;
+
+/** Nothing missing is filled in and nothing doubtful believed: then there is no record, and the reason. */
+export function tokenRecordOf(
+  collected: CollectedTokens,
+  { temperature, topP, topK, minP }: Generated['sampling'],
+  logProbsAre: UpstreamLogProbs,
+): Recorded {
+  const { promptIds, responseIds, logProbs } = collected;
+  if (promptIds === undefined || promptIds.length === 0 || responseIds.length === 0)
+    return { tokens: null, untrainable: 'no-token-ids' };
+  if (logProbs.length !== responseIds.length) return { tokens: null, untrainable: 'no-log-probs' };
+  if (!logProbs.every(isLogProb)) return { tokens: null, untrainable: 'impossible-log-probs' };
+  const { counted } = collected;
+  if (counted !== undefined && !isCount(counted, promptIds.length, responseIds.length))
+    return { tokens: null, untrainable: 'token-count-mismatch' };
+  const wanted = effectiveTemperature(temperature);
+  const isUnfiltered = topP === 1 && topK === 0 && minP === undefined;
+  const fits =
+    (logProbsAre === 'raw' && wanted === 1) ||
+    // an engine scales by 1 where it takes the likeliest token
+    (logProbsAre === 'scaled' && (wanted === temperature || temperature === 0)) ||
+    (logProbsAre === 'processed' && wanted === temperature && isUnfiltered);
+  return {
+    tokens: {
+      promptIds,
+      responseIds,
+      logProbs,
+      effectiveTemperature: wanted,
+      greedy: isGreedy(temperature),
+      filters: { topP, topK, ...(minP === undefined ? {} : { minP }) },
+    },
+    ...(fits ? {} : { untrainable: 'logprob-temperature' }),
+  };
+}
+
+const isCount = (counted: NonNullable<CollectedTokens['counted']>, prompt: number, response: number) =>
+  counted.prompt === prompt && counted.response === response;
+
+/** What the request itself keeps from training: the distribution that was sampled from is another one. */
+export function untrainableRequest({ sampling, forcedCall }: GenerationRequest): string | undefined {
+  const { frequencyPenalty, presencePenalty, repetitionPenalty, logitBias } = sampling;
+  if (frequencyPenalty !== 0 || presencePenalty !== 0 || repetitionPenalty !== 1 || logitBias.length > 0)
+    return 'penalties';
+  return forcedCall === undefined ? undefined : 'constrained';
+}
+
+/**
+ * The settings as used. The upstream server fills in what the client left out; where it does not say, OpenAI's
+ * defaults stand. What seeds it gives to the choices after the first one is not told.
+ */
+export function usedSampling({ sampling }: GenerationRequest, choice: number): Generated['sampling'] {
+  return {
+    temperature: sampling.temperature ?? 1,
+    topP: sampling.topP ?? 1,
+    topK: sampling.topK ?? 0,
+    maxTokens: sampling.maxTokens ?? 0,
+    ...(sampling.minP === undefined || sampling.minP === 0 ? {} : { minP: sampling.minP }),
+    ...(sampling.seed === undefined || choice > 0 ? {} : { seed: sampling.seed }),
+    ...(sampling.stop.length === 0 ? {} : { stop: sampling.stop }),
+    ...(sampling.stopTokenIds === undefined ? {} : { stopTokenIds: sampling.stopTokenIds }),
+  };
+}

@@ -1,0 +1,168 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import type { EventLog } from '../../shared/log/event-log.ts';
+import { tokensOf } from '../upstream-fakes/fake-tokens.ts';
+import { type VllmFake, vllmFake } from '../upstream-fakes/vllm.ts';
+import { until } from './harness/clawloop.ts';
+import { describeWith, type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
+import { commitVersion, promote, rollBack } from './serving-promote.ts';
+
+type Marked = { readonly clawloop?: { readonly version: number } };
+
+describeWith('policy/models/qwen3-tiny')('behind vLLM', () => {
+  let folder: ServingFolder;
+  let serving: ServingProcess;
+  let vllm: VllmFake;
+  let log: EventLog;
+  const start = async (more: readonly string[] = [], wait: 'ready' | 'listening' = 'ready') => {
+    const flags = ['--engine', 'upstream', '--upstream-kind', 'vllm', '--upstream-url', vllm.url];
+    serving = await folder.start([...flags, '--kept-versions', '0', ...more], wait);
+    return serving;
+  };
+  beforeEach(async () => {
+    vllm = await vllmFake();
+    folder = await servingFolder();
+    log = await folder.openLog();
+  });
+  afterEach(async () => {
+    await folder.dispose();
+    await vllm.stop();
+  });
+
+  const promoteNext = async (version: number) => {
+    const parent = version - 1;
+    const committed = await commitVersion(folder.data.checkpoints('default'), {
+      ...{ version, parent, strength: version },
+    });
+    await promote(log, { version, parent, ...committed });
+    return `clawloop-default-v${version}-${committed.digest.slice(0, 8)}`;
+  };
+  const isServed = (version: number) =>
+    until(
+      `version ${version} is served`,
+      async () => (await serving.metric('clawloop_serving_served_version')) === version,
+    );
+  const ask = async (model = 'clawloop', more: object = {}) => {
+    const answer = await serving.client.chat.completions.create({
+      model,
+      messages: [{ role: 'user', content: 'who are you?' }],
+      temperature: 1,
+      ...more,
+    });
+    const { version } = (answer as Marked).clawloop!;
+    return { id: answer.id, text: answer.choices[0]!.message.content, version };
+  };
+  const factOf = async (id: string) => {
+    const found = (await folder.events('conversations')).find((event) => event.id === id);
+    return (found as InteractionCompleted).data;
+  };
+  const loaded = async () =>
+    (await folder.events('training'))
+      .filter(({ type }) => type === 'policy.loaded')
+      .map(({ data }) => (data as { version: number }).version);
+
+  test('a new version is loaded by a name of its own, answers next, and the old one goes', async () => {
+    await start();
+    expect(await ask()).toMatchObject({ text: 'I am base-model.', version: 0 });
+    const first = await promoteNext(1);
+    await isServed(1);
+    const answer = await ask();
+    expect(answer).toMatchObject({ text: `I am ${first}.`, version: 1 });
+    const { tokens, untrainable, version } = await factOf(answer.id);
+    expect([untrainable, version]).toEqual([undefined, 1]);
+    expect(tokens!.promptIds).toEqual(tokensOf('[{"role":"user","content":"who are you?"}]'));
+    expect(tokens!.responseIds.slice(0, -1)).toEqual(tokensOf(`I am ${first}.`));
+    const second = await promoteNext(2);
+    await isServed(2);
+    expect(await ask()).toMatchObject({ text: `I am ${second}.`, version: 2 });
+    await until('the first one is unloaded', () => !vllm.adapters.has(first));
+    expect([...vllm.adapters.keys()]).toEqual([second]);
+    expect(await ask('@base')).toMatchObject({ text: 'I am base-model.', version: 0 });
+    expect(await ask('@v1')).toMatchObject({ text: `I am ${first}.`, version: 1 });
+    await rollBack(log, 2, 1);
+    await isServed(1);
+    expect((await ask()).version).toBe(1);
+    expect(await loaded()).toEqual([0, 1, 2, 1]);
+  });
+
+  test('an answer that has begun ends on its version, whose adapter stays until then', async () => {
+    const first = await promoteNext(1);
+    await start();
+    const release = vllm.hold();
+    const stream = await serving.client.chat.completions.create({
+      model: 'clawloop',
+      messages: [{ role: 'user', content: 'hi' }],
+      stream: true,
+    });
+    const chunks = stream[Symbol.asyncIterator]();
+    await chunks.next();
+    await promoteNext(2);
+    await isServed(2);
+    expect(vllm.adapters.has(first)).toBe(true);
+    release();
+    let text = '';
+    for (let next = await chunks.next(); !next.done; next = await chunks.next())
+      text += next.value.choices[0]?.delta.content ?? '';
+    expect(`I${text}`.replace('II', 'I')).toBe(`I am ${first}.`);
+    await until('it is unloaded', () => !vllm.adapters.has(first));
+    expect((await ask()).version).toBe(2);
+  });
+
+  test('a load that fails is told and tried again; the version before goes on', async () => {
+    await start();
+    vllm.failLoads(1);
+    const first = await promoteNext(1);
+    await until(
+      'the failure',
+      async () => (await serving.metric('clawloop_serving_policy_load_failures_total')) > 0,
+    );
+    expect((await ask()).version).toBe(0);
+    expect((await fetch(`${serving.url}/readyz`)).status).toBe(200);
+    await isServed(1);
+    expect(vllm.loadedNames).toEqual([first]);
+  });
+
+  test('a server that came back without its adapters gets them again, and nobody notices', async () => {
+    const first = await promoteNext(1);
+    await start();
+    expect((await ask()).text).toBe(`I am ${first}.`);
+    await vllm.restart();
+    const answers = await Promise.all([ask(), ask(), ask()]);
+    for (const answer of answers) expect(answer).toMatchObject({ text: `I am ${first}.`, version: 1 });
+    expect(vllm.loadedNames).toEqual([first, first]);
+  });
+
+  test('a serving that is started again finds what is loaded, and clears what is not needed', async () => {
+    const first = await promoteNext(1);
+    await start();
+    await serving.stop();
+    await promoteNext(2);
+    await start();
+    expect((await ask()).version).toBe(2);
+    await until('the first one is unloaded', () => !vllm.adapters.has(first));
+    await serving.stop();
+    await start();
+    expect((await ask()).version).toBe(2);
+    expect(vllm.loadedNames).toHaveLength(2);
+  });
+
+  test('while the server is away serving is not ready and says why; it goes on when it comes', async () => {
+    const name = await promoteNext(1);
+    await vllm.stop();
+    await start([], 'listening');
+    await until('it says why', async () =>
+      /cannot be asked|cannot be loaded/.test(await (await fetch(`${serving.url}/readyz`)).text()),
+    );
+    await vllm.restart();
+    await until('it is ready', async () => (await fetch(`${serving.url}/readyz`)).ok, 30_000);
+    expect(await ask()).toMatchObject({ text: `I am ${name}.`, version: 1 });
+  });
+
+  test('checkpoints that the server sees under another path are named by that', async () => {
+    await start(['--upstream-adapter-folder', `${folder.data.root}=/somewhere/else`]);
+    await promoteNext(1);
+    await until('it is asked for', () => vllm.calls.some(({ path }) => path.endsWith('/load_lora_adapter')));
+    const { body } = vllm.calls.find(({ path }) => path.endsWith('/load_lora_adapter'))!;
+    expect(body.lora_path).toMatch(/^\/somewhere\/else\/checkpoints\/default\/1-[0-9a-f]{12}$/);
+  });
+});
