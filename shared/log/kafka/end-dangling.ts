@@ -16,23 +16,24 @@ async function undecided(
 
 /**
  * Ends what the last owner of a transactional id left open although its coordinator takes it for ended: a
- * broker that
- * was killed in a transaction may come back, abort it, and leave the mark out of some partitions (KIP-664
- * calls that
- * hanging). Nobody could ever read past it, and the next commit of the id would make it count. An abort of
- * the same id
- * that touches these partitions marks them. Where others have a transaction open it changes nothing.
+ * broker that was killed in a transaction may come back, abort it, and leave the mark out of some partitions
+ * (KIP-664 calls that hanging). Nobody could ever read past it, and the next commit of the id would make it
+ * count. An abort of the same id that touches these partitions marks them. Where others have a transaction
+ * open it changes nothing.
  */
 export async function endDangling(
   store: KafkaStore,
   producer: Producer,
   rows: { readonly topic: string; readonly partition: number },
 ): Promise<void> {
-  const names = topics.map((topic) => store.connection.topicName(topic));
-  const found = await Promise.all([
-    ...names.map(async (topic) => ({ topic, partitions: await undecided(store, topic, () => true) })),
-    { topic: rows.topic, partitions: await undecided(store, rows.topic, (one) => one === rows.partition) },
-  ]);
+  const looked = [
+    ...topics.map((topic) => ({ topic: store.connection.topicName(topic), of: () => true })),
+    { topic: rows.topic, of: (one: number) => one === rows.partition },
+  ];
+  // all of them are waited for: where the broker is gone, they fail one after the other
+  const found = await Promise.all(
+    looked.map(async ({ topic, of }) => ({ topic, partitions: await undecided(store, topic, of) })),
+  );
   const touched = found.filter(({ partitions }) => partitions.length > 0);
   if (touched.length === 0) return;
   const transaction = await producer.transaction();
