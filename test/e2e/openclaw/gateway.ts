@@ -1,0 +1,163 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { clawloop, freePort, until } from '../harness/clawloop.ts';
+import { connectGateway } from './gateway-client.ts';
+import { openClawLauncher } from './install.ts';
+
+type Settings = { readonly [name: string]: unknown };
+
+/** An OpenClaw of its own: a home, a state folder, a workspace and settings that nothing else uses. */
+export type OpenClawHome = {
+  readonly folder: string;
+  /** where its agents read and write */
+  readonly workspace: string;
+  /** `openclaw.json` */
+  readonly file: string;
+  /** Lays more settings over those that there are, objects by their fields. */
+  readonly configure: (settings: Settings) => Promise<void>;
+  /** One command of OpenClaw's own command line. */
+  readonly openclaw: (argv: readonly string[]) => Promise<{ readonly code: number; readonly text: string }>;
+  readonly start: () => Promise<OpenClawGateway>;
+  /** Ends its gateway and removes everything. */
+  readonly dispose: () => Promise<void>;
+};
+
+export type Answered = {
+  readonly text: string;
+  /** as the `Runtime:` line names it */
+  readonly sessionId: string;
+};
+
+export type OpenClawGateway = {
+  /** Says something in the session of that name, and waits for what comes of it. @throws where nothing does */
+  readonly say: (session: string, words: string) => Promise<Answered>;
+  /** Any call of the gateway's protocol. */
+  readonly call: (method: string, params?: object) => Promise<unknown>;
+  readonly output: () => string;
+  readonly stop: () => Promise<void>;
+};
+
+/** ms: it starts in seven seconds, and in a minute where everything else runs too */
+const START_LIMIT_MS = 180_000;
+
+/**
+ * OpenClaw as a person sets it up for a ClawLoop that runs: `clawloop openclaw config --write` on an empty home,
+ * then a gateway without channels. Its first-run files are left out (`skipBootstrap`), and its timers rest.
+ */
+export async function openClawHome(url: string): Promise<OpenClawHome> {
+  const folder = await mkdtemp(join(tmpdir(), 'clawloop-openclaw-home-'));
+  const [file, workspace, home] = ['openclaw.json', 'workspace', 'home'].map((name) => join(folder, name));
+  await Promise.all([mkdir(workspace!), mkdir(home!)]);
+  const [port, token] = [await freePort(), randomUUID()];
+  const environment = {
+    PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+    HOME: home!,
+    OPENCLAW_STATE_DIR: folder,
+    OPENCLAW_CONFIG_PATH: file!,
+    OPENCLAW_GATEWAY_TOKEN: token,
+  };
+  const run = (argv: readonly string[]): ChildProcess =>
+    spawn(process.execPath, [openClawLauncher, ...argv], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      cwd: workspace,
+      env: environment,
+    });
+  const configure: OpenClawHome['configure'] = async (settings) => {
+    const before = JSON.parse(await readFile(file!, 'utf8')) as Settings;
+    await writeFile(file!, JSON.stringify(laidOver(before, settings), null, 2));
+  };
+  const wrote = await clawloop(['openclaw', 'config', '--write', '--yes', '--file', file!, '--url', url]);
+  if (wrote.code !== 0) throw new Error(`openclaw config: ${wrote.stderr}${wrote.stdout}`);
+  await configure({
+    gateway: { mode: 'local', port, bind: 'loopback', auth: { mode: 'token', token } },
+    agents: { defaults: { skipBootstrap: true, workspace, heartbeat: { every: '0m' } } },
+  });
+  let running: OpenClawGateway | undefined;
+  return {
+    ...{ folder, workspace: workspace!, file: file!, configure },
+    openclaw: async (argv) => {
+      const child = run(argv);
+      const text = textOf(child);
+      const [code] = (await once(child, 'close')) as [number | null];
+      return { code: code ?? 1, text: text() };
+    },
+    start: async () => {
+      running = await startGateway(run(['gateway', 'run', '--verbose']), port, token);
+      return running;
+    },
+    dispose: async () => {
+      await running?.stop();
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+async function startGateway(child: ChildProcess, port: number, token: string): Promise<OpenClawGateway> {
+  const output = textOf(child);
+  const isAlive = () => child.exitCode === null && child.signalCode === null;
+  const end = async () => {
+    if (!isAlive()) return;
+    child.kill('SIGTERM');
+    const force = setTimeout(() => child.kill('SIGKILL'), 20_000);
+    await once(child, 'exit');
+    clearTimeout(force);
+  };
+  const client = await until(
+    "OpenClaw's gateway answers",
+    () => {
+      if (!isAlive()) throw new Error(`OpenClaw's gateway ended:\n${output()}`);
+      return connectGateway(port, token).catch(() => undefined);
+    },
+    START_LIMIT_MS,
+  ).catch(async (error: Error) => {
+    await end();
+    throw new Error(`${error.message}\n${output().slice(-4_000)}`);
+  });
+  return {
+    call: client.call,
+    output,
+    say: async (session, words) => {
+      const sessionKey = `agent:main:${session}`;
+      const said = { message: words, sessionKey, idempotencyKey: randomUUID() };
+      const { status, summary, result } = (await client.call('agent', said)) as Outcome;
+      const text = (result?.payloads ?? []).map((one) => one.text ?? '').join('\n');
+      if (status !== 'ok') throw new Error(`OpenClaw in ${session}: ${status} ${summary} ${text}`);
+      return { text, sessionId: result!.meta.agentMeta.sessionId };
+    },
+    stop: async () => {
+      client.close();
+      await end();
+    },
+  };
+}
+
+type Outcome = {
+  readonly status: string;
+  readonly summary?: string;
+  readonly result?: {
+    readonly payloads?: readonly { readonly text?: string }[];
+    readonly meta: { readonly agentMeta: { readonly sessionId: string } };
+  };
+};
+
+function textOf(child: ChildProcess): () => string {
+  let text = '';
+  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (part: Buffer) => (text += part));
+  return () => text;
+}
+
+const isObject = (value: unknown): value is Settings =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const laidOver = (below: Settings, above: Settings): Settings => ({
+  ...below,
+  ...Object.fromEntries(
+    Object.entries(above).map(([name, value]) => {
+      const under = below[name];
+      return [name, isObject(value) && isObject(under) ? laidOver(under, value) : value];
+    }),
+  ),
+});

@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const OPENCLAW_VERSION = '2026.9.6';
+const cache = fileURLToPath(new URL('../../../.openclaw/', import.meta.url));
+const folder = join(cache, OPENCLAW_VERSION);
+/** Its launcher: a script for the Node that runs this. */
+export const openClawLauncher = join(folder, 'node_modules/openclaw/openclaw.mjs');
+
+/** Why nothing is tried with it here; null where it lies ready. It takes 650 MB and a minute, so it is asked for. */
+export const whyNoOpenClaw = (): string | null =>
+  existsSync(openClawLauncher)
+    ? null
+    : `OpenClaw ${OPENCLAW_VERSION} is not there: node test/e2e/openclaw/install.ts fetches it, 650 MB`;
+
+/**
+ * OpenClaw as its users have it, from the npm registry, into a folder of the checkout that git does not see. Its
+ * install scripts do not run. Nothing is done where it lies already.
+ *
+ * @throws Error with what npm said
+ */
+export async function installOpenClaw(tell: (line: string) => void = () => {}): Promise<void> {
+  if (existsSync(openClawLauncher)) return;
+  mkdirSync(cache, { recursive: true });
+  const part = mkdtempSync(join(cache, 'part-'));
+  const started = performance.now();
+  const seconds = () => `${Math.round((performance.now() - started) / 1000)} s`;
+  tell(`OpenClaw ${OPENCLAW_VERSION} is fetched from the npm registry, 650 MB ...`);
+  const ticking = setInterval(() => tell(`OpenClaw is being fetched, ${seconds()}`), 15_000);
+  try {
+    const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'];
+    await npm(['install', ...flags, '--prefix', part, `openclaw@${OPENCLAW_VERSION}`]);
+    // Two that fetch at once: the first folder in place is as good as the other.
+    if (!existsSync(openClawLauncher)) renameSync(part, folder);
+    tell(`OpenClaw is there, after ${seconds()}`);
+  } finally {
+    clearInterval(ticking);
+    rmSync(part, { recursive: true, force: true });
+  }
+}
+
+async function npm(argv: readonly string[]): Promise<void> {
+  const child = spawn('npm', argv, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (text += part));
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`npm could not fetch OpenClaw: ${text.slice(-2_000)}`);
+}
+
+if (import.meta.main) await installOpenClaw((line) => console.log(line));
