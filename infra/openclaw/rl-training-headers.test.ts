@@ -1,0 +1,187 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import plugin from './rl-training-headers/index.js';
+import { turnTypeOfRun } from './rl-training-headers/turn-type.js';
+
+type Handler = (event: object, context: object) => unknown;
+type StreamFn = (model: object, context: object, options?: object) => unknown;
+type Provider = Record<'wrapStreamFn' | 'wrapSimpleCompletionStreamFn', (of: object) => StreamFn> & {
+  readonly id: string;
+};
+
+/** What the plugin uses of OpenClaw, and what a stream would be sent with. */
+function openClaw(pluginConfig?: { readonly providers: readonly string[] }) {
+  const handlers = new Map<string, Handler>();
+  const providers: Provider[] = [];
+  const sent: { session?: string; type?: string }[] = [];
+  const warnings: string[] = [];
+  plugin.register({
+    ...(pluginConfig === undefined ? {} : { pluginConfig }),
+    config: { from: 'config' },
+    logger: { warn: (message: string) => warnings.push(message) },
+    runtime: {
+      modelAuth: { resolveApiKeyForProvider: async ({ provider }) => ({ apiKey: `${provider}-key` }) },
+    },
+    on: (name: string, handler: Handler) => handlers.set(name, handler),
+    registerProvider: (provider: object) => providers.push(provider as Provider),
+  });
+  const streamFn: StreamFn = (_model, _context, options) => {
+    const { headers = {} } = (options ?? {}) as { headers?: Record<string, string> };
+    const { 'X-Session-Id': session, 'X-Turn-Type': type } = headers;
+    sent.push({ ...(session === undefined ? {} : { session }), ...(type === undefined ? {} : { type }) });
+    return 'stream';
+  };
+  const request = (options: object, baseUrl = 'http://127.0.0.1:9/v1') =>
+    providers[0]!.wrapStreamFn({ streamFn })({ provider: 'clawloop', baseUrl }, {}, options);
+  const utility = () => providers[0]!.wrapSimpleCompletionStreamFn({ streamFn })({}, {}, {});
+  const tell = (name: string, event: object, context: object = {}) => handlers.get(name)!(event, context);
+  return { providers, sent, warnings, request, utility, tell };
+}
+
+const user = { trigger: 'user', sessionKey: 'agent:main:chat-a' };
+
+test('a run is main when a person spoke in a conversation, and nobody else did', () => {
+  expect(turnTypeOfRun({ ...user, runId: 'r1' }, 'hello')).toBe('main');
+  const beside = ['agent:main:subagent:7', 'agent:main:cron:7', 'agent:main:internal-session-effects:7-a'];
+  for (const sessionKey of beside) expect(turnTypeOfRun({ ...user, sessionKey }, 'hello')).toBe('side');
+  for (const trigger of ['heartbeat', 'cron', 'memory', 'overflow', 'manual', undefined])
+    expect(turnTypeOfRun({ ...user, ...(trigger ? { trigger } : { trigger: '' }) }, 'hello')).toBe('side');
+  expect(turnTypeOfRun({ ...user, runId: 'announce:v1:agent:main:subagent:7' }, 'hello')).toBe('side');
+  expect(turnTypeOfRun({ ...user, inputProvenance: { kind: 'inter_session' } }, 'hello')).toBe('side');
+  expect(turnTypeOfRun({ ...user, inputProvenance: { kind: 'external_user' } }, 'hello')).toBe('main');
+  expect(turnTypeOfRun(user, 'The previous attempt did not produce a user-visible answer. Go on.')).toBe(
+    'side',
+  );
+});
+
+test('requests of two sessions at once keep their own, and one run may change from main to a repair', async () => {
+  const { tell, request, utility, sent } = openClaw();
+  tell('before_prompt_build', { prompt: 'one' }, { ...user, runId: 'r:1', sessionId: 'a' });
+  tell('before_prompt_build', { prompt: 'two' }, { ...user, runId: 'r:2', sessionId: 'b' });
+  await Promise.all([
+    request({ requestId: 'r:2:model:1', sessionId: 'b' }),
+    request({ requestId: 'r:1:model:1', sessionId: 'a', headers: { traceparent: 't' } }),
+    utility(),
+  ]);
+  const repair = 'The previous assistant turn recorded reasoning but did not produce a user-visible answer.';
+  tell('before_prompt_build', { prompt: repair }, { ...user, runId: 'r:1', sessionId: 'a' });
+  await request({ requestId: 'r:1:model:2', sessionId: 'a' });
+  expect(sent.toSorted((a, b) => `${a.session}${a.type}`.localeCompare(`${b.session}${b.type}`))).toEqual([
+    { session: 'a', type: 'main' },
+    { session: 'a', type: 'side' },
+    { session: 'b', type: 'main' },
+    { type: 'side' },
+  ]);
+});
+
+test('without the permission to see runs the type is left to the server, and a person is told once', async () => {
+  const { request, sent, warnings } = openClaw();
+  await request({ requestId: 'nobody:model:1', sessionId: 'c' });
+  await request({ requestId: 'nobody:model:2', sessionId: 'c' });
+  expect(sent).toEqual([{ session: 'c' }, { session: 'c' }]);
+  expect(warnings).toEqual([expect.stringContaining('allowConversationAccess')]);
+});
+
+test('a compaction is side, of the session that is compacted, where that can be told', async () => {
+  const { tell, request, sent } = openClaw();
+  const compaction = () => request({ requestId: 'unknown-run:compaction:c1:model:1' });
+  tell('before_prompt_build', { prompt: 'hi' }, { ...user, runId: 'run-d', sessionId: 'd' });
+  await request({ requestId: 'run-d:compaction:c0:model:1' });
+  await request({ requestId: 'run-d:model:1', sessionId: 'd' });
+  await request({ requestId: 'd:compaction:c0:model:1' });
+  await compaction();
+  tell('before_compaction', {}, { sessionId: 'd' });
+  await compaction();
+  tell('before_compaction', {}, { sessionId: 'e' });
+  await compaction(); // one of two, nobody knows which
+  tell('after_compaction', {}, { sessionId: 'd' });
+  await compaction();
+  tell('before_prompt_build', { prompt: 'hi' }, { ...user, runId: 'run-e', sessionId: 'e' });
+  await compaction(); // that of e failed: e speaks again
+  const side = (session?: string) => ({ ...(session === undefined ? {} : { session }), type: 'side' });
+  expect(sent).toEqual([
+    side('d'),
+    { session: 'd', type: 'main' },
+    side('d'),
+    side(),
+    side('d'),
+    side(),
+    side('e'),
+    side(),
+  ]);
+});
+
+test('a name that no header can hold is not sent, and the chat goes on', async () => {
+  const { request, sent } = openClaw();
+  expect(await request({ requestId: 'x:compaction:1:model:1', sessionId: 'Gespräch-日' })).toBe('stream');
+  expect(sent).toEqual([{ type: 'side' }]);
+});
+
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+/** A server that notes what is posted, and answers when it is let. */
+async function openServer(status = 202) {
+  const posted: { url: string | undefined; key: string | undefined; body: unknown }[] = [];
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const server = createServer(async (request, response) => {
+    const body: unknown = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    posted.push({ url: request.url, key: request.headers.authorization, body });
+    await held;
+    response.writeHead(status).end('{}');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closers.push(() => {
+    release();
+    server.closeAllConnections();
+    server.close();
+  });
+  return { posted, release, baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` };
+}
+
+test('the end of a session is told once, with its key, before the next request under its name', async () => {
+  const { tell, request, sent, warnings } = openClaw();
+  const { posted, release, baseUrl } = await openServer();
+  const one = { requestId: 'f:compaction:1:model:1', sessionId: 'f' };
+  await request(one, baseUrl);
+  await tell('session_end', { sessionId: 'f', reason: 'compaction' });
+  await tell('session_end', { sessionId: 'another', reason: 'new' });
+  expect(posted).toEqual([]);
+  const ended = tell('session_end', { sessionId: 'f', reason: 'new' });
+  const next = request(one, baseUrl);
+  await expect.poll(() => posted.length).toBe(1);
+  expect(sent).toHaveLength(1); // the next one waits for the end
+  release();
+  await Promise.all([ended, next]);
+  expect(sent).toHaveLength(2);
+  expect(posted).toEqual([{ url: '/v1/sessions/end', key: 'Bearer clawloop-key', body: { session: 'f' } }]);
+  await tell('session_end', { sessionId: 'f', reason: 'deleted' }); // it was used again
+  await tell('session_end', { sessionId: 'f', reason: 'shutdown' });
+  expect(posted).toHaveLength(2);
+  expect(warnings).toEqual([]);
+});
+
+test('a server that does not take the end of a session is named in a warning, and no chat fails', async () => {
+  const { tell, request, warnings } = openClaw();
+  const { baseUrl, release } = await openServer(503);
+  release();
+  const one = { requestId: 'g:compaction:1:model:1', sessionId: 'g' };
+  await request(one, baseUrl);
+  await tell('session_end', { sessionId: 'g', reason: 'new' });
+  expect(warnings).toEqual([expect.stringMatching(/session g .*503/)]);
+  expect(await request(one, 'http://127.0.0.1:1/v1')).toBe('stream');
+  await tell('session_end', { sessionId: 'g', reason: 'new' });
+  expect(warnings).toHaveLength(2);
+});
+
+test('it serves the providers that it is told of', () => {
+  expect(openClaw().providers.map(({ id }) => id)).toEqual(['clawloop']);
+  expect(openClaw({ providers: ['tier', 'other'] }).providers.map(({ id }) => id)).toEqual(['tier', 'other']);
+});

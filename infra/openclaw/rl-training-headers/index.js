@@ -1,0 +1,178 @@
+// @ts-check
+import { isOver, tellDone } from './session-done.js';
+import { describeRequest, turnTypeOfRun } from './turn-type.js';
+
+/**
+ * The part of OpenClaw's plugin interface (2026.6 and later) that is used here.
+ *
+ * @typedef {import('./session-done.js').Server} Server
+ * @typedef {import('./turn-type.js').TurnType} TurnType
+ * @typedef {import('./turn-type.js').Run & { readonly sessionId?: string }} HookContext
+ * @typedef {{ provider: string, baseUrl?: string, headers?: Record<string, string> }} Model
+ * @typedef {{ sessionId?: string, requestId?: string, headers?: Record<string, string> }} StreamOptions
+ * @typedef {(model: Model, context: unknown, options?: StreamOptions) => unknown} StreamFn
+ * @typedef {object} Runtime
+ * @property {{ current(): unknown }} [config]
+ * @property {{ resolveApiKeyForProvider(of: { provider: string, cfg: unknown }): Promise<{ apiKey?: string }> }} [modelAuth]
+ *
+ * @typedef {object} Api
+ * @property {{ readonly providers?: readonly string[] }} [pluginConfig]
+ * @property {{ warn(message: string): void }} logger
+ * @property {unknown} config as it was when the plugin was registered
+ * @property {Runtime} [runtime]
+ * @property {(name: string, handler: (event: any, context: HookContext) => unknown) => void} on
+ * @property {(provider: object) => void} registerProvider
+ */
+
+const DEFAULT_PROVIDERS = ['clawloop'];
+/** Runs and sessions that are remembered; far more than are ever under way at once. */
+const REMEMBERED = 4_096;
+/** ms that a compaction may take; one that failed is not told of */
+const COMPACTION_MS = 600_000;
+
+/**
+ * @typedef {object} Seen
+ * @property {Map<string, { session: string | undefined, turnType: TurnType }>} runs
+ * @property {Map<string, { server: Server, provider: string }>} sessions
+ * @property {Map<string, Promise<void>>} ending by session, until the server was told
+ * @property {Map<string, number>} compacting by session, since when: ms since 1970
+ * @property {boolean} hasWarned
+ */
+const SEEN = Symbol.for('clawloop.rl-training-headers.1');
+const holder = /** @type {{ [SEEN]?: Seen }} */ (globalThis);
+/** What was seen, once in this process: OpenClaw loads the module of a plugin more than once. */
+holder[SEEN] ??= {
+  runs: new Map(),
+  sessions: new Map(),
+  ending: new Map(),
+  compacting: new Map(),
+  hasWarned: false,
+};
+const seen = holder[SEEN];
+
+/** @type {import('./turn-type.js').Known} */
+const known = {
+  run: (runId) => seen.runs.get(runId),
+  isSession: (session) => seen.sessions.has(session),
+  compacting: () =>
+    [...seen.compacting].flatMap(([session, since]) => (Date.now() - since < COMPACTION_MS ? [session] : [])),
+};
+
+/**
+ * The latest is kept longest.
+ *
+ * @template Value
+ * @param {Map<string, Value>} map
+ * @param {string} key
+ * @param {Value} value
+ */
+function remember(map, key, value) {
+  map.delete(key);
+  map.set(key, value);
+  for (const oldest of map.keys()) {
+    if (map.size <= REMEMBERED) return;
+    map.delete(oldest);
+  }
+}
+
+/** What a header can hold. */
+const isHeaderText = (/** @type {string} */ text) => /^[\x21-\x7e]{1,500}$/.test(text);
+
+/** @param {Api} api */
+function register(api) {
+  const providers = api.pluginConfig?.providers ?? DEFAULT_PROVIDERS;
+
+  api.on('before_prompt_build', (event, context) => {
+    const { runId, sessionId: session } = context;
+    if (session !== undefined) seen.compacting.delete(session);
+    if (runId === undefined) return;
+    remember(seen.runs, runId, { session, turnType: turnTypeOfRun(context, String(event.prompt ?? '')) });
+  });
+
+  api.on('before_compaction', (_, { sessionId }) => {
+    if (sessionId !== undefined) remember(seen.compacting, sessionId, Date.now());
+  });
+
+  api.on('after_compaction', (_, { sessionId }) => {
+    if (sessionId !== undefined) seen.compacting.delete(sessionId);
+  });
+
+  api.on('session_end', async ({ sessionId, reason }) => {
+    const place = seen.sessions.get(sessionId);
+    if (place === undefined || !isOver(reason)) return;
+    seen.sessions.delete(sessionId);
+    const ending = end(sessionId, place);
+    seen.ending.set(sessionId, ending);
+    await ending;
+    if (seen.ending.get(sessionId) === ending) seen.ending.delete(sessionId);
+  });
+
+  /**
+   * @param {string} session
+   * @param {{ server: Server, provider: string }} place
+   */
+  async function end(session, { server, provider }) {
+    const { config, modelAuth } = api.runtime ?? {};
+    const cfg = config?.current() ?? api.config;
+    const auth = await modelAuth?.resolveApiKeyForProvider({ provider, cfg }).catch(() => undefined);
+    const failure = await tellDone(server, session, auth?.apiKey);
+    if (failure !== undefined) api.logger.warn(`the end of session ${session} could not be told: ${failure}`);
+  }
+
+  /** @type {(of: { streamFn?: StreamFn }) => StreamFn | undefined} */
+  const wrapStreamFn = ({ streamFn }) =>
+    streamFn &&
+    (async (model, context, options = {}) => {
+      const { session, turnType } = describeRequest(options, known);
+      if (turnType === undefined) warnOnce();
+      const named = session !== undefined && isHeaderText(session) ? session : undefined;
+      if (named !== undefined) {
+        await seen.ending.get(named); // a session's id is used again after its end
+        if (model.baseUrl !== undefined) {
+          const server = { baseUrl: model.baseUrl, headers: model.headers ?? {} };
+          remember(seen.sessions, named, { server, provider: model.provider });
+        }
+      }
+      return streamFn(model, context, withHeaders(options, named, turnType));
+    });
+
+  /** @type {(of: { streamFn?: StreamFn }) => StreamFn | undefined} */
+  const wrapSimpleCompletionStreamFn = ({ streamFn }) =>
+    streamFn &&
+    ((model, context, options = {}) => streamFn(model, context, withHeaders(options, undefined, 'side')));
+
+  function warnOnce() {
+    if (seen.hasWarned) return;
+    seen.hasWarned = true;
+    api.logger.warn(
+      'runs are not told, so no X-Turn-Type is sent: set plugins.entries.rl-training-headers.hooks.allowConversationAccess to true',
+    );
+  }
+
+  for (const id of providers)
+    api.registerProvider({ id, label: id, auth: [], wrapStreamFn, wrapSimpleCompletionStreamFn });
+}
+
+/**
+ * @param {StreamOptions} options
+ * @param {string | undefined} session
+ * @param {TurnType | undefined} turnType
+ * @returns {StreamOptions}
+ */
+const withHeaders = (options, session, turnType) => ({
+  ...options,
+  headers: {
+    ...options.headers,
+    ...(session === undefined ? {} : { 'X-Session-Id': session }),
+    ...(turnType === undefined ? {} : { 'X-Turn-Type': turnType }),
+  },
+});
+
+// biome-ignore lint/style/noDefaultExport: OpenClaw reads a plugin from its module's default export
+export default {
+  id: 'rl-training-headers',
+  name: 'RL training headers',
+  description:
+    'Sends X-Session-Id and X-Turn-Type with every model request, and says when a session is done.',
+  register,
+};
