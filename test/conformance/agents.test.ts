@@ -4,14 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { until } from '../e2e/harness/clawloop.ts';
 import { type ServingFolder, type ServingProcess, servingFolder } from '../e2e/serving-process.ts';
-import {
-  deltaFrame,
-  sendFrames,
-  type UpstreamDouble,
-  upstreamDouble,
-} from '../e2e/serving-upstream-double.ts';
+import { type UpstreamDouble, upstreamDouble } from '../e2e/serving-upstream-double.ts';
 import { attributedCalls } from './attributed-calls.ts';
-import { type Brain, latest, scriptedEngine, textOf, think } from './scripted-model.ts';
+import { type Brain, failingFirst, latest, scriptedEngine, textOf, think } from './scripted-model.ts';
 
 // OpenAI's agents SDK, unmodified: agents that call tools, by both of its kinds of model.
 
@@ -172,9 +167,9 @@ describe.each([
   });
 
   test('what fails is told, and tried again where the client tries again, after Retry-After', async () => {
-    think(upstream, weatherman, [{ status: 500 }]);
+    think(upstream, failingFirst(weatherman, { status: 500 }));
     await expect(runner().run(agent, 'hi')).rejects.toMatchObject({ status: 502 });
-    think(upstream, weatherman, [{ status: 500 }, { status: 429, retryAfter: 1 }]);
+    think(upstream, failingFirst(weatherman, { status: 500 }, { status: 429, retryAfter: 1 }));
     const words = `Anything in Zurich? (${api}, again)`;
     const before = performance.now();
     expect((await runner(2).run(agent, words)).finalOutput).toBe('I see: 4 degrees');
@@ -183,14 +178,11 @@ describe.each([
   });
 
   test('a stream that breaks is an error; one that is left is recorded as it stood', async () => {
-    upstream.script((_, response) => sendFrames(response, [deltaFrame({ content: 'Hel' })], false));
+    think(upstream, () => ({ text: 'Hel', breaks: true }));
     const broken = await runner().run(agent, 'hi', { stream: true });
     await expect(broken.completed).rejects.toThrow();
 
-    upstream.script((_, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.write(`data: ${JSON.stringify(deltaFrame({ content: 'Hel' }))}\n\n`); // and no more
-    });
+    think(upstream, () => ({ text: 'Hel', hangs: true }));
     const words = `Tell me all. (${api}, left)`;
     const stop = new AbortController();
     const left = await runner().run(agent, words, { stream: true, signal: stop.signal });

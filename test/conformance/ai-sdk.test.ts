@@ -5,14 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { until } from '../e2e/harness/clawloop.ts';
 import { type ServingFolder, type ServingProcess, servingFolder } from '../e2e/serving-process.ts';
-import {
-  deltaFrame,
-  sendFrames,
-  type UpstreamDouble,
-  upstreamDouble,
-} from '../e2e/serving-upstream-double.ts';
+import { type UpstreamDouble, upstreamDouble } from '../e2e/serving-upstream-double.ts';
 import { attributedCalls } from './attributed-calls.ts';
-import { type Brain, latest, scriptedEngine, textOf, think } from './scripted-model.ts';
+import { type Brain, failingFirst, latest, scriptedEngine, textOf, think } from './scripted-model.ts';
 
 // Vercel's AI SDK, unmodified: agents that call tools, by its provider for compatible endpoints and by that for
 // OpenAI, which asks for responses.
@@ -132,11 +127,11 @@ describe.each([
   });
 
   test('what fails is told, and tried again after Retry-After', async () => {
-    think(upstream, grocer, [{ status: 500 }]);
+    think(upstream, failingFirst(grocer, { status: 500 }));
     const failure = await say([{ role: 'user', content: 'hi' }]).catch((error: unknown) => error);
     expect(APICallError.isInstance(failure)).toBe(true);
     expect(failure).toMatchObject({ statusCode: 502, isRetryable: true });
-    think(upstream, grocer, [{ status: 429, retryAfter: 1 }]);
+    think(upstream, failingFirst(grocer, { status: 429, retryAfter: 1 }));
     const words = `And apples? (${by}, ${api}, again)`;
     const before = performance.now();
     const { text } = await say([{ role: 'user', content: words }], { maxRetries: 1 });
@@ -147,7 +142,7 @@ describe.each([
 });
 
 test('a stream that breaks tells of it; one that is left is recorded as it stood', async () => {
-  upstream.script((_, response) => sendFrames(response, [deltaFrame({ content: 'Hel' })], false));
+  think(upstream, () => ({ text: 'Hel', breaks: true }));
   const errors: unknown[] = [];
   const broken = streamText({
     ...agent,
@@ -158,10 +153,7 @@ test('a stream that breaks tells of it; one that is left is recorded as it stood
   await broken.consumeStream();
   expect(errors).toHaveLength(1);
 
-  upstream.script((_, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(`data: ${JSON.stringify(deltaFrame({ content: 'Hel' }))}\n\n`); // and no more
-  });
+  think(upstream, () => ({ text: 'Hel', hangs: true }));
   const stop = new AbortController();
   const prompt = 'Tell me all. (left)';
   const left = streamText({ ...agent, model: compatible(), prompt, abortSignal: stop.signal });

@@ -4,10 +4,17 @@ export type AskedMessage = {
   readonly role: string;
   readonly content?: unknown;
 };
-/** What the model answers: words, calls, or both. */
+/** What the model answers: words, calls, or both; or how it fails. */
 export type Reply = {
   readonly text?: string;
+  readonly reasoning?: string;
   readonly calls?: readonly (readonly [name: string, args: object])[];
+  /** It says this much, and then nothing: the answer neither goes on nor ends. */
+  readonly hangs?: true;
+  /** It says this much, and the connection ends. */
+  readonly breaks?: true;
+  /** Instead of an answer; `retryAfter` in seconds. */
+  readonly fails?: { readonly status: number; readonly retryAfter?: number };
 };
 /** A model whose answer follows from the chat alone. */
 export type Brain = (messages: readonly AskedMessage[]) => Reply;
@@ -30,42 +37,54 @@ export const textOf = ({ content }: AskedMessage): string =>
 export const latest = (messages: readonly AskedMessage[]): readonly AskedMessage[] =>
   messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
 
-/** How a request fails; `retry-after` in seconds. */
-export type Failure = { readonly status: number; readonly retryAfter?: number };
+/** Fails the first requests, and thinks afterwards. */
+export function failingFirst(brain: Brain, ...failures: readonly NonNullable<Reply['fails']>[]): Brain {
+  const left = [...failures];
+  return (messages) => {
+    const fails = left.shift();
+    return fails === undefined ? brain(messages) : { fails };
+  };
+}
 
 let answers = 0;
 
 /**
- * Answers every request from now on as `brain` says, after `failures` of the first ones: a frame per word or
- * piece of arguments, each with a token id and its log-prob, as vLLM sends them. A prompt counts 10 tokens
- * per message.
+ * Answers every request from now on as `brain` says: a frame per word or piece of arguments, each with a
+ * token id and its log-prob, as vLLM sends them. A prompt counts 10 tokens per message.
  */
-export function think(upstream: UpstreamDouble, brain: Brain, failures: readonly Failure[] = []): void {
-  const failing = [...failures];
+export function think(upstream: UpstreamDouble, brain: Brain): void {
   upstream.script(({ body }, response) => {
-    const failure = failing.shift();
-    if (failure !== undefined) {
-      const { status, retryAfter } = failure;
+    const messages = body.messages as readonly AskedMessage[];
+    const { text = '', reasoning, calls = [], hangs, breaks, fails } = brain(messages);
+    if (fails !== undefined) {
+      const { status, retryAfter } = fails;
       const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
       response.writeHead(status, headers).end('{}');
       return;
     }
-    const messages = body.messages as readonly AskedMessage[];
-    const { text = '', calls = [] } = brain(messages);
     answers += 1;
     const deltas: object[] = [
+      ...(reasoning === undefined ? [] : [{ reasoning_content: reasoning }]),
       ...(text.match(/\S+\s*/g) ?? []).map((content) => ({ content })),
       ...calls.flatMap(([name, args], index) => callDeltas(`call_${answers}_${index}`, name, args, index)),
     ];
     const prompt = messages.length * 10;
     const promptIds = Array.from({ length: prompt }, (_, at) => at + 1);
     const last = { finish_reason: calls.length > 0 ? 'tool_calls' : 'stop' };
-    sendFrames(response, [
+    const said = [
       { choices: [], prompt_token_ids: promptIds },
       ...deltas.map((delta, at) => ({ choices: [{ index: 0, delta, ...token(at) }] })),
-      { choices: [{ index: 0, delta: {}, ...token(deltas.length), ...last }] },
-      usageFrame(prompt, deltas.length + 1),
-    ]);
+    ];
+    if (hangs) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const frame of said) response.write(`data: ${JSON.stringify(frame)}\n\n`);
+    } else if (breaks) sendFrames(response, said, false);
+    else
+      sendFrames(response, [
+        ...said,
+        { choices: [{ index: 0, delta: {}, ...token(deltas.length), ...last }] },
+        usageFrame(prompt, deltas.length + 1),
+      ]);
   });
 }
 
