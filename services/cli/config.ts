@@ -27,8 +27,11 @@ export const ModelConfig = CommonConfig.pick({ model: true, backend: true }).ext
 
 export const modelSettings = (flags: readonly string[]) => loadConfig('cli', ModelConfig, flags).values;
 
-/** Of the collector's settings, what the live line shows. */
-const BatchConfig = z.object({ batchSize: z.int().min(1).optional().describe('samples per batch') });
+/** Of the collector's settings, what the live line shows and what serving's room for sessions follows from. */
+const BatchConfig = z.object({
+  batchSize: z.int().min(1).optional().describe('samples per batch'),
+  maxStaleness: z.int().min(0).optional().describe('versions that a sample may be behind the head'),
+});
 
 /** Of the judge's settings, where its model is, if it has one. */
 const JudgeServerConfig = z.object({
@@ -49,7 +52,7 @@ const SessionConfig = z.object({ key: z.string().optional().describe('key of a s
 export const sessionKeySetting = () => loadConfig('session', SessionConfig, []).values.key;
 
 export const batchSettings = (collectorFlags: readonly string[]) =>
-  loadConfig('collector', BatchConfig, ofThese(collectorFlags, ['--batch-size'])).values;
+  loadConfig('collector', BatchConfig, ofThese(collectorFlags, ['--batch-size', '--max-staleness'])).values;
 
 export const commonSettings = (flags: readonly string[] = []) =>
   loadConfig('cli', CommonConfig, flags).values;

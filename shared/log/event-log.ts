@@ -6,6 +6,9 @@ import type { Rows } from './rows.ts';
 
 export type Recorded = { readonly event: ClawLoopEvent; readonly at: Position };
 
+/** What is known of a record before it is parsed. */
+export type Heading = { readonly type: string; readonly subject: string; readonly at: Position };
+
 /** One subject's committed state, as handed to `owed`. */
 export type SubjectView = { readonly subject: string; readonly partition: number; readonly rows: Rows };
 
@@ -86,12 +89,16 @@ export type EventLog = {
     options: ProcessOptions<Settings>,
     signal: AbortSignal,
   ) => Promise<void>;
-  /** Reads one topic, all partitions, in this process alone. Order holds per partition. */
+  /**
+   * Reads one topic, all partitions, in this process alone. Order holds per partition. Records that `wants`
+   * says no to are passed over unparsed, whatever they hold; it is asked of each in its turn.
+   */
   readonly follow: (
     topic: Topic,
     from: Offsets,
     onRecord: (record: Recorded) => void,
     signal: AbortSignal,
+    wants?: (heading: Heading) => boolean,
   ) => Following;
   /** One record by its position. Throws RecordGone when it does not exist or was trimmed. */
   readonly read: (topic: Topic, at: Position) => Promise<ClawLoopEvent>;

@@ -2,7 +2,7 @@ import type { Topic } from '../events/define-event.ts';
 import { parseEvent } from '../events/parse-event.ts';
 import type { Position } from '../events/position.ts';
 import { logError } from './errors.ts';
-import type { Following, Offsets, Recorded } from './event-log.ts';
+import type { Following, Heading, Offsets, Recorded } from './event-log.ts';
 import { newerSchema } from './fold-chunk.ts';
 
 /** A record that does not parse. */
@@ -26,12 +26,17 @@ export type FollowOptions = {
   readonly topic: Topic;
   readonly from: Offsets;
   readonly onRecord: (record: Recorded) => void;
+  readonly wants: ((heading: Heading) => boolean) | undefined;
   readonly onRejected: (rejected: RejectedRecord) => void;
   readonly signal: AbortSignal;
 };
 
 /** Hands one record on. Throws NewerSchema at a newer version of a type that it knows. */
-export function deliver({ topic, onRecord, onRejected }: FollowOptions, at: Position, body: string): void {
+export function deliver(
+  { topic, onRecord, onRejected }: Pick<FollowOptions, 'topic' | 'onRecord' | 'onRejected'>,
+  at: Position,
+  body: string,
+): void {
   const parsed = parseEvent(body);
   if (parsed.kind === 'newer') throw logError('NewerSchema', newerSchema(topic, at, parsed));
   if (parsed.kind === 'broken') onRejected({ topic, ...at, error: parsed.error });

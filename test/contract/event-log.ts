@@ -110,6 +110,34 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
       await expect(following.reachEnd()).rejects.toBeDefined();
     });
 
+    test('a follower is asked of each record in its turn, and is handed those that it wants; the others need not even parse', async () => {
+      const log = await harness.open();
+      const long = feedback('a', 'long', 'x'.repeat(20_000));
+      await log.append([started('a', 0), feedback('a', 'f', 'short'), long, feedback('b', 'g', 'short')]);
+      await harness.inject('conversations', 'a', 'no event at all');
+      await log.append([started('a', 1), feedback('a', 'h', 'short')]);
+      const told: string[] = [];
+      const following = log.follow(
+        'conversations',
+        {},
+        ({ event }) => void told.push(event.id),
+        stop.signal,
+        ({ type, subject }) => {
+          if (subject === 'a') told.push(`${type}?`);
+          return subject === 'a' && type === 'feedback.given';
+        },
+      );
+      await following.caughtUp;
+      const wanted = (id: string) => ['feedback.given?', id];
+      expect(told).toEqual([
+        ...['session.started?', ...wanted('f'), ...wanted('long'), '?'],
+        ...['session.started?', ...wanted('h')],
+      ]);
+      await log.append([feedback('a', 'later', 'short')]);
+      await following.reachEnd();
+      expect(told.slice(-2)).toEqual(wanted('later'));
+    });
+
     test('a follower is woken by another process-wide handle without asking', async () => {
       const [writer, reader] = [await harness.open(), await harness.open()];
       const arrived = Promise.withResolvers<void>();

@@ -45,7 +45,11 @@ export const up: Command = {
     const { shared, own } = routeFlags(argv);
     const common = commonSettings(shared);
     const endpoint = endpointOf(own.serving);
-    const size = batchSettings(own.collector).batchSize ?? defaultTrainingSettings(common.model).batchSize;
+    const { batchSize, maxStaleness } = batchSettings(own.collector);
+    const size = batchSize ?? defaultTrainingSettings(common.model).batchSize;
+    // first, so that what is told to serving itself counts
+    if (maxStaleness !== undefined) own.serving.unshift('--max-staleness', String(maxStaleness));
+    if (batchSize !== undefined) own.serving.unshift('--batch-size', String(batchSize));
     const data = dataFolder(common.dataFolder);
     const claim = await takeFolder(data, endpoint);
     const stop = new AbortController();

@@ -4,6 +4,7 @@ import type { InteractionCompleted } from '../../../shared/events/interaction-co
 import type { Position } from '../../../shared/events/position.ts';
 import type { SessionEnded } from '../../../shared/events/session-ended.ts';
 import type { SessionStarted } from '../../../shared/events/session-started.ts';
+import type { Heading } from '../../../shared/log/event-log.ts';
 
 /** One session of the session protocol, as far as the log tells. */
 export type Session = {
@@ -25,9 +26,6 @@ export type Session = {
   readonly rewards: ReadonlyMap<string, number>;
 };
 
-/** What is known of a record before it is parsed. */
-export type Heading = { readonly type: string; readonly subject: string; readonly at: Position };
-
 export type SessionTable = {
   /** Takes a fact in, once: it may come from this process and then from the log. */
   readonly apply: (event: ClawLoopEvent) => void;
@@ -36,8 +34,10 @@ export type SessionTable = {
    * that ended long ago.
    */
   readonly wants: (heading: Heading, skimmed: boolean) => boolean;
-  /** Where the answers of open sessions stand that were only noted. Each is told once. */
-  readonly unread: () => readonly Position[];
+  /** Where an answer of an open session stands that was only noted, in their order. */
+  readonly nextUnread: () => Position | undefined;
+  /** What stands there, which is noted no more; undefined: it is gone. */
+  readonly read: (at: Position, event: ClawLoopEvent | undefined) => void;
   /** The session that a session key speaks for, or spoke for last; undefined: none, or long ago. */
   readonly of: (sessionKey: string) => Session | undefined;
   readonly inLane: (lane: string) => Session | undefined;
@@ -75,22 +75,31 @@ const types: ReadonlySet<string> = new Set([
   'feedback.given',
 ]);
 
+type TableOptions = {
+  readonly most?: number;
+  /** the session key whose sessions alone are looked at; all unless told */
+  readonly only?: string;
+};
+
 /**
  * Sessions as a fold of `conversations`, in memory: the open ones, and of those that ended the latest `most`.
  * Of others nothing is known, and no key speaks for one that is open: a key goes out when its session stands
  * in the log.
  */
-export function createSessionTable(most = 10_000): SessionTable {
+export function createSessionTable({ most = 10_000, only }: TableOptions = {}): SessionTable {
   const byLane = new Map<string, Row>();
   const byKey = new Map<string, Row>();
   /** in the order of their ends */
   const ended = new Set<Row>();
+  /** with answers that were only noted */
+  const noted = new Set<Row>();
 
   const end = (row: Row, how: NonNullable<Session['ended']>, interactions?: number) => {
     row.ended = how;
     row.counted = interactions ?? row.counted ?? row.answers.size + row.unread.length;
     row.unread = [];
     row.answers.clear();
+    noted.delete(row);
     ended.delete(row);
     ended.add(row);
     if (ended.size <= most) return;
@@ -103,6 +112,7 @@ export function createSessionTable(most = 10_000): SessionTable {
   const onStarted = ({ id, time, data }: SessionStarted) => {
     const { lane, key: keyId, session, sessionKey, task } = data;
     if (sessionKey === undefined || byLane.has(lane)) return;
+    if (only !== undefined && sessionKey !== only) return;
     const row: Row = {
       fixed: { session, lane, keyId, sessionKey, task, startedAt: time },
       ...{ answers: new Set(), last: undefined, rewards: new Map(), unread: [] },
@@ -135,31 +145,42 @@ export function createSessionTable(most = 10_000): SessionTable {
     end(row, { at: time, reason: data.reason }, data.interactions);
   };
 
+  const apply = (event: ClawLoopEvent): void => {
+    const row = byLane.get(event.subject);
+    if (event.type === 'session.started') onStarted(event);
+    else if (row === undefined) return;
+    else if (event.type === 'interaction.completed') onCompleted(row, event);
+    else if (event.type === 'feedback.given') onFeedback(row, event);
+    else if (event.type === 'session.ended') onEnded(row, event);
+  };
+
   return {
-    apply: (event) => {
-      if (event.type === 'session.started') return onStarted(event);
-      const row = byLane.get(event.subject);
-      if (row === undefined) return;
-      if (event.type === 'interaction.completed') onCompleted(row, event);
-      else if (event.type === 'feedback.given') onFeedback(row, event);
-      else if (event.type === 'session.ended') onEnded(row, event);
-    },
+    apply,
     wants: ({ type, subject, at }, skimmed) => {
       if (!types.has(type)) return false;
       if (type === 'session.started') return true;
       const row = byLane.get(subject);
       if (row === undefined) return false;
       if (type !== 'interaction.completed' || !skimmed) return true;
-      if (row.ended === undefined) row.unread.push(at);
       row.latest = undefined;
+      if (row.ended !== undefined) return false;
+      row.unread.push(at);
+      noted.add(row);
       return false;
     },
-    unread: () =>
-      [...byLane.values()].flatMap((row) => {
-        const positions = row.unread;
-        row.unread = [];
-        return positions;
-      }),
+    nextUnread: () => {
+      const [row] = noted;
+      return row?.unread[0];
+    },
+    read: (at, event) => {
+      for (const row of noted) {
+        if (row.unread[0] !== at) continue;
+        row.unread.shift();
+        if (row.unread.length === 0) noted.delete(row);
+        break;
+      }
+      if (event !== undefined) apply(event);
+    },
     of: (sessionKey) => shown(byKey.get(sessionKey)),
     inLane: (lane) => shown(byLane.get(lane)),
     openCount: () => byLane.size - ended.size,

@@ -1,15 +1,22 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { Position } from '../../../shared/events/position.ts';
 import { isLogError } from '../../../shared/log/errors.ts';
-import type { EventLog } from '../../../shared/log/event-log.ts';
-import { createSessionTable, type SessionTable } from './session-table.ts';
+import type { EventLog, Heading, Recorded } from '../../../shared/log/event-log.ts';
+import { pause } from '../../../shared/log/pause.ts';
+import { createInTurn } from '../in-turn.ts';
+import { createSessionTable, type Session, type SessionTable } from './session-table.ts';
 
 /** What this process knows of the sessions of the session protocol: a fold of `conversations` in memory. */
-export type SessionView = Omit<SessionTable, 'wants' | 'unread'> & {
+export type SessionView = Omit<SessionTable, 'wants' | 'nextUnread' | 'read'> & {
   /**
    * Waits until the view has reached the end of the log as of now, at most 2 s. False: it has not, and what it
    * does not know may be there.
    */
   readonly reachEnd: () => Promise<boolean>;
   readonly isCaughtUp: () => boolean;
+  /** The last session of a key, out of the whole log: one that ended so long ago that the view has forgotten it. */
+  readonly lookUp: (sessionKey: string) => Promise<Session | undefined>;
   /** Why the view goes no further: the log was written on by a newer version. */
   readonly stopped: () => string | undefined;
   /** Rejects when the log cannot be followed any more, for any other reason. */
@@ -22,13 +29,27 @@ type Options = {
 };
 
 const LONGEST_WAIT_MS = 2_000;
+const READ_RETRY_MS = 500;
+const LOOK_UP_LIMIT_MS = 10_000;
 
 export function followSessions({ log, signal }: Options): SessionView {
   const table = createSessionTable();
+  const inTurn = createInTurn();
   let caughtUp = false;
   let stopped: string | undefined;
-  const following = log.follow('conversations', {}, ({ event }) => table.apply(event), signal);
-  const whenCaughtUp = following.caughtUp.then(() => {
+  let skimmed = true;
+  const following = log.follow(
+    'conversations',
+    {},
+    ({ event }) => table.apply(event),
+    signal,
+    (heading) => table.wants(heading, skimmed),
+  );
+  /** Of what was only noted, the answers of sessions that are open are needed after all. */
+  const whenCaughtUp = following.caughtUp.then(async () => {
+    for (let at = table.nextUnread(); at !== undefined; at = table.nextUnread())
+      table.read(at, await readPatiently(log, at, signal));
+    skimmed = false;
     caughtUp = true;
   });
   whenCaughtUp.catch(() => {}); // `done` tells why
@@ -46,6 +67,8 @@ export function followSessions({ log, signal }: Options): SessionView {
       );
       return await Promise.race([reached, limit]).finally(() => clearTimeout(timer));
     },
+    // one at a time: each reads the log from its beginning
+    lookUp: (sessionKey) => inTurn('look-up', () => lookUp(log, sessionKey)),
     stopped: () => stopped,
     done: following.done.catch((error: Error) => {
       if (!isLogError(error, 'NewerSchema')) throw error;
@@ -53,6 +76,35 @@ export function followSessions({ log, signal }: Options): SessionView {
       return untilAborted(signal);
     }),
   };
+}
+
+async function lookUp(log: Pick<EventLog, 'follow'>, only: string): Promise<Session | undefined> {
+  const table = createSessionTable({ only });
+  const stop = new AbortController();
+  const wants = (heading: Heading) => table.wants(heading, true);
+  const onRecord = ({ event }: Recorded) => table.apply(event);
+  const following = log.follow('conversations', {}, onRecord, stop.signal, wants);
+  const patience = delay(LOOK_UP_LIMIT_MS, undefined, { signal: stop.signal }).catch(() => {});
+  await Promise.race([following.caughtUp.catch(() => {}), patience]);
+  stop.abort();
+  await following.done.catch(() => {});
+  return table.of(only);
+}
+
+/** Undefined: it cannot be read, or is not there any more. */
+async function readPatiently(
+  log: Pick<EventLog, 'read'>,
+  at: Position,
+  signal: AbortSignal,
+): Promise<ClawLoopEvent | undefined> {
+  for (;;) {
+    try {
+      return await log.read('conversations', at);
+    } catch (error) {
+      if (signal.aborted || !isLogError(error, 'LogUnavailable')) return undefined;
+      await pause(READ_RETRY_MS, signal);
+    }
+  }
 }
 
 const untilAborted = (signal: AbortSignal): Promise<void> =>

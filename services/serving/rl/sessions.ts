@@ -89,7 +89,7 @@ export function openSessions(options: Options): Sessions {
   const find = async (sessionKey: string): Promise<Session | undefined> => {
     const reached = await view.reachEnd();
     const found = view.of(sessionKey);
-    if (found === undefined && !reached)
+    if (!view.isCaughtUp() || (found === undefined && !reached))
       throw ServingError.SESSIONS_UNREAD({ retryAfterSeconds: RETRY_SECONDS });
     return found;
   };
@@ -158,7 +158,7 @@ export function openSessions(options: Options): Sessions {
 
   const end = (sessionKey: string, discard: boolean): Promise<EndedSession> =>
     inTurn(sessionKey, async () => {
-      const found = await find(sessionKey);
+      const found = (await find(sessionKey)) ?? (await view.lookUp(sessionKey));
       if (found === undefined) throw ServingError.SESSION_ENDED();
       return found.ended === undefined ? await endNow(found, discard) : found;
     });
@@ -191,8 +191,8 @@ export function openSessions(options: Options): Sessions {
       return found?.ended === undefined ? found : undefined;
     },
     list: async (keyId) => {
-      if (!(await view.reachEnd()) && !view.isCaughtUp())
-        throw ServingError.SESSIONS_UNREAD({ retryAfterSeconds: RETRY_SECONDS });
+      await view.reachEnd();
+      if (!view.isCaughtUp()) throw ServingError.SESSIONS_UNREAD({ retryAfterSeconds: RETRY_SECONDS });
       return view.list(keyId);
     },
   };

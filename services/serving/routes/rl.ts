@@ -19,9 +19,32 @@ const RewardBody = z.object({
 const EndBody = z.object({ discard: z.boolean().nullish() });
 
 /** The session protocol of AReaL's online mode: an access key opens sessions, each has a key of its own. */
-export function registerRl(server: FastifyInstance, { access, sessions }: ServingWorld): void {
+export function registerRl(server: FastifyInstance, world: ServingWorld): void {
   server.get('/health', async () => ({ status: 'ok' }));
+  void server.register(async (protocol) => {
+    protocol.removeContentTypeParser('application/json');
+    protocol.addContentTypeParser(
+      'application/json',
+      { parseAs: 'string' },
+      async (_: unknown, text: string) => parseJson(text),
+    );
+    registerProtocol(protocol, world);
+  });
+}
 
+/** Python writes NaN and infinity as JSON has none; whoever sends one is told which field it is. */
+function parseJson(text: string): unknown {
+  if (text.trim() === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    const param = /"(reward|advantage)"\s*:\s*[-+]?(?:NaN|Infinity)\b/.exec(text)?.[1];
+    if (param === undefined) throw ServingError.INVALID_JSON();
+    throw ServingError.INVALID_REQUEST({ param, detail: `Invalid '${param}': not a finite number.` });
+  }
+}
+
+function registerProtocol(server: FastifyInstance, { access, sessions }: ServingWorld): void {
   server.post('/rl/start_session', async (request) => {
     const caller = accessCallerOf(request);
     const { task_id: task, api_key: asked } = readBody(StartBody, request.body);

@@ -1,9 +1,11 @@
+import type { Position } from '../../events/position.ts';
 import { isLogError } from '../errors.ts';
 import type { Following } from '../event-log.ts';
 import { deliver, type FollowOptions, openFollowing } from '../following.ts';
 import { pause } from '../pause.ts';
 import { errorType } from './kafka-errors.ts';
 import type { KafkaStore } from './kafka-store.ts';
+import type { RawMessage } from './kafkajs-internals.ts';
 import { skipTrimmed } from './skip-trimmed.ts';
 import { openTopicReader } from './topic-reader.ts';
 
@@ -16,20 +18,28 @@ const waitMs = 500;
  * way.
  */
 export function followTopic(store: KafkaStore, options: FollowOptions): Following {
-  const { topic, from, signal } = options;
+  const { topic, from, wants, signal } = options;
   const name = store.connection.topicName(topic);
   const next = new Map(
     Array.from({ length: store.partitions }, (_, partition) => [partition, from[partition] ?? 0]),
   );
   const reader = openTopicReader(store.connection.kafka);
 
+  /** Without a header nobody knows its type: then its body tells. */
+  const isWanted = ({ key, headers }: RawMessage, at: Position): boolean => {
+    const type = headers?.type?.toString('utf8');
+    if (wants === undefined || type === undefined) return true;
+    return wants({ type, subject: key?.toString('utf8') ?? '', at });
+  };
+
   const run = async (progressed: () => void): Promise<void> => {
     for (let delayMs = 50; !signal.aborted; ) {
       try {
         for (const { partition, records, next: after } of await reader.fetch(name, next, { waitMs })) {
-          for (const { offset, value } of records) {
+          for (const record of records) {
             if (signal.aborted) return;
-            deliver(options, { partition, offset: Number(offset) }, value?.toString('utf8') ?? '');
+            const at = { partition, offset: Number(record.offset) };
+            if (isWanted(record, at)) deliver(options, at, record.value?.toString('utf8') ?? '');
           }
           next.set(partition, after);
         }

@@ -17,6 +17,7 @@ export type RawMessage = {
   readonly timestamp: string;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
+  readonly headers?: Readonly<Record<string, Buffer | string | undefined>>;
   readonly isControlRecord: boolean;
   readonly batchContext: { readonly producerId: string; readonly inTransaction: boolean };
 };

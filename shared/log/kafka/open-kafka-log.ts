@@ -107,9 +107,12 @@ export async function openKafkaLog({
       await untilOver(processGroup({ store, fold, options, onRejected, onTrimmed }, orClosed(signal)));
     },
 
-    follow: (topic, from, onRecord, signal) => {
+    follow: (topic, from, onRecord, signal, wants) => {
       stillOpen();
-      const following = followTopic(store, { topic, from, onRecord, onRejected, signal: orClosed(signal) });
+      const following = followTopic(store, {
+        ...{ topic, from, onRecord, onRejected, wants },
+        signal: orClosed(signal),
+      });
       untilOver(following.done).catch(() => undefined);
       return following;
     },

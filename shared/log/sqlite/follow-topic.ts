@@ -1,12 +1,26 @@
 import type { Following } from '../event-log.ts';
 import { deliver, type FollowOptions, openFollowing } from '../following.ts';
+import type { SkimmedRecord } from './protocol.ts';
 import type { Store } from './store.ts';
 import { nextEnds } from './wait.ts';
 
 /** A reader of its own, without group or state: what a process sees of a topic in its memory. */
 export function followTopic(store: Store, options: FollowOptions): Following {
-  const { topic, from, signal } = options;
+  const { topic, from, wants, signal } = options;
   const next = Array.from({ length: store.partitions }, (_, partition) => from[partition] ?? 0);
+
+  const fetch = (partition: number) =>
+    store.call('fetch', { topic, partition, from: next[partition]!, ...chunk });
+  const skim = (partition: number) =>
+    store.call('skim', { topic, partition, from: next[partition]!, maxRecords: SKIMMED_RECORDS });
+  /** Undefined: it is passed over. */
+  const wantedBody = async (partition: number, record: SkimmedRecord): Promise<string | undefined> => {
+    const { offset, type, subject, body } = record;
+    if (wants?.({ type, subject, at: { partition, offset } }) === false) return undefined;
+    if (body !== null) return body;
+    const [found] = await store.call('read', { topic, positions: [{ partition, offset }] });
+    return found?.body;
+  };
 
   const run = async (progressed: () => void): Promise<void> => {
     while (!signal.aborted) {
@@ -22,11 +36,11 @@ export function followTopic(store: Store, options: FollowOptions): Following {
         continue;
       }
       for (const partition of behind) {
-        const records = await store.call('fetch', { topic, partition, from: next[partition]!, ...chunk });
-        for (const { offset, body } of records) {
+        for (const record of await (wants === undefined ? fetch : skim)(partition)) {
           if (signal.aborted) return;
-          next[partition] = offset + 1;
-          deliver(options, { partition, offset }, body);
+          const body = wants === undefined ? record.body! : await wantedBody(partition, record);
+          next[partition] = record.offset + 1;
+          if (body !== undefined) deliver(options, { partition, offset: record.offset }, body);
         }
       }
     }
@@ -42,4 +56,5 @@ export function followTopic(store: Store, options: FollowOptions): Following {
   );
 }
 
+const SKIMMED_RECORDS = 1_000;
 const chunk = { maxRecords: 200, maxBytes: 4 * 2 ** 20 };

@@ -84,9 +84,12 @@ export async function openSqliteLog({
       );
     },
 
-    follow: (topic, from, onRecord, signal) => {
+    follow: (topic, from, onRecord, signal, wants) => {
       stillOpen();
-      const following = followTopic(store, { topic, from, onRecord, onRejected, signal: orClosed(signal) });
+      const following = followTopic(store, {
+        ...{ topic, from, onRecord, onRejected, wants },
+        signal: orClosed(signal),
+      });
       untilOver(following.done).catch(() => undefined);
       return following;
     },

@@ -20,6 +20,9 @@ export type StoredRecord = {
   readonly body: string;
 };
 
+/** `body`: of a short record; null where it is to be read by itself. */
+export type SkimmedRecord = Omit<StoredRecord, 'time' | 'body'> & { readonly body: string | null };
+
 /** The right to commit for one partition of a group. A newer generation makes every older one void. */
 export type Lease = {
   readonly subscription: number;
@@ -56,6 +59,10 @@ export type Calls = {
   readonly fetch: {
     request: { topic: Topic; partition: number; from: number; maxRecords: number; maxBytes: number };
     response: readonly StoredRecord[];
+  };
+  readonly skim: {
+    request: { topic: Topic; partition: number; from: number; maxRecords: number };
+    response: readonly SkimmedRecord[];
   };
   readonly read: {
     request: { topic: Topic; positions: readonly Position[] };

@@ -110,6 +110,7 @@ function start(onStep: Steps): void {
     },
     fetch: ({ topic, partition, from, maxRecords, maxBytes }) =>
       records.fetch(topic, partition, from, maxRecords, maxBytes),
+    skim: ({ topic, partition, from, maxRecords }) => records.skim(topic, partition, from, maxRecords),
     read: ({ topic, positions }) => positions.map((at) => records.read(topic, at)),
     ends: ({ topic }) => records.ends(topic),
     join: async ({ group, topic }) => {

@@ -1,0 +1,164 @@
+import { expect, test } from 'vitest';
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
+import { SessionEnded } from '../../../shared/events/session-ended.ts';
+import { SessionStarted } from '../../../shared/events/session-started.ts';
+import { createSessionTable, type SessionTable } from './session-table.ts';
+
+const source = 'clawloop/test';
+/** s after the first event */
+const at = (seconds: number) => new Date(Date.UTC(2026, 2, 1) + seconds * 1000).toISOString();
+const started = (session: string, seconds = 0, sessionKey = `k-${session}`, key = 'ann') =>
+  SessionStarted.create({
+    ...{ id: `${session}/started`, source, time: at(seconds) },
+    data: { lane: `lane-${session}`, key, session, settle: 'reward', sessionKey, task: 'task' },
+  });
+const answered = (session: string, id: string, seconds = 0, data: object = {}) =>
+  ({
+    ...{ id, type: 'interaction.completed', subject: `lane-${session}`, time: at(seconds), source },
+    data: { settle: 'reward', live: true, disconnected: false, finishReason: 'stop', ...data },
+  }) as unknown as ClawLoopEvent;
+const rewarded = (session: string, interactionId: string, score: number, n = 0, seconds = 0) =>
+  FeedbackGiven.create({
+    ...{ id: `${session}/reward/${n}`, source, time: at(seconds) },
+    data: { interactionId, lane: `lane-${session}`, key: 'ann', score },
+  });
+const ended = (session: string, seconds = 0, data: Partial<SessionEnded['data']> = {}) =>
+  SessionEnded.create({
+    ...{ id: `${session}/ended`, source, time: at(seconds) },
+    data: { lane: `lane-${session}`, key: 'ann', session, reason: 'explicit', ...data },
+  });
+
+const tableOf = (...events: readonly ClawLoopEvent[]): SessionTable => {
+  const table = createSessionTable();
+  for (const event of events) table.apply(event);
+  return table;
+};
+
+test('a session is known by its key and its lane, with what was answered and rewarded in it', () => {
+  const table = tableOf(
+    ...[started('s'), answered('s', 'a'), answered('s', 'b'), rewarded('s', 'a', 1)],
+    ...[answered('s', 'b'), rewarded('s', 'a', 0.5, 1), answered('unknown', 'c')],
+  );
+  expect(table.of('k-s')).toMatchObject({ session: 's', interactions: 2, last: 'b', ended: undefined });
+  expect(table.inLane('lane-s')).toEqual({ ...table.of('k-s'), has: expect.any(Function) });
+  expect([...table.of('k-s')!.rewards]).toEqual([['a', 0.5]]);
+  expect(['a', 'b', 'c'].map((id) => table.of('k-s')!.has(id))).toEqual([true, true, false]);
+  expect(table.openCount()).toBe(1);
+  table.apply(ended('s', 5, { interactions: 2 }));
+  expect(table.of('k-s')).toMatchObject({ interactions: 2, ended: { at: at(5), reason: 'explicit' } });
+  expect(table.openCount()).toBe(0);
+});
+
+test('an answer that was cut off, or is a side turn, is none that a reward falls to by itself', () => {
+  const table = tableOf(
+    ...[started('s'), answered('s', 'a')],
+    answered('s', 'cut', 1, { finishReason: 'aborted' }),
+    answered('s', 'left', 1, { disconnected: true }),
+    answered('s', 'title', 1, { turnType: 'side' }),
+    answered('s', 'base', 1, { live: false }),
+    answered('s', 'votes', 1, { settle: 'votes' }),
+  );
+  expect(table.of('k-s')).toMatchObject({ last: 'a', interactions: 4 });
+});
+
+test('a key speaks for the latest of its sessions, in whatever order the partitions are read', () => {
+  const facts = [started('old', 0, 'key'), ended('old', 1), started('new', 2, 'key')] as const;
+  for (const order of [
+    [0, 1, 2],
+    [2, 0, 1],
+    [0, 2, 1],
+  ] as const) {
+    const table = tableOf(...order.map((index) => facts[index]));
+    expect(table.of('key')).toMatchObject({ session: 'new', ended: undefined });
+    expect(table.inLane('lane-old')!.ended).toEqual({ at: at(1), reason: 'explicit' });
+    expect(table.openCount()).toBe(1);
+  }
+  const both = tableOf(started('one', 2, 'key'), started('two', 2, 'key'), started('zero', 1, 'key'));
+  expect(both.of('key')!.session).toBe('two');
+  expect(both.openCount()).toBe(1);
+});
+
+test("an idle end counts where nothing came since the event that the sweeper saw, but a client's timers", () => {
+  const idle = (last: string, seconds: number) => ended('s', seconds, { reason: 'idle', last, epoch: 'e' });
+  const endOf = (...events: readonly ClawLoopEvent[]) =>
+    tableOf(started('s'), answered('s', 'a'), ...events).of('k-s')!.ended?.reason;
+  expect(endOf(idle('a', 1))).toBe('idle');
+  expect(endOf(answered('s', 'b', 1), idle('a', 2))).toBeUndefined();
+  expect(endOf(rewarded('s', 'a', 1, 0, 1), idle('a', 2))).toBeUndefined();
+  expect(endOf(answered('s', 'heartbeat', 1), idle('a', 3600))).toBe('idle');
+});
+
+test('the latest that ended are remembered, and all that are open', () => {
+  const table = createSessionTable({ most: 2 });
+  for (const name of ['open', 'a', 'b', 'c']) table.apply(started(name));
+  for (const name of ['b', 'a', 'c']) table.apply(ended(name));
+  expect(['open', 'a', 'b', 'c'].map((name) => table.of(`k-${name}`)?.session)).toEqual([
+    ...['open', 'a', undefined, 'c'],
+  ]);
+  expect(
+    table
+      .list('ann')
+      .map(({ session }) => session)
+      .toSorted(),
+  ).toEqual(['a', 'c', 'open']);
+  expect(table.list('bob')).toEqual([]);
+});
+
+/** Facts of a partition, as a log might hold them: any order of acts, some facts twice. */
+function history(random: () => number): readonly ClawLoopEvent[] {
+  const facts: ClawLoopEvent[] = [];
+  const open: string[] = [];
+  const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)]!;
+  for (let n = 0; n < 60; n++) {
+    const act = random();
+    if (open.length === 0 || act < 0.2) {
+      open.push(`s${n}`);
+      facts.push(started(`s${n}`, n, `k${Math.floor(random() * 5)}`));
+    } else if (act < 0.6) facts.push(answered(pick(open), `a${n}`, n));
+    else if (act < 0.8) facts.push(rewarded(pick(open), `a${n}`, random(), n, n));
+    else if (act < 0.9) facts.push(pick(facts));
+    else {
+      const session = pick(open);
+      open.splice(open.indexOf(session), 1);
+      facts.push(ended(session, n));
+    }
+  }
+  return facts;
+}
+
+test('skimming a log and reading what is still open gives what reading all of it gives', () => {
+  let seed = 7;
+  const random = () => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed / 2_147_483_647;
+  };
+  for (let round = 0; round < 200; round++) {
+    // what stands twice is told so where it is read; of an ended session it is counted twice
+    const facts = [...new Map(history(random).map((fact) => [fact.id, fact])).values()];
+    const whole = tableOf(...facts);
+    const twice = tableOf(...facts.flatMap((fact) => [fact, fact]));
+    const skimmed = createSessionTable();
+    let parsed = 0;
+    facts.forEach((fact, offset) => {
+      const heading = { type: fact.type, subject: fact.subject, at: { partition: 0, offset } };
+      if (!skimmed.wants(heading, true)) return;
+      parsed += 1;
+      skimmed.apply(fact);
+    });
+    expect(parsed).toBe(facts.filter(({ type }) => type !== 'interaction.completed').length);
+    for (let next = skimmed.nextUnread(); next !== undefined; next = skimmed.nextUnread())
+      skimmed.read(next, facts[next.offset]);
+    const shown = (table: SessionTable) =>
+      table.list('ann').map(({ has: _, last, ended: end, ...rest }) => ({
+        ...{ ...rest, end },
+        last: end === undefined ? last : undefined,
+      }));
+    expect(shown(skimmed)).toEqual(shown(whole));
+    expect(shown(twice)).toEqual(shown(whole));
+    expect(skimmed.openCount()).toBe(whole.openCount());
+    expect(new Set(whole.list('ann').map(({ sessionKey }) => sessionKey)).size).toBeGreaterThanOrEqual(
+      whole.openCount(),
+    );
+  }
+});
