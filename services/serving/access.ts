@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
 import {
   type AccessKey,
   hashOfKey,
@@ -52,10 +52,7 @@ export function openAccess({ path, configured, always, sessionSecret }: AccessOp
   let stamp = '';
   let keys: readonly KnownKey[] = [];
   const known = async () => {
-    const now = await stat(path).then(
-      (file) => `${file.mtimeMs}/${file.size}/${file.ino}`,
-      () => '',
-    );
+    const now = stampOf(path);
     if (now !== stamp) {
       keys = (await readAccessKeys(path)).map(knownKey);
       stamp = now;
@@ -90,6 +87,12 @@ export function openAccess({ path, configured, always, sessionSecret }: AccessOp
 /** The key in a header of the form `Bearer <key>`. */
 export const bearerOf = (authorization: string | undefined): string | undefined =>
   /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+
+/** Asked for at each request: a call of 2 µs, where the way to another thread takes fifty times that. */
+function stampOf(path: string): string {
+  const file = statSync(path, { throwIfNoEntry: false });
+  return file === undefined ? '' : `${file.mtimeMs}/${file.size}/${file.ino}`;
+}
 
 function knownKey({
   id,

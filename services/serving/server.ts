@@ -13,6 +13,7 @@ import { isSessionKey } from './rl/session-key.ts';
 import { registerChat } from './routes/chat.ts';
 import { discardBody } from './routes/discard-body.ts';
 import { registerFeedback } from './routes/feedback.ts';
+import { parseJsonQuickly } from './routes/json-parser.ts';
 import { registerMessages } from './routes/messages.ts';
 import { registerModels } from './routes/models.ts';
 import { registerResponses } from './routes/responses.ts';
@@ -71,6 +72,7 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
   });
   const unknownRequest = watchRoutes(server);
   server.removeContentTypeParser('text/plain');
+  parseJsonQuickly(server);
   const letIn = async (request: FastifyRequest): Promise<void> => {
     const shown = [request.headers.authorization, apiKeyOf(request)];
     const ofSession = shown.find((one) => isSessionKey(bearerOf(one) ?? ''));

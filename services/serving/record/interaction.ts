@@ -1,4 +1,6 @@
+import { jsonOnce, jsonWith } from '../../../shared/chat/json-text.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+import { rememberEventText } from '../../../shared/events/event-text.ts';
 import { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
 import { InteractionFailed } from '../../../shared/events/interaction-failed.ts';
 import { utcNow } from '../../../shared/service/clock.ts';
@@ -23,7 +25,12 @@ export function interactionCompleted(
     traceparent,
     data,
   });
-  if (Buffer.byteLength(JSON.stringify(event)) <= maxRecordBytes) return event;
+  const text = textOf(event);
+  // Cheap first: a character is 3 bytes at most.
+  if (text.length * 3 <= maxRecordBytes || Buffer.byteLength(text) <= maxRecordBytes) {
+    rememberEventText(event, text);
+    return event;
+  }
   const { tools: _tools, templateInput: _input, ...rest } = data;
   const bare: Completed = {
     ...rest,
@@ -34,6 +41,12 @@ export function interactionCompleted(
     tooLarge: true,
   };
   return { ...event, data: bare };
+}
+
+/** The messages are most of it, and an engine elsewhere was sent their text. */
+function textOf({ data: { messages, tools, ...data }, ...event }: InteractionCompleted): string {
+  const bodies = { messages: jsonOnce(messages), ...(tools === undefined ? {} : { tools: jsonOnce(tools) }) };
+  return jsonWith(event, { data: jsonWith(data, bodies) });
 }
 
 export const interactionFailed = (

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { eventText } from '../../../shared/events/event-text.ts';
 import { parseEvent } from '../../../shared/events/parse-event.ts';
 import { isLogError } from '../../../shared/log/errors.ts';
 import { writeDurably } from '../../../shared/service/write-durably.ts';
@@ -22,7 +24,7 @@ export type Outbox = {
     onSetAside?: (path: string) => void,
   ) => Promise<number>;
   /** Counts what is kept now, also by other processes. */
-  readonly look: () => Promise<number>;
+  readonly look: () => number;
   /** As of the last look, and what this process has put and drained since. */
   readonly depth: () => number;
 };
@@ -41,12 +43,13 @@ export async function openOutbox(folder: string): Promise<Outbox> {
   let depth = 0;
   // ms of the latest name: names go up by it, also where the clock was set back or stands still
   let latest = 0;
-  const list = async () => {
-    const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(SUFFIX)).sort();
+  const take = (found: readonly string[]): readonly string[] => {
+    const names = found.filter((name) => name.endsWith(SUFFIX)).sort();
     depth = names.length;
     latest = Math.max(latest, Number(names.at(-1)?.split('-')[0] ?? 0));
     return names;
   };
+  const list = async () => take(await readdir(folder).catch(() => []));
   const nextName = () => {
     latest = Math.max(latest + 1, Date.now());
     return `${String(latest).padStart(15, '0')}-${instance}${SUFFIX}`;
@@ -67,7 +70,7 @@ export async function openOutbox(folder: string): Promise<Outbox> {
     put: async (event) => {
       const path = join(folder, nextName());
       await mkdir(folder, { recursive: true });
-      await writeDurably(path, JSON.stringify(event));
+      await writeDurably(path, eventText(event));
       await list(); // a drain may have counted it already
     },
     drain: async (append, onSetAside = () => undefined) => {
@@ -89,9 +92,18 @@ export async function openOutbox(folder: string): Promise<Outbox> {
       }
       return drained;
     },
-    look: async () => (await list()).length,
+    look: () => take(entriesOf(folder)).length,
     depth: () => depth,
   };
+}
+
+/** Looked at before each fact is sent to the log: an empty folder takes 10 µs, the way to another thread ten times that. */
+function entriesOf(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /** False: it is too large for any log, so it must not stand in the way of the others. */

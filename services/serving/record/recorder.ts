@@ -100,7 +100,7 @@ export function createRecorder({
     return 'lost';
   };
   const record = async (event: ClawLoopEvent): Promise<'log' | 'outbox' | 'lost'> => {
-    if (outbox.depth() === 0 && (await outbox.look()) === 0) {
+    if (outbox.depth() === 0 && outbox.look() === 0) {
       try {
         await append(event);
         return 'log';

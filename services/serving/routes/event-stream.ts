@@ -14,15 +14,28 @@ export type EventStream = {
 /** One event; `event` is its name, where the API names its events. */
 export type Frame = { readonly event?: string; readonly data: object };
 
-/** Server-sent events on a reply that Fastify then leaves to us. */
+/**
+ * Server-sent events on a reply that Fastify then leaves to us. What comes in one piece from the engine goes
+ * out in one piece: each write is a call of the system.
+ */
 export function openEventStream(reply: FastifyReply): EventStream {
   const raw = reply.raw;
   let open = false;
+  let waiting = '';
+  const flush = () => {
+    if (waiting !== '' && !raw.destroyed && !raw.writableEnded) raw.write(waiting);
+    waiting = '';
+  };
   const write = (lines: string) => {
-    if (!raw.destroyed && !raw.writableEnded) raw.write(`${lines}\n\n`);
+    if (waiting === '') process.nextTick(flush);
+    waiting += `${lines}\n\n`;
   };
   const send = ({ event, data }: Frame) =>
     write(`${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}`);
+  const end = () => {
+    if (!raw.writableEnded) raw.end(waiting);
+    waiting = '';
+  };
   return {
     open: (headers) => {
       open = true;
@@ -40,11 +53,11 @@ export function openEventStream(reply: FastifyReply): EventStream {
     send,
     end: (mark) => {
       if (mark !== undefined) write(`data: ${mark}`);
-      raw.end();
+      end();
     },
     fail: (frame) => {
       send(frame);
-      raw.end();
+      end();
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { CompressionTypes as Compression, Message, TopicMessages } from 'kafkajs';
 import type { ClawLoopEvent } from '../../events/catalogue.ts';
 import type { Topic } from '../../events/define-event.ts';
+import { eventText } from '../../events/event-text.ts';
 import { topicOf } from '../../events/parse-event.ts';
 import { partitionOf } from '../partition-of.ts';
 import type { KafkaConnection } from './connection.ts';
@@ -15,14 +16,7 @@ export function recordOfEvent(
   event: ClawLoopEvent,
   partitions: number,
 ): OutgoingRecord {
-  return recordOfBody(
-    connection,
-    topicOf(event),
-    event.subject,
-    JSON.stringify(event),
-    partitions,
-    event.type,
-  );
+  return recordOfBody(connection, topicOf(event), event.subject, eventText(event), partitions, event.type);
 }
 
 export function recordOfBody(

@@ -1,4 +1,5 @@
 import type { ClawLoopEvent } from '../../events/catalogue.ts';
+import { eventText } from '../../events/event-text.ts';
 import { topicOf } from '../../events/parse-event.ts';
 import { partitionOf } from '../partition-of.ts';
 import type { NewRecord } from './protocol.ts';
@@ -10,6 +11,6 @@ export function recordOf(event: ClawLoopEvent, partitions: number): NewRecord {
     partition: partitionOf(event.subject, partitions),
     type: event.type,
     subject: event.subject,
-    body: JSON.stringify(event),
+    body: eventText(event),
   };
 }
