@@ -1,3 +1,4 @@
+import { jsonOnce, jsonWith } from '../../../shared/chat/json-text.ts';
 import { ServingError } from '../errors.ts';
 import type { GenerationRequest } from './engine.ts';
 import { collectUpstream } from './upstream-answer.ts';
@@ -27,7 +28,7 @@ export const chatDialect = (setup: ChatDialectSetup): UpstreamDialect => ({
     const answers = collectUpstream(request, { version, logProbs: setup.logProbs, model: expected });
     return {
       address: `${setup.url}/chat/completions`,
-      body: chatBody(setup, request, model),
+      body: chatJson(setup, request, model),
       hear: (data) => {
         const frame = UpstreamChunk.parse(JSON.parse(data));
         if (frame.error != null)
@@ -49,9 +50,19 @@ export const chatDialect = (setup: ChatDialectSetup): UpstreamDialect => ({
   close: async () => {},
 });
 
-export function chatBody(
-  setup: Pick<ChatDialectSetup, 'logProbs' | 'tokenIds' | 'allSettings'>,
-  { messages, tools, templateVariables, sampling, ...asked }: GenerationRequest,
+type Settings = Pick<ChatDialectSetup, 'logProbs' | 'tokenIds' | 'allSettings'>;
+
+/** Messages and tools, which are most of it, are the text that the log takes too. */
+function chatJson(setup: Settings, { messages, tools, ...asked }: GenerationRequest, model: string): string {
+  return jsonWith(chatFields(setup, asked, model), {
+    messages: jsonOnce(messages),
+    ...(tools.length === 0 ? {} : { tools: jsonOnce(tools) }),
+  });
+}
+
+function chatFields(
+  setup: Settings,
+  { templateVariables, sampling, ...asked }: Omit<GenerationRequest, 'messages' | 'tools'>,
   model: string,
 ): object {
   const wantsLogProbs = setup.logProbs !== 'none' || asked.topLogProbs !== undefined;
@@ -75,7 +86,6 @@ export function chatBody(
     frequency_penalty: sampling.frequencyPenalty || undefined,
     presence_penalty: sampling.presencePenalty || undefined,
     logit_bias: sampling.logitBias.length === 0 ? undefined : Object.fromEntries(sampling.logitBias),
-    tools: tools.length === 0 ? undefined : tools,
     tool_choice: asked.forcedCall && toolChoiceOf(asked.forcedCall),
     parallel_tool_calls: asked.singleCall && false,
     chat_template_kwargs: Object.keys(templateVariables).length === 0 ? undefined : templateVariables,
@@ -85,7 +95,6 @@ export function chatBody(
   };
   return {
     model,
-    messages,
     stream: true,
     stream_options: { include_usage: true },
     ...filled, // JSON leaves out what is undefined

@@ -7,7 +7,8 @@ export type HeardChunk = { readonly chunk: AnswerChunk; readonly choice: number 
 /** One request as its engine wants it, and what comes back. */
 export type UpstreamExchange = {
   readonly address: string;
-  readonly body: object;
+  /** JSON */
+  readonly body: string;
   /** Absent: the engine tells it at the end alone. */
   readonly promptTokens?: number;
   /** Takes the next event of the stream. @throws ServingError UPSTREAM_FAILED; an error where it cannot be read */

@@ -23,7 +23,7 @@ export type UpstreamHttp = {
    * Asks for an answer that comes in parts. Where no connection could be made, nothing was sent: it is tried
    * again, twice. After that it never is: the server may have begun. @throws ServingError UPSTREAM_FAILED
    */
-  readonly ask: (address: string, body: object, signal: AbortSignal) => Promise<OpenedAnswer>;
+  readonly ask: (address: string, json: string, signal: AbortSignal) => Promise<OpenedAnswer>;
   /** A short question, whole; a body makes it a POST. Throws where the server cannot be reached. */
   readonly call: (
     address: string,
@@ -64,8 +64,8 @@ export function openUpstreamHttp(connection: UpstreamConnection): UpstreamHttp {
     throw ServingError.UPSTREAM_FAILED({ detail: 'no connection' });
   };
   return {
-    ask: async (address, body, signal) => {
-      const { statusCode: status, headers, body: answer } = await post(address, JSON.stringify(body), signal);
+    ask: async (address, json, signal) => {
+      const { statusCode: status, headers, body: answer } = await post(address, json, signal);
       if (status === 200) return { kind: 'answer', body: answer };
       const retryAfter = Number(headers['retry-after']);
       const retryAfterSeconds = retryAfter > 0 ? Math.ceil(retryAfter) : undefined;

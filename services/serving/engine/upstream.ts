@@ -1,9 +1,8 @@
-import { createParser } from 'eventsource-parser';
-import type { Dispatcher } from 'undici';
 import { isServiceError } from '../../../shared/service/errors.ts';
 import type { Logger } from '../../../shared/service/logger.ts';
 import { ServingError } from '../errors.ts';
 import type { Engine, EngineCounters, GenerationRequest, PolicyVersion } from './engine.ts';
+import { hearEvents } from './upstream-events.ts';
 import type { UpstreamDialect, UpstreamExchange } from './upstream-exchange.ts';
 import { watchHealth } from './upstream-health.ts';
 import type { UpstreamHttp } from './upstream-http.ts';
@@ -99,8 +98,9 @@ export function openUpstreamEngine(setup: UpstreamSetup): Engine {
       const { version } = lease;
       const { promptTokens } = exchange;
       listener.onStart({ version, ...(promptTokens === undefined ? {} : { promptTokens }) });
-      for await (const data of eventsOf(body))
+      await hearEvents(body, (data) => {
         for (const { chunk, choice } of exchange.hear(data)) listener.onChunk(chunk, choice);
+      });
       if (!exchange.hasFinished())
         throw ServingError.UPSTREAM_FAILED({ detail: 'its stream ended without finish_reason' });
       for (const { chunk, choice } of exchange.rest()) listener.onChunk(chunk, choice);
@@ -163,20 +163,6 @@ async function beforeAbort<Value>(value: Promise<Value>, signal: AbortSignal): P
     return await Promise.race([value, aborted.promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
-  }
-}
-
-/** The data of the stream's events up to `[DONE]`. */
-async function* eventsOf(body: Dispatcher.ResponseData['body']): AsyncGenerator<string> {
-  const arrived: string[] = [];
-  const parser = createParser({ onEvent: ({ data }) => void arrived.push(data) });
-  const decoder = new TextDecoder();
-  for await (const bytes of body) {
-    parser.feed(decoder.decode(bytes as Uint8Array, { stream: true }));
-    for (const data of arrived.splice(0)) {
-      if (data === '[DONE]') return;
-      yield data;
-    }
   }
 }
 
