@@ -1,0 +1,253 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { SampleReady } from '../../shared/events/sample-ready.ts';
+import { SessionEnded } from '../../shared/events/session-ended.ts';
+import { until } from './harness/clawloop.ts';
+import { type RlClient, rlClient } from './rl-client.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
+import {
+  deltaFrame,
+  finishFrame,
+  sendFrames,
+  type UpstreamDouble,
+  upstreamDouble,
+  usageFrame,
+} from './serving-upstream-double.ts';
+
+let folder: ServingFolder;
+let upstream: UpstreamDouble;
+beforeEach(async () => {
+  folder = await servingFolder();
+  upstream = await upstreamDouble();
+  upstream.script((_, response) =>
+    sendFrames(response, [deltaFrame({ content: 'hi' }), finishFrame('stop'), usageFrame(40, 10)]),
+  );
+});
+afterEach(async () => {
+  await folder.dispose();
+  await upstream.close();
+});
+
+const start = (...flags: readonly string[]) =>
+  folder.start(['--engine', 'upstream', '--upstream-url', upstream.url, ...flags]);
+
+const factsOf = async (session: string) =>
+  (await folder.events('conversations')).filter(({ id, data }) =>
+    'session' in data ? data.session === session : id.startsWith(`${session}/`),
+  );
+
+test('a SIGKILL between any two steps loses no session, key, answer or reward', async () => {
+  let serving = await start();
+  const rl = rlClient(() => serving.url);
+  const killed = async () => {
+    process.kill(serving.pid, 'SIGKILL');
+    await until('it is gone', () => !serving.isAlive());
+    serving = await start();
+  };
+  const { session_id, api_key } = await rl.start('demo');
+  await killed();
+  const first = await rl.chat(api_key, 'one');
+  await killed();
+  expect((await rl.post('/rl/set_reward', api_key, { reward: 0.25 })).body.interaction_id).toBe(first);
+  const second = await rl.chat(api_key, 'two');
+  await killed();
+  const [listed] = (await rl.get('/rl/sessions')).body.data;
+  expect(listed).toMatchObject({ state: 'open', interaction_count: 2, rewards: [{ reward: 0.25 }] });
+  expect((await rl.post('/rl/set_reward', api_key, { reward: 1 })).body.interaction_id).toBe(second);
+  const again = await rl.post('/rl/set_reward', api_key, { reward: 0.5, interaction_id: first });
+  expect(again.status).toBe(200);
+  await killed();
+  const ended = { message: 'success', session_id, interaction_count: 2 };
+  expect((await rl.post('/rl/end_session', api_key)).body).toEqual(ended);
+  await killed();
+  expect((await rl.post('/rl/end_session', api_key)).body).toEqual(ended);
+  expect((await rl.post('/rl/set_reward', api_key, { reward: 0 })).status).toBe(410);
+  const refreshed = await rl.start('again', api_key);
+  expect(refreshed.api_key).toBe(api_key);
+  await killed();
+  const third = await rl.chat(api_key, 'three');
+  expect((await rl.post('/rl/set_reward', api_key, { reward: 1 })).body).toEqual({
+    ...{ message: 'success', session_id: refreshed.session_id, interaction_id: third },
+  });
+  expect((await factsOf(session_id)).map(({ type }) => type)).toEqual([
+    ...['session.started', 'interaction.completed', 'feedback.given', 'interaction.completed'],
+    ...['feedback.given', 'feedback.given', 'session.ended'],
+  ]);
+});
+
+test('what one replica takes the other knows at once, also who speaks for what', async () => {
+  const [a, b] = await Promise.all([start(), start()]);
+  const [one, two] = [rlClient(() => a.url), rlClient(() => b.url)];
+  for (let round = 0; round < 5; round++) {
+    const { session_id, api_key } = await one.start('demo');
+    const id = await two.chat(api_key);
+    expect((await one.post('/rl/set_reward', api_key, { reward: 1 })).body.interaction_id).toBe(id);
+    const last = await one.chat(api_key);
+    expect((await two.post('/rl/set_reward', api_key, { reward: 1 })).body.interaction_id).toBe(last);
+    const after = await two.start('demo', api_key);
+    expect(after.api_key).toBe(api_key);
+    const next = await one.chat(api_key);
+    expect((await two.post('/rl/end_session', api_key)).body).toEqual({
+      ...{ message: 'success', session_id: after.session_id, interaction_count: 1 },
+    });
+    expect((await one.post('/rl/set_reward', api_key, { reward: 1 })).status).toBe(410);
+    const types = (await factsOf(session_id)).map(({ type }) => type);
+    expect(types.filter((type) => type === 'feedback.given')).toHaveLength(2);
+    expect(types.at(-1)).toBe('session.ended');
+    // nobody rewarded the one after it
+    expect((await factsOf(after.session_id)).slice(-2)).toMatchObject([
+      { type: 'feedback.given', data: { score: 0, interactionId: next } },
+      { type: 'session.ended' },
+    ]);
+  }
+});
+
+test('many refreshes of one key at the same time leave one session open, on two replicas too', async () => {
+  const [a, b] = await Promise.all([start('--batch-size', '100'), start('--batch-size', '100')]);
+  const clients = [rlClient(() => a.url), rlClient(() => b.url)] as const;
+  const { api_key } = await clients[0].start('first');
+  const all = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => clients[n % 2]!.start(`task-${n}`, api_key)),
+  );
+  expect(new Set(all.map(({ session_id }) => session_id)).size).toBe(10);
+  const openAt = async ({ get }: RlClient) =>
+    (await get('/rl/sessions')).body.data
+      .filter(({ state }: { state: string }) => state === 'open')
+      .map(({ session_id }: { session_id: string }) => session_id);
+  const open = await openAt(clients[0]);
+  expect(open).toHaveLength(1);
+  expect(await openAt(clients[1])).toEqual(open);
+  const id = await clients[0].chat(api_key);
+  const facts = await folder.events('conversations');
+  expect(facts.find((fact) => fact.id === id)!.data).toMatchObject({ session: open[0] });
+});
+
+test('a refresh ends the session before it with what it earned; where there is no room nothing changes', async () => {
+  const serving = await start('--batch-size', '1', '--max-staleness', '1');
+  const rl = rlClient(() => serving.url);
+  const refused = async (key?: string) => {
+    const answer = await rl.post('/rl/start_session', undefined, { task_id: 'next', api_key: key });
+    expect(answer).toMatchObject({ status: 429, body: { error: { type: 'rate_limit_error' } } });
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    return answer.body.error.code;
+  };
+  const [one, two] = [await rl.start('one'), await rl.start('two')];
+  expect(await refused()).toBe('training_behind');
+  // it has not answered anything, so that no sample of it will wait
+  const { session_id } = await rl.start('one', one.api_key);
+  const before = await rl.chat(one.api_key);
+  await rl.post('/rl/set_reward', two.api_key, { reward: 1 });
+  expect(await refused(one.api_key)).toBe('training_behind');
+  const after = await rl.chat(one.api_key);
+  expect((await rl.post('/rl/set_reward', one.api_key, { reward: 1 })).body).toEqual({
+    ...{ message: 'success', session_id, interaction_id: after },
+  });
+  await rl.post('/rl/end_session', two.api_key);
+  const next = await rl.start('one', one.api_key);
+  expect(next.api_key).toBe(one.api_key);
+  const facts = await factsOf(session_id);
+  expect(facts.map(({ id }) => id).filter((id) => !id.includes('/reward/'))).toEqual([
+    ...[`${session_id}/started`, before, after, `${session_id}/ended`],
+  ]);
+  // a sample that waits takes the place of a session
+  const log = await folder.openLog();
+  await log.append([waitingSample('s1')]);
+  await until('there is no room', async () => {
+    const { status } = await rl.post('/rl/start_session', undefined, { task_id: 'x' });
+    return status === 429;
+  });
+  expect(await refused()).toBe('training_behind');
+});
+
+const waitingSample = (sampleId: string) =>
+  SampleReady.create({
+    ...{ id: `${sampleId}/ready`, source: 'clawloop/test', time: new Date().toISOString() },
+    data: {
+      ...{ sampleId, adapter: 'default', lane: 'l', session: 's', epoch: 'e', version: 0, verdict: 1 },
+      ...{ source: 'votes', soft: false, hints: [], messages: [] },
+      tokens: {
+        ...{ promptIds: [1], responseIds: [2], logProbs: [-1], effectiveTemperature: 1, greedy: false },
+        filters: { topP: 1, topK: 0 },
+      },
+    },
+  });
+
+test('so many sessions may be open and no more, over a restart too', async () => {
+  const flags = ['--max-sessions', '2', '--batch-size', '100'];
+  let serving: ServingProcess = await start(...flags);
+  const rl = rlClient(() => serving.url);
+  const both = await Promise.all(
+    Array.from({ length: 6 }, () => rl.post('/rl/start_session', undefined, { task_id: 't' })),
+  );
+  expect(both.map(({ status }) => status).toSorted()).toEqual([200, 200, 429, 429, 429, 429]);
+  await serving.stop();
+  serving = await start(...flags);
+  const refused = await rl.post('/rl/start_session', undefined, { task_id: 't' });
+  expect(refused).toMatchObject({ status: 429, body: { error: { code: 'too_many_sessions' } } });
+  await rl.post('/rl/end_session', both.find(({ status }) => status === 200)!.body.api_key);
+  await rl.start('t');
+});
+
+test('a session that the sweeper ends for being idle is gone, and its key is good for another one', async () => {
+  const serving = await start();
+  const rl = rlClient(() => serving.url);
+  const { session_id, api_key } = await rl.start('demo');
+  const last = await rl.chat(api_key);
+  const log = await folder.openLog();
+  const idle = (seen: string, n: number) => {
+    const { key, lane } = { key: 'local', lane: /^chatcmpl-(\w+)-/.exec(last)![1]! };
+    return SessionEnded.create({
+      ...{ id: `idle/${n}`, source: 'clawloop/collector', time: new Date().toISOString() },
+      data: { lane, key, session: session_id, reason: 'idle', epoch: `${session_id}/started`, last: seen },
+    });
+  };
+  await log.append([idle(`${session_id}/started`, 1)]); // out of date: it saw no answer
+  expect((await rl.post('/rl/set_reward', api_key, { reward: 1, interaction_id: last })).status).toBe(200);
+  const reward = (await factsOf(session_id)).findLast(({ type }) => type === 'feedback.given')!;
+  await log.append([idle(reward.id, 2)]);
+  expect((await rl.post('/rl/set_reward', api_key, { reward: 1 })).status).toBe(410);
+  const [shown] = (await rl.get('/rl/sessions')).body.data;
+  expect(shown).toMatchObject({ state: 'ended', end_reason: 'idle', interaction_count: 1 });
+  expect((await rl.start('demo', api_key)).session_id).not.toBe(session_id);
+});
+
+test('replicas without a common folder share the secret of the settings; a key of another secret is none', async () => {
+  const secret = ['--session-secret', 'the same on all replicas'];
+  const a = await start(...secret);
+  const { api_key } = await rlClient(() => a.url).start('demo');
+  await rm(folder.data.sessionSecret, { force: true });
+  const b = await start(...secret);
+  expect(await rlClient(() => b.url).chat(api_key)).toMatch(/^chatcmpl-/);
+  expect(b.output()).not.toContain('the same on all replicas');
+  const c = await start();
+  expect((await rlClient(() => c.url).post('/rl/end_session', api_key)).status).toBe(401);
+});
+
+test('while the log takes nothing a session goes on, its rewards wait, and none is opened', async () => {
+  const serving = await start('--append-timeout-ms', '100');
+  const rl = rlClient(() => serving.url);
+  const { session_id, api_key } = await rl.start('demo');
+  await until('the start is recorded', async () =>
+    (await folder.events('training')).some(({ type }) => type === 'policy.loaded'),
+  );
+  const lock = new DatabaseSync(join(folder.data.log, 'log.sqlite'), { timeout: 5_000 });
+  lock.exec('BEGIN IMMEDIATE');
+  const id = await rl.chat(api_key);
+  expect((await rl.post('/rl/set_reward', api_key, { reward: 0.5 })).body.interaction_id).toBe(id);
+  const refused = await rl.post('/rl/start_session', undefined, { task_id: 'x' });
+  expect(refused).toMatchObject({ status: 503, body: { error: { code: 'not_recorded' } } });
+  expect(refused.headers.get('retry-after')).toBe('5');
+  expect((await rl.post('/rl/end_session', api_key)).body.interaction_count).toBe(1);
+  expect((await rl.post('/chat/completions', api_key, {})).status).toBe(400);
+  lock.exec('ROLLBACK');
+  lock.close();
+  await until('all of it is in the log', async () => {
+    const types = new Map((await factsOf(session_id)).map((fact) => [fact.id, fact.type]));
+    return [...types.values()].at(-1) === 'session.ended' ? types : undefined;
+  });
+  const order = [...new Set((await factsOf(session_id)).map(({ type }) => type))];
+  expect(order).toEqual(['session.started', 'interaction.completed', 'feedback.given', 'session.ended']);
+  expect((await rl.post('/rl/set_reward', api_key, { reward: 0 })).status).toBe(410);
+});
