@@ -36,6 +36,7 @@ export const automatedKinds = [
       'An async command the user already approved has completed',
       'Continue the OpenClaw runtime event.',
       '[Internal task completion event]',
+      '[[OPENCLAW_INTERNAL_CONTEXT_BEGIN]]',
       '[Inter-session message]',
     ],
   },
@@ -59,15 +60,18 @@ export const automatedKinds = [
 ] as const;
 export type AutomatedKind = (typeof automatedKinds)[number]['kind'];
 
-/** A tool result that the client made up because the real one is missing. */
-const madeUpToolResult = '[openclaw] missing tool result';
+/** Tool results that the client made up: the real one is missing, or a message came before the tool could run. */
+const madeUpToolResults = ['[openclaw] missing tool result', 'Skipped to process an incoming message.'];
 
 export const automatedKind = (words: string): AutomatedKind | undefined =>
   automatedKinds.find(({ begins }) => begins.some((beginning) => words.startsWith(beginning)))?.kind;
 
 /** Whether a message that follows an answer tells something about it: user words and tool results do. */
 export function isEvidence(message: ChatMessage): boolean {
-  if (message.role === 'tool') return !contentText(message.content).startsWith(madeUpToolResult);
+  if (message.role === 'tool') {
+    const text = contentText(message.content);
+    return !madeUpToolResults.some((beginning) => text.startsWith(beginning));
+  }
   if (message.role !== 'user') return false;
   const words = userWords(message);
   if (words === '')

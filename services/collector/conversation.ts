@@ -114,14 +114,25 @@ export const summaryLines = (message: string): readonly string[] =>
 /** The same of what a person said in a conversation, as a request to summarise it repeats that. */
 export const summarisedWords = (words: string): readonly string[] =>
   words.startsWith('<conversation>')
-    ? summaryLines(
-        words
-          .split('\n')
-          .filter((line) => line.startsWith(SAID))
-          .map((line) => line.slice(SAID.length))
-          .join('\n'),
-      )
-    : [];
-const SAID = '[User]: ';
+    ? summaryLines(linesAfter('[User]: ', words.split('\n')))
+    : words.startsWith('{"previousRecap":')
+      ? summaryLines(linesAfter('user: ', recapped(words)))
+      : [];
+
+const linesAfter = (mark: string, lines: readonly string[]): string =>
+  lines
+    .filter((line) => line.startsWith(mark))
+    .map((line) => line.slice(mark.length))
+    .join('\n');
+
+/** What a request for a recap shows: `role: words` of each message; [] where it cannot be read. */
+function recapped(words: string): readonly string[] {
+  try {
+    const { messages } = JSON.parse(words) as { readonly messages?: unknown };
+    return Array.isArray(messages) ? messages.filter((one) => typeof one === 'string') : [];
+  } catch {
+    return [];
+  }
+}
 
 export const answerText = ({ answer }: InteractionCompleted['data']): string => contentText(answer.content);

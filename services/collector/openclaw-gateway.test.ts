@@ -326,3 +326,57 @@ test('a heartbeat that comes long after the end of its session, and twice, count
   ]);
   expect(told).toEqual(['skipped a: no-next-state', 'closed sid-a', 'skipped beat: side']);
 });
+
+test('news of an agent of an agent in the middle of a tool loop: an announcement, and no word on the answer before it', () => {
+  const loop = [rules, first('Take in the list.', mine), callsTool('read')];
+  const skipped = toolResult('Skipped to process an incoming message.');
+  const news = said('[[OPENCLAW_INTERNAL_CONTEXT_BEGIN]]\nThree roses.\n[[OPENCLAW_INTERNAL_CONTEXT_END]]');
+  const later = user('[Inter-session message] isUser=false\nThree roses.');
+  const { places, told } = follow([
+    interaction({ id: 'a', messages: [...loop.slice(0, 2), context], answer: callsTool('read') }),
+    interaction({ id: 'news', messages: [...loop, skipped, context, news], answer: 'There are three.' }),
+    interaction({
+      id: 'b',
+      messages: [...loop, skipped, later, assistant('There are three.'), said('And now?'), context],
+      answer: 'Now we plant.',
+    }),
+    sessionEnded({ id: 'end', at: 1 }, 'sid-a'),
+  ]);
+  expect(places).toEqual({
+    a: 'sid-a conversation',
+    news: 'sid-a announce',
+    b: 'sid-a conversation',
+  });
+  expect(told).toContain('skipped a: no-next-state');
+});
+
+test('a person who speaks before a tool could run is heard', () => {
+  const loop = [rules, first('Take in the list.', mine), callsTool('read')];
+  const skipped = toolResult('Skipped to process an incoming message.');
+  const { told } = follow([
+    interaction({ id: 'a', messages: [...loop.slice(0, 2), context], answer: callsTool('read') }),
+    interaction({
+      id: 'b',
+      messages: [...loop, skipped, said('No, the other list.'), context],
+      answer: 'That one, then.',
+    }),
+  ]);
+  expect(told).toEqual([expect.stringContaining('No, the other list.')]);
+});
+
+test('a recap belongs to the conversation whose words it repeats; of an answer alone it belongs to none', () => {
+  const recap = (id: string, ...messages: readonly string[]) =>
+    interaction({
+      ...{ id, answer: 'They plan a garden.' },
+      messages: [
+        system('Write an Activity recap of it.'),
+        user(JSON.stringify({ previousRecap: '', messages, omittedContent: false })),
+      ],
+    });
+  const { places } = follow([
+    interaction({ id: 'a', messages: [rules, first('The garden needs a plan.', mine)], answer: 'It does.' }),
+    recap('recap', 'user: The garden needs a plan.', 'assistant: It does.'),
+    recap('recap-of-answer', 'assistant: It does.'),
+  ]);
+  expect(places).toEqual({ recap: 'sid-a recap', 'recap-of-answer': '- recap' });
+});

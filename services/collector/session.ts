@@ -88,7 +88,7 @@ export const sessionWays: readonly Way[] = [
   },
   {
     by: 'said',
-    about: 'it asks for a summary of what was said there, and nowhere else',
+    about: 'it asks for a summary or a recap of what was said there, and nowhere else',
     find: ({ mine, isSide, conversation: { latestWords } }) => {
       if (!isSide) return undefined;
       const places = summarisedWords(latestWords).map((line) => mine.said.get(line) ?? []);

@@ -13,7 +13,7 @@ import { type Asked, askedFor } from './what-is-asked.ts';
 
 /** A request that came, and what was done with it. */
 export type Served = Asked & {
-  /** counts from 1; stands in the token record of the answer as its one prompt token */
+  /** counts from 1; stands in the token record of the answer as the first token of the prompt */
   readonly n: number;
   /** a busy upstream says 503, a broken one ends its stream in the middle */
   readonly outcome: 'answered' | 'busy' | 'cut';
@@ -135,7 +135,7 @@ function answer(response: ServerResponse, n: number, cut: boolean, promptTokens:
     deltaFrame(
       delta as Readonly<Record<string, unknown>>,
       { token_ids: [index + 1], logprobs: { content: [{ token: `${index}`, logprob: -0.5 }] } },
-      index === 0 ? { prompt_token_ids: [n] } : {},
+      index === 0 ? { prompt_token_ids: [n, ...Array(promptTokens - 1).fill(0)] } : {},
     ),
   );
   if (cut) sendFrames(response, frames.slice(0, 2), false);

@@ -34,6 +34,7 @@ const byWords: readonly (readonly [string, Kind])[] = [
   ['A scheduled reminder', 'cron'],
   ['[Subagent Context]', 'subagent'],
   ['A background task completed', 'announce'],
+  ['[[OPENCLAW_INTERNAL_CONTEXT', 'announce'],
   ['The previous assistant turn', 'repair'],
   ['The previous attempt', 'repair'],
 ];
