@@ -21,7 +21,13 @@ export type AssembleSettings = {
 };
 
 /** `turn/<turn id>`: waits for its judgment. */
-type WaitingTurn = { readonly epoch: string; readonly adapter: string; readonly at: Position };
+type WaitingTurn = {
+  readonly epoch: string;
+  readonly adapter: string;
+  readonly at: Position;
+  /** absent: by votes */
+  readonly settle?: 'reward';
+};
 
 /** `zero/<epoch>/<turn id>`: judged 0; pending until its session has an effective sample or closes. */
 type ZeroTurn = { readonly adapter: string; readonly at: Position };
@@ -29,6 +35,8 @@ type ZeroTurn = { readonly adapter: string; readonly at: Position };
 /** `epoch/<session>@<epoch>` */
 type EpochRow = {
   readonly closed: boolean;
+  /** its client took it back */
+  readonly discarded?: true;
   readonly effective: boolean;
   readonly waiting: number;
   readonly zeros: number;
@@ -39,7 +47,7 @@ type EpochRow = {
 const emptyEpoch: EpochRow = { closed: false, effective: false, waiting: 0, zeros: 0, best: null };
 
 type Emitted = SampleDropped | DeferredEvent;
-type Verdict = Pick<SampleReady['data'], 'verdict' | 'source' | 'soft' | 'hints'>;
+type Verdict = Pick<SampleReady['data'], 'verdict' | 'source' | 'advantage' | 'soft' | 'hints'>;
 
 const tables = (draft: Draft) => ({
   turns: draft.table<WaitingTurn>('turn'),
@@ -82,12 +90,13 @@ function onTurn({ turns, epochs }: Tables, { data }: TurnCompleted, at: Position
   if (turns.get(data.turnId) !== undefined) return;
   const epoch = epochName(data);
   const row = epochs.get(epoch) ?? emptyEpoch;
-  turns.set(data.turnId, { epoch, adapter: data.adapter, at });
+  const settle = data.settle === 'reward' ? { settle: data.settle } : {};
+  turns.set(data.turnId, { epoch, adapter: data.adapter, at, ...settle });
   epochs.set(epoch, { ...row, waiting: row.waiting + 1 });
 }
 
 function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSettings): readonly Emitted[] {
-  const { turnId, score, mean, source, hints } = event.data;
+  const { turnId, score, mean, source, advantage, hints } = event.data;
   const turn = state.turns.get(turnId);
   if (turn === undefined) return [];
   const before = state.epochs.get(turn.epoch)!;
@@ -98,14 +107,22 @@ function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSet
     return [...emit, ...finish(state, turn.epoch, event, settings)];
   };
   if (source === 'unavailable' || score === null)
-    return settle(row, [dropped(event, turnId, turn.adapter, 'unavailable')]);
+    return settle(row, [dropped(event, turnId, turn.adapter, whyUnavailable(turn, row))]);
   const secret = secretKindIn(hints);
   if (secret !== undefined) return settle(row, [dropped(event, turnId, turn.adapter, 'secret', secret)]);
   const method = settings.adapterMethods?.[turn.adapter] ?? settings.method ?? 'binary';
   if (method === 'opd' && hints.length === 0)
     return settle(row, [dropped(event, turnId, turn.adapter, 'no-hint')]);
+  const verdict = {
+    verdict: score,
+    source,
+    soft: false,
+    hints,
+    ...(advantage !== undefined && { advantage }),
+  };
+  const sample = ready(event, turn.at, verdict);
+  if (source === 'reward') return settle(row, [sample]); // 0 is a score like any other
   if (isEffective(method, score, hints)) {
-    const sample = ready(event, turn.at, { verdict: score, source, soft: false, hints });
     return settle({ ...row, effective: true, zeros: 0, best: null }, [
       sample,
       ...dropZeros(state, turn.epoch, row, event),
@@ -117,6 +134,9 @@ function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSet
   return settle({ ...row, zeros: row.zeros + 1, best }, []);
 }
 
+const whyUnavailable = ({ settle }: WaitingTurn, { discarded }: EpochRow) =>
+  settle !== 'reward' ? 'unavailable' : discarded ? 'discarded' : 'no-reward';
+
 /** Whether a turn teaches what the method learns from: a verdict, a hint, or either. */
 const isEffective = (method: LearningMethod, score: number, hints: readonly string[]): boolean =>
   (method !== 'opd' && score !== 0) || (method !== 'binary' && hints.length > 0);
@@ -125,7 +145,8 @@ function onClosed(state: Tables, event: SessionClosed, settings: AssembleSetting
   const epoch = epochName(event.data);
   const row = state.epochs.get(epoch);
   if (row === undefined) return []; // no turn of it was completed
-  state.epochs.set(epoch, { ...row, closed: true });
+  const discarded = event.data.discard ? ({ discarded: true } as const) : {};
+  state.epochs.set(epoch, { ...row, ...discarded, closed: true });
   return finish(state, epoch, event, settings);
 }
 

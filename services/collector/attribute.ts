@@ -9,9 +9,16 @@ import { openDraft } from '../../shared/log/rows.ts';
 import { forget, forgetLane, isTimeToForget, isTooLate } from './forget.ts';
 import { onInteraction } from './interaction.ts';
 import { type LaneRow, laneTable, laneTables, type OpenTurn } from './lane-tables.ts';
+import { forgetNodes, setReward } from './reward-nodes.ts';
 import { touchSession, updateSession } from './session.ts';
+import { type SessionReturns, sessionReturns } from './session-returns.ts';
 import { facts } from './source.ts';
-import { type Cause, completeTurn, skipTurn, tellFeedback, tellSkipped } from './turn-outcome.ts';
+import { type Cause, completeTurn, skipTurn, tellFeedback, tellReturn, tellSkipped } from './turn-outcome.ts';
+
+export type AttributeSettings = {
+  /** of the returns along the conversation tree of a session that is settled by reward; 1 unless told */
+  readonly turnDiscount?: number;
+};
 
 type Attributed = InteractionCompleted | FeedbackGiven | SessionStarted | SessionEnded;
 
@@ -19,11 +26,11 @@ type Attributed = InteractionCompleted | FeedbackGiven | SessionStarted | Sessio
  * Which session and turn an interaction belongs to, and which turns it completes. conversations -> turns.
  * State: one lane, split by access key; rows hold hashes and positions, bodies stay in the log.
  */
-export const attribute: Fold = {
+export const attribute: Fold<AttributeSettings | undefined> = {
   name: 'attribute',
   reads: 'conversations',
   writes: 'turns',
-  on: (rows, event, at) => {
+  on: (rows, event, at, settings) => {
     if (event.type === 'lane.forgotten') return { changes: forgetLane(rows, event), emit: [] };
     if (!isAttributed(event)) return { changes: [], emit: [] };
     const draft = openDraft(rows);
@@ -36,7 +43,7 @@ export const attribute: Fold = {
     const after = isTimeToForget(lane) ? { ...lane, sweptAt: lane.time } : lane;
     if (after.time !== before.time || after.sweptAt !== before.sweptAt || lanes.get('now') === undefined)
       lanes.set('now', after);
-    if (!isKnown(cause, event)) react(cause, event, lane, time);
+    if (!isKnown(cause, event)) react(cause, event, lane, time, settings?.turnDiscount ?? 1);
     return { changes: draft.changes(), emit: cause.emit };
   },
 };
@@ -54,7 +61,7 @@ function isKnown({ mine }: Cause, event: Attributed): boolean {
     : mine.seen.get(event.id) !== undefined;
 }
 
-function react(cause: Cause, event: Attributed, lane: LaneRow, time: number): void {
+function react(cause: Cause, event: Attributed, lane: LaneRow, time: number, discount: number): void {
   const { mine } = cause;
   if (isTooLate(lane, time) && !isIdleTimer(event)) {
     if (event.type === 'interaction.completed' && event.data.live)
@@ -73,7 +80,7 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, time: number): vo
       touchSession(mine, event.data.session, event);
       break;
     case 'session.ended':
-      onSessionEnded(cause, event, lane);
+      onSessionEnded(cause, event, lane, discount);
   }
 }
 
@@ -82,8 +89,12 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, time: number): vo
  */
 function onFeedback(cause: Cause, event: FeedbackGiven, time: number): void {
   const { mine } = cause;
-  const { interactionId, score, comment } = event.data;
-  const held = { given: event.id, score, ...(comment === undefined ? {} : { comment }), time };
+  const { interactionId, score, advantage, comment } = event.data;
+  const held = {
+    ...{ given: event.id, score, time },
+    ...(advantage === undefined ? {} : { advantage }),
+    ...(comment === undefined ? {} : { comment }),
+  };
   const turn = mine.turns.get(interactionId);
   if (turn === undefined) {
     mine.early.set(interactionId, [...(mine.early.get(interactionId) ?? []), held]);
@@ -91,24 +102,39 @@ function onFeedback(cause: Cause, event: FeedbackGiven, time: number): void {
   }
   if (turn.session !== undefined && mine.sessions.get(turn.session)?.open)
     updateSession(mine, turn.session, { last: event.id });
+  if (turn.session !== undefined && setReward(mine, turn.session, interactionId, held)) return;
   if (turn.status === 'done') tellFeedback(cause, interactionId, held);
   else mine.turns.set(interactionId, { ...turn, feedback: [...turn.feedback, held] });
 }
 
 /** An idle timer names the epoch and the last event that it saw; out of date, it ends nothing. */
-function onSessionEnded(cause: Cause, event: SessionEnded, lane: LaneRow): void {
+function onSessionEnded(cause: Cause, event: SessionEnded, lane: LaneRow, discount: number): void {
   const { mine, emit } = cause;
-  const { session, key, reason, epoch, last } = event.data;
+  const { session, key, reason, epoch, last, discard = false } = event.data;
   const row = mine.sessions.get(session);
   if (!row?.open) return;
   if (reason === 'idle' && (row.epoch !== epoch || row.last !== last)) return;
+  const returns = discard ? undefined : sessionReturns(mine, session, row.openTurns, discount);
   for (const id of row.openTurns) {
     const turn = mine.turns.get(id) as OpenTurn;
-    if (event.data.discard) skipTurn(cause, id, turn, 'discarded');
+    if (discard) skipTurn(cause, id, turn, 'discarded');
+    else if (turn.settle === 'reward') endRewardTurn(cause, id, turn, returns);
     else if (turn.feedback.length > 0) completeTurn(cause, id, turn, undefined);
-    else skipTurn(cause, id, turn, turn.settle === 'reward' ? 'no-reward' : 'no-next-state');
+    else skipTurn(cause, id, turn, 'no-next-state');
   }
+  for (const one of returns?.kept ?? []) tellReturn(cause, one);
+  forgetNodes(mine, session);
   updateSession(mine, session, { open: false, closedAt: lane.time });
-  const data = { lane: event.subject, key, session, epoch: row.epoch, by: event.id };
+  const data = {
+    ...{ lane: event.subject, key, session, epoch: row.epoch, by: event.id },
+    ...(discard ? { discard } : {}),
+  };
   emit.push(SessionClosed.create({ ...facts(event), id: `${session}@${row.epoch}/closed`, data }));
+}
+
+/** What was not kept earns nothing: another answer to its request was gone on from, or rewarded. */
+function endRewardTurn(cause: Cause, id: string, turn: OpenTurn, returns: SessionReturns | undefined): void {
+  if (returns === undefined) skipTurn(cause, id, turn, 'no-reward');
+  else if (returns.superseded.has(id)) skipTurn(cause, id, turn, 'superseded');
+  else completeTurn(cause, id, turn, undefined);
 }

@@ -8,6 +8,7 @@ import {
 import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
 import { CommonConfig } from '../../shared/service/config.ts';
 import type { AssembleSettings } from './assemble.ts';
+import type { AttributeSettings } from './attribute.ts';
 import type { SubmitSettings } from './submit.ts';
 
 /** Longest span that a timer of Node takes, ms. */
@@ -57,6 +58,18 @@ export const CollectorConfig = CommonConfig.extend({
     .min(10)
     .default(6 * 3_600_000)
     .describe('ms without an event after which a session ends; a reply after that is no evidence any more'),
+  sessionTimeout: z
+    .number()
+    .min(0.01)
+    .max(2_000_000)
+    .default(3600)
+    .describe('s without an event after which a session ends that is settled by reward (idleMs: any other)'),
+  turnDiscount: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(1)
+    .describe('of the returns along the conversation tree of a session that is settled by reward'),
   waitedMs: z
     .int()
     .min(10)
@@ -88,6 +101,9 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
     adapterDistillation: byAdapter<DistillationForm>(config.adapterDistillation),
   };
 }
+
+/** The rules in force for `attribute`. */
+export const attributeSettings = ({ turnDiscount }: CollectorConfig): AttributeSettings => ({ turnDiscount });
 
 /** The rules in force for `assemble`. */
 export function assembleSettings(config: CollectorConfig): AssembleSettings {

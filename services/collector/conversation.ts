@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { placeInTree, type TreePlace } from '../../shared/chat/conversation-tree.ts';
 import { type ChatMessage, contentText, isHuman, isInternalContext } from '../../shared/chat/message.ts';
 import { normalisedSystemText, normaliseMessage, userWords } from '../../shared/chat/normalise.ts';
 import { emptyConversation, nextHash, rollingHashes } from '../../shared/chat/rolling-hash.ts';
@@ -24,6 +25,7 @@ export type AnswerInHistory = {
 export type Conversation = {
   readonly prompt: string;
   readonly full: string;
+  readonly place: TreePlace;
   readonly answers: readonly AnswerInHistory[];
   /** what an OpenClaw client writes into its first message or its system text */
   readonly runtime: RuntimeLine;
@@ -53,12 +55,14 @@ export function readConversation({ data, traceparent }: InteractionCompleted): C
   const answers = answersIn(messages, hashes);
   const human = messages.filter(isHuman);
   const systemText = normalisedSystemText(messages);
+  const full = nextHash(prompt, data.answer);
   const last = messages.findLastIndex((message) => message.role === 'assistant');
   const sinceAnswer = messages.slice(last + 1);
   const firstWords = human[0] === undefined ? '' : userWords(human[0]);
   return {
     prompt,
-    full: nextHash(prompt, data.answer),
+    full,
+    place: placeInTree(messages, hashes, full),
     answers,
     runtime: readRuntimeLine(messages),
     answerAfterCut: isCut(firstWords) && last !== -1 ? hashOfAnswer(messages[last]!) : undefined,

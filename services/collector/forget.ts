@@ -84,6 +84,8 @@ function isOver(
       return (row as readonly string[]).every(isGone);
     case 'answer':
     case 'prompt':
+    case 'node':
+    case 'node-at':
     case 'next':
       return isGone(decodeURIComponent(rest.slice(0, rest.indexOf('/'))));
     case 'seen':

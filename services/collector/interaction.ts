@@ -9,6 +9,7 @@ import {
 } from './conversation.ts';
 import type { OpenTurn, SessionRow } from './lane-tables.ts';
 import { completeIfOvertaken, readNextStates } from './next-state.ts';
+import { addNode } from './reward-nodes.ts';
 import { findSession, hasSystem, noteSystem, touchSession } from './session.ts';
 import { skipReason } from './skip-reason.ts';
 import { type Cause, openTurn, releaseFeedback, skipTurn, tellSkipped } from './turn-outcome.ts';
@@ -67,6 +68,12 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
   const { prompt, full } = conversation;
   const { settle } = data;
   const answer = hashOfAnswer(data.answer);
+  const byReward = settle === 'reward';
+  if (byReward)
+    addNode(mine, session, id, conversation, {
+      ...{ order: cause.at.offset, main: type === 'main', feedback },
+      ...(answer === undefined ? {} : { answer }),
+    });
   const turn: OpenTurn = {
     status: 'open',
     session,
@@ -78,7 +85,7 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
     settle,
     rule,
     sessionBy,
-    feedback,
+    feedback: byReward ? [] : feedback,
   };
   if (skip === undefined) {
     openTurn(cause, id, turn);

@@ -1,3 +1,4 @@
+import type { TreePlace } from '../../shared/chat/conversation-tree.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import type { Position } from '../../shared/events/position.ts';
 import type { Draft } from '../../shared/log/rows.ts';
@@ -8,6 +9,7 @@ export type HeldFeedback = {
   /** id of feedback.given */
   readonly given: string;
   readonly score: number;
+  readonly advantage?: number;
   readonly comment?: string;
   /** ms since 1970, of feedback.given */
   readonly time: number;
@@ -40,6 +42,24 @@ export type DoneTurn = {
   readonly time: number;
 };
 
+/**
+ * An interaction of a session that is settled by reward, until the session ends: where it stands in the
+ * conversation tree, and the reward that was set on it last.
+ */
+export type NodeRow = TreePlace & {
+  /** of arrival */
+  readonly order: number;
+  /** rolling hash before the answer */
+  readonly prompt: string;
+  /** hash of the answer alone, and of the last answer in a history whose beginning was cut off */
+  readonly answer?: string;
+  readonly cut?: string;
+  readonly main: boolean;
+  /** its next state was shown */
+  readonly continued: boolean;
+  readonly reward?: HeldFeedback;
+};
+
 /** A session stays open until it is ended; what comes later begins a new epoch, named by that event's id. */
 export type SessionRow = {
   readonly open: boolean;
@@ -48,6 +68,8 @@ export type SessionRow = {
   readonly last: string;
   readonly closedAt: number | null;
   readonly openTurns: readonly string[];
+  /** absent: by votes */
+  readonly settle?: 'reward';
   /** of the main line's system text in this epoch; null until a main turn came */
   readonly system: SystemSketch | null;
   /** those that it had before, latest last: agents that hand a conversation over have a system text each */
@@ -100,6 +122,9 @@ export function laneTables(draft: Draft, key: string) {
     /** inside a session, open turns by rolling hash: after the answer, and before it */
     openByAnswer: (session: string) => draft.table<readonly string[]>(`answer/${mine}/${encoded(session)}`),
     openByPrompt: (session: string) => draft.table<readonly string[]>(`prompt/${mine}/${encoded(session)}`),
+    /** of a session that is settled by reward: its interactions, and the hashes after main answers */
+    nodes: (session: string) => draft.table<NodeRow>(`node/${mine}/${encoded(session)}`),
+    nodeAt: (session: string) => draft.table<true>(`node-at/${mine}/${encoded(session)}`),
     next: (session: string) => draft.table<NextRow>(`next/${mine}/${encoded(session)}`),
   };
 }

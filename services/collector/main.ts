@@ -7,10 +7,10 @@ import { openService } from '../../shared/service/open-service.ts';
 import { createFoldMetrics, watchFolds } from '../../shared/service/watch-folds.ts';
 import { assemble } from './assemble.ts';
 import { attribute } from './attribute.ts';
-import { assembleSettings, CollectorConfig, submitSettings } from './config.ts';
+import { assembleSettings, attributeSettings, CollectorConfig, submitSettings } from './config.ts';
 import { createCollectorMetrics } from './metrics.ts';
 import { eligibleSamples, submit } from './submit.ts';
-import { idleSessions, restedLanes, waitingBatches } from './sweep-candidates.ts';
+import { openSessions, restedLanes, waitingBatches } from './sweep-candidates.ts';
 import { createSweeper, type Sweeper } from './sweeper.ts';
 
 /** Three folds, each in a group of its own, and the timers over their rows. */
@@ -42,7 +42,16 @@ const timer = {
   now: monotonicNow,
   time: utcNow,
 };
-const idle = createSweeper({ ...timer, candidates: idleSessions, spanMs: config.idleMs });
+const idle = createSweeper({
+  ...timer,
+  candidates: openSessions('votes'),
+  spanMs: config.idleMs,
+});
+const timedOut = createSweeper({
+  ...timer,
+  candidates: openSessions('reward'),
+  spanMs: 1000 * config.sessionTimeout,
+});
 const rested = createSweeper({ ...timer, candidates: restedLanes, spanMs: REST_MS });
 const waited = createSweeper({
   ...timer,
@@ -64,7 +73,7 @@ const watchEligible: Owed = (views) => {
 
 async function sweep(): Promise<void> {
   for await (const _ of every(config.sweepMs))
-    for (const [name, sweeper] of Object.entries({ idle, rested, waited })) {
+    for (const [name, sweeper] of Object.entries({ idle, 'session-timeout': timedOut, rested, waited })) {
       try {
         metrics.swept.inc({ timer: name }, await sweeper.sweep());
       } catch (error) {
@@ -82,7 +91,7 @@ async function* every(milliseconds: number) {
 }
 
 const works = [
-  fold(attribute, undefined, idle.owed, rested.owed),
+  fold(attribute, attributeSettings(config), idle.owed, timedOut.owed, rested.owed),
   fold(assemble, assembleSettings(config)),
   fold(submit, submitSettings(config), waited.owed, watchEligible),
   sweep(),

@@ -122,9 +122,11 @@ export function findSession(search: Search): FoundSession | undefined {
  */
 export function touchSession(mine: LaneTables, name: string, event: ClawLoopEvent): SessionRow {
   const before = mine.sessions.get(name);
+  const settle = 'settle' in event.data && event.data.settle === 'reward' ? event.data.settle : undefined;
   const row: SessionRow = before?.open
-    ? { ...before, last: event.id }
+    ? { ...before, ...(settle && { settle }), last: event.id }
     : {
+        ...(settle && { settle }),
         open: true,
         epoch: event.id,
         last: event.id,

@@ -13,21 +13,25 @@ const source = 'clawloop/collector';
 /** A timer that has run out, as a fact; its time is when it is said. Undefined: not by that time. */
 export type TimedFact = (time: string) => SessionEnded | LaneForgotten | BatchRequested | undefined;
 
-/** Open sessions of a lane. The name holds the last event, so that whatever happens begins the span again. */
-export function idleSessions({ subject: lane, rows }: SubjectView): readonly Candidate<TimedFact>[] {
-  return [...rows.entries('session/')].flatMap(([path, row]) => {
-    const { open, epoch, last } = row as SessionRow;
-    if (!open) return [];
-    const [, key, ...rest] = path.split('/');
-    const session = rest.join('/');
-    const name = `${lane}/${key}/${session}/idle/${last}`;
-    const data = {
-      ...{ lane, key: decodeURIComponent(key!), session, epoch, last },
-      reason: 'idle' as const,
-    };
-    return [{ name, fact: (time) => SessionEnded.create({ ...named(name, time), data }) }];
-  });
-}
+/**
+ * Open sessions of a lane that are settled by one of these. The name holds the last event, so that whatever
+ * happens begins the span again.
+ */
+export const openSessions =
+  (...settledBy: readonly ('votes' | 'reward')[]) =>
+  ({ subject: lane, rows }: SubjectView): readonly Candidate<TimedFact>[] =>
+    [...rows.entries('session/')].flatMap(([path, row]) => {
+      const { open, epoch, last, settle = 'votes' } = row as SessionRow;
+      if (!open || !settledBy.includes(settle)) return [];
+      const [, key, ...rest] = path.split('/');
+      const session = rest.join('/');
+      const name = `${lane}/${key}/${session}/idle/${last}`;
+      const data = {
+        ...{ lane, key: decodeURIComponent(key!), session, epoch, last },
+        reason: 'idle' as const,
+      };
+      return [{ name, fact: (time) => SessionEnded.create({ ...named(name, time), data }) }];
+    });
 
 /**
  * A lane with nothing open, whose last event is a day old. The day is of the wall clock, since no sweeper may

@@ -3,7 +3,7 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
 import { attribute } from './attribute.ts';
 import { submit } from './submit.ts';
-import { idleSessions, restedLanes, waitingBatches } from './sweep-candidates.ts';
+import { openSessions, restedLanes, waitingBatches } from './sweep-candidates.ts';
 import { createSweeper } from './sweeper.ts';
 import { feedback, interaction, sampleReady, sessionEnded, timeAt, user } from './testing/events.ts';
 import { brief, runFold } from './testing/run-fold.ts';
@@ -27,7 +27,7 @@ const viewAfter = (events: readonly ClawLoopEvent[]) => {
 };
 
 test('a session that was seen idle for the span is ended; the fold closes it', async () => {
-  const { said, clock, owed, sweep } = sweeperOf(idleSessions);
+  const { said, clock, owed, sweep } = sweeperOf(openSessions('votes'));
   owed([viewAfter([a])]);
   expect(await sweep()).toBe(0);
   clock.now = 99;
@@ -44,7 +44,7 @@ test('a session that was seen idle for the span is ended; the fold closes it', a
 });
 
 test('whatever happens in the session begins the span again', async () => {
-  const { said, clock, owed, sweep } = sweeperOf(idleSessions);
+  const { said, clock, owed, sweep } = sweeperOf(openSessions('votes'));
   owed([viewAfter([a])]);
   await sweep();
   clock.now = 90;
@@ -59,7 +59,7 @@ test('whatever happens in the session begins the span again', async () => {
 });
 
 test('a sweeper that just started ends nothing, however old the session is', async () => {
-  const { said, clock, owed, sweep } = sweeperOf(idleSessions);
+  const { said, clock, owed, sweep } = sweeperOf(openSessions('votes'));
   clock.now = 1e9;
   owed([viewAfter([a])]);
   await sweep();
@@ -67,7 +67,7 @@ test('a sweeper that just started ends nothing, however old the session is', asy
 });
 
 test("a lost partition's sessions are left alone", async () => {
-  const { said, clock, owed, sweep } = sweeperOf(idleSessions);
+  const { said, clock, owed, sweep } = sweeperOf(openSessions('votes'));
   owed([viewAfter([a])]);
   await sweep();
   clock.now = 2000;

@@ -9,7 +9,9 @@ import type { DeferredEvent } from '../../shared/log/fold.ts';
 import type { Table } from '../../shared/log/rows.ts';
 import { evidenceIn } from './conversation.ts';
 import type { HeldFeedback, LaneTables, NextRow, OpenTurn } from './lane-tables.ts';
+import { markContinued } from './reward-nodes.ts';
 import { updateSession } from './session.ts';
+import type { TurnReturn } from './session-returns.ts';
 import type { SkipReason } from './skip-reason.ts';
 import { facts } from './source.ts';
 
@@ -27,7 +29,10 @@ export type Cause = {
 /** What completes a turn: the messages after its answer, and who showed them. Absent: its session ended. */
 export type Shown = Pick<NextRow, 'from' | 'at' | 'start' | 'end'>;
 
-/** A turn is complete; open answers to the same request were not kept. */
+/**
+ * A turn is complete; open answers to the same request were not kept. Those that wait for a reward may still
+ * get one: they are judged at the end of their session.
+ */
 export function completeTurn(cause: Cause, id: string, turn: OpenTurn, shown: Shown | undefined): void {
   closeTurn(cause, id, turn);
   cause.emit.push(turnCompleted(cause, id, turn, shown));
@@ -35,8 +40,11 @@ export function completeTurn(cause: Cause, id: string, turn: OpenTurn, shown: Sh
   if (shown === undefined) return;
   const { mine } = cause;
   if (mine.firstPrompts.get(turn.prompt)?.session === turn.session) mine.firstPrompts.delete(turn.prompt);
-  for (const sibling of mine.openByPrompt(turn.session).get(turn.prompt) ?? [])
-    skipTurn(cause, sibling, mine.turns.get(sibling) as OpenTurn, 'superseded');
+  markContinued(mine, turn.session, id);
+  for (const sibling of mine.openByPrompt(turn.session).get(turn.prompt) ?? []) {
+    const other = mine.turns.get(sibling) as OpenTurn;
+    if (other.settle === 'votes') skipTurn(cause, sibling, other, 'superseded');
+  }
 }
 
 export function skipTurn(
@@ -59,9 +67,27 @@ export function tellSkipped({ event, emit }: Cause, data: Omit<TurnSkipped['data
 }
 
 export function tellFeedback({ event, emit }: Cause, turnId: string, feedback: HeldFeedback): void {
-  const { given, score, comment } = feedback;
-  const data = { turnId, lane: event.subject, score, given, ...(comment === undefined ? {} : { comment }) };
+  const { given, score, advantage, comment } = feedback;
+  const data = {
+    ...{ turnId, lane: event.subject, score, given },
+    ...(advantage === undefined ? {} : { advantage }),
+    ...(comment === undefined ? {} : { comment }),
+  };
   emit.push(TurnFeedback.create({ ...facts(event), id: `${given}/feedback`, data }));
+}
+
+/** Of a session that is settled by reward, at its end: what a turn earned by itself and by what came of it. */
+export function tellReturn(
+  { event, emit }: Cause,
+  { id, earned, parent, discount, reward }: TurnReturn,
+): void {
+  const data = {
+    ...{ turnId: id, lane: event.subject, score: earned.reward, given: reward?.given ?? event.id },
+    ...(earned.advantage === undefined ? {} : { advantage: earned.advantage }),
+    ...(reward?.comment === undefined ? {} : { comment: reward.comment }),
+    return: { own: reward?.score ?? null, parent, discount },
+  };
+  emit.push(TurnFeedback.create({ ...facts(event), id: `${id}/return`, data }));
 }
 
 /** Feedback that came while a turn was open follows the turn, so that the judge never sees it first. */

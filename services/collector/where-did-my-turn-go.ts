@@ -23,7 +23,7 @@ ${row(['new', 'none of these: it begins a session, named after itself'])}
 
 Nothing is matched across access keys. A session that ended and goes on is the same session in a new
 epoch. What is said after the end is no evidence for the turn before, so an idle session is given a long
-time (\`--idle-ms\`).
+time (\`--idle-ms\`; \`--session-timeout\` where it is settled by reward).
 
 ## Main line or side request?
 
@@ -43,7 +43,8 @@ ${rows(Object.entries(laterReasons).map(([reason, about]) => [reason, 'later', a
 A turn that is not skipped stays open until the next user words or tool results are seen in the history of
 a later request. Messages that a client writes by itself do not count as such
 (${automated}, and tool results that it made up). Explicit feedback does: a turn that has some is complete
-when its session ends.
+when its session ends. In a session that is settled by reward every turn is judged when it ends, by its return
+along the conversation tree ([sessions](sessions.md#returns)); there, a reward of 0 trains.
 
 ## It was complete. Why did it not train? (\`sample.dropped\`)
 

@@ -163,7 +163,7 @@ test('a turn that waits for a reward owes no votes and settles by the reward alo
   expect(run.emitted).toEqual([]);
   run.on([turnFeedback('t', 0.25, 'f')]);
   expect(run.emitted).toEqual([
-    expect.objectContaining({ score: 0.25, mean: 0.25, source: 'feedback', votes: [] }),
+    expect.objectContaining({ score: 0.25, mean: 0.25, source: 'reward', votes: [] }),
   ]);
 });
 
@@ -182,7 +182,7 @@ test('the end of a session settles its turns that wait for a reward, and no othe
     turnFeedback('mine', 1, 'late'),
   ]);
   expect(run.emitted.map(({ turnId, score, source }) => [turnId, score, source])).toEqual([
-    ['rated', 1, 'feedback'],
+    ['rated', 1, 'reward'],
     ['mine', null, 'unavailable'],
   ]);
 });

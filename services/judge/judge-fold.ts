@@ -53,9 +53,8 @@ const TURNS = 'turn';
 
 /**
  * Votes still open per turn; turns -> turns. The tally is made in the commit that emits the judgment.
- * Explicit feedback
- * outranks votes; a turn that waits for a reward is settled by it or by the end of its session, never by
- * votes.
+ * Explicit feedback outranks votes. A turn that waits for a reward is settled at the end of its session, by
+ * its return or as unavailable, never by votes.
  */
 export const judgeFold: Fold<JudgeSettings> = {
   name: 'judge',
@@ -110,11 +109,13 @@ function onCompleted(
 }
 
 function onFeedback(turns: Table<OpenTurn>, event: TurnFeedback) {
-  const { turnId, score, comment } = event.data;
+  const { turnId, score, advantage, comment } = event.data;
   const turn = turns.get(turnId);
   if (turn === undefined) return [];
   const hints = score < 0 && comment !== undefined ? [comment] : [];
-  return [reach(turnId, turn, event, { score, mean: score, source: 'feedback' }, hints)];
+  const source = turn.settle === 'reward' ? ('reward' as const) : ('feedback' as const);
+  const verdict = { score, mean: score, source, ...(advantage === undefined ? {} : { advantage }) };
+  return [reach(turnId, turn, event, verdict, hints)];
 }
 
 function onVote(turns: Table<OpenTurn>, event: VoteCast) {
@@ -165,7 +166,7 @@ function onClosed(turns: Table<OpenTurn>, event: SessionClosed) {
     .map(([turnId, turn]) => reach(turnId, turn, event, unavailable));
 }
 
-type Verdict = Pick<JudgmentReached['data'], 'score' | 'mean' | 'source'>;
+type Verdict = Pick<JudgmentReached['data'], 'score' | 'mean' | 'source' | 'advantage'>;
 const unavailable: Verdict = { score: null, mean: 0, source: 'unavailable' };
 
 function reach(

@@ -32,7 +32,7 @@ export function createJudgeMetrics(registry: Registry, queue: JobQueue<VoteJob>,
   watchObligations(registry, { votes: open.votes });
   const verdicts = new Counter({
     name: 'clawloop_verdicts_total',
-    help: 'turns that were settled: good, bad, neutral or unavailable; by votes, feedback or session-reward',
+    help: 'turns that were settled: good, bad, neutral or unavailable; by votes, feedback or reward',
     labelNames: ['verdict', 'source'],
     registers,
   });

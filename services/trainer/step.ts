@@ -5,15 +5,11 @@ import { createAdamW, emptyAdamWState } from '../../shared/policy/adamw.ts';
 import type { GateResult, OptimizerState } from '../../shared/policy/checkpoint-store-state.ts';
 import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import { learningRateAt } from '../../shared/policy/learning-rate.ts';
-import {
-  advantageOf,
-  type Baseline,
-  initialBaseline,
-  updateBaseline,
-} from '../../shared/policy/losses/baseline.ts';
+import { type Baseline, initialBaseline, updateBaseline } from '../../shared/policy/losses/baseline.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { lessonMetrics } from './lesson-metrics.ts';
 import { minibatchGradients } from './minibatch-gradients.ts';
+import { movesBaseline, sampleAdvantage } from './sample-advantage.ts';
 import { batchMetrics, finiteOnly, meanOf } from './step-metrics.ts';
 import { type StepSample, stepSample } from './step-sample.ts';
 import { noLesson, teach } from './teach.ts';
@@ -82,9 +78,7 @@ export function step(
   const prepared = samples.map((sample) =>
     stepSample(
       sample,
-      settings.method === 'opd' || sample.verdict === 0
-        ? undefined
-        : advantageOf(sample.verdict, start.baseline, settings.baseline),
+      settings.method === 'opd' ? undefined : sampleAdvantage(sample, start.baseline, settings),
     ),
   );
   const lesson =
@@ -148,7 +142,7 @@ export function step(
   if (!Number.isFinite(meanKl)) return notFinite(`the mean KL to the parent is ${meanKl}`);
   const baseline = updateBaseline(
     start.baseline,
-    samples.map(({ verdict }) => verdict).filter((verdict) => verdict !== 0),
+    samples.filter(movesBaseline).map(({ verdict }) => verdict),
     settings.baselineDecay,
   );
   return {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** What was made of one turn. The first one in the log settles it. Id: `<turn>/judgment`. */
-export const JudgmentReached = defineEvent('judgment.reached', 1, {
+export const JudgmentReached = defineEvent('judgment.reached', 2, {
   topic: 'turns',
   key: (judgment) => judgment.lane,
   writtenBy: 'judge',

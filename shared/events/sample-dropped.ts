@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** Id: `<turn>/dropped`. */
-export const SampleDropped = defineEvent('sample.dropped', 3, {
+export const SampleDropped = defineEvent('sample.dropped', 4, {
   topic: 'training',
   key: (sample) => sample.adapter,
   writtenBy: 'collector',
@@ -10,7 +10,16 @@ export const SampleDropped = defineEvent('sample.dropped', 3, {
   data: z.object({
     sampleId: z.string(),
     adapter: z.string(),
-    reason: z.enum(['no-verdict', 'no-hint', 'unavailable', 'secret', 'stale', 'off-lineage']),
+    reason: z.enum([
+      'no-verdict',
+      'no-hint',
+      'unavailable',
+      'no-reward',
+      'discarded',
+      'secret',
+      'stale',
+      'off-lineage',
+    ]),
     rule: z
       .string()
       .optional()

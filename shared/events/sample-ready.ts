@@ -5,7 +5,7 @@ import { templateInput } from './template-input.ts';
 import { tokenRecord } from './token-record.ts';
 
 /** Holds all that training needs. Id: `<turn>/ready`. */
-export const SampleReady = defineEvent('sample.ready', 1, {
+export const SampleReady = defineEvent('sample.ready', 2, {
   topic: 'training',
   key: (sample) => sample.adapter,
   writtenBy: 'collector',

@@ -12,6 +12,7 @@ export const SessionClosed = defineEvent('session.closed', 1, {
     key: z.string(),
     session: z.string(),
     epoch: z.string(),
+    discard: z.boolean().optional().describe('no turn of it trains'),
     by: z.string().describe('id of the event that ended it'),
   }),
 });

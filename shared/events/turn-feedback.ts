@@ -13,7 +13,15 @@ export const TurnFeedback = defineEvent('turn.feedback', 1, {
     score: z.number(),
     advantage: z.number().optional().describe('against other attempts at the task; stands in for a baseline'),
     comment: z.string().optional(),
-    given: z.string().describe('id of the feedback'),
+    given: z.string().describe('id of the feedback; of a return without one, of the end of its session'),
+    return: z
+      .object({
+        own: z.number().nullable().describe('the reward of this very turn; null: none was set'),
+        parent: z.string().nullable().describe('the turn that it goes on from; null: none'),
+        discount: z.number(),
+      })
+      .optional()
+      .describe('the score is a return along the conversation tree'),
   }),
 });
 export type TurnFeedback = EventOf<typeof TurnFeedback>;

@@ -30,6 +30,13 @@ const judged = (id: string, data: object = {}) =>
 const given = (id: string, key = 'mine') => event('feedback.given', id, { key });
 const feedback = (id: string, on: string, score = -1) =>
   event('turn.feedback', `${id}/feedback`, { turnId: on, given: id, score });
+/** Its own reward too, where it has one. */
+const earned = (id: string, score: number, own: number | null, parent: string | null) => [
+  event('feedback.given', `reward-${id}`, { key: 'mine', score: own ?? 0 }),
+  event('turn.feedback', `${id}/return`, {
+    ...{ turnId: id, given: `reward-${id}`, score, return: { own, parent, discount: 0.9 } },
+  }),
+];
 const trained = (id: string, version = 0): readonly ClawLoopEvent[] => [
   interaction(id, true, version),
   completed(id),
@@ -189,6 +196,26 @@ test.each<[string, readonly ClawLoopEvent[], RegExp]>([
     [completed('a', { settle: 'reward' }), vote('a'), judged('a')],
     /waits for a reward/,
   ],
+  [
+    'a turn that nobody rewards and that is settled by a reward',
+    [completed('a'), feedback('f', 'a', 1), judged('a', { source: 'reward', by: 'f/feedback' })],
+    /does not wait for a reward/,
+  ],
+  [
+    'a return that is no sum',
+    [interaction('a'), interaction('b'), ...earned('a', 0.5, null, null), ...earned('b', 1, 1, 'a')],
+    /a earned 0.9 by the conversation tree, and was told 0.5/,
+  ],
+  [
+    'a return from nowhere',
+    [interaction('b'), ...earned('b', 1, 1, 'a')],
+    /goes on from a, which was told no return/,
+  ],
+  [
+    'a reward that nobody gave',
+    [interaction('a'), ...earned('a', 2, 2, null).slice(1)],
+    /which reward-a did not give/,
+  ],
   ['a judgment by nothing', [completed('a'), judged('a')], /stands nowhere before/],
 ])('%s breaks the law', (_, events, sentence) => {
   expect(audit(events).broken.join('\n')).toMatch(sentence);
@@ -227,6 +254,16 @@ test('a candidate whose parent was rolled back meanwhile has its outcome, and th
   );
   expect(report.broken).toEqual([]);
   expect(report.counts).toMatchObject({ 'parent rolled back': 1, rollbacks: 1 });
+});
+
+test('returns along the conversation tree add up', () => {
+  const report = audit(
+    [interaction('a'), interaction('b'), completed('a', { settle: 'reward' })],
+    [completed('b', { settle: 'reward', epoch: 'a' }), ...earned('a', 0.45, null, null)],
+    [...earned('b', 0.5, 0.5, 'a'), judged('a', { score: 0.45, source: 'reward', by: 'a/return' })],
+    judged('b', { score: 0.5, source: 'reward', by: 'b/return' }),
+  );
+  expect(report.broken).toEqual([]);
 });
 
 test('feedback in time decides, later feedback is late, and both are within the law', () => {

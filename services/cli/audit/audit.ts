@@ -1,6 +1,7 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { createKeyCheck } from './key-check.ts';
 import { createLineageCheck } from './lineage-check.ts';
+import { createReturnsCheck } from './returns-check.ts';
 import { createSettlementCheck } from './settlement-check.ts';
 
 export type AuditReport = {
@@ -52,6 +53,7 @@ export function createAudit() {
   const tell = (sentence: string) => void broken.push(sentence);
   const lineage = createLineageCheck(tell);
   const [keys, settlement] = [createKeyCheck(tell), createSettlementCheck(tell)];
+  const returns = createReturnsCheck();
   const entry = (id: string): Entry => {
     const found = entries.get(id);
     if (found !== undefined) return found;
@@ -109,6 +111,7 @@ export function createAudit() {
     lineage.on(event);
     keys(event);
     settlement(event);
+    returns.on(event);
   };
 
   const report = (): AuditReport => {
@@ -119,7 +122,7 @@ export function createAudit() {
       'samples without a batch': 0,
     };
     const batches = lineage.report();
-    const found = [...broken, ...batches.broken];
+    const found = [...broken, ...batches.broken, ...returns.broken()];
     for (const [id, one] of entries) {
       if (one.seen) counts.interactions += 1;
       if (one.live) counts['of these live'] += 1;

@@ -8,7 +8,11 @@ export function createKeyCheck(broken: (sentence: string) => void) {
   const keyOf = new Map<string, string>();
   const keyOfEpoch = new Map<string, string>();
   return (event: ClawLoopEvent): void => {
-    if (event.type === 'interaction.completed' || event.type === 'feedback.given')
+    if (
+      event.type === 'interaction.completed' ||
+      event.type === 'feedback.given' ||
+      event.type === 'session.ended'
+    )
       keyOf.set(event.id, event.data.key);
     if (event.type === 'turn.completed') {
       const { turnId, session, epoch, key, from } = event.data;

@@ -19,7 +19,9 @@ export function createSettlementCheck(broken: (sentence: string) => void) {
     if (settled === undefined) broken(`${turnId} was settled by ${by}, which stands nowhere before`);
     else if (given.some((feedback) => feedback.seenAs < settled))
       broken(`${turnId} had feedback before ${by} settled it, which did not decide`);
-    if (source === 'feedback' && given.find(({ id }) => id === by)?.score !== score)
+    if (source === 'reward' && !awaitsReward.has(turnId))
+      broken(`${turnId} does not wait for a reward, and was settled by one`);
+    if ((source === 'feedback' || source === 'reward') && given.find(({ id }) => id === by)?.score !== score)
       broken(`${turnId} was settled by feedback, but not with its score`);
     if (source === 'votes' && awaitsReward.has(turnId))
       broken(`${turnId} waits for a reward, and was settled by votes`);

@@ -81,7 +81,9 @@ export const feedback = (
   { id, at = 0, lane = 'lane', key = 'key' }: Given,
   interactionId: string,
   score: number,
-) => FeedbackGiven.create({ id, source, time: timeAt(at), data: { interactionId, lane, key, score } });
+  more: Pick<FeedbackGiven['data'], 'advantage' | 'comment'> = {},
+) =>
+  FeedbackGiven.create({ id, source, time: timeAt(at), data: { interactionId, lane, key, score, ...more } });
 
 export const sessionEnded = (
   { id, at = 0, lane = 'lane', key = 'key' }: Given,

@@ -24,6 +24,16 @@ export const advantageOf = (verdict: number, baseline: Baseline, enabled: boolea
   enabled ? verdict - baseline.value : verdict;
 
 /**
+ * What one sample's advantage may be at most, by size. Votes and thumbs never come near it, advantages over a
+ * group of n attempts only with n > 100 (sqrt(n - 1) at most). A sum of rewards over a long session would,
+ * and one such number would outweigh all other samples of its batch, whose gradient is clipped as a whole.
+ */
+export const ADVANTAGE_BOUND = 10;
+
+export const boundedAdvantage = (advantage: number): number =>
+  Math.min(ADVANTAGE_BOUND, Math.max(-ADVANTAGE_BOUND, advantage));
+
+/**
  * Moves the mean by one batch: the weight of the past is decay ^ (number of verdicts), that of the batch's
  * mean the rest. All samples of a batch weigh the same, whatever their order.
  *

@@ -68,6 +68,14 @@ export const mutations: readonly Mutation[] = [
     'attribute',
     seeing((key, row) => (key.startsWith('early/') ? undefined : row)),
   ),
+  mutated('a return forgets what came of the turn', 'attribute', ({ on }) => (rows, event, at, rules) => {
+    const { changes, emit } = on(rows, event, at, rules);
+    return { changes, emit: emit.map((fact) => ('type' in fact ? forgetful(fact) : fact)) };
+  }),
+  mutated('the first reward of a turn counts', 'attribute', ({ on }) => (rows, event, at, rules) => {
+    const { changes, emit } = on(rows, event, at, rules);
+    return { changes: changes.filter(({ key, row }) => !isRewardedAgain(rows.get(key), row)), emit };
+  }),
   mutated(
     'an explicit session gets another name',
     'attribute',
@@ -164,6 +172,17 @@ export const mutations: readonly Mutation[] = [
         event.type === 'session.closed' ? { changes: [], emit: [] } : on(rows, event, at, rules),
   ),
 ];
+
+const forgetful = (event: ClawLoopEvent) =>
+  event.type === 'turn.feedback' && event.data.return !== undefined
+    ? withData(event, { score: event.data.return.own ?? 0 })
+    : event;
+
+type Rewarded = { readonly reward?: { readonly given: string } } | undefined;
+const isRewardedAgain = (before: unknown, after: unknown): boolean => {
+  const [first, second] = [(before as Rewarded)?.reward, (after as Rewarded)?.reward];
+  return first !== undefined && second !== undefined && first.given !== second.given;
+};
 
 const isDone = (row: unknown) => (row as { status?: string } | undefined)?.status === 'done';
 

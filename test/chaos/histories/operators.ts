@@ -1,6 +1,6 @@
 import { lookAgain } from '../../../services/collector/sightings.ts';
 import {
-  idleSessions,
+  openSessions,
   restedLanes,
   type TimedFact,
   waitingBatches,
@@ -41,7 +41,8 @@ export function sweep(world: World, kind: Sweep, surely = false): void {
     for (const fact of due.flatMap((one) => one(time) ?? [])) say(fact);
   };
   if (kind === 'idle' || kind === 'rested') {
-    const [candidatesOf, span] = kind === 'idle' ? [idleSessions, IDLE] : [restedLanes, REST];
+    const [candidatesOf, span] =
+      kind === 'idle' ? [openSessions('votes', 'reward'), IDLE] : [restedLanes, REST];
     const candidates = viewsOf(world, 'attribute').flatMap(candidatesOf);
     const { sightings, due } = lookAgain(world.sightings[kind], candidates, world.awake, span);
     world.sightings[kind] = sightings;

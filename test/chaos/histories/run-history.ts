@@ -4,6 +4,7 @@ import { earlyFeedbackDecides, feedbackDecides } from './laws/feedback.ts';
 import { type Law, readHistory } from './laws/history.ts';
 import { lineageHolds } from './laws/lineage.ts';
 import { rebuildIsTheSame } from './laws/rebuild.ts';
+import { returnsFollowTheTree } from './laws/returns.ts';
 import { explicitSessionsAreKept, keysStayApart, oldTimersEndNothing } from './laws/sessions.ts';
 import { openThings, quiesce, tick } from './scheduler.ts';
 import { createWorld, type World, type WorldFault } from './world.ts';
@@ -20,6 +21,7 @@ export const laws: Readonly<Record<string, Law>> = {
   explicitSessionsAreKept,
   feedbackDecides,
   earlyFeedbackDecides,
+  returnsFollowTheTree,
 };
 
 export type HistoryOptions = {

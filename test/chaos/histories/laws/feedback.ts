@@ -17,7 +17,10 @@ export const feedbackDecides: Law = ({ world, of, interactions }) => {
     const facts = onTurn.get(turnId) ?? [];
     if (facts.some(({ id }) => place.get(id)! < settledAt))
       wrong.push(`earlier feedback did not decide ${turnId}`);
-    if (source === 'feedback' && facts.find(({ id }) => id === by)?.data.score !== score)
+    if (
+      (source === 'feedback' || source === 'reward') &&
+      facts.find(({ id }) => id === by)?.data.score !== score
+    )
       wrong.push(`wrong score of ${turnId}`);
     const { settle } = interactions.get(turnId)!.data;
     const cast = new Set(
@@ -37,6 +40,9 @@ export const earlyFeedbackDecides: Law = (history) => {
   const place = firstPlaces(conversations);
   const completed = new Map(of('turn.completed').map(({ data }) => [data.turnId, data]));
   const judged = new Map(of('judgment.reached').map(({ data }) => [data.turnId, data]));
+  const rewarded = new Set(
+    of('turn.feedback').flatMap(({ data }) => (data.return?.own == null ? [] : [data.turnId])),
+  );
   const clocks = conversations.map((log) => {
     let latest = 0;
     return log.map(({ time }) => (latest = Math.max(latest, Date.parse(time))));
@@ -51,9 +57,11 @@ export const earlyFeedbackDecides: Law = (history) => {
     const clock = clocks[partitionOfEvent(history, event.id)]![seen]!;
     const isLate = (time: string) => clock - Date.parse(time) > DAY_MS;
     if (isLate(event.time) || isLate(own.time)) return []; // may not be matched any more
-    return judged.get(interactionId)?.source === 'feedback'
-      ? []
-      : [`early feedback did not decide ${interactionId}`];
+    const decided =
+      own.data.settle === 'reward'
+        ? rewarded.has(interactionId)
+        : judged.get(interactionId)?.source === 'feedback';
+    return decided ? [] : [`early feedback did not decide ${interactionId}`];
   });
 };
 

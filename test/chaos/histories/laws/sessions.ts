@@ -41,7 +41,9 @@ const isTimer = ({ data }: InteractionCompleted): boolean =>
 export const keysStayApart: Law = ({ of, interactions }) => {
   const wrong: string[] = [];
   const keyOf = (id: string) => interactions.get(id)?.data.key;
-  const given = new Map(of('feedback.given').map(({ id, data }) => [id, data.key]));
+  const given = new Map(
+    [...of('feedback.given'), ...of('session.ended')].map(({ id, data }) => [id, data.key]),
+  );
   const epochs = new Map<string, string>();
   for (const { data } of of('turn.completed')) {
     if (data.from !== null && keyOf(data.from) !== keyOf(data.turnId))

@@ -1,0 +1,64 @@
+import type { InteractionCompleted } from '../../../../shared/events/interaction-completed.ts';
+import { firstPlaces, type Law } from './history.ts';
+
+/**
+ * At the end of a session that is settled by reward each turn is told its own last reward and the mean of
+ * what came of it; its parent is the turn whose request and answer its request extends by least.
+ */
+export const returnsFollowTheTree: Law = ({ world, of, interactions }) => {
+  const wrong: string[] = [];
+  const place = firstPlaces(world.records.conversations);
+  const told = of('turn.feedback').filter(({ data }) => data.return !== undefined);
+  const given = new Map(of('feedback.given').map((event) => [event.id, event]));
+  const turnFacts = [...of('turn.completed'), ...of('turn.skipped')];
+  const epochs = new Map<string, string>(
+    turnFacts.map(({ data }) => [data.turnId, `${data.session}@${data.epoch}`]),
+  );
+  const closedBy = new Map<string, string>(
+    of('session.closed').map(({ data }) => [`${data.session}@${data.epoch}`, data.by]),
+  );
+  const children = Map.groupBy(told, ({ data }) => data.return!.parent);
+  const tooLate = new Set(
+    of('turn.skipped').flatMap(({ data }) => (data.reason === 'too-late' ? data.turnId : [])),
+  );
+  const rewards = Map.groupBy(given.values(), ({ data }) => data.interactionId);
+  const judged = new Map(of('judgment.reached').map(({ data }) => [data.turnId, data]));
+
+  for (const { data } of told) {
+    const { turnId, score } = data;
+    const { own, parent, discount } = data.return!;
+    const below = (children.get(turnId) ?? []).map((child) => child.data.score);
+    const mean = below.length === 0 ? 0 : below.reduce((a, b) => a + b) / below.length;
+    if (Math.abs(score - ((own ?? 0) + discount * mean)) > 1e-9) wrong.push(`${turnId} is told ${score}`);
+    const ended = place.get(closedBy.get(epochs.get(turnId)!)!)!;
+    const inTime = (rewards.get(turnId) ?? []).filter(
+      ({ id, data: { key } }) => place.get(id)! < ended && key === interactions.get(turnId)!.data.key,
+    );
+    const last = inTime.toSorted((a, b) => place.get(a.id)! - place.get(b.id)!).at(-1);
+    if (own !== null && data.given !== last?.id) wrong.push(`${turnId} is not told its last reward`);
+    const verdict = judged.get(turnId);
+    if (verdict !== undefined && (verdict.source !== 'reward' || verdict.score !== score))
+      wrong.push(`the return of ${turnId} did not settle it`);
+    if (parent === null) continue;
+    if (epochs.get(parent) !== epochs.get(turnId)) wrong.push(`${turnId} goes on from another session`);
+    const [mine, above] = [interactions.get(turnId)!, interactions.get(parent)!];
+    const longer = told.find(
+      (other) =>
+        epochs.get(other.data.turnId) === epochs.get(turnId) &&
+        !tooLate.has(other.data.turnId) &&
+        extendsIt(mine, interactions.get(other.data.turnId)!) &&
+        wordsOf(interactions.get(other.data.turnId)!).length > wordsOf(above).length,
+    );
+    if (!isCut(mine) && !extendsIt(mine, above)) wrong.push(`${turnId} does not go on from ${parent}`);
+    if (!isCut(mine) && longer !== undefined) wrong.push(`${turnId} goes on from ${longer.data.turnId}`);
+  }
+  return wrong;
+};
+
+/** Words that tell conversations apart: heartbeats are made anew. */
+const wordsOf = ({ data }: InteractionCompleted) => data.messages.map(({ content }) => String(content));
+const extendsIt = (one: InteractionCompleted, above: InteractionCompleted): boolean => {
+  const before = [...wordsOf(above), String(above.data.answer.content)];
+  return before.every((word, index) => wordsOf(one)[index] === word);
+};
+const isCut = (one: InteractionCompleted) => wordsOf(one)[0]?.startsWith('The conversation history') === true;
