@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
-import type { EventLog } from '../../../shared/log/event-log.ts';
+import type { EventLog, Heading } from '../../../shared/log/event-log.ts';
 import { laneOfCompletion } from '../chat/lane.ts';
 import { withoutInstructions } from './chat-messages.ts';
 
@@ -47,7 +47,9 @@ export function openConversations({ log, most = 1_000, limitMs = 10_000 }: Optio
       if (conversation !== undefined) found.set(event.id, conversation);
       if (missing.size === 0) stop.abort();
     };
-    const following = log.follow('conversations', {}, onEvent, stop.signal);
+    const lanes = new Set(ids.map(laneOfCompletion));
+    const wants = ({ type, subject }: Heading) => type === 'interaction.completed' && lanes.has(subject);
+    const following = log.follow('conversations', {}, onEvent, stop.signal, wants);
     const patience = delay(limitMs, undefined, { signal: stop.signal }).catch(() => {});
     await Promise.race([following.caughtUp.catch(() => {}), following.done, patience]);
     stop.abort();
