@@ -1,0 +1,21 @@
+import OpenAI from 'openai';
+import type { Agent } from '../../../services/cli/rollout/contract.ts';
+
+type Task = {
+  readonly question: string;
+  /** attempts that fail, after they have asked */
+  readonly throws?: number;
+  readonly hangs?: number;
+};
+
+/** Asks once; one attempt throws then, and one never comes back, whatever its signal says. */
+export const agent: Agent<Task, string> = async ({ task, baseUrl, apiKey, seed, signal, attempt }) => {
+  const client = new OpenAI({ baseURL: baseUrl, apiKey, maxRetries: 0 });
+  const completion = await client.chat.completions.create(
+    { model: 'clawloop', seed, messages: [{ role: 'user', content: task.question }], max_tokens: 200 },
+    { signal },
+  );
+  if (attempt === task.throws) throw new Error('the tool broke');
+  if (attempt === task.hangs) await new Promise(() => setInterval(() => {}, 60_000));
+  return completion.choices[0]?.message.content ?? '';
+};

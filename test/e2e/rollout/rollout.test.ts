@@ -1,0 +1,131 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ClawLoop, clawloop, startClawLoop, until } from '../harness/clawloop.ts';
+
+const beside = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+type Line = {
+  readonly task: string;
+  readonly attempt: number;
+  readonly outcome: string;
+  readonly reward: number | null;
+  readonly advantage: number | null;
+  readonly session: string | null;
+  readonly error: string | null;
+  readonly result: string | null;
+};
+type Turn = {
+  readonly session: string;
+  readonly score?: number;
+  readonly source?: string;
+  readonly stage: { readonly kind: string; readonly reason?: string };
+};
+
+describe('a rollout on one machine', () => {
+  let folder: string;
+  let loop: ClawLoop;
+  let lines: readonly Line[];
+  const run = (...argv: string[]) => clawloop([...argv, '--data-folder', folder]);
+  const turns = async (): Promise<readonly Turn[]> =>
+    (await run('turns', 'list', '--json')).stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Turn);
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'clawloop-rollout-'));
+    loop = await startClawLoop(folder);
+  });
+  afterAll(async () => {
+    await loop?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test('two tasks, four attempts each: one throws, one hangs, the others are rewarded and compared', async () => {
+    const data = join(folder, 'tasks.jsonl');
+    const out = join(folder, 'results.jsonl');
+    const tasks = [
+      { id: 'pack', question: 'How do I pack for a weekend trip?', throws: 1 },
+      { id: 'chess', question: 'How do I learn to play chess?', hangs: 2 },
+    ];
+    await writeFile(data, tasks.map((task) => JSON.stringify(task)).join('\n'));
+    const { code, stdout, stderr } = await run(
+      ...['rollout', '--agent', beside('agent.ts'), '--reward', beside('reward.ts'), '--data', data],
+      ...['--n', '4', '--retries', '0', '--timeout', '8', '--seed', '3', '--out', out, '--url', loop.url],
+    );
+    expect(code, stderr + stdout).toBe(1);
+    expect(stdout).toMatch(/rewarded +6 /);
+    expect(stdout).toMatch(/agent-threw +1 /);
+    expect(stdout).toMatch(/agent-timed-out +1 /);
+    expect(stdout).toMatch(/1 calls did not end when their signal aborted/);
+    expect(stderr).toMatch(/rollout \[#{24}] 100 % 8 of 8 attempts, 2 failed, mean reward -?\d/);
+
+    lines = (await readFile(out, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Line);
+    expect(lines.map(({ task, attempt, outcome }) => `${task} ${attempt} ${outcome}`).sort()).toEqual([
+      ...['chess 0 rewarded', 'chess 1 rewarded', 'chess 2 agent-timed-out', 'chess 3 rewarded'],
+      ...['pack 0 rewarded', 'pack 1 agent-threw', 'pack 2 rewarded', 'pack 3 rewarded'],
+    ]);
+    for (const task of ['pack', 'chess']) {
+      const rewarded = lines.filter((line) => line.task === task && line.outcome === 'rewarded');
+      const mean = rewarded.reduce((sum, { reward }) => sum + reward!, 0) / 3;
+      for (const { reward, advantage, result } of rewarded) {
+        expect(reward).toBeCloseTo(Math.max(-1, 1 - result!.length / 100), 12);
+        expect(advantage).toBeCloseTo(reward! - mean, 12);
+      }
+    }
+    expect(lines.find(({ outcome }) => outcome === 'agent-threw')).toMatchObject({
+      ...{ reward: null, advantage: null, error: 'Error: the tool broke' },
+    });
+  });
+
+  test('what was rewarded becomes a version; the failed attempts train nobody', async () => {
+    await until('a new version is served', async () => {
+      const response = await fetch(`${loop.url}/v1/models`);
+      const { data } = (await response.json()) as { data: { id: string }[] };
+      return data.some(({ id }) => id === 'clawloop@v1');
+    });
+    const failed = new Set(lines.filter(({ reward }) => reward === null).map(({ session }) => session));
+    const all = await turns();
+    expect(all).toHaveLength(8);
+    for (const { session, stage, score } of all) {
+      const line = lines.find((one) => one.session === session)!;
+      if (failed.has(session)) expect(stage).toMatchObject({ kind: 'skipped', reason: 'discarded' });
+      else if (stage.kind !== 'skipped') expect(score).toBe(line.reward);
+    }
+    expect(failed.size).toBe(2);
+    expect(all.some(({ stage }) => stage.kind === 'trained')).toBe(true);
+    expect((await run('audit')).stdout).toMatch(/balances/);
+  });
+
+  test('a module that is none, and a server that is none', async () => {
+    const data = join(folder, 'tasks.jsonl');
+    const argv = (agent: string) => [
+      'rollout',
+      '--agent',
+      agent,
+      '--reward',
+      beside('reward.ts'),
+      '--data',
+      data,
+    ];
+    expect(await run(...argv('nowhere.ts'))).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/nowhere\.ts cannot be loaded/),
+    });
+    expect(await run(...argv(beside('reward.ts')), '--url', loop.url)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/reward\.ts exports no function: export const agent/),
+    });
+    const silent = await run(
+      ...[...argv(beside('agent.ts')), '--url', 'http://127.0.0.1:9', '--room-timeout', '0.1', '--n', '1'],
+    );
+    expect(silent.code, silent.stderr).toBe(1);
+    expect(silent.stdout).toMatch(/server-silent +2 /);
+  });
+});
