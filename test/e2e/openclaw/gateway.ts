@@ -8,7 +8,7 @@ import { clawloop, freePort, until } from '../harness/clawloop.ts';
 import { connectGateway } from './gateway-client.ts';
 import { openClawLauncher } from './install.ts';
 
-type Settings = { readonly [name: string]: unknown };
+export type Settings = { readonly [name: string]: unknown };
 
 /** An OpenClaw of its own: a home, a state folder, a workspace and settings that nothing else uses. */
 export type OpenClawHome = {
@@ -17,6 +17,7 @@ export type OpenClawHome = {
   readonly workspace: string;
   /** `openclaw.json` */
   readonly file: string;
+  readonly settings: () => Promise<Settings>;
   /** Lays more settings over those that there are, objects by their fields. */
   readonly configure: (settings: Settings) => Promise<void>;
   /** One command of OpenClaw's own command line. */
@@ -66,10 +67,9 @@ export async function openClawHome(url: string): Promise<OpenClawHome> {
       cwd: workspace,
       env: environment,
     });
-  const configure: OpenClawHome['configure'] = async (settings) => {
-    const before = JSON.parse(await readFile(file!, 'utf8')) as Settings;
-    await writeFile(file!, JSON.stringify(laidOver(before, settings), null, 2));
-  };
+  const settings = async () => JSON.parse(await readFile(file!, 'utf8')) as Settings;
+  const configure: OpenClawHome['configure'] = async (more) =>
+    writeFile(file!, JSON.stringify(laidOver(await settings(), more), null, 2));
   const wrote = await clawloop(['openclaw', 'config', '--write', '--yes', '--file', file!, '--url', url]);
   if (wrote.code !== 0) throw new Error(`openclaw config: ${wrote.stderr}${wrote.stdout}`);
   await configure({
@@ -78,7 +78,7 @@ export async function openClawHome(url: string): Promise<OpenClawHome> {
   });
   let running: OpenClawGateway | undefined;
   return {
-    ...{ folder, workspace: workspace!, file: file!, configure },
+    ...{ folder, workspace: workspace!, file: file!, settings, configure },
     openclaw: async (argv) => {
       const child = run(argv);
       const text = textOf(child);
