@@ -1,0 +1,128 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloop.ts';
+import { type RlClient, rlClient } from './rl-client.ts';
+
+/** The reward of a session's last answer, as far as the weights. */
+
+const DISCOUNT = 0.5;
+let folder: string;
+let loop: ClawLoop;
+let rl: RlClient;
+const run = async (...argv: string[]) => {
+  const result = await clawloop([...argv, '--data-folder', folder]);
+  expect(result.code, result.stderr + result.stdout).toBe(0);
+  return result.stdout;
+};
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'clawloop-rewarded-'));
+  loop = await startClawLoop(folder, [
+    ...['--collector-batch-size', '3', '--collector-turn-discount', String(DISCOUNT)],
+    ...[
+      '--collector-session-timeout',
+      '2',
+      '--collector-sweep-ms',
+      '100',
+      '--collector-owed-interval-ms',
+      '200',
+    ],
+  ]);
+  rl = rlClient(() => loop.url);
+});
+afterAll(async () => {
+  await loop?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+type Turn = { readonly turnId: string; readonly session: string; readonly score?: number | null } & {
+  readonly source: string;
+  readonly stage: { readonly kind: string; readonly reason?: string; readonly version?: number };
+};
+const turnsOf = async (session: string): Promise<readonly Turn[]> =>
+  (await run('turns', 'list', '--json', '--session', session))
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Turn);
+
+/** Whole answers: one that was cut off trains nobody. The ids of the answers. */
+async function talk(key: string, questions: readonly string[]): Promise<readonly string[]> {
+  const client = new OpenAI({ baseURL: `${loop.url}/v1`, apiKey: key, maxRetries: 0 });
+  const messages: OpenAI.ChatCompletionMessageParam[] = [];
+  const ids: string[] = [];
+  for (const [index, content] of questions.entries()) {
+    messages.push({ role: 'user', content });
+    const asked = { model: 'clawloop', messages, max_tokens: 300, seed: index };
+    const { id, choices } = await client.chat.completions.create(asked);
+    expect(choices[0]!.finish_reason).toBe('stop');
+    messages.push(choices[0]!.message);
+    ids.push(id);
+  }
+  return ids;
+}
+
+const questions = ['How do I boil an egg?', 'And a softer one?', 'Thanks. What goes with it?'];
+
+/** Opened first and left alone, so that its time runs while the others are talked to. */
+let forgotten: { readonly key: string; readonly session: string; readonly ids: readonly string[] };
+
+test('a reward for the last answer reaches every turn before it, and makes a version', async () => {
+  const left = await rl.start('forgotten');
+  const leftIds = await talk(left.api_key, questions.slice(0, 2));
+  forgotten = { key: left.api_key, session: left.session_id, ids: leftIds };
+
+  const { session_id, api_key } = await rl.start('eggs');
+  const ids = await talk(api_key, questions);
+  expect((await rl.post('/rl/set_reward', api_key, { reward: 0.8 })).body.interaction_id).toBe(ids[2]);
+  expect((await rl.post('/rl/end_session', api_key)).status).toBe(200);
+  const turns = await until('all turns are trained on', async () => {
+    const found = await turnsOf(session_id);
+    return found.every(({ stage }) => stage.kind === 'trained') ? found : undefined;
+  });
+  expect(turns.map(({ turnId, score, source, stage }) => [turnId, score, source, stage.version])).toEqual([
+    [ids[0], 0.2, 'reward', 1],
+    [ids[1], 0.4, 'reward', 1],
+    [ids[2], 0.8, 'reward', 1],
+  ]);
+  expect(await run('audit')).toMatch(/balances/);
+  expect(await run('replay')).toMatch(/v1 .*same|same.*v1/);
+});
+
+test('an end without a reward is a reward of 0, which trains; an advantage trains in place of it', async () => {
+  const first = await rl.start('nothing');
+  const ids = [...(await talk(first.api_key, questions.slice(0, 1)))];
+  await rl.post('/rl/end_session', first.api_key);
+  const second = await rl.start('compared');
+  ids.push(...(await talk(second.api_key, questions.slice(0, 2))));
+  await rl.post('/rl/set_reward', second.api_key, { reward: 1, advantage: -2 });
+  await rl.post('/rl/end_session', second.api_key);
+  await until('all three are trained on', async () => {
+    const turns = [...(await turnsOf(first.session_id)), ...(await turnsOf(second.session_id))];
+    return turns.length === 3 && turns.every(({ stage }) => stage.kind === 'trained');
+  });
+  const ready = (await run('topics', 'tail', 'training', '--type', 'sample.ready', '--json'))
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => (JSON.parse(line) as { event: { data: Record<string, unknown> } }).event.data)
+    .filter(({ sampleId }) => ids.includes(sampleId as string));
+  expect(ready.map(({ verdict, source, advantage }) => [verdict, source, advantage])).toEqual([
+    [0, 'reward', undefined],
+    [0.5, 'reward', -1],
+    [1, 'reward', -2],
+  ]);
+});
+
+test('a session that is left alone is closed by its own timer, and its turns say why they do not train', async () => {
+  const turns = await until('its turns are settled', async () => {
+    const found = await turnsOf(forgotten.session);
+    return found.every(({ stage }) => stage.kind === 'not-trained') ? found : undefined;
+  });
+  expect(turns.map(({ turnId, stage }) => [turnId, stage.reason])).toEqual(
+    forgotten.ids.map((id) => [id, 'no-reward']),
+  );
+  expect((await rl.post('/rl/set_reward', forgotten.key, { reward: 1 })).status).toBe(410);
+  expect(await run('audit')).toMatch(/balances/);
+});
