@@ -6,6 +6,7 @@ import type { ServiceError } from '../../shared/service/errors.ts';
 import { type Readiness, registerHealth } from '../../shared/service/health.ts';
 import { isLoopback } from '../../shared/service/is-loopback.ts';
 import { bearerOf, type Caller } from './access.ts';
+import { parseJsonBody } from './chat/json-body.ts';
 import { asServingError, errorBody } from './error-body.ts';
 import { ServingError } from './errors.ts';
 import { isMessagesPath, messagesError } from './messages/error-body.ts';
@@ -13,7 +14,6 @@ import { isSessionKey } from './rl/session-key.ts';
 import { registerChat } from './routes/chat.ts';
 import { discardBody } from './routes/discard-body.ts';
 import { registerFeedback } from './routes/feedback.ts';
-import { parseJsonQuickly } from './routes/json-parser.ts';
 import { registerMessages } from './routes/messages.ts';
 import { registerModels } from './routes/models.ts';
 import { registerResponses } from './routes/responses.ts';
@@ -72,7 +72,12 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
   });
   const unknownRequest = watchRoutes(server);
   server.removeContentTypeParser('text/plain');
-  parseJsonQuickly(server);
+  server.removeContentTypeParser('application/json');
+  server.addContentTypeParser(
+    'application/json',
+    { parseAs: 'string' },
+    async (_: FastifyRequest, body: string) => parseJsonBody(body),
+  );
   const letIn = async (request: FastifyRequest): Promise<void> => {
     const shown = [request.headers.authorization, apiKeyOf(request)];
     const ofSession = shown.find((one) => isSessionKey(bearerOf(one) ?? ''));

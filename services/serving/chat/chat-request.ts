@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { GenerationRequest } from '../engine/engine.ts';
 import { ServingError } from '../errors.ts';
-import { nestsDeeper } from './nesting.ts';
 import { type ChatRequestBody, chatRequestSchema, type FieldRule, requestFields } from './request-fields.ts';
 import { chooseTools } from './tool-choice.ts';
 
@@ -24,7 +23,6 @@ export function parseChatRequest(body: unknown): ChatRequest {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw ServingError.INVALID_REQUEST({ detail: 'The body must be a JSON object.' });
   }
-  if (nestsDeeper(body)) throw ServingError.INVALID_REQUEST({ detail: 'The body nests too deeply.' });
   refuseUnsupported(body as Readonly<Record<string, unknown>>);
   const parsed = chatRequestSchema.safeParse(body);
   if (!parsed.success) throw invalid(parsed.error);

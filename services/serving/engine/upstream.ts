@@ -98,8 +98,9 @@ export function openUpstreamEngine(setup: UpstreamSetup): Engine {
       const { version } = lease;
       const { promptTokens } = exchange;
       listener.onStart({ version, ...(promptTokens === undefined ? {} : { promptTokens }) });
-      await hearEvents(body, (data) => {
-        for (const { chunk, choice } of exchange.hear(data)) listener.onChunk(chunk, choice);
+      await hearEvents(body, {
+        hear: exchange.hear,
+        show: ({ chunk, choice }) => listener.onChunk(chunk, choice),
       });
       if (!exchange.hasFinished())
         throw ServingError.UPSTREAM_FAILED({ detail: 'its stream ended without finish_reason' });

@@ -1,4 +1,3 @@
-import { nestsDeeper } from '../chat/nesting.ts';
 import { ServingError } from '../errors.ts';
 import { chatMessages } from './chat-messages.ts';
 import {
@@ -11,16 +10,10 @@ import {
 } from './fields.ts';
 
 /** A request of Anthropic's API as the chat request that asks for the same. @throws ServingError */
-export const chatBody = (body: unknown): object => translate(readFields(messagesBody, shallow(body)));
+export const chatBody = (body: unknown): object => translate(readFields(messagesBody, body));
 
 /** The same, of a request that asks for the number of its tokens. @throws ServingError */
-export const countedChatBody = (body: unknown): object =>
-  translate(readFields(countTokensBody, shallow(body)));
-
-function shallow(body: unknown): unknown {
-  if (nestsDeeper(body)) throw ServingError.INVALID_REQUEST({ detail: 'The body nests too deeply.' });
-  return body;
-}
+export const countedChatBody = (body: unknown): object => translate(readFields(countTokensBody, body));
 
 const translate = (body: MessagesBody): object => ({
   model: body.model,

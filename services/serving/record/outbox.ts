@@ -6,6 +6,7 @@ import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { eventText } from '../../../shared/events/event-text.ts';
 import { parseEvent } from '../../../shared/events/parse-event.ts';
 import { isLogError } from '../../../shared/log/errors.ts';
+import { monotonicNow } from '../../../shared/service/clock.ts';
 import { writeDurably } from '../../../shared/service/write-durably.ts';
 import { openTurns } from './drain-turns.ts';
 
@@ -23,7 +24,7 @@ export type Outbox = {
     append: (event: ClawLoopEvent) => Promise<void>,
     onSetAside?: (path: string) => void,
   ) => Promise<number>;
-  /** Counts what is kept now, also by other processes. */
+  /** Counts what is kept, also by other processes: now, or a moment ago. */
   readonly look: () => number;
   /** As of the last look, and what this process has put and drained since. */
   readonly depth: () => number;
@@ -32,6 +33,8 @@ export type Outbox = {
 const SUFFIX = '.json';
 const BROKEN = '.broken';
 const LOCK = 'drain.lock';
+/** ms in which no second look is taken: facts that come together need one. */
+const LOOK_INTERVAL_MS = 10;
 
 /**
  * Facts on this machine's disk that the log could not take yet, one file each, in the order in which they
@@ -41,6 +44,7 @@ export async function openOutbox(folder: string): Promise<Outbox> {
   await mkdir(folder, { recursive: true }).catch(() => {}); // then `put` throws, and the answer says so
   const instance = randomUUID().slice(0, 8); // a process id may be the same in two containers
   let depth = 0;
+  let lookedAt = Number.NEGATIVE_INFINITY;
   // ms of the latest name: names go up by it, also where the clock was set back or stands still
   let latest = 0;
   const take = (found: readonly string[]): readonly string[] => {
@@ -92,12 +96,17 @@ export async function openOutbox(folder: string): Promise<Outbox> {
       }
       return drained;
     },
-    look: () => take(entriesOf(folder)).length,
+    look: () => {
+      const now = monotonicNow();
+      if (now - lookedAt < LOOK_INTERVAL_MS) return depth;
+      lookedAt = now;
+      return take(entriesOf(folder)).length;
+    },
     depth: () => depth,
   };
 }
 
-/** Looked at before each fact is sent to the log: an empty folder takes 10 µs, the way to another thread ten times that. */
+/** An empty folder takes 10 µs; the way to another thread and back takes ten times that. */
 function entriesOf(folder: string): readonly string[] {
   try {
     return readdirSync(folder);

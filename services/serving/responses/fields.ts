@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { nestsDeeper } from '../chat/nesting.ts';
 import { ServingError } from '../errors.ts';
 
 const text = z.string();
@@ -102,7 +101,6 @@ export type ResponsesBody = z.output<typeof responsesBody>;
 
 /** @throws ServingError INVALID_REQUEST, UNSUPPORTED_PARAMETER, which name the field */
 export function readResponsesBody(body: unknown): ResponsesBody {
-  if (nestsDeeper(body)) throw ServingError.INVALID_REQUEST({ detail: 'The body nests too deeply.' });
   return readPart(responsesBody, body, '');
 }
 

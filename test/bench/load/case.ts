@@ -12,7 +12,7 @@ export type LoadCase = {
 };
 
 /** An engine that takes no time shows most of what stands before it. */
-const atOnce: Pace = { tokens: 32, firstTokenMs: 0, tokenMs: 0 };
+const atOnce: Pace = { tokens: 16, firstTokenMs: 0, tokenMs: 0 };
 const ROUND_MS = 2_000;
 
 /** As many streams as one engine may have open; they last some seconds each. */

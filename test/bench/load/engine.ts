@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** How it answers from now on. Without pauses, all of an answer goes out in one write. */
 export type Pace = { readonly tokens: number; readonly firstTokenMs: number; readonly tokenMs: number };
 
-let pace: Pace = { tokens: 32, firstTokenMs: 0, tokenMs: 0 };
+let pace: Pace = { tokens: 16, firstTokenMs: 0, tokenMs: 0 };
 process.on('message', (next: Pace) => {
   pace = next;
   process.send!('paced');
