@@ -7,6 +7,7 @@ import {
   readConversation,
   summaryLines,
 } from './conversation.ts';
+import { disagreementOf } from './disagreement.ts';
 import type { OpenTurn, SessionRow } from './lane-tables.ts';
 import { completeIfOvertaken, readNextStates } from './next-state.ts';
 import { addNode } from './reward-nodes.ts';
@@ -26,15 +27,19 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
   const conversation = readConversation(event);
   const asked = { explicit: data.turnType, conversation };
   const byText = classifyTurn({ ...asked, isOtherSystem: false, answersMainCalls: false });
-  const found = findSession({ mine, data, conversation, isSide: byText.type === 'side', time });
+  const search = { mine, data, conversation, isSide: byText.type === 'side', time };
+  const found = findSession(search);
   const row = found && mine.sessions.get(found.session);
   const last = conversation.answers.at(-1);
-  const { type, rule } = classifyTurn({
+  const view = {
     ...asked,
     isOtherSystem: row !== undefined && row.system !== null && !hasSystem(row, conversation.systemSketch),
     answersMainCalls:
       conversation.answersCalls && last !== undefined && mine.known.get(last.full) === found?.session,
-  });
+  };
+  const { type, rule } = classifyTurn(view);
+  const different = disagreementOf(search, view, type);
+  const disagreement = different === undefined ? {} : { disagreement: different };
   const skip = skipReason({ data, type, turnRule: rule });
   const feedback = mine.early.get(id) ?? [];
   if (feedback.length > 0) mine.early.delete(id);
@@ -44,7 +49,7 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
   if ((found === undefined && !isMain) || rested?.open === false) {
     mine.turns.set(id, { status: 'done', time }); // of no session's: it is remembered for a day of its own
     const place = rested === undefined ? {} : { session: found!.session, epoch: rested.epoch };
-    const why = { reason: skip?.reason ?? 'side', rule: skip?.rule ?? rule } as const;
+    const why = { reason: skip?.reason ?? 'side', rule: skip?.rule ?? rule, ...disagreement } as const;
     if (data.live) tellSkipped(cause, { turnId: id, ...place, ...why });
     releaseFeedback(cause, id, feedback);
     return;
@@ -85,6 +90,7 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
     settle,
     rule,
     sessionBy,
+    ...disagreement,
     feedback: byReward ? [] : feedback,
   };
   if (skip === undefined) {

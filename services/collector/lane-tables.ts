@@ -1,4 +1,5 @@
 import type { TreePlace } from '../../shared/chat/conversation-tree.ts';
+import type { Disagreement } from '../../shared/events/disagreement.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import type { Position } from '../../shared/events/position.ts';
 import type { Draft } from '../../shared/log/rows.ts';
@@ -30,6 +31,7 @@ export type OpenTurn = {
   readonly settle: InteractionCompleted['data']['settle'];
   readonly rule: string;
   readonly sessionBy: string;
+  readonly disagreement?: Disagreement;
   readonly feedback: readonly HeldFeedback[];
 };
 

@@ -1,5 +1,6 @@
 import { Counter, type Registry } from 'prom-client';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { kindsOf } from './disagreement.ts';
 
 /** What the collector counts: the facts that this process has committed. The log has each by its name. */
 export const createCollectorMetrics = (registry: Registry) => {
@@ -21,7 +22,16 @@ export const createCollectorMetrics = (registry: Registry) => {
     help: 'batches that were formed',
     registers,
   });
+  const disagreements = new Counter({
+    name: 'clawloop_attribution_disagreements_total',
+    help: 'turns whose content tells another session (session) or another type (said-main, said-side) than the client',
+    labelNames: ['kind'],
+    registers,
+  });
   const count = (event: ClawLoopEvent): void => {
+    if (event.type === 'turn.completed' || event.type === 'turn.skipped')
+      for (const kind of event.data.disagreement ? kindsOf(event.data.disagreement) : [])
+        disagreements.inc({ kind });
     if (event.type === 'turn.completed') turns.inc({ outcome: 'completed', reason: '' });
     if (event.type === 'turn.skipped') turns.inc({ outcome: 'skipped', reason: event.data.reason });
     if (event.type === 'sample.ready') samples.inc({ outcome: 'ready', reason: '' });

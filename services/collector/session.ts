@@ -18,7 +18,7 @@ export type FoundSession = {
   readonly by: string;
 };
 
-type Search = {
+export type Search = {
   readonly mine: LaneTables;
   readonly data: InteractionCompleted['data'];
   readonly conversation: Conversation;

@@ -55,8 +55,9 @@ export function skipTurn(
   rule = turn.rule,
 ): void {
   closeTurn(cause, id, turn);
-  const { session, epoch } = turn;
-  tellSkipped(cause, { turnId: id, session, epoch, reason, rule });
+  const { session, epoch, disagreement } = turn;
+  const different = disagreement === undefined ? {} : { disagreement };
+  tellSkipped(cause, { turnId: id, session, epoch, reason, rule, ...different });
   releaseFeedback(cause, id, turn.feedback);
 }
 
@@ -160,9 +161,10 @@ function recordedTurn({ data }: InteractionCompleted) {
   };
 }
 
-const whereItStands = ({ session, epoch, rule, sessionBy }: OpenTurn) => ({
+const whereItStands = ({ session, epoch, rule, sessionBy, disagreement }: OpenTurn) => ({
   session,
   epoch,
   rule,
   sessionBy,
+  ...(disagreement === undefined ? {} : { disagreement }),
 });

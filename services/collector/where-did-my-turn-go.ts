@@ -33,6 +33,10 @@ Side requests are answered like any other; they do not train and complete no tur
 |---|---|---|
 ${rows(turnRules.map(({ name, type, about }) => [name, type, about]))}
 
+What the client says of a request (\`X-Session-Id\`, \`X-Turn-Type\`) holds. Where its content tells another session or another
+type, the fact has a \`disagreement\` with both, \`turns list\` shows it behind the rule (\`explicit-main: not heartbeat\`), and
+\`clawloop_attribution_disagreements_total\` counts it.
+
 ## Why was it skipped? (\`turn.skipped\`)
 
 | reason | known | what happened |

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { chatMessage } from './chat-message.ts';
 import { defineEvent, type EventOf } from './define-event.ts';
+import { disagreement } from './disagreement.ts';
 import { templateInput } from './template-input.ts';
 import { tokenRecord } from './token-record.ts';
 
@@ -23,6 +24,7 @@ export const TurnCompleted = defineEvent('turn.completed', 1, {
     settle: z.enum(['votes', 'reward']),
     rule: z.string().describe('the rule that made it a main turn'),
     sessionBy: z.string().describe('how the session was found: explicit, history, prompt, new'),
+    disagreement: disagreement.optional().describe('where the content tells something else than the client'),
     messages: z.array(chatMessage).readonly(),
     tools: z.array(z.unknown()).readonly().optional(),
     templateInput: templateInput.optional(),

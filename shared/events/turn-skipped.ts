@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
+import { disagreement } from './disagreement.ts';
 
 /** Id: `<turn>/skipped`, or `<turn>/too-late`. */
 export const TurnSkipped = defineEvent('turn.skipped', 3, {
@@ -36,6 +37,7 @@ export const TurnSkipped = defineEvent('turn.skipped', 3, {
       .string()
       .optional()
       .describe('the rule that matched; of a secret its kind and the version of the rules, as in jwt@1'),
+    disagreement: disagreement.optional().describe('where the content tells something else than the client'),
     by: z.string().describe('id of the event that decided it'),
   }),
 });

@@ -31,7 +31,15 @@ const completed = InteractionCompleted.create({
 });
 const skipped = TurnSkipped.create({
   ...origin('a/skipped'),
-  data: { turnId: 'a', lane: 'lane', session: 's', reason: 'secret', rule: 'github-token@1', by: 'a' },
+  data: {
+    turnId: 'a',
+    lane: 'lane',
+    session: 's',
+    reason: 'secret',
+    rule: 'github-token@1',
+    by: 'a',
+    disagreement: { turn: { type: 'side', rule: 'heartbeat' } },
+  },
 });
 
 test('turns list --why tells that a turn held a secret, and which kind, but never the secret', async () => {
@@ -40,7 +48,8 @@ test('turns list --why tells that a turn held a secret, and which kind, but neve
   await log.close();
   const { code, stdout } = await clawloop(['turns', 'list', '--why', '--data-folder', folder]);
   expect(code).toBe(0);
-  expect(stdout).toContain('github-token@1');
+  expect(stdout).toContain('github-token@1: not heartbeat');
+  expect(stdout).toContain('1 of them are by their content');
   expect(stdout).toContain('my token (removed: github-t');
   expect(stdout).toContain('not trained: secret');
   expect(stdout).not.toContain(token.slice(0, 12));

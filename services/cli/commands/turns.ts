@@ -3,7 +3,7 @@ import { type Command, UsageError } from '../command.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
 import { readAll } from '../read-topic.ts';
 import { excerpt, formatTable } from '../table.ts';
-import { createTurnViews, describeStage, type TurnView } from '../views/turn-view.ts';
+import { createTurnViews, describeDisagreement, describeStage, type TurnView } from '../views/turn-view.ts';
 import { withLog } from '../with-log.ts';
 
 const options = {
@@ -38,6 +38,9 @@ export const turns: Command = {
       if (values.json) for (const turn of shown) console.log(JSON.stringify(turn));
       else console.log(formatTable(headings, shown.map(row)));
       if (values.why) console.log(`\n${reasons(chosen)}`);
+      const different = chosen.filter((turn) => turn.disagreement !== undefined).length;
+      if (values.why && different > 0)
+        console.log(`\n${different} of them are by their content something else than their client said`);
       return 0;
     });
   },
@@ -57,7 +60,7 @@ const row = (turn: TurnView): readonly (string | number)[] => [
   turn.turnId,
   turn.session,
   turn.version,
-  turn.rule,
+  [turn.rule, describeDisagreement(turn)].filter(Boolean).join(': '),
   turn.score === undefined ? '' : `${turn.score ?? '-'} (${turn.source})`,
   describeStage(turn.stage),
   excerpt(turn.asked, 28),

@@ -2,6 +2,7 @@ import { isHuman } from '../../../shared/chat/message.ts';
 import { userWords } from '../../../shared/chat/normalise.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+import type { Disagreement } from '../../../shared/events/disagreement.ts';
 import { topicOf } from '../../../shared/events/parse-event.ts';
 import type { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
 import type { TurnSkipped } from '../../../shared/events/turn-skipped.ts';
@@ -27,6 +28,7 @@ export type TurnView = {
   readonly asked: string;
   readonly answered: string;
   readonly rule: string;
+  readonly disagreement: Disagreement | undefined;
   readonly score: number | null | undefined;
   readonly source: string;
   readonly votes: readonly string[];
@@ -56,6 +58,7 @@ export function createTurnViews() {
     update(data.turnId, {
       session: data.session ?? turn.session,
       rule: data.rule ?? turn.rule,
+      disagreement: data.disagreement,
       stage: { kind: 'not-trained', reason: data.reason },
     });
   };
@@ -65,8 +68,8 @@ export function createTurnViews() {
         if (!turns.has(event.data.interactionId)) turns.set(event.data.interactionId, viewOf(event));
         break;
       case 'turn.completed': {
-        const { turnId, session, rule } = event.data;
-        update(turnId, { session, rule, stage: { kind: 'waiting-for-verdict' } });
+        const { turnId, session, rule, disagreement } = event.data;
+        update(turnId, { session, rule, disagreement, stage: { kind: 'waiting-for-verdict' } });
         break;
       }
       case 'turn.skipped':
@@ -134,6 +137,7 @@ function viewOf({ time, data }: Extract<ClawLoopEvent, { type: 'interaction.comp
     asked: (lastWords && userWords(lastWords)) || textOf(lastWords),
     answered: textOf(data.answer),
     rule: '',
+    disagreement: undefined,
     score: undefined,
     source: '',
     votes: [],
@@ -159,4 +163,11 @@ export function describeStage(stage: TurnStage): string {
     default:
       return stage.kind.replaceAll('-', ' ');
   }
+}
+
+/** What the content of a turn's request tells against what its client said of it; '' where they agree. */
+export function describeDisagreement({ disagreement: { session, turn } = {} }: TurnView): string {
+  const parts = [turn?.rule, session === undefined ? undefined : `session ${session}`];
+  const told = parts.filter((part) => part !== undefined).join(', ');
+  return told === '' ? '' : `not ${told}`;
 }
