@@ -22,8 +22,11 @@ type Options = {
   readonly replica: string;
   readonly metrics: Pick<ServingMetrics, 'headVersion' | 'servedVersion' | 'loadFailures'>;
   readonly logger: Logger;
+  /** ms until a head that could not be loaded is tried again; twice as long each time, up to 8 times. */
   readonly retryMs: number;
 };
+
+const LONGEST_RETRY = 8;
 
 /**
  * Keeps the engine on the head. While a load runs, heads that come and go are passed over: only the newest
@@ -43,6 +46,7 @@ export function serveHead({
   let wanted: PolicyVersion | undefined;
   let served: number | undefined;
   let problem: string | undefined;
+  let wait = retryMs;
   let loading: { readonly version: number; readonly stop: AbortController } | undefined;
   metrics.servedVersion.set(-1);
   const load = async (policy: PolicyVersion): Promise<void> => {
@@ -56,12 +60,14 @@ export function serveHead({
       metrics.loadFailures.inc();
       problem = `version ${policy.version} cannot be loaded: ${(error as Error).message}`;
       logger.error({ err: error, version: policy.version, served }, 'the head cannot be loaded');
-      await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
+      await new Promise((resolve) => setTimeout(resolve, wait).unref());
+      wait = Math.min(2 * wait, LONGEST_RETRY * retryMs);
       return;
     }
     const milliseconds = monotonicNow() - began;
     served = policy.version;
     problem = undefined;
+    wait = retryMs;
     metrics.servedVersion.set(policy.version);
     logger.info({ version: policy.version, milliseconds }, 'serving');
     const id = `${replica}/${adapter}/loaded/${policy.version}/${randomUUID()}`;
@@ -75,6 +81,7 @@ export function serveHead({
   };
   view.onHead((head) => {
     wanted = head;
+    wait = retryMs;
     metrics.headVersion.set(head.version);
     if (loading !== undefined && head.version < loading.version) loading.stop.abort();
     void catchUp();

@@ -135,7 +135,7 @@ export async function vllmFake({
     };
     sendEvent(response, { ...head, choices: [], usage });
     sendEvent(response, '[DONE]');
-    response.end();
+    setTimeout(() => response.end(), 5); // a packet of its own
   };
 
   const server = await fakeServer({

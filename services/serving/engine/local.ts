@@ -1,6 +1,7 @@
 import { prepareNativeEnvironment } from '../../../shared/policy/backend.ts';
 import type { Engine } from './engine.ts';
 import type { EngineCalls, EngineEvent, EngineSetup, PromptCalls, PromptSetup } from './protocol.ts';
+import { sequenceRequest } from './sequence-text.ts';
 import { openThread } from './thread.ts';
 
 /**
@@ -20,7 +21,6 @@ export async function openLocalEngine(setup: EngineSetup & PromptSetup): Promise
     report: engine.report,
     hasVersions: true,
     generate: async (request, listener, signal) => {
-      const { target, sampling, tools, topLogProbs, choices, forcedCall, singleCall } = request;
       const prompt = await prompts.call('prompt', request);
       signal.throwIfAborted();
       const onEvent = (event: unknown) => {
@@ -29,17 +29,8 @@ export async function openLocalEngine(setup: EngineSetup & PromptSetup): Promise
           listener.onStart({ ...told.started, promptTokens: prompt.promptIds.length });
         else listener.onChunk(told.chunk, told.choice);
       };
-      const forTools = {
-        callsTools: tools.length > 0,
-        toolNames: tools.map(nameOf),
-        ...(forcedCall === undefined ? {} : { forcedCall }),
-        ...(singleCall === undefined ? {} : { singleCall }),
-      };
-      const asked = { target, sampling, prompt, choices, ...forTools };
-      return engine.call('generate', topLogProbs === undefined ? asked : { ...asked, topLogProbs }, {
-        onEvent,
-        signal,
-      });
+      const asked = { ...sequenceRequest(request, prompt), choices: request.choices };
+      return engine.call('generate', asked, { onEvent, signal });
     },
     countTokens: (parts) => prompts.call('count', parts),
     serve: async (policy, signal) => engine.call('serve', policy, { signal }),
@@ -50,6 +41,3 @@ export async function openLocalEngine(setup: EngineSetup & PromptSetup): Promise
     },
   };
 }
-
-const nameOf = (tool: unknown): string =>
-  String((tool as { readonly function?: { readonly name?: unknown } }).function?.name ?? '');

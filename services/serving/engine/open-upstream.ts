@@ -1,5 +1,5 @@
 import type { FetchModelOptions } from '../../../shared/hub/fetch-model.ts';
-import { findModelHere } from '../../../shared/hub/find-model.ts';
+import { findModel, findModelHere } from '../../../shared/hub/find-model.ts';
 import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
 import { modelDigest } from '../../../shared/policy/model-digest.ts';
 import { isGreedy } from '../../../shared/policy/sampling.ts';
@@ -7,15 +7,19 @@ import { ConfigError } from '../../../shared/service/config.ts';
 import { dataFolder } from '../../../shared/service/data-folder.ts';
 import type { Logger } from '../../../shared/service/logger.ts';
 import type { ServingConfig } from '../config.ts';
+import { contextMode } from './context.ts';
 import type { Engine, GenerationRequest } from './engine.ts';
 import { readPromoted } from './load-version.ts';
 import type { SamplingDefaults } from './sequence.ts';
 import { openUpstreamEngine } from './upstream.ts';
 import { adapterCalls } from './upstream-adapter-calls.ts';
 import { chatDialect } from './upstream-chat.ts';
+import type { UpstreamDialect } from './upstream-exchange.ts';
 import { openUpstreamHttp, type UpstreamHttp } from './upstream-http.ts';
 import { createUpstreamModels, oneModel, type UpstreamModels } from './upstream-models.ts';
 import { messageOf } from './upstream-refusal.ts';
+import { openSglangDialect } from './upstream-sglang.ts';
+import { countWithTokenize } from './upstream-tokenize.ts';
 
 export type UpstreamOptions = FetchModelOptions & { readonly logger: Pick<Logger, 'info' | 'warn'> };
 
@@ -23,7 +27,7 @@ export type UpstreamOptions = FetchModelOptions & { readonly logger: Pick<Logger
 const KEPT_VERSIONS = 2;
 
 /** The upstream engine that the settings describe. Rejects with ConfigError when they cannot be used. */
-export async function openUpstream(config: ServingConfig, { logger }: UpstreamOptions): Promise<Engine> {
+export async function openUpstream(config: ServingConfig, options: UpstreamOptions): Promise<Engine> {
   const { upstreamUrl, upstreamKind: kind } = config;
   if (upstreamUrl === undefined) throw new ConfigError('the engine `upstream` needs --upstream-url');
   const url = upstreamUrl.replace(/\/+$/, '');
@@ -46,27 +50,48 @@ export async function openUpstream(config: ServingConfig, { logger }: UpstreamOp
       // what it answers does not matter: the path is OpenAI's, and not every server has it
       checkHealth: () => askHealth(http, `${url}/models`, (status) => status < 500),
       settle: (request) => request,
-      logger,
+      logger: options.logger,
     });
   }
-  const v1 = `${root}/v1`;
+  const prefix = kind === 'vllm' ? `${root}/v1` : root;
   return openUpstreamEngine({
     report,
     http,
-    models: versionsThere(config, http, { models: `${v1}/models`, prefix: v1 }, logger),
+    models: versionsThere(config, http, { models: `${root}/v1/models`, prefix }, options.logger),
     hasVersions: true,
-    dialect: chatDialect({
-      url: v1,
-      logProbs: config.upstreamLogprobs ?? 'raw',
-      tokenIds: true,
-      allSettings: true,
-      namesModel: true,
-    }),
+    dialect: await (kind === 'vllm' ? vllmDialect(config, http, root) : sglangDialect(config, root, options)),
     checkHealth: () => askHealth(http, `${root}/health`, (status) => status === 200),
-    settle: settleWith(await samplingDefaults(config, logger)),
-    logger,
+    settle: settleWith(await samplingDefaults(config, options.logger)),
+    logger: options.logger,
   });
 }
+
+const vllmDialect = async (
+  config: ServingConfig,
+  http: UpstreamHttp,
+  root: string,
+): Promise<UpstreamDialect> => ({
+  ...chatDialect({
+    url: `${root}/v1`,
+    logProbs: config.upstreamLogprobs ?? 'raw',
+    tokenIds: true,
+    allSettings: true,
+    namesModel: true,
+  }),
+  countTokens: countWithTokenize(http, `${root}/tokenize`),
+});
+
+const sglangDialect = async (config: ServingConfig, root: string, fetching: FetchModelOptions) =>
+  openSglangDialect({
+    root,
+    logProbs: config.upstreamLogprobs ?? 'scaled',
+    prompts: {
+      modelFolder: await findModel(config, fetching),
+      context: contextMode(config),
+      contextTokens: config.contextTokens,
+      cacheBytes: Number.MAX_SAFE_INTEGER, // keys and values are the server's affair
+    },
+  });
 
 function versionsThere(
   config: ServingConfig,

@@ -7,16 +7,12 @@ import {
   topLogProbs,
 } from '../../../shared/policy/sampling.ts';
 import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
-import { createBareCallParser } from '../chat/bare-call-parser.ts';
-import { createCallGuard, createForcedCallParser, forcedCall } from '../chat/forced-call.ts';
-import { onlyFirstCall } from '../chat/only-first-call.ts';
-import { opensReasoning } from '../chat/reasoning-parser.ts';
+import { createCallGuard, forcedCall } from '../chat/forced-call.ts';
 import type { ToolCallForm } from '../chat/tool-call-form.ts';
-import { createToolCallParser, type ToolCallParser } from '../chat/tool-call-parser.ts';
-import { type AnswerText, createAnswerText } from './answer-text.ts';
 import type { AnswerChunk, AskedSampling, Generated, ShownToken } from './engine.ts';
 import { createGuardedSampler } from './guarded-sampler.ts';
 import type { SequenceRequest } from './protocol.ts';
+import { answerTextFor } from './sequence-text.ts';
 
 /** What the model's makers advise, for what a client leaves out. */
 export type SamplingDefaults = { readonly temperature: number; readonly topP: number; readonly topK: number };
@@ -61,7 +57,7 @@ export function beginSequence(
   // a call that has to be whole is not cut
   const stopTokenIds = forced === undefined ? (asked.stopTokenIds ?? []) : [];
   const endTokenIds = new Set([...model.endTokenIds, ...stopTokenIds]);
-  const text = textOf(model, request);
+  const text = answerTextFor(model, request);
   const guard = forced && createCallGuard(forcedCall(model.toolCallForm ?? 'tagged', forced));
   const sampler = createGuardedSampler(model, guard);
   const responseIds: number[] = [];
@@ -174,27 +170,3 @@ const nothing = {
   stop: undefined,
   ends: false,
 } as const;
-
-/** Tokens at the end of a prompt that tell whether it leaves its reasoning open. */
-const TELLING_TOKENS = 16;
-
-const textOf = (model: SequenceModel, request: SequenceRequest): AnswerText => {
-  const { tokenizer } = model;
-  const { sampling, prompt, forcedCall: forced } = request;
-  return createAnswerText({
-    decoder: tokenizer.streamDecoder({ skipSpecial: true }),
-    stops: forced === undefined ? sampling.stop : [],
-    insideReasoning: opensReasoning(tokenizer.decode(prompt.promptIds.slice(-TELLING_TOKENS))),
-    tools: parserOf(model, request),
-  });
-};
-
-function parserOf(
-  { toolCallForm = 'tagged' }: SequenceModel,
-  { callsTools, toolNames = [], forcedCall: forced, singleCall }: SequenceRequest,
-): ToolCallParser | undefined {
-  if (forced !== undefined) return createForcedCallParser(forcedCall(toolCallForm, forced));
-  if (!callsTools) return undefined;
-  const parser = toolCallForm === 'bare' ? createBareCallParser(toolNames) : createToolCallParser();
-  return singleCall === true ? onlyFirstCall(parser) : parser;
-}

@@ -4,6 +4,7 @@ import type { GenerationRequest } from './engine.ts';
 import { collectUpstream } from './upstream-answer.ts';
 import { UpstreamChunk } from './upstream-chunk.ts';
 import type { HeardChunk, UpstreamDialect } from './upstream-exchange.ts';
+import { errorFrame } from './upstream-refusal.ts';
 import type { UpstreamLogProbs } from './upstream-tokens.ts';
 
 export type ChatDialectSetup = {
@@ -17,6 +18,8 @@ export type ChatDialectSetup = {
    * generation_config.json, a repetition penalty among them, and not say so.
    */
   readonly allSettings: boolean;
+  /** SGLang: the adapter is named in a field of its own, beside the base model. */
+  readonly adapterField?: true;
   /** An answer names the model that gave it, and that is the one that was asked. */
   readonly namesModel: boolean;
 };
@@ -28,7 +31,8 @@ export const chatDialect = (setup: ChatDialectSetup): UpstreamDialect => ({
     const answers = collectUpstream(request, { version, logProbs: setup.logProbs, model: expected });
     return {
       address: `${setup.url}/chat/completions`,
-      body: chatJson(setup, request, model),
+      body: chatJson(setup, request, setup.adapterField && version > 0 ? { lora_path: model } : { model }),
+      refusal: (data) => errorFrame(data, 500),
       hear: (data) => {
         const frame = UpstreamChunk.parse(JSON.parse(data));
         if (frame.error != null)
@@ -43,18 +47,19 @@ export const chatDialect = (setup: ChatDialectSetup): UpstreamDialect => ({
           const chunk = answer.rest();
           return chunk === undefined ? [] : [{ chunk, choice }];
         }),
-      hasFinished: () => answers.every((answer) => answer.hasFinished()),
+      isOver: () => answers.every((answer) => answer.hasFinished()),
       choices: (aborted) => answers.map(({ result }, index) => ({ index, generated: result(aborted) })),
     };
   },
   close: async () => {},
 });
 
+type Named = { readonly model: string } | { readonly lora_path: string };
 type Settings = Pick<ChatDialectSetup, 'logProbs' | 'tokenIds' | 'allSettings'>;
 
 /** Messages and tools, which are most of it, are the text that the log takes too. */
-function chatJson(setup: Settings, { messages, tools, ...asked }: GenerationRequest, model: string): string {
-  return jsonWith(chatFields(setup, asked, model), {
+function chatJson(setup: Settings, { messages, tools, ...asked }: GenerationRequest, named: Named): string {
+  return jsonWith(chatFields(setup, asked, named), {
     messages: jsonOnce(messages),
     ...(tools.length === 0 ? {} : { tools: jsonOnce(tools) }),
   });
@@ -63,7 +68,7 @@ function chatJson(setup: Settings, { messages, tools, ...asked }: GenerationRequ
 function chatFields(
   setup: Settings,
   { templateVariables, sampling, ...asked }: Omit<GenerationRequest, 'messages' | 'tools'>,
-  model: string,
+  named: Named,
 ): object {
   const wantsLogProbs = setup.logProbs !== 'none' || asked.topLogProbs !== undefined;
   const { repetitionPenalty, topK } = sampling;
@@ -94,7 +99,8 @@ function chatFields(
     return_token_ids: setup.tokenIds || undefined,
   };
   return {
-    model,
+    model: 'default',
+    ...named,
     stream: true,
     stream_options: { include_usage: true },
     ...filled, // JSON leaves out what is undefined

@@ -7,6 +7,8 @@ type Listener = {
   /** What of an event can be shown. */
   readonly hear: (data: string) => readonly HeardChunk[];
   readonly show: (heard: HeardChunk) => void;
+  /** Asked after every event: where no more is wanted, the request ends at once. */
+  readonly isEnough: () => boolean;
 };
 
 /**
@@ -15,7 +17,10 @@ type Listener = {
  * next request only when the answer has ended. Rejects with what `hear` throws, or with why the answer broke
  * off.
  */
-export function hearEvents(body: Dispatcher.ResponseData['body'], { hear, show }: Listener): Promise<void> {
+export function hearEvents(
+  body: Dispatcher.ResponseData['body'],
+  { hear, show, isEnough }: Listener,
+): Promise<void> {
   const decoder = new TextDecoder();
   return new Promise((resolve, reject) => {
     let isDone = false;
@@ -23,7 +28,11 @@ export function hearEvents(body: Dispatcher.ResponseData['body'], { hear, show }
     const parser = createParser({
       onEvent: ({ data }) => {
         isDone ||= data === '[DONE]';
-        if (!isDone) heard.push(...hear(data));
+        if (isDone) return;
+        heard.push(...hear(data));
+        if (!isEnough()) return;
+        isDone = true;
+        body.destroy();
       },
     });
     const feed = (bytes: Uint8Array) => {

@@ -1,5 +1,6 @@
 import type { AnswerChunk, Choice, GenerationRequest, PromptParts } from './engine.ts';
 import type { ModelLease } from './upstream-models.ts';
+import type { UpstreamRefusal } from './upstream-refusal.ts';
 
 /** A part of an answer that can be shown, and whose it is. */
 export type HeardChunk = { readonly chunk: AnswerChunk; readonly choice: number };
@@ -11,11 +12,15 @@ export type UpstreamExchange = {
   readonly body: string;
   /** Absent: the engine tells it at the end alone. */
   readonly promptTokens?: number;
+  /** Whether the first event is no answer but a refusal. */
+  readonly refusal: (data: string) => UpstreamRefusal | undefined;
   /** Takes the next event of the stream. @throws ServingError UPSTREAM_FAILED; an error where it cannot be read */
   readonly hear: (data: string) => readonly HeardChunk[];
   /** What can only be shown at the end. */
   readonly rest: () => readonly HeardChunk[];
-  readonly hasFinished: () => boolean;
+  readonly isOver: () => boolean;
+  /** It is over here, and the server does not know: no more of it is read. Absent: never. */
+  readonly isCut?: () => boolean;
   readonly choices: (aborted: boolean) => readonly Choice[];
 };
 
@@ -25,5 +30,7 @@ export type UpstreamDialect = {
   readonly ask: (request: GenerationRequest, model: ModelLease) => Promise<UpstreamExchange>;
   /** Absent: nobody knows. @throws ServingError UPSTREAM_*, TEMPLATE_REFUSED */
   readonly countTokens?: (prompt: PromptParts) => Promise<number>;
+  /** Rejects when it cannot go on. */
+  readonly failed?: Promise<never>;
   readonly close: () => Promise<void>;
 };

@@ -39,6 +39,18 @@ export function refusalError(refusal: UpstreamRefusal): ServiceError {
 export const hasLostModel = ({ status, text }: UpstreamRefusal, model: string): boolean =>
   text.includes(model) && (status === 404 || (status === 400 && /not loaded/i.test(text)));
 
+/**
+ * An error that came as an event of the stream, before anything else: vLLM and SGLang find some faults after
+ * the status went out. `otherwise`: its status where it names none.
+ */
+export function errorFrame(data: string, otherwise: number): UpstreamRefusal | undefined {
+  if (!data.startsWith('{"error"')) return undefined;
+  const { error } = JSON.parse(data) as { readonly error?: { readonly code?: unknown } | null };
+  if (error == null) return undefined;
+  const status = typeof error.code === 'number' && error.code >= 400 ? error.code : otherwise;
+  return { status, text: data, retryAfterSeconds: undefined };
+}
+
 /** OpenAI's servers put the message under `error`, others beside it; SGLang's control calls say `error_message`. */
 export function messageOf(text: string): string {
   try {
@@ -61,7 +73,7 @@ function contextFault(
 ): { readonly limit: number | string; readonly tokens: number | string } | undefined {
   if (!/context length|longer than the model/i.test(detail)) return undefined;
   const limit = /context length (?:is |of |\()?(\d+)/i.exec(detail)?.[1];
-  const tokens = /(?:has|requested|input \(|total of)\D{0,20}?(\d+)/i.exec(detail)?.[1];
+  const tokens = /(?:\bhas|requested|input \(|total of)\D{0,20}?(\d+)/i.exec(detail)?.[1];
   if (limit === undefined && tokens === undefined) return undefined;
   return { limit: limit ?? 'fewer', tokens: tokens ?? 'more' };
 }

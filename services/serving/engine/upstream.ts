@@ -1,13 +1,20 @@
 import { isServiceError } from '../../../shared/service/errors.ts';
 import type { Logger } from '../../../shared/service/logger.ts';
 import { ServingError } from '../errors.ts';
-import type { Engine, EngineCounters, GenerationRequest, PolicyVersion } from './engine.ts';
+import type {
+  Choice,
+  Engine,
+  EngineCounters,
+  GenerationListener,
+  GenerationRequest,
+  PolicyVersion,
+} from './engine.ts';
 import { hearEvents } from './upstream-events.ts';
-import type { UpstreamDialect, UpstreamExchange } from './upstream-exchange.ts';
+import type { HeardChunk, UpstreamDialect } from './upstream-exchange.ts';
 import { watchHealth } from './upstream-health.ts';
 import type { UpstreamHttp } from './upstream-http.ts';
 import type { ModelLease, UpstreamModels } from './upstream-models.ts';
-import { hasLostModel, refusalError } from './upstream-refusal.ts';
+import { hasLostModel, refusalError, type UpstreamRefusal } from './upstream-refusal.ts';
 
 export type UpstreamSetup = {
   /** For a person. */
@@ -31,6 +38,7 @@ const HEALTH_MS = 5_000;
  */
 export function openUpstreamEngine(setup: UpstreamSetup): Engine {
   const { http, models, dialect, logger } = setup;
+  const { countTokens } = dialect;
   const firstLive = Promise.withResolvers<PolicyVersion>();
   let live: PolicyVersion | undefined;
   let running = 0;
@@ -70,48 +78,57 @@ export function openUpstreamEngine(setup: UpstreamSetup): Engine {
     }
   };
 
-  /** A name that the server does not know (any more) has said nothing: it is made known, and asked again. */
-  const open = async (request: GenerationRequest, signal: AbortSignal) => {
-    for (let attempt = 0; ; attempt++) {
-      const lease = await holdTarget(request, signal);
-      try {
-        const exchange = await dialect.ask(request, lease);
-        const opened = await http.ask(exchange.address, exchange.body, signal);
-        if (opened.kind === 'answer') return { lease, exchange, body: opened.body };
-        if (attempt > 0 || !hasLostModel(opened.refusal, lease.model)) throw refusalError(opened.refusal);
-      } catch (error) {
-        lease.letGo();
-        throw error;
+  const answerOnce = async (
+    request: GenerationRequest,
+    lease: ModelLease,
+    { onStart, onChunk }: GenerationListener,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
+    const exchange = await dialect.ask(request, lease);
+    const { version } = lease;
+    const { promptTokens } = exchange;
+    const show = ({ chunk, choice }: HeardChunk) => onChunk(chunk, choice);
+    let hasBegun = false;
+    let refusal: UpstreamRefusal | undefined;
+    const hear = (data: string): readonly HeardChunk[] => {
+      if (!hasBegun) {
+        refusal = exchange.refusal(data);
+        if (refusal !== undefined) return [];
+        hasBegun = true;
+        onStart({ version, ...(promptTokens === undefined ? {} : { promptTokens }) });
       }
-      lease.lost();
-      lease.letGo();
+      return exchange.hear(data);
+    };
+    const isEnough = () => refusal !== undefined || exchange.isCut?.() === true;
+    try {
+      const opened = await http.ask(exchange.address, exchange.body, signal);
+      if (opened.kind === 'refused') return opened;
+      await hearEvents(opened.body, { hear, show, isEnough });
+      if (refusal !== undefined) return { kind: 'refused', refusal };
+      if (!exchange.isOver())
+        throw ServingError.UPSTREAM_FAILED({ detail: 'its stream ended without finish_reason' });
+      exchange.rest().forEach(show);
+      return { kind: 'answered', choices: exchange.choices(false) };
+    } catch (error) {
+      if (!signal.aborted) throw asUpstreamFailure(error);
+      if (!hasBegun) throw signal.reason;
+      return { kind: 'answered', choices: exchange.choices(true) };
     }
   };
 
-  const generate: Engine['generate'] = async (request, listener, signal) => {
-    const settled = setup.settle(request);
-    let begun: { readonly exchange: UpstreamExchange; readonly lease: ModelLease } | undefined;
-    try {
-      const { body, ...opened } = await open(settled, signal);
-      begun = opened;
-      const { exchange, lease } = opened;
-      const { version } = lease;
-      const { promptTokens } = exchange;
-      listener.onStart({ version, ...(promptTokens === undefined ? {} : { promptTokens }) });
-      await hearEvents(body, {
-        hear: exchange.hear,
-        show: ({ chunk, choice }) => listener.onChunk(chunk, choice),
-      });
-      if (!exchange.hasFinished())
-        throw ServingError.UPSTREAM_FAILED({ detail: 'its stream ended without finish_reason' });
-      for (const { chunk, choice } of exchange.rest()) listener.onChunk(chunk, choice);
-      return exchange.choices(false);
-    } catch (error) {
-      if (!signal.aborted) throw asUpstreamFailure(error);
-      if (begun === undefined) throw signal.reason;
-      return begun.exchange.choices(true);
-    } finally {
-      begun?.lease.letGo();
+  /** A name that the server does not know (any more) has said nothing: it is made known, and asked again. */
+  const generate: Engine['generate'] = async (asked, listener, signal) => {
+    const request = setup.settle(asked);
+    for (let attempt = 0; ; attempt++) {
+      const lease = await holdTarget(request, signal);
+      try {
+        const outcome = await answerOnce(request, lease, listener, signal);
+        if (outcome.kind === 'answered') return outcome.choices;
+        if (attempt > 0 || !hasLostModel(outcome.refusal, lease.model)) throw refusalError(outcome.refusal);
+        lease.lost();
+      } finally {
+        lease.letGo();
+      }
     }
   };
 
@@ -133,16 +150,27 @@ export function openUpstreamEngine(setup: UpstreamSetup): Engine {
       lease.letGo();
       if (signal.aborted) throw ServingError.STOPPING();
     },
-    ...(dialect.countTokens === undefined ? {} : { countTokens: dialect.countTokens }),
+    ...(countTokens === undefined
+      ? {}
+      : {
+          countTokens: (prompt) =>
+            countTokens(prompt).catch((error) => {
+              throw asUpstreamFailure(error);
+            }),
+        }),
     problem: health.problem,
     counters: async () => ({ ...nothingCounted, running, versions: models.versions() }),
-    failed: new Promise<never>(() => {}),
+    failed: dialect.failed ?? new Promise<never>(() => {}),
     close: async () => {
       health.close();
       await Promise.all([http.close(), dialect.close()]);
     },
   };
 }
+
+type Outcome =
+  | { readonly kind: 'answered'; readonly choices: readonly Choice[] }
+  | { readonly kind: 'refused'; readonly refusal: UpstreamRefusal };
 
 const nothingCounted: Omit<EngineCounters, 'running' | 'versions'> = {
   tensors: 0,

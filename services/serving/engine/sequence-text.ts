@@ -1,0 +1,60 @@
+import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
+import { createBareCallParser } from '../chat/bare-call-parser.ts';
+import { createForcedCallParser, forcedCall } from '../chat/forced-call.ts';
+import { onlyFirstCall } from '../chat/only-first-call.ts';
+import { opensReasoning } from '../chat/reasoning-parser.ts';
+import type { ToolCallForm } from '../chat/tool-call-form.ts';
+import { createToolCallParser, type ToolCallParser } from '../chat/tool-call-parser.ts';
+import { type AnswerText, createAnswerText } from './answer-text.ts';
+import type { GenerationRequest } from './engine.ts';
+import type { Prompt } from './prompt.ts';
+import type { SequenceRequest } from './protocol.ts';
+
+type TextModel = {
+  readonly tokenizer: Pick<Tokenizer, 'decode' | 'streamDecoder'>;
+  /** `tagged` unless told. */
+  readonly toolCallForm?: ToolCallForm;
+};
+
+/** Tokens at the end of a prompt that tell whether it leaves its reasoning open. */
+const TELLING_TOKENS = 16;
+
+/** What makes text of the ids of an answer to this request. */
+export const answerTextFor = (model: TextModel, request: SequenceRequest): AnswerText => {
+  const { tokenizer } = model;
+  const { sampling, prompt, forcedCall: forced } = request;
+  return createAnswerText({
+    decoder: tokenizer.streamDecoder({ skipSpecial: true }),
+    stops: forced === undefined ? sampling.stop : [],
+    insideReasoning: opensReasoning(tokenizer.decode(prompt.promptIds.slice(-TELLING_TOKENS))),
+    tools: parserOf(model, request),
+  });
+};
+
+function parserOf(
+  { toolCallForm = 'tagged' }: TextModel,
+  { callsTools, toolNames = [], forcedCall: forced, singleCall }: SequenceRequest,
+): ToolCallParser | undefined {
+  if (forced !== undefined) return createForcedCallParser(forcedCall(toolCallForm, forced));
+  if (!callsTools) return undefined;
+  const parser = toolCallForm === 'bare' ? createBareCallParser(toolNames) : createToolCallParser();
+  return singleCall === true ? onlyFirstCall(parser) : parser;
+}
+
+/** A request whose prompt is made, for one of its choices. */
+export const sequenceRequest = (request: GenerationRequest, prompt: Prompt): SequenceRequest => {
+  const { target, sampling, tools, topLogProbs, forcedCall: forced, singleCall } = request;
+  return {
+    target,
+    sampling,
+    prompt,
+    callsTools: tools.length > 0,
+    toolNames: tools.map(nameOf),
+    ...(topLogProbs === undefined ? {} : { topLogProbs }),
+    ...(forced === undefined ? {} : { forcedCall: forced }),
+    ...(singleCall === undefined ? {} : { singleCall }),
+  };
+};
+
+const nameOf = (tool: unknown): string =>
+  String((tool as { readonly function?: { readonly name?: unknown } }).function?.name ?? '');

@@ -1,0 +1,120 @@
+import { loadChatTemplate } from '../../../shared/policy/chat-template.ts';
+import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
+import { toolCallForm } from '../chat/tool-call-form.ts';
+import { ServingError } from '../errors.ts';
+import type { GenerationRequest } from './engine.ts';
+import type { Prompt } from './prompt.ts';
+import type { PromptCalls, PromptSetup } from './protocol.ts';
+import { answerTextFor, sequenceRequest } from './sequence-text.ts';
+import { collectSglang } from './sglang-answer.ts';
+import { SglangChunk } from './sglang-chunk.ts';
+import { openThread } from './thread.ts';
+import { chatDialect } from './upstream-chat.ts';
+import type { HeardChunk, UpstreamDialect } from './upstream-exchange.ts';
+import type { ModelLease } from './upstream-models.ts';
+import { errorFrame } from './upstream-refusal.ts';
+import type { UpstreamLogProbs } from './upstream-tokens.ts';
+
+export type SglangSetup = {
+  /** without /v1 */
+  readonly root: string;
+  readonly logProbs: UpstreamLogProbs;
+  readonly prompts: PromptSetup;
+};
+
+/** A fault that SGLang finds in a request comes as the first event of the answer, without a status. */
+const FAULT_STATUS = 400;
+
+/**
+ * SGLang's own /generate: prompts are made here, ids go out and come back, and text and calls are read here,
+ * all as with the local engine. Its chat API gives no ids while it streams. A call that has to come is left to
+ * that API, whose grammar forces it; such turns do not train anyway.
+ */
+export async function openSglangDialect({
+  root,
+  logProbs,
+  prompts: setup,
+}: SglangSetup): Promise<UpstreamDialect> {
+  const { modelFolder } = setup;
+  const [prompts, tokenizer, template] = await Promise.all([
+    openThread<PromptCalls>(new URL('./prompt-thread.ts', import.meta.url), setup),
+    loadTokenizer(modelFolder),
+    loadChatTemplate(modelFolder),
+  ]);
+  const model = { tokenizer, toolCallForm: toolCallForm(template) };
+  const forcedCalls = chatDialect({
+    url: `${root}/v1`,
+    logProbs: 'none',
+    tokenIds: false,
+    allSettings: true,
+    namesModel: false,
+    adapterField: true,
+  });
+  return {
+    ask: async (request, lease) => {
+      if (request.forcedCall !== undefined) return forcedCalls.ask(request, lease);
+      const prompt = await prompts.call('prompt', request);
+      const answers = Array.from({ length: request.choices }, (_, index) =>
+        collectSglang({
+          ...{ request, prompt, index, tokenizer, logProbs },
+          version: lease.version,
+          text: answerTextFor(model, sequenceRequest(request, prompt)),
+        }),
+      );
+      return {
+        address: `${root}/generate`,
+        body: JSON.stringify(generateBody(request, prompt, lease)),
+        promptTokens: prompt.promptIds.length,
+        refusal: (data) => errorFrame(data, FAULT_STATUS),
+        hear: (data): readonly HeardChunk[] => {
+          const event = SglangChunk.parse(JSON.parse(data));
+          if (event.error != null)
+            throw ServingError.UPSTREAM_FAILED({ detail: event.error.message ?? 'it says no more' });
+          const choice = event.index ?? 0;
+          const chunk = answers[choice]?.add(event);
+          return chunk === undefined ? [] : [{ chunk, choice }];
+        },
+        rest: () => [],
+        isOver: () => answers.every((answer) => answer.isOver()),
+        isCut: () => answers.every((answer) => answer.isOver()) && answers.some((answer) => answer.isCut()),
+        choices: (aborted) => answers.map(({ result }, index) => ({ index, generated: result(aborted) })),
+      };
+    },
+    countTokens: (parts) => prompts.call('count', parts),
+    failed: prompts.failed,
+    close: async () => {
+      await prompts.close();
+    },
+  };
+}
+
+/** Every setting is sent: what it would use else is the server's affair, and is not told. */
+export function generateBody(
+  { sampling, choices, topLogProbs }: GenerationRequest,
+  { promptIds, maxTokens }: Prompt,
+  { version, model }: ModelLease,
+): object {
+  const { topK = 0, stop, stopTokenIds, logitBias } = sampling;
+  return {
+    input_ids: promptIds,
+    sampling_params: {
+      max_new_tokens: maxTokens,
+      temperature: sampling.temperature ?? 1,
+      top_p: sampling.topP ?? 1,
+      top_k: topK === 0 ? -1 : topK,
+      min_p: sampling.minP ?? 0,
+      frequency_penalty: sampling.frequencyPenalty,
+      presence_penalty: sampling.presencePenalty,
+      repetition_penalty: sampling.repetitionPenalty,
+      ...(choices === 1 ? {} : { n: choices }),
+      ...(stop.length === 0 ? {} : { stop }),
+      ...(stopTokenIds === undefined ? {} : { stop_token_ids: stopTokenIds }),
+      ...(logitBias.length === 0 ? {} : { logit_bias: Object.fromEntries(logitBias) }),
+      ...(sampling.seed === undefined ? {} : { sampling_seed: sampling.seed }),
+    },
+    stream: true,
+    return_logprob: true,
+    ...(topLogProbs === undefined || topLogProbs === 0 ? {} : { top_logprobs_num: topLogProbs }),
+    ...(version === 0 ? {} : { lora_path: model }),
+  };
+}

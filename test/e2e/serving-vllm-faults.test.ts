@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import { tokensOf } from '../upstream-fakes/fake-tokens.ts';
+import { type VllmFake, type VllmFault, vllmFake } from '../upstream-fakes/vllm.ts';
+import { until } from './harness/clawloop.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
+
+// What of vLLM goes wrong, what clients hear of it, and what does not train. No adapters are moved: this runs
+// without the fixtures.
+
+let folder: ServingFolder;
+let serving: ServingProcess;
+let vllm: VllmFake;
+beforeAll(async () => {
+  vllm = await vllmFake({ apiKey: 'secret' });
+  folder = await servingFolder();
+  serving = await folder.start([
+    ...['--engine', 'upstream', '--upstream-kind', 'vllm', '--upstream-url', vllm.url],
+    ...['--upstream-api-key', 'secret', '--upstream-timeout-ms', '600', '--upstream-sampling', 'plain'],
+    ...['--model', 'claw-nano'],
+  ]);
+});
+beforeEach(() => vllm.fault(undefined));
+afterAll(async () => {
+  await folder.dispose();
+  await vllm.stop();
+});
+
+const messages = [{ role: 'user', content: 'hi' } as const];
+const ask = (more: object = {}) =>
+  serving.client.chat.completions.create({ model: 'clawloop', messages, ...more });
+const factOf = async (id: string) => {
+  const found = (await folder.events('conversations')).find((event) => event.id === id);
+  return (found as InteractionCompleted).data;
+};
+
+test('every setting is sent, so that none of the server’s own is in force and not told', async () => {
+  const answer = await ask();
+  expect(vllm.calls.at(-1)!.body).toMatchObject({
+    ...{ model: 'base-model', temperature: 1, top_p: 1, top_k: -1, min_p: 0, repetition_penalty: 1 },
+    ...{ logprobs: true, return_token_ids: true },
+  });
+  const { tokens, untrainable, sampling, usage } = await factOf(answer.id);
+  expect(untrainable).toBeUndefined();
+  expect(sampling).toMatchObject({ temperature: 1, topP: 1, topK: 0 });
+  expect(usage.promptTokens).toBe(tokens!.promptIds.length);
+  await ask({ temperature: 0.05 });
+  expect(vllm.calls.at(-1)!.body).toMatchObject({ temperature: 0 });
+});
+
+test.each<readonly [VllmFault, string]>([
+  [{ kind: 'no-token-ids' }, 'no-token-ids'],
+  [{ kind: 'lost-token' }, 'token-count-mismatch'],
+  [{ kind: 'log-prob', value: 0.2 }, 'impossible-log-probs'],
+  [{ kind: 'log-prob', value: null }, 'impossible-log-probs'],
+  [{ kind: 'log-prob', value: -9999 }, 'impossible-log-probs'],
+  [{ kind: 'other-model' }, 'mixed-versions'],
+])('$kind: served, and not trained as $1', async (fault, reason) => {
+  vllm.fault(fault);
+  const answer = await ask();
+  expect(answer.choices[0]!.message.content).toBe('I am base-model.');
+  const { untrainable, tokens } = await factOf(answer.id);
+  expect(untrainable).toBe(reason);
+  if (reason !== 'mixed-versions') expect(tokens).toBeNull();
+});
+
+test('what was sampled otherwise than its log-probs say does not train', async () => {
+  const reasonOf = async (more: object) => (await factOf((await ask(more)).id)).untrainable;
+  expect(await reasonOf({ temperature: 0.7 })).toBe('logprob-temperature');
+  expect(await reasonOf({ frequency_penalty: 1 })).toBe('penalties');
+  const tools = [{ type: 'function', function: { name: 'exec', parameters: {} } }];
+  expect(await reasonOf({ tools, tool_choice: 'required' })).toBe('constrained');
+  expect(await reasonOf({ top_p: 0.5 })).toBeUndefined(); // raw log-probs know no filters
+});
+
+test.each([
+  [400, 'top_p must be in (0, 1].', {}, { status: 400, code: 'upstream_refused' }],
+  [
+    400,
+    "This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens.",
+    {},
+    { status: 400, code: 'context_length_exceeded', message: /4096 tokens.* 5000 tokens/ },
+  ],
+  [429, 'too many', { 'retry-after': '7' }, { status: 429, code: 'upstream_rate_limited', after: '7' }],
+  [503, 'overloaded', { 'retry-after': '3' }, { status: 503, code: 'upstream_unavailable', after: '3' }],
+  [503, 'overloaded', {}, { status: 503, code: 'upstream_unavailable', after: '1' }],
+  [500, 'CUDA error', {}, { status: 502, code: 'upstream_failed' }],
+  [401, 'Unauthorized', {}, { status: 502, code: 'upstream_failed' }],
+] as const)('%i %s', async (status, message, headers, expected) => {
+  vllm.fault({ kind: 'status', status, message, headers });
+  const before = vllm.calls.length;
+  const failure = await ask().catch((error) => error);
+  expect(failure).toMatchObject({ status: expected.status, code: expected.code });
+  if ('message' in expected) expect(failure.message).toMatch(expected.message);
+  if ('after' in expected) expect(failure.headers.get('retry-after')).toBe(expected.after);
+  expect(vllm.calls.length).toBe(before + 1); // it is asked once
+});
+
+test.each(['reset', 'cut', 'silent', 'stalled', 'error-frame'] as const)(
+  '%s: the client hears of it, and nothing is sent twice',
+  async (kind) => {
+    vllm.fault({ kind });
+    const before = vllm.calls.length;
+    await expect(ask()).rejects.toMatchObject({ status: 502, code: 'upstream_failed' });
+    expect(vllm.calls.length).toBe(before + 1);
+    vllm.fault(undefined);
+    expect((await ask()).choices[0]!.message.content).toBe('I am base-model.');
+  },
+);
+
+test('one connection serves answers that come one after another', async () => {
+  await ask();
+  const before = vllm.connections();
+  for (let turn = 0; turn < 5; turn++) await ask();
+  expect(vllm.connections()).toBe(before);
+});
+
+test('tokens are counted by the server, with its own template', async () => {
+  const count = () =>
+    fetch(`${serving.url}/v1/messages/count_tokens`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'clawloop', messages }),
+    });
+  expect(await (await count()).json()).toEqual({
+    input_tokens: tokensOf(JSON.stringify(messages)).length,
+  });
+});
+
+test('a server that cannot be reached for a moment is asked again: nothing was sent', async () => {
+  await vllm.stop();
+  const asked = ask();
+  setTimeout(() => void vllm.restart(), 200);
+  expect((await asked).choices[0]!.message.content).toBe('I am base-model.');
+});
+
+test('one that stays away is told, makes serving not ready, and is found again', async () => {
+  await vllm.stop();
+  await expect(ask()).rejects.toMatchObject({ status: 502, code: 'upstream_failed' });
+  await until('it is not ready', async () => (await fetch(`${serving.url}/readyz`)).status === 503, 15_000);
+  expect(await serving.metric('clawloop_upstream_up')).toBe(0);
+  await vllm.restart();
+  await until('it is ready', async () => (await fetch(`${serving.url}/readyz`)).ok, 15_000);
+  expect(await serving.metric('clawloop_upstream_up')).toBe(1);
+});
