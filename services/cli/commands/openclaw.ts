@@ -3,14 +3,17 @@ import { type Command, UsageError } from '../command.ts';
 import { endpointSettings } from '../config.ts';
 import { firstModel } from '../openclaw/ask-server.ts';
 import { openClawFile } from '../openclaw/config.ts';
+import type { Json } from '../openclaw/json.ts';
 import { modelFor } from '../openclaw/model-for.ts';
-import { type OpenClawModel, PROVIDER, withProvider } from '../openclaw/settings.ts';
+import { pluginFolder, withPlugin } from '../openclaw/plugin.ts';
+import { PROVIDER, withProvider } from '../openclaw/settings.ts';
 import { planSettings, writePlan } from '../openclaw/write-settings.ts';
 import { readOptions, splitAction } from '../options.ts';
 import { endpointOf } from '../up/readiness.ts';
 
 const options = {
   write: { type: 'boolean' },
+  plugin: { type: 'boolean' },
   yes: { type: 'boolean' },
   file: { type: 'string' },
   url: { type: 'string' },
@@ -19,10 +22,11 @@ const options = {
 
 export const openclaw: Command = {
   name: 'openclaw',
-  usage: 'config [--write]',
+  usage: 'config [--plugin] [--write]',
   about: 'what OpenClaw has to be told to use the server that runs',
   details: [
     ['config', 'prints it: base URL, key, model, context'],
+    ['--plugin', 'and the plugin that tells sessions and turn types itself, loaded from this checkout'],
     ['--write', "puts it into OpenClaw's own file, after asking; the file as it was is kept beside it"],
     ['--yes', 'does not ask'],
     ['--file FILE', 'instead of ~/.openclaw/openclaw.json or what OPENCLAW_CONFIG_PATH names'],
@@ -35,13 +39,22 @@ export const openclaw: Command = {
     if (action !== 'config') throw new UsageError(`openclaw ${action}? one of: config`);
     const { model, notes } = await ofRunningServer(values.url ?? endpointOf().url, values.key);
     for (const note of notes) console.error(note);
-    if (values.write === true) return write(values.file ?? openClawFile(), model, values.yes === true);
-    print(model);
-    return 0;
+    const withModel: Change = (settings) => withProvider(settings, model);
+    const change: Change =
+      values.plugin === true ? (settings) => withPlugin(withModel(settings), pluginFolder) : withModel;
+    if (values.write !== true) {
+      print(change);
+      return 0;
+    }
+    const provider = `${PROVIDER} as a provider, and ${PROVIDER}/${model.id} as the model that agents use`;
+    const what = values.plugin === true ? `${provider}, and the plugin of ${pluginFolder}` : provider;
+    return write(values.file ?? openClawFile(), change, what, values.yes === true);
   },
 };
 
-const print = (model: OpenClawModel) => console.log(JSON.stringify(withProvider({}, model), null, 2));
+type Change = (settings: Json) => Json;
+
+const print = (change: Change) => console.log(JSON.stringify(change({}), null, 2));
 
 /** @throws UsageError when nothing answers there, or a key is needed */
 async function ofRunningServer(url: string, given: string | undefined) {
@@ -64,21 +77,20 @@ async function ofRunningServer(url: string, given: string | undefined) {
   }
 }
 
-async function write(file: string, model: OpenClawModel, isSure: boolean): Promise<number> {
-  const plan = await planSettings(file, model);
+async function write(file: string, change: Change, what: string, isSure: boolean): Promise<number> {
+  const plan = await planSettings(file, change);
   if (plan.kind === 'nothing') {
     console.log(`${file} says so already`);
     return 0;
   }
   if (plan.kind === 'by-hand') {
     console.error(`${file} would lose something if it were written (comments, say). Add this by hand:`);
-    print(model);
+    print(change);
     return 1;
   }
-  const what = `${PROVIDER} as a provider, and ${PROVIDER}/${model.id} as the model that agents use`;
   if (!isSure && !(await agrees(`${plan.file}: write ${what}? [y/N] `))) {
     console.error('Nothing was written. It would be:');
-    print(model);
+    print(change);
     return 1;
   }
   const backup = await writePlan(plan, new Date());

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { namedModel } from '../openclaw/ask-server.ts';
+import type { Json } from '../openclaw/json.ts';
+import { PLUGIN, pluginState } from '../openclaw/plugin.ts';
 import {
   type FoundProvider,
   LEAST_CONTEXT,
@@ -24,7 +26,23 @@ export async function openClawSettings(file: string, endpoint: string): Promise<
   );
   if (provider === undefined)
     return [{ state: 'note', what: `OpenClaw's ${file} does not name ${endpoint}`, advice: MAKE }];
-  return [await checked(provider, primaryModel(settings))];
+  return [await checked(provider, primaryModel(settings)), ...plugin(settings)];
+}
+
+/** Whether its plugin, where it is named, is one that says whose words a request answers. */
+function plugin(settings: Json): readonly Finding[] {
+  switch (pluginState(settings)) {
+    case undefined:
+      return [];
+    case 'on':
+      return [{ state: 'ok', what: `OpenClaw's plugin ${PLUGIN} tells sessions and turn types` }];
+    case 'off':
+      return [{ state: 'note', what: `OpenClaw's plugin ${PLUGIN} is switched off` }];
+    case 'not-allowed': {
+      const advice = `openclaw config set plugins.entries.${PLUGIN}.hooks.allowConversationAccess true`;
+      return [{ state: 'bad', what: `OpenClaw's plugin ${PLUGIN} is not told of runs`, advice }];
+    }
+  }
 }
 
 async function checked(provider: FoundProvider, primary: string | undefined): Promise<Finding> {

@@ -1,3 +1,5 @@
+import { isObject, type Json, objectAt } from './json.ts';
+
 /** What OpenClaw has to be told of a server. */
 export type OpenClawModel = {
   /** with its /v1 */
@@ -16,12 +18,6 @@ export const PROVIDER = 'clawloop';
 export const LEAST_CONTEXT = 16_000;
 /** Tokens that a policy which cuts to a window may be sent; it compacts when they are three quarters full. */
 export const WINDOW_CONTEXT = 32_768;
-
-type Json = { readonly [name: string]: unknown };
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const objectAt = (value: Json, name: string): Json => (isObject(value[name]) ? value[name] : {});
 
 export const providerBlock = ({ baseUrl, apiKey, id, contextWindow, maxTokens }: OpenClawModel) => ({
   baseUrl,

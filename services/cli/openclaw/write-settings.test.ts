@@ -2,9 +2,12 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Json } from './json.ts';
+import { withProvider } from './settings.ts';
 import { type Plan, planSettings, writePlan } from './write-settings.ts';
 
 const model = { baseUrl: 'http://h/v1', apiKey: 'k', id: 'm', contextWindow: 32_768, maxTokens: 512 };
+const change = (settings: Json) => withProvider(settings, model);
 const now = new Date(Date.UTC(2026, 0, 2, 3, 4, 5));
 
 let folder: string;
@@ -20,12 +23,12 @@ const planned = (plan: Plan) => {
 
 test('a file that is not there is made, for its owner alone; then there is nothing to do', async () => {
   const file = join(folder, 'deep', 'openclaw.json');
-  expect(await writePlan(planned(await planSettings(file, model)), now)).toBeUndefined();
+  expect(await writePlan(planned(await planSettings(file, change)), now)).toBeUndefined();
   expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({
     models: { providers: { clawloop: { baseUrl: 'http://h/v1' } } },
   });
   expect((await stat(file)).mode & 0o777).toBe(0o600);
-  expect(await planSettings(file, model)).toEqual({ kind: 'nothing' });
+  expect(await planSettings(file, change)).toEqual({ kind: 'nothing' });
 });
 
 test('a file is changed through a link, keeps its mode, and stands beside itself as it was', async () => {
@@ -34,7 +37,7 @@ test('a file is changed through a link, keeps its mode, and stands beside itself
   await writeFile(file, text);
   await chmod(file, 0o640);
   await symlink(file, join(folder, 'openclaw.json'));
-  const backup = await writePlan(planned(await planSettings(join(folder, 'openclaw.json'), model)), now);
+  const backup = await writePlan(planned(await planSettings(join(folder, 'openclaw.json'), change)), now);
   expect(backup).toBe(`${file}.2026-01-02T03-04-05.000Z.bak`);
   expect(await readFile(backup!, 'utf8')).toBe(text);
   expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ gateway: { port: 1 } });
@@ -45,13 +48,13 @@ test('a file is changed through a link, keeps its mode, and stands beside itself
 test('comments are never lost: such a file is not written', async () => {
   const file = join(folder, 'openclaw.json');
   await writeFile(file, '{\n  // mine\n  gateway: {},\n}\n');
-  expect(await planSettings(file, model)).toEqual({ kind: 'by-hand' });
+  expect(await planSettings(file, change)).toEqual({ kind: 'by-hand' });
 });
 
 test('a file that was changed since it was shown stays as it is', async () => {
   const file = join(folder, 'openclaw.json');
   await writeFile(file, '{}');
-  const plan = planned(await planSettings(file, model));
+  const plan = planned(await planSettings(file, change));
   await writeFile(file, '{"gateway":{}}');
   await expect(writePlan(plan, now)).rejects.toThrow('changed meanwhile');
   expect(await readFile(file, 'utf8')).toBe('{"gateway":{}}');

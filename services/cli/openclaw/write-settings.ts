@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { copyFile, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type OpenClawModel, parsePlain, withProvider } from './settings.ts';
+import type { Json } from './json.ts';
+import { parsePlain } from './settings.ts';
 
 export type Plan =
   | {
@@ -15,8 +16,8 @@ export type Plan =
   /** the file would lose something: comments, say */
   | { readonly kind: 'by-hand' };
 
-/** What the file would become. Nothing is written. */
-export async function planSettings(path: string, model: OpenClawModel): Promise<Plan> {
+/** What the file would become by a change of its settings. Nothing is written. */
+export async function planSettings(path: string, change: (settings: Json) => Json): Promise<Plan> {
   const file = await realpath(path).catch(() => path);
   const before = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -24,7 +25,7 @@ export async function planSettings(path: string, model: OpenClawModel): Promise<
   });
   const settings = before === undefined || before.trim() === '' ? {} : parsePlain(before);
   if (settings === undefined) return { kind: 'by-hand' };
-  const after = `${JSON.stringify(withProvider(settings, model), null, 2)}\n`;
+  const after = `${JSON.stringify(change(settings), null, 2)}\n`;
   return JSON.stringify(settings) === JSON.stringify(JSON.parse(after))
     ? { kind: 'nothing' }
     : { kind: 'write', file, before, after };
