@@ -1,0 +1,78 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describeWithKafka } from '../contract/kafka-node.ts';
+import { type Deployment, openDeployment, type Replica } from './replicas/deployment.ts';
+import { rlClient } from './rl-client.ts';
+import { tinyModel } from './serving-process.ts';
+import {
+  deltaFrame,
+  finishFrame,
+  sendFrames,
+  type UpstreamDouble,
+  upstreamDouble,
+  usageFrame,
+} from './serving-upstream-double.ts';
+
+describeWithKafka('the session protocol on Kafka, by replicas that share nothing else', (kafka) => {
+  let deployment: Deployment;
+  let upstream: UpstreamDouble;
+  let folders: readonly string[];
+  let a: Replica;
+  let b: Replica;
+  const serving = async (folder: string) =>
+    deployment.ready(
+      await deployment.start('serving', [
+        ...['--data-folder', folder, '--model', tinyModel, '--backend', 'wasm', '--batch-size', '100'],
+        ...['--engine', 'upstream', '--upstream-url', upstream.url],
+        ...['--session-secret', 'the same on all replicas'],
+      ]),
+    );
+
+  beforeAll(async () => {
+    upstream = await upstreamDouble();
+    upstream.script((_, response) =>
+      sendFrames(response, [deltaFrame({ content: 'hi' }), finishFrame('stop'), usageFrame(40, 10)]),
+    );
+    deployment = await openDeployment({ kafka: kafka().brokers, redis: 'redis://127.0.0.1:1' });
+    await deployment.command('topics', 'create');
+    folders = await Promise.all([1, 2].map((n) => mkdtemp(join(tmpdir(), `clawloop-rl-${n}-`))));
+    [a, b] = await Promise.all([serving(folders[0]!), serving(folders[1]!)]);
+  });
+  afterAll(async () => {
+    await deployment?.dispose();
+    await upstream?.close();
+    for (const folder of folders ?? []) await rm(folder, { recursive: true, force: true });
+  });
+
+  test('what one takes the other knows at once', async () => {
+    const [one, two] = [rlClient(() => a.url), rlClient(() => b.url)];
+    for (let round = 0; round < 5; round++) {
+      const { api_key } = await one.start('demo');
+      const first = await two.chat(api_key);
+      expect((await one.post('/rl/set_reward', api_key, { reward: 1 })).body.interaction_id).toBe(first);
+      const after = await two.start('demo', api_key);
+      const last = await one.chat(api_key);
+      const ended = await two.post('/rl/end_session', api_key);
+      expect(ended.body).toMatchObject({ session_id: after.session_id, interaction_count: 1 });
+      expect((await one.post('/rl/set_reward', api_key, { reward: 1 })).status).toBe(410);
+      const [listed] = (await one.get('/rl/sessions')).body.data;
+      expect(listed).toMatchObject({ rewards: [{ interaction_id: last, reward: 0 }] });
+    }
+  });
+
+  test('a session goes on at another replica when the one that opened it is killed, and at a new one', async () => {
+    const [one, two] = [rlClient(() => a.url), rlClient(() => b.url)];
+    const { session_id, api_key } = await one.start('demo');
+    const first = await one.chat(api_key);
+    await a.end('SIGKILL');
+    expect((await two.post('/rl/set_reward', api_key, { reward: 1 })).body.interaction_id).toBe(first);
+    a = await serving(folders[0]!);
+    const last = await one.chat(api_key);
+    expect((await two.post('/rl/set_reward', api_key, { reward: -1 })).body.interaction_id).toBe(last);
+    expect((await one.post('/rl/end_session', api_key)).body).toEqual({
+      ...{ message: 'success', session_id, interaction_count: 2 },
+    });
+  });
+});
