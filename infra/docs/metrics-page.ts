@@ -22,7 +22,7 @@ const unread = undefined as never;
 export const registries: Readonly<Record<string, (registry: Registry) => void>> = {
   serving: (registry) => {
     createServingMetrics(registry);
-    watch(registry, unread, none, unread);
+    watch(registry, unread, none, unread, none);
   },
   collector: (registry) => {
     createFoldMetrics(registry);

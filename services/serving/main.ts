@@ -92,7 +92,6 @@ const head = followHead({
   checkpoints: data.checkpoints(config.adapter),
   signal: shutdown,
 });
-watch(registry, engine, recorder.outboxDepth, head);
 const versions = engine.hasVersions ? head : onlyBase;
 const served = serveHead({
   view: versions,
@@ -105,6 +104,7 @@ const served = serveHead({
   retryMs: LOAD_RETRY_MS,
 });
 const sessionView = followSessions({ log, signal: shutdown });
+watch(registry, engine, recorder.outboxDepth, head, sessionView.openCount);
 const training = defaultTrainingSettings(config.model, config.training);
 const sessions = openSessions({
   view: sessionView,

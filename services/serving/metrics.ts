@@ -58,8 +58,17 @@ export function watch(
   engine: Engine,
   outboxDepth: () => number,
   view: Pick<HeadView, 'behind'>,
+  openSessions: () => number,
 ): void {
   const registers = [registry];
+  new Gauge({
+    name: 'clawloop_serving_sessions_open',
+    help: 'sessions of the session protocol that are open, whoever opened them',
+    registers,
+    collect() {
+      this.set(openSessions());
+    },
+  });
   watchObligations(registry, { facts: outboxDepth });
   new Gauge({
     name: 'clawloop_view_lag_records',

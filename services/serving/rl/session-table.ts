@@ -86,7 +86,7 @@ type TableOptions = {
  * Of others nothing is known, and no key speaks for one that is open: a key goes out when its session stands
  * in the log.
  */
-export function createSessionTable({ most = 10_000, only }: TableOptions = {}): SessionTable {
+export function createSessionTable({ most = 1_000, only }: TableOptions = {}): SessionTable {
   const byLane = new Map<string, Row>();
   const byKey = new Map<string, Row>();
   /** in the order of their ends */

@@ -10,8 +10,8 @@ import { createSessionTable, type Session, type SessionTable } from './session-t
 /** What this process knows of the sessions of the session protocol: a fold of `conversations` in memory. */
 export type SessionView = Omit<SessionTable, 'wants' | 'nextUnread' | 'read'> & {
   /**
-   * Waits until the view has reached the end of the log as of now, at most 2 s. False: it has not, and what it
-   * does not know may be there.
+   * Waits until the view has reached the end of the log as of now, at most 2 s, and hardly while the log is
+   * away. False: it has not, and what it does not know may be there.
    */
   readonly reachEnd: () => Promise<boolean>;
   readonly isCaughtUp: () => boolean;
@@ -29,6 +29,8 @@ type Options = {
 };
 
 const LONGEST_WAIT_MS = 2_000;
+/** ms, since the last wait was in vain */
+const SHORT_WAIT_MS = 50;
 const READ_RETRY_MS = 500;
 const LOOK_UP_LIMIT_MS = 10_000;
 
@@ -38,6 +40,7 @@ export function followSessions({ log, signal }: Options): SessionView {
   let caughtUp = false;
   let stopped: string | undefined;
   let skimmed = true;
+  let isLate = false;
   const following = log.follow(
     'conversations',
     {},
@@ -59,13 +62,18 @@ export function followSessions({ log, signal }: Options): SessionView {
     reachEnd: async () => {
       let timer: NodeJS.Timeout | undefined;
       const limit = new Promise<false>((resolve) => {
-        timer = setTimeout(resolve, LONGEST_WAIT_MS, false);
+        timer = setTimeout(resolve, isLate ? SHORT_WAIT_MS : LONGEST_WAIT_MS, false);
       });
       const reached = Promise.all([whenCaughtUp, following.reachEnd()]).then(
-        () => true,
+        () => {
+          isLate = false;
+          return true;
+        },
         () => false,
       );
-      return await Promise.race([reached, limit]).finally(() => clearTimeout(timer));
+      const isReached = await Promise.race([reached, limit]).finally(() => clearTimeout(timer));
+      if (!isReached) isLate = true;
+      return isReached;
     },
     // one at a time: each reads the log from its beginning
     lookUp: (sessionKey) => inTurn('look-up', () => lookUp(log, sessionKey)),
