@@ -1,0 +1,146 @@
+import { expect, test, vi } from 'vitest';
+import type { PolicyVersion } from './engine.ts';
+import { createUpstreamModels, type ServedModel } from './upstream-models.ts';
+
+const digestOf = (version: number) => String(version).repeat(64).slice(0, 64);
+const policyOf = (version: number): PolicyVersion => ({
+  version,
+  adapter: { folder: `/data/checkpoints/default/${version}-abc`, digest: digestOf(version) },
+});
+const nameOf = (version: number) => `clawloop-default-v${version}-${digestOf(version).slice(0, 8)}`;
+
+type Asked = { readonly kept?: number; readonly mapping?: { readonly from: string; readonly to: string } };
+
+/** A server's table of adapters, and what was done to it. */
+function world({ kept = 0, mapping }: Asked = {}, there: readonly ServedModel[] = []) {
+  const table = new Map<string, string>(there.map(({ id, root }) => [id, root ?? '']));
+  const done: string[] = [];
+  let gate: Promise<void> | undefined;
+  let failures = 0;
+  const failed: string[] = [];
+  const models = createUpstreamModels({
+    calls: {
+      list: async () => [
+        { id: 'base', root: 'base', parent: null },
+        ...[...table].map(([id, root]) => ({ id, root, parent: 'base' })),
+      ],
+      load: async (name, folder) => {
+        await gate;
+        if (failures-- > 0) throw new Error('out of memory');
+        table.set(name, folder);
+        done.push(`+${name}`);
+      },
+      unload: async (name) => {
+        table.delete(name);
+        done.push(`-${name}`);
+      },
+    },
+    base: undefined,
+    adapter: 'default',
+    checkpoints: '/data/checkpoints/default',
+    mapping,
+    check: async ({ version }) => {
+      if (version === 99) throw new Error('its digest differs');
+    },
+    kept,
+    onUnloadFailure: (name) => failed.push(name),
+  });
+  return {
+    ...{ models, table, done },
+    block: (until: Promise<void>) => {
+      gate = until;
+    },
+    fail: (times: number) => {
+      failures = times;
+    },
+  };
+}
+
+test('version 0 is the base model, by the name that the server has for it', async () => {
+  const { models, done } = world();
+  expect((await models.hold({ version: 0 })).model).toBe('base');
+  expect(done).toEqual([]);
+});
+
+test('a version is loaded once for all who ask at the same time, and goes with the last of them', async () => {
+  const { models, done } = world();
+  const [one, other] = await Promise.all([models.hold(policyOf(1)), models.hold(policyOf(1))]);
+  expect(one.model).toBe(nameOf(1));
+  one.letGo();
+  one.letGo(); // whoever says it twice has let go once
+  expect(done).toEqual([`+${nameOf(1)}`]);
+  other.letGo();
+  await vi.waitFor(() => expect(done).toEqual([`+${nameOf(1)}`, `-${nameOf(1)}`]));
+});
+
+test('the live version and those that are kept stay', async () => {
+  const { models, table } = world({ kept: 1 });
+  for (const version of [1, 2, 3, 4]) {
+    (await models.hold(policyOf(version))).letGo();
+    models.keepLive(version);
+  }
+  await vi.waitFor(() => expect([...table.keys()]).toEqual([nameOf(3), nameOf(4)]));
+  models.keepLive(3); // rolled back
+  expect([...table.keys()]).toEqual([nameOf(3), nameOf(4)]);
+  expect(models.versions()).toEqual([3, 4]);
+});
+
+test('what is asked for again while it goes is loaded again after it went', async () => {
+  const { models, done } = world();
+  (await models.hold(policyOf(1))).letGo();
+  const again = await models.hold(policyOf(1));
+  expect(done.at(-1)).toBe(`+${nameOf(1)}`);
+  again.letGo();
+});
+
+test('a load that fails or a checkpoint that is another is told to all, and may be tried again', async () => {
+  const { models, fail, table } = world();
+  fail(1);
+  const both = await Promise.allSettled([models.hold(policyOf(1)), models.hold(policyOf(1))]);
+  expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect((await models.hold(policyOf(1))).model).toBe(nameOf(1));
+  await expect(models.hold(policyOf(99))).rejects.toThrow(/digest/);
+  expect([...table.keys()]).toEqual([nameOf(1)]);
+});
+
+test('what the server lost is loaded again once, however many say so', async () => {
+  const { models, table, done } = world();
+  models.keepLive(1);
+  const holders = await Promise.all([1, 2, 3].map(() => models.hold(policyOf(1))));
+  table.clear();
+  for (const holder of holders) {
+    holder.lost();
+    holder.letGo();
+  }
+  await Promise.all(holders.map(() => models.hold(policyOf(1))));
+  expect(done).toEqual([`+${nameOf(1)}`, `+${nameOf(1)}`]);
+  table.clear();
+  await models.recheck();
+  await models.hold(policyOf(1));
+  expect(done).toHaveLength(3);
+});
+
+test('what an earlier process left is known again; what others loaded is left alone', async () => {
+  const root = (version: number) => `/data/checkpoints/default/${version}-abc`;
+  const { models, done, table } = world({}, [
+    { id: nameOf(1), root: root(1) },
+    { id: nameOf(2), root: root(2) },
+    { id: nameOf(3), root: '/somebody/else/3-abc' },
+    { id: 'clawloop-other-v1-00000000', root: '/data/checkpoints/other/1-abc' },
+    { id: 'their-own', root: '/adapters/own' },
+  ]);
+  const lease = await models.hold(policyOf(2));
+  models.keepLive(2);
+  lease.letGo();
+  await vi.waitFor(() => expect(done).toEqual([`-${nameOf(1)}`]));
+  expect(table.size).toBe(4);
+});
+
+test('a path is told as the server sees it, and only what lies below the folder', async () => {
+  const { models, table } = world({ mapping: { from: '/data', to: '/mnt/data/' } });
+  await models.hold(policyOf(1));
+  expect(table.get(nameOf(1))).toBe('/mnt/data/checkpoints/default/1-abc');
+  const other = world({ mapping: { from: '/dat', to: '/mnt' } });
+  await other.models.hold(policyOf(1));
+  expect(other.table.get(nameOf(1))).toBe('/data/checkpoints/default/1-abc');
+});

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { errorFrame, hasLostModel, refusalError } from './upstream-refusal.ts';
+
+const said = (status: number, text: string, retryAfterSeconds?: number) => ({
+  ...{ status, text, retryAfterSeconds },
+});
+const openai = (message: string) => JSON.stringify({ error: { message, code: 400 } });
+
+test.each([
+  [
+    "This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens.",
+    4096,
+    5000,
+  ],
+  [
+    "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4900 in the messages)",
+    4096,
+    5000,
+  ],
+  ["The input (5000 tokens) is longer than the model's context length (4096 tokens).", 4096, 5000],
+  [
+    "Requested token count exceeds the model's maximum context length of 4096 tokens. You requested a total of 5000 tokens",
+    4096,
+    5000,
+  ],
+])('a prompt that is too long has the code that agents know: %s', (message, limit, tokens) => {
+  const error = refusalError(said(400, openai(message)));
+  expect(error).toMatchObject({ status: 400, code: 'context_length_exceeded', param: 'messages' });
+  expect(error.message).toMatch(new RegExp(`${limit} tokens.*${tokens} tokens`));
+});
+
+test('a limit and an outage keep when to come again, or get a time', () => {
+  expect(refusalError(said(429, '{}', 7))).toMatchObject({ status: 429, retryAfterSeconds: 7 });
+  expect(refusalError(said(429, '{}')).retryAfterSeconds).toBe(5);
+  expect(refusalError(said(503, '{}', 20))).toMatchObject({ status: 503, retryAfterSeconds: 20 });
+});
+
+test.each([401, 403, 404, 500, 302])('%i is ours, with what was said', (status) => {
+  const error = refusalError(said(status, openai('for a reason')));
+  expect(error).toMatchObject({ status: 502, code: 'upstream_failed' });
+  expect(error.message).toContain('for a reason');
+});
+
+test('a name that is not known (any more) is told from every other refusal', () => {
+  const name = 'clawloop-default-v3-0123abcd';
+  expect(hasLostModel(said(404, openai(`The model \`${name}\` does not exist.`)), name)).toBe(true);
+  const sglang = openai(`The following requested LoRA adapters are not loaded: ${name}`);
+  expect(hasLostModel(said(400, sglang), name)).toBe(true);
+  expect(hasLostModel(said(404, openai('The model `other` does not exist.')), name)).toBe(false);
+  expect(hasLostModel(said(400, openai(`${name}: top_p must be positive`)), name)).toBe(false);
+});
+
+test('an error that comes as an event has the status that it names', () => {
+  expect(errorFrame('{"error": {"message": "no", "code": 404}}', 500)).toMatchObject({ status: 404 });
+  expect(errorFrame('{"error": {"message": "no"}}', 400)).toMatchObject({ status: 400 });
+  expect(errorFrame('{"error":null,"choices":[]}', 400)).toBeUndefined();
+  expect(errorFrame('{"choices":[]}', 400)).toBeUndefined();
+});
