@@ -64,7 +64,7 @@ export async function runAttempt(attempt: Attempt, world: AttemptWorld): Promise
     const session = await world.gate.start({
       rank: attempt.rank,
       task: attempt.task.name,
-      release: last && (() => discard(world.client, last)),
+      release: last && (() => discard(world, last)),
     });
     if ('failure' in session)
       return { kind: 'failed', ...session, session: undefined, earlier, ms: monotonicNow() - began };
@@ -74,7 +74,7 @@ export async function runAttempt(attempt: Attempt, world: AttemptWorld): Promise
       return { kind: 'rewarded', session, ...outcome, earlier, ms: monotonicNow() - began };
     const isLast = earlier.length >= world.retries || !failures[outcome.failure].again;
     if (isLast || world.stop.aborted) {
-      await discard(world.client, session);
+      await discard(world, session);
       return {
         kind: 'failed',
         ...outcome,
@@ -89,8 +89,10 @@ export async function runAttempt(attempt: Attempt, world: AttemptWorld): Promise
 }
 
 /** Ends a session so that it trains nobody. One that cannot be ended ends by itself, and unrewarded. */
-export const discard = async (client: SessionClient, { key }: StartedSession): Promise<void> =>
-  void (await persist(() => client.end(key, { discard: true })));
+export const discard = async (
+  { client, stop }: Pick<AttemptWorld, 'client' | 'stop'>,
+  { key }: StartedSession,
+): Promise<void> => void (await persist(() => client.end(key, { discard: true }), stop));
 
 type Scored = Pick<Rewarded, 'reward' | 'result' | 'interaction'>;
 
@@ -116,7 +118,7 @@ async function work(
       return failed('agent-threw', done.error);
     case 'value': {
       const reward = await score({ task: task.data, result: done.value, session, attempt }, world);
-      return typeof reward === 'number' ? setReward(world.client, key, reward, done.value) : reward;
+      return typeof reward === 'number' ? setReward(world, key, reward, done.value) : reward;
     }
   }
 }
@@ -159,12 +161,12 @@ export function checkReward(value: unknown): number | Failure {
 
 /** At once, before the other attempts are done: a reward that the server has is not lost with this process. */
 async function setReward(
-  client: SessionClient,
+  { client, stop }: AttemptWorld,
   key: string,
   reward: number,
   result: unknown,
 ): Promise<Scored | Failure> {
-  const answer = await persist(() => client.reward(key, { reward }));
+  const answer = await persist(() => client.reward(key, { reward }), stop);
   if (answer.kind === 'answer') return { reward, result, interaction: answer.value };
   if (answer.kind === 'silent') return failed('server-silent', answer.reason);
   if (answer.status === 410) return failed('session-ended', answer.message);

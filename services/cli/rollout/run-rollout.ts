@@ -1,4 +1,3 @@
-import type { SessionClient } from '../rl-client.ts';
 import { failed } from './failures.ts';
 import { type AdvantageKind, advantagesOf } from './group.ts';
 import { persist } from './persist.ts';
@@ -65,28 +64,28 @@ async function settle(
     if (outcome.kind === 'failed') return none;
     const advantage = advantages.next().value;
     if (world.stop.aborted) {
-      await discard(world.client, outcome.session);
+      await discard(world, outcome.session);
       const stopped = failed('interrupted', 'stopped before the other attempts at its task were done');
       return {
         ...none,
         outcome: { ...outcome, kind: 'failed', ...stopped, session: outcome.session.session },
       };
     }
-    const refusal = await tellAndEnd(world.client, outcome.session.key, outcome, advantage);
+    const refusal = await tellAndEnd(world, outcome.session.key, outcome, advantage);
     return { attempt, outcome, advantage, isEnded: refusal };
   });
   world.onSettled((await Promise.all(settled)).toSorted((a, b) => a.attempt.rank - b.attempt.rank));
 }
 
 async function tellAndEnd(
-  client: SessionClient,
+  { client, stop }: RolloutWorld,
   key: string,
   { reward, interaction }: { readonly reward: number; readonly interaction: string },
   advantage: number | undefined,
 ): Promise<boolean> {
   if (advantage !== undefined) {
-    const told = await persist(() => client.reward(key, { reward, advantage, interaction }));
+    const told = await persist(() => client.reward(key, { reward, advantage, interaction }), stop);
     if (told.kind !== 'answer') return false;
   }
-  return (await persist(() => client.end(key))).kind === 'answer';
+  return (await persist(() => client.end(key), stop)).kind === 'answer';
 }

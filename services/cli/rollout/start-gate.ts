@@ -49,11 +49,10 @@ export function createStartGate(
   let [count, ms] = [0, 0];
   let movedAt = monotonicNow();
 
-  const pause = async (seconds: number): Promise<void> => {
+  const pause = async (seconds: number): Promise<number> => {
     const before = monotonicNow();
     await delay(Math.min(seconds, LONGEST_WAIT) * 1000, undefined, { signal: options.stop }).catch(() => {});
-    count++;
-    ms += monotonicNow() - before;
+    return monotonicNow() - before;
   };
   /** Undefined: it has to wait. */
   const tryFirst = async ({ task, release }: Waiting): Promise<StartedSession | Failure | undefined> => {
@@ -74,7 +73,10 @@ export function createStartGate(
         ? failed('server-silent', answer.reason)
         : failed('no-room', answer.message);
     }
-    await pause(answer.kind === 'refused' ? (answer.retryAfter ?? UNTOLD_WAIT) : UNTOLD_WAIT);
+    const waited = await pause(answer.kind === 'refused' ? (answer.retryAfter ?? UNTOLD_WAIT) : UNTOLD_WAIT);
+    if (answer.kind === 'silent') return undefined;
+    count++;
+    ms += waited;
     return undefined;
   };
   const open = async (): Promise<void> => {
