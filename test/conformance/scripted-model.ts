@@ -9,6 +9,8 @@ export type Reply = {
   readonly text?: string;
   readonly reasoning?: string;
   readonly calls?: readonly (readonly [name: string, args: object])[];
+  /** It says nothing before that. */
+  readonly after?: Promise<void>;
   /** It says this much, and then nothing: the answer neither goes on nor ends. */
   readonly hangs?: true;
   /** It says this much, and the connection ends. */
@@ -53,9 +55,10 @@ let answers = 0;
  * token id and its log-prob, as vLLM sends them. A prompt counts 10 tokens per message.
  */
 export function think(upstream: UpstreamDouble, brain: Brain): void {
-  upstream.script(({ body }, response) => {
+  upstream.script(async ({ body }, response) => {
     const messages = body.messages as readonly AskedMessage[];
-    const { text = '', reasoning, calls = [], hangs, breaks, fails } = brain(messages);
+    const { text = '', reasoning, calls = [], after, hangs, breaks, fails } = brain(messages);
+    await after;
     if (fails !== undefined) {
       const { status, retryAfter } = fails;
       const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };

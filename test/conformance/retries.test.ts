@@ -1,0 +1,151 @@
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../e2e/harness/clawloop.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from '../e2e/serving-process.ts';
+import { type UpstreamDouble, upstreamDouble } from '../e2e/serving-upstream-double.ts';
+import { type Brain, failingFirst, scriptedEngine, think } from './scripted-model.ts';
+
+// What the official clients do by themselves when an answer has to wait: they wait as long as they are told, and
+// ask again.
+
+let folder: ServingFolder;
+let upstream: UpstreamDouble;
+let serving: ServingProcess;
+beforeAll(async () => {
+  folder = await servingFolder();
+  upstream = await upstreamDouble();
+  serving = await folder.start([...scriptedEngine(upstream), '--max-concurrent-per-key', '1']);
+});
+afterAll(async () => {
+  await folder.dispose();
+  await upstream.close();
+});
+
+type Asked = { readonly maxRetries: number; readonly signal?: AbortSignal };
+type Api = readonly [
+  name: string,
+  ask: (words: string, how: Asked, more?: object) => Promise<{ readonly id: string; readonly text: string }>,
+  errors: { readonly limited: unknown; readonly unavailable: unknown; readonly aborted: unknown },
+];
+const openai = ({ maxRetries }: Asked) =>
+  new OpenAI({ baseURL: `${serving.url}/v1`, apiKey: 'none', maxRetries });
+const signalOf = ({ signal }: Asked) => (signal === undefined ? {} : { signal });
+const openaiErrors = {
+  limited: OpenAI.RateLimitError,
+  unavailable: OpenAI.InternalServerError,
+  aborted: OpenAI.APIUserAbortError,
+};
+
+const apis: readonly Api[] = [
+  [
+    'chat',
+    async (words, how, more) => {
+      const messages = [{ role: 'user', content: words } as const];
+      const asked = { model: 'clawloop', messages, ...more };
+      const { id, choices } = await openai(how).chat.completions.create(asked, signalOf(how));
+      return { id, text: choices[0]!.message.content! };
+    },
+    openaiErrors,
+  ],
+  [
+    'responses',
+    async (words, how, more) => {
+      const asked = { model: 'clawloop', input: words, ...more };
+      const { id, output_text } = await openai(how).responses.create(asked, signalOf(how));
+      return { id, text: output_text };
+    },
+    openaiErrors,
+  ],
+  [
+    'messages',
+    async (words, how, more) => {
+      const client = new Anthropic({ baseURL: serving.url, apiKey: 'none', maxRetries: how.maxRetries });
+      const messages = [{ role: 'user', content: words } as const];
+      const asked = { model: 'clawloop', max_tokens: 20, messages, ...more };
+      const { id, content } = await client.messages.create(asked, signalOf(how));
+      return { id, text: content.map((block) => (block.type === 'text' ? block.text : '')).join('') };
+    },
+    {
+      limited: Anthropic.RateLimitError,
+      unavailable: Anthropic.InternalServerError,
+      aborted: Anthropic.APIUserAbortError,
+    },
+  ],
+];
+
+const hello: Brain = () => ({ text: 'Hello there' });
+const completed = async (words: string) =>
+  (await folder.events('conversations')).filter(
+    (event) => event.type === 'interaction.completed' && JSON.stringify(event.data.messages).includes(words),
+  );
+const failures = async () =>
+  (await folder.events('conversations')).filter((event) => event.type === 'interaction.failed');
+
+describe.each(apis)('%s', (name, ask, errors) => {
+  test.each([
+    [429, 'limited'],
+    [503, 'unavailable'],
+  ] as const)('%i with Retry-After is told, or waited for and asked again', async (status, kind) => {
+    think(upstream, failingFirst(hello, { status, retryAfter: 1 }));
+    const refused = await ask('hi', { maxRetries: 0 }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(errors[kind]);
+    const { headers } = refused as { readonly headers: Headers };
+    expect([headers.get('retry-after'), (refused as { readonly status: number }).status]).toEqual([
+      '1',
+      status,
+    ]);
+    think(upstream, failingFirst(hello, { status, retryAfter: 1 }));
+    const before = { time: performance.now(), calls: upstream.calls.length };
+    const words = `hi (${name}, ${status})`;
+    const answer = await ask(words, { maxRetries: 1 });
+    expect(answer.text).toBe('Hello there');
+    expect(performance.now() - before.time).toBeGreaterThan(1000);
+    expect(upstream.calls.length - before.calls).toBe(2);
+    expect((await completed(words)).map(({ id }) => id)).toEqual([answer.id]);
+  });
+
+  test('a key at its limit is answered when its answer before has ended', async () => {
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    let calls = 0;
+    think(upstream, () => {
+      calls += 1;
+      return calls === 1 ? { text: 'Hello there', after: gate } : { text: 'Hello again' };
+    });
+    const first = ask(`first (${name})`, { maxRetries: 0 });
+    await until('the first is asked', () => calls > 0);
+    await expect(ask('hi', { maxRetries: 0 })).rejects.toMatchObject({ status: 429 });
+    const second = ask(`second (${name})`, { maxRetries: 3 });
+    go();
+    expect((await first).text).toBe('Hello there');
+    expect((await second).text).toBe('Hello again');
+  });
+
+  test('what is wrong is not asked again', async () => {
+    think(upstream, hello);
+    const calls = upstream.calls.length;
+    const before = performance.now();
+    const refused = ask('hi', { maxRetries: 5 }, { temperature: -1 });
+    await expect(refused).rejects.toMatchObject({ status: 400 });
+    expect(upstream.calls.length).toBe(calls);
+    expect(performance.now() - before).toBeLessThan(5000);
+  });
+
+  test('who stops waiting for an answer has an error of its own, and is recorded as gone', async () => {
+    think(upstream, () => ({ after: new Promise(() => {}) }));
+    const stop = new AbortController();
+    const [calls, aborted] = [upstream.calls.length, upstream.aborted()];
+    const before = (await failures()).length;
+    const asked = ask('hi', { maxRetries: 2, signal: stop.signal }).catch((error: unknown) => error);
+    await until('it is asked', () => upstream.calls.length > calls);
+    stop.abort();
+    expect(await asked).toBeInstanceOf(errors.aborted);
+    await until('the engine is told', () => upstream.aborted() > aborted);
+    expect(upstream.calls.length).toBe(calls + 1);
+    const failed = await until('the fact', async () => (await failures())[before]);
+    expect(failed.data.code).toBe('client-disconnected');
+  });
+});
