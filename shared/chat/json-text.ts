@@ -12,9 +12,10 @@ export function jsonOnce(value: object): string {
   return text;
 }
 
-/** JSON of an object with further members, whose values are JSON already. */
+/** JSON of an object with further members, whose values are JSON already. Texts are added up, not copied. */
 export function jsonWith(object: object, members: Readonly<Record<string, string>>): string {
-  const body = JSON.stringify(object).slice(1, -1);
-  const more = Object.entries(members).map(([name, text]) => `${JSON.stringify(name)}:${text}`);
-  return `{${[...(body === '' ? [] : [body]), ...more].join(',')}}`;
+  let text = JSON.stringify(object).slice(0, -1);
+  for (const [name, value] of Object.entries(members))
+    text += `${text === '{' ? '' : ','}${JSON.stringify(name)}:${value}`;
+  return `${text}}`;
 }

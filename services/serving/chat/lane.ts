@@ -1,14 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 /**
  * What a request's envelope alone can tell, as a short hash: the partition key of all that follows from
  * the request. Never from message text.
  */
 export function laneOf(keyId: string, session: string | undefined): string {
-  return createHash('sha256')
-    .update(JSON.stringify(session === undefined ? [keyId] : [keyId, session]))
-    .digest('hex')
-    .slice(0, 12);
+  return hash('sha256', JSON.stringify(session === undefined ? [keyId] : [keyId, session])).slice(0, 12);
 }
 
 /** How the ids of each API's answers begin. */
