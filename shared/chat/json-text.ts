@@ -1,14 +1,16 @@
-const texts = new WeakMap<object, string>();
+const TEXT = Symbol('the JSON of this value');
+type WithText = { readonly [TEXT]?: string };
 
 /**
  * JSON of a value that nobody changes any more and that is written more than once, as the messages of a
- * request are: to the engine and into the log. Made once, and remembered as long as the value is.
+ * request are: to the engine and into the log. Made once, and kept on the value, where nobody else sees it: a
+ * WeakMap would hold texts of 100 KB until the next full garbage collection.
  */
 export function jsonOnce(value: object): string {
-  const known = texts.get(value);
+  const known = (value as WithText)[TEXT];
   if (known !== undefined) return known;
   const text = JSON.stringify(value);
-  texts.set(value, text);
+  Object.defineProperty(value, TEXT, { value: text });
   return text;
 }
 

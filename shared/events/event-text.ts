@@ -1,9 +1,15 @@
 import type { ClawLoopEvent } from './catalogue.ts';
 
-const texts = new WeakMap<ClawLoopEvent, string>();
+const TEXT = Symbol('the JSON of this event');
+type WithText = { readonly [TEXT]?: string };
 
 /** The event as it stands in a log. */
-export const eventText = (event: ClawLoopEvent): string => texts.get(event) ?? JSON.stringify(event);
+export const eventText = (event: ClawLoopEvent): string => (event as WithText)[TEXT] ?? JSON.stringify(event);
 
-/** Spares `eventText` its work, where whoever made the event has its JSON. */
-export const rememberEventText = (event: ClawLoopEvent, text: string): void => void texts.set(event, text);
+/**
+ * Spares `eventText` its work, where whoever made the event has its JSON. Kept on the event, where nobody else
+ * sees it.
+ */
+export function rememberEventText(event: ClawLoopEvent, text: string): void {
+  Object.defineProperty(event, TEXT, { value: text });
+}

@@ -50,7 +50,7 @@ export type AnswerWorld = {
 
 /** Why an answer is cut short that its client would have read on: the service ends. */
 export const serverEnds = new Error('the server ends');
-const isEnding = (signal: AbortSignal): boolean => signal.reason === serverEnds;
+export const isEnding = (signal: AbortSignal): boolean => signal.reason === serverEnds;
 
 /**
  * Answers one request and makes a fact of each of its choices, which are siblings: the one that a later

@@ -1,5 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type AnswerListener, type AnswerWorld, type AskedChat, answerChat } from '../chat/answer.ts';
+import {
+  type AnswerListener,
+  type AnswerWorld,
+  type AskedChat,
+  answerChat,
+  isEnding,
+} from '../chat/answer.ts';
 import { type ChatRequest, parseChatRequest } from '../chat/chat-request.ts';
 import { type CompletionHead, completionBody, completionChunks, type Finished } from '../chat/completion.ts';
 import { readEnvelope } from '../chat/envelope.ts';
@@ -65,12 +71,11 @@ export async function answerRequest(
   const idempotencyKey = idempotencyKeyOf(request.headers);
   if (idempotencyKey === undefined) return ask(undefined);
   const digest = digestOfRequest(form.api, request.body);
-  const left = abortOnDisconnect(reply.raw);
-  const signal = AbortSignal.any([left, world.ending]);
+  const signal = abortOnDisconnect(reply.raw, world.ending);
   const owner = session === undefined ? keyId : `${keyId}/${session.session}`;
   const claim = await world.answers.claim({ keyId: owner, idempotencyKey, digest }, signal).catch((error) => {
-    if (left.aborted) throw ServingError.CLIENT_LEFT();
-    throw signal.aborted ? ServingError.STOPPING({ retryAfterSeconds: 1 }) : error;
+    if (!signal.aborted) throw error;
+    throw isEnding(signal) ? ServingError.STOPPING({ retryAfterSeconds: 1 }) : ServingError.CLIENT_LEFT();
   });
   if (claim.kind === 'recorded') {
     const { id, created } = claim.answer;
@@ -132,7 +137,7 @@ async function answerAnew(
     const target = await targetOf(world, chatRequest.model);
     const asked = { ...readAsked(world, request, chatRequest, session, form.api), target };
     rememberOwner(world, asked);
-    const signal = AbortSignal.any([abortOnDisconnect(reply.raw), world.ending]);
+    const signal = abortOnDisconnect(reply.raw, world.ending);
     return await (asked.chat.stream ? stream : json)(world, asked, form, reply, signal, keep);
   } finally {
     world.metrics.open.dec();
