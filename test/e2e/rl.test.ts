@@ -270,6 +270,32 @@ test('an answer that is still on its way when its session ends is told whole, an
   expect((await rl.post('/rl/end_session', api_key)).body.interaction_count).toBe(1);
 });
 
+test('who opened a session and lost its key ends it by its name', async () => {
+  const { session_id, api_key } = await rl.start('lost');
+  await rl.chat(api_key);
+  const byName = { session_id, discard: true };
+  expect(await rl.post('/rl/end_session', api_key, byName)).toMatchObject({
+    ...{ status: 403, body: { error: { code: 'not_for_session_keys' } } },
+  });
+  const next = await rl.start('next', api_key); // has ended the one before; its key speaks for the next one
+  expect(await rl.post('/rl/end_session', undefined, byName)).toMatchObject({
+    ...{ status: 200, body: { session_id, interaction_count: 1 } },
+  });
+  expect(await rl.chat(api_key)).toMatch(/^chatcmpl-/);
+  const named = { session_id: next.session_id, discard: true };
+  for (const _ of [1, 2])
+    expect(await rl.post('/rl/end_session', undefined, named)).toMatchObject({
+      ...{ status: 200, body: { session_id: next.session_id, interaction_count: 1 } },
+    });
+  const discarded = { session: next.session_id, discard: true };
+  expect(await told(next.session_id)).toContainEqual(
+    expect.objectContaining({ type: 'session.ended', data: expect.objectContaining(discarded) }),
+  );
+  expect(await rl.post('/rl/end_session', undefined, { session_id: 'nobody' })).toMatchObject({
+    ...{ status: 404, body: { error: { code: 'session_not_found', param: 'session_id' } } },
+  });
+});
+
 test('nothing is seen across access keys, and the keys of sessions go with the access key that opened them', async () => {
   const local = await rl.start('keyless');
   const keys = (...argv: readonly string[]) => clawloop(['keys', ...argv, '--data-folder', folder.data.root]);

@@ -53,6 +53,11 @@ export type Sessions = {
    * @throws ServingError NOT_RECORDED, SESSION_ENDED, SESSIONS_UNREAD
    */
   readonly end: (sessionKey: string, discard: boolean) => Promise<EndedSession>;
+  /**
+   * The same for who opened it and lost its key.
+   * @throws ServingError SESSION_NOT_FOUND, NOT_RECORDED, SESSIONS_UNREAD
+   */
+  readonly endNamed: (keyId: string, session: string, discard: boolean) => Promise<EndedSession>;
   /** The open session of a lane, if it is one of the session protocol. */
   readonly inLane: (lane: string) => Promise<Session | undefined>;
   /** Those that an access key opened, open ones and the latest that ended, latest first. */
@@ -163,6 +168,12 @@ export function openSessions(options: Options): Sessions {
       return found.ended === undefined ? await endNow(found, discard) : found;
     });
 
+  const list = async (keyId: string): Promise<readonly Session[]> => {
+    await view.reachEnd();
+    if (!view.isCaughtUp()) throw ServingError.SESSIONS_UNREAD({ retryAfterSeconds: RETRY_SECONDS });
+    return view.list(keyId);
+  };
+
   return {
     start: (caller, task, refreshed) => {
       const key = refreshed ?? newSessionKey(caller.keyId);
@@ -185,15 +196,19 @@ export function openSessions(options: Options): Sessions {
         return { session: open.session, interactionId: id };
       }),
     end,
+    endNamed: async (keyId, session, discard) => {
+      const found = (await list(keyId)).find((one) => one.session === session);
+      if (found === undefined) throw ServingError.SESSION_NOT_FOUND({ session, param: 'session_id' });
+      return inTurn(found.sessionKey, async () => {
+        const now = view.inLane(found.lane) ?? found; // its key may speak for a later one by then
+        return now.ended === undefined ? await endNow(now, discard) : now;
+      });
+    },
     inLane: async (lane) => {
       await view.reachEnd();
       const found = view.inLane(lane);
       return found?.ended === undefined ? found : undefined;
     },
-    list: async (keyId) => {
-      await view.reachEnd();
-      if (!view.isCaughtUp()) throw ServingError.SESSIONS_UNREAD({ retryAfterSeconds: RETRY_SECONDS });
-      return view.list(keyId);
-    },
+    list,
   };
 }

@@ -15,8 +15,11 @@ const RewardBody = z.object({
   interaction_id: z.string().nullish(),
   advantage: z.number().nullish(),
 });
-/** `discard`: takes the session back, so that no turn of it trains. */
-const EndBody = z.object({ discard: z.boolean().nullish() });
+/**
+ * `discard`: takes the session back, so that no turn of it trains. `session_id`: for an access key, which
+ * session.
+ */
+const EndBody = z.object({ discard: z.boolean().nullish(), session_id: z.string().min(1).nullish() });
 
 /** The session protocol of AReaL's online mode: an access key opens sessions, each has a key of its own. */
 export function registerRl(server: FastifyInstance, world: ServingWorld): void {
@@ -62,10 +65,11 @@ function registerProtocol(server: FastifyInstance, { access, sessions }: Serving
   });
 
   server.post('/rl/end_session', async (request) => {
-    const sessionKey = sessionCallerOf(request);
-    const { discard } = readBody(EndBody, request.body ?? {});
-    const { session, interactions } = await sessions.end(sessionKey, discard ?? false);
-    return { message: 'success', session_id: session, interaction_count: interactions };
+    const { discard, session_id: named } = readBody(EndBody, request.body ?? {});
+    const ended = named
+      ? await sessions.endNamed(accessCallerOf(request).keyId, named, discard ?? false)
+      : await sessions.end(sessionCallerOf(request), discard ?? false);
+    return { message: 'success', session_id: ended.session, interaction_count: ended.interactions };
   });
 
   server.get('/rl/sessions', async (request) => ({
