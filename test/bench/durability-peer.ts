@@ -77,7 +77,7 @@ const no = async () => {
   throw new Error('no session keys are shown here');
 };
 const noSessions = {
-  ...{ start: no, speaking: no, reward: no, end: no, endNamed: no, inLane: no, list: no },
+  ...{ start: no, speaking: no, reward: no, end: no, endNamed: no, isOpen: no, list: no },
   rewarded: () => ({ answered: () => {}, end: no }),
 };
 const registry = new Registry();

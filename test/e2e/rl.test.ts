@@ -117,7 +117,7 @@ test('an advantage is finite, a task is named, a body is JSON', async () => {
   expect(await rl.post('/rl/set_reward', api_key, '{"reward": ')).toMatchObject({
     ...{ status: 400, body: { error: { code: 'invalid_json' } } },
   });
-  for (const task_id of [undefined, 7, '', 'x'.repeat(257)])
+  for (const task_id of [undefined, 7, '', 'x'.repeat(257), 'a\nb'])
     expect(await rl.post('/rl/start_session', undefined, { task_id })).toMatchObject({
       ...{ status: 400, body: { error: { param: 'task_id' } } },
     });
@@ -224,7 +224,14 @@ test('the key alone says which session it is; the turn type is still told', asyn
   expect((await feedback(foreign)).status).toBe(404);
   const goesOn = { model: 'clawloop', input: 'and then?', previous_response_id: foreign };
   expect((await rl.post('/v1/responses', api_key, goesOn)).status).toBe(400);
-  expect((await rl.post('/v1/sessions/end', api_key, { session: 'another' })).body.session).toBe(session_id);
+  // of another session of the client's own, it ends nothing here
+  expect((await rl.post('/v1/sessions/end', api_key, { session: 'another' })).status).toBe(202);
+  const done = { 'x-session-id': 'another', 'x-session-done': 'true' };
+  expect((await rl.post('/v1/chat/completions', api_key, body, done)).status).toBe(200);
+  expect((await rl.post('/rl/set_reward', api_key, { reward: 1, interaction_id: answer.id })).status).toBe(
+    200,
+  );
+  expect((await rl.post('/v1/sessions/end', api_key)).body.session).toBe(session_id);
   expect(await rl.post('/rl/set_reward', api_key, { reward: 1 })).toMatchObject({ status: 410 });
   // by the name of the session, under the key that opened it
   expect((await rl.post('/v1/sessions/end', undefined, { session: elsewhere.session_id })).status).toBe(202);

@@ -58,15 +58,15 @@ export type Sessions = {
    * @throws ServingError SESSION_NOT_FOUND, NOT_RECORDED, SESSIONS_UNREAD
    */
   readonly endNamed: (keyId: string, session: string, discard: boolean) => Promise<EndedSession>;
-  /** The open session of a lane, if it is one of the session protocol. */
-  readonly inLane: (lane: string) => Promise<Session | undefined>;
+  /** Whether there is an open session of that name, and it is one of the session protocol. */
+  readonly isOpen: (keyId: string, session: string) => Promise<boolean>;
   /** Those that an access key opened, open ones and the latest that ended, latest first. */
   readonly list: (keyId: string) => Promise<readonly Session[]>;
 };
 
 type Options = {
   readonly view: SessionView;
-  readonly recorder: Pick<Recorder, 'record'>;
+  readonly recorder: Pick<Recorder, 'record' | 'outboxDepth'>;
   /** Rejects where the log does not take it. */
   readonly append: (events: readonly ClawLoopEvent[]) => Promise<void>;
   readonly limits: RoomLimits;
@@ -141,6 +141,8 @@ export function openSessions(options: Options): Sessions {
   };
 
   const startNow = async (caller: Caller, task: string, key: SessionKey) => {
+    // the log is away, and what ended before would stand behind what begins
+    if (recorder.outboxDepth() > 0) throw ServingError.NOT_RECORDED({ retryAfterSeconds: RETRY_SECONDS });
     const before = await find(key.id);
     const open = before?.ended === undefined ? before : undefined;
     await makeRoom(open);
@@ -167,11 +169,16 @@ export function openSessions(options: Options): Sessions {
       if (found === undefined) throw ServingError.SESSION_ENDED();
       return found.ended === undefined ? await endNow(found, discard) : found;
     });
+  /** This one and no other, whatever its key speaks for by now. */
+  const endThis = (session: Session, discard: boolean): Promise<EndedSession> =>
+    inTurn(session.sessionKey, async () => {
+      const now = view.inLane(session.lane) ?? session;
+      return now.ended === undefined ? await endNow(now, discard) : now;
+    });
 
-  const list = async (keyId: string): Promise<readonly Session[]> => {
+  const readOn = async (): Promise<void> => {
     await view.reachEnd();
     if (!view.isCaughtUp()) throw ServingError.SESSIONS_UNREAD({ retryAfterSeconds: RETRY_SECONDS });
-    return view.list(keyId);
   };
 
   return {
@@ -180,10 +187,10 @@ export function openSessions(options: Options): Sessions {
       return inTurn(key.id, () => inTurn('start', () => startNow(caller, task, key)));
     },
     speaking,
-    rewarded: ({ sessionKey }) => ({
+    rewarded: (session) => ({
       answered: view.apply,
       // the answer is whole without it, and the session ends when it is idle
-      end: () => end(sessionKey, false).catch(() => undefined),
+      end: () => endThis(session, false).catch(() => undefined),
     }),
     reward: (sessionKey, { score, interactionId, advantage }) =>
       inTurn(sessionKey, async () => {
@@ -197,18 +204,19 @@ export function openSessions(options: Options): Sessions {
       }),
     end,
     endNamed: async (keyId, session, discard) => {
-      const found = (await list(keyId)).find((one) => one.session === session);
+      await readOn();
+      const found = view.inLane(laneOf(keyId, session));
       if (found === undefined) throw ServingError.SESSION_NOT_FOUND({ session, param: 'session_id' });
-      return inTurn(found.sessionKey, async () => {
-        const now = view.inLane(found.lane) ?? found; // its key may speak for a later one by then
-        return now.ended === undefined ? await endNow(now, discard) : now;
-      });
+      return endThis(found, discard);
     },
-    inLane: async (lane) => {
+    isOpen: async (keyId, session) => {
       await view.reachEnd();
-      const found = view.inLane(lane);
-      return found?.ended === undefined ? found : undefined;
+      const found = view.inLane(laneOf(keyId, session));
+      return found !== undefined && found.ended === undefined;
     },
-    list,
+    list: async (keyId) => {
+      await readOn();
+      return view.list(keyId);
+    },
   };
 }

@@ -8,7 +8,7 @@ import {
 } from '../chat/answer.ts';
 import { type ChatRequest, parseChatRequest } from '../chat/chat-request.ts';
 import { type CompletionHead, completionBody, completionChunks, type Finished } from '../chat/completion.ts';
-import { readEnvelope } from '../chat/envelope.ts';
+import { type Envelope, readEnvelope } from '../chat/envelope.ts';
 import { choiceId, laneOf, newAnswerId } from '../chat/lane.ts';
 import { chooseModel } from '../chat/model-name.ts';
 import type { ServingConfig } from '../config.ts';
@@ -173,7 +173,7 @@ function readAsked(
 ): Omit<AskedChat, 'target'> {
   const { keyId } = callerOf(request);
   const told = readEnvelope(request.headers, asked.session);
-  const envelope = session === undefined ? told : { ...told, session: session.session };
+  const envelope = session === undefined ? told : envelopeOf(session, told);
   if (envelope.sessionDone && envelope.session === undefined) {
     throw ServingError.INVALID_REQUEST({
       param: 'x-session-done',
@@ -194,6 +194,13 @@ function readAsked(
       : { chat: { ...asked, user: undefined }, rewarded: sessions.rewarded(session) }),
   };
 }
+
+/** A client that says which of its own sessions is done does not mean the key's. */
+const envelopeOf = ({ session }: Session, told: Envelope): Envelope => ({
+  ...told,
+  session,
+  sessionDone: told.sessionDone && (told.session ?? session) === session,
+});
 
 async function targetOf({ config, head, unserved }: ServingWorld, model: string): Promise<PolicyTarget> {
   const choice = chooseModel(model, config.modelAlias, config.strictModels);

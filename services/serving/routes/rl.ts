@@ -8,7 +8,12 @@ import { callerOf } from '../server.ts';
 import { readBody } from './read-body.ts';
 import type { ServingWorld } from './world.ts';
 
-const StartBody = z.object({ task_id: z.string().min(1).max(256), api_key: z.string().nullish() });
+const taskId = z
+  .string()
+  .min(1)
+  .max(256)
+  .regex(/^\P{Cc}*$/u, 'no control characters');
+const StartBody = z.object({ task_id: taskId, api_key: z.string().nullish() });
 /** A reward is on the scale of verdicts, as in /v1/feedback. */
 const RewardBody = z.object({
   reward: z.number().min(-1).max(1),

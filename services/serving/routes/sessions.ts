@@ -22,12 +22,14 @@ export function registerSessions(server: FastifyInstance, world: ServingWorld): 
     const body = readBody(EndBody, request.body ?? {});
     const { keyId, sessionKey } = callerOf(request);
     const { session: told } = readEnvelope(request.headers, body.session ?? undefined);
-    const session = sessionKey === undefined ? told : (await world.sessions.speaking(sessionKey)).session;
+    const own = sessionKey === undefined ? undefined : (await world.sessions.speaking(sessionKey)).session;
+    const session = told ?? own;
     if (session === undefined)
       throw ServingError.INVALID_REQUEST({ param: 'session', detail: 'session is missing.' });
-    const protocols = await world.sessions.inLane(laneOf(keyId, session));
-    if (protocols !== undefined) {
-      await world.sessions.end(protocols.sessionKey, false);
+    // a client that says which of its own sessions is done does not mean the key's
+    if (own !== undefined && session !== own) return reply.code(202).send(accepted(session));
+    if (await world.sessions.isOpen(keyId, session)) {
+      await world.sessions.endNamed(keyId, session, false);
       return reply.code(202).send(accepted(session));
     }
     const event = SessionEnded.create({
