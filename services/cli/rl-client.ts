@@ -43,6 +43,11 @@ export type SessionClient = {
     sessionKey: string,
     options?: { readonly discard?: boolean | undefined },
   ) => Promise<Answer<number>>;
+  /** The same by the access key that opened it, where the session key is lost. */
+  readonly endNamed: (
+    session: string,
+    options?: { readonly discard?: boolean | undefined },
+  ) => Promise<Answer<number>>;
 };
 
 /**
@@ -59,6 +64,8 @@ export function createSessionClient(
   const base = originOf(url);
   const post = (path: string, key: string | undefined, body: object) =>
     request(`${base}${path}`, key, body, signal);
+  const end = async (key: string | undefined, body: object) =>
+    mapAnswer(await post('/rl/end_session', key, body), Ended, ({ interaction_count: count }) => count);
   return {
     start: async (task, refresh) =>
       mapAnswer(
@@ -76,12 +83,8 @@ export function createSessionClient(
         Rewarded,
         ({ interaction_id }) => interaction_id,
       ),
-    end: async (sessionKey, { discard = false } = {}) =>
-      mapAnswer(
-        await post('/rl/end_session', sessionKey, discard ? { discard } : {}),
-        Ended,
-        ({ interaction_count }) => interaction_count,
-      ),
+    end: (sessionKey, { discard = false } = {}) => end(sessionKey, discard ? { discard } : {}),
+    endNamed: (session, { discard = false } = {}) => end(accessKey, { session_id: session, discard }),
   };
 }
 

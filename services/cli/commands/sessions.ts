@@ -23,7 +23,8 @@ export const sessions: Command = {
     ['reward [VALUE]', '-1 to 1, 1 unless told, for the last answer of the session'],
     ['  --interaction ID', 'for another answer'],
     ['end [--discard]', 'ends the session; --discard: and it trains nobody'],
-    ['--key KEY', 'start: access key; CLAWLOOP_SERVING_API_KEY unless told'],
+    ['end SESSION', 'one whose key is lost, by the access key that opened it'],
+    ['--key KEY', 'start, end SESSION: access key; CLAWLOOP_SERVING_API_KEY unless told'],
     ['', 'reward, end: key of the session; CLAWLOOP_SESSION_KEY unless told'],
     ['--url URL', 'of the endpoint; from CLAWLOOP_SERVING_HOST and _PORT unless told'],
     ['--json', 'start, reward, end: one object'],
@@ -48,7 +49,8 @@ export const sessions: Command = {
       }
       case 'end': {
         const switches = { discard: { type: 'boolean' } } as const;
-        return endSession(readOptions(rest, { ...protocolOptions, ...switches }).values);
+        const { values, words } = readOptions(rest, { ...protocolOptions, ...switches });
+        return endSession(words[0], values);
       }
       default:
         throw new UsageError(`sessions ${action}? one of: ${actions.join(', ')}`);

@@ -16,7 +16,7 @@ export function createProtocolDouble({ room = 1000, silentInteractions = [] as r
     kind: 'refused',
     ...{ status, code, message: code, retryAfter: status === 429 ? 0.005 : undefined },
   });
-  const client: SessionClient = {
+  const client: Omit<SessionClient, 'endNamed'> = {
     start: async (task) => {
       if (open() >= room) return refused(429, 'no_room');
       const key = `sk-sess-${sessions.size}`;

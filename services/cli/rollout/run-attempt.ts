@@ -38,7 +38,7 @@ export type AttemptOutcome = (Rewarded | Failed) & {
 };
 
 export type AttemptWorld = {
-  readonly client: SessionClient;
+  readonly client: Pick<SessionClient, 'reward' | 'end'>;
   readonly gate: StartGate;
   readonly agent: Agent;
   readonly reward: RewardFunction;

@@ -17,6 +17,8 @@ export type ProtocolFlags = {
 
 const addressOf = ({ url }: ProtocolFlags): string => originOf(url ?? endpointOf().url);
 
+const accessKeyOf = ({ key }: ProtocolFlags): string | undefined => key ?? endpointSettings([]).apiKey;
+
 /** The key of a session. @throws UsageError where none was given */
 function sessionKeyOf({ key }: ProtocolFlags): string {
   const given = key ?? sessionKeySetting();
@@ -28,8 +30,7 @@ function sessionKeyOf({ key }: ProtocolFlags): string {
 /** Opens a session, and says how its key is used. The access key that opened it is not shown. */
 export async function startSession(flags: ProtocolFlags): Promise<number> {
   const url = addressOf(flags);
-  const accessKey = flags.key ?? endpointSettings([]).apiKey;
-  const client = createSessionClient(url, accessKey);
+  const client = createSessionClient(url, accessKeyOf(flags));
   const { session, key } = answerOrRefuse(await client.start(flags.task ?? 'task', flags.refresh), url);
   console.log(
     flags.json
@@ -76,11 +77,16 @@ export async function rewardSession(value: string | undefined, flags: ProtocolFl
   return 0;
 }
 
-export async function endSession(flags: ProtocolFlags): Promise<number> {
+/** `session`: its name, for who opened it and has not its key. */
+export async function endSession(session: string | undefined, flags: ProtocolFlags): Promise<number> {
   const url = addressOf(flags);
   const { discard } = flags;
-  const client = createSessionClient(url, undefined);
-  const count = answerOrRefuse(await client.end(sessionKeyOf(flags), { discard }), url);
+  const client = createSessionClient(url, accessKeyOf(flags));
+  const ended =
+    session === undefined
+      ? await client.end(sessionKeyOf(flags), { discard })
+      : await client.endNamed(session, { discard });
+  const count = answerOrRefuse(ended, url);
   const answers = `${count} ${count === 1 ? 'answer' : 'answers'}`;
   console.log(
     flags.json

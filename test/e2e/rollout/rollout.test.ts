@@ -24,6 +24,9 @@ type Turn = {
   readonly stage: { readonly kind: string; readonly reason?: string };
 };
 
+type Sample = { readonly session: string; readonly verdict: number; readonly advantage?: number };
+const pick = ({ reward, advantage }: Line) => ({ reward, advantage });
+
 describe('a rollout on one machine', () => {
   let folder: string;
   let loop: ClawLoop;
@@ -93,13 +96,22 @@ describe('a rollout on one machine', () => {
     const failed = new Set(lines.filter(({ reward }) => reward === null).map(({ session }) => session));
     const all = await turns();
     expect(all).toHaveLength(8);
-    for (const { session, stage, score } of all) {
+    for (const { session, stage, score, source } of all) {
       const line = lines.find((one) => one.session === session)!;
       if (failed.has(session)) expect(stage).toMatchObject({ kind: 'not-trained', reason: 'discarded' });
-      else if (score !== undefined) expect(score).toBe(line.reward);
+      else if (score !== undefined)
+        expect({ score, source }).toEqual({ score: line.reward, source: 'reward' });
     }
     expect(failed.size).toBe(2);
     expect(all.some(({ stage }) => stage.kind === 'trained')).toBe(true);
+    const tail = await run('topics', 'tail', 'training', '--type', 'sample.ready', '--json');
+    const samples = tail.stdout
+      .trim()
+      .split('\n')
+      .map((text) => (JSON.parse(text) as { event: { data: Sample } }).event.data);
+    expect(samples.length).toBeGreaterThan(1);
+    for (const { session, verdict, advantage } of samples)
+      expect({ reward: verdict, advantage }).toEqual(pick(lines.find((line) => line.session === session)!));
     expect((await run('audit')).stdout).toMatch(/balances/);
   });
 

@@ -77,6 +77,8 @@ describe('the session protocol by commands', () => {
     expect(again.stdout).toContain(`export OPENAI_BASE_URL=${loop.url}/v1`);
     expect(again.stdout + started.stdout).not.toContain(ACCESS_KEY);
     expect((await run(['sessions', 'end', '--discard'], api_key)).stdout).toMatch(/^ended after 0 answers/);
+    const lost = JSON.parse((await run(['sessions', 'start', '--json'])).stdout) as Record<string, string>;
+    expect((await run(['sessions', 'end', lost.session_id!, '--discard'])).stdout).toMatch(/^ended after 0 /);
     expect(await run(['sessions', 'reward'], api_key)).toMatchObject({
       ...{ code: 2, stderr: expect.stringMatching(/has ended/) },
     });
