@@ -368,6 +368,36 @@ test('agents that hand a conversation over, each with a system text of its own, 
   ]);
 });
 
+test('a client that keeps what was said and drops calls and their results goes on in its session', () => {
+  const looked = [...hi, callsTool('weather'), toolResult('4 degrees')];
+  const asked = [...goesOn('cold', 'and tomorrow?'), callsTool('weather'), toolResult('5 degrees')];
+  const later = [...goesOn('cold', 'and tomorrow?'), assistant('warmer'), user('thanks')];
+  const { emitted } = runFold(
+    attribute,
+    [
+      interaction({ id: 'a', messages: hi, answer: callsTool('weather') }),
+      interaction({ id: 'b', messages: looked, answer: 'cold' }),
+      interaction({ id: 'c', messages: goesOn('cold', 'and tomorrow?'), answer: callsTool('weather') }),
+      interaction({ id: 'd', messages: asked, answer: 'warmer' }),
+      interaction({ id: 'e', messages: later, answer: 'welcome' }),
+      interaction({
+        id: 'f',
+        messages: [...looked, assistant('cold'), user('and tomorrow?')],
+        answer: 'warm',
+      }),
+    ],
+    {},
+  );
+  expect(emitted.map(brief)).toEqual([
+    'completed a <- 4 degrees',
+    'completed b <- and tomorrow?',
+    'completed c <- 5 degrees',
+    'completed d <- thanks',
+  ]);
+  const sessions = emitted.map(({ data }) => 'session' in data && data.session);
+  expect(new Set(sessions)).toEqual(new Set(['chat-a']));
+});
+
 test('the loop of a request beside the conversation stays beside it', () => {
   const main = [system('You are helpful.'), ...hi];
   const beside = [system('Review what was asked.'), ...goesOn('hello', 'was that kind?')];

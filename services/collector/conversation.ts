@@ -26,6 +26,11 @@ export type Conversation = {
   readonly prompt: string;
   readonly full: string;
   readonly place: TreePlace;
+  /**
+   * rolling hash after the answer for a client that keeps what was said and drops calls and their results;
+   * undefined where that is `full`, or the answer is a call itself
+   */
+  readonly spoken: string | undefined;
   readonly answers: readonly AnswerInHistory[];
   /** what an OpenClaw client writes into its first message or its system text */
   readonly runtime: RuntimeLine;
@@ -62,6 +67,7 @@ export function readConversation({ data, traceparent }: InteractionCompleted): C
   return {
     prompt,
     full,
+    spoken: spokenHash(data),
     place: placeInTree(messages, hashes, full),
     answers,
     runtime: readRuntimeLine(messages),
@@ -74,6 +80,15 @@ export function readConversation({ data, traceparent }: InteractionCompleted): C
     answersCalls: sinceAnswer.length > 0 && sinceAnswer.every(({ role }) => role === 'tool'),
     traceId: traceparent?.split('-')[1],
   };
+}
+
+const isOfCalls = ({ role, tool_calls: calls = [] }: ChatMessage): boolean =>
+  role === 'tool' || calls.length > 0;
+
+function spokenHash({ messages, answer }: InteractionCompleted['data']): string | undefined {
+  if (isOfCalls(answer)) return undefined;
+  const spoken = messages.filter((message) => !isOfCalls(message));
+  return spoken.length === messages.length ? undefined : rollingHashes([...spoken, answer]).at(-1);
 }
 
 /** Whether a history begins with what stands for the messages that the client left out. */

@@ -70,7 +70,7 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
     releaseFeedback(cause, id, feedback);
     return;
   }
-  const { prompt, full } = conversation;
+  const { prompt, full, spoken } = conversation;
   const { settle } = data;
   const answer = hashOfAnswer(data.answer);
   const byReward = settle === 'reward';
@@ -85,6 +85,7 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
     epoch,
     prompt,
     full,
+    ...(spoken === undefined ? {} : { spoken }),
     ...(answer === undefined ? {} : { answer }),
     at: cause.at,
     settle,
@@ -111,8 +112,9 @@ const knownSession = ({ mine }: Cause, session: string | undefined): SessionRow 
 
 /** By what later requests find this conversation. */
 function index({ mine, event }: Cause, session: string, conversation: Conversation): void {
-  const { prompt, full, answers, systemSketch, traceId, latestWords } = conversation;
+  const { prompt, full, spoken, answers, systemSketch, traceId, latestWords } = conversation;
   mine.known.set(full, session);
+  if (spoken !== undefined && mine.known.get(spoken) === undefined) mine.known.set(spoken, session);
   if (answers.length === 0) mine.firstPrompts.set(prompt, { session, time: Date.parse(event.time) });
   if (traceId !== undefined && mine.traces.get(traceId) !== session) mine.traces.set(traceId, session);
   const [line] = automatedKind(latestWords) === undefined ? summaryLines(latestWords) : [];

@@ -100,10 +100,13 @@ export function openTurn({ mine }: Cause, id: string, turn: OpenTurn): void {
   mine.turns.set(id, turn);
   const add = (ids: readonly string[] | undefined) => [...(ids ?? []), id];
   const [byAnswer, byPrompt] = [mine.openByAnswer(turn.session), mine.openByPrompt(turn.session)];
-  byAnswer.set(turn.full, add(byAnswer.get(turn.full)));
+  for (const hash of hashesAfter(turn)) byAnswer.set(hash, add(byAnswer.get(hash)));
   byPrompt.set(turn.prompt, add(byPrompt.get(turn.prompt)));
   updateSession(mine, turn.session, { openTurns: add(mine.sessions.get(turn.session)?.openTurns) });
 }
+
+const hashesAfter = ({ full, spoken }: OpenTurn): readonly string[] =>
+  spoken === undefined ? [full] : [full, spoken];
 
 function closeTurn({ mine, event }: Cause, id: string, turn: OpenTurn): void {
   const { session } = turn;
@@ -111,7 +114,7 @@ function closeTurn({ mine, event }: Cause, id: string, turn: OpenTurn): void {
   const open = mine.sessions.get(session)?.openTurns ?? [];
   if (!open.includes(id)) return; // skipped as soon as it came
   updateSession(mine, session, { openTurns: without(open, id) });
-  removeFrom(mine.openByAnswer(session), turn.full, id);
+  for (const hash of hashesAfter(turn)) removeFrom(mine.openByAnswer(session), hash, id);
   removeFrom(mine.openByPrompt(session), turn.prompt, id);
 }
 

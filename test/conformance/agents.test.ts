@@ -33,14 +33,15 @@ const getWeather = tool({
     return `${celsius[city]} degrees`;
   },
 });
-/** Asks for the weather of every city that was named; tells what it was told. */
+/** Thinks, and asks for the weather of every city that was named; tells what it was told. */
 const weatherman: Brain = (messages) => {
   const came = latest(messages);
   const results = came.filter(({ role }) => role === 'tool');
   if (results.length > 0) return { text: `I see: ${results.map(textOf).join(', ')}` };
   const cities = textOf(came.at(-1)!).match(/\b(Zurich|Lisbon|Atlantis)\b/g) ?? [];
   if (cities.length === 0) return { text: 'You are welcome.' };
-  return { calls: cities.map((city) => ['get_weather', { city }] as const) };
+  const calls = cities.map((city) => ['get_weather', { city }] as const);
+  return { reasoning: 'Let me look.', calls };
 };
 
 describe.each([

@@ -44,17 +44,17 @@ const tools = {
     execute: ({ numbers }) => numbers.reduce((sum, one) => sum + one, 0),
   }),
 };
-/** Asks for all prices at once, adds them up if there are several, and tells. */
+/** Thinks, and asks for all prices at once, adds them up if there are several, and tells. */
 const grocer: Brain = (messages) => {
   const came = latest(messages);
   const fruit = textOf(came.at(-1)!).match(/\b(apples|pears|grapes)\b/g) ?? [];
   if (came.at(-1)!.role !== 'tool')
     return fruit.length === 0
       ? { text: 'Good bye.' }
-      : { calls: fruit.map((one) => ['price', { fruit: one }] as const) };
+      : { reasoning: 'Let me see.', calls: fruit.map((one) => ['price', { fruit: one }] as const) };
   const found = came.map((message) => Number(/"price":(\d+)/.exec(textOf(message))?.[1]));
   return found.length > 1
-    ? { text: 'Adding up.', calls: [['add', { numbers: found }]] }
+    ? { reasoning: 'Two.', text: 'Adding up.', calls: [['add', { numbers: found }]] }
     : { text: `That is ${textOf(came[0]!)}` };
 };
 const agent = { system: 'You sell fruit.', tools, stopWhen: isStepCount(5), maxRetries: 0 };
@@ -99,6 +99,8 @@ describe.each([
     };
     const first = await turn(`What do apples and pears cost? (${mark})`);
     expect(first.text).toBe('That is 7');
+    // of responses that provider shows summaries of thoughts alone
+    expect(first.steps[0]!.reasoningText).toBe(api === 'chat' ? 'Let me see.' : undefined);
     expect(first.steps.map(({ finishReason }) => finishReason)).toEqual(['tool-calls', 'tool-calls', 'stop']);
     expect(first.totalUsage.inputTokens).toBe(20 + 50 + 70);
     expect(first.totalUsage.outputTokens).toBeGreaterThan(9);
@@ -139,6 +141,22 @@ describe.each([
     expect(performance.now() - before).toBeGreaterThan(1000);
     expect(await attributedCalls(folder, words)).toHaveLength(2);
   });
+});
+
+test('who keeps the words alone, and drops calls and results, is known again', async () => {
+  think(upstream, grocer);
+  const messages: ModelMessage[] = [];
+  for (const content of ['What do pears cost? (words alone)', 'And apples and grapes?', 'Thanks!']) {
+    messages.push({ role: 'user', content });
+    const { text } = await generateText({ ...agent, model: compatible(), messages });
+    messages.push({ role: 'assistant', content: text });
+  }
+  const calls = await attributedCalls(folder, '(words alone)');
+  expect(new Set(calls.map((call) => call.session)).size).toBe(1);
+  expect(calls.map(({ next }) => next?.map(({ role }) => role))).toEqual([
+    ...[['tool'], ['user'], ['tool', 'tool'], ['tool'], ['user']],
+    undefined,
+  ]);
 });
 
 test('a stream that breaks tells of it; one that is left is recorded as it stood', async () => {
