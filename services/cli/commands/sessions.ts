@@ -2,6 +2,7 @@ import { type Command, UsageError } from '../command.ts';
 import { readOptions, splitAction } from '../options.ts';
 import { endSession, rewardSession, startSession } from '../sessions/protocol.ts';
 import { listSessions, showSession } from '../sessions/shown.ts';
+import { exportSessions } from '../sessions-export/export-sessions.ts';
 
 const protocolOptions = {
   url: { type: 'string' },
@@ -9,11 +10,11 @@ const protocolOptions = {
   json: { type: 'boolean' },
 } as const;
 
-const actions = ['list', 'show', 'start', 'reward', 'end'] as const;
+const actions = ['list', 'show', 'start', 'reward', 'end', 'export'] as const;
 
 export const sessions: Command = {
   name: 'sessions',
-  usage: 'list | show SESSION | start | reward [VALUE] | end',
+  usage: 'list | show SESSION | start | reward [VALUE] | end | export',
   about: 'conversations as the collector sees them; sessions that a program rewards',
   details: [
     ['list', 'every conversation: turns, how many trained, whether it is open'],
@@ -24,6 +25,14 @@ export const sessions: Command = {
     ['  --interaction ID', 'for another answer'],
     ['end [--discard]', 'ends the session; --discard: and it trains nobody'],
     ['end SESSION', 'one whose key is lost, by the access key that opened it'],
+    [
+      'export [SESSION...]',
+      'tokens, log-probs, versions and rewards of rewarded sessions that ended, as JSONL',
+    ],
+    ['  --style S', 'individual: a line per answer; concat: one per path of the conversation tree'],
+    ['  --discount N', '0 to 1: of the returns; as the collector has it unless told'],
+    ['  --out FILE', 'whole or not at all; the output unless told'],
+    ['  --follow', 'goes on with each session that ends'],
     ['--key KEY', 'start, end SESSION: access key; CLAWLOOP_SERVING_API_KEY unless told'],
     ['', 'reward, end: key of the session; CLAWLOOP_SESSION_KEY unless told'],
     ['--url URL', 'of the endpoint; from CLAWLOOP_SERVING_HOST and _PORT unless told'],
@@ -51,6 +60,15 @@ export const sessions: Command = {
         const switches = { discard: { type: 'boolean' } } as const;
         const { values, words } = readOptions(rest, { ...protocolOptions, ...switches });
         return endSession(words[0], values);
+      }
+      case 'export': {
+        const strings = {
+          style: { type: 'string' },
+          discount: { type: 'string' },
+          out: { type: 'string' },
+        } as const;
+        const { settings, words, values } = readOptions(rest, { ...strings, follow: { type: 'boolean' } });
+        return exportSessions(settings, words, values);
       }
       default:
         throw new UsageError(`sessions ${action}? one of: ${actions.join(', ')}`);

@@ -1,0 +1,49 @@
+import { appendFile, open, rename, rm } from 'node:fs/promises';
+
+/** Where exported lines go, one session at a time. */
+export type LineWriter = {
+  readonly write: (lines: readonly object[]) => Promise<void>;
+  /** What was written so far is all that there was: the file takes its place. */
+  readonly ready: () => Promise<void>;
+  /** Without `ready` nothing stands there. */
+  readonly close: () => Promise<void>;
+};
+
+const textOf = (lines: readonly object[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+
+/**
+ * A file that is there whole or not at all: a neighbour, synced and renamed. What is written after `ready` is
+ * appended, the lines of one session at once.
+ */
+export async function fileWriter(path: string): Promise<LineWriter> {
+  const neighbour = `${path}.${process.pid}.part`;
+  const file = await open(neighbour, 'w', 0o600);
+  let isReady = false;
+  return {
+    write: async (lines) => {
+      if (isReady) await appendFile(path, textOf(lines), { flush: true });
+      else await file.writeFile(textOf(lines));
+    },
+    ready: async () => {
+      await file.sync();
+      await file.close();
+      await rename(neighbour, path);
+      isReady = true;
+    },
+    close: async () => {
+      if (isReady) return;
+      await file.close();
+      await rm(neighbour, { force: true });
+    },
+  };
+}
+
+export const outputWriter: LineWriter = {
+  write: async (lines) => {
+    const text = textOf(lines);
+    if (text !== '' && !process.stdout.write(text))
+      await new Promise((resolve) => process.stdout.once('drain', resolve));
+  },
+  ready: async () => {},
+  close: async () => {},
+};

@@ -1,0 +1,75 @@
+import { parentsOf, placeInTree } from '../../../shared/chat/conversation-tree.ts';
+import { emptyConversation, nextHash, rollingHashes } from '../../../shared/chat/rolling-hash.ts';
+import type { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
+import { treeReturns } from '../../../shared/policy/losses/tree-returns.ts';
+import type { EndedSession, IndexedTurn } from './session-index.ts';
+
+/** An interaction of a session that ended, with its place in the tree and what it earned. */
+export type ExportNode = {
+  readonly turn: IndexedTurn;
+  readonly data: InteractionCompleted['data'];
+  readonly parent: string | null;
+  /** null: none was set on it */
+  readonly own: number | null;
+  /** null: its session has no reward, or it is no node of its tree */
+  readonly earned: number | null;
+  /** against other attempts at the task; null: none was given in its session */
+  readonly advantage: number | null;
+  readonly isSide: boolean;
+};
+
+/**
+ * Parents and returns stand in the facts of a rewarded session. Of one without rewards the tree is made anew;
+ * another discount than the collector's makes the returns anew.
+ *
+ * @param bodies of the session's turns, in the same order
+ */
+export function sessionNodes(
+  { turns }: Pick<EndedSession, 'turns'>,
+  bodies: readonly InteractionCompleted['data'][],
+  discount: number | undefined,
+): readonly ExportNode[] {
+  const parents = turns.some(({ earned }) => earned !== undefined)
+    ? new Map(turns.map(({ id, earned }) => [id, earned?.return?.parent ?? null]))
+    : treeOf(turns, bodies);
+  const returns = returnsOf(turns, discount);
+  return turns.map((turn, index) => ({
+    turn,
+    data: bodies[index]!,
+    parent: parents.get(turn.id) ?? null,
+    own: turn.earned?.return?.own ?? null,
+    earned: returns.get(turn.id)?.earned ?? null,
+    advantage: returns.get(turn.id)?.advantage ?? null,
+    isSide: turn.reason === 'side',
+  }));
+}
+
+function treeOf(turns: readonly IndexedTurn[], bodies: readonly InteractionCompleted['data'][]) {
+  const nodes = turns.flatMap(({ id, reason }, order) => {
+    if (reason === 'side') return [];
+    const { messages, answer } = bodies[order]!;
+    const hashes = rollingHashes(messages);
+    return [
+      { id, order, ...placeInTree(messages, hashes, nextHash(hashes.at(-1) ?? emptyConversation, answer)) },
+    ];
+  });
+  return parentsOf(nodes);
+}
+
+type Earned = { readonly earned: number; readonly advantage: number | null };
+
+function returnsOf(turns: readonly IndexedTurn[], discount: number | undefined): ReadonlyMap<string, Earned> {
+  const nodes = turns.flatMap(({ id, earned }) =>
+    earned?.return === undefined ? [] : [{ ...earned, ...earned.return, id }],
+  );
+  if (discount === undefined)
+    return new Map(nodes.map(({ id, score, advantage = null }) => [id, { earned: score, advantage }]));
+  const indexOf = new Map(nodes.map(({ id }, index) => [id, index]));
+  const parents = nodes.map(({ parent }) => (parent === null ? null : (indexOf.get(parent) ?? null)));
+  const returns = treeReturns(
+    parents,
+    nodes.map(({ own }) => own ?? 0),
+    discount,
+  );
+  return new Map(nodes.map(({ id }, index) => [id, { earned: returns[index]!, advantage: null }]));
+}
