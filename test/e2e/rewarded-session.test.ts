@@ -1,8 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloop.ts';
 import { type RlClient, rlClient } from './rl-client.ts';
 
@@ -125,4 +126,62 @@ test('a session that is left alone is closed by its own timer, and its turns say
   );
   expect((await rl.post('/rl/set_reward', forgotten.key, { reward: 1 })).status).toBe(410);
   expect(await run('audit')).toMatch(/balances/);
+});
+
+type Line = Readonly<Record<'input_ids' | 'loss_mask' | 'logprobs' | 'versions', readonly number[]>> & {
+  readonly session_id: string;
+  readonly interaction_ids: readonly string[];
+  readonly reward: number | null;
+  readonly rewards: readonly (number | null)[];
+  readonly own_rewards: readonly (number | null)[];
+  readonly split: string | null;
+};
+const parsed = (text: string) =>
+  text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Line);
+
+test('ended sessions are exported with the tokens, masks, versions and returns that they were trained by', async () => {
+  const waits = await rl.start('exported');
+  const open = await clawloop(['sessions', 'export', waits.session_id, '--data-folder', folder]);
+  expect([open.code, open.stdout]).toEqual([2, '']);
+  expect(open.stderr).toMatch(/still open/);
+  const following = run('sessions', 'export', waits.session_id, '--follow', '--style', 'concat');
+  const ids = await talk(waits.api_key, questions.slice(0, 2));
+  await rl.post('/rl/set_reward', waits.api_key, { reward: -0.5 });
+  await rl.post('/rl/end_session', waits.api_key);
+  const [followed] = parsed(await following);
+  expect(followed).toMatchObject({ interaction_ids: ids, rewards: [-0.25, -0.5], own_rewards: [null, -0.5] });
+
+  const out = join(folder, 'out.jsonl');
+  await run('sessions', 'export', '--out', out);
+  const lines = parsed(await readFile(out, 'utf8'));
+  expect((await readdir(folder)).filter((name) => name.startsWith('out.'))).toEqual(['out.jsonl']);
+  const ended = Map.groupBy(lines, ({ session_id }) => session_id);
+  expect([...ended.values()].map((of) => of.map(({ reward }) => reward))).toEqual(
+    expect.arrayContaining([[null, null], [0.2, 0.4, 0.8], [0], [0.5, 1], [-0.25, -0.5]]),
+  );
+  const ready = (await run('topics', 'tail', 'training', '--type', 'sample.ready', '--json'))
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => (JSON.parse(line) as { event: SampleReady }).event.data);
+  for (const sample of ready) {
+    const line = lines.find(({ interaction_ids }) => interaction_ids[0] === sample.sampleId)!;
+    const { promptIds, responseIds, logProbs } = sample.tokens;
+    expect(line.input_ids).toEqual([...promptIds, ...responseIds]);
+    expect(line.loss_mask).toEqual([...promptIds.map(() => 0), ...responseIds.map(() => 1)]);
+    expect(line.logprobs).toEqual([...promptIds.map(() => 0), ...logProbs]);
+    expect(line.versions).toEqual([...promptIds.map(() => -1), ...responseIds.map(() => sample.version)]);
+    expect(line.rewards).toEqual([sample.verdict]);
+  }
+  const concat = parsed(await run('sessions', 'export', '--style', 'concat', '--discount', '1'));
+  expect(concat.map(({ interaction_ids, reward }) => [interaction_ids.length, reward])).toEqual(
+    expect.arrayContaining([
+      [3, 0.8],
+      [2, 1],
+      [2, -0.5],
+    ]),
+  );
+  expect(concat.every(({ split }) => split === null)).toBe(true);
 });

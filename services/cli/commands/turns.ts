@@ -3,7 +3,13 @@ import { type Command, UsageError } from '../command.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
 import { readAll } from '../read-topic.ts';
 import { excerpt, formatTable } from '../table.ts';
-import { createTurnViews, describeDisagreement, describeStage, type TurnView } from '../views/turn-view.ts';
+import {
+  createTurnViews,
+  describeDisagreement,
+  describeStage,
+  rounded,
+  type TurnView,
+} from '../views/turn-view.ts';
 import { withLog } from '../with-log.ts';
 
 const options = {
@@ -61,11 +67,14 @@ const row = (turn: TurnView): readonly (string | number)[] => [
   turn.session,
   turn.version,
   [turn.rule, describeDisagreement(turn)].filter(Boolean).join(': '),
-  turn.score === undefined ? '' : `${turn.score ?? '-'} (${turn.source})`,
+  verdict(turn),
   describeStage(turn.stage),
   excerpt(turn.asked, 28),
   excerpt(turn.answered, 36),
 ];
+
+const verdict = ({ score, source }: TurnView): string =>
+  score === undefined ? '' : `${score === null ? '-' : rounded(score)} (${source})`;
 
 /** How many turns ended how, most frequent first. */
 function reasons(turns: readonly TurnView[]): string {

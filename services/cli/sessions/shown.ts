@@ -3,7 +3,7 @@ import { UsageError } from '../command.ts';
 import type { CliConfig } from '../config.ts';
 import { readAll } from '../read-topic.ts';
 import { excerpt, formatTable } from '../table.ts';
-import { createTurnViews, describeStage, type TurnView } from '../views/turn-view.ts';
+import { createTurnViews, describeStage, describeVerdict, type TurnView } from '../views/turn-view.ts';
 import { withLog } from '../with-log.ts';
 
 type Shown = {
@@ -59,8 +59,7 @@ const story = (turn: TurnView): string =>
     `${turn.time}  ${turn.turnId}  v${turn.version}  ${turn.rule}`,
     `  user       ${excerpt(withoutSecrets(turn.asked), 160)}`,
     `  assistant  ${excerpt(withoutSecrets(turn.answered), 160)}`,
-    `  verdict    ${turn.score === undefined ? 'none yet' : `${turn.score ?? 'unavailable'} by ${turn.source}`}` +
-      `${turn.votes.length === 0 ? '' : `, votes ${turn.votes.join(' ')}`}`,
+    `  verdict    ${describeVerdict(turn)}`,
     `  outcome    ${describeStage(turn.stage)}`,
     '',
   ].join('\n');

@@ -11,6 +11,8 @@ import { applyHead, type HeadState, initialHead } from '../../../shared/lineage/
 /** How far an interaction has come on its way to the gradient. */
 export type TurnStage =
   | { readonly kind: 'waiting-for-next-state' }
+  /** it is settled by reward */
+  | { readonly kind: 'waiting-for-end-of-session' }
   | { readonly kind: 'waiting-for-verdict' }
   | { readonly kind: 'waiting-for-session' }
   | { readonly kind: 'waiting-for-batch' }
@@ -31,6 +33,10 @@ export type TurnView = {
   readonly disagreement: Disagreement | undefined;
   readonly score: number | null | undefined;
   readonly source: string;
+  /** of a rewarded session: the reward of this very turn, null: none was set; its score is its return */
+  readonly own?: number | null;
+  /** against other attempts at the task, in place of the score less the baseline */
+  readonly advantage?: number;
   readonly votes: readonly string[];
   readonly stage: TurnStage;
 };
@@ -53,8 +59,7 @@ export function createTurnViews() {
   };
   const onSkipped = ({ data }: TurnSkipped): void => {
     const turn = turns.get(data.turnId);
-    if (turn === undefined || (data.reason === 'too-late' && turn.stage.kind !== 'waiting-for-next-state'))
-      return;
+    if (turn === undefined || (data.reason === 'too-late' && isTold(turn))) return;
     update(data.turnId, {
       session: data.session ?? turn.session,
       rule: data.rule ?? turn.rule,
@@ -68,8 +73,9 @@ export function createTurnViews() {
         if (!turns.has(event.data.interactionId)) turns.set(event.data.interactionId, viewOf(event));
         break;
       case 'turn.completed': {
-        const { turnId, session, rule, disagreement } = event.data;
-        update(turnId, { session, rule, disagreement, stage: { kind: 'waiting-for-verdict' } });
+        const { turnId, session, settle, rule, disagreement } = event.data;
+        const kind = settle === 'reward' ? 'waiting-for-end-of-session' : 'waiting-for-verdict';
+        update(turnId, { session, rule, disagreement, stage: { kind } });
         break;
       }
       case 'turn.skipped':
@@ -82,9 +88,13 @@ export function createTurnViews() {
         update(event.data.turnId, { votes: [...votes, String(event.data.vote ?? 'null')] });
         break;
       }
+      case 'turn.feedback':
+        if (event.data.return !== undefined) update(event.data.turnId, { own: event.data.return.own });
+        break;
       case 'judgment.reached': {
-        const { turnId, score, source } = event.data;
-        update(turnId, { score, source, stage: { kind: 'waiting-for-session' } });
+        const { turnId, score, source, advantage } = event.data;
+        const given = advantage === undefined ? {} : { advantage };
+        update(turnId, { score, source, ...given, stage: { kind: 'waiting-for-session' } });
         break;
       }
       case 'sample.ready':
@@ -119,6 +129,10 @@ export function createTurnViews() {
   return { on, turns: turns as TurnViews };
 }
 
+/** A copy that came too late says nothing of a turn whose outcome is known. */
+const isTold = ({ stage, rule }: TurnView): boolean =>
+  !['waiting-for-next-state', 'waiting-for-end-of-session'].includes(stage.kind) || rule !== '';
+
 /** A promotion counts only while its parent is the head. */
 const promotedStage = ({ batchId, from, to }: PolicyPromoted['data'], { head }: HeadState): TurnStage =>
   from === head
@@ -141,9 +155,17 @@ function viewOf({ time, data }: Extract<ClawLoopEvent, { type: 'interaction.comp
     score: undefined,
     source: '',
     votes: [],
-    stage: data.live ? { kind: 'waiting-for-next-state' } : { kind: 'not-trained', reason: 'pinned' },
+    stage: stageOf(data),
   };
 }
+
+const stageOf = ({
+  live,
+  settle,
+}: Extract<ClawLoopEvent, { type: 'interaction.completed' }>['data']): TurnStage =>
+  !live
+    ? { kind: 'not-trained', reason: 'pinned' }
+    : { kind: settle === 'reward' ? 'waiting-for-end-of-session' : 'waiting-for-next-state' };
 
 export function textOf(message: ChatMessage | undefined): string {
   const content = message?.content;
@@ -171,3 +193,17 @@ export function describeDisagreement({ disagreement: { session, turn } = {} }: T
   const told = parts.filter((part) => part !== undefined).join(', ');
   return told === '' ? '' : `not ${told}`;
 }
+
+/** What a turn was worth, and by whom; of a return how much of it was its own reward. */
+export function describeVerdict({ score, source, votes, own, advantage }: TurnView): string {
+  const returned =
+    own === undefined ? undefined : `return, ${own === null ? 'no reward' : rounded(own)} of its own`;
+  const compared = advantage === undefined ? '' : `, advantage ${rounded(advantage)}`;
+  const cast = votes.length === 0 ? '' : `, votes ${votes.join(' ')}`;
+  if (score === undefined) return `none yet${cast}`;
+  if (score === null) return `unavailable by ${source}${cast}`;
+  return `${rounded(score)} by ${source}${returned === undefined ? '' : ` (${returned})`}${compared}${cast}`;
+}
+
+/** A return is a long fraction. */
+export const rounded = (value: number): number => Number(value.toFixed(4));

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { createPolicyView } from './policy-view.ts';
-import { createTurnViews, describeStage } from './turn-view.ts';
+import { createTurnViews, describeStage, describeVerdict } from './turn-view.ts';
 
 /** Just what the views read of an event. */
 const event = (type: ClawLoopEvent['type'], id: string, data: object, subject = 'default'): ClawLoopEvent =>
@@ -52,4 +52,26 @@ test('what was asked is what the person said, without what the client put around
   const data = { interactionId: 'a', live: true, messages, answer: {}, version: 0 };
   on(event('interaction.completed', 'a', data));
   expect(turns.get('a')).toMatchObject({ asked: 'Which way?' });
+});
+
+test('a turn of a rewarded session waits for its end, and says how much of its return is its own', () => {
+  const { on, turns } = createTurnViews();
+  const told = () => [describeStage(turns.get('a')!.stage), describeVerdict(turns.get('a')!)];
+  const data = { interactionId: 'a', live: true, settle: 'reward', messages: [], answer: {}, version: 0 };
+  on(event('interaction.completed', 'a', data));
+  expect(told()).toEqual(['waiting for end of session', 'none yet']);
+  on(
+    event('turn.completed', 'a/completed', {
+      turnId: 'a',
+      session: 's',
+      rule: 'conversation',
+      settle: 'reward',
+    }),
+  );
+  expect(told()).toEqual(['waiting for end of session', 'none yet']);
+  on(event('turn.feedback', 'a/return', { turnId: 'a', score: 1 / 3, return: { own: null } }));
+  on(event('judgment.reached', 'a/judgment', { turnId: 'a', score: 1 / 3, source: 'reward', advantage: -2 }));
+  expect(told()[1]).toBe('0.3333 by reward (return, no reward of its own), advantage -2');
+  on(event('turn.feedback', 'a/return', { turnId: 'a', score: 1, return: { own: 0.5 } }));
+  expect(told()[1]).toBe('0.3333 by reward (return, 0.5 of its own), advantage -2');
 });
