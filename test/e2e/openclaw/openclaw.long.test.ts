@@ -32,13 +32,16 @@ describeWithOpenClaw('the real OpenClaw, without a plugin', () => {
     const gateway = await home.start();
     ids = await play(gateway, home, upstream);
     await gateway.stop();
-    requests = await until('every request is in the log and has its place', async () => {
-      const found = await placedRequests(folder, upstream.served);
-      const answered = upstream.served.filter(({ outcome }) => outcome === 'answered');
-      const open = found.filter(({ place }) => place === undefined);
-      return found.length === answered.length && open.length === stayOpen && found;
-    });
+    // where one finds no place, the tests below say which
+    requests = await until('every request has its place', allPlaced).catch(found);
   });
+  const found = () => placedRequests(folder, upstream.served);
+  const allPlaced = async () => {
+    const requests = await found();
+    const answered = upstream.served.filter(({ outcome }) => outcome === 'answered');
+    const open = requests.filter(({ place }) => place === undefined);
+    return requests.length === answered.length && open.length === stayOpen && requests;
+  };
   afterAll(async () => {
     await home?.dispose();
     await loop?.stop();
@@ -59,6 +62,8 @@ describeWithOpenClaw('the real OpenClaw, without a plugin', () => {
       expect(interaction).not.toHaveProperty('session');
       expect(interaction).not.toHaveProperty('turnType');
     }
+    const answered = upstream.served.filter(({ outcome }) => outcome === 'answered');
+    expect(requests.map(({ n }) => n)).toEqual(answered.map(({ n }) => n));
     const failures = upstream.served.filter(({ outcome }) => outcome !== 'answered');
     expect(failures.map(({ outcome }) => outcome)).toEqual(['busy', 'cut']);
   });
