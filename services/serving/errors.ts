@@ -114,6 +114,12 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: "There is no response '{id}' to go on from.",
   },
+  /** Thrown when a response is asked for that was not given to this key, was not stored, or was deleted. */
+  RESPONSE_NOT_FOUND: {
+    status: 404,
+    type: 'invalid_request_error',
+    message: "There is no response '{id}'.",
+  },
   /** Thrown when input refers to an item of an answer that was not given to this key, or is not in the log. */
   ITEM_NOT_FOUND: {
     status: 400,
@@ -199,6 +205,12 @@ export const ServingError = errorTable({
     status: 503,
     type: 'server_error',
     message: 'This could not be recorded just now; try again.',
+  },
+  /** Thrown when the log is away, or so long that what a response goes on from is not found in time. */
+  RESPONSES_UNREADABLE: {
+    status: 503,
+    type: 'server_error',
+    message: 'Earlier responses cannot be read from the log just now; try again.',
   },
   /** Thrown when the log is not read far enough to know the session of a key. */
   SESSIONS_UNREAD: {

@@ -145,7 +145,7 @@ const server = createServer(
     head: versions,
     unserved: () => (served.served() === undefined ? served.problem() : undefined),
     owners: createRecentOwners(),
-    conversations: openConversations({ log }),
+    conversations: openConversations({ log, signal: shutdown }),
     sessions,
     limit: createPerKeyLimit(config.maxConcurrentPerKey),
     quota: createKeyQuota(monotonicNow),

@@ -15,6 +15,7 @@ import { PolicyRejected } from './policy-rejected.ts';
 import { PolicyRolledBack } from './policy-rolled-back.ts';
 import { PolicyTrained } from './policy-trained.ts';
 import { PolicyUpdateFailed } from './policy-update-failed.ts';
+import { ResponseDeleted } from './response-deleted.ts';
 import { SampleDropped } from './sample-dropped.ts';
 import { SampleReady } from './sample-ready.ts';
 import { SessionClosed } from './session-closed.ts';
@@ -30,6 +31,7 @@ import { VoteExpired } from './vote-expired.ts';
 export const catalogue = [
   InteractionCompleted,
   InteractionFailed,
+  ResponseDeleted,
   FeedbackGiven,
   SessionStarted,
   SessionEnded,
@@ -60,6 +62,7 @@ export const catalogue = [
 export type ClawLoopEvent =
   | InteractionCompleted
   | InteractionFailed
+  | ResponseDeleted
   | FeedbackGiven
   | SessionStarted
   | SessionEnded

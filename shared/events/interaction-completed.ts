@@ -25,6 +25,12 @@ export const InteractionCompleted = defineEvent('interaction.completed', 1, {
     session: z.string().optional().describe('explicit session id, if the client sent one'),
     turnType: z.enum(['main', 'side']).optional().describe('explicit turn type, if the client sent one'),
     user: z.string().optional().describe('the person, as the client calls them: a hint at the session'),
+    response: z
+      .looseObject({ store: z.boolean(), created_at: z.int() })
+      .optional()
+      .describe(
+        "of OpenAI's Responses: what it says back of its request; without `store` none finds it by its id",
+      ),
     model: z.string().describe('as asked for'),
     messages: z.array(chatMessage).readonly(),
     tools: z.array(z.unknown()).readonly().optional(),

@@ -121,6 +121,68 @@ test('a conversation goes on by the id of its last response, also after a restar
   await expect(lost).rejects.toMatchObject({ status: 400, code: 'previous_response_not_found' });
 });
 
+test('a response is told again and deleted by its id, also by another replica and after a restart', async () => {
+  const parameters = { type: 'object', properties: {} };
+  const created = await client.responses.create({
+    ...{ ...greedy, instructions: 'Be brief.', input: 'hello', metadata: { where: 'here' } },
+    tools: [{ type: 'function', name: 'look', parameters, strict: null }],
+    tool_choice: 'none',
+  });
+  const again = await client.responses.retrieve(created.id);
+  expect(again).toMatchObject({ ...created, _request_id: expect.any(String) });
+  expect(again.output_text).toBe(created.output_text);
+  const other = (await folder.start(['--model', 'claw-nano'])).client;
+  expect(await other.responses.retrieve(created.id)).toMatchObject({
+    ...created,
+    _request_id: expect.any(String),
+  });
+  await client.responses.delete(created.id);
+  const gone = { status: 404, code: 'response_not_found' };
+  await expect(client.responses.retrieve(created.id)).rejects.toMatchObject(gone);
+  await expect(client.responses.delete(created.id)).rejects.toMatchObject(gone);
+  const goOn = { ...greedy, previous_response_id: created.id, input: 'and?' };
+  await expect(client.responses.create(goOn)).rejects.toMatchObject({ code: 'previous_response_not_found' });
+  await until('the other replica hears of it', () =>
+    other.responses.retrieve(created.id).then(
+      () => undefined,
+      (error: { readonly status?: number }) => error.status === 404 || undefined,
+    ),
+  );
+  const last = (await folder.start(['--model', 'claw-nano'])).client;
+  await expect(last.responses.retrieve(created.id)).rejects.toMatchObject(gone);
+  expect(await interaction(created.id)).toMatchObject({ api: 'responses' }); // the log is only added to
+});
+
+test('what is not stored cannot be gone on from, referred to or told again; nor can a chat be told as a response', async () => {
+  const { id, output } = await client.responses.create({ ...greedy, input: 'hello', store: false });
+  const goOn = client.responses.create({ ...greedy, previous_response_id: id, input: 'and?' });
+  await expect(goOn).rejects.toMatchObject({ status: 400, param: 'previous_response_id' });
+  const reference = { type: 'item_reference' as const, id: output[0]!.id! };
+  const refer = client.responses.create({ ...greedy, input: [reference, { role: 'user', content: 'and?' }] });
+  await expect(refer).rejects.toMatchObject({ status: 400, param: 'input[0]' });
+  const chat = await client.chat.completions.create({
+    ...{ model: 'clawloop', max_tokens: 5 },
+    messages: [{ role: 'user', content: 'hi' }],
+  });
+  for (const one of [id, chat.id, 'resp_none'])
+    await expect(client.responses.retrieve(one), one).rejects.toMatchObject({ status: 404 });
+  const other = (await folder.start(['--model', 'claw-nano'])).client;
+  await expect(other.responses.retrieve(id)).rejects.toMatchObject({ status: 404 });
+});
+
+test('an input that does not fit is named as the field of each API', async () => {
+  const small = (await folder.start(['--model', 'claw-nano', '--context', 'error', '--context-tokens', '64']))
+    .client;
+  const input = 'word '.repeat(400);
+  const tooLong = { status: 400, code: 'context_length_exceeded' };
+  const responses = { model: 'clawloop', input };
+  await expect(small.responses.create(responses)).rejects.toMatchObject({ ...tooLong, param: 'input' });
+  const streamed = small.responses.create({ ...responses, stream: true });
+  await expect(streamed).rejects.toMatchObject({ ...tooLong, param: 'input' });
+  const chat = small.chat.completions.create({ model: 'm', messages: [{ role: 'user', content: input }] });
+  await expect(chat).rejects.toMatchObject({ ...tooLong, param: 'messages' });
+});
+
 test('thoughts, words and calls are items, and go back as one answer', async () => {
   upstream.script((_, response) =>
     sendFrames(response, [

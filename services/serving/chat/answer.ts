@@ -153,6 +153,7 @@ function factOf(
     ...(envelope.session === undefined ? {} : { session: envelope.session }),
     ...(envelope.turnType === undefined ? {} : { turnType: envelope.turnType }),
     ...(chat.user === undefined ? {} : { user: chat.user }),
+    ...(chat.response === undefined ? {} : { response: { ...chat.response, created_at: asked.created } }),
     model: chat.model,
     messages: chat.generation.messages,
     ...(chat.tools === undefined ? {} : { tools: chat.tools }),

@@ -16,6 +16,8 @@ export type ChatRequest = {
   readonly session: string | undefined;
   /** The person at the other end, as the client knows them: a hint at the session. */
   readonly user: string | undefined;
+  /** Of OpenAI's Responses: what the response says back of its request. */
+  readonly response?: Readonly<Record<string, unknown>> & { readonly store: boolean };
 };
 
 /** Checks a body against the table of fields. @throws ServingError INVALID_REQUEST, UNSUPPORTED_PARAMETER */

@@ -1,24 +1,25 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
-import type { ChatMessage } from '../../../shared/events/chat-message.ts';
-import type { EventLog, Heading } from '../../../shared/log/event-log.ts';
+import type { EventLog, Heading, Recorded } from '../../../shared/log/event-log.ts';
 import { laneOfCompletion } from '../chat/lane.ts';
-import { withoutInstructions } from './chat-messages.ts';
+import { ServingError } from '../errors.ts';
+import { type ToldResponse, toldByFact } from './told-response.ts';
 
-/** What was said up to an answer and with it, without the instructions of its request. */
-export type Conversation = { readonly keyId: string; readonly messages: readonly ChatMessage[] };
+type Found = ReadonlyMap<string, ToldResponse>;
 
 export type Conversations = {
-  readonly remember: (responseId: string, conversation: Conversation) => void;
-  /** By id; not in it: no answer of this id was given to this key, or it is not found in time. */
-  readonly find: (
-    responseIds: readonly string[],
-    keyId: string,
-  ) => Promise<ReadonlyMap<string, readonly ChatMessage[]>>;
+  readonly remember: (responseId: string, told: ToldResponse) => void;
+  /** It is deleted: from now on it is not found. */
+  readonly forget: (responseId: string) => void;
+  /**
+   * By id; not in it: no answer of this id was given to this key, or it was not stored, or it was deleted.
+   * @throws ServingError RESPONSES_UNREADABLE
+   */
+  readonly find: (responseIds: readonly string[], keyId: string) => Promise<Found>;
 };
 
 type Options = {
-  readonly log: Pick<EventLog, 'follow'>;
+  readonly log: Pick<EventLog, 'follow' | 'ends'>;
+  /** Ends the listening for what other replicas delete. */
+  readonly signal: AbortSignal;
   /** answers that are remembered */
   readonly most?: number;
   /** ms that an older one is looked for in the log */
@@ -26,61 +27,101 @@ type Options = {
 };
 
 /**
- * The conversations that `previous_response_id` names. The latest are remembered; those of before a restart,
- * of another replica or of long ago stand in the log.
+ * The answers that clients name by id. The latest are remembered; those of before a restart, of another
+ * replica or of long ago stand in the log.
  */
-export function openConversations({ log, most = 1_000, limitMs = 10_000 }: Options): Conversations {
-  const latest = new Map<string, Conversation>();
-  const remember = (id: string, conversation: Conversation) => {
+export function openConversations({ log, signal, most = 1_000, limitMs = 10_000 }: Options): Conversations {
+  const latest = new Map<string, ToldResponse>();
+  /** Since this process began. */
+  const deleted = new Set<string>();
+  const remember = (id: string, told: ToldResponse) => {
     latest.delete(id);
-    latest.set(id, conversation);
+    if (!deleted.has(id)) latest.set(id, told);
     if (latest.size > most) latest.delete(latest.keys().next().value!);
   };
-  const look = async (ids: readonly string[]): Promise<ReadonlyMap<string, Conversation>> => {
-    const missing = new Set(ids);
-    const found = new Map<string, Conversation>();
-    if (missing.size === 0) return found;
-    const stop = new AbortController();
-    const onEvent = ({ event }: { readonly event: ClawLoopEvent }) => {
-      if (event.type !== 'interaction.completed' || !missing.delete(event.id)) return;
-      const conversation = conversationOf(event.data);
-      if (conversation !== undefined) found.set(event.id, conversation);
-      if (missing.size === 0) stop.abort();
-    };
-    const lanes = new Set(ids.map(laneOfCompletion));
-    const wants = ({ type, subject }: Heading) => type === 'interaction.completed' && lanes.has(subject);
-    const following = log.follow('conversations', {}, onEvent, stop.signal, wants);
-    const patience = delay(limitMs, undefined, { signal: stop.signal }).catch(() => {});
-    await Promise.race([following.caughtUp.catch(() => {}), following.done, patience]);
-    stop.abort();
-    await following.done.catch(() => {});
-    return found;
+  const forget = (id: string) => {
+    deleted.add(id);
+    latest.delete(id);
   };
-  /** One look-up at a time: each may read the log from its beginning. */
+  void hearDeletions(log, forget, signal).catch(() => {}); // what other replicas delete is then found here still
+  /** One look-up at a time: each reads the log from its beginning. */
   let before: Promise<unknown> = Promise.resolve();
   const known = (ids: readonly string[]) =>
     new Map(ids.flatMap((id) => (latest.has(id) ? [[id, latest.get(id)!] as const] : [])));
-  const lookInTurn = (ids: readonly string[]): Promise<ReadonlyMap<string, Conversation>> => {
+  const lookInTurn = async (ids: readonly string[]): Promise<Found> => {
+    const late = new AbortController();
     const looked = before.then(async () => {
       const there = known(ids);
-      return new Map([...there, ...(await look(ids.filter((id) => !there.has(id))))]);
+      return new Map([
+        ...there,
+        ...(await look(log, new Set(ids.filter((id) => !there.has(id))), late.signal)),
+      ]);
     });
     before = looked.catch(() => {});
-    return looked;
+    const timer = setTimeout(() => late.abort(), limitMs);
+    const tooLate = new Promise<never>((_, reject) => {
+      late.signal.addEventListener('abort', () => reject(new Error('the log was not read in time')));
+    });
+    try {
+      return await Promise.race([looked, tooLate]);
+    } catch {
+      throw ServingError.RESPONSES_UNREADABLE({ retryAfterSeconds: 5 });
+    } finally {
+      clearTimeout(timer);
+    }
   };
   const find: Conversations['find'] = async (asked, keyId) => {
-    const ids = asked.filter((id) => laneOfCompletion(id) !== undefined); // the others are none of ours
+    const ids = asked.filter((id) => laneOfCompletion(id) !== undefined && !deleted.has(id)); // the others are none of ours
     const there = known(ids);
     const found = there.size === new Set(ids).size ? there : await lookInTurn(ids);
-    const theirs = [...found].filter(([, conversation]) => conversation.keyId === keyId);
-    for (const [id, conversation] of theirs) remember(id, conversation);
-    return new Map(theirs.map(([id, { messages }]) => [id, messages]));
+    const theirs = [...found].filter(([id, { key }]) => key === keyId && !deleted.has(id));
+    for (const [id, told] of theirs) remember(id, told);
+    return new Map(theirs);
   };
-  return { remember, find };
+  return { remember, forget, find };
 }
 
-type Told = Extract<ClawLoopEvent, { readonly type: 'interaction.completed' }>['data'];
+/** Reads the log to its end: what was told may have been deleted later. Rejects where the signal comes first. */
+async function look(
+  log: Pick<EventLog, 'follow'>,
+  ids: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<Found> {
+  const found = new Map<string, ToldResponse>();
+  if (ids.size === 0) return found;
+  signal.throwIfAborted();
+  const onRecord = ({ event }: Recorded) => {
+    if (event.type === 'response.deleted') found.delete(event.data.interactionId);
+    if (event.type !== 'interaction.completed' || !ids.has(event.id)) return;
+    const told = toldByFact(event.data);
+    if (told !== undefined) found.set(event.id, told);
+  };
+  const lanes = new Set([...ids].map(laneOfCompletion));
+  const wants = ({ type, subject }: Heading) =>
+    lanes.has(subject) && (type === 'interaction.completed' || type === 'response.deleted');
+  const stop = new AbortController();
+  signal.addEventListener('abort', () => stop.abort());
+  const following = log.follow('conversations', {}, onRecord, stop.signal, wants);
+  try {
+    await Promise.race([following.caughtUp, following.done]);
+    signal.throwIfAborted();
+    return found;
+  } finally {
+    stop.abort();
+    await following.done.catch(() => {});
+  }
+}
 
-/** Undefined: the fact was too large to hold what was said. */
-const conversationOf = ({ key, messages, answer, tooLarge }: Told): Conversation | undefined =>
-  tooLarge === true ? undefined : { keyId: key, messages: [...withoutInstructions(messages), answer] };
+/** From now on; each deletion of before is met by whoever looks in the log. */
+async function hearDeletions(
+  log: Pick<EventLog, 'follow' | 'ends'>,
+  forget: (responseId: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const ends = await log.ends('conversations');
+  const onRecord = ({ event }: Recorded) => {
+    if (event.type === 'response.deleted') forget(event.data.interactionId);
+  };
+  const wants = ({ type }: Heading) => type === 'response.deleted';
+  await log.follow('conversations', { ...ends }, onRecord, signal, wants).done;
+}

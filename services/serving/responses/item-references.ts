@@ -3,10 +3,10 @@ import { ServingError } from '../errors.ts';
 import { type Item, type ResponsesBody, readPart, referenceItem } from './fields.ts';
 import { answerOfItem, itemsOf } from './response-parts.ts';
 
-/** What was said up to these answers and with them; what is not found is not in it. */
-export type FindConversations = (
+/** The answers of these ids; what is not found is not in it. */
+type FindAnswers = (
   answerIds: readonly string[],
-) => Promise<ReadonlyMap<string, readonly ChatMessage[]>>;
+) => Promise<ReadonlyMap<string, { readonly answer: ChatMessage }>>;
 
 /**
  * Input whose references to items of earlier answers are replaced by the items. Vercel's SDK sends what it
@@ -15,7 +15,7 @@ export type FindConversations = (
  */
 export async function withoutReferences(
   input: ResponsesBody['input'],
-  find: FindConversations,
+  find: FindAnswers,
 ): Promise<ResponsesBody['input']> {
   if (typeof input === 'string') return input;
   const references = input.flatMap((item, at) => (item.type === 'item_reference' ? [at] : []));
@@ -24,8 +24,8 @@ export async function withoutReferences(
   const answerIds = new Set([...idAt.values()].flatMap((id) => answerOfItem(id) ?? []));
   const found = await find([...answerIds]);
   const items = new Map<string, Item>();
-  for (const [answerId, messages] of found)
-    for (const item of itemsOf(messages.at(-1)!, answerId)) items.set(item.id, item);
+  for (const [answerId, { answer }] of found)
+    for (const item of itemsOf(answer, answerId)) items.set(item.id, item);
   return input.map((item, at) => {
     const id = idAt.get(at);
     if (id === undefined) return item;

@@ -1,12 +1,10 @@
 import { expect, test } from 'vitest';
-import type { AskedChat } from '../chat/answer.ts';
 import type { Finished } from '../chat/completion.ts';
 import type { AnswerChunk } from '../engine/engine.ts';
 import { responseEvents } from './response-events.ts';
 import { itemsOf, responseHead } from './response-parts.ts';
 
-const asked = { id: 'resp_1', created: 5, chat: { model: 'm' } } as AskedChat;
-const head = responseHead(asked, { model: 'm', input: 'hi' });
+const head = responseHead({ id: 'resp_1', model: 'm', tools: [], said: {} });
 const finishedAs = (finishReason: string) => {
   const usage = { promptTokens: 9, completionTokens: 4 };
   return {

@@ -5,6 +5,7 @@ import type { AnswerChunk, CallPart } from '../engine/engine.ts';
 import type { Frame } from '../routes/event-stream.ts';
 import {
   callItem,
+  endOf,
   itemId,
   messageItem,
   reasoningItem,
@@ -127,7 +128,7 @@ export function responseEvents(head: ReturnType<typeof responseHead>) {
     ],
     last: (finished: Finished): readonly Frame[] => {
       const rest = [...(held === '' || calls.size > 0 ? [] : say('message', held)), ...close()];
-      const response = { ...head, ...responseEnd(finished, output) };
+      const response = { ...head, ...responseEnd(endOf(finished), output) };
       return [...rest, frame(`response.${response.status}`, { response })];
     },
     failure: ({ message }: ServiceError): Frame => {

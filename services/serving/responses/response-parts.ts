@@ -1,5 +1,4 @@
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
-import type { AskedChat } from '../chat/answer.ts';
 import type { Finished } from '../chat/completion.ts';
 import type { Generated } from '../engine/engine.ts';
 import type { ResponsesBody } from './fields.ts';
@@ -49,10 +48,8 @@ export function itemsOf(
   return makers.map((make, index) => make(index));
 }
 
-/** The response before there is an answer; what the client asked for comes back with it. */
-export const responseHead = ({ id, created, chat: { model } }: AskedChat, body: ResponsesBody) => ({
-  ...{ id, object: 'response', created_at: created, status: 'in_progress', model },
-  ...{ error: null, incomplete_details: null, output: [] as readonly object[], usage: null },
+/** What a response says back of its request, beside its tools. */
+export const saidBack = (body: ResponsesBody) => ({
   instructions: body.instructions ?? null,
   max_output_tokens: body.max_output_tokens ?? null,
   metadata: body.metadata ?? {},
@@ -60,10 +57,23 @@ export const responseHead = ({ id, created, chat: { model } }: AskedChat, body: 
   previous_response_id: body.previous_response_id ?? null,
   store: body.store ?? true,
   temperature: body.temperature ?? null,
-  text: { format: { type: 'text' } },
   tool_choice: body.tool_choice ?? 'auto',
-  tools: body.tools ?? [],
   top_p: body.top_p ?? null,
+});
+
+type Head = {
+  readonly id: string;
+  readonly model: string;
+  readonly tools: readonly object[];
+  /** with `created_at`, s since the epoch */
+  readonly said: object;
+};
+
+/** The response before there is an answer. */
+export const responseHead = ({ id, model, tools, said }: Head) => ({
+  ...{ id, object: 'response', status: 'in_progress', model, error: null, incomplete_details: null },
+  ...{ output: [] as readonly object[], usage: null, text: { format: { type: 'text' } }, tools },
+  ...said,
 });
 
 const usageOf = ({ promptTokens, completionTokens, cachedPromptTokens = 0 }: Generated['usage']) => ({
@@ -80,15 +90,22 @@ const incomplete: Readonly<Partial<Record<Generated['finishReason'], string>>> =
   content_filter: 'content_filter',
 };
 
+type End = Pick<Generated, 'version' | 'finishReason' | 'usage'> & { readonly recorded: boolean };
+
 /** How it came out. */
-export function responseEnd(finished: Finished, output: readonly object[]) {
-  const { generated, recorded } = finished.choices[0]!;
-  const reason = incomplete[generated.finishReason];
+export function responseEnd({ version, finishReason, usage, recorded }: End, output: readonly object[]) {
+  const reason = incomplete[finishReason];
   return {
     status: reason === undefined ? 'completed' : 'incomplete',
     incomplete_details: reason === undefined ? null : { reason },
     output,
-    usage: usageOf(finished.usage),
-    clawloop: { version: finished.version, recorded },
+    usage: usageOf(usage),
+    clawloop: { version, recorded },
   };
 }
+
+/** Of an answer that has just been given. */
+export const endOf = ({ version, usage, choices }: Finished): End => {
+  const { generated, recorded } = choices[0]!;
+  return { version, usage, finishReason: generated.finishReason, recorded };
+};
