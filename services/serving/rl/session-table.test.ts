@@ -63,13 +63,18 @@ test('an answer that was cut off, or is a side turn, is none that a reward falls
 });
 
 test('a key speaks for the latest of its sessions, in whatever order the partitions are read', () => {
-  const facts = [started('old', 0, 'key'), ended('old', 1), started('new', 2, 'key')] as const;
+  const facts = [
+    ...[started('old', 0, 'key'), answered('old', 'a', 1), rewarded('old', 'a', 1, 0, 1)],
+    ...[ended('old', 1), started('new', 2, 'key')],
+  ];
   for (const order of [
-    [0, 1, 2],
-    [2, 0, 1],
-    [0, 2, 1],
-  ] as const) {
-    const table = tableOf(...order.map((index) => facts[index]));
+    [0, 1, 2, 3, 4],
+    [4, 0, 1, 2, 3],
+    [0, 4, 1, 2, 3],
+    [0, 1, 2, 4, 3],
+  ]) {
+    const table = tableOf(...order.map((index) => facts[index]!));
+    expect(table.inLane('lane-old')).toMatchObject({ interactions: 1, rewards: new Map([['a', 1]]) });
     expect(table.of('key')).toMatchObject({ session: 'new', ended: undefined });
     expect(table.inLane('lane-old')!.ended).toEqual({ at: at(1), reason: 'explicit' });
     expect(table.openCount()).toBe(1);

@@ -94,17 +94,14 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
   /** with answers that were only noted */
   const noted = new Set<Row>();
 
-  const end = (row: Row, how: NonNullable<Session['ended']>, interactions?: number) => {
+  const leave = (row: Row, how: NonNullable<Session['ended']>) => {
     row.ended = how;
-    row.counted = interactions ?? row.counted ?? row.answers.size + row.unread.length;
-    row.unread = [];
-    row.answers.clear();
-    noted.delete(row);
     ended.delete(row);
     ended.add(row);
     if (ended.size <= most) return;
     const [oldest] = ended;
     ended.delete(oldest!);
+    noted.delete(oldest!);
     byLane.delete(oldest!.fixed.lane);
     if (byKey.get(oldest!.fixed.sessionKey) === oldest) byKey.delete(oldest!.fixed.sessionKey);
   };
@@ -122,11 +119,11 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
     const other = byKey.get(sessionKey);
     const older = other === undefined ? undefined : isLater(other, row) ? row : other;
     if (other === undefined || older === other) byKey.set(sessionKey, row);
-    if (older !== undefined && older.ended === undefined) end(older, { at: time, reason: 'superseded' });
+    if (older !== undefined && older.ended === undefined) leave(older, { at: time, reason: 'superseded' });
   };
 
   const onCompleted = (row: Row, { id, time, data }: InteractionCompleted) => {
-    if (row.ended !== undefined || data.settle !== 'reward' || !data.live) return;
+    if (isOver(row) || data.settle !== 'reward' || !data.live) return;
     const isCut = data.disconnected || data.finishReason === 'aborted' || data.finishReason === 'error';
     if (!row.answers.has(id) && !isCut && data.turnType !== 'side') row.last = id;
     row.answers.add(id);
@@ -134,15 +131,19 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
   };
 
   const onFeedback = (row: Row, { id, time, data }: FeedbackGiven) => {
-    if (row.ended !== undefined) return;
+    if (isOver(row)) return;
     row.rewards.set(data.interactionId, data.score);
     heard(row, id, time);
   };
 
   const onEnded = (row: Row, { time, data }: SessionEnded) => {
-    if (row.ended !== undefined && row.ended.reason !== 'superseded') return;
+    if (isOver(row)) return;
     if (data.reason === 'idle' && isOutOfDate(row, data.last, time)) return;
-    end(row, { at: time, reason: data.reason }, data.interactions);
+    row.counted = data.interactions ?? row.answers.size + row.unread.length;
+    row.unread = [];
+    row.answers.clear();
+    noted.delete(row);
+    leave(row, { at: time, reason: data.reason });
   };
 
   const apply = (event: ClawLoopEvent): void => {
@@ -163,7 +164,7 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
       if (row === undefined) return false;
       if (type !== 'interaction.completed' || !skimmed) return true;
       row.latest = undefined;
-      if (row.ended !== undefined) return false;
+      if (isOver(row)) return false;
       row.unread.push(at);
       noted.add(row);
       return false;
@@ -196,6 +197,9 @@ function heard(row: Row, id: string, time: string): void {
   row.latest = id;
   row.latestAt = Math.max(row.latestAt, Date.parse(time));
 }
+
+/** The end of one that was superseded may be still to come, from another partition. */
+const isOver = ({ ended }: Row): boolean => ended !== undefined && ended.reason !== 'superseded';
 
 const isOutOfDate = (row: Row, last: string | undefined, time: string): boolean =>
   row.latest !== undefined && row.latest !== last && Date.parse(time) - row.latestAt < QUIET_MS;
