@@ -15,17 +15,33 @@ const packages = [
   'numpy==2.4.6',
 ];
 
+/** What `transformers serve` needs besides. */
+const servingPackages = [
+  'fastapi==0.165.0',
+  'uvicorn==0.54.0',
+  'starlette==1.10.0',
+  'openai==3.54.0',
+  'pydantic==2.14.3',
+  'rich==15.0.0',
+];
+
 /**
  * A Python with PyTorch, transformers and PEFT: the one that CLAWLOOP_TEST_PYTHON names, else one in `.venv`,
  * which is made and filled from the Python package index at the first use.
  */
-export function pythonWithPeft(): string {
+export const pythonWithPeft = (): string => pythonWith('torch, transformers, peft', packages);
+
+/** The same, able to run `transformers serve`. */
+export const pythonWithServing = (): string =>
+  pythonWith('torch, transformers, fastapi, uvicorn, openai', [...packages, ...servingPackages]);
+
+function pythonWith(modules: string, needed: readonly string[]): string {
   const given = process.env.CLAWLOOP_TEST_PYTHON;
   if (given !== undefined) return given;
   const python = join(environment, 'bin', 'python');
   if (!existsSync(python)) run('python3', ['-m', 'venv', environment]);
-  if (spawnSync(python, ['-c', 'import torch, transformers, peft']).status !== 0)
-    run(python, ['-m', 'pip', 'install', '--quiet', ...packages]);
+  if (spawnSync(python, ['-c', `import ${modules}`]).status !== 0)
+    run(python, ['-m', 'pip', 'install', '--quiet', ...needed]);
   return python;
 }
 
