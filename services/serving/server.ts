@@ -92,6 +92,9 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
     const { adapter } = caller;
     if (adapter !== undefined && adapter !== world.config.adapter)
       throw ServingError.KEY_OF_ANOTHER_ADAPTER({ adapter, served: world.config.adapter });
+    // what others do here is not its session's
+    if (caller.sessionKey !== undefined && request.url.startsWith('/metrics'))
+      throw ServingError.NOT_FOR_SESSION_KEYS();
     callers.set(request, caller);
   };
   server.addHook('onRequest', async (request, reply) => {

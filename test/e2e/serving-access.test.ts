@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { createAccessKey } from '../../shared/service/access-keys.ts';
 import { until } from './harness/clawloop.ts';
+import { rlClient } from './rl-client.ts';
 import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
 import {
   deltaFrame,
@@ -59,6 +60,10 @@ test('beyond loopback /metrics is for who has a key; whether it is well, anybody
   expect(await status('/metrics', { authorization: 'Bearer a-key' })).toBe(200);
   expect(await status('/healthz')).toBe(200);
   expect(await status('/readyz')).toBe(200);
+  expect(await status('/health')).toBe(200);
+  const { api_key } = await rlClient(() => url).start('demo', undefined, 'a-key');
+  expect(await status('/v1/models', { authorization: `Bearer ${api_key}` })).toBe(200);
+  expect(await status('/metrics', { authorization: `Bearer ${api_key}` })).toBe(403);
   await serving.stop();
 });
 
