@@ -1,12 +1,29 @@
+import { rowsOf } from '../../services/serving/chat/field-row.ts';
 import { type FieldRule, partFields, requestFields } from '../../services/serving/chat/request-fields.ts';
+import { messagesBody } from '../../services/serving/messages/fields.ts';
+import { responsesBody } from '../../services/serving/responses/fields.ts';
 
-/** docs/compatibility.md: what becomes of each field of a chat request, out of the table that serving reads. */
+type Row = Pick<FieldRule, 'does' | 'about'>;
+
+/** docs/compatibility.md: what becomes of each field of each API, out of the tables that serving reads. */
 export function compatibilityPage(): string {
-  const fields = { ...(requestFields as Readonly<Record<string, FieldRule>>), ...partFields };
+  const chat = table({ ...(requestFields as Readonly<Record<string, FieldRule>>), ...partFields });
+  return [
+    head,
+    chat,
+    rest,
+    responses,
+    table(rowsOf(responsesBody)),
+    messages,
+    table(rowsOf(messagesBody)),
+  ].join('\n');
+}
+
+function table(fields: Readonly<Record<string, Row>>): string {
   const rows = Object.entries(fields)
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([name, { does, about }]) => `| \`${name}\` | ${does} | ${about.replaceAll('|', '\\|')} |`);
-  return `${head}\n| field | what becomes of it | how |\n|---|---|---|\n${rows.join('\n')}\n${rest}`;
+  return `| field | what becomes of it | how |\n|---|---|---|\n${rows.join('\n')}\n`;
 }
 
 const head = `# Compatibility
@@ -20,8 +37,7 @@ changes no answer. *Refused*: 400 \`unsupported_parameter\` with its name in \`p
 \`POST /v1/chat/completions\`, checked with the unmodified \`openai\` package. Fields that OpenAI's API does not have are those of vLLM and SGLang.
 `;
 
-const rest = `
-### Calls of tools
+const rest = `### Calls of tools
 
 Calls are streamed as they are written: the first delta of a call has its \`id\` and name, the others more of its arguments. Models that write a call as bare JSON (Llama 3) tell
 it in one piece at its end, since only then it is known to be one. A call that is cut off, by \`max_tokens\` or by a \`stop\`, stands in the answer as far as it came, and
@@ -61,4 +77,15 @@ last, if its system text is alike (rule \`user\`). It never joins a new conversa
 ### Left for later
 
 Answers that are constrained to JSON or to a schema (\`response_format\`, \`guided_json\` and the like), images and audio.
+`;
+
+const responses = `## Responses
+
+\`POST /v1/responses\`, checked with the unmodified \`openai\` package and Vercel's SDK; \`GET\` and \`DELETE /v1/responses/{id}\` ([how](apis.md#openais-responses)). Any other field is refused by its name, as \`unsupported_parameter\`;
+what a field asks for that there is not, as \`invalid_request\`.
+`;
+
+const messages = `## Messages
+
+\`POST /v1/messages\` and \`/v1/messages/count_tokens\`, checked with the unmodified \`@anthropic-ai/sdk\` ([how](apis.md#anthropics-messages)). Any other field is refused by its name.
 `;

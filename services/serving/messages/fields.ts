@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hint, honoured, refused } from '../chat/field-row.ts';
 import { ServingError } from '../errors.ts';
 
 const text = z.string();
@@ -29,43 +30,66 @@ const toolChoice = z.discriminatedUnion('type', [
 ]);
 export type ToolChoice = z.output<typeof toolChoice>;
 
-const isNothing = (value: unknown): boolean =>
-  value === undefined || value === null || (Array.isArray(value) && value.length === 0);
-/** A field that asks for what there is not, unless its value asks for nothing. */
-const refused = (why: string) => z.unknown().refine(isNothing, `not supported: ${why}`).optional();
-/** Changes no answer. */
-const hint = z.unknown().optional();
-
 const fields = {
-  model: text.min(1),
-  messages: z.array(message).min(1),
-  system: content.nullish(),
-  temperature: z.number().min(0).max(1).nullish(),
-  top_p: z.number().gt(0).max(1).nullish(),
-  top_k: z.int().min(0).nullish(),
-  stop_sequences: z.array(text.min(1)).max(16).nullish(),
-  stream: z.boolean().nullish(),
-  tools: z.array(tool).max(1024).nullish(),
-  tool_choice: toolChoice.nullish(),
-  thinking: z.looseObject({ type: z.enum(['enabled', 'adaptive', 'between_tools', 'disabled']) }).nullish(),
-  metadata: z.looseObject({ user_id: text.max(512).nullish() }).nullish(),
-  output_config: z.looseObject({ format: refused('answers are not constrained') }).nullish(),
+  model: honoured(text.min(1), 'any name without `@` is the live policy'),
+  messages: honoured(
+    z.array(message).min(1),
+    'text, `thinking`, `tool_use` and `tool_result` blocks; images, documents and all others are refused. Each result becomes a message of its own. The last message must not be of the assistant',
+  ),
+  system: honoured(content.nullish(), 'text, or text blocks'),
+  temperature: honoured(z.number().min(0).max(1).nullish(), "default: the model's own; below 0.1 greedy"),
+  top_p: honoured(z.number().gt(0).max(1).nullish(), "default: the model's own, else 1"),
+  top_k: honoured(z.int().min(0).nullish(), "default: the model's own; 0: off"),
+  stop_sequences: honoured(
+    z.array(text.min(1)).max(16).nullish(),
+    'up to 16; the one that ended the answer stands in `stop_sequence`. An upstream engine that does not tell which gives `end_turn`',
+  ),
+  stream: honoured(
+    z.boolean().nullish(),
+    "events in Anthropic's order. `message_delta` and `message_stop` come when the fact of the answer is durable",
+  ),
+  tools: honoured(
+    z.array(tool).max(1024).nullish(),
+    "the client's own; those that a server would run are refused",
+  ),
+  tool_choice: honoured(
+    toolChoice.nullish(),
+    "a chat's `tool_choice`; `disable_parallel_tool_use` is its `parallel_tool_calls: false`",
+  ),
+  thinking: honoured(
+    z.looseObject({ type: z.enum(['enabled', 'adaptive', 'between_tools', 'disabled']) }).nullish(),
+    '`enable_thinking` of the chat template: false for `disabled`, else true; `budget_tokens` is not used. What the policy thinks comes as `thinking` blocks',
+  ),
+  metadata: honoured(
+    z.looseObject({ user_id: text.max(512).nullish() }).nullish(),
+    "`user_id` is a chat's `user`",
+  ),
+  output_config: honoured(
+    z.looseObject({ format: refused('answers are not constrained') }).nullish(),
+    '`format` is refused: answers are not constrained; `effort` is not used',
+  ),
 
   container: refused('there is no container'),
   mcp_servers: refused('tools are called by the client'),
 
-  cache_control: hint,
-  context_management: hint,
-  diagnostics: hint,
-  inference_geo: hint,
-  service_tier: hint,
-  speed: hint,
-  user_profile_id: hint,
-  workspace_id: hint,
+  cache_control: hint(),
+  context_management: hint(),
+  diagnostics: hint(),
+  inference_geo: hint(),
+  service_tier: hint('there is one'),
+  speed: hint(),
+  user_profile_id: hint(),
+  workspace_id: hint(),
 };
 
-/** A request for a message; docs/apis.md lists the same fields. */
-export const messagesBody = z.strictObject({ ...fields, max_tokens: z.int().min(1) });
+/** A request for a message; docs/compatibility.md has the same fields. */
+export const messagesBody = z.strictObject({
+  ...fields,
+  max_tokens: honoured(
+    z.int().min(1),
+    'needed; clamped to what the context leaves, and the answer then ends as `model_context_window_exceeded`',
+  ),
+});
 /** A request for the number of its tokens. */
 export const countTokensBody = z.strictObject({ ...fields, max_tokens: z.int().min(1).nullish() });
 export type MessagesBody = z.output<typeof countTokensBody>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hint, honoured, refused } from '../chat/field-row.ts';
 import { ServingError } from '../errors.ts';
 
 const text = z.string();
@@ -44,58 +45,65 @@ const toolChoice = z.union(
 );
 export type ToolChoice = z.output<typeof toolChoice>;
 
-/** A field that asks for what there is not, unless its value is one of these. */
-const refused = (why: string, ...harmless: readonly unknown[]) =>
-  z
-    .unknown()
-    .refine((value) => value === undefined || value === null || harmless.includes(value), {
-      message: `not supported: ${why}`,
-    })
-    .optional();
-/** Changes no answer. */
-const hint = z.unknown().optional();
-
-/** A request for a response; docs/apis.md lists the same fields. */
-const responsesBody = z.strictObject({
-  model: text.min(1),
-  input: z.union([text.min(1), z.array(item).min(1)], 'text or a list of items'),
-  instructions: text.nullish(),
-  previous_response_id: text.max(200).nullish(),
-  max_output_tokens: z.int().min(1).nullish(),
-  temperature: z.number().min(0).max(2).nullish(),
-  top_p: z.number().gt(0).max(1).nullish(),
-  stream: z.boolean().nullish(),
-  store: z.boolean().nullish(),
-  tools: z.array(tool).max(1024).nullish(),
-  tool_choice: toolChoice.nullish(),
-  parallel_tool_calls: z.boolean().nullish(),
-  user: text.max(512).nullish(),
-  metadata: z.record(text, text).nullish(),
-  text: z
-    .looseObject({
-      format: z
-        .looseObject({ type: z.literal('text', 'not supported: answers are not constrained') })
-        .nullish(),
-    })
-    .nullish(),
+/** A request for a response; docs/compatibility.md has the same fields. */
+export const responsesBody = z.strictObject({
+  model: honoured(text.min(1), 'any name: the live policy; `@base`, `@v3`: a version of its own'),
+  input: honoured(
+    z.union([text.min(1), z.array(item).min(1)], 'text or a list of items'),
+    'text, or items: messages of text, `function_call`, `function_call_output`, `reasoning`, and `item_reference` to what a stored answer to the same key held. What the policy thought, said and called in one answer is one message of the chat',
+  ),
+  instructions: honoured(text.nullish(), 'a system message before all others, of this request alone'),
+  previous_response_id: honoured(
+    text.max(200).nullish(),
+    'the conversation up to that answer goes before `input`. 400 `previous_response_not_found` where it was not stored, was deleted, or was given to another key',
+  ),
+  max_output_tokens: honoured(
+    z.int().min(1).nullish(),
+    'clamped to what the context leaves; an answer that it cuts is `incomplete`',
+  ),
+  temperature: honoured(z.number().min(0).max(2).nullish(), "default: the model's own; below 0.1 greedy"),
+  top_p: honoured(z.number().gt(0).max(1).nullish(), "default: the model's own, else 1"),
+  stream: honoured(
+    z.boolean().nullish(),
+    "events in OpenAI's order; `response.completed` comes when the fact of the answer is durable. A stream that breaks ends with `response.failed`",
+  ),
+  store: honoured(
+    z.boolean().nullish(),
+    '`false`: it is not found by its id. It is recorded all the same, since that is what trains',
+  ),
+  tools: honoured(z.array(tool).max(1024).nullish(), 'functions; those that a server would run are refused'),
+  tool_choice: honoured(toolChoice.nullish(), "a chat's `tool_choice`"),
+  parallel_tool_calls: honoured(z.boolean().nullish(), '`false`: an answer ends before a second call'),
+  user: honoured(text.max(512).nullish(), 'a hint at the session'),
+  metadata: honoured(z.record(text, text).nullish(), 'said back'),
+  text: honoured(
+    z
+      .looseObject({
+        format: z
+          .looseObject({ type: z.literal('text', 'not supported: answers are not constrained') })
+          .nullish(),
+      })
+      .nullish(),
+    '`format` is text, others are refused; `verbosity` is not used',
+  ),
 
   background: refused('an answer is waited for', false),
-  conversation: refused('send the items, or previous_response_id'),
+  conversation: refused('send the items, or `previous_response_id`'),
   prompt: refused('there are no stored prompts'),
   top_logprobs: refused('ask for them in a chat', 0),
   moderation: refused('there is no moderation'),
 
-  context_management: hint,
-  include: hint,
-  max_tool_calls: hint,
-  prompt_cache_key: hint,
-  prompt_cache_options: hint,
-  prompt_cache_retention: hint,
-  reasoning: hint,
-  safety_identifier: hint,
-  service_tier: hint,
-  stream_options: hint,
-  truncation: hint,
+  context_management: hint(),
+  include: hint(),
+  max_tool_calls: hint(),
+  prompt_cache_key: hint(),
+  prompt_cache_options: hint(),
+  prompt_cache_retention: hint(),
+  reasoning: hint(),
+  safety_identifier: hint(),
+  service_tier: hint('there is one'),
+  stream_options: hint('nothing is padded'),
+  truncation: hint('a prompt that does not fit goes by `--context`, as in a chat'),
 });
 export type ResponsesBody = z.output<typeof responsesBody>;
 
