@@ -3,10 +3,10 @@ import { UsageError } from '../command.ts';
 import { endpointSettings } from '../config.ts';
 import { runLifecycle, StepFailed } from '../demo/lifecycle.ts';
 import { type OwnServer, startOwnServer } from '../demo/own-server.ts';
+import { findServer } from '../find-server.ts';
 import { readOptions, splitAction } from '../options.ts';
-import { createSessionClient, originOf, request } from '../rl-client.ts';
+import { createSessionClient } from '../rl-client.ts';
 import { INTERRUPTED, stopOnSignals } from '../stop-on-signals.ts';
-import { endpointOf } from '../up/readiness.ts';
 
 const options = {
   url: { type: 'string' },
@@ -71,13 +71,7 @@ export const demo: Command = {
 
 /** Undefined where none runs. @throws UsageError where one was named and does not answer */
 async function runningServer(named: string | undefined, signal: AbortSignal): Promise<string | undefined> {
-  const url = originOf(named ?? endpointOf().url);
-  const answer = await request(`${url}/health`, undefined, undefined, signal);
-  if (answer.kind === 'answer') return url;
-  if (named === undefined && answer.kind === 'silent') return undefined;
-  throw new UsageError(
-    answer.kind === 'silent'
-      ? `no answer from ${url}: ${answer.reason}`
-      : `what answers at ${url} is no ClawLoop with sessions: status ${answer.status}`,
-  );
+  const { url, answers } = await findServer(named, signal);
+  if (!answers && named !== undefined) throw new UsageError(`nothing answers at ${url}`);
+  return answers ? url : undefined;
 }

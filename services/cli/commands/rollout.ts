@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Command, UsageError } from '../command.ts';
 import { endpointSettings } from '../config.ts';
+import { findServer } from '../find-server.ts';
 import { readOptions } from '../options.ts';
-import { createSessionClient, originOf } from '../rl-client.ts';
+import { createSessionClient } from '../rl-client.ts';
 import { loadAgent, loadReward } from '../rollout/load-modules.ts';
 import { openProgress } from '../rollout/progress.ts';
 import { readTasks } from '../rollout/read-tasks.ts';
@@ -15,7 +16,6 @@ import { createStartGate } from '../rollout/start-gate.ts';
 import { watchStrayErrors } from '../rollout/stray-errors.ts';
 import { formatSummary, summarise } from '../rollout/summary.ts';
 import { INTERRUPTED, stopOnSignals } from '../stop-on-signals.ts';
-import { endpointOf } from '../up/readiness.ts';
 
 export const rollout: Command = {
   name: 'rollout',
@@ -43,11 +43,11 @@ export const rollout: Command = {
     const settings = rolloutSettings(values);
     const tasks = readTasks(await textOf(settings.data), settings.data);
     const [agent, reward] = await Promise.all([loadAgent(settings.agent), loadReward(settings.reward)]);
-    const results = openResults(values.out);
-
-    const baseUrl = originOf(values.url ?? endpointOf().url);
-    const key = values.key ?? endpointSettings([]).apiKey;
     const stop = new AbortController();
+    const { url: baseUrl, answers } = await findServer(values.url, stop.signal);
+    if (!answers) throw new UsageError(`nothing answers at ${baseUrl}: npm start, or give --url`);
+    const key = values.key ?? endpointSettings([]).apiKey;
+    const results = openResults(values.out);
     const ignoreSignals = stopOnSignals(
       stop,
       'stopping: sessions that are open are taken back; once more: at once',
