@@ -67,6 +67,19 @@ export const environmentWith = (secrets: Readonly<Record<string, string>>): Node
   ...secrets,
 });
 
+/**
+ * For a server of its own, beside the one that this machine is set up for: none of that one's settings but
+ * what computes.
+ */
+export const environmentOfItsOwn = (): NodeJS.ProcessEnv => ({
+  ...allocatorEnvironment,
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !name.startsWith('CLAWLOOP_') || name === 'CLAWLOOP_BACKEND',
+    ),
+  ),
+});
+
 /** The flags with these names, each with its value. */
 function ofThese(flags: readonly string[], names: readonly string[]): readonly string[] {
   return flags.flatMap((flag, index) => (names.includes(flag) ? [flag, flags[index + 1] ?? ''] : []));

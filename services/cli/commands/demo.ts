@@ -1,6 +1,7 @@
 import type { Command } from '../command.ts';
 import { UsageError } from '../command.ts';
 import { endpointSettings } from '../config.ts';
+import { exportStep } from '../demo/export-step.ts';
 import { runLifecycle, StepFailed } from '../demo/lifecycle.ts';
 import { type OwnServer, startOwnServer } from '../demo/own-server.ts';
 import { findServer } from '../find-server.ts';
@@ -21,7 +22,7 @@ export const demo: Command = {
   usage: 'lifecycle',
   about: 'shows the life of a rewarded session against a server, step by step',
   details: [
-    ['lifecycle', 'start, three turns, rewards, refresh, end, and the version made of it'],
+    ['lifecycle', 'start, three turns, rewards, refresh, end, export, and the version made of it'],
     ['', 'on the server that runs; where none does, on one of its own, which is gone afterwards'],
     ['--own', 'on one of its own in any case: what is said in the demo trains'],
     ['--task NAME', 'what the sessions are attempts at; demo-task'],
@@ -32,7 +33,7 @@ export const demo: Command = {
   outlivesReader: true,
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'lifecycle');
-    const { values } = readOptions(rest, options);
+    const { values, settings } = readOptions(rest, options);
     if (action !== 'lifecycle') throw new UsageError(`demo ${action}? one of: lifecycle`);
     const seconds = Number(values.wait);
     if (values.wait.trim() === '' || !(seconds >= 0 && seconds <= 86_400))
@@ -53,6 +54,11 @@ export const demo: Command = {
       await runLifecycle({
         ...{ url: address, accessKey, task: values.task, waitMs: seconds * 1000 },
         client: createSessionClient(address, accessKey),
+        exported: (sessions) =>
+          exportStep(
+            own === undefined ? settings : { ...settings, log: 'sqlite', dataFolder: own.dataFolder },
+            sessions,
+          ),
         say: (line) => console.log(line),
         signal: stop.signal,
       });

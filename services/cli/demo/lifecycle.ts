@@ -18,6 +18,8 @@ export type LifecycleWorld = {
   readonly task: string;
   /** ms that a new version is waited for; 0: not at all */
   readonly waitMs: number;
+  /** What the export of these sessions holds; undefined where their log cannot be read from here. */
+  readonly exported: (sessions: readonly string[]) => Promise<readonly string[] | undefined>;
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
 };
@@ -32,7 +34,7 @@ const VERSION_POLL_MS = 500;
 
 /**
  * The life of a session, step by step: start, three turns, rewards, a refresh under the same key, the end,
- * and the version that was made of it.
+ * the export, and the version that was made of it.
  *
  * @throws StepFailed, and when the signal aborts; what is open then is taken back
  */
@@ -78,6 +80,10 @@ export async function runLifecycle(world: LifecycleWorld): Promise<void> {
     open.delete(second.key);
     step(say, 'end_session', `after ${count} answer`);
 
+    const lines = await world.exported([first.session, second.session]);
+    signal.throwIfAborted();
+    for (const line of lines ?? [`where the log is: clawloop sessions export ${first.session}`])
+      step(say, 'sessions export', line);
     if (world.waitMs > 0) await untilVersion(world, Math.max(0, ...before));
   } finally {
     for (const { key } of open.values()) await client.end(key, { discard: true });

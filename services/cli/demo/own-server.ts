@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { environmentWith } from '../config.ts';
+import { environmentOfItsOwn } from '../config.ts';
 import { waitUntilReady } from '../up/readiness.ts';
 
 export type OwnServer = {
@@ -36,7 +36,7 @@ export async function startOwnServer(signal: AbortSignal): Promise<OwnServer> {
       // a group of its own, so that Ctrl-C reaches this process alone; the channel ends it with this process
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      env: environmentWith({}),
+      env: environmentOfItsOwn(),
     },
   );
   let said = '';

@@ -107,9 +107,10 @@ describe('the session protocol by commands', () => {
     expect(steps.filter((step) => step !== '')).toEqual([
       ...['server', 'start_session', 'chat/completions', 'chat/completions', 'chat/completions'],
       ...['set_reward', 'set_reward', 'sessions', 'start_session', 'chat/completions', 'set_reward'],
-      ...['end_session', 'new version'],
+      ...['end_session', ...Array(4).fill('sessions export'), 'new version'],
     ]);
     expect(stdout).toMatch(/^sessions +open, 3 answers, rewards -0\.5, 1$/m);
+    expect(stdout).toMatch(/^sessions export +demo-task-\w+: \d+ tokens, \d+ of them sampled, return 0\.5$/m);
     expect(stdout).toMatch(/^new version +v\d/m);
     expect(stdout).not.toContain(ACCESS_KEY);
   });
