@@ -47,9 +47,9 @@ const START_LIMIT_MS = 180_000;
 
 /**
  * OpenClaw as a person sets it up for a ClawLoop that runs: `clawloop openclaw config --write` on an empty home,
- * then a gateway without channels. Its first-run files are left out (`skipBootstrap`), and its timers rest.
+ * then a gateway without channels. `more`: flags of that command. Its first-run files are left out (`skipBootstrap`), and its timers rest.
  */
-export async function openClawHome(url: string): Promise<OpenClawHome> {
+export async function openClawHome(url: string, more: readonly string[] = []): Promise<OpenClawHome> {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-openclaw-home-'));
   const [file, workspace, home] = ['openclaw.json', 'workspace', 'home'].map((name) => join(folder, name));
   await Promise.all([mkdir(workspace!), mkdir(home!)]);
@@ -70,7 +70,17 @@ export async function openClawHome(url: string): Promise<OpenClawHome> {
   const settings = async () => JSON.parse(await readFile(file!, 'utf8')) as Settings;
   const configure: OpenClawHome['configure'] = async (more) =>
     writeFile(file!, JSON.stringify(laidOver(await settings(), more), null, 2));
-  const wrote = await clawloop(['openclaw', 'config', '--write', '--yes', '--file', file!, '--url', url]);
+  const wrote = await clawloop([
+    'openclaw',
+    'config',
+    '--write',
+    '--yes',
+    '--file',
+    file!,
+    '--url',
+    url,
+    ...more,
+  ]);
   if (wrote.code !== 0) throw new Error(`openclaw config: ${wrote.stderr}${wrote.stdout}`);
   await configure({
     gateway: { mode: 'local', port, bind: 'loopback', auth: { mode: 'token', token } },

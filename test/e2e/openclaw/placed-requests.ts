@@ -1,4 +1,5 @@
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+import type { Disagreement } from '../../../shared/events/disagreement.ts';
 import type { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
 import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
 import type { TurnSkipped } from '../../../shared/events/turn-skipped.ts';
@@ -8,6 +9,7 @@ import { tailed } from './tailed.ts';
 /** A request that the model answered, and what the collector says of it in the log. */
 export type PlacedRequest = Served & {
   readonly interaction: InteractionCompleted['data'];
+  readonly traceparent: string | undefined;
   /** undefined: an open turn, whose next state is not known */
   readonly place:
     | {
@@ -16,6 +18,7 @@ export type PlacedRequest = Served & {
         /** why it does not train; undefined: it may */
         readonly reason: string | undefined;
         readonly next: readonly ChatMessage[] | undefined;
+        readonly disagreement?: Disagreement | undefined;
       }
     | undefined;
 };
@@ -34,16 +37,18 @@ export async function placedRequests(
   for (const { data } of completed)
     places.set(data.turnId, {
       ...{ session: data.session, rule: data.rule, next: data.next, reason: undefined },
+      disagreement: data.disagreement,
     });
   for (const { data } of skipped)
     places.set(data.turnId, {
       ...{ session: data.session, rule: data.rule, next: undefined, reason: data.reason },
+      disagreement: data.disagreement,
     });
   return interactions
-    .map(({ id, data }): PlacedRequest => {
+    .map(({ id, traceparent, data }): PlacedRequest => {
       const one = served.find(({ n }) => n === data.tokens?.promptIds[0]);
       if (one === undefined) throw new Error(`the model never saw ${id}`);
-      return { ...one, interaction: data, place: places.get(id) };
+      return { ...one, interaction: data, traceparent, place: places.get(id) };
     })
     .sort((a, b) => a.n - b.n);
 }
