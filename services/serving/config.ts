@@ -25,7 +25,9 @@ export const ServingConfig = CommonConfig.extend({
     .min(1)
     .max(4096)
     .optional()
-    .describe("the collector's: with maxStaleness it bounds the sessions that may be open"),
+    .describe(
+      "the collector's, which `up` tells it: with maxStaleness it bounds the sessions that may be open",
+    ),
   maxStaleness: z
     .int()
     .min(0)
