@@ -19,6 +19,13 @@ export function sampleAdvantage(
   return boundedAdvantage(advantageOf(verdict, baseline, enabled));
 }
 
-/** Whether the verdict is one that the baseline is the mean of. */
-export const movesBaseline = ({ verdict, source, advantage }: Judged): boolean =>
-  advantage === undefined && (verdict !== 0 || source === 'reward');
+/**
+ * The verdicts that the baseline is the mean of. A return counts as 1 at most, by size: the baseline is that of
+ * all who talk to the policy, and the rewards of one long session say nothing of theirs.
+ */
+export const baselineVerdicts = (samples: readonly Judged[]): readonly number[] =>
+  samples
+    .filter(
+      ({ verdict, source, advantage }) => advantage === undefined && (verdict !== 0 || source === 'reward'),
+    )
+    .map(({ verdict }) => Math.min(1, Math.max(-1, verdict)));

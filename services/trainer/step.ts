@@ -9,7 +9,7 @@ import { type Baseline, initialBaseline, updateBaseline } from '../../shared/pol
 import type { LearningEngine } from './learning-engine.ts';
 import { lessonMetrics } from './lesson-metrics.ts';
 import { minibatchGradients } from './minibatch-gradients.ts';
-import { movesBaseline, sampleAdvantage } from './sample-advantage.ts';
+import { baselineVerdicts, sampleAdvantage } from './sample-advantage.ts';
 import { batchMetrics, finiteOnly, meanOf } from './step-metrics.ts';
 import { type StepSample, stepSample } from './step-sample.ts';
 import { noLesson, teach } from './teach.ts';
@@ -140,11 +140,7 @@ export function step(
     prepared.map(({ sequence }) => sequence),
   );
   if (!Number.isFinite(meanKl)) return notFinite(`the mean KL to the parent is ${meanKl}`);
-  const baseline = updateBaseline(
-    start.baseline,
-    samples.filter(movesBaseline).map(({ verdict }) => verdict),
-    settings.baselineDecay,
-  );
+  const baseline = updateBaseline(start.baseline, baselineVerdicts(samples), settings.baselineDecay);
   return {
     kind: 'candidate',
     adapter,

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloop.ts';
 import { type RlClient, rlClient } from './rl-client.ts';
@@ -10,6 +10,8 @@ import { type RlClient, rlClient } from './rl-client.ts';
 /** The reward of a session's last answer, as far as the weights. */
 
 const DISCOUNT = 0.5;
+/** s; longer than any answer takes on a busy machine */
+const IDLE_S = 15;
 let folder: string;
 let loop: ClawLoop;
 let rl: RlClient;
@@ -19,18 +21,13 @@ const run = async (...argv: string[]) => {
   return result.stdout;
 };
 
+vi.setConfig({ testTimeout: 150_000 });
+
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'clawloop-rewarded-'));
   loop = await startClawLoop(folder, [
     ...['--collector-batch-size', '3', '--collector-turn-discount', String(DISCOUNT)],
-    ...[
-      '--collector-session-timeout',
-      '2',
-      '--collector-sweep-ms',
-      '100',
-      '--collector-owed-interval-ms',
-      '200',
-    ],
+    ...['--collector-session-timeout', String(IDLE_S), '--collector-sweep-ms', '100'],
   ]);
   rl = rlClient(() => loop.url);
 });

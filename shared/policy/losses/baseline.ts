@@ -25,7 +25,7 @@ export const advantageOf = (verdict: number, baseline: Baseline, enabled: boolea
 
 /**
  * What one sample's advantage may be at most, by size. Votes and thumbs never come near it, advantages over a
- * group of n attempts only with n > 100 (sqrt(n - 1) at most). A sum of rewards over a long session would,
+ * group of n attempts only with n > 101 (sqrt(n - 1) at most). A sum of rewards over a long session would,
  * and one such number would outweigh all other samples of its batch, whose gradient is clipped as a whole.
  */
 export const ADVANTAGE_BOUND = 10;
