@@ -10,7 +10,10 @@ beforeAll(async () => {
 afterAll(() => folder.dispose());
 
 test('a connection that never asked for anything holds up no end', async () => {
-  const serving = await folder.start(['--engine', 'upstream', '--upstream-url', 'http://127.0.0.1:9/v1']);
+  const serving = await folder.start(
+    ['--engine', 'upstream', '--upstream-url', 'http://127.0.0.1:9/v1'],
+    'listening',
+  );
   const socket = connect(Number(new URL(serving.url).port), '127.0.0.1');
   socket.on('error', () => {}); // it may be reset
   await once(socket, 'connect');

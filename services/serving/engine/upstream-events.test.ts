@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { Agent, request } from 'undici';
+import { afterEach, expect, test } from 'vitest';
+import { hearEvents } from './upstream-events.ts';
+import type { HeardChunk } from './upstream-exchange.ts';
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+/** An engine that does with each response what the test says, and whoever asks it. */
+async function engineThat(answers: (response: ServerResponse) => void) {
+  let connections = 0;
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    answers(response);
+  });
+  server.on('connection', () => connections++);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const agent = new Agent();
+  closers.push(
+    () => agent.destroy(),
+    () => server.closeAllConnections(),
+    () => server.close(),
+  );
+  const { port } = server.address() as { readonly port: number };
+  return {
+    connections: () => connections,
+    ask: async () => (await request(`http://127.0.0.1:${port}`, { dispatcher: agent })).body,
+  };
+}
+
+const events = (...words: readonly string[]) => words.map((word) => `data: ${word}\n\n`).join('');
+/** A word is a text, `!` breaks, `?` is no text alone. */
+const hear = (data: string): readonly HeardChunk[] => {
+  if (data === '!') throw new Error('it says no more');
+  const [choice, text] = data.split(':') as [string, string];
+  const chunk = { text, tokens: [], ...(text === '?' ? { reasoning: 'Hm.' } : {}) };
+  return [{ choice: Number(choice), chunk }];
+};
+const never = () => false;
+const shown = (heard: readonly HeardChunk[]) => heard.map(({ choice, chunk }) => `${choice}:${chunk.text}`);
+
+test('texts that arrive together are shown together, those of one choice and with nothing beside them', async () => {
+  const engine = await engineThat((response) =>
+    response.end(events('0:a', '0:b', '1:c', '0:d', '0:?', '0:e', '0:f', '[DONE]', '0:g')),
+  );
+  const heard: HeardChunk[] = [];
+  await hearEvents(await engine.ask(), { hear, isEnough: never, show: (one) => heard.push(one) });
+  expect(shown(heard)).toEqual(['0:ab', '1:c', '0:d', '0:?', '0:ef']);
+});
+
+test('what came before a break is shown', async () => {
+  const engine = await engineThat((response) => response.end(events('0:a', '!', '0:b')));
+  const heard: HeardChunk[] = [];
+  const told = hearEvents(await engine.ask(), { hear, isEnough: never, show: (one) => heard.push(one) });
+  await expect(told).rejects.toThrow('it says no more');
+  expect(shown(heard)).toEqual(['0:a']);
+});
+
+test('an answer is over with its mark, and its connection serves the next one where it ends after it', async () => {
+  const open: ServerResponse[] = [];
+  const engine = await engineThat((response) => {
+    response.write(events('0:a', '[DONE]'));
+    open.push(response);
+  });
+  for (let n = 1; n <= 8; n++) {
+    const body = await engine.ask();
+    await hearEvents(body, { hear, isEnough: never, show: () => {} });
+    open.at(-1)!.end(': bye\n\n');
+    await once(body, 'end');
+  }
+  expect(engine.connections()).toBeLessThan(4); // not one each: a request may come before its connection is free
+});
