@@ -1,3 +1,5 @@
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { clawloop } from './harness/clawloop.ts';
 import { type RlClient, rlClient } from './rl-client.ts';
@@ -195,6 +197,33 @@ test.each(apis)(
     expect(await rl.post('/rl/set_reward', api_key, { reward: 1 })).toMatchObject({ status: 410 });
   },
 );
+
+test('the official clients speak under a session key, at the bare address; what they streamed is rewarded by its id', async () => {
+  const { api_key, session_id } = await rl.start('demo');
+  const openai = new OpenAI({ baseURL: serving.url, apiKey: api_key });
+  const anthropic = new Anthropic({ baseURL: serving.url, apiKey: api_key });
+  const messages = [{ role: 'user' as const, content: 'hi' }];
+  const ids: string[] = [];
+  for await (const chunk of await openai.chat.completions.create({ model: 'm', messages, stream: true }))
+    ids[0] = chunk.id;
+  for await (const event of await openai.responses.create({ model: 'm', input: 'hi', stream: true }))
+    if (event.type === 'response.completed') ids[1] = event.response.id;
+  for await (const event of anthropic.messages.stream({ model: 'm', max_tokens: 9, messages }))
+    if (event.type === 'message_start') ids[2] = event.message.id;
+  for (const interaction_id of ids)
+    expect((await rl.post('/rl/set_reward', api_key, { reward: 1, interaction_id })).body).toEqual({
+      ...{ message: 'success', session_id, interaction_id },
+    });
+  expect((await rl.post('/rl/end_session', api_key)).body.interaction_count).toBe(3);
+  const gone = { status: 410 };
+  await expect(openai.chat.completions.create({ model: 'm', messages, stream: true })).rejects.toMatchObject(
+    gone,
+  );
+  await expect(openai.responses.create({ model: 'm', input: 'hi' })).rejects.toMatchObject(gone);
+  await expect(anthropic.messages.create({ model: 'm', max_tokens: 9, messages })).rejects.toMatchObject(
+    gone,
+  );
+});
 
 test('a session key opens no session and sees none; what is no session key ends and rewards none', async () => {
   const { api_key } = await rl.start('demo');
