@@ -1,3 +1,5 @@
+import { DAY_MS } from '../../../../services/collector/forget.ts';
+import type { ClawLoopEvent } from '../../../../shared/events/catalogue.ts';
 import type { InteractionCompleted } from '../../../../shared/events/interaction-completed.ts';
 import { firstPlaces, type Law } from './history.ts';
 
@@ -9,8 +11,11 @@ export const returnsFollowTheTree: Law = ({ world, of, interactions }) => {
   const wrong: string[] = [];
   const place = firstPlaces(world.records.conversations);
   const told = of('turn.feedback').filter(({ data }) => data.return !== undefined);
+  const isStale = behindTheirLane(world.records.conversations);
   const given = new Map(of('feedback.given').map((event) => [event.id, event]));
-  const turnFacts = [...of('turn.completed'), ...of('turn.skipped')];
+  // a copy that comes when its lane is forgotten is told of once more, as too late, and of no session
+  const settled = of('turn.skipped').filter(({ data }) => data.reason !== 'too-late');
+  const turnFacts = [...of('turn.completed'), ...settled];
   const epochs = new Map<string, string>(
     turnFacts.map(({ data }) => [data.turnId, `${data.session}@${data.epoch}`]),
   );
@@ -32,7 +37,8 @@ export const returnsFollowTheTree: Law = ({ world, of, interactions }) => {
     if (Math.abs(score - ((own ?? 0) + discount * mean)) > 1e-9) wrong.push(`${turnId} is told ${score}`);
     const ended = place.get(closedBy.get(epochs.get(turnId)!)!)!;
     const inTime = (rewards.get(turnId) ?? []).filter(
-      ({ id, data: { key } }) => place.get(id)! < ended && key === interactions.get(turnId)!.data.key,
+      ({ id, data: { key } }) =>
+        place.get(id)! < ended && key === interactions.get(turnId)!.data.key && !isStale.has(id),
     );
     const last = inTime.toSorted((a, b) => place.get(a.id)! - place.get(b.id)!).at(-1);
     if (own !== null && data.given !== last?.id) wrong.push(`${turnId} is not told its last reward`);
@@ -54,6 +60,20 @@ export const returnsFollowTheTree: Law = ({ world, of, interactions }) => {
   }
   return wrong;
 };
+
+/** Ids of what first came a day or more behind its lane, which counts for nothing. A sweeper's timers move no lane. */
+function behindTheirLane(log: readonly (readonly ClawLoopEvent[])[]): ReadonlySet<string> {
+  const latest = new Map<string, number>();
+  const [stale, seen] = [new Set<string>(), new Set<string>()];
+  for (const event of log.flat()) {
+    if (event.type === 'session.ended' && event.data.reason === 'idle') continue;
+    const [time, before] = [Date.parse(event.time), latest.get(event.subject) ?? 0];
+    if (time < before - DAY_MS && !seen.has(event.id)) stale.add(event.id);
+    seen.add(event.id);
+    latest.set(event.subject, Math.max(time, before));
+  }
+  return stale;
+}
 
 /** Words that tell conversations apart: heartbeats are made anew. */
 const wordsOf = ({ data }: InteractionCompleted) => data.messages.map(({ content }) => String(content));
