@@ -34,6 +34,9 @@ export const automatedKinds = [
       'A completed subagent task is ready for parent review',
       'An async command did not run.',
       'An async command the user already approved has completed',
+      'An async command completion event was triggered',
+      'An async command you ran earlier',
+      '[OpenClaw exec completion]',
       'Continue the OpenClaw runtime event.',
       '[Internal task completion event]',
       '[[OPENCLAW_INTERNAL_CONTEXT_BEGIN]]',
@@ -50,7 +53,10 @@ export const automatedKinds = [
       'Before accepting the previous final answer, apply this revision request',
     ],
   },
-  { kind: 'session-start', begins: ['A new session was started via /new or /reset'] },
+  {
+    kind: 'session-start',
+    begins: ['A new session was started via /new or /reset', '[OpenClaw session '],
+  },
   {
     kind: 'probe',
     begins: ['Reply with OK. Do not use tools.', 'Reply with the single word OK. Do not use tools.'],

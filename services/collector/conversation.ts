@@ -39,6 +39,10 @@ export type Conversation = {
    * was
    */
   readonly answerAfterCut: string | undefined;
+  /** the same of a client that names its session in a `Runtime:` line, whatever it did to its history */
+  readonly namedAnswer: string | undefined;
+  /** another agent spoke, not a person */
+  readonly isOfAgent: boolean;
   readonly systemText: string;
   readonly systemSketch: SystemSketch;
   /**
@@ -64,14 +68,18 @@ export function readConversation({ data, traceparent }: InteractionCompleted): C
   const last = messages.findLastIndex((message) => message.role === 'assistant');
   const sinceAnswer = messages.slice(last + 1);
   const firstWords = human[0] === undefined ? '' : userWords(human[0]);
+  const runtime = readRuntimeLine(messages);
+  const lastAnswer = last === -1 ? undefined : hashOfAnswer(messages[last]!);
   return {
     prompt,
     full,
     spoken: spokenHash(data),
     place: placeInTree(messages, hashes, full),
     answers,
-    runtime: readRuntimeLine(messages),
-    answerAfterCut: isCut(firstWords) && last !== -1 ? hashOfAnswer(messages[last]!) : undefined,
+    runtime,
+    answerAfterCut: isCut(firstWords) ? lastAnswer : undefined,
+    namedAnswer: runtime.session === undefined ? undefined : lastAnswer,
+    isOfAgent: sinceAnswer.some(tellsOfAgent),
     systemText,
     systemSketch: systemSketch(systemText),
     firstWords,
@@ -81,6 +89,10 @@ export function readConversation({ data, traceparent }: InteractionCompleted): C
     traceId: traceparent?.split('-')[1],
   };
 }
+
+/** What OpenClaw says beside the words when they are those of another agent (`sessions_send`). */
+const tellsOfAgent = (message: ChatMessage): boolean =>
+  isInternalContext(message) && contentText(message.content).includes('[Inter-session message]');
 
 const isOfCalls = ({ role, tool_calls: calls = [] }: ChatMessage): boolean =>
   role === 'tool' || calls.length > 0;

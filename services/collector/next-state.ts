@@ -17,7 +17,7 @@ export function readNextStates(cause: Cause, session: string, conversation: Conv
     if (!told) continue;
     const before = table.get(full);
     if (before?.after === after) continue;
-    const fromBefore = isNew && end === last ? afterCut(cause, session, conversation) : undefined;
+    const fromBefore = isNew && end === last ? byAnswerAlone(cause, session, conversation) : undefined;
     const kept = openByAnswer.get(full)?.at(-1) ?? fromBefore;
     if (before !== undefined && kept === undefined) continue; // another branch of an answer that is settled
     const shown = { from: event.id, at, start, end, after, used: kept !== undefined };
@@ -27,13 +27,14 @@ export function readNextStates(cause: Cause, session: string, conversation: Conv
 }
 
 /**
- * The open turn whose answer is the last one of a history that the client cut, by a compaction say: only if
- * there is no other with the same answer.
+ * The open turn whose answer is the last one of a history that the client changed before it: cut, by a compaction
+ * say, or two messages of a person's made one. Only if there is no other with the same answer.
  */
-function afterCut({ mine }: Cause, session: string, { answerAfterCut }: Conversation): string | undefined {
-  if (answerAfterCut === undefined) return undefined;
+function byAnswerAlone({ mine }: Cause, session: string, conversation: Conversation): string | undefined {
+  const answer = conversation.answerAfterCut ?? conversation.namedAnswer;
+  if (answer === undefined) return undefined;
   const alike = (mine.sessions.get(session)?.openTurns ?? []).filter(
-    (id) => (mine.turns.get(id) as OpenTurn).answer === answerAfterCut,
+    (id) => (mine.turns.get(id) as OpenTurn).answer === answer,
   );
   return alike.length === 1 ? alike[0] : undefined;
 }

@@ -380,3 +380,85 @@ test('a recap belongs to the conversation whose words it repeats; of an answer a
   ]);
   expect(places).toEqual({ recap: 'sid-a recap', 'recap-of-answer': '- recap' });
 });
+
+test("a command that ended behind the talk: its news and their later replay are nobody's words", () => {
+  const run = [rules, first('Run it.', mine), assistant('It runs behind us.')];
+  const replay = said('[OpenClaw exec completion]\nNothing more.');
+  const { places, told } = follow([
+    interaction({ id: 'a', messages: [...run.slice(0, 2), context], answer: 'It runs behind us.' }),
+    interaction({
+      id: 'news',
+      messages: [...run, user('An async command completion event was triggered, so look.'), context],
+      answer: 'It has ended now.',
+    }),
+    interaction({
+      id: 'b',
+      messages: [...run, replay, assistant('It has ended now.'), said('Good.'), context],
+      answer: 'Gladly.',
+    }),
+    sessionEnded({ id: 'end', at: 1 }, 'sid-a'),
+  ]);
+  expect(places).toEqual({ a: 'sid-a conversation', news: 'sid-a announce', b: 'sid-a conversation' });
+  expect(told).toContain('skipped a: no-next-state');
+});
+
+test('two messages that a client makes one after a person stopped an answer: what follows is of the second answer', () => {
+  const stopped = first('Tell it slowly to me.', mine);
+  const joined: ChatMessage = {
+    role: 'user',
+    content: [`${date}Tell it slowly to me.`, 'No, tell it quickly.', mine].map((text) => ({
+      type: 'text',
+      text,
+    })),
+  };
+  const { told } = follow([
+    interaction({
+      ...{ id: 'a', messages: [rules, stopped, context], answer: 'Once upon' },
+      ...{ finishReason: 'aborted', disconnected: true },
+    }),
+    interaction({
+      id: 'b',
+      messages: [rules, stopped, said('No, tell it quickly.'), context],
+      answer: 'It ended well in the end.',
+    }),
+    interaction({
+      id: 'c',
+      messages: [rules, joined, assistant('It ended well in the end.'), said('Thanks for that.'), context],
+      answer: 'Gladly.',
+    }),
+  ]);
+  expect(told).toEqual(['skipped a: aborted', `completed b <- ${date}Thanks for that.`]);
+});
+
+test('what another agent sends is a side request, and tells nothing of the answer before it', () => {
+  const talk = [rules, first('Tell the others.', mine), assistant('I told the others.')];
+  const beside = user(
+    '<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\n[Inter-session message] isUser=false\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>',
+  );
+  const { places, told } = follow([
+    interaction({ id: 'a', messages: [...talk.slice(0, 2), context], answer: 'I told the others.' }),
+    interaction({
+      id: 'agent',
+      messages: [...talk, said('Perfect, thanks, the others know.'), beside],
+      answer: 'Good to hear.',
+    }),
+    interaction({
+      id: 'b',
+      messages: [
+        ...talk,
+        user('[Inter-session message] isUser=false\nPerfect, thanks, the others know.'),
+        assistant('Good to hear.'),
+        said('And what did they say?'),
+        context,
+      ],
+      answer: 'Perfect, thanks.',
+    }),
+    sessionEnded({ id: 'end', at: 1 }, 'sid-a'),
+  ]);
+  expect(places).toEqual({
+    a: 'sid-a conversation',
+    agent: 'sid-a agent-message',
+    b: 'sid-a conversation',
+  });
+  expect(told).toContain('skipped a: no-next-state');
+});

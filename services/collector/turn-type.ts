@@ -116,6 +116,12 @@ export const turnRules: readonly Rule[] = [
     matches: latest('announce'),
   },
   {
+    name: 'agent-message',
+    type: 'side',
+    about: 'another agent spoke to this one, not a person',
+    matches: ({ conversation }) => conversation.isOfAgent,
+  },
+  {
     name: 'repair',
     type: 'side',
     about: 'the client asks again after an answer without visible text',
