@@ -96,7 +96,8 @@ export const skipRules: readonly Rule[] = [
   },
   {
     reason: 'no-token-ids',
-    about: 'the engine gave no token ids, or not one log-prob for each',
+    about:
+      'the engine gave no token ids, not one log-prob for each, or some that cannot be believed; the rule says which',
     matches: ({ data: { untrainable, tokens } }) =>
       untrainable ??
       when(tokens === null || tokens.responseIds.length === 0, 'no-token-ids') ??

@@ -158,6 +158,25 @@ describeWith('policy/models/qwen3-tiny')('behind vLLM', () => {
     expect(await ask()).toMatchObject({ text: `I am ${name}.`, version: 1 });
   });
 
+  test('servings that share a server: what one unloads, the other has loaded again', async () => {
+    await promoteNext(1);
+    const [one, other] = [await start(), await start()];
+    const versionsOf = (servings: readonly ServingProcess[]) =>
+      Promise.all(servings.map((each) => each.metric('clawloop_serving_served_version')));
+    for (const version of [2, 3]) {
+      await promoteNext(version);
+      await until('both serve it', async () =>
+        (await versionsOf([one, other])).every((served) => served === version),
+      );
+      for (const each of [one, other, one]) {
+        serving = each;
+        expect(await ask()).toMatchObject({ version });
+        expect(await ask('@v1')).toMatchObject({ version: 1 });
+      }
+    }
+    await until('one adapter is left', () => vllm.adapters.size === 1);
+  });
+
   test('checkpoints that the server sees under another path are named by that', async () => {
     await start(['--upstream-adapter-folder', `${folder.data.root}=/somewhere/else`]);
     await promoteNext(1);

@@ -20,6 +20,7 @@ import { createUpstreamModels, oneModel, type UpstreamModels } from './upstream-
 import { messageOf } from './upstream-refusal.ts';
 import { openSglangDialect } from './upstream-sglang.ts';
 import { countWithTokenize } from './upstream-tokenize.ts';
+import { fitsLogProbs, type UpstreamLogProbs } from './upstream-tokens.ts';
 
 export type UpstreamOptions = FetchModelOptions & { readonly logger: Pick<Logger, 'info' | 'warn'> };
 
@@ -53,27 +54,32 @@ export async function openUpstream(config: ServingConfig, options: UpstreamOptio
       logger: options.logger,
     });
   }
+  const defaults = await samplingDefaults(config, options.logger);
+  const logProbs = config.upstreamLogprobs ?? (kind === 'vllm' ? 'raw' : 'scaled');
+  if (!fitsLogProbs(logProbs, defaults))
+    options.logger.warn(
+      { logProbs, ...defaults },
+      'with such log-probs no turn trains whose client leaves temperature and filters to the model: see docs/upstream.md',
+    );
   const prefix = kind === 'vllm' ? `${root}/v1` : root;
   return openUpstreamEngine({
     report,
     http,
     models: versionsThere(config, http, { models: `${root}/v1/models`, prefix }, options.logger),
     hasVersions: true,
-    dialect: await (kind === 'vllm' ? vllmDialect(config, http, root) : sglangDialect(config, root, options)),
+    dialect: await (kind === 'vllm'
+      ? vllmDialect(http, root, logProbs)
+      : sglangDialect(config, root, logProbs, options)),
     checkHealth: () => askHealth(http, `${root}/health`, (status) => status === 200),
-    settle: settleWith(await samplingDefaults(config, options.logger)),
+    settle: settleWith(defaults),
     logger: options.logger,
   });
 }
 
-const vllmDialect = async (
-  config: ServingConfig,
-  http: UpstreamHttp,
-  root: string,
-): Promise<UpstreamDialect> => ({
+const vllmDialect = (http: UpstreamHttp, root: string, logProbs: UpstreamLogProbs): UpstreamDialect => ({
   ...chatDialect({
     url: `${root}/v1`,
-    logProbs: config.upstreamLogprobs ?? 'raw',
+    logProbs,
     tokenIds: true,
     allSettings: true,
     namesModel: true,
@@ -81,10 +87,15 @@ const vllmDialect = async (
   countTokens: countWithTokenize(http, `${root}/tokenize`),
 });
 
-const sglangDialect = async (config: ServingConfig, root: string, fetching: FetchModelOptions) =>
+const sglangDialect = async (
+  config: ServingConfig,
+  root: string,
+  logProbs: UpstreamLogProbs,
+  fetching: FetchModelOptions,
+): Promise<UpstreamDialect> =>
   openSglangDialect({
     root,
-    logProbs: config.upstreamLogprobs ?? 'scaled',
+    logProbs,
     prompts: {
       modelFolder: await findModel(config, fetching),
       context: contextMode(config),

@@ -41,24 +41,40 @@ export function tokenRecordOf(
   const { counted } = collected;
   if (counted !== undefined && !isCount(counted, promptIds.length, responseIds.length))
     return { tokens: null, untrainable: 'token-count-mismatch' };
-  const wanted = effectiveTemperature(temperature);
-  const isUnfiltered = topP === 1 && topK === 0 && minP === undefined;
-  const fits =
-    (logProbsAre === 'raw' && wanted === 1) ||
-    // an engine scales by 1 where it takes the likeliest token
-    (logProbsAre === 'scaled' && (wanted === temperature || temperature === 0)) ||
-    (logProbsAre === 'processed' && wanted === temperature && isUnfiltered);
+  const fits = fitsLogProbs(logProbsAre, {
+    temperature,
+    topP,
+    topK,
+    ...(minP === undefined ? {} : { minP }),
+  });
   return {
     tokens: {
       promptIds,
       responseIds,
       logProbs,
-      effectiveTemperature: wanted,
+      effectiveTemperature: effectiveTemperature(temperature),
       greedy: isGreedy(temperature),
       filters: { topP, topK, ...(minP === undefined ? {} : { minP }) },
     },
     ...(fits ? {} : { untrainable: 'logprob-temperature' }),
   };
+}
+
+type Drawn = Pick<Generated['sampling'], 'temperature' | 'topP' | 'topK' | 'minP'>;
+
+/** Whether such log-probs are those of the policy at the effective temperature, before filters. */
+export function fitsLogProbs(logProbs: UpstreamLogProbs, { temperature, topP, topK, minP }: Drawn): boolean {
+  const wanted = effectiveTemperature(temperature);
+  switch (logProbs) {
+    case 'raw':
+      return wanted === 1;
+    case 'scaled': // an engine scales by 1 where it takes the likeliest token
+      return wanted === temperature || temperature === 0;
+    case 'processed':
+      return wanted === temperature && topP === 1 && topK === 0 && minP === undefined;
+    case 'none':
+      return false;
+  }
 }
 
 const isCount = (counted: NonNullable<CollectedTokens['counted']>, prompt: number, response: number) =>

@@ -14,14 +14,15 @@ export type ModelLimits = {
 
 /** How much the policy reads and writes; undefined: an upstream engine's own, or the model is not here yet. */
 export async function modelLimits(config: ServingConfig): Promise<ModelLimits | undefined> {
-  const folder = config.engine === 'local' ? findModelHere(config) : undefined;
+  const makesPrompts = config.engine === 'local' || config.upstreamKind === 'sglang';
+  const folder = makesPrompts ? findModelHere(config) : undefined;
   if (folder === undefined) return undefined;
   const text = await readFile(join(folder, 'config.json'), 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
   const { contextTokens, kvCacheMib } = config;
   const { tokens } = contextOf(parseModelConfig(JSON.parse(text)), {
     contextTokens,
-    cacheBytes: kvCacheMib * 2 ** 20,
+    cacheBytes: config.engine === 'local' ? kvCacheMib * 2 ** 20 : Number.MAX_SAFE_INTEGER,
   });
   return { contextTokens: tokens, mode: contextMode(config) };
 }
