@@ -129,3 +129,42 @@ test('with hints alone there is no soft verdict at the end of a session', () => 
   expect(told(turns, true, 'opd')).toEqual(['dropped a: no-hint']);
   expect(told(turns, true, 'combine')).toEqual(['ready a: 0.3 (soft)']);
 });
+
+const rewarded = (id: string) => turnCompleted(id, 's', 'lane', 'reward');
+
+test.each(['binary', 'combine'] as const)('a reward of 0 is a sample like any other (%s)', (method) => {
+  const events = [
+    ...[rewarded('a'), rewarded('b'), sessionClosed()],
+    judgment('a', 0, { source: 'reward' }),
+    judgment('b', 0.5, { source: 'reward', advantage: -2 }),
+  ];
+  expect(told(events, true, method)).toEqual(['ready a: 0', 'ready b: 0.5']);
+  const { emitted, rows } = runFold(assemble, events, { atLeastOne: true, method });
+  expect(emitted.map(({ data }) => data)).toMatchObject([
+    { source: 'reward', soft: false },
+    { source: 'reward', soft: false, advantage: -2 },
+  ]);
+  expect(emitted[0]!.data).not.toHaveProperty('advantage');
+  expect([...rows.get('lane')!.entries('')]).toEqual([]);
+});
+
+test('a rewarded turn without a hint teaches opd nothing', () => {
+  const settled = judgment('a', 1, { source: 'reward' });
+  expect(told([rewarded('a'), settled], true, 'opd')).toEqual(['dropped a: no-hint']);
+});
+
+test('a turn of a session without rewards, and one that was taken back, say so', () => {
+  const none = judgment('a', null);
+  expect(told([rewarded('a'), sessionClosed(), none])).toEqual(['dropped a: no-reward']);
+  expect(told([rewarded('a'), sessionClosed('s', { discard: true }), none])).toEqual([
+    'dropped a: discarded',
+  ]);
+  expect(told([turnCompleted('a'), sessionClosed(), none])).toEqual(['dropped a: unavailable']);
+});
+
+test('rewards take no part in the at-least-one rule of the votes beside them', () => {
+  const events = [turnCompleted('v'), rewarded('r'), judgment('v', 0, { mean: 0.3 })];
+  expect(told([...events, judgment('r', 0, { source: 'reward' }), sessionClosed()])).toEqual([
+    ...['ready r: 0', 'ready v: 0.3 (soft)'],
+  ]);
+});

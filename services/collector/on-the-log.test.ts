@@ -12,7 +12,7 @@ import { defaultTrainingSettings } from '../../shared/policy/training-defaults.t
 import { assemble } from './assemble.ts';
 import { attribute } from './attribute.ts';
 import { type SubmitSettings, submit } from './submit.ts';
-import { assistant, interaction, judgment, sessionEnded, user } from './testing/events.ts';
+import { assistant, feedback, interaction, judgment, sessionEnded, user } from './testing/events.ts';
 
 const { settings: training } = defaultTrainingSettings('claw-nano');
 const submitSettings: SubmitSettings = { size: 2, maxStaleness: 4, training };
@@ -28,7 +28,13 @@ async function openLog(): Promise<EventLog> {
 }
 
 /** Runs the three folds until a fact of this type stands in the topic, then stops them. */
-async function foldUntil(log: EventLog, topic: Topic, type: ClawLoopEvent['type'], count: number) {
+async function foldUntil(
+  log: EventLog,
+  topic: Topic,
+  type: ClawLoopEvent['type'],
+  count: number,
+  turnDiscount = 1,
+) {
   const stop = new AbortController();
   const rows = new Map<string, SubjectView>();
   const process = <Settings>(fold: Fold<Settings>, settings: Settings) =>
@@ -44,7 +50,7 @@ async function foldUntil(log: EventLog, topic: Topic, type: ClawLoopEvent['type'
       stop.signal,
     );
   const works = [
-    process(attribute, undefined),
+    process(attribute, { turnDiscount }),
     process(assemble, { atLeastOne: true }),
     process(submit, submitSettings),
   ];
@@ -92,4 +98,35 @@ test('on the embedded log, chats become a batch, and a rebuild from zero gives t
         expect([...again.entries('')], `${fold.name} ${subject}`).toEqual([
           ...rows.get(`${fold.name} ${subject}`)!.rows.entries(''),
         ]);
+});
+
+test('returns are made with the discount of their day, also when they are made again', async () => {
+  const log = await openLog();
+  const rewarded = (name: string) => [
+    interaction({
+      ...{ id: `${name}1`, lane: name, session: name, settle: 'reward', answer: 'hello' },
+      messages: [user('hi')],
+    }),
+    interaction({
+      ...{ id: `${name}2`, lane: name, session: name, settle: 'reward', answer: 'bye' },
+      messages: [user('hi'), assistant('hello'), user('and?')],
+    }),
+    feedback({ id: `f-${name}`, lane: name }, `${name}2`, 1),
+    sessionEnded({ id: `end ${name}`, lane: name }, name),
+  ];
+  await log.append(rewarded('a'));
+  await foldUntil(log, 'turns', 'session.closed', 1, 0.5);
+  await log.append(rewarded('b'));
+  const { found } = await foldUntil(log, 'turns', 'turn.feedback', 4, 0.25);
+  const told = (events: readonly ClawLoopEvent[]) =>
+    events.flatMap(({ type, data }) => (type === 'turn.feedback' ? [[data.turnId, data.score]] : [])).sort();
+  const returns = [
+    ['a1', 0.5],
+    ['a2', 1],
+    ['b1', 0.25],
+    ['b2', 1],
+  ];
+  expect(told(found)).toEqual(returns);
+  const again = await rebuild(log, 'attribute', attribute as Fold<unknown>);
+  expect(told(again.flatMap(({ emitted }) => emitted))).toEqual(returns);
 });

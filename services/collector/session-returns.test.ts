@@ -266,3 +266,16 @@ test('a long chain costs no more per turn at its end than at its beginning', () 
     Array.from({ length: 200 }, () => [1, undefined]).flat(),
   );
 });
+
+test('after a compaction the conversation goes on from the turn whose answer was kept', () => {
+  const summary =
+    'The conversation history before this point was compacted into the following summary: eggs.';
+  const events = [
+    said('a', 'How long do eggs boil?|Seven minutes, from cold water.'),
+    said('b', `${summary}|Seven minutes, from cold water.|And softer ones?|Five minutes.`),
+    said('c', `${summary}|Seven minutes, from cold water.|And softer ones?|Five minutes.|Thanks|Welcome.`),
+    feedback({ id: 'f' }, 'c', 1),
+    end,
+  ];
+  expect(returns(events, 0.5)).toEqual({ a: [0.25, undefined], b: [0.5, undefined], c: [1, undefined] });
+});

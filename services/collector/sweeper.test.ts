@@ -103,3 +103,20 @@ test('samples that waited long enough ask for a smaller batch, naming the last o
   await sweep();
   expect(said[0]?.data).toEqual({ adapter: 'default', after: 0, reason: 'waited' });
 });
+
+test('a session that is settled by reward has a timer of its own', async () => {
+  const byReward = interaction({
+    ...{ id: 'r', messages: [user('hi')], answer: 'hello', session: 'r', settle: 'reward', key: 'k/1' },
+  });
+  for (const [settled, session] of [
+    ['votes', 's/1'],
+    ['reward', 'r'],
+  ] as const) {
+    const { said, clock, owed, sweep } = sweeperOf(openSessions(settled));
+    owed([viewAfter([a, byReward])]);
+    await sweep();
+    clock.now = 100;
+    await sweep();
+    expect(said.map(({ data }) => data)).toMatchObject([{ session, reason: 'idle' }]);
+  }
+});

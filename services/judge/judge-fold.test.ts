@@ -167,6 +167,18 @@ test('a turn that waits for a reward owes no votes and settles by the reward alo
   ]);
 });
 
+test('an advantage goes with the judgment, and a reward of 0 is one', () => {
+  const run = openRun();
+  run.on([turnCompleted('t', { settle: 'reward' }), turnCompleted('v')]);
+  run.on([turnFeedback('t', 0, 'f', undefined, -1.5), turnFeedback('v', 1, 'g', undefined, 0)]);
+  expect(run.emitted).toMatchObject([
+    { turnId: 't', score: 0, mean: 0, source: 'reward', advantage: -1.5 },
+    { turnId: 'v', score: 1, source: 'feedback', advantage: 0 },
+  ]);
+  run.on([turnCompleted('u'), turnFeedback('u', 1, 'h')]);
+  expect(run.emitted.at(-1)).not.toHaveProperty('advantage');
+});
+
 test('the end of a session settles its turns that wait for a reward, and no others', () => {
   const run = openRun();
   run.on([

@@ -85,10 +85,23 @@ export const hintCast = (turnId: string, index: number, hint?: string): HintCast
     },
   });
 
-export const turnFeedback = (turnId: string, score: number, given: string, comment?: string): TurnFeedback =>
+export const turnFeedback = (
+  turnId: string,
+  score: number,
+  given: string,
+  comment?: string,
+  advantage?: number,
+): TurnFeedback =>
   TurnFeedback.create({
     ...at(`${given}/feedback`),
-    data: { turnId, lane, score, given, ...(comment === undefined ? {} : { comment }) },
+    data: {
+      turnId,
+      lane,
+      score,
+      given,
+      ...(comment && { comment }),
+      ...(advantage !== undefined && { advantage }),
+    },
   });
 
 export const voteExpired = (turnId: string): VoteExpired =>

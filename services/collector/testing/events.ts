@@ -97,7 +97,12 @@ export const sessionEnded = (
     data: { lane, key, session, reason: 'last' in more ? 'idle' : 'explicit', ...more },
   });
 
-export const turnCompleted = (id: string, session = 's', lane = 'lane') =>
+export const turnCompleted = (
+  id: string,
+  session = 's',
+  lane = 'lane',
+  settle: TurnCompleted['data']['settle'] = 'votes',
+) =>
   TurnCompleted.create({
     id: `${id}/completed`,
     source,
@@ -111,7 +116,7 @@ export const turnCompleted = (id: string, session = 's', lane = 'lane') =>
         epoch: 'e',
         adapter: 'default',
         version: 0,
-        settle: 'votes',
+        settle,
       },
       ...{ rule: 'conversation', sessionBy: 'new', messages: [user(id)], answer: assistant('a'), tokens },
       ...{ next: [user('next')], from: 'i', by: 'i' },
@@ -130,12 +135,12 @@ export const judgment = (id: string, score: number | null, more: Partial<Judgmen
     },
   });
 
-export const sessionClosed = (session = 's') =>
+export const sessionClosed = (session = 's', more: { readonly discard?: true } = {}) =>
   SessionClosed.create({
     id: `${session}@e/closed`,
     source,
     time: timeAt(0),
-    data: { lane: 'lane', key: 'key', session, epoch: 'e', by: 'b' },
+    data: { lane: 'lane', key: 'key', session, epoch: 'e', by: 'b', ...more },
   });
 
 export const sampleReady = (id: string, session = 's', version = 0) =>
