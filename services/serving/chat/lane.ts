@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 
 /**
  * What a request's envelope alone can tell, as a short hash: the partition key of all that follows from
@@ -13,7 +13,10 @@ const beginnings = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' } a
 
 /** Ids of answers carry their lane, so that feedback finds its partition without a look-up. */
 export const newAnswerId = (lane: string, api: keyof typeof beginnings): string =>
-  `${beginnings[api]}${lane}-${randomBytes(12).toString('hex')}`;
+  `${beginnings[api]}${lane}-${randomHex()}`;
+
+/** 24 digits, 90 bits of them random: a UUID costs a tenth of what `randomBytes` does. */
+const randomHex = (): string => randomUUID().replaceAll('-', '').slice(0, 24);
 
 /** Each choice is an answer with an id of its own; the completion's is that of choice 0. */
 export const choiceId = (completionId: string, choice: number): string =>

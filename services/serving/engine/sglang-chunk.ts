@@ -7,20 +7,20 @@ const tokenLogProb = z.tuple([z.number().nullable(), z.int().min(0)], z.unknown(
  * One event of SGLang's /generate, streamed. Lists begin at the answer's first token, or (with
  * `--incremental-streaming-output`) where the event before ended; `completion_tokens` counts all so far.
  */
-export const SglangChunk = z.looseObject({
-  error: z.looseObject({ message: z.string().optional() }).nullish(),
+export const SglangChunk = z.object({
+  error: z.object({ message: z.string().optional() }).nullish(),
   /** of the choice, where several were asked for */
   index: z.int().nullish(),
   output_ids: z.array(z.int().min(0)).nullish(),
   meta_info: z
-    .looseObject({
+    .object({
       prompt_tokens: z.int(),
       completion_tokens: z.int(),
       cached_tokens: z.int().nullish(),
       /** of the weights as a whole; another one within an answer: they were exchanged amid it */
       weight_version: z.string().nullish(),
       finish_reason: z
-        .looseObject({ type: z.string(), matched: z.union([z.string(), z.int()]).nullish().catch(null) })
+        .object({ type: z.string(), matched: z.union([z.string(), z.int()]).nullish().catch(null) })
         .nullish(),
       output_token_logprobs: z.array(tokenLogProb).nullish().catch(null),
       output_top_logprobs: z.array(z.array(tokenLogProb).nullish()).nullish().catch(null),

@@ -8,34 +8,34 @@ const logProb = z.number().nullish();
  * One frame of an OpenAI-compatible stream, with vLLM's token ids. What else stands in it is ignored. Tokens
  * that cannot be read are none: the answer is served all the same.
  */
-export const UpstreamChunk = z.looseObject({
-  error: z.looseObject({ message: z.string().optional() }).nullish(),
+export const UpstreamChunk = z.object({
+  error: z.object({ message: z.string().optional() }).nullish(),
   model: z.string().nullish(),
   prompt_token_ids: tokenIds,
   usage: z
-    .looseObject({
+    .object({
       prompt_tokens: z.int(),
       completion_tokens: z.int(),
-      prompt_tokens_details: z.looseObject({ cached_tokens: z.int().nullish() }).nullish(),
+      prompt_tokens_details: z.object({ cached_tokens: z.int().nullish() }).nullish(),
     })
     .nullish(),
   choices: z
     .array(
-      z.looseObject({
+      z.object({
         index: z.int().optional(),
         delta: z
-          .looseObject({
+          .object({
             content: z.string().nullish(),
             reasoning_content: z.string().nullish(),
             /** the newer name of it, in vLLM */
             reasoning: z.string().nullish(),
             tool_calls: z
               .array(
-                z.looseObject({
+                z.object({
                   index: z.int().optional(),
                   id: z.string().nullish(),
                   function: z
-                    .looseObject({ name: z.string().nullish(), arguments: z.string().nullish() })
+                    .object({ name: z.string().nullish(), arguments: z.string().nullish() })
                     .nullish(),
                 }),
               )
@@ -44,13 +44,13 @@ export const UpstreamChunk = z.looseObject({
           .nullish(),
         token_ids: tokenIds,
         logprobs: z
-          .looseObject({
+          .object({
             content: z
               .array(
-                z.looseObject({
+                z.object({
                   token: z.string(),
                   logprob: logProb,
-                  top_logprobs: z.array(z.looseObject({ token: z.string(), logprob: logProb })).nullish(),
+                  top_logprobs: z.array(z.object({ token: z.string(), logprob: logProb })).nullish(),
                 }),
               )
               .nullish(),
