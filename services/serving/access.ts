@@ -25,8 +25,8 @@ type KnownKey = { readonly hash: Buffer; readonly caller: Caller };
 
 export type Access = {
   /**
-   * Undefined: a key is needed, and it is missing or wrong. A session key has the limits of the access key that
-   * opened its sessions, and opens nothing when that one is gone.
+   * Undefined: a key is needed, and it is missing or wrong. A session key has the limits of the access key
+   * that opened its sessions, and opens nothing when that one is gone.
    */
   readonly callerOf: (authorization: string | undefined) => Promise<Caller | undefined>;
   readonly readSessionKey: (key: string) => SessionKey | undefined;

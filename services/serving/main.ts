@@ -115,10 +115,8 @@ const sessions = openSessions({
     batchSize: config.batchSize ?? training.batchSize,
     maxStaleness: config.maxStaleness ?? training.maxStaleness,
   },
-  waiting: async (fresh) => {
-    if (fresh) await head.reachEnd();
-    return waitingSamples.count();
-  },
+  samples: waitingSamples,
+  countOn: head.reachEnd,
   now: Date.now,
 });
 const readiness = (): string | undefined => {

@@ -151,6 +151,8 @@ test('a refresh ends the session before it with what it earned; where there is n
   expect(facts.map(({ id }) => id).filter((id) => !id.includes('/reward/'))).toEqual([
     ...[`${session_id}/started`, before, after, `${session_id}/ended`],
   ]);
+  // its own sample is still to come, and holds a place until it should have come
+  expect(await refused()).toBe('training_behind');
   // a sample that waits takes the place of a session
   const log = await folder.openLog();
   await log.append([waitingSample('s1')]);

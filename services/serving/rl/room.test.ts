@@ -23,8 +23,9 @@ test('a sample waits until it is dropped or its batch has an outcome', () => {
   const samples = countWaitingSamples('a');
   const on = (type: string, data: object, subject = 'a') =>
     samples.on({ type, subject, data } as unknown as ClawLoopEvent);
-  for (const sampleId of ['1', '2', '3', '4', '1']) on('sample.ready', { sampleId });
-  on('sample.ready', { sampleId: 'x' }, 'b');
+  for (const sampleId of ['1', '2', '3', '4', '1']) on('sample.ready', { sampleId, session: 's' });
+  on('sample.ready', { sampleId: 'x', session: 'other' }, 'b');
+  expect(['s', 'other'].map(samples.hasCome)).toEqual([true, false]);
   expect(samples.count()).toBe(4);
   on('sample.dropped', { sampleId: '1' });
   on('batch.submitted', { batchId: 'b1', samples: [{ sampleId: '2' }, { sampleId: '3' }] });

@@ -1,14 +1,20 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 
-/** Samples of one adapter that no finished batch has taken: each will make a version of its own turn older. */
+/** Samples of one adapter that no finished batch has taken. */
 export type WaitingSamples = {
   readonly on: (event: ClawLoopEvent) => void;
   readonly count: () => number;
+  /** Whether a sample of that session has come, among the latest. */
+  readonly hasCome: (session: string) => boolean;
 };
+
+/** sessions */
+const REMEMBERED = 10_000;
 
 /** A fold of `training`, in memory. */
 export function countWaitingSamples(adapter: string): WaitingSamples {
   const waiting = new Set<string>();
+  const sessions = new Set<string>();
   let open: { readonly batchId: string; readonly samples: readonly string[] } | undefined;
   const over = (batchId: string) => {
     if (open?.batchId !== batchId) return;
@@ -21,6 +27,8 @@ export function countWaitingSamples(adapter: string): WaitingSamples {
       switch (event.type) {
         case 'sample.ready':
           waiting.add(event.data.sampleId);
+          sessions.add(event.data.session);
+          if (sessions.size > REMEMBERED) sessions.delete(sessions.values().next().value!);
           break;
         case 'sample.dropped':
           waiting.delete(event.data.sampleId);
@@ -38,6 +46,7 @@ export function countWaitingSamples(adapter: string): WaitingSamples {
       }
     },
     count: () => waiting.size,
+    hasCome: (session) => sessions.has(session),
   };
 }
 

@@ -20,7 +20,7 @@ export const newSessionKey = (keyId: string): SessionKey => ({
   keyId,
 });
 
-/** `sk-sess-` and base64url of: id, id of the access key, HMAC-SHA-256 of both under the deployment's secret. */
+/** `sk-sess-` and base64url of: id, id of the access key, HMAC-SHA-256 of both under the secret. */
 export function writeSessionKey({ id, keyId }: SessionKey, secret: Uint8Array): string {
   const said = Buffer.concat([Buffer.from(id, 'hex'), Buffer.from(keyId, 'utf8')]);
   return PREFIX + Buffer.concat([said, signatureOf(said, secret)]).toString('base64url');

@@ -17,7 +17,7 @@ export async function openSessionSecret(path: string, configured: string | undef
   return made;
 }
 
-/** Undefined where there is no file. @throws where it holds no secret: keys would be open to anyone's guess */
+/** Undefined where there is no file. @throws where it holds no secret: anyone could guess a signature */
 async function readSecret(path: string): Promise<Uint8Array | undefined> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;

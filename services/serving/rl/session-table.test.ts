@@ -110,6 +110,23 @@ test('the latest that ended are remembered, and all that are open', () => {
   expect(table.list('bob')).toEqual([]);
 });
 
+test('what ended since a moment is told, but sessions without answers and those that were taken back', () => {
+  const table = createSessionTable();
+  for (const name of ['early', 'late', 'empty', 'discarded', 'open']) {
+    table.apply(started(name));
+    if (name !== 'empty') table.apply(answered(name, `of-${name}`));
+  }
+  for (const [name, seconds] of [
+    ['early', 1],
+    ['late', 9],
+    ['empty', 9],
+  ] as const)
+    table.apply(ended(name, seconds));
+  table.apply(ended('discarded', 9, { discard: true }));
+  expect(table.endedSince(Date.parse(at(5)))).toEqual(['late']);
+  expect(table.endedSince(Date.parse(at(0)))).toEqual(['early', 'late']);
+});
+
 /** Facts of a partition, as a log might hold them: any order of acts, some facts twice. */
 function history(random: () => number): readonly ClawLoopEvent[] {
   const facts: ClawLoopEvent[] = [];

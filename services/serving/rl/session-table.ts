@@ -30,8 +30,8 @@ export type SessionTable = {
   /** Takes a fact in, once: it may come from this process and then from the log. */
   readonly apply: (event: ClawLoopEvent) => void;
   /**
-   * Whether a record is to be parsed. While the log is `skimmed`, answers are only noted: most are of sessions
-   * that ended long ago.
+   * Whether a record is to be parsed. While the log is `skimmed`, answers are only noted: most are of
+   * sessions that ended long ago.
    */
   readonly wants: (heading: Heading, skimmed: boolean) => boolean;
   /** Where an answer of an open session stands that was only noted, in their order. */
@@ -42,6 +42,8 @@ export type SessionTable = {
   readonly of: (sessionKey: string) => Session | undefined;
   readonly inLane: (lane: string) => Session | undefined;
   readonly openCount: () => number;
+  /** Those that ended from then on, ms since 1970, with something in them that may train. */
+  readonly endedSince: (time: number) => readonly string[];
   /** Latest first. */
   readonly list: (keyId: string) => readonly Session[];
 };
@@ -56,6 +58,7 @@ type Row = {
   /** answers, once it ended */
   counted: number | undefined;
   ended: Session['ended'];
+  isDiscarded: boolean;
   /** id of the latest event; undefined: it was only noted */
   latest: string | undefined;
   /** ms since 1970, of the latest event that was read */
@@ -113,7 +116,7 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
     const row: Row = {
       fixed: { session, lane, keyId, sessionKey, task, startedAt: time },
       ...{ answers: new Set(), last: undefined, rewards: new Map(), unread: [] },
-      ...{ counted: undefined, ended: undefined, latest: id, latestAt: Date.parse(time) },
+      ...{ counted: undefined, ended: undefined, isDiscarded: false, latest: id, latestAt: Date.parse(time) },
     };
     byLane.set(lane, row);
     const other = byKey.get(sessionKey);
@@ -140,6 +143,7 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
     if (isOver(row)) return;
     if (data.reason === 'idle' && isOutOfDate(row, data.last, time)) return;
     row.counted = data.interactions ?? row.answers.size + row.unread.length;
+    row.isDiscarded = data.discard === true;
     row.unread = [];
     row.answers.clear();
     noted.delete(row);
@@ -185,6 +189,12 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
     of: (sessionKey) => shown(byKey.get(sessionKey)),
     inLane: (lane) => shown(byLane.get(lane)),
     openCount: () => byLane.size - ended.size,
+    endedSince: (time) =>
+      [...ended].flatMap(({ fixed, ended: end, counted, isDiscarded }) =>
+        end !== undefined && Date.parse(end.at) >= time && counted !== 0 && !isDiscarded
+          ? [fixed.session]
+          : [],
+      ),
     list: (keyId) =>
       [...byLane.values()]
         .filter(({ fixed }) => fixed.keyId === keyId)

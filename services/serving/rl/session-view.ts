@@ -15,7 +15,7 @@ export type SessionView = Omit<SessionTable, 'wants' | 'nextUnread' | 'read'> & 
    */
   readonly reachEnd: () => Promise<boolean>;
   readonly isCaughtUp: () => boolean;
-  /** The last session of a key, out of the whole log: one that ended so long ago that the view has forgotten it. */
+  /** The last session of a key out of the whole log, where it ended so long ago that it is forgotten here. */
   readonly lookUp: (sessionKey: string) => Promise<Session | undefined>;
   /** Why the view goes no further: the log was written on by a newer version. */
   readonly stopped: () => string | undefined;

@@ -9,7 +9,7 @@ import { laneOf } from '../chat/lane.ts';
 import { ServingError } from '../errors.ts';
 import { createInTurn } from '../in-turn.ts';
 import type { Recorder } from '../record/recorder.ts';
-import { lackOfRoom, type Occupancy, type RoomLimits } from './room.ts';
+import { lackOfRoom, type Occupancy, type RoomLimits, type WaitingSamples } from './room.ts';
 import { newSessionKey, type SessionKey } from './session-key.ts';
 import type { Session } from './session-table.ts';
 import type { SessionView } from './session-view.ts';
@@ -70,17 +70,20 @@ type Options = {
   /** Rejects where the log does not take it. */
   readonly append: (events: readonly ClawLoopEvent[]) => Promise<void>;
   readonly limits: RoomLimits;
-  /** Samples that wait for training; `fresh`: after the end of the log as of now. */
-  readonly waiting: (fresh: boolean) => Promise<number>;
+  readonly samples: Pick<WaitingSamples, 'count' | 'hasCome'>;
+  /** Waits until the samples of the log as of now are counted. */
+  readonly countOn: () => Promise<void>;
   /** ms since 1970 */
   readonly now: () => number;
 };
 
 const source = 'clawloop/serving';
 const RETRY_SECONDS = 5;
+/** ms that the sample of a session that ended may take to come; most come sooner, of some none comes */
+const ON_THE_WAY_MS = 3_000;
 
 export function openSessions(options: Options): Sessions {
-  const { view, recorder, append, limits, waiting, now } = options;
+  const { view, recorder, append, limits, samples, countOn, now } = options;
   const inTurn = createInTurn();
   const time = () => new Date(now()).toISOString();
 
@@ -129,12 +132,16 @@ export function openSessions(options: Options): Sessions {
   };
 
   const makeRoom = async (old: Session | undefined): Promise<void> => {
-    const occupancy = async (fresh: boolean): Promise<Occupancy> => ({
+    const occupancy = (): Occupancy => ({
       open: view.openCount(),
-      waiting: await waiting(fresh),
+      waiting:
+        samples.count() +
+        view.endedSince(now() - ON_THE_WAY_MS).filter((session) => !samples.hasCome(session)).length,
     });
-    const lacking = async (fresh: boolean) => lackOfRoom(limits, await occupancy(fresh), old);
-    const lack = (await lacking(false)) && (await lacking(true));
+    const lacking = () => lackOfRoom(limits, occupancy(), old);
+    if (lacking() === undefined) return;
+    await countOn();
+    const lack = lacking();
     if (lack === 'sessions')
       throw ServingError.TOO_MANY_SESSIONS({ most: limits.maxSessions, retryAfterSeconds: RETRY_SECONDS });
     if (lack === 'staleness') throw ServingError.TRAINING_BEHIND({ retryAfterSeconds: RETRY_SECONDS });

@@ -34,7 +34,8 @@ export function openRecords({ db, partitions, topicIds }: LogDatabase) {
   );
   // what type a column has is told without reading it
   const headings = db.prepare(
-    "SELECT k, type, subject, CASE typeof(body) WHEN 'text' THEN body END AS body FROM records WHERE k >= ? AND k < ? ORDER BY k LIMIT ?",
+    "SELECT k, type, subject, CASE typeof(body) WHEN 'text' THEN body END AS body FROM records " +
+      'WHERE k >= ? AND k < ? ORDER BY k LIMIT ?',
   );
   const one = db.prepare('SELECT k, time, type, subject, body FROM records WHERE k = ?');
 
