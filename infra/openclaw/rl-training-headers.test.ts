@@ -33,8 +33,8 @@ function openClaw(pluginConfig?: { readonly providers: readonly string[] }) {
     sent.push({ ...(session === undefined ? {} : { session }), ...(type === undefined ? {} : { type }) });
     return 'stream';
   };
-  const request = (options: object, baseUrl = 'http://127.0.0.1:9/v1') =>
-    providers[0]!.wrapStreamFn({ streamFn })({ provider: 'clawloop', baseUrl }, {}, options);
+  const request = (options: object, baseUrl = 'http://127.0.0.1:9/v1', context = {}) =>
+    providers[0]!.wrapStreamFn({ streamFn })({ provider: 'clawloop', baseUrl }, context, options);
   const utility = () => providers[0]!.wrapSimpleCompletionStreamFn({ streamFn })({}, {}, {});
   const tell = (name: string, event: object, context: object = {}) => handlers.get(name)!(event, context);
   return { providers, sent, warnings, request, utility, tell };
@@ -43,37 +43,55 @@ function openClaw(pluginConfig?: { readonly providers: readonly string[] }) {
 const user = { trigger: 'user', sessionKey: 'agent:main:chat-a' };
 
 test('a run is main when a person spoke in a conversation, and nobody else did', () => {
-  expect(turnTypeOfRun({ ...user, runId: 'r1' }, 'hello')).toBe('main');
+  expect(turnTypeOfRun({ ...user, runId: 'r1' })).toBe('main');
   const beside = ['agent:main:subagent:7', 'agent:main:cron:7', 'agent:main:internal-session-effects:7-a'];
-  for (const sessionKey of beside) expect(turnTypeOfRun({ ...user, sessionKey }, 'hello')).toBe('side');
+  for (const sessionKey of beside) expect(turnTypeOfRun({ ...user, sessionKey })).toBe('side');
   for (const trigger of ['heartbeat', 'cron', 'memory', 'overflow', 'manual', undefined])
-    expect(turnTypeOfRun({ ...user, ...(trigger ? { trigger } : { trigger: '' }) }, 'hello')).toBe('side');
-  expect(turnTypeOfRun({ ...user, runId: 'announce:v1:agent:main:subagent:7' }, 'hello')).toBe('side');
-  expect(turnTypeOfRun({ ...user, inputProvenance: { kind: 'inter_session' } }, 'hello')).toBe('side');
-  expect(turnTypeOfRun({ ...user, inputProvenance: { kind: 'external_user' } }, 'hello')).toBe('main');
-  expect(turnTypeOfRun(user, 'The previous attempt did not produce a user-visible answer. Go on.')).toBe(
-    'side',
-  );
+    expect(turnTypeOfRun({ ...user, ...(trigger ? { trigger } : { trigger: '' }) })).toBe('side');
+  expect(turnTypeOfRun({ ...user, runId: 'announce:v1:agent:main:subagent:7' })).toBe('side');
+  expect(turnTypeOfRun({ ...user, inputProvenance: { kind: 'inter_session' } })).toBe('side');
+  expect(turnTypeOfRun({ ...user, inputProvenance: { kind: 'external_user' } })).toBe('main');
 });
 
-test('requests of two sessions at once keep their own, and one run may change from main to a repair', async () => {
+test('requests of two sessions at once keep their own', async () => {
   const { tell, request, utility, sent } = openClaw();
-  tell('before_prompt_build', { prompt: 'one' }, { ...user, runId: 'r:1', sessionId: 'a' });
-  tell('before_prompt_build', { prompt: 'two' }, { ...user, runId: 'r:2', sessionId: 'b' });
+  tell('before_prompt_build', {}, { ...user, runId: 'r:1', sessionId: 'a' });
+  tell('before_prompt_build', {}, { ...user, trigger: 'heartbeat', runId: 'r:2', sessionId: 'b' });
   await Promise.all([
     request({ requestId: 'r:2:model:1', sessionId: 'b' }),
     request({ requestId: 'r:1:model:1', sessionId: 'a', headers: { traceparent: 't' } }),
     utility(),
   ]);
-  const repair = 'The previous assistant turn recorded reasoning but did not produce a user-visible answer.';
-  tell('before_prompt_build', { prompt: repair }, { ...user, runId: 'r:1', sessionId: 'a' });
   await request({ requestId: 'r:1:model:2', sessionId: 'a' });
   expect(sent.toSorted((a, b) => `${a.session}${a.type}`.localeCompare(`${b.session}${b.type}`))).toEqual([
     { session: 'a', type: 'main' },
-    { session: 'a', type: 'side' },
-    { session: 'b', type: 'main' },
+    { session: 'a', type: 'main' },
+    { session: 'b', type: 'side' },
     { type: 'side' },
   ]);
+});
+
+test("what OpenClaw asks by itself in a person's run is side", async () => {
+  const { tell, request, sent } = openClaw();
+  tell('before_prompt_build', {}, { ...user, runId: 'own', sessionId: 'a' });
+  const says = (text: string) => ({ role: 'user', content: [{ type: 'text', text }] });
+  const [asked, called] = [says('[Sat 2026-11-21 00:26 UTC] Go on.'), { role: 'toolResult', content: 'ok' }];
+  const news = says('[Sat 2026-11-21 00:26 UTC] [[OPENCLAW_INTERNAL_CONTEXT_BEGIN]]\nIt is done.');
+  const internal = says(
+    '<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nnothing\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>',
+  );
+  const histories: readonly (readonly unknown[] | undefined)[] = [
+    [asked, called, internal],
+    [asked, called, internal, news],
+    [asked, news, { role: 'assistant', content: [] }, called, internal],
+    [news, asked],
+    [{ role: 'user', content: 'The previous attempt did not produce a user-visible answer. Go on.' }],
+    [{ role: 'user' }, null, 3],
+    undefined,
+  ];
+  for (const messages of histories)
+    await request({ requestId: 'own:model:1', sessionId: 'a' }, undefined, { messages });
+  expect(sent.map(({ type }) => type)).toEqual(['main', 'side', 'side', 'main', 'side', 'main', 'main']);
 });
 
 test('without the permission to see runs the type is left to the server, and a person is told once', async () => {
@@ -87,7 +105,7 @@ test('without the permission to see runs the type is left to the server, and a p
 test('a compaction is side, of the session that is compacted, where that can be told', async () => {
   const { tell, request, sent } = openClaw();
   const compaction = () => request({ requestId: 'unknown-run:compaction:c1:model:1' });
-  tell('before_prompt_build', { prompt: 'hi' }, { ...user, runId: 'run-d', sessionId: 'd' });
+  tell('before_prompt_build', {}, { ...user, runId: 'run-d', sessionId: 'd' });
   await request({ requestId: 'run-d:compaction:c0:model:1' });
   await request({ requestId: 'run-d:model:1', sessionId: 'd' });
   await request({ requestId: 'd:compaction:c0:model:1' });
@@ -98,7 +116,7 @@ test('a compaction is side, of the session that is compacted, where that can be 
   await compaction(); // one of two, nobody knows which
   tell('after_compaction', {}, { sessionId: 'd' });
   await compaction();
-  tell('before_prompt_build', { prompt: 'hi' }, { ...user, runId: 'run-e', sessionId: 'e' });
+  tell('before_prompt_build', {}, { ...user, runId: 'run-e', sessionId: 'e' });
   await compaction(); // that of e failed: e speaks again
   const side = (session?: string) => ({ ...(session === undefined ? {} : { session }), type: 'side' });
   expect(sent).toEqual([

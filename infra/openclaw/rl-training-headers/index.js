@@ -7,10 +7,11 @@ import { describeRequest, turnTypeOfRun } from './turn-type.js';
  *
  * @typedef {import('./session-done.js').Server} Server
  * @typedef {import('./turn-type.js').TurnType} TurnType
+ * @typedef {import('./own-prompts.js').Context} Context
  * @typedef {import('./turn-type.js').Run & { readonly sessionId?: string }} HookContext
  * @typedef {{ provider: string, baseUrl?: string, headers?: Record<string, string> }} Model
  * @typedef {{ sessionId?: string, requestId?: string, headers?: Record<string, string> }} StreamOptions
- * @typedef {(model: Model, context: unknown, options?: StreamOptions) => unknown} StreamFn
+ * @typedef {(model: Model, context: Context, options?: StreamOptions) => unknown} StreamFn
  * @typedef {object} Runtime
  * @property {{ current(): unknown }} [config]
  * @property {{ resolveApiKeyForProvider(of: { provider: string, cfg: unknown }): Promise<{ apiKey?: string }> }} [modelAuth]
@@ -82,11 +83,11 @@ const isHeaderText = (/** @type {string} */ text) => /^[\x21-\x7e]{1,500}$/.test
 function register(api) {
   const providers = api.pluginConfig?.providers ?? DEFAULT_PROVIDERS;
 
-  api.on('before_prompt_build', (event, context) => {
+  api.on('before_prompt_build', (_, context) => {
     const { runId, sessionId: session } = context;
     if (session !== undefined) seen.compacting.delete(session);
     if (runId === undefined) return;
-    remember(seen.runs, runId, { session, turnType: turnTypeOfRun(context, String(event.prompt ?? '')) });
+    remember(seen.runs, runId, { session, turnType: turnTypeOfRun(context) });
   });
 
   api.on('before_compaction', (_, { sessionId }) => {
@@ -123,7 +124,7 @@ function register(api) {
   const wrapStreamFn = ({ streamFn }) =>
     streamFn &&
     (async (model, context, options = {}) => {
-      const { session, turnType } = describeRequest(options, known);
+      const { session, turnType } = describeRequest(options, context, known);
       if (turnType === undefined) warnOnce();
       const named = session !== undefined && isHeaderText(session) ? session : undefined;
       if (named !== undefined) {
