@@ -10,8 +10,19 @@ export function jsonOnce(value: object): string {
   const known = (value as WithText)[TEXT];
   if (known !== undefined) return known;
   const text = JSON.stringify(value);
-  Object.defineProperty(value, TEXT, { value: text });
+  rememberJson(value, text);
   return text;
+}
+
+/** For whoever knows the JSON of a value, as the part of a request that it was read from. */
+export function rememberJson(value: object, text: string): void {
+  Object.defineProperty(value, TEXT, { value: text, configurable: true });
+}
+
+/** Says that two values have the same JSON. */
+export function sameJson(from: object, to: object): void {
+  const text = (from as WithText)[TEXT];
+  if (text !== undefined) rememberJson(to, text);
 }
 
 /** JSON of an object with further members, whose values are JSON already. Texts are added up, not copied. */

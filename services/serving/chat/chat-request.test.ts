@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { jsonOnce } from '../../../shared/chat/json-text.ts';
 import { parseChatRequest } from './chat-request.ts';
+import { parseJsonBody } from './json-body.ts';
 import { type FieldRule, partFields, requestFields } from './request-fields.ts';
 
 const sound = { model: 'clawloop', messages: [{ role: 'user', content: 'hi' }] };
@@ -137,4 +139,13 @@ test('so it is for the parts of fields', () => {
     if (does === 'hint') expect(param, name).toBeUndefined();
     else expect(param, name).toMatch(/^(messages|tools)\[0\]/);
   }
+});
+
+test('what is sent on and recorded is what was received, unless something of it is changed', () => {
+  const received = (messages: string) =>
+    parseChatRequest(parseJsonBody(`{"model":"m","messages":${messages},"tools":null}`)).generation.messages;
+  const asIs = '[ {"role": "user", "content": "h\\u0069"} ]';
+  expect(jsonOnce(received(asIs))).toBe(asIs);
+  const changed = received('[{"role":"user","content":"hi","name":null}]');
+  expect(jsonOnce(changed)).toBe('[{"role":"user","content":"hi"}]');
 });

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { sameJson } from '../../../shared/chat/json-text.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { GenerationRequest } from '../engine/engine.ts';
 import { ServingError } from '../errors.ts';
@@ -32,12 +33,17 @@ export function parseChatRequest(body: unknown): ChatRequest {
   if (request.top_logprobs != null && request.logprobs !== true) {
     throw ServingError.INVALID_REQUEST({ param: 'top_logprobs', detail: "'top_logprobs' needs 'logprobs'." });
   }
+  const messages = request.messages.map(messageOf);
+  const received = body as { readonly messages: object; readonly tools: object };
+  if (messages.every((message, at) => message === request.messages[at]))
+    sameJson(received.messages, messages);
   const tools = request.tools ?? undefined;
+  if (tools !== undefined) sameJson(received.tools, tools);
   const chosen = chooseTools(tools ?? [], request.tool_choice);
   return {
     model: request.model,
     generation: {
-      messages: request.messages.map(messageOf),
+      messages,
       ...chosen,
       ...(request.parallel_tool_calls === false ? { singleCall: true as const } : {}),
       templateVariables: {
@@ -79,7 +85,7 @@ function invalid(error: z.ZodError): Error {
 
 type BodyMessage = ChatRequestBody['messages'][number];
 
-/** Text parts pass as they came; what is no text is refused by its name. */
+/** Text parts pass as they came; what is no text is refused by its name. The same object where all of it is kept. */
 function messageOf(message: BodyMessage, index: number): ChatMessage {
   if (Array.isArray(message.content)) {
     message.content.forEach((part, at) => {
@@ -101,10 +107,11 @@ function messageOf(message: BodyMessage, index: number): ChatMessage {
     const detail = old === 'audio' ? 'messages are text.' : 'use `tool_calls`.';
     throw ServingError.UNSUPPORTED_PARAMETER({ param, detail });
   }
-  const kept = Object.entries(message).filter(
-    ([name, value]) => value !== null || name === 'content' || name === 'reasoning_content',
-  );
-  return Object.fromEntries(kept) as ChatMessage;
+  const isKept = (name: string) =>
+    message[name] !== null || name === 'content' || name === 'reasoning_content';
+  const names = Object.keys(message);
+  if (names.every(isKept)) return message as ChatMessage;
+  return Object.fromEntries(names.filter(isKept).map((name) => [name, message[name]])) as ChatMessage;
 }
 
 function samplingOf(request: ChatRequestBody): GenerationRequest['sampling'] {

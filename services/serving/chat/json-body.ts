@@ -1,3 +1,5 @@
+import { rememberJson } from '../../../shared/chat/json-text.ts';
+import { memberTexts } from '../../../shared/chat/member-texts.ts';
 import { ServingError } from '../errors.ts';
 
 /** Deeper JSON than this overflows the stack of whatever walks it later. */
@@ -8,19 +10,30 @@ const BYTE_ORDER_MARK = '\uFEFF';
 type Flaw = 'too deep' | 'sets a prototype';
 
 /**
- * JSON that can be walked and copied without harm.
+ * JSON that can be walked and copied without harm. Its lists and objects know the text that they were read from
+ * (`jsonOnce`): what nothing changes is sent on and recorded as it was received.
  * @throws ServingError INVALID_JSON, also where a name in it could set a prototype; INVALID_REQUEST where it
  * nests too deeply
  */
 export function parseJsonBody(text: string): unknown {
   const value = parseJson(text);
-  switch (typeof value === 'object' && value !== null ? flawOf(value, DEEPEST_JSON) : undefined) {
+  if (typeof value !== 'object' || value === null) return value;
+  switch (flawOf(value, DEEPEST_JSON)) {
     case undefined:
+      rememberTexts(value, text);
       return value;
     case 'too deep':
       throw ServingError.INVALID_REQUEST({ detail: 'The body nests too deeply.' });
     case 'sets a prototype':
       throw ServingError.INVALID_JSON();
+  }
+}
+
+function rememberTexts(body: object, text: string): void {
+  if (Array.isArray(body)) return;
+  for (const [name, part] of memberTexts(text)) {
+    const value = (body as Readonly<Record<string, unknown>>)[name];
+    if (typeof value === 'object' && value !== null) rememberJson(value, part);
   }
 }
 

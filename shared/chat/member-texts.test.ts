@@ -1,0 +1,35 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { memberTexts } from './member-texts.ts';
+
+const parsed = (json: string) =>
+  Object.fromEntries([...memberTexts(json)].map(([name, text]) => [name, JSON.parse(text) as unknown]));
+
+test('the members of an object have the texts that they were read from', () => {
+  const json = ' {\n "a" : [1, {"b": "}]\\""}] ,"c\\"d":"x\\\\","e":null , "f" : {"g":{}}, "a": -1.5e3 }\n';
+  expect(memberTexts(json).get('f')).toBe(' {"g":{}}');
+  expect(parsed(json)).toEqual(JSON.parse(json));
+  for (const empty of ['{}', ' { } ']) expect(memberTexts(empty).size).toBe(0);
+});
+
+test('whatever stands in it, however it is written', () => {
+  const text = fc.string({
+    unit: fc.constantFrom('"', '\\', '{', '}', '[', ']', ',', ':', 'a', '\n', 'é', '😀'),
+  });
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof({ maxDepth: 3 }, text, fc.double(), fc.constant(null), tie('list'), tie('object')),
+    list: fc.array(tie('value'), { maxLength: 3 }),
+    object: fc.dictionary(text, tie('value'), { maxKeys: 3 }),
+  }));
+  const object = fc.dictionary(
+    text.filter((name) => name !== '__proto__'),
+    value,
+  );
+  fc.assert(
+    fc.property(object, fc.integer({ min: 0, max: 2 }), (members, indent) => {
+      const json = JSON.stringify(members, null, indent);
+      expect(parsed(json)).toEqual(JSON.parse(json));
+    }),
+    { seed: 1, numRuns: 500 },
+  );
+});

@@ -1,0 +1,46 @@
+const QUOTE = '"'.charCodeAt(0);
+const BACKSLASH = '\\'.charCodeAt(0);
+const OPENS = new Set(['{', '['].map((mark) => mark.charCodeAt(0)));
+const CLOSES = new Set(['}', ']'].map((mark) => mark.charCodeAt(0)));
+const COMMA = ','.charCodeAt(0);
+
+/**
+ * The texts of an object's members as they stand in its JSON, which is known to be sound. Texts are passed over
+ * as a whole, which makes this twice as fast as to write the values anew.
+ */
+export function memberTexts(json: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  let at = json.indexOf('{') + 1;
+  for (;;) {
+    const name = json.indexOf('"', at);
+    if (name === -1) return found;
+    const nameEnd = endOfText(json, name);
+    const value = json.indexOf(':', nameEnd) + 1;
+    at = endOfValue(json, value);
+    found.set(JSON.parse(json.slice(name, nameEnd)) as string, json.slice(value, at));
+  }
+}
+
+/** @param from where its first quote stands */
+function endOfText(json: string, from: number): number {
+  for (let at = json.indexOf('"', from + 1); ; at = json.indexOf('"', at + 1)) {
+    let before = at - 1;
+    while (json.charCodeAt(before) === BACKSLASH) before -= 1;
+    if ((at - before) % 2 === 1) return at + 1;
+  }
+}
+
+function endOfValue(json: string, from: number): number {
+  let depth = 0;
+  for (let at = from; ; ) {
+    const mark = json.charCodeAt(at);
+    if (mark === QUOTE) {
+      at = endOfText(json, at);
+      continue;
+    }
+    if (depth === 0 && (mark === COMMA || CLOSES.has(mark))) return at;
+    if (OPENS.has(mark)) depth += 1;
+    if (CLOSES.has(mark)) depth -= 1;
+    at += 1;
+  }
+}
