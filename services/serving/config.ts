@@ -141,7 +141,9 @@ export const ServingConfig = CommonConfig.extend({
     .string()
     .regex(/^[^=]+=[^=]+$/, 'must be FROM=TO')
     .optional()
-    .describe('FROM=TO: a folder here that holds the checkpoints, and its path on the upstream machine'),
+    .describe(
+      'FROM=TO: the data folder or one in it that holds the adapters, and its path on the upstream machine',
+    ),
   upstreamSampling: z
     .enum(['model', 'plain'])
     .default('model')

@@ -25,6 +25,8 @@ export type AdapterFile = {
 
 const configName = 'adapter_config.json';
 const weightsName = 'adapter_model.safetensors';
+/** All that another reader of PEFT's format needs. */
+export const adapterFileNames: readonly string[] = [configName, weightsName];
 
 const PeftConfig = z.looseObject({
   peft_type: z.string(),

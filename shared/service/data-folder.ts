@@ -11,6 +11,8 @@ export const dataFolder = (path: string) => {
     log: join(root, 'log'),
     /** one folder per adapter, one below it per committed checkpoint */
     checkpoints: (adapter: string) => join(root, 'checkpoints', adapter),
+    /** adapters as an upstream engine loads them: one folder per version, with the files of PEFT and no others */
+    adapters: (adapter: string) => join(root, 'adapters', adapter),
     /** locked by the one trainer that writes checkpoints here */
     trainerClaim: join(root, 'checkpoints', 'trainer.lock'),
     /** facts that serving could not append yet */

@@ -182,6 +182,6 @@ describeWith('policy/models/qwen3-tiny')('behind vLLM', () => {
     await promoteNext(1);
     await until('it is asked for', () => vllm.calls.some(({ path }) => path.endsWith('/load_lora_adapter')));
     const { body } = vllm.calls.find(({ path }) => path.endsWith('/load_lora_adapter'))!;
-    expect(body.lora_path).toMatch(/^\/somewhere\/else\/checkpoints\/default\/1-[0-9a-f]{12}$/);
+    expect(body.lora_path).toBe(`/somewhere/else/adapters/default/${body.lora_name}`);
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Tokenizer } from '../../shared/policy/tokenizer.ts';
 import { type FakeHandler, type FakeServer, fakeServer, sendEvent, sendJson } from './fake-server.ts';
@@ -129,6 +129,10 @@ export async function sglangFake({ tokenizer, endId, incremental = false }: Opti
         return sendJson(response, ...moved(false, `LoRA adapter ${name} is already loaded.`));
       if (!existsSync(join(folder, 'adapter_config.json')))
         return sendJson(response, ...moved(false, `Failed to load LoRA adapter from ${folder}`));
+      // it reads every file of weights that stands there
+      const weights = readdirSync(folder).filter((file) => file.endsWith('.safetensors'));
+      if (weights.join() !== 'adapter_model.safetensors')
+        return sendJson(response, ...moved(false, `Weights of no adapter: ${weights}`));
       adapters.set(name, folder);
       loadedNames.push(name);
       sendJson(response, ...moved(true));

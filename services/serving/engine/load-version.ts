@@ -3,7 +3,8 @@ import { inPieces } from '../../../shared/policy/pieces.ts';
 import type { Adapter, Policy } from '../../../shared/policy/policy.ts';
 import type { AdapterSource, PolicyVersion } from './engine.ts';
 
-type SourcedVersion = { readonly version: number; readonly adapter: AdapterSource };
+/** A version that has numbers of its own. */
+export type SourcedVersion = { readonly version: number; readonly adapter: AdapterSource };
 
 /**
  * Reads the numbers that were promoted, or none: what stands in the log decides, not what lies on the disk.

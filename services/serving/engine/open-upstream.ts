@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import type { FetchModelOptions } from '../../../shared/hub/fetch-model.ts';
 import { findModel, findModelHere } from '../../../shared/hub/find-model.ts';
 import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
@@ -9,7 +10,7 @@ import type { Logger } from '../../../shared/service/logger.ts';
 import type { ServingConfig } from '../config.ts';
 import { contextMode } from './context.ts';
 import type { Engine, GenerationRequest } from './engine.ts';
-import { readPromoted } from './load-version.ts';
+import { handOverAdapter } from './hand-over.ts';
 import type { SamplingDefaults } from './sequence.ts';
 import { openUpstreamEngine } from './upstream.ts';
 import { adapterCalls } from './upstream-adapter-calls.ts';
@@ -122,12 +123,13 @@ function versionsThere(
     }),
     base: config.upstreamModel,
     adapter: config.adapter,
-    checkpoints: dataFolder(config.dataFolder).checkpoints(config.adapter),
+    folder: dataFolder(config.dataFolder).adapters(config.adapter),
     mapping: mappingOf(config.upstreamAdapterFolder),
-    check: async ({ version, adapter }) => {
+    handOver: (version, to) => {
       if (folder !== undefined) digest ??= modelDigest(folder);
-      if (adapter !== undefined) await readPromoted({ version, adapter }, digest);
+      return handOverAdapter(version, to, digest);
     },
+    takeBack: (handed) => rm(handed, { recursive: true, force: true }),
     kept: config.keptVersions ?? KEPT_VERSIONS,
     onUnloadFailure: (name, error) =>
       logger.warn({ err: error, name }, 'the upstream engine keeps an adapter that is not needed any more'),

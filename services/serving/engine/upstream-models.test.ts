@@ -15,6 +15,7 @@ type Asked = { readonly kept?: number; readonly mapping?: { readonly from: strin
 function world({ kept = 0, mapping }: Asked = {}, there: readonly ServedModel[] = []) {
   const table = new Map<string, string>(there.map(({ id, root }) => [id, root ?? '']));
   const done: string[] = [];
+  const handed = new Set<string>();
   let gate: Promise<void> | undefined;
   let failures = 0;
   const failed: string[] = [];
@@ -37,16 +38,20 @@ function world({ kept = 0, mapping }: Asked = {}, there: readonly ServedModel[] 
     },
     base: undefined,
     adapter: 'default',
-    checkpoints: '/data/checkpoints/default',
+    folder: '/data/adapters/default',
     mapping,
-    check: async ({ version }) => {
+    handOver: async ({ version }, folder) => {
       if (version === 99) throw new Error('its digest differs');
+      handed.add(folder);
+    },
+    takeBack: async (folder) => {
+      handed.delete(folder);
     },
     kept,
     onUnloadFailure: (name) => failed.push(name),
   });
   return {
-    ...{ models, table, done },
+    ...{ models, table, done, handed },
     block: (until: Promise<void>) => {
       gate = until;
     },
@@ -63,14 +68,17 @@ test('version 0 is the base model, by the name that the server has for it', asyn
 });
 
 test('a version is loaded once for all who ask at the same time, and goes with the last of them', async () => {
-  const { models, done } = world();
+  const { models, done, handed } = world();
   const [one, other] = await Promise.all([models.hold(policyOf(1)), models.hold(policyOf(1))]);
   expect(one.model).toBe(nameOf(1));
   one.letGo();
   one.letGo(); // whoever says it twice has let go once
+  await new Promise(setImmediate);
+  expect([...handed]).toEqual([`/data/adapters/default/${nameOf(1)}`]);
   expect(done).toEqual([`+${nameOf(1)}`]);
   other.letGo();
   await vi.waitFor(() => expect(done).toEqual([`+${nameOf(1)}`, `-${nameOf(1)}`]));
+  expect(handed.size).toBe(0);
 });
 
 test('the live version and those that are kept stay', async () => {
@@ -121,12 +129,12 @@ test('what the server lost is loaded again once, however many say so', async () 
 });
 
 test('what an earlier process left is known again; what others loaded is left alone', async () => {
-  const root = (version: number) => `/data/checkpoints/default/${version}-abc`;
+  const root = (version: number) => `/data/adapters/default/${nameOf(version)}`;
   const { models, done, table } = world({}, [
     { id: nameOf(1), root: root(1) },
     { id: nameOf(2), root: root(2) },
-    { id: nameOf(3), root: '/somebody/else/3-abc' },
-    { id: 'clawloop-other-v1-00000000', root: '/data/checkpoints/other/1-abc' },
+    { id: nameOf(3), root: `/somebody/else/${nameOf(3)}` },
+    { id: 'clawloop-other-v1-00000000', root: '/data/adapters/other/clawloop-other-v1-00000000' },
     { id: 'their-own', root: '/adapters/own' },
   ]);
   const lease = await models.hold(policyOf(2));
@@ -139,8 +147,8 @@ test('what an earlier process left is known again; what others loaded is left al
 test('a path is told as the server sees it, and only what lies below the folder', async () => {
   const { models, table } = world({ mapping: { from: '/data', to: '/mnt/data/' } });
   await models.hold(policyOf(1));
-  expect(table.get(nameOf(1))).toBe('/mnt/data/checkpoints/default/1-abc');
+  expect(table.get(nameOf(1))).toBe(`/mnt/data/adapters/default/${nameOf(1)}`);
   const other = world({ mapping: { from: '/dat', to: '/mnt' } });
   await other.models.hold(policyOf(1));
-  expect(other.table.get(nameOf(1))).toBe('/data/checkpoints/default/1-abc');
+  expect(other.table.get(nameOf(1))).toBe(`/data/adapters/default/${nameOf(1)}`);
 });

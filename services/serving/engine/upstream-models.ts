@@ -1,6 +1,7 @@
-import { resolve, sep } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PolicyVersion } from './engine.ts';
+import type { SourcedVersion } from './load-version.ts';
 
 /** A name that answers can be asked of, for as long as it is held. */
 export type ModelLease = {
@@ -41,12 +42,14 @@ type Options = {
   /** Name of the base model there; undefined: the first one that is no adapter. */
   readonly base: string | undefined;
   readonly adapter: string;
-  /** Folder of the adapter's checkpoints, here. */
-  readonly checkpoints: string;
+  /** Folder of the adapters that are handed over, here; each in one of its own name. */
+  readonly folder: string;
   /** A folder here, and the same one as the server sees it. */
   readonly mapping: { readonly from: string; readonly to: string } | undefined;
-  /** Rejects when these are not the numbers that were promoted. */
-  readonly check: (policy: PolicyVersion) => Promise<void>;
+  /** Puts a version there. Rejects when its numbers are not those that were promoted. */
+  readonly handOver: (policy: SourcedVersion, folder: string) => Promise<void>;
+  /** What the server does not need any more. */
+  readonly takeBack: (folder: string) => Promise<void>;
   /** Adapters that stay after their last answer, the latest used ones. */
   readonly kept: number;
   readonly onUnloadFailure: (name: string, error: Error) => void;
@@ -63,8 +66,9 @@ export const adapterName = (adapter: string, version: number, digest: string): s
 
 /** The versions of one adapter as LoRA adapters of an upstream server; version 0 is its base model. */
 export function createUpstreamModels(options: Options): UpstreamModels {
-  const { calls, adapter, check, kept, onUnloadFailure } = options;
-  const checkpoints = asSeenThere(options.checkpoints, options.mapping);
+  const { calls, adapter, handOver, takeBack, kept, onUnloadFailure } = options;
+  const folderOf = (name: string) => join(options.folder, name);
+  const folderThere = asSeenThere(options.folder, options.mapping);
   const ours = new RegExp(`^clawloop-${adapter}-v(\\d+)-[0-9a-f]{8}$`);
   const entries = new Map<string, Entry>(); // by name, in order of last use
   let live: number | undefined;
@@ -83,7 +87,8 @@ export function createUpstreamModels(options: Options): UpstreamModels {
     for (const wait of [...UNLOAD_WAITS_MS, undefined]) {
       try {
         if (entries.has(name)) return; // wanted again meanwhile
-        return await calls.unload(name);
+        await calls.unload(name);
+        return await takeBack(folderOf(name));
       } catch (error) {
         if (wait === undefined) onUnloadFailure(name, error as Error);
         else await delay(wait, undefined, { ref: false });
@@ -103,7 +108,7 @@ export function createUpstreamModels(options: Options): UpstreamModels {
     isAdopted = true;
     const found = models.flatMap(({ id, root }) => {
       const version = Number(ours.exec(id)?.[1]);
-      return Number.isNaN(version) || !root?.startsWith(`${checkpoints}/`) || entries.has(id)
+      return Number.isNaN(version) || root !== `${folderThere}/${id}` || entries.has(id)
         ? []
         : [{ id, version }];
     });
@@ -121,13 +126,12 @@ export function createUpstreamModels(options: Options): UpstreamModels {
     if (found === undefined) throw new Error('it serves no model');
     return found;
   };
-  const load = async (policy: PolicyVersion & Required<Pick<PolicyVersion, 'adapter'>>, name: string) => {
-    await check(policy);
-    await inTurn(async () => {
+  const load = (policy: SourcedVersion, name: string): Promise<void> =>
+    inTurn(async () => {
       if ((await list()).some(({ id }) => id === name)) return;
-      await calls.load(name, asSeenThere(policy.adapter.folder, options.mapping));
+      await handOver(policy, folderOf(name));
+      await calls.load(name, `${folderThere}/${name}`);
     });
-  };
 
   const holdBase = async (): Promise<ModelLease> => {
     base ??= findBase();
