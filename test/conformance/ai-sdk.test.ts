@@ -143,6 +143,17 @@ describe.each([
   });
 });
 
+test('responses that are not stored are sent back whole, and go on', async () => {
+  think(upstream, grocer);
+  const prompt = 'What do apples and pears cost? (not stored)';
+  const providerOptions = { openai: { store: false } };
+  const { text } = await generateText({ ...agent, model: openai(), prompt, providerOptions });
+  expect(text).toBe('That is 7');
+  const calls = await attributedCalls(folder, '(not stored)');
+  expect(new Set(calls.map((call) => call.session)).size).toBe(1);
+  expect(calls.map(({ next }) => next?.length)).toEqual([2, 1, undefined]);
+});
+
 test('who keeps the words alone, and drops calls and results, is known again', async () => {
   think(upstream, grocer);
   const messages: ModelMessage[] = [];
