@@ -1,3 +1,5 @@
+import { until } from './harness/clawloop.ts';
+
 /** One request of the session protocol, or of an API under a key. */
 export type RlClient = {
   readonly post: (
@@ -39,7 +41,11 @@ export function rlClient(url: () => string): RlClient {
     post,
     get: (path, key) => ask(path, { headers: bearer(key) }),
     start: async (task, key, admin) => {
-      const { status, body } = await post('/rl/start_session', admin, { task_id: task, api_key: key });
+      // a log on a busy machine may be late with what serving said of its start
+      const { status, body } = await until('the log takes it', async () => {
+        const answer = await post('/rl/start_session', admin, { task_id: task, api_key: key });
+        return answer.status === 503 ? undefined : answer;
+      });
       if (status !== 200) throw new Error(`start_session: ${status} ${JSON.stringify(body)}`);
       return body;
     },
