@@ -76,7 +76,7 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
   const byReward = settle === 'reward';
   if (byReward)
     addNode(mine, session, id, conversation, {
-      ...{ order: cause.at.offset, main: type === 'main', feedback },
+      ...{ order: cause.at.offset, main: type === 'main', aborted: skip?.reason === 'aborted', feedback },
       ...(answer === undefined ? {} : { answer }),
     });
   const turn: OpenTurn = {

@@ -59,6 +59,8 @@ export type NodeRow = TreePlace & {
   readonly answer?: string;
   readonly cut?: string;
   readonly main: boolean;
+  /** cut off by its client or an error: no attempt, unless it was rewarded or gone on from */
+  readonly aborted: boolean;
   /** its next state was shown */
   readonly continued: boolean;
   readonly reward?: HeldFeedback;

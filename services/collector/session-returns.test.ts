@@ -279,3 +279,18 @@ test('after a compaction the conversation goes on from the turn whose answer was
   ];
   expect(returns(events, 0.5)).toEqual({ a: [0.25, undefined], b: [0.5, undefined], c: [1, undefined] });
 });
+
+test('an attempt that broke off counts for nothing, unless it was rewarded', () => {
+  const broken = said('x', 'hi|hello|or?|we', { finishReason: 'aborted', disconnected: true });
+  const f = feedback({ id: 'f' }, 'c', 1);
+  expect(returns([chain[0]!, broken, ...chain.slice(1), f, end])).toEqual({
+    a: [1, undefined],
+    b: [1, undefined],
+    c: [1, undefined],
+  });
+  const g = feedback({ id: 'g' }, 'x', -1);
+  expect(returns([chain[0]!, broken, ...chain.slice(1), f, g, end])).toMatchObject({
+    a: [0, undefined],
+    x: [-1, undefined],
+  });
+});

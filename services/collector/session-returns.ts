@@ -68,13 +68,16 @@ export function sessionReturns(
   };
 }
 
-/** Leaves without a reward, where another answer to the same request was gone on from or rewarded. */
+/**
+ * Leaves without a reward: where they were cut off, or another answer to the same request was gone on from or
+ * rewarded.
+ */
 function supersededOf(nodes: readonly Node[], goneOnFrom: ReadonlySet<string | null>): ReadonlySet<string> {
   const wanted = ({ id, reward, continued }: Node) => reward !== undefined || continued || goneOnFrom.has(id);
   const answers = Map.groupBy(nodes, ({ prompt }) => prompt);
   return new Set(
     [...answers.values()].flatMap((siblings) =>
-      siblings.some(wanted) ? siblings.filter((one) => !wanted(one)).map(({ id }) => id) : [],
+      siblings.filter((one) => !wanted(one) && (one.aborted || siblings.some(wanted))).map(({ id }) => id),
     ),
   );
 }

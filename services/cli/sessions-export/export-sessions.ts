@@ -155,10 +155,12 @@ async function linesOf(log: Pick<EventLog, 'read'>, session: EndedSession, { sty
 
 /** On the error stream: the lines may go to the other one. */
 function tell({ sessions, lines, leftOut, discarded }: Counts, open: number): void {
-  console.error(`${sessions} sessions in ${lines} lines`);
-  if (open > 0) console.error(`${open} sessions are still open, and are left out`);
-  if (discarded > 0)
-    console.error(`${discarded} sessions were taken back by their clients, and are left out`);
+  const told = [`${many(sessions, 'session')} in ${many(lines, 'line')}`];
+  if (open > 0) told.push(`left out: ${many(open, 'session')} still open`);
+  if (discarded > 0) told.push(`left out: ${many(discarded, 'session')} that their clients took back`);
   if (leftOut > 0)
-    console.error(`${leftOut} answers are left out: cut off, without token ids, or with a secret in them`);
+    told.push(`left out: ${many(leftOut, 'answer')} cut off, without token ids, or with a secret in them`);
+  console.error(told.join('\n'));
 }
+
+const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

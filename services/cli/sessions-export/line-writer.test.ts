@@ -24,6 +24,12 @@ test('a file stands there whole or not at all, and goes on after that', async ()
   expect(await readdir(folder)).toEqual(['out.jsonl']);
 });
 
+test('a place where no file can be is named', async () => {
+  await expect(fileWriter(join(folder, 'nowhere', 'out.jsonl'))).rejects.toThrow(
+    /nowhere.*cannot be written/,
+  );
+});
+
 test('what failed before it was ready leaves nothing behind', async () => {
   const writer = await fileWriter(join(folder, 'out.jsonl'));
   await writer.write([{ a: 1 }]);

@@ -1,4 +1,5 @@
 import { appendFile, open, rename, rm } from 'node:fs/promises';
+import { UsageError } from '../command.ts';
 
 /** Where exported lines go, one session at a time. */
 export type LineWriter = {
@@ -14,10 +15,13 @@ const textOf = (lines: readonly object[]) => lines.map((line) => `${JSON.stringi
 /**
  * A file that is there whole or not at all: a neighbour, synced and renamed. What is written after `ready` is
  * appended, the lines of one session at once.
+ * @throws UsageError where no file can be made
  */
 export async function fileWriter(path: string): Promise<LineWriter> {
   const neighbour = `${path}.${process.pid}.part`;
-  const file = await open(neighbour, 'w', 0o600);
+  const file = await open(neighbour, 'w', 0o600).catch((error: Error) => {
+    throw new UsageError(`${path} cannot be written: ${error.message}`);
+  });
   let isReady = false;
   return {
     write: async (lines) => {

@@ -1,6 +1,7 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { initialHead } from '../../../shared/lineage/head.ts';
 import { feedbackGiven, interactionCompleted, policyLoaded, sessionEnded } from './facts.ts';
+import { hashOf } from './random.ts';
 import {
   adapters,
   append,
@@ -132,16 +133,15 @@ function say(world: World, client: Client): void {
   request(world, client, { pinned: random.chance(0.06) });
 }
 
-function endSession(world: World, { key, lane }: Client, session: string): void {
-  const event = sessionEnded(
-    { id: newId(world, 'e'), tick: world.now },
-    { lane, key, session, reason: 'explicit' },
-  );
+function endSession(world: World, { key, lane, settle }: Client, session: string): void {
+  const id = newId(world, 'e');
+  const discard = settle === 'reward' && hashOf(id) % 5 === 0 ? { discard: true } : {};
+  const event = sessionEnded({ id, tick: world.now }, { lane, key, session, reason: 'explicit', ...discard });
   record(world, world.random.of(world.replicas), event);
 }
 
 /** Of an answer of its own, or of somebody else's; its lane is the completion's. */
-function rate(world: World, { key, mine }: Client): void {
+function rate(world: World, { key, mine, settle }: Client): void {
   const { random, completions } = world;
   const replica = random.of(world.replicas);
   if (completions.length === 0 || !replica.up) return;
@@ -151,5 +151,9 @@ function rate(world: World, { key, mine }: Client): void {
   if (target === undefined) return;
   const { id: interactionId, lane } = target;
   const given = { id: newId(world, 'f'), tick: world.now + replica.skew };
-  record(world, replica, feedbackGiven(given, { interactionId, lane, key, score: random.of([1, -1]) }));
+  const thumb = random.of([1, -1]);
+  const number = hashOf(given.id);
+  const score = settle === 'reward' ? [thumb, 0, 0.5][number % 3]! : thumb;
+  const advantage = settle === 'reward' && number % 4 === 0 ? { advantage: (number % 7) - 3 } : {};
+  record(world, replica, feedbackGiven(given, { interactionId, lane, key, score, ...advantage }));
 }

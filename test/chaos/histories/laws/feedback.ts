@@ -47,12 +47,16 @@ export const earlyFeedbackDecides: Law = (history) => {
     let latest = 0;
     return log.map(({ time }) => (latest = Math.max(latest, Date.parse(time))));
   });
+  const discarded = new Set(
+    of('session.closed').flatMap(({ data }) => (data.discard ? [`${data.session}@${data.epoch}`] : [])),
+  );
   return of('feedback.given').flatMap((event) => {
     const { interactionId, key } = event.data;
     const turn = completed.get(interactionId);
     const own = interactions.get(interactionId);
     if (turn === undefined || own === undefined || own.data.key !== key) return [];
     if (place.get(event.id)! >= place.get(turn.by)!) return [];
+    if (own.data.settle === 'reward' && discarded.has(`${turn.session}@${turn.epoch}`)) return [];
     const seen = Math.max(place.get(event.id)!, place.get(interactionId)!);
     const clock = clocks[partitionOfEvent(history, event.id)]![seen]!;
     const isLate = (time: string) => clock - Date.parse(time) > DAY_MS;

@@ -42,8 +42,14 @@ export const returnsFollowTheTree: Law = ({ world, of, interactions }) => {
     );
     const last = inTime.toSorted((a, b) => place.get(a.id)! - place.get(b.id)!).at(-1);
     if (own !== null && data.given !== last?.id) wrong.push(`${turnId} is not told its last reward`);
+    const advantages = (children.get(turnId) ?? []).map((child) => child.data.advantage);
+    if (advantages.some((one) => (one === undefined) !== (data.advantage === undefined)))
+      wrong.push(`not all that goes on from ${turnId} has an advantage, or all but it`);
     const verdict = judged.get(turnId);
-    if (verdict !== undefined && (verdict.source !== 'reward' || verdict.score !== score))
+    if (
+      verdict !== undefined &&
+      (verdict.source !== 'reward' || verdict.score !== score || verdict.advantage !== data.advantage)
+    )
       wrong.push(`the return of ${turnId} did not settle it`);
     if (parent === null) continue;
     if (epochs.get(parent) !== epochs.get(turnId)) wrong.push(`${turnId} goes on from another session`);
