@@ -160,6 +160,11 @@ export const ServingConfig = CommonConfig.extend({
     .boolean()
     .default(false)
     .describe('openai: ask for token ids with return_token_ids, as vLLM gives them; needed for training'),
+  upstreamHealthMs: z
+    .int()
+    .min(50)
+    .default(5_000)
+    .describe('ms between two questions after the health of the upstream server'),
   upstreamConnectTimeoutMs: z
     .int()
     .min(1)

@@ -17,7 +17,7 @@ beforeAll(async () => {
   serving = await folder.start([
     ...['--engine', 'upstream', '--upstream-kind', 'vllm', '--upstream-url', vllm.url],
     ...['--upstream-api-key', 'secret', '--upstream-timeout-ms', '600', '--upstream-sampling', 'plain'],
-    ...['--model', 'claw-nano'],
+    ...['--model', 'claw-nano', '--upstream-health-ms', '200'],
   ]);
 });
 beforeEach(() => vllm.fault(undefined));
@@ -128,10 +128,21 @@ test('tokens are counted by the server, with its own template', async () => {
   });
 });
 
+test('a stream of Anthropic’s begins with the tokens of the prompt', async () => {
+  const response = await fetch(`${serving.url}/v1/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'clawloop', messages, max_tokens: 50, stream: true }),
+  });
+  const [first] = (await response.text()).split('\n\n');
+  const { message } = JSON.parse(first!.slice(first!.indexOf('{')));
+  expect(message.usage.input_tokens).toBe(tokensOf(JSON.stringify(messages)).length);
+});
+
 test('a server that cannot be reached for a moment is asked again: nothing was sent', async () => {
   await vllm.stop();
   const asked = ask();
-  setTimeout(() => void vllm.restart(), 200);
+  setTimeout(() => void vllm.restart(), 150);
   expect((await asked).choices[0]!.message.content).toBe('I am base-model.');
 });
 

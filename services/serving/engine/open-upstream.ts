@@ -51,6 +51,7 @@ export async function openUpstream(config: ServingConfig, options: UpstreamOptio
       dialect: chatDialect({ url, logProbs, tokenIds, allSettings: false, namesModel: false }),
       // what it answers does not matter: the path is OpenAI's, and not every server has it
       checkHealth: () => askHealth(http, `${url}/models`, (status) => status < 500),
+      healthMs: config.upstreamHealthMs,
       settle: (request) => request,
       logger: options.logger,
     });
@@ -72,6 +73,7 @@ export async function openUpstream(config: ServingConfig, options: UpstreamOptio
       ? vllmDialect(http, root, logProbs)
       : sglangDialect(config, root, logProbs, options)),
     checkHealth: () => askHealth(http, `${root}/health`, (status) => status === 200),
+    healthMs: config.upstreamHealthMs,
     settle: settleWith(defaults),
     logger: options.logger,
   });

@@ -22,6 +22,8 @@ export type UpstreamAnswer = {
   readonly add: (frame: UpstreamChunk) => AnswerChunk | undefined;
   /** The tool calls, whole. */
   readonly rest: () => AnswerChunk | undefined;
+  /** Undefined while it was not told. */
+  readonly promptTokens: () => number | undefined;
   readonly hasFinished: () => boolean;
   readonly result: (aborted: boolean) => Generated;
 };
@@ -105,6 +107,7 @@ function collectChoice(request: GenerationRequest, speaker: UpstreamSpeaker, ind
       };
     },
     rest: () => (calls.size === 0 ? undefined : { text: '', tokens: [], toolCalls: wholeCalls() }),
+    promptTokens: () => promptIds?.length ?? usage?.promptTokens,
     hasFinished: () => finish !== undefined,
     result: (aborted) => {
       const sampling = usedSampling(request, index);

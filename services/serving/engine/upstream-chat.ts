@@ -32,6 +32,7 @@ export const chatDialect = (setup: ChatDialectSetup): UpstreamDialect => ({
     return {
       address: `${setup.url}/chat/completions`,
       body: chatJson(setup, request, setup.adapterField && version > 0 ? { lora_path: model } : { model }),
+      promptTokens: () => answers[0]?.promptTokens(),
       refusal: (data) => errorFrame(data, 500),
       hear: (data) => {
         const frame = UpstreamChunk.parse(JSON.parse(data));

@@ -10,8 +10,8 @@ export type UpstreamExchange = {
   readonly address: string;
   /** JSON */
   readonly body: string;
-  /** Absent: the engine tells it at the end alone. */
-  readonly promptTokens?: number;
+  /** After the first event; undefined: the engine tells it at the end alone. */
+  readonly promptTokens: () => number | undefined;
   /** Whether the first event is no answer but a refusal. */
   readonly refusal: (data: string) => UpstreamRefusal | undefined;
   /** Takes the next event of the stream. @throws ServingError UPSTREAM_FAILED; an error where it cannot be read */

@@ -64,7 +64,7 @@ export async function openSglangDialect({
       return {
         address: `${root}/generate`,
         body: JSON.stringify(generateBody(request, prompt, lease)),
-        promptTokens: prompt.promptIds.length,
+        promptTokens: () => prompt.promptIds.length,
         refusal: (data) => errorFrame(data, FAULT_STATUS),
         hear: (data): readonly HeardChunk[] => {
           const event = SglangChunk.parse(JSON.parse(data));

@@ -25,12 +25,12 @@ export type UpstreamSetup = {
   readonly dialect: UpstreamDialect;
   /** Rejects while it cannot be asked. */
   readonly checkHealth: () => Promise<void>;
+  /** ms between two checks */
+  readonly healthMs: number;
   /** What a client leaves out of its settings. */
   readonly settle: (request: GenerationRequest) => GenerationRequest;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
 };
-
-const HEALTH_MS = 5_000;
 
 /**
  * A server of another make generates. Where it takes adapters, the live alias is the name of the newest one
@@ -52,7 +52,7 @@ export function openUpstreamEngine(setup: UpstreamSetup): Engine {
 
   const health = watchHealth({
     check: setup.checkHealth,
-    everyMs: HEALTH_MS,
+    everyMs: setup.healthMs,
     onChange: (problem) => {
       if (problem === undefined) logger.info('the upstream engine answers again');
       else logger.warn({ problem }, 'the upstream engine does not answer');
@@ -86,18 +86,18 @@ export function openUpstreamEngine(setup: UpstreamSetup): Engine {
   ): Promise<Outcome> => {
     const exchange = await dialect.ask(request, lease);
     const { version } = lease;
-    const { promptTokens } = exchange;
     const show = ({ chunk, choice }: HeardChunk) => onChunk(chunk, choice);
     let hasBegun = false;
     let refusal: UpstreamRefusal | undefined;
     const hear = (data: string): readonly HeardChunk[] => {
-      if (!hasBegun) {
-        refusal = exchange.refusal(data);
-        if (refusal !== undefined) return [];
-        hasBegun = true;
-        onStart({ version, ...(promptTokens === undefined ? {} : { promptTokens }) });
-      }
-      return exchange.hear(data);
+      if (hasBegun) return exchange.hear(data);
+      refusal = exchange.refusal(data);
+      if (refusal !== undefined) return [];
+      const heard = exchange.hear(data);
+      hasBegun = true;
+      const promptTokens = exchange.promptTokens();
+      onStart({ version, ...(promptTokens === undefined ? {} : { promptTokens }) });
+      return heard;
     };
     const isEnough = () => refusal !== undefined || exchange.isCut?.() === true;
     try {
