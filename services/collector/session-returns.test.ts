@@ -217,6 +217,7 @@ test('an answer that was not gone on from is kept when it was rewarded, also aft
     b: [1, undefined],
     c: [1, undefined],
   });
+  expect(told(events)).toContain('completed bad <- ');
 });
 
 test('another access key rewards nobody', () => {
