@@ -19,7 +19,7 @@ import { INTERRUPTED, stopOnSignals } from '../stop-on-signals.ts';
 
 export const rollout: Command = {
   name: 'rollout',
-  usage: `${ROLLOUT_USAGE} [--n 4]`,
+  usage: ROLLOUT_USAGE,
   about: 'runs an agent n times per task and trains by how its attempts compare',
   details: [
     ['--agent FILE', 'exports `agent({task, baseUrl, apiKey, session, signal, attempt, seed})`'],

@@ -14,7 +14,7 @@ const actions = ['list', 'show', 'start', 'reward', 'end', 'export'] as const;
 
 export const sessions: Command = {
   name: 'sessions',
-  usage: 'list | show SESSION | start | reward [VALUE] | end | export',
+  usage: 'list|show|start|reward|end|export',
   about: 'conversations as the collector sees them; sessions that a program rewards',
   details: [
     ['list', 'every conversation: turns, how many trained, whether it is open'],

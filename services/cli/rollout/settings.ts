@@ -37,7 +37,7 @@ export type RolloutSettings = {
   readonly advantage: AdvantageKind;
 };
 
-export const ROLLOUT_USAGE = '--agent ./agent.ts --reward ./reward.ts --data tasks.jsonl';
+export const ROLLOUT_USAGE = '--agent A --reward R --data TASKS';
 
 /** @throws UsageError naming the flag that is missing or does not fit */
 export function rolloutSettings(flags: RolloutFlags): RolloutSettings {
