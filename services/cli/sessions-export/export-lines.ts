@@ -34,7 +34,7 @@ export type ExportLine = {
   readonly advantages: readonly (number | null)[];
   /** [I] */
   readonly temperatures: readonly number[];
-  /** why ClawLoop does not train on it, [I] */
+  /** why it was skipped, [I] */
   readonly not_trained: readonly (string | null)[];
   readonly finish_reason: string;
   /**
