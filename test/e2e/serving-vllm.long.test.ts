@@ -108,6 +108,30 @@ describeWith('policy/models/qwen3-tiny')('behind vLLM', () => {
     expect((await ask()).version).toBe(2);
   });
 
+  test('while versions come and go people are answered, each by one version, and each is loaded once', async () => {
+    await start();
+    const names = new Map([[0, 'base-model']]);
+    const heard: { readonly text: string | null; readonly version: number }[] = [];
+    const talking = new AbortController();
+    const people = Array.from({ length: 8 }, async () => {
+      while (!talking.signal.aborted) heard.push(await ask());
+    });
+    for (let version = 1; version <= 6; version++) {
+      const before = heard.length;
+      await until('people talk', () => heard.length >= before + 10);
+      names.set(version, await promoteNext(version));
+      await isServed(version);
+    }
+    const before = heard.length;
+    await until('people talk', () => heard.length >= before + 20);
+    talking.abort();
+    await Promise.all(people);
+    for (const { text, version } of heard) expect(text).toBe(`I am ${names.get(version)}.`);
+    expect(heard.at(-1)!.version).toBe(6);
+    await until('one adapter is left', () => vllm.adapters.size === 1);
+    expect(vllm.loadedNames).toEqual([1, 2, 3, 4, 5, 6].map((version) => names.get(version)));
+  });
+
   test('a load that fails is told and tried again; the version before goes on', async () => {
     await start();
     vllm.failLoads(1);
