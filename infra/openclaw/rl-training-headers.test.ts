@@ -131,6 +131,25 @@ test('a compaction is side, of the session that is compacted, where that can be 
   ]);
 });
 
+test('where requests have no ids, they are of the latest run of their session, or a compaction', async () => {
+  const { tell, request, sent } = openClaw();
+  tell('before_prompt_build', {}, { ...user, runId: 'h-1', sessionId: 'h' });
+  tell('before_prompt_build', {}, { ...user, trigger: 'heartbeat', runId: 'i-1', sessionId: 'i' });
+  await request({ sessionId: 'h' });
+  await request({ sessionId: 'i' });
+  await request({ requestId: 'unknown:model:1', sessionId: 'h' });
+  tell('before_prompt_build', {}, { ...user, trigger: 'memory', runId: 'h-2', sessionId: 'h' });
+  await request({ sessionId: 'h' });
+  await request({});
+  expect(sent).toEqual([
+    { session: 'h', type: 'main' },
+    { session: 'i', type: 'side' },
+    { session: 'h' },
+    { session: 'h', type: 'side' },
+    { type: 'side' },
+  ]);
+});
+
 test('a name that no header can hold is not sent, and the chat goes on', async () => {
   const { request, sent } = openClaw();
   expect(await request({ requestId: 'x:compaction:1:model:1', sessionId: 'Gespräch-日' })).toBe('stream');

@@ -33,7 +33,8 @@ const COMPACTION_MS = 600_000;
 
 /**
  * @typedef {object} Seen
- * @property {Map<string, { session: string | undefined, turnType: TurnType }>} runs
+ * @property {Map<string, import('./turn-type.js').KnownRun>} runs
+ * @property {Map<string, import('./turn-type.js').KnownRun>} latest by session
  * @property {Map<string, { server: Server, provider: string }>} sessions
  * @property {Map<string, Promise<void>>} ending by session, until the server was told
  * @property {Map<string, number>} compacting by session, since when: ms since 1970
@@ -44,6 +45,7 @@ const holder = /** @type {{ [SEEN]?: Seen }} */ (globalThis);
 /** What was seen, once in this process: OpenClaw loads the module of a plugin more than once. */
 holder[SEEN] ??= {
   runs: new Map(),
+  latest: new Map(),
   sessions: new Map(),
   ending: new Map(),
   compacting: new Map(),
@@ -54,6 +56,7 @@ const seen = holder[SEEN];
 /** @type {import('./turn-type.js').Known} */
 const known = {
   run: (runId) => seen.runs.get(runId),
+  latestRun: (session) => seen.latest.get(session),
   isSession: (session) => seen.sessions.has(session),
   compacting: () =>
     [...seen.compacting].flatMap(([session, since]) => (Date.now() - since < COMPACTION_MS ? [session] : [])),
@@ -86,8 +89,9 @@ function register(api) {
   api.on('before_prompt_build', (_, context) => {
     const { runId, sessionId: session } = context;
     if (session !== undefined) seen.compacting.delete(session);
-    if (runId === undefined) return;
-    remember(seen.runs, runId, { session, turnType: turnTypeOfRun(context) });
+    const run = { session, turnType: turnTypeOfRun(context) };
+    if (runId !== undefined) remember(seen.runs, runId, run);
+    if (session !== undefined) remember(seen.latest, session, run);
   });
 
   api.on('before_compaction', (_, { sessionId }) => {

@@ -32,11 +32,14 @@ export function turnTypeOfRun({ runId = '', sessionKey = '', trigger, inputProve
 /** @param {string | undefined} kind */
 const isFromElsewhere = (kind) => kind === 'inter_session' || kind === 'internal_system';
 
+/** @typedef {{ readonly session: string | undefined, readonly turnType: TurnType }} KnownRun */
+
 /**
  * What was told before a request: runs by their id, and the sessions whose history is being summarised.
  *
  * @typedef {object} Known
- * @property {(runId: string) => { readonly session: string | undefined, readonly turnType: TurnType } | undefined} run
+ * @property {(runId: string) => KnownRun | undefined} run
+ * @property {(session: string) => KnownRun | undefined} latestRun
  * @property {(session: string) => boolean} isSession
  * @property {() => readonly string[]} compacting
  */
@@ -49,20 +52,25 @@ const isFromElsewhere = (kind) => kind === 'inter_session' || kind === 'internal
  * of a run that nothing was told of is left to the server, and so is a session that cannot be told. In a person's
  * run, what OpenClaw asks by itself is side.
  *
+ * OpenClaw 2026.6 gives no ids of requests: there a request is of its session's latest run, and one that has no
+ * session either is a compaction.
+ *
  * @param {{ readonly sessionId?: string, readonly requestId?: string }} request
  * @param {import('./own-prompts.js').Context} context
  * @param {Known} known
  * @returns {Description}
  */
-export function describeRequest({ sessionId, requestId = '' }, context, { run, isSession, compacting }) {
-  const compaction = /^(.+):compaction:/.exec(requestId)?.[1];
+export function describeRequest({ sessionId, requestId = '' }, context, known) {
+  const compaction =
+    sessionId === undefined && requestId === '' ? '' : /^(.+):compaction:/.exec(requestId)?.[1];
   if (compaction !== undefined) {
-    const under = compacting();
+    const under = known.compacting();
     const only = under.length === 1 ? under[0] : undefined;
-    const session = isSession(compaction) || under.includes(compaction) ? compaction : only;
-    return { session: sessionId ?? run(compaction)?.session ?? session, turnType: 'side' };
+    const session = known.isSession(compaction) || under.includes(compaction) ? compaction : only;
+    return { session: sessionId ?? known.run(compaction)?.session ?? session, turnType: 'side' };
   }
   const runId = /^(.+):model:\d+$/.exec(requestId)?.[1];
-  const turnType = runId === undefined ? undefined : run(runId)?.turnType;
+  const latest = requestId === '' && sessionId !== undefined ? known.latestRun(sessionId) : undefined;
+  const turnType = (runId === undefined ? latest : known.run(runId))?.turnType;
   return { session: sessionId, turnType: turnType === 'main' && isOwnPrompt(context) ? 'side' : turnType };
 }
