@@ -1,4 +1,4 @@
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Topic } from '../../events/define-event.ts';
 import type { Position } from '../../events/position.ts';
 import type { LogDatabase } from './database.ts';
@@ -10,6 +10,8 @@ const offsets = 2 ** 40;
  * shorter one is less than a page of the file.
  */
 const compressAbove = 4096;
+/** The lowest level takes 3 µs a KB, the usual one 5, for a fourteenth of the bytes. */
+const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /**
  * A record as its row will be. Packed before the transaction, which is to be short: it locks all other
@@ -18,7 +20,9 @@ const compressAbove = 4096;
 export type PackedRecord = Omit<NewRecord, 'body'> & { readonly body: string | Uint8Array };
 
 export const pack = (record: NewRecord): PackedRecord =>
-  record.body.length <= compressAbove ? record : { ...record, body: zstdCompressSync(record.body) };
+  record.body.length <= compressAbove
+    ? record
+    : { ...record, body: zstdCompressSync(record.body, compression) };
 
 const unpack = (body: unknown): string =>
   typeof body === 'string' ? body : zstdDecompressSync(body as Uint8Array).toString('utf8');
