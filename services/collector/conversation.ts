@@ -142,18 +142,17 @@ export const summaryLines = (message: string): readonly string[] =>
     .slice(0, 64)
     .map(shortHash);
 
-/** The same of what a person said in a conversation, as a request to summarise it repeats that. */
+/** The same of what was said in a conversation, as a request for its summary or a recap repeats that. */
 export const summarisedWords = (words: string): readonly string[] =>
   words.startsWith('<conversation>')
-    ? summaryLines(linesAfter('[User]: ', words.split('\n')))
+    ? summaryLines(linesAfter(['[User]: ', '[Assistant]: '], words.split('\n')))
     : words.startsWith('{"previousRecap":')
-      ? summaryLines(linesAfter('user: ', recapped(words)))
+      ? summaryLines(linesAfter(['user: ', 'assistant: '], recapped(words)))
       : [];
 
-const linesAfter = (mark: string, lines: readonly string[]): string =>
+const linesAfter = (marks: readonly string[], lines: readonly string[]): string =>
   lines
-    .filter((line) => line.startsWith(mark))
-    .map((line) => line.slice(mark.length))
+    .flatMap((line) => marks.filter((mark) => line.startsWith(mark)).map((mark) => line.slice(mark.length)))
     .join('\n');
 
 /** What a request for a recap shows: `role: words` of each message; [] where it cannot be read. */

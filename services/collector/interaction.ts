@@ -59,11 +59,14 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
   const { epoch } = rested ?? touchSession(mine, session, event);
   if (isMain) {
     readNextStates(cause, session, conversation);
-    index(cause, session, conversation);
+    index(cause, event, session, conversation);
     if (data.user !== undefined && mine.users.get(data.user) !== session) mine.users.set(data.user, session);
   } else if (rule === 'compaction') {
     const [line] = summaryLines(answerText(data));
     if (line !== undefined) mine.summaries.set(line, session);
+    // a long history is summarised in parts, some of which hold nobody's words
+    const { traceId } = conversation;
+    if (traceId !== undefined && mine.traces.get(traceId) !== session) mine.traces.set(traceId, session);
   }
   if (!data.live) {
     mine.turns.set(id, { status: 'done', session, time });
@@ -111,15 +114,23 @@ const knownSession = ({ mine }: Cause, session: string | undefined): SessionRow 
   session === undefined ? undefined : mine.sessions.get(session);
 
 /** By what later requests find this conversation. */
-function index({ mine, event }: Cause, session: string, conversation: Conversation): void {
+function index(
+  { mine }: Cause,
+  event: InteractionCompleted,
+  session: string,
+  conversation: Conversation,
+): void {
   const { prompt, full, spoken, answers, systemSketch, traceId, latestWords } = conversation;
   mine.known.set(full, session);
   if (spoken !== undefined && mine.known.get(spoken) === undefined) mine.known.set(spoken, session);
   if (answers.length === 0) mine.firstPrompts.set(prompt, { session, time: Date.parse(event.time) });
   if (traceId !== undefined && mine.traces.get(traceId) !== session) mine.traces.set(traceId, session);
-  const [line] = automatedKind(latestWords) === undefined ? summaryLines(latestWords) : [];
-  const said = line === undefined ? [] : (mine.said.get(line) ?? []);
-  if (line !== undefined && said.length < 2 && !said.includes(session))
-    mine.said.set(line, [...said, session]);
+  const spokenOf = automatedKind(latestWords) === undefined ? [latestWords] : [];
+  for (const text of [...spokenOf, answerText(event.data)]) {
+    const [line] = summaryLines(text);
+    const said = line === undefined ? [] : (mine.said.get(line) ?? []);
+    if (line !== undefined && said.length < 2 && !said.includes(session))
+      mine.said.set(line, [...said, session]);
+  }
   noteSystem(mine, session, systemSketch);
 }

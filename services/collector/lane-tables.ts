@@ -119,7 +119,7 @@ export function laneTables(draft: Draft, key: string) {
     firstPrompts: draft.table<FirstPrompt>(`first-prompt/${mine}`),
     /** hash of a compaction's summary -> session */
     summaries: draft.table<string>(`summary/${mine}`),
-    /** hash of a line that a person said -> sessions; two: it tells nothing */
+    /** hash of a line that a person or the model said -> sessions; two: it tells nothing */
     said: draft.table<readonly string[]>(`said/${mine}`),
     /** W3C trace id -> session */
     traces: draft.table<string>(`trace/${mine}`),

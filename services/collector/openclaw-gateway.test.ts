@@ -364,7 +364,7 @@ test('a person who speaks before a tool could run is heard', () => {
   expect(told).toEqual([expect.stringContaining('No, the other list.')]);
 });
 
-test('a recap belongs to the conversation whose words it repeats; of an answer alone it belongs to none', () => {
+test('a recap belongs to the conversation whose words it repeats; where no other has them', () => {
   const recap = (id: string, ...messages: readonly string[]) =>
     interaction({
       ...{ id, answer: 'They plan a garden.' },
@@ -374,11 +374,39 @@ test('a recap belongs to the conversation whose words it repeats; of an answer a
       ],
     });
   const { places } = follow([
-    interaction({ id: 'a', messages: [rules, first('The garden needs a plan.', mine)], answer: 'It does.' }),
-    recap('recap', 'user: The garden needs a plan.', 'assistant: It does.'),
-    recap('recap-of-answer', 'assistant: It does.'),
+    interaction({
+      ...{ id: 'a', answer: 'Then roses by the wall.' },
+      messages: [rules, first('The garden needs a plan.', mine)],
+    }),
+    recap('recap', 'user: The garden needs a plan.', 'assistant: Something else altogether.'),
+    recap('recap-of-answer', 'assistant: Then roses by the wall.'),
+    recap('recap-of-another', 'user: The kitchen needs a plan.', 'assistant: It does.'),
   ]);
-  expect(places).toEqual({ recap: 'sid-a recap', 'recap-of-answer': '- recap' });
+  expect(places).toEqual({
+    recap: 'sid-a recap',
+    'recap-of-answer': 'sid-a recap',
+    'recap-of-another': '- recap',
+  });
+});
+
+test('a history that is summarised in parts: the parts without words go with the one that has them', () => {
+  const asks = system('You are a context summarization assistant. Summarize.');
+  const part = (id: string, text: string) =>
+    interaction({
+      ...{ id, traceparent: trace('c'), answer: '## Decisions\nNothing of note was decided.' },
+      messages: [asks, user(`<conversation>\n${text}\n</conversation>`)],
+    });
+  const { places } = follow([
+    interaction({
+      id: 'a',
+      traceparent: trace('a'),
+      messages: [rules, first('The garden needs a plan.', mine)],
+      answer: 'Then roses by the wall.',
+    }),
+    part('words', '[User]: The garden needs a plan.'),
+    part('tools', '[Assistant tool calls]: read(path="list")\n\n[Tool result]: a line'),
+  ]);
+  expect(places).toEqual({ words: 'sid-a compaction', tools: 'sid-a compaction' });
 });
 
 test("a command that ended behind the talk: its news and their later replay are nobody's words", () => {

@@ -60,7 +60,9 @@ describeWithOpenClaw('the real OpenClaw talks with claw-nano, as both are withou
     const starts = answers
       .map(({ timing }) => Math.round(timing.firstTokenMs ?? Number.POSITIVE_INFINITY))
       .sort((a, b) => a - b);
-    console.log(`ms to the first token: ${starts.join(' ')}`);
+    const [{ messages, tools }] = answers as [InteractionCompleted['data']];
+    const characters = JSON.stringify({ messages, tools }).length;
+    console.log(`${characters} characters at first; ms to the first token: ${starts.join(' ')}`);
     // the beginning of a prompt is computed once
     const cached = answers.map(({ usage }) => usage.cachedPromptTokens ?? 0).sort((a, b) => a - b);
     expect(cached[Math.floor(cached.length / 2)]).toBeGreaterThan(500);

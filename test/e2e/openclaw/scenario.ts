@@ -45,6 +45,9 @@ export const scenario = {
 export type SessionName = keyof typeof scenario;
 const names = Object.keys(scenario) as SessionName[];
 
+/** What begins a fourth one, with a title. */
+export const FENCE = 'How do I paint a fence?';
+
 /** A turn that a session must have, and what must have come next; undefined: nothing that tells of it. */
 export type ExpectedTurn = { readonly words: string; readonly next: readonly string[] | undefined };
 /** Of a tool's result, whatever it says. */
@@ -119,7 +122,7 @@ export async function play(
     return id;
   };
   const talk = names.map(async (name) => [name, await converse(name)] as const);
-  const fence = { agentId: 'main', message: 'How do I paint a fence?' };
+  const fence = { agentId: 'main', message: FENCE };
   const { sessionId } = (await gateway.call('sessions.create', fence)) as { sessionId: string };
   const ids = Object.fromEntries(await Promise.all(talk)) as Record<SessionName, string>;
   await until('the answer about the fence', () =>
