@@ -115,6 +115,16 @@ describe('a rollout on one machine', () => {
     expect((await run('audit')).stdout).toMatch(/balances/);
   });
 
+  test('the example of the page', async () => {
+    const example = (name: string) => beside(`../../../examples/rollout/${name}`);
+    const { code, stdout, stderr } = await run(
+      ...['rollout', '--agent', example('agent.ts'), '--reward', example('reward.ts')],
+      ...['--data', example('tasks.jsonl'), '--n', '2', '--url', loop.url],
+    );
+    expect(code, stderr + stdout).toBe(0);
+    expect(stdout).toMatch(/rewarded +6 /);
+  });
+
   test('a module that is none, and a server that is none', async () => {
     const data = join(folder, 'tasks.jsonl');
     const argv = (agent: string) => [
