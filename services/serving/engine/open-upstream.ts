@@ -25,6 +25,8 @@ import { fitsLogProbs, type UpstreamLogProbs } from './upstream-tokens.ts';
 
 export type UpstreamOptions = FetchModelOptions & { readonly logger: Pick<Logger, 'info' | 'warn'> };
 
+/** ms that a server which is well may take to say so */
+const HEALTH_LIMIT_MS = 5_000;
 /** Adapters that stay loaded after their last answer unless told otherwise. */
 const KEPT_VERSIONS = 2;
 
@@ -149,7 +151,7 @@ async function askHealth(
   address: string,
   isWell: (status: number) => boolean,
 ): Promise<void> {
-  const { status, text } = await http.call(address);
+  const { status, text } = await http.call(address, HEALTH_LIMIT_MS);
   if (!isWell(status)) throw new Error(`${address} answers ${status}: ${messageOf(text)}`);
 }
 

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, type Dispatcher, request } from 'undici';
-import { ServingError } from '../errors.ts';
 import type { UpstreamRefusal } from './upstream-refusal.ts';
 
 export type UpstreamConnection = {
@@ -21,12 +20,13 @@ export type OpenedAnswer =
 export type UpstreamHttp = {
   /**
    * Asks for an answer that comes in parts. Where no connection could be made, nothing was sent: it is tried
-   * again, twice. After that it never is: the server may have begun. @throws ServingError UPSTREAM_FAILED
+   * again, twice. After that it never is: the server may have begun.
    */
   readonly ask: (address: string, json: string, signal: AbortSignal) => Promise<OpenedAnswer>;
-  /** A short question, whole; a body makes it a POST. Throws where the server cannot be reached. */
+  /** A short question, whole; a body makes it a POST. Throws where the server cannot be reached in time. */
   readonly call: (
     address: string,
+    limitMs: number,
     body?: object,
   ) => Promise<{ readonly status: number; readonly text: string }>;
   readonly close: () => Promise<void>;
@@ -34,9 +34,10 @@ export type UpstreamHttp = {
 
 /** Below the 5 s after which uvicorn closes one that is not used: no request meets a closing connection. */
 const KEEP_ALIVE_MS = 4_000;
-const TRIES_MS = [100, 400];
-/** ms that loading an adapter may take, the longest of the short questions */
-const CALL_LIMIT_MS = 120_000;
+/** before it is tried again to connect */
+const WAITS_MS = [100, 400];
+/** ms that answers which are open at the end may take to end */
+const CLOSE_LIMIT_MS = 500;
 
 export function openUpstreamHttp(connection: UpstreamConnection): UpstreamHttp {
   const { apiKey, connectTimeoutMs, firstByteTimeoutMs, idleTimeoutMs } = connection;
@@ -51,17 +52,20 @@ export function openUpstreamHttp(connection: UpstreamConnection): UpstreamHttp {
     accept,
     ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   });
-  const post = async (address: string, text: string, signal: AbortSignal) => {
-    const options = { method: 'POST', headers: headersFor('text/event-stream'), body: text } as const;
-    for (const wait of [...TRIES_MS, undefined]) {
-      try {
-        return await request(address, { ...options, dispatcher: agent, signal });
-      } catch (error) {
-        if (signal.aborted || wait === undefined || !wasNotSent(error)) throw error;
-        await delay(wait, undefined, { signal });
-      }
+  const post = async (
+    address: string,
+    body: string,
+    signal: AbortSignal,
+    [wait, ...waits]: readonly number[] = WAITS_MS,
+  ): Promise<Dispatcher.ResponseData> => {
+    const headers = headersFor('text/event-stream');
+    try {
+      return await request(address, { method: 'POST', headers, body, dispatcher: agent, signal });
+    } catch (error) {
+      if (signal.aborted || wait === undefined || !wasNotSent(error)) throw error;
+      await delay(wait, undefined, { signal });
+      return post(address, body, signal, waits);
     }
-    throw ServingError.UPSTREAM_FAILED({ detail: 'no connection' });
   };
   return {
     ask: async (address, json, signal) => {
@@ -71,17 +75,20 @@ export function openUpstreamHttp(connection: UpstreamConnection): UpstreamHttp {
       const retryAfterSeconds = retryAfter > 0 ? Math.ceil(retryAfter) : undefined;
       return { kind: 'refused', refusal: { status, text: await answer.text(), retryAfterSeconds } };
     },
-    call: async (address, body) => {
+    call: async (address, limitMs, body) => {
       const { statusCode: status, body: answer } = await request(address, {
         method: body === undefined ? 'GET' : 'POST',
         headers: headersFor('application/json'),
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         dispatcher: agent,
-        signal: AbortSignal.timeout(CALL_LIMIT_MS),
+        signal: AbortSignal.timeout(limitMs),
       });
       return { status, text: await answer.text() };
     },
-    close: () => agent.close(),
+    close: async () => {
+      await Promise.race([agent.close(), delay(CLOSE_LIMIT_MS, undefined, { ref: false })]);
+      await agent.destroy();
+    },
   };
 }
 

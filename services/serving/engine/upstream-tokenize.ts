@@ -5,11 +5,13 @@ import { refusalError } from './upstream-refusal.ts';
 
 const Counted = z.looseObject({ count: z.int().min(0) });
 
+const LIMIT_MS = 30_000;
+
 /** Tokens of a chat's prompt as vLLM's /tokenize counts them, with its own template. */
 export const countWithTokenize =
   (http: UpstreamHttp, address: string) =>
   async ({ messages, tools, templateVariables }: PromptParts): Promise<number> => {
-    const { status, text } = await http.call(address, {
+    const { status, text } = await http.call(address, LIMIT_MS, {
       messages,
       add_generation_prompt: true,
       ...(tools.length === 0 ? {} : { tools }),
