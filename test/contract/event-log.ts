@@ -112,8 +112,11 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
 
     test('a follower is asked of each record in its turn, and is handed those that it wants; the others need not even parse', async () => {
       const log = await harness.open();
-      const long = feedback('a', 'long', 'x'.repeat(20_000));
-      await log.append([started('a', 0), feedback('a', 'f', 'short'), long, feedback('b', 'g', 'short')]);
+      const [medium, long] = [2_000, 20_000].map((length) =>
+        feedback('a', `of-${length}`, 'x'.repeat(length)),
+      );
+      await log.append([started('a', 0), feedback('a', 'f', 'short'), medium!, long!]);
+      await log.append([feedback('b', 'g', 'short')]);
       await harness.inject('conversations', 'a', 'no event at all');
       await log.append([started('a', 1), feedback('a', 'h', 'short')]);
       const told: string[] = [];
@@ -130,7 +133,7 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
       await following.caughtUp;
       const wanted = (id: string) => ['feedback.given?', id];
       expect(told).toEqual([
-        ...['session.started?', ...wanted('f'), ...wanted('long'), '?'],
+        ...['session.started?', ...wanted('f'), ...wanted('of-2000'), ...wanted('of-20000'), '?'],
         ...['session.started?', ...wanted('h')],
       ]);
       await log.append([feedback('a', 'later', 'short')]);
