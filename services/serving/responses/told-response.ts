@@ -13,12 +13,14 @@ export type ToldResponse = Pick<
   'key' | 'messages' | 'answer' | 'tools' | 'model' | 'version' | 'usage' | 'response'
 > & { readonly finishReason: Exclude<Fact['finishReason'], 'error'> };
 
-/** As the fact will have it. */
+/** As the fact will have it; of lists of its own, which do not hold the text that went to engine and log. */
 export function toldResponse({ keyId, chat, created }: AskedChat, finished: Finished): ToldResponse {
   const { answer } = finished.choices[0]!;
+  const messages = [...chat.generation.messages];
+  const tools = [...(chat.tools ?? [])];
   const { version, usage, finishReason } = endOf(finished);
   return {
-    ...{ key: keyId, messages: chat.generation.messages, answer, tools: chat.tools, model: chat.model },
+    ...{ key: keyId, messages, answer, tools, model: chat.model },
     ...{ version, usage, finishReason },
     response: { store: true, ...chat.response, created_at: created },
   };
