@@ -12,7 +12,12 @@ type Provider = Record<'wrapStreamFn' | 'wrapSimpleCompletionStreamFn', (of: obj
 };
 
 /** What the plugin uses of OpenClaw, and what a stream would be sent with. */
-function openClaw(pluginConfig?: { readonly providers: readonly string[] }) {
+function openClaw(
+  pluginConfig?: { readonly providers: readonly string[] },
+  keyOf: (provider: string) => Promise<{ apiKey: string }> = async (provider) => ({
+    apiKey: `${provider}-key`,
+  }),
+) {
   const handlers = new Map<string, Handler>();
   const providers: Provider[] = [];
   const sent: { session?: string; type?: string }[] = [];
@@ -22,7 +27,7 @@ function openClaw(pluginConfig?: { readonly providers: readonly string[] }) {
     config: { from: 'config' },
     logger: { warn: (message: string) => warnings.push(message) },
     runtime: {
-      modelAuth: { resolveApiKeyForProvider: async ({ provider }) => ({ apiKey: `${provider}-key` }) },
+      modelAuth: { resolveApiKeyForProvider: ({ provider }) => keyOf(provider) },
     },
     on: (name: string, handler: Handler) => handlers.set(name, handler),
     registerProvider: (provider: object) => providers.push(provider as Provider),
@@ -216,6 +221,21 @@ test('a server that does not take the end of a session is named in a warning, an
   expect(await request(one, 'http://127.0.0.1:1/v1')).toBe('stream');
   await tell('session_end', { sessionId: 'g', reason: 'new' });
   expect(warnings).toHaveLength(2);
+});
+
+test('what hangs or breaks while a session ends holds up nobody for long', async () => {
+  const hanging = openClaw(undefined, () => new Promise(() => {}));
+  const one = { requestId: 'k:compaction:1:model:1', sessionId: 'k' };
+  await hanging.request(one);
+  const ended = hanging.tell('session_end', { sessionId: 'k', reason: 'new' });
+  expect(await hanging.request(one)).toBe('stream');
+  await ended;
+  const breaking = openClaw(undefined, () => {
+    throw new Error('no keys here');
+  });
+  await breaking.request(one);
+  await breaking.tell('session_end', { sessionId: 'k', reason: 'new' });
+  expect(await breaking.request(one)).toBe('stream');
 });
 
 test('it serves the providers that it is told of', () => {

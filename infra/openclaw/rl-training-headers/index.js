@@ -1,5 +1,5 @@
 // @ts-check
-import { isOver, tellDone } from './session-done.js';
+import { isOver, tellDone, withPatience } from './session-done.js';
 import { describeRequest, turnTypeOfRun } from './turn-type.js';
 
 /**
@@ -106,7 +106,7 @@ function register(api) {
     const place = seen.sessions.get(sessionId);
     if (place === undefined || !isOver(reason)) return;
     seen.sessions.delete(sessionId);
-    const ending = end(sessionId, place);
+    const ending = withPatience(end(sessionId, place));
     seen.ending.set(sessionId, ending);
     await ending;
     if (seen.ending.get(sessionId) === ending) seen.ending.delete(sessionId);

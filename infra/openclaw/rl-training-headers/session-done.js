@@ -3,6 +3,23 @@
 /** ms for all of it: a gateway that stops gives its sessions two seconds together */
 const PATIENCE_MS = 1_500;
 
+/**
+ * Waits for something, but never longer than that, and for no failure.
+ *
+ * @param {Promise<unknown>} work
+ * @returns {Promise<void>}
+ */
+export function withPatience(work) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, PATIENCE_MS);
+    const done = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    work.then(done, done);
+  });
+}
+
 /** @typedef {{ readonly baseUrl: string, readonly headers: Readonly<Record<string, string>> }} Server */
 
 /**

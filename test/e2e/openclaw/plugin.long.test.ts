@@ -16,6 +16,9 @@ import { type ScriptedUpstream, scriptedUpstream } from './scripted-upstream.ts'
 import { tailed } from './tailed.ts';
 import type { Kind } from './what-is-asked.ts';
 
+/** Of a machine that does much else: each look at the log is a process of its own. */
+const patiently = <Result>(what: string, condition: () => Promise<Result | false>) =>
+  until(what, condition, 180_000);
 const KEY = 'key-of-the-plugin-test';
 const sessionNames = Object.keys(scenario) as readonly SessionName[];
 /** Asked beside every conversation, by nobody's run. */
@@ -50,7 +53,7 @@ describeWithOpenClaw('the real OpenClaw, with the plugin', () => {
   const ends = async () =>
     (await tailed<SessionEnded>(folder, 'conversations', 'session.ended')).map(({ data }) => data.session);
   const allPlaced = (isOpen: (one: PlacedRequest) => boolean) =>
-    until('every request is in the log and has its place', async () => {
+    patiently('every request is in the log and has its place', async () => {
       const found = await placedRequests(folder, upstream.served);
       const answered = upstream.served.filter(({ outcome }) => outcome === 'answered');
       const waits = found.some((one) => one.place === undefined && !isOpen(one));
@@ -74,9 +77,9 @@ describeWithOpenClaw('the real OpenClaw, with the plugin', () => {
     expect((await ends()).filter((id) => Object.values(ids).includes(id))).toEqual([]);
 
     await gateway.call('sessions.reset', { key: 'agent:main:garden', reason: 'new' });
-    await until('the end of the garden', async () => (await ends()).includes(ids.garden));
+    await patiently('the end of the garden', async () => (await ends()).includes(ids.garden));
     await gateway.call('sessions.delete', { key: 'agent:main:kitchen' });
-    await until('the end of the kitchen', async () => (await ends()).includes(ids.kitchen));
+    await patiently('the end of the kitchen', async () => (await ends()).includes(ids.kitchen));
     expect(await ends()).not.toContain(ids.main);
     await gateway.stop();
     expect(await ends()).toContain(ids.main);
@@ -121,7 +124,7 @@ describeWithOpenClaw('the real OpenClaw, with the plugin', () => {
       gateway.say('wall', 'A wall.'),
     ]);
     await gateway.call('sessions.delete', { key: 'agent:main:shed' });
-    await until('the end of the shed', async () => (await ends()).includes(one.sessionId));
+    await patiently('the end of the shed', async () => (await ends()).includes(one.sessionId));
     await gateway.stop();
     expect(await ends()).toContain(two.sessionId);
     const requests = await placedRequests(folder, upstream.served);
