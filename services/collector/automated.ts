@@ -37,6 +37,7 @@ export const automatedKinds = [
       'An async command completion event was triggered',
       'An async command you ran earlier',
       '[OpenClaw exec completion]',
+      '[OpenClaw runtime event]',
       'Continue the OpenClaw runtime event.',
       '[Internal task completion event]',
       '[[OPENCLAW_INTERNAL_CONTEXT_BEGIN]]',

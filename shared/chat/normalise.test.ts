@@ -88,6 +88,13 @@ test('images tell messages apart', () => {
   expect(normaliseMessage(image('a'))).not.toEqual(normaliseMessage(image('b')));
 });
 
+test("results of other agents that came meanwhile do not stand before a person's words", () => {
+  const results = '[OpenClaw runtime event] Agent steering queue items arrived.\n\n1. count\nThree.';
+  const date = '[Sat 2026-11-21 00:26 UTC] ';
+  expect(userWords(user(`${date}${results}\n\nCurrent parent turn:\n\n${date}And now?`))).toBe('And now?');
+  expect(userWords(user(results))).toBe(results);
+});
+
 test('internal context is no message of the history', () => {
   const text = '<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>x<<<END_OPENCLAW_INTERNAL_CONTEXT>>>';
   expect(normaliseMessage(user([{ type: 'text', text }]))).toBeUndefined();

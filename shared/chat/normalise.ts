@@ -71,8 +71,17 @@ const runtimeLine = /(?:^|\n)[ \t]*Runtime: agent=[^\n]* \| [^\n]*(?=\n|$)/g;
 const retryPrefix = /^\[Queued user message from a previous active turn[^\]]*\]\s*/;
 const retrySuffix = '\n\nContinue the current task from the existing transcript';
 
+/** Results of other agents that came meanwhile stand before a person's words, which begin after this line. */
+const steeringPrefix = '[OpenClaw runtime event] Agent steering';
+const steeredTurn = '\n\nCurrent parent turn:\n\n';
+
+function withoutSteering(text: string): string {
+  const at = text.startsWith(steeringPrefix) ? text.lastIndexOf(steeredTurn) : -1;
+  return at === -1 ? text : text.slice(at + steeredTurn.length).replace(datePrefix, '');
+}
+
 function withoutClientMarks(text: string): string {
-  const dated = text.replace(datePrefix, '');
+  const dated = withoutSteering(text.replace(datePrefix, ''));
   const said = withoutContextBlocks(dated);
   const words = (said === dated ? said : said.replace(datePrefix, '')).replace(runtimeLine, '').trimEnd();
   if (!retryPrefix.test(words)) return words;

@@ -87,11 +87,15 @@ describeWithOpenClaw('the real OpenClaw talks with claw-nano, as both are withou
     for (const turn of learned) expect(ids).toContain(turn!.data.session);
     expect(new Set(turns.map(({ data }) => data.session))).toEqual(new Set(ids));
 
-    await until('the version is served', async () => {
-      await gateway.say('later', 'Good morning.');
-      const told = await tailed<InteractionCompleted>(folder, 'conversations', 'interaction.completed');
-      return told.at(-1)!.data.version >= promoted!.data.to;
-    });
+    await until(
+      'the version is served',
+      async () => {
+        await gateway.say('later', 'Good morning.');
+        const told = await tailed<InteractionCompleted>(folder, 'conversations', 'interaction.completed');
+        return told.at(-1)!.data.version >= promoted!.data.to;
+      },
+      240_000,
+    );
     expect((await clawloop(['audit', '--data-folder', folder])).stdout).toMatch(/balances/);
   });
 
