@@ -89,11 +89,12 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, time: number, dis
  */
 function onFeedback(cause: Cause, event: FeedbackGiven, time: number): void {
   const { mine } = cause;
-  const { interactionId, score, advantage, comment } = event.data;
+  const { interactionId, score, advantage, comment, last } = event.data;
   const held = {
-    ...{ given: event.id, score, time },
+    ...{ given: event.id, score, time, order: cause.at.offset },
     ...(advantage === undefined ? {} : { advantage }),
     ...(comment === undefined ? {} : { comment }),
+    ...(last ? { last } : {}),
   };
   const turn = mine.turns.get(interactionId);
   if (turn === undefined) {

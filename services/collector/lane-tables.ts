@@ -12,6 +12,10 @@ export type HeldFeedback = {
   readonly score: number;
   readonly advantage?: number;
   readonly comment?: string;
+  /** no answer was named, but the last one meant */
+  readonly last?: true;
+  /** where feedback.given stands */
+  readonly order: number;
   /** ms since 1970, of feedback.given */
   readonly time: number;
 };

@@ -295,3 +295,26 @@ test('an attempt that broke off counts for nothing, unless it was rewarded', () 
     x: [-1, undefined],
   });
 });
+
+test('a reward for the last answer is one for the conversation, not for a title that was asked beside it', () => {
+  const title = said('t', 'Name this chat: hi|Greeting', { turnType: 'side' });
+  const last = feedback({ id: 'f' }, 't', 1, { last: true });
+  for (const events of [
+    [...chain, title, last],
+    [...chain, last, title], // it overtook its interaction
+    [...chain, feedback({ id: 'g' }, 'c', -1), title, last],
+  ])
+    expect(returns([...events, end], 0.5)).toEqual({
+      a: [0.25, undefined],
+      b: [0.5, undefined],
+      c: [1, undefined],
+    });
+  expect(returns([...chain, title, last, feedback({ id: 'g' }, 'c', -1), end])).toMatchObject({
+    c: [-1, undefined],
+  });
+  expect(returns([...chain, title, feedback({ id: 'f' }, 't', 1), end])).toMatchObject({
+    c: [0, undefined],
+    t: [1, undefined],
+  });
+  expect(returns([title, last, end])).toEqual({ t: [1, undefined] });
+});

@@ -37,9 +37,10 @@ export function sessionReturns(
   const all: readonly Node[] = [...mine.nodes(session).entries()]
     .map(([id, row]) => ({ id, ...row }))
     .sort((a, b) => a.order - b.order);
-  const rewarded = all.filter(({ reward }) => reward !== undefined);
+  const meant = withLastMeant(all);
+  const rewarded = meant.filter(({ reward }) => reward !== undefined);
   if (rewarded.length === 0) return undefined;
-  const nodes = all.filter(({ main, reward }) => main || reward !== undefined);
+  const nodes = meant.filter(({ main, reward }) => main || reward !== undefined);
   const parents = parentsOf(nodes);
   const superseded = supersededOf(nodes, new Set(parents.values()));
   const kept = nodes.filter(({ id }) => !superseded.has(id));
@@ -67,6 +68,25 @@ export function sessionReturns(
     })),
   };
 }
+
+/**
+ * A client that rewards its last answer means the conversation's. Where that was the answer to a side request (a
+ * title, a summary), of which it knows nothing, the last main answer before it has the reward, if it was not
+ * given a later one.
+ */
+function withLastMeant(nodes: readonly Node[]): readonly Node[] {
+  const rewards = new Map(nodes.map(({ id, reward }) => [id, reward]));
+  for (const [index, { id, main, reward }] of nodes.entries()) {
+    if (main || reward?.last !== true) continue;
+    const meant = nodes.slice(0, index).findLast((one) => one.main && !one.aborted);
+    if (meant === undefined) continue;
+    rewards.set(id, undefined);
+    const other = rewards.get(meant.id);
+    if (other === undefined || other.order < reward.order) rewards.set(meant.id, reward);
+  }
+  return nodes.map(({ reward: _, ...node }) => ({ ...node, ...reward(rewards.get(node.id)) }));
+}
+const reward = (given: HeldFeedback | undefined) => (given === undefined ? {} : { reward: given });
 
 /**
  * Leaves without a reward: where they were cut off, or another answer to the same request was gone on from or

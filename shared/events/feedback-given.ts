@@ -16,6 +16,10 @@ export const FeedbackGiven = defineEvent('feedback.given', 1, {
     key: z.string().describe('id of the access key that gave it'),
     score: z.number().describe('thumbs: 1 or -1; else the scalar reward'),
     advantage: z.number().optional().describe('against other attempts at the task; stands in for a baseline'),
+    last: z
+      .boolean()
+      .optional()
+      .describe('no answer was named: the last one of the conversation is meant, not of a request beside it'),
     comment: z.string().optional(),
   }),
 });

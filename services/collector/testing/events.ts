@@ -81,7 +81,7 @@ export const feedback = (
   { id, at = 0, lane = 'lane', key = 'key' }: Given,
   interactionId: string,
   score: number,
-  more: Pick<FeedbackGiven['data'], 'advantage' | 'comment'> = {},
+  more: Pick<FeedbackGiven['data'], 'advantage' | 'comment' | 'last'> = {},
 ) =>
   FeedbackGiven.create({ id, source, time: timeAt(at), data: { interactionId, lane, key, score, ...more } });
 

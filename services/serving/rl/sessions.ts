@@ -111,7 +111,7 @@ export function openSessions(options: Options): Sessions {
   const feedback = (
     { session, lane, keyId }: Session,
     name: string,
-    data: { score: number; interactionId: string; advantage?: number },
+    data: { score: number; interactionId: string; advantage?: number; last?: true },
   ) =>
     FeedbackGiven.create({
       ...{ id: `${session}/${name}`, source, time: time() },
@@ -122,7 +122,7 @@ export function openSessions(options: Options): Sessions {
   const endNow = async (open: Session, discard: boolean): Promise<EndedSession> => {
     const { session, lane, keyId, interactions, last, rewards } = open;
     if (!discard && rewards.size === 0 && last !== undefined)
-      await record(feedback(open, 'reward/none', { score: 0, interactionId: last }));
+      await record(feedback(open, 'reward/none', { score: 0, interactionId: last, last: true }));
     const data = {
       ...{ lane, key: keyId, session, reason: 'explicit' as const, interactions },
       ...(discard ? { discard } : {}),
@@ -205,7 +205,11 @@ export function openSessions(options: Options): Sessions {
         const id = interactionId ?? open.last;
         if (id === undefined) throw ServingError.NOTHING_TO_REWARD();
         if (!open.has(id)) throw ServingError.INTERACTION_NOT_FOUND({ id, param: 'interaction_id' });
-        const data = { score, interactionId: id, ...(advantage === undefined ? {} : { advantage }) };
+        const data = {
+          ...{ score, interactionId: id },
+          ...(advantage === undefined ? {} : { advantage }),
+          ...(interactionId === undefined ? { last: true as const } : {}),
+        };
         await record(feedback(open, `reward/${randomBytes(8).toString('hex')}`, data));
         return { session: open.session, interactionId: id };
       }),
