@@ -69,6 +69,8 @@ test('a session is opened, asked, rewarded and ended, and all of it stands in th
     ...['session.started', 'interaction.completed', 'interaction.completed'],
     ...['feedback.given', 'feedback.given', 'session.ended'],
   ]);
+  const given = (await told(session_id)).filter(({ type }) => type === 'feedback.given');
+  expect(given.map(({ data }) => 'last' in data && data.last)).toEqual([false, true]);
   const answers = (await folder.events('conversations')).filter(
     ({ type }) => type === 'interaction.completed',
   );
