@@ -27,7 +27,7 @@ type Turn = {
 type Sample = { readonly session: string; readonly verdict: number; readonly advantage?: number };
 const pick = ({ reward, advantage }: Line) => ({ reward, advantage });
 
-describe('a rollout on one machine', () => {
+describe('a rollout on one machine', { timeout: 150_000 }, () => {
   let folder: string;
   let loop: ClawLoop;
   let lines: readonly Line[];

@@ -10,7 +10,8 @@ import { type ClawLoop, clawloop, startClawLoop, until } from '../harness/clawlo
 const ACCESS_KEY = 'the-access-key-of-this-test';
 const cli = fileURLToPath(new URL('../../../services/cli/main.ts', import.meta.url));
 
-describe('the session protocol by commands', () => {
+// a dozen processes one after the other: a busy machine takes its time to start each
+describe('the session protocol by commands', { timeout: 150_000 }, () => {
   let folder: string;
   let loop: ClawLoop;
   const run = (argv: readonly string[], sessionKey = '') =>
