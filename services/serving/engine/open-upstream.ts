@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { basename } from 'node:path';
 import type { FetchModelOptions } from '../../../shared/hub/fetch-model.ts';
 import { findModel, findModelHere } from '../../../shared/hub/find-model.ts';
 import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
@@ -135,6 +136,13 @@ function versionsThere(
     },
     takeBack: (handed) => rm(handed, { recursive: true, force: true }),
     kept: config.keptVersions ?? KEPT_VERSIONS,
+    onBase: (path) => {
+      if (basename(path) !== basename(config.model).replace(/@.*$/, ''))
+        logger.warn(
+          { served: path, model: config.model },
+          'the upstream engine serves one model, and adapters are trained for another: see --model',
+        );
+    },
     onUnloadFailure: (name, error) =>
       logger.warn({ err: error, name }, 'the upstream engine keeps an adapter that is not needed any more'),
   });

@@ -16,13 +16,15 @@ function world({ kept = 0, mapping }: Asked = {}, there: readonly ServedModel[] 
   const table = new Map<string, string>(there.map(({ id, root }) => [id, root ?? '']));
   const done: string[] = [];
   const handed = new Set<string>();
+  const based: string[] = [];
+  let served = 'base';
   let gate: Promise<void> | undefined;
   let failures = 0;
   const failed: string[] = [];
   const models = createUpstreamModels({
     calls: {
       list: async () => [
-        { id: 'base', root: 'base', parent: null },
+        { id: served, root: `/models/${served}`, parent: null },
         ...[...table].map(([id, root]) => ({ id, root, parent: 'base' })),
       ],
       load: async (name, folder) => {
@@ -48,10 +50,14 @@ function world({ kept = 0, mapping }: Asked = {}, there: readonly ServedModel[] 
       handed.delete(folder);
     },
     kept,
+    onBase: (path) => based.push(path),
     onUnloadFailure: (name) => failed.push(name),
   });
   return {
-    ...{ models, table, done, handed },
+    ...{ models, table, done, handed, based },
+    serveOther: (name: string) => {
+      served = name;
+    },
     block: (until: Promise<void>) => {
       gate = until;
     },
@@ -65,6 +71,17 @@ test('version 0 is the base model, by the name that the server has for it', asyn
   const { models, done } = world();
   expect((await models.hold({ version: 0 })).model).toBe('base');
   expect(done).toEqual([]);
+});
+
+test('a server that came back with another base model is not asked as version 0', async () => {
+  const { models, based, serveOther } = world();
+  const lease = await models.hold({ version: 0 });
+  serveOther('other');
+  lease.lost();
+  await expect(models.hold({ version: 0 })).rejects.toThrow('/models/other now, and served /models/base');
+  serveOther('base');
+  expect((await models.hold({ version: 0 })).model).toBe('base');
+  expect(based).toEqual(['/models/base']);
 });
 
 test('a version is loaded once for all who ask at the same time, and goes with the last of them', async () => {

@@ -52,6 +52,8 @@ type Options = {
   readonly takeBack: (folder: string) => Promise<void>;
   /** Adapters that stay after their last answer, the latest used ones. */
   readonly kept: number;
+  /** Told once of the base model, as the server was given it: a folder, or a name of the hub. */
+  readonly onBase: (path: string) => void;
   readonly onUnloadFailure: (name: string, error: Error) => void;
 };
 
@@ -66,13 +68,14 @@ export const adapterName = (adapter: string, version: number, digest: string): s
 
 /** The versions of one adapter as LoRA adapters of an upstream server; version 0 is its base model. */
 export function createUpstreamModels(options: Options): UpstreamModels {
-  const { calls, adapter, handOver, takeBack, kept, onUnloadFailure } = options;
+  const { calls, adapter, handOver, takeBack, kept, onBase, onUnloadFailure } = options;
   const folderOf = (name: string) => join(options.folder, name);
   const folderThere = asSeenThere(options.folder, options.mapping);
   const ours = new RegExp(`^clawloop-${adapter}-v(\\d+)-[0-9a-f]{8}$`);
   const entries = new Map<string, Entry>(); // by name, in order of last use
   let live: number | undefined;
   let base: Promise<string> | undefined;
+  let basePath: string | undefined;
   let isAdopted = false;
 
   let last: Promise<unknown> = Promise.resolve();
@@ -120,11 +123,19 @@ export function createUpstreamModels(options: Options): UpstreamModels {
     adopt(models);
     return models;
   };
+  /** The same model for as long as this process lives: version 0 means nothing else. */
   const findBase = async (): Promise<string> => {
     const models = await list();
-    const found = options.base ?? models.find(({ id, parent }) => parent == null && !ours.test(id))?.id;
-    if (found === undefined) throw new Error('it serves no model');
-    return found;
+    const isBase = ({ id, parent }: ServedModel) =>
+      options.base === undefined ? parent == null && !ours.test(id) : id === options.base;
+    const found = models.find(isBase);
+    if (found === undefined) throw new Error(`it serves no model ${options.base ?? 'of its own'}`);
+    const { id, root } = found;
+    const path = root ?? id;
+    if (basePath === undefined) onBase(path);
+    basePath ??= path;
+    if (path !== basePath) throw new Error(`it serves ${path} now, and served ${basePath} before`);
+    return id;
   };
   const load = (policy: SourcedVersion, name: string): Promise<void> =>
     inTurn(async () => {
