@@ -26,6 +26,6 @@ export const cases: readonly LoadCase[] = [
       [1, 16, 64].map((many) => ({ size, stream, atOnce: many, pace: atOnce, ms: ROUND_MS, rounds: 3 })),
     ),
   ),
-  { size: 'small', stream: true, atOnce: STREAMS, pace: paced, ms: 5_000, rounds: 2 },
-  { size: 'large', stream: true, atOnce: STREAMS, pace: longer, ms: 5_000, rounds: 2 },
+  { size: 'small', stream: true, atOnce: STREAMS, pace: paced, ms: 4_000, rounds: 2 },
+  { size: 'large', stream: true, atOnce: STREAMS, pace: longer, ms: 4_000, rounds: 2 },
 ];

@@ -44,7 +44,7 @@ export async function benchLoad(asked = cases): Promise<readonly MeasuredCase[]>
     };
     const measureAll = async (): Promise<readonly MeasuredCase[]> => {
       for (const one of asked.filter(({ atOnce }) => atOnce === 16))
-        await measure({ ...one, ms: WARM_UP_MS / 2, rounds: 1 });
+        await measure({ ...one, ms: WARM_UP_MS, rounds: 1 });
       const measured: MeasuredCase[] = [];
       for (const one of asked) {
         measured.push(await measure(one));
