@@ -26,11 +26,6 @@ export type Conversation = {
   readonly prompt: string;
   readonly full: string;
   readonly place: TreePlace;
-  /**
-   * rolling hash after the answer for a client that keeps what was said and drops calls and their results;
-   * undefined where that is `full`, or the answer is a call itself
-   */
-  readonly spoken: string | undefined;
   readonly answers: readonly AnswerInHistory[];
   /** what an OpenClaw client writes into its first message or its system text */
   readonly runtime: RuntimeLine;
@@ -73,8 +68,7 @@ export function readConversation({ data, traceparent }: InteractionCompleted): C
   return {
     prompt,
     full,
-    spoken: spokenHash(data),
-    place: placeInTree(messages, hashes, full),
+    place: placeInTree(messages, hashes, full, data.answer),
     answers,
     runtime,
     answerAfterCut: isCut(firstWords) ? lastAnswer : undefined,
@@ -93,15 +87,6 @@ export function readConversation({ data, traceparent }: InteractionCompleted): C
 /** What OpenClaw says beside the words when they are those of another agent (`sessions_send`). */
 const tellsOfAgent = (message: ChatMessage): boolean =>
   isInternalContext(message) && contentText(message.content).includes('[Inter-session message]');
-
-const isOfCalls = ({ role, tool_calls: calls = [] }: ChatMessage): boolean =>
-  role === 'tool' || calls.length > 0;
-
-function spokenHash({ messages, answer }: InteractionCompleted['data']): string | undefined {
-  if (isOfCalls(answer)) return undefined;
-  const spoken = messages.filter((message) => !isOfCalls(message));
-  return spoken.length === messages.length ? undefined : rollingHashes([...spoken, answer]).at(-1);
-}
 
 /** Whether a history begins with what stands for the messages that the client left out. */
 const isCut = (firstWords: string): boolean =>

@@ -73,7 +73,7 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
     releaseFeedback(cause, id, feedback);
     return;
   }
-  const { prompt, full, spoken } = conversation;
+  const { prompt, full, place } = conversation;
   const { settle } = data;
   const answer = hashOfAnswer(data.answer);
   const byReward = settle === 'reward';
@@ -88,7 +88,7 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
     epoch,
     prompt,
     full,
-    ...(spoken === undefined ? {} : { spoken }),
+    ...(place.spoken === undefined ? {} : { spoken: place.spoken }),
     ...(answer === undefined ? {} : { answer }),
     at: cause.at,
     settle,
@@ -120,9 +120,10 @@ function index(
   session: string,
   conversation: Conversation,
 ): void {
-  const { prompt, full, spoken, answers, systemSketch, traceId, latestWords } = conversation;
+  const { prompt, full, place, answers, systemSketch, traceId, latestWords } = conversation;
   mine.known.set(full, session);
-  if (spoken !== undefined && mine.known.get(spoken) === undefined) mine.known.set(spoken, session);
+  if (place.spoken !== undefined && mine.known.get(place.spoken) === undefined)
+    mine.known.set(place.spoken, session);
   if (answers.length === 0) mine.firstPrompts.set(prompt, { session, time: Date.parse(event.time) });
   if (traceId !== undefined && mine.traces.get(traceId) !== session) mine.traces.set(traceId, session);
   const spokenOf = automatedKind(latestWords) === undefined ? [latestWords] : [];

@@ -28,7 +28,7 @@ export type OpenTurn = {
   /** rolling hash before the answer, and after it */
   readonly prompt: string;
   readonly full: string;
-  /** as in Conversation */
+  /** as in TreePlace */
   readonly spoken?: string;
   /** hash of the answer alone; absent where it is too short, and in rows of earlier programs */
   readonly answer?: string;

@@ -7,12 +7,21 @@ import { nextHash, rollingHashes } from './rolling-hash.ts';
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 const assistant = (content: string): ChatMessage => ({ role: 'assistant', content });
 
-/** `u` and `a` in turns, the answer last: 'hi|hello|and?|well'. */
+const call: ChatMessage = {
+  ...{ role: 'assistant', content: null },
+  tool_calls: [{ id: 'c', type: 'function', function: { name: 'look', arguments: '{}' } }],
+};
+const result = (content: string): ChatMessage => ({ role: 'tool', content, tool_call_id: 'c' });
+
+/** `u` and `a` in turns, the answer last: 'hi|hello|and?|well'. An `a` of CALL is one, and has a result next. */
 function node(id: string, order: number, said: string, more: Partial<TreeNode> = {}): TreeNode {
-  const all = said.split('|').map((word, index) => (index % 2 === 0 ? user(word) : assistant(word)));
+  const all = said.split('|').map((word, index, words) => {
+    if (index % 2 === 1) return word === 'CALL' ? call : assistant(word);
+    return words[index - 1] === 'CALL' ? result(word) : user(word);
+  });
   const [messages, answer] = [all.slice(0, -1), all.at(-1)!];
   const hashes = rollingHashes(messages);
-  return { id, order, ...placeInTree(messages, hashes, nextHash(hashes.at(-1)!, answer)), ...more };
+  return { id, order, ...placeInTree(messages, hashes, nextHash(hashes.at(-1)!, answer), answer), ...more };
 }
 const parents = (...nodes: readonly TreeNode[]) => Object.fromEntries(parentsOf(nodes));
 
@@ -56,6 +65,19 @@ test('of equal answers the latest that came before is extended', () => {
   ).toEqual({ a: null, b: null, c: 'b', d: null });
 });
 
+test('who drops calls and their results goes on from the answer that came of them', () => {
+  expect(
+    parents(
+      node('a', 0, 'hi|hello'),
+      node('b', 1, 'hi|hello|cold?|CALL'),
+      node('c', 2, 'hi|hello|cold?|CALL|4|CALL'),
+      node('d', 3, 'hi|hello|cold?|CALL|4|CALL|5|yes'),
+      node('e', 4, 'hi|hello|cold?|yes|thanks|welcome'),
+      node('f', 5, 'hi|hello|cold?|CALL|4|CALL|5|yes|thanks|you too'),
+    ),
+  ).toEqual({ a: null, b: 'a', c: 'b', d: 'c', e: 'd', f: 'd' });
+});
+
 test('who overtook its parent finds it all the same', () => {
   expect(parents(node('b', 0, 'hi|hello|and?|well'), node('a', 1, 'hi|hello'))).toEqual({ a: null, b: 'a' });
 });
@@ -68,8 +90,8 @@ test('a history that was cut goes on from the only answer like its last', () => 
 });
 
 test('no history has a cycle, whatever clients repeat, leave empty or cut', () => {
-  const word = fc.constantFrom('', 'x', 'y');
-  const said = fc.array(word, { minLength: 2, maxLength: 6 }).map((words) => words.join('|'));
+  const word = fc.constantFrom('', 'x', 'y', 'CALL');
+  const said = fc.array(word, { minLength: 2, maxLength: 8 }).map((words) => words.join('|'));
   const one = fc.record({ said, cut: fc.option(word), answer: fc.option(word) });
   fc.assert(
     fc.property(fc.array(one, { maxLength: 12 }), (all) => {

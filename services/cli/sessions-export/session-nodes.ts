@@ -49,9 +49,8 @@ function treeOf(turns: readonly IndexedTurn[], bodies: readonly InteractionCompl
     if (reason === 'side') return [];
     const { messages, answer } = bodies[order]!;
     const hashes = rollingHashes(messages);
-    return [
-      { id, order, ...placeInTree(messages, hashes, nextHash(hashes.at(-1) ?? emptyConversation, answer)) },
-    ];
+    const full = nextHash(hashes.at(-1) ?? emptyConversation, answer);
+    return [{ id, order, ...placeInTree(messages, hashes, full, answer) }];
   });
   return parentsOf(nodes);
 }
