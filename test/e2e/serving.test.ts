@@ -201,6 +201,10 @@ describeWith('policy/models/qwen3-tiny')('serving, as the official client sees i
     expect(refused.headers.get('allow')).toBe('POST');
     const model = await fetch(`${serving.url}/v1/models/@base`, { method: 'POST', headers: json });
     expect([model.status, model.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    const response = await fetch(`${serving.url}/v1/responses/resp_1`, { method: 'PUT', headers: json });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD, DELETE']);
+    for (const init of [{ method: 'DELETE' }, { method: 'DELETE', headers: json }])
+      expect(await send('/v1/responses/resp_1', init)).toBe('404 response_not_found');
     const ask = (fields: object) =>
       chat({
         headers: json,

@@ -14,9 +14,7 @@ export function watchRoutes(server: FastifyInstance) {
     methods.set(url, known);
   });
   const allowed = (path: string): readonly string[] =>
-    [...methods].flatMap(([url, known]) =>
-      url === path || (url.endsWith('/*') && path.startsWith(url.slice(0, -1))) ? [...known] : [],
-    );
+    [...methods].flatMap(([url, known]) => (isOf(url, path) ? [...known] : []));
   return (request: FastifyRequest, reply: FastifyReply): ServiceError => {
     const path = request.url.split('?')[0]!;
     const taken = allowed(path);
@@ -25,4 +23,14 @@ export function watchRoutes(server: FastifyInstance) {
     void reply.header('allow', taken.join(', '));
     return ServingError.METHOD_NOT_ALLOWED(details);
   };
+}
+
+/** A route's `:name` takes one step of a path, its `*` all that is left. */
+function isOf(url: string, path: string): boolean {
+  if (url.endsWith('/*')) return path.startsWith(url.slice(0, -1));
+  const [steps, taken] = [path.split('/'), url.split('/')];
+  return (
+    steps.length === taken.length &&
+    taken.every((step, at) => (step.startsWith(':') ? steps[at] !== '' : step === steps[at]))
+  );
 }
