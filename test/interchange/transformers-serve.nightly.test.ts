@@ -42,7 +42,8 @@ describeWith('policy/models/qwen3-tiny')('behind transformers serve', () => {
       fetch(`http://127.0.0.1:${port}/health`).then(
         ({ ok }) => ok,
         () => {
-          if (engine.exitCode !== null || engine.signalCode !== null) throw new Error(`transformers serve ended:\n${said}`);
+          if (engine.exitCode !== null || engine.signalCode !== null)
+            throw new Error(`transformers serve ended:\n${said}`);
           return false;
         },
       );
