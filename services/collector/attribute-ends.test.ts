@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { LaneForgotten } from '../../shared/events/lane-forgotten.ts';
+import { attribute } from './attribute.ts';
+import { feedback, interaction, sessionEnded, timeAt, user } from './testing/events.ts';
+import { brief, runFold } from './testing/run-fold.ts';
+import { goesOn, hi, told } from './testing/short-chat.ts';
+
+test('feedback waits for the next state and follows its turn', () => {
+  expect(
+    told([
+      interaction({ id: 'a', messages: hi, answer: 'hello' }),
+      feedback({ id: 'f' }, 'a', -1),
+      interaction({ id: 'b', messages: goesOn('hello', 'shorter, please'), answer: 'hey' }),
+      feedback({ id: 'g' }, 'a', 1),
+    ]),
+  ).toEqual(['completed a <- shorter, please', 'feedback a: -1', 'feedback a: 1']);
+});
+
+test('feedback that overtook its interaction is held; that of another access key is not', () => {
+  expect(
+    told([
+      feedback({ id: 'f' }, 'a', 1),
+      feedback({ id: 'g', key: 'other' }, 'a', -1),
+      interaction({ id: 'a', messages: hi, answer: 'hello' }),
+      sessionEnded({ id: 'e' }, 'chat-a'),
+    ]),
+  ).toEqual(['completed a <- ', 'feedback a: 1', 'closed chat-a']);
+});
+
+test('at the end of a session an open turn is skipped by name', () => {
+  expect(
+    told([
+      interaction({ id: 'a', messages: hi, answer: 'hello', session: 's' }),
+      interaction({ id: 'b', messages: [user('other')], answer: 'x', session: 's', settle: 'reward' }),
+      sessionEnded({ id: 'e' }, 's'),
+    ]),
+  ).toEqual(['skipped a: no-next-state', 'skipped b: no-reward', 'closed s']);
+});
+
+test('a session that its client takes back trains by no turn, rewarded or not', () => {
+  expect(
+    told([
+      interaction({ id: 'a', messages: hi, answer: 'hello', session: 's', settle: 'reward' }),
+      interaction({ id: 'b', messages: [user('other')], answer: 'x', session: 's', settle: 'reward' }),
+      feedback({ id: 'f' }, 'b', 1),
+      sessionEnded({ id: 'e' }, 's', { discard: true }),
+    ]),
+  ).toEqual(['skipped a: discarded', 'skipped b: discarded', 'closed s']);
+});
+
+test('an idle timer that is out of date ends nothing', () => {
+  const events = [
+    interaction({ id: 'a', messages: hi, answer: 'hello', session: 's' }),
+    feedback({ id: 'f' }, 'a', 1),
+  ];
+  expect(told([...events, sessionEnded({ id: 'e' }, 's', { epoch: 'a', last: 'a' })])).toEqual([]);
+  expect(told([...events, sessionEnded({ id: 'e' }, 's', { epoch: 'x', last: 'f' })])).toEqual([]);
+  expect(told([...events, sessionEnded({ id: 'e' }, 's', { epoch: 'a', last: 'f' })]).at(-1)).toBe(
+    'closed s',
+  );
+});
+
+test('a reply after the end begins a new epoch of the session and is no evidence for the turn before', () => {
+  const { emitted } = runFold(
+    attribute,
+    [
+      interaction({ id: 'a', messages: hi, answer: 'hello' }),
+      sessionEnded({ id: 'e' }, 'chat-a'),
+      interaction({ id: 'b', messages: goesOn('hello', 'thanks'), answer: 'welcome' }),
+      sessionEnded({ id: 'e2' }, 'chat-a'),
+    ],
+    {},
+  );
+  expect(emitted.map(({ id }) => id)).toEqual([
+    'a/skipped',
+    'chat-a@a/closed',
+    'b/skipped',
+    'chat-a@b/closed',
+  ]);
+});
+
+test('a copy counts once; what comes more than a day behind its lane is never attributed', () => {
+  const a = interaction({ id: 'a', messages: hi, answer: 'hello' });
+  const day = 24 * 60;
+  expect(told([a, a, interaction({ id: 'b', at: day + 1, messages: [user('x')], answer: 'y' }), a])).toEqual(
+    [],
+  );
+  expect(
+    told([
+      interaction({ id: 'b', at: day + 1, messages: [user('x')], answer: 'y' }),
+      a,
+      interaction({ id: 'c', messages: hi, answer: 'z', live: false }),
+    ]),
+  ).toEqual(['skipped a: too-late']);
+});
+
+test('a closed session is forgotten a day later, and a late copy of its turn is too late, not new', () => {
+  const a = interaction({ id: 'a', messages: hi, answer: 'hello' });
+  const { emitted, rows } = runFold(
+    attribute,
+    [
+      a,
+      feedback({ id: 'f' }, 'a', 1),
+      sessionEnded({ id: 'e' }, 'chat-a'),
+      interaction({ id: 'b', at: 2 * 24 * 60, messages: [user('x')], answer: 'y', session: 'later' }),
+      a,
+    ],
+    {},
+  );
+  expect(emitted.map(brief).at(-1)).toBe('skipped a: too-late');
+  const left = [...rows.get('lane')!.entries('')].map(([key]) => key);
+  expect(left.filter((key) => /\/a$|chat-a|\/f$|\/e$/.test(key))).toEqual([]);
+});
+
+test('a lane that rested is forgotten but for its time, and what came before is too late, not new', () => {
+  const a = interaction({ id: 'a', messages: hi, answer: 'hello' });
+  const over = [a, feedback({ id: 'f' }, 'a', 1), sessionEnded({ id: 'e' }, 'chat-a')];
+  const forgotten = (at: number) =>
+    LaneForgotten.create({
+      ...{ id: `forgotten-${at}`, source: 'test', time: timeAt(9999) },
+      data: { lane: 'lane', last: timeAt(at) },
+    });
+  const keysAfter = (events: readonly ClawLoopEvent[]) =>
+    [...runFold(attribute, events, {}).rows.get('lane')!.entries('')].map(([key]) => key);
+  const whole = keysAfter(over);
+  expect(keysAfter([...over, forgotten(0)])).toEqual(['lane/now']);
+  expect(keysAfter([...over, forgotten(1)])).toEqual(whole); // it says what is out of date
+  expect(keysAfter([a, forgotten(0)])).toEqual(keysAfter([a])); // a session is open
+  expect(keysAfter([...over, forgotten(0), forgotten(0)])).toEqual(['lane/now']);
+
+  const later = interaction({ id: 'b', at: 1, messages: hi, answer: 'again', session: 'chat-a' });
+  const { emitted } = runFold(
+    attribute,
+    [...over, forgotten(0), a, later, sessionEnded({ id: 'e2', at: 2 }, 'chat-a')],
+    {},
+  );
+  expect(emitted.map(brief)).toEqual([
+    'completed a <- ',
+    'feedback a: 1',
+    'closed chat-a',
+    'skipped a: too-late',
+    'skipped b: no-next-state',
+    'closed chat-a',
+  ]);
+});
