@@ -92,11 +92,23 @@ test("what OpenClaw asks by itself in a person's run is side", async () => {
     [news, asked],
     [{ role: 'user', content: 'The previous attempt did not produce a user-visible answer. Go on.' }],
     [{ role: 'user' }, null, 3],
+    [says('[OpenClaw runtime event] Agent steering.\n\n1. count\nThree.')],
+    [says('[OpenClaw runtime event] Agent steering.\n\nCurrent parent turn:\n\nAnd now?'), internal],
     undefined,
   ];
   for (const messages of histories)
     await request({ requestId: 'own:model:1', sessionId: 'a' }, undefined, { messages });
-  expect(sent.map(({ type }) => type)).toEqual(['main', 'side', 'side', 'main', 'side', 'main', 'main']);
+  expect(sent.map(({ type }) => type)).toEqual([
+    'main',
+    'side',
+    'side',
+    'main',
+    'side',
+    'main',
+    'side',
+    'main',
+    'main',
+  ]);
 });
 
 test('without the permission to see runs the type is left to the server, and a person is told once', async () => {

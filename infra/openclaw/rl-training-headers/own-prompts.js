@@ -20,6 +20,11 @@ export const ownPrompts = [
   'A completed subagent task is ready for parent review',
   'An async command did not run.',
   'An async command the user already approved has completed',
+  'An async command completion event was triggered',
+  'An async command you ran earlier',
+  '[OpenClaw exec completion]',
+  '[OpenClaw runtime event]',
+  '[OpenClaw session ',
   'Continue the OpenClaw runtime event.',
   '[Internal task completion event]',
   '[[OPENCLAW_INTERNAL_CONTEXT_BEGIN]]',
@@ -37,6 +42,9 @@ export const ownPrompts = [
 const internalContext = '<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>';
 /** `[Sat 2026-11-21 00:26 UTC] ` */
 const datePrefix = /^\s*\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d[^\]\n]{0,44}\]\s*/;
+
+/** News may stand before a person's words in one message; the words come after this. */
+const personsTurn = '\n\nCurrent parent turn:\n\n';
 
 /** @typedef {{ readonly messages?: readonly unknown[] }} Context */
 
@@ -63,5 +71,7 @@ function wordsOfUser(message) {
   if (role !== 'user') return undefined;
   const parts = Array.isArray(content) ? content : [{ text: content }];
   const text = parts.map((part) => (typeof part?.text === 'string' ? part.text : '')).join('\n');
-  return text.replace(datePrefix, '').trimStart();
+  const whole = text.replace(datePrefix, '').trimStart();
+  const at = whole.startsWith('[OpenClaw runtime event]') ? whole.lastIndexOf(personsTurn) : -1;
+  return at === -1 ? whole : whole.slice(at + personsTurn.length).replace(datePrefix, '');
 }
