@@ -9,6 +9,7 @@ import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
 import type { DeferredEvent, Fold } from '../../shared/log/fold.ts';
 import { type Draft, openDraft } from '../../shared/log/rows.ts';
 import { secretKindIn } from '../../shared/secrets/find-secrets.ts';
+import { encoded } from './lane-tables.ts';
 import { facts } from './source.ts';
 
 export type AssembleSettings = {
@@ -82,9 +83,8 @@ function react(state: Tables, event: ClawLoopEvent, at: Position, settings: Asse
   }
 }
 
-/** Session names are any text; encoded, no name can reach into another's rows. */
 const epochName = ({ session, epoch }: { readonly session: string; readonly epoch: string }) =>
-  encodeURIComponent(`${session}@${epoch}`);
+  encoded(`${session}@${epoch}`);
 
 function onTurn({ turns, epochs }: Tables, { data }: TurnCompleted, at: Position): void {
   if (turns.get(data.turnId) !== undefined) return;

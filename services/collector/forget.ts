@@ -1,6 +1,12 @@
 import type { LaneForgotten } from '../../shared/events/lane-forgotten.ts';
 import type { Draft, RowChange, Rows } from '../../shared/log/rows.ts';
-import type { FirstPrompt, HeldFeedback, LaneRow, SessionRow } from './lane-tables.ts';
+import {
+  encoded,
+  type FirstPrompt,
+  type HeldFeedback,
+  type LaneRow,
+  type SessionRow,
+} from './lane-tables.ts';
 
 const HOUR_MS = 3_600_000;
 /** Ids are kept while their session is open and a day of event time longer. */
@@ -23,10 +29,10 @@ export function forget(rows: Rows, draft: Draft, time: number): void {
   for (const [name, row] of rows.entries('session/')) {
     const { open, closedAt } = row as SessionRow;
     const [, key, session] = split(name);
-    if (!open && closedAt !== null && closedAt < horizon) gone.add(place(key, encodeURIComponent(session)));
+    if (!open && closedAt !== null && closedAt < horizon) gone.add(place(key, encoded(session)));
   }
   const isGone = (key: string, session: string | undefined) =>
-    session !== undefined && gone.has(place(key, encodeURIComponent(session)));
+    session !== undefined && gone.has(place(key, encoded(session)));
   for (const [name, row] of rows.entries('')) {
     const [table, key, rest] = split(name);
     if (isOver(table, rest, row, horizon, (session) => isGone(key, session)))

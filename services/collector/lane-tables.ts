@@ -105,7 +105,8 @@ export type FirstPrompt = { readonly session: string; readonly time: number };
 /** `lane/now`: event time, ms since 1970. */
 export type LaneRow = { readonly time: number; readonly sweptAt: number };
 
-const encoded = encodeURIComponent;
+/** Session names are any text; encoded, no name can reach into another's rows. Half a surrogate pair has no code. */
+export const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
 
 /** The rows of one lane, split by access key: lanes are short hashes, and two keys' lanes may collide. */
 export function laneTables(draft: Draft, key: string) {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { ChatMessage } from '../../shared/events/chat-message.ts';
+import { assemble } from './assemble.ts';
 import { attribute } from './attribute.ts';
 import {
   assistant,
@@ -317,4 +318,17 @@ test('a reward for the last answer is one for the conversation, not for a title 
     t: [1, undefined],
   });
   expect(returns([title, last, end])).toEqual({ t: [1, undefined] });
+});
+
+test('a session may have any name, half a surrogate pair too', () => {
+  const session = 'demo-\ud800';
+  const events = [
+    said('1', 'hi|hello', { session }),
+    said('2', 'hi|hello|and?|well', { session }),
+    feedback({ id: 'f' }, '2', 1),
+    sessionEnded({ id: 'e' }, session),
+  ];
+  expect(returns(events)).toEqual({ 1: [1, undefined], 2: [1, undefined] });
+  const { emitted } = runFold(assemble, fold(events), { atLeastOne: true });
+  expect(emitted).toEqual([]);
 });

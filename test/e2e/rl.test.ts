@@ -110,7 +110,7 @@ test.each([
 test('an advantage is finite, a task is named, a body is JSON', async () => {
   const { api_key } = await rl.start('demo');
   await rl.chat(api_key);
-  for (const advantage of ['1', 'NaN', '1e999'])
+  for (const advantage of ['1', 'NaN', '1e999', '-1e308'])
     expect(
       await rl.post(
         '/rl/set_reward',
@@ -121,7 +121,7 @@ test('an advantage is finite, a task is named, a body is JSON', async () => {
   expect(await rl.post('/rl/set_reward', api_key, '{"reward": ')).toMatchObject({
     ...{ status: 400, body: { error: { code: 'invalid_json' } } },
   });
-  for (const task_id of [undefined, 7, '', 'x'.repeat(257), 'a\nb'])
+  for (const task_id of [undefined, 7, '', 'x'.repeat(257), 'a\nb', 'a\ud800'])
     expect(await rl.post('/rl/start_session', undefined, { task_id })).toMatchObject({
       ...{ status: 400, body: { error: { param: 'task_id' } } },
     });

@@ -9,6 +9,7 @@ test('a session comes from whichever header names it, without the count of compa
   expect(readEnvelope({}, 'from-body').session).toBe('from-body');
   expect(readEnvelope({ 'x-session-id': 'header' }, 'body').session).toBe('header');
   expect(readEnvelope({ 'x-session-id': ' ' }).session).toBeUndefined();
+  expect(readEnvelope({}, 'half \ud83d').session).toBe('half \ufffd');
 });
 
 test('what is malformed is refused, or ignored where it is only for tracing', () => {

@@ -32,7 +32,7 @@ export function readEnvelope(headers: IncomingHttpHeaders, bodySession?: string)
   }
   const traceparent = header('traceparent');
   return {
-    session: withoutBoundary(affinity) ?? (bodySession?.trim() || undefined),
+    session: withoutBoundary(affinity) ?? (bodySession?.toWellFormed().trim() || undefined),
     turnType,
     sessionDone: /^(true|1)$/i.test(header('x-session-done') ?? ''),
     traceparent:

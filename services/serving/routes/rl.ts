@@ -12,13 +12,15 @@ const taskId = z
   .string()
   .min(1)
   .max(256)
-  .regex(/^\P{Cc}*$/u, 'no control characters');
+  .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'no control characters and no half of a surrogate pair');
 const StartBody = z.object({ task_id: taskId, api_key: z.string().nullish() });
+/** Advantages add up along the conversation tree; beyond this their sum could be no number. */
+const LARGEST_ADVANTAGE = 1e6;
 /** A reward is on the scale of verdicts, as in /v1/feedback. */
 const RewardBody = z.object({
   reward: z.number().min(-1).max(1),
   interaction_id: z.string().nullish(),
-  advantage: z.number().nullish(),
+  advantage: z.number().min(-LARGEST_ADVANTAGE).max(LARGEST_ADVANTAGE).nullish(),
 });
 /**
  * `discard`: takes the session back, so that no turn of it trains. `session_id`: for an access key, which
