@@ -5,6 +5,7 @@ import { userWords } from '../../shared/chat/normalise.ts';
 /**
  * Messages under a user's or a tool's role that no person and no tool wrote: how they begin. They are
  * evidence of nothing, and a request whose latest user message is one is a side request.
+ * The OpenClaw plugin has the same in own-prompts.js; a test holds the two together.
  */
 export const automatedKinds = [
   { kind: 'memory-flush', begins: ['Pre-compaction memory flush'] },
