@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -42,6 +42,10 @@ export type OpenClawGateway = {
   readonly stop: () => Promise<void>;
 };
 
+/** A test process may be killed without a word, and OpenClaw is not to stay. Linux alone can see to that. */
+const diesWithUs = spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true'], { stdio: 'ignore' }).status === 0;
+const [command, ...before] = [...(diesWithUs ? ['setpriv', '--pdeathsig', 'TERM'] : []), process.execPath];
+
 /** ms: it starts in seven seconds, and in a minute where everything else runs too */
 const START_LIMIT_MS = 180_000;
 
@@ -62,7 +66,7 @@ export async function openClawHome(url: string, more: readonly string[] = []): P
     OPENCLAW_GATEWAY_TOKEN: token,
   };
   const run = (argv: readonly string[]): ChildProcess =>
-    spawn(process.execPath, [openClawLauncher, ...argv], {
+    spawn(command!, [...before, openClawLauncher, ...argv], {
       stdio: ['ignore', 'pipe', 'pipe'],
       cwd: workspace,
       env: environment,
@@ -83,6 +87,7 @@ export async function openClawHome(url: string, more: readonly string[] = []): P
   ]);
   if (wrote.code !== 0) throw new Error(`openclaw config: ${wrote.stderr}${wrote.stdout}`);
   await configure({
+    logging: { file: join(folder, 'openclaw.log') },
     gateway: { mode: 'local', port, bind: 'loopback', auth: { mode: 'token', token } },
     agents: { defaults: { skipBootstrap: true, workspace, heartbeat: { every: '0m' } } },
   });
