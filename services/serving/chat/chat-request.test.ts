@@ -149,3 +149,13 @@ test('what is sent on and recorded is what was received, unless something of it 
   const changed = received('[{"role":"user","content":"hi","name":null}]');
   expect(jsonOnce(changed)).toBe('[{"role":"user","content":"hi"}]');
 });
+
+test('the names in a tool keep their order in the prompt, as in what is sent on and recorded', () => {
+  const tools =
+    '[{"function":{"description":"d","name":"f","parameters":{"type":"object"},"strict":true},"type":"function"}]';
+  const body = `{"model":"m","messages":[{"role":"user","content":"hi"}],"tools":${tools}}`;
+  const { generation, tools: recorded } = parseChatRequest(parseJsonBody(body));
+  expect(JSON.stringify(generation.tools)).toBe(tools);
+  expect(jsonOnce(generation.tools)).toBe(tools);
+  expect(jsonOnce(recorded!)).toBe(tools);
+});
