@@ -95,7 +95,7 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
     if (adapter !== undefined && adapter !== world.config.adapter)
       throw ServingError.KEY_OF_ANOTHER_ADAPTER({ adapter, served: world.config.adapter });
     // what others do here is not its session's
-    if (caller.sessionKey !== undefined && request.url.startsWith('/metrics'))
+    if (caller.sessionKey !== undefined && request.routeOptions.url === '/metrics')
       throw ServingError.NOT_FOR_SESSION_KEYS();
     callers.set(request, caller);
   };

@@ -63,7 +63,8 @@ test('beyond loopback /metrics is for who has a key; whether it is well, anybody
   expect(await status('/health')).toBe(200);
   const { api_key } = await rlClient(() => url).start('demo', undefined, 'a-key');
   expect(await status('/v1/models', { authorization: `Bearer ${api_key}` })).toBe(200);
-  expect(await status('/metrics', { authorization: `Bearer ${api_key}` })).toBe(403);
+  for (const spelling of ['/metrics', '/%6detrics', '/metrics?all'])
+    expect(await status(spelling, { authorization: `Bearer ${api_key}` }), spelling).toBe(403);
   await serving.stop();
 });
 
