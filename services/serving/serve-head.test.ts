@@ -5,7 +5,7 @@ import type { PolicyVersion } from './engine/engine.ts';
 import { createServingMetrics } from './metrics.ts';
 import { serveHead } from './serve-head.ts';
 
-function world(load: (version: number, signal: AbortSignal) => Promise<void>) {
+function world(load: (version: number, signal: AbortSignal) => Promise<void>, retryMs = 1) {
   let move: (head: PolicyVersion) => void = () => {};
   const loads: number[] = [];
   const facts: number[] = [];
@@ -31,7 +31,7 @@ function world(load: (version: number, signal: AbortSignal) => Promise<void>) {
     replica: 'r',
     metrics: createServingMetrics(createMetrics('test')),
     logger: createLogger('test', 'silent'),
-    retryMs: 1,
+    retryMs,
   });
   return { served, move: (version: number) => move({ version }), loads, facts };
 }
@@ -61,6 +61,18 @@ test('a head that cannot be loaded is tried again, and the one before stays', as
   await vi.waitFor(() => expect(facts).toEqual([1, 2]));
   expect(served.served()).toBe(2);
   expect(served.problem()).toBeUndefined();
+});
+
+test('a head that comes while another waits to be tried again is loaded at once', async () => {
+  const broken = async (version: number) => {
+    if (version === 1) throw new Error('its digest differs');
+  };
+  const { served, move, loads, facts } = world(broken, 60_000);
+  move(1);
+  await vi.waitFor(() => expect(served.problem()).toMatch(/version 1/));
+  move(2);
+  await vi.waitFor(() => expect(facts).toEqual([2]));
+  expect(loads).toEqual([1, 2]);
 });
 
 test('a version that is rolled back while it is loaded is not served', async () => {

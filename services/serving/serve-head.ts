@@ -47,6 +47,7 @@ export function serveHead({
   let served: number | undefined;
   let problem: string | undefined;
   let wait = retryMs;
+  let wake = () => {};
   let loading: { readonly version: number; readonly stop: AbortController } | undefined;
   metrics.servedVersion.set(-1);
   const load = async (policy: PolicyVersion): Promise<void> => {
@@ -60,8 +61,11 @@ export function serveHead({
       metrics.loadFailures.inc();
       problem = `version ${policy.version} cannot be loaded: ${(error as Error).message}`;
       logger.error({ err: error, version: policy.version, served }, 'the head cannot be loaded');
-      await new Promise((resolve) => setTimeout(resolve, wait).unref());
-      wait = Math.min(2 * wait, LONGEST_RETRY * retryMs);
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        setTimeout(resolve, wait).unref();
+      });
+      if (wanted === policy) wait = Math.min(2 * wait, LONGEST_RETRY * retryMs);
       return;
     }
     const milliseconds = monotonicNow() - began;
@@ -82,6 +86,7 @@ export function serveHead({
   view.onHead((head) => {
     wanted = head;
     wait = retryMs;
+    wake();
     metrics.headVersion.set(head.version);
     if (loading !== undefined && head.version < loading.version) loading.stop.abort();
     void catchUp();
