@@ -145,6 +145,19 @@ test('what the server lost is loaded again once, however many say so', async () 
   expect(done).toHaveLength(3);
 });
 
+test('what is loaded while the server is asked what it has stays known, and goes like any other', async () => {
+  const { models, block, done } = world();
+  const gate = Promise.withResolvers<void>();
+  models.keepLive(0);
+  block(gate.promise);
+  const held = models.hold(policyOf(1));
+  await models.recheck();
+  expect(models.versions()).toEqual([1]);
+  gate.resolve();
+  (await held).letGo();
+  await vi.waitFor(() => expect(done).toEqual([`+${nameOf(1)}`, `-${nameOf(1)}`]));
+});
+
 test('what an earlier process left is known again; what others loaded is left alone', async () => {
   const root = (version: number) => `/data/adapters/default/${nameOf(version)}`;
   const { models, done, table } = world({}, [

@@ -57,7 +57,7 @@ type Options = {
   readonly onUnloadFailure: (name: string, error: Error) => void;
 };
 
-type Entry = { readonly version: number; readonly ready: Promise<unknown>; holds: number };
+type Entry = { readonly version: number; readonly ready: Promise<unknown>; holds: number; isLoaded: boolean };
 
 /** Tries to unload, and the waits between them. What stays costs the server a little memory. */
 const UNLOAD_WAITS_MS = [500, 2_000];
@@ -116,7 +116,7 @@ export function createUpstreamModels(options: Options): UpstreamModels {
         : [{ id, version }];
     });
     for (const { id, version } of found.sort((one, other) => one.version - other.version))
-      entries.set(id, { version, ready: Promise.resolve(), holds: 0 });
+      entries.set(id, { version, ready: Promise.resolve(), holds: 0, isLoaded: true });
   };
   const list = async (): Promise<readonly ServedModel[]> => {
     const models = await calls.list();
@@ -160,7 +160,10 @@ export function createUpstreamModels(options: Options): UpstreamModels {
     const { version, adapter: source } = policy;
     if (source === undefined) return holdBase();
     const name = adapterName(adapter, version, source.digest);
-    const entry = entries.get(name) ?? { version, ready: load({ version, adapter: source }, name), holds: 0 };
+    const entry = entries.get(name) ?? {
+      ...{ version, ready: load({ version, adapter: source }, name) },
+      ...{ holds: 0, isLoaded: false },
+    };
     const forget = () => {
       if (entries.get(name) === entry) entries.delete(name);
     };
@@ -169,6 +172,7 @@ export function createUpstreamModels(options: Options): UpstreamModels {
     entries.set(name, entry);
     try {
       await entry.ready;
+      entry.isLoaded = true;
     } catch (error) {
       forget(); // the next one may find it mended
       throw error;
@@ -192,8 +196,10 @@ export function createUpstreamModels(options: Options): UpstreamModels {
     versions: () => [...new Set([...entries.values()].map(({ version }) => version))].sort((a, b) => a - b),
     recheck: async () => {
       base = undefined;
+      const loaded = [...entries].filter(([, { isLoaded }]) => isLoaded);
       const known = new Set((await calls.list()).map(({ id }) => id));
-      for (const name of [...entries.keys()]) if (!known.has(name)) entries.delete(name);
+      for (const [name, entry] of loaded)
+        if (!known.has(name) && entries.get(name) === entry) entries.delete(name);
     },
   };
 }
