@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createAccessKey, readAccessKeys, removeAccessKey } from '../../shared/service/access-keys.ts';
 import { isLoopback } from '../../shared/service/is-loopback.ts';
 import { type AccessOptions, CONFIGURED_KEY, NO_KEY, openAccess as openAny } from './access.ts';
+import { ServingConfig } from './config.ts';
 import { newSessionKey, writeSessionKey } from './rl/session-key.ts';
 
 const sessionSecret = Buffer.alloc(32, 7);
@@ -109,4 +110,9 @@ test('a session key has what its access key has, and opens nothing when that is 
   expect(await access.callerOf(`Bearer ${forged}`)).toBeUndefined();
   await removeAccessKey(path, id);
   expect(await access.callerOf(`Bearer ${written}`)).toBeUndefined();
+});
+
+test('no access key looks like the key of a session, since nobody could come in by it', () => {
+  const fits = (apiKey: string) => ServingConfig.shape.apiKey.safeParse(apiKey).success;
+  expect([fits('sk-sess-mine'), fits('sk-mine')]).toEqual([false, true]);
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CommonConfig } from '../../shared/service/config.ts';
+import { isSessionKey } from './rl/session-key.ts';
 
 export const ServingConfig = CommonConfig.extend({
   host: z
@@ -7,7 +8,12 @@ export const ServingConfig = CommonConfig.extend({
     .default('127.0.0.1')
     .describe('address of the endpoint; beyond loopback a key is required'),
   port: z.int().min(0).max(65_535).default(8700).describe('port of the endpoint; 0: any free one'),
-  apiKey: z.string().min(1).optional().describe('an access key besides those of `clawloop keys`'),
+  apiKey: z
+    .string()
+    .min(1)
+    .refine((key) => !isSessionKey(key), 'sk-sess- begins the key of a session')
+    .optional()
+    .describe('an access key besides those of `clawloop keys`'),
   sessionSecret: z
     .string()
     .min(16)

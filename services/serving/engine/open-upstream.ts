@@ -66,6 +66,7 @@ export async function openUpstream(config: ServingConfig, options: UpstreamOptio
       { logProbs, ...defaults },
       'with such log-probs no turn trains whose client leaves temperature and filters to the model: see docs/upstream.md',
     );
+  const believed = { logProbs, vocabularySize: await vocabularySizeHere(config) };
   const prefix = kind === 'vllm' ? `${root}/v1` : root;
   return openUpstreamEngine({
     report,
@@ -73,8 +74,8 @@ export async function openUpstream(config: ServingConfig, options: UpstreamOptio
     models: versionsThere(config, http, { models: `${root}/v1/models`, prefix }, options.logger),
     hasVersions: true,
     dialect: await (kind === 'vllm'
-      ? vllmDialect(http, root, logProbs)
-      : sglangDialect(config, root, logProbs, options)),
+      ? vllmDialect(http, root, believed)
+      : sglangDialect(config, root, believed, options)),
     checkHealth: () => askHealth(http, `${root}/health`, (status) => status === 200),
     healthMs: config.upstreamHealthMs,
     settle: settleWith(defaults),
@@ -82,10 +83,12 @@ export async function openUpstream(config: ServingConfig, options: UpstreamOptio
   });
 }
 
-const vllmDialect = (http: UpstreamHttp, root: string, logProbs: UpstreamLogProbs): UpstreamDialect => ({
+type Believed = { readonly logProbs: UpstreamLogProbs; readonly vocabularySize: number | undefined };
+
+const vllmDialect = (http: UpstreamHttp, root: string, believed: Believed): UpstreamDialect => ({
   ...chatDialect({
     url: `${root}/v1`,
-    logProbs,
+    ...believed,
     tokenIds: true,
     allSettings: true,
     namesModel: true,
@@ -96,12 +99,12 @@ const vllmDialect = (http: UpstreamHttp, root: string, logProbs: UpstreamLogProb
 const sglangDialect = async (
   config: ServingConfig,
   root: string,
-  logProbs: UpstreamLogProbs,
+  believed: Believed,
   fetching: FetchModelOptions,
 ): Promise<UpstreamDialect> =>
   openSglangDialect({
     root,
-    logProbs,
+    ...believed,
     prompts: {
       modelFolder: await findModel(config, fetching),
       context: contextMode(config),
@@ -178,6 +181,16 @@ async function samplingDefaults(
   }
   const { temperature = 1, topP = 1, topK = 0 } = (await openCheckpoint(folder)).generationConfig;
   return { temperature, topP, topK };
+}
+
+/** Of a model that is not here, or cannot be computed here, nothing is known: it trains nowhere. */
+async function vocabularySizeHere(config: ServingConfig): Promise<number | undefined> {
+  const folder = findModelHere(config);
+  if (folder === undefined) return undefined;
+  return openCheckpoint(folder).then(
+    ({ config: { vocabularySize } }) => vocabularySize,
+    () => undefined,
+  );
 }
 
 /** Below 0.1 an answer is greedy, as with the local engine. */

@@ -28,6 +28,8 @@ type Options = {
   readonly version: number;
   readonly index: number;
   readonly logProbs: UpstreamLogProbs;
+  /** of the model that trains; undefined: not known */
+  readonly vocabularySize?: number | undefined;
   readonly tokenizer: Pick<Tokenizer, 'decode'>;
   readonly text: AnswerText;
 };
@@ -123,7 +125,7 @@ export function collectSglang({
       const isOther = heard.some(([, id], place) => id !== responseIds[place]);
       const record = isOther
         ? { tokens: null, untrainable: 'token-mismatch' }
-        : tokenRecordOf(collected, sampling, speaker.logProbs);
+        : tokenRecordOf(collected, sampling, speaker.logProbs, speaker.vocabularySize);
       const untrainable = untrainableRequest(request) ?? (isMixed ? 'mixed-versions' : undefined);
       const cached = info?.cached_tokens;
       return {

@@ -13,6 +13,8 @@ import {
 export type UpstreamSpeaker = {
   readonly version: number;
   readonly logProbs: UpstreamLogProbs;
+  /** of the model that trains; undefined: not known */
+  readonly vocabularySize?: number | undefined;
   /** What every part of the answer has to be from; undefined: its names say nothing. */
   readonly model: string | undefined;
 };
@@ -120,7 +122,7 @@ function collectChoice(request: GenerationRequest, speaker: UpstreamSpeaker, ind
         version: speaker.version,
         finishReason: aborted ? 'aborted' : finishReasonOf(finish),
         ...(stopSequence === undefined ? {} : { stopSequence }),
-        ...tokenRecordOf(collected, sampling, speaker.logProbs),
+        ...tokenRecordOf(collected, sampling, speaker.logProbs, speaker.vocabularySize),
         ...(untrainable === undefined ? {} : { untrainable }),
         sampling,
         usage: { ...usage, promptTokens, completionTokens },

@@ -11,6 +11,8 @@ export type ChatDialectSetup = {
   /** with its /v1 */
   readonly url: string;
   readonly logProbs: UpstreamLogProbs;
+  /** of the model that trains; undefined: not known */
+  readonly vocabularySize?: number | undefined;
   /** ask for `return_token_ids`, vLLM's extension */
   readonly tokenIds: boolean;
   /**
@@ -28,7 +30,8 @@ export type ChatDialectSetup = {
 export const chatDialect = (setup: ChatDialectSetup): UpstreamDialect => ({
   ask: async (request, { version, model }) => {
     const expected = setup.namesModel ? model : undefined;
-    const answers = collectUpstream(request, { version, logProbs: setup.logProbs, model: expected });
+    const { logProbs, vocabularySize } = setup;
+    const answers = collectUpstream(request, { version, logProbs, vocabularySize, model: expected });
     return {
       address: `${setup.url}/chat/completions`,
       body: chatJson(setup, request, setup.adapterField && version > 0 ? { lora_path: model } : { model }),

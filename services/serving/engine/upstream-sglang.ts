@@ -19,6 +19,8 @@ export type SglangSetup = {
   /** without /v1 */
   readonly root: string;
   readonly logProbs: UpstreamLogProbs;
+  /** of the model that trains; undefined: not known */
+  readonly vocabularySize?: number | undefined;
   readonly prompts: PromptSetup;
 };
 
@@ -33,6 +35,7 @@ const FAULT_STATUS = 400;
 export async function openSglangDialect({
   root,
   logProbs,
+  vocabularySize,
   prompts: setup,
 }: SglangSetup): Promise<UpstreamDialect> {
   const { modelFolder } = setup;
@@ -56,7 +59,7 @@ export async function openSglangDialect({
       const prompt = await prompts.call('prompt', request);
       const answers = Array.from({ length: request.choices }, (_, index) =>
         collectSglang({
-          ...{ request, prompt, index, tokenizer, logProbs },
+          ...{ request, prompt, index, tokenizer, logProbs, vocabularySize },
           version: lease.version,
           text: answerTextFor(model, sequenceRequest(request, prompt)),
         }),

@@ -4,7 +4,7 @@ import { tokenRecordOf, type UpstreamLogProbs } from './upstream-tokens.ts';
 const collected = { promptIds: [5, 6], responseIds: [1, 2], logProbs: [-0.5, -0.25] };
 const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 9 };
 const reasonOf = (more: object, of: object = {}) =>
-  tokenRecordOf({ ...collected, ...more }, { ...sampling, ...of }, 'raw').untrainable;
+  tokenRecordOf({ ...collected, ...more }, { ...sampling, ...of }, 'raw', 10).untrainable;
 
 test.each([
   [{}, undefined],
@@ -12,6 +12,9 @@ test.each([
   [{ promptIds: undefined }, 'no-token-ids'],
   [{ promptIds: [] }, 'no-token-ids'],
   [{ responseIds: [] }, 'no-token-ids'],
+  [{ responseIds: [1, 9] }, undefined],
+  [{ responseIds: [1, 10] }, 'unknown-token-ids'],
+  [{ promptIds: [10] }, 'unknown-token-ids'],
   [{ logProbs: [-0.5] }, 'no-log-probs'],
   [{ logProbs: [-0.5, -0.1, -0.2] }, 'no-log-probs'],
   [{ logProbs: [-0.5, Number.NaN] }, 'impossible-log-probs'],

@@ -27,15 +27,21 @@ export const IMPOSSIBLE = -9_999;
 const isLogProb = (value: number): boolean =>
   Number.isFinite(value) && value <= ROUNDING && value > IMPOSSIBLE;
 
-/** Nothing missing is filled in and nothing doubtful believed: then there is no record, and the reason. */
+/**
+ * Nothing missing is filled in and nothing doubtful believed: then there is no record, and the reason.
+ * `vocabularySize`: of the model that trains, where it is known.
+ */
 export function tokenRecordOf(
   collected: CollectedTokens,
   { temperature, topP, topK, minP }: Generated['sampling'],
   logProbsAre: UpstreamLogProbs,
+  vocabularySize = Number.POSITIVE_INFINITY,
 ): Recorded {
   const { promptIds, responseIds, logProbs } = collected;
   if (promptIds === undefined || promptIds.length === 0 || responseIds.length === 0)
     return { tokens: null, untrainable: 'no-token-ids' };
+  if ([promptIds, responseIds].some((ids) => ids.some((id) => id >= vocabularySize)))
+    return { tokens: null, untrainable: 'unknown-token-ids' };
   if (logProbs.length !== responseIds.length) return { tokens: null, untrainable: 'no-log-probs' };
   if (!logProbs.every(isLogProb)) return { tokens: null, untrainable: 'impossible-log-probs' };
   const { counted } = collected;
