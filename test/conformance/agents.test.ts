@@ -1,27 +1,15 @@
 import { Agent, handoff, MemorySession, OpenAIProvider, Runner, tool } from '@openai/agents';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { until } from '../e2e/harness/clawloop.ts';
-import { type ServingFolder, type ServingProcess, servingFolder } from '../e2e/serving-process.ts';
-import { type UpstreamDouble, upstreamDouble } from '../e2e/serving-upstream-double.ts';
 import { attributedCalls } from './attributed-calls.ts';
-import { type Brain, failingFirst, latest, scriptedEngine, textOf, think } from './scripted-model.ts';
+import { type Brain, failingFirst, latest, textOf, think } from './scripted-model.ts';
+import { servingOnScript } from './serving-on-script.ts';
 
 // OpenAI's agents SDK, unmodified: agents that call tools, by both of its kinds of model.
 
-let folder: ServingFolder;
-let upstream: UpstreamDouble;
-let serving: ServingProcess;
-beforeAll(async () => {
-  folder = await servingFolder();
-  upstream = await upstreamDouble();
-  serving = await folder.start(scriptedEngine(upstream));
-});
-afterAll(async () => {
-  await folder.dispose();
-  await upstream.close();
-});
+const on = servingOnScript();
 
 const celsius: Readonly<Record<string, number>> = { Zurich: 4, Lisbon: 19 };
 const getWeather = tool({
@@ -52,7 +40,7 @@ describe.each([
   const runner = (maxRetries = 0, apiKey = 'none') =>
     new Runner({
       modelProvider: new OpenAIProvider({
-        openAIClient: new OpenAI({ baseURL: `${serving.url}/v1`, apiKey, maxRetries }),
+        openAIClient: new OpenAI({ baseURL: `${on.serving.url}/v1`, apiKey, maxRetries }),
         useResponses,
       }),
       model: 'clawloop',
@@ -63,7 +51,7 @@ describe.each([
     ['whole', false],
     ['streamed', true],
   ] as const)('a conversation of several turns with calls is one session, %s', async (how, stream) => {
-    think(upstream, weatherman);
+    think(on.upstream, weatherman);
     const session = new MemorySession();
     const mark = `${api} ${how}`;
     const said: unknown[] = [];
@@ -90,7 +78,7 @@ describe.each([
     expect(said).toEqual(['I see: 4 degrees', 'I see: 4 degrees, 19 degrees', 'You are welcome.']);
     expect(requests).toEqual([2, 2, 1]);
 
-    const calls = await attributedCalls(folder, mark);
+    const calls = await attributedCalls(on.folder, mark);
     expect(calls).toHaveLength(5);
     expect(new Set(calls.map((call) => call.session)).size).toBe(1);
     expect(calls.map(({ skipped }) => skipped)).toEqual(Array(5).fill(undefined));
@@ -106,7 +94,7 @@ describe.each([
   });
 
   test('an agent that hands over stays in its session', async () => {
-    think(upstream, (messages) => {
+    think(on.upstream, (messages) => {
       const came = latest(messages);
       const system = textOf(messages[0]!);
       if (system.includes('front desk')) return { calls: [['transfer_to_Weatherman', {}]] };
@@ -126,7 +114,7 @@ describe.each([
       expect(result.lastAgent?.name).toBe('Weatherman');
       expect(result.finalOutput).toBe('I see: 19 degrees');
     }
-    const calls = await attributedCalls(folder, words);
+    const calls = await attributedCalls(on.folder, words);
     expect(calls.map(({ next }) => next?.map(({ role }) => role))).toEqual([
       ...[['tool'], ['tool'], ['user']],
       ...[['tool'], ['tool'], undefined],
@@ -135,21 +123,21 @@ describe.each([
   });
 
   test('what a tool failed with is the next state', async () => {
-    think(upstream, weatherman);
+    think(on.upstream, weatherman);
     const words = `Is it warm in Atlantis? (${api})`;
     const result = await runner().run(agent, words);
     expect(result.finalOutput).toContain('I see: An error occurred');
-    const [first] = await attributedCalls(folder, words);
+    const [first] = await attributedCalls(on.folder, words);
     expect(textOf(first!.next![0]!)).toContain('An error occurred');
   });
 
   test('a call that has to come, and one at a time', async () => {
-    think(upstream, weatherman);
+    think(on.upstream, weatherman);
     const words = `Zurich or Lisbon? (${api}, one by one)`;
     const strict = agent.clone({ modelSettings: { toolChoice: 'required', parallelToolCalls: false } });
     const result = await runner().run(strict, words);
     expect(result.newItems.filter(({ type }) => type === 'tool_call_item')).toHaveLength(1);
-    const bodies = upstream.calls
+    const bodies = on.upstream.calls
       .map(({ body }) => body)
       .filter((body) => JSON.stringify(body).includes(words));
     expect(bodies[0]).toMatchObject({
@@ -168,29 +156,29 @@ describe.each([
   });
 
   test('what fails is told, and tried again where the client tries again, after Retry-After', async () => {
-    think(upstream, failingFirst(weatherman, { status: 500 }));
+    think(on.upstream, failingFirst(weatherman, { status: 500 }));
     await expect(runner().run(agent, 'hi')).rejects.toMatchObject({ status: 502 });
-    think(upstream, failingFirst(weatherman, { status: 500 }, { status: 429, retryAfter: 1 }));
+    think(on.upstream, failingFirst(weatherman, { status: 500 }, { status: 429, retryAfter: 1 }));
     const words = `Anything in Zurich? (${api}, again)`;
     const before = performance.now();
     expect((await runner(2).run(agent, words)).finalOutput).toBe('I see: 4 degrees');
     expect(performance.now() - before).toBeGreaterThan(1000);
-    expect(await attributedCalls(folder, words)).toHaveLength(2);
+    expect(await attributedCalls(on.folder, words)).toHaveLength(2);
   });
 
   test('a stream that breaks is an error; one that is left is recorded as it stood', async () => {
-    think(upstream, () => ({ text: 'Hel', breaks: true }));
+    think(on.upstream, () => ({ text: 'Hel', breaks: true }));
     const broken = await runner().run(agent, 'hi', { stream: true });
     await expect(broken.completed).rejects.toThrow();
 
-    think(upstream, () => ({ text: 'Hel', hangs: true }));
+    think(on.upstream, () => ({ text: 'Hel', hangs: true }));
     const words = `Tell me all. (${api}, left)`;
     const stop = new AbortController();
     const left = await runner().run(agent, words, { stream: true, signal: stop.signal });
     for await (const event of left)
       if (event.type === 'raw_model_stream_event' && event.data.type === 'output_text_delta') stop.abort();
     const [call] = await until('the fact', async () => {
-      const calls = await attributedCalls(folder, words);
+      const calls = await attributedCalls(on.folder, words);
       return calls.length > 0 && calls;
     });
     expect(call).toMatchObject({
@@ -201,14 +189,14 @@ describe.each([
 });
 
 test('a conversation that goes on by previousResponseId is one session', async () => {
-  think(upstream, weatherman);
+  think(on.upstream, weatherman);
   const agent = new Agent({ name: 'Weatherman', instructions: 'Tell the weather.', tools: [getWeather] });
-  const provider = new OpenAIProvider({ openAIClient: serving.client, useResponses: true });
+  const provider = new OpenAIProvider({ openAIClient: on.serving.client, useResponses: true });
   const runner = new Runner({ modelProvider: provider, model: 'clawloop', tracingDisabled: true });
   const first = await runner.run(agent, 'Warm in Zurich? (by id)');
   const second = await runner.run(agent, 'And in Lisbon?', { previousResponseId: first.lastResponseId! });
   expect(second.finalOutput).toBe('I see: 19 degrees');
-  const calls = await attributedCalls(folder, '(by id)');
+  const calls = await attributedCalls(on.folder, '(by id)');
   expect(calls.map(({ next }) => next?.map(({ role }) => role))).toEqual([
     ['tool'],
     ['user'],

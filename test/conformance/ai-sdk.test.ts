@@ -1,33 +1,23 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, generateText, isStepCount, type ModelMessage, Output, streamText, tool } from 'ai';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { until } from '../e2e/harness/clawloop.ts';
-import { type ServingFolder, type ServingProcess, servingFolder } from '../e2e/serving-process.ts';
-import { type UpstreamDouble, upstreamDouble } from '../e2e/serving-upstream-double.ts';
 import { attributedCalls } from './attributed-calls.ts';
-import { type Brain, failingFirst, latest, scriptedEngine, textOf, think } from './scripted-model.ts';
+import { type Brain, failingFirst, latest, textOf, think } from './scripted-model.ts';
+import { servingOnScript } from './serving-on-script.ts';
 
 // Vercel's AI SDK, unmodified: agents that call tools, by its provider for compatible endpoints and by that for
 // OpenAI, which asks for responses.
 
-let folder: ServingFolder;
-let upstream: UpstreamDouble;
-let serving: ServingProcess;
-beforeAll(async () => {
-  folder = await servingFolder();
-  upstream = await upstreamDouble();
-  serving = await folder.start(scriptedEngine(upstream));
-});
-afterAll(async () => {
-  await folder.dispose();
-  await upstream.close();
-});
+const on = servingOnScript();
 
 const compatible = () =>
-  createOpenAICompatible({ name: 'clawloop', baseURL: `${serving.url}/v1`, includeUsage: true })('clawloop');
-const openai = () => createOpenAI({ baseURL: `${serving.url}/v1`, apiKey: 'none' })('clawloop');
+  createOpenAICompatible({ name: 'clawloop', baseURL: `${on.serving.url}/v1`, includeUsage: true })(
+    'clawloop',
+  );
+const openai = () => createOpenAI({ baseURL: `${on.serving.url}/v1`, apiKey: 'none' })('clawloop');
 const prices: Readonly<Record<string, number>> = { apples: 3, pears: 4 };
 const tools = {
   price: tool({
@@ -88,7 +78,7 @@ describe.each([
   };
 
   test('an agent of several steps and turns is one session, and results are next states', async () => {
-    think(upstream, grocer);
+    think(on.upstream, grocer);
     const mark = `by ${by}, ${api}`;
     const history: ModelMessage[] = [];
     const turn = async (content: string) => {
@@ -107,7 +97,7 @@ describe.each([
     expect((await turn('And pears alone?')).text).toBe('That is {"price":4}');
     expect((await turn('Thanks!')).text).toBe('Good bye.');
 
-    const calls = await attributedCalls(folder, mark);
+    const calls = await attributedCalls(on.folder, mark);
     expect(new Set(calls.map((call) => call.session)).size).toBe(1);
     expect(calls.map(({ skipped }) => skipped)).toEqual(Array(6).fill(undefined));
     expect(calls.map(({ next }) => next?.map(({ role }) => role))).toEqual([
@@ -120,49 +110,49 @@ describe.each([
   });
 
   test('what a tool failed with is the next state', async () => {
-    think(upstream, grocer);
+    think(on.upstream, grocer);
     const words = `What do grapes cost? (${by}, ${api})`;
     const { text } = await say([{ role: 'user', content: words }]);
     expect(text).toContain('no grapes today');
-    const [first] = await attributedCalls(folder, words);
+    const [first] = await attributedCalls(on.folder, words);
     expect(textOf(first!.next![0]!)).toContain('no grapes today');
   });
 
   test('what fails is told, and tried again after Retry-After', async () => {
-    think(upstream, failingFirst(grocer, { status: 500 }));
+    think(on.upstream, failingFirst(grocer, { status: 500 }));
     const failure = await say([{ role: 'user', content: 'hi' }]).catch((error: unknown) => error);
     expect(APICallError.isInstance(failure)).toBe(true);
     expect(failure).toMatchObject({ statusCode: 502, isRetryable: true });
-    think(upstream, failingFirst(grocer, { status: 429, retryAfter: 1 }));
+    think(on.upstream, failingFirst(grocer, { status: 429, retryAfter: 1 }));
     const words = `And apples? (${by}, ${api}, again)`;
     const before = performance.now();
     const { text } = await say([{ role: 'user', content: words }], { maxRetries: 1 });
     expect(text).toBe('That is {"price":3}');
     expect(performance.now() - before).toBeGreaterThan(1000);
-    expect(await attributedCalls(folder, words)).toHaveLength(2);
+    expect(await attributedCalls(on.folder, words)).toHaveLength(2);
   });
 });
 
 test('responses that are not stored are sent back whole, and go on', async () => {
-  think(upstream, grocer);
+  think(on.upstream, grocer);
   const prompt = 'What do apples and pears cost? (not stored)';
   const providerOptions = { openai: { store: false } };
   const { text } = await generateText({ ...agent, model: openai(), prompt, providerOptions });
   expect(text).toBe('That is 7');
-  const calls = await attributedCalls(folder, '(not stored)');
+  const calls = await attributedCalls(on.folder, '(not stored)');
   expect(new Set(calls.map((call) => call.session)).size).toBe(1);
   expect(calls.map(({ next }) => next?.length)).toEqual([2, 1, undefined]);
 });
 
 test('who keeps the words alone, and drops calls and results, is known again', async () => {
-  think(upstream, grocer);
+  think(on.upstream, grocer);
   const messages: ModelMessage[] = [];
   for (const content of ['What do pears cost? (words alone)', 'And apples and grapes?', 'Thanks!']) {
     messages.push({ role: 'user', content });
     const { text } = await generateText({ ...agent, model: compatible(), messages });
     messages.push({ role: 'assistant', content: text });
   }
-  const calls = await attributedCalls(folder, '(words alone)');
+  const calls = await attributedCalls(on.folder, '(words alone)');
   expect(new Set(calls.map((call) => call.session)).size).toBe(1);
   expect(calls.map(({ next }) => next?.map(({ role }) => role))).toEqual([
     ...[['tool'], ['user'], ['tool', 'tool'], ['tool'], ['user']],
@@ -171,7 +161,7 @@ test('who keeps the words alone, and drops calls and results, is known again', a
 });
 
 test('a stream that breaks tells of it; one that is left is recorded as it stood', async () => {
-  think(upstream, () => ({ text: 'Hel', breaks: true }));
+  think(on.upstream, () => ({ text: 'Hel', breaks: true }));
   const errors: unknown[] = [];
   const broken = streamText({
     ...agent,
@@ -182,13 +172,13 @@ test('a stream that breaks tells of it; one that is left is recorded as it stood
   await broken.consumeStream();
   expect(errors).toHaveLength(1);
 
-  think(upstream, () => ({ text: 'Hel', hangs: true }));
+  think(on.upstream, () => ({ text: 'Hel', hangs: true }));
   const stop = new AbortController();
   const prompt = 'Tell me all. (left)';
   const left = streamText({ ...agent, model: compatible(), prompt, abortSignal: stop.signal });
   for await (const part of left.fullStream) if (part.type === 'text-delta') stop.abort();
   const [call] = await until('the fact', async () => {
-    const calls = await attributedCalls(folder, prompt);
+    const calls = await attributedCalls(on.folder, prompt);
     return calls.length > 0 && calls;
   });
   expect(call).toMatchObject({
@@ -198,7 +188,7 @@ test('a stream that breaks tells of it; one that is left is recorded as it stood
 });
 
 test('a call that has to come is asked for, and settings arrive', async () => {
-  think(upstream, grocer);
+  think(on.upstream, grocer);
   const asked = {
     model: compatible(),
     prompt: 'apples',
@@ -213,7 +203,7 @@ test('a call that has to come is asked for, and settings arrive', async () => {
     toolChoice: { type: 'tool', toolName: 'price' },
   });
   expect(toolCalls).toMatchObject([{ toolName: 'price', input: { fruit: 'apples' } }]);
-  expect(upstream.calls.at(-1)!.body).toMatchObject({
+  expect(on.upstream.calls.at(-1)!.body).toMatchObject({
     ...{ temperature: 1, top_p: 0.9, seed: 3, max_tokens: 77 },
     tool_choice: { type: 'function', function: { name: 'price' } },
   });

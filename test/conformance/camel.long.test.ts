@@ -1,35 +1,23 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ServingFolder, type ServingProcess, servingFolder } from '../e2e/serving-process.ts';
-import { type UpstreamDouble, upstreamDouble } from '../e2e/serving-upstream-double.ts';
+import { expect, test } from 'vitest';
 import { pythonPackages } from './python-packages.ts';
-import { latest, scriptedEngine, textOf, think } from './scripted-model.ts';
+import { latest, textOf, think } from './scripted-model.ts';
+import { servingOnScript } from './serving-on-script.ts';
 
 // The example of CAMEL-AI: agents in sessions with rewards.
 
 const example = new URL('../../examples/camel/', import.meta.url);
 
-let folder: ServingFolder;
-let upstream: UpstreamDouble;
-let serving: ServingProcess;
-beforeAll(async () => {
-  folder = await servingFolder();
-  upstream = await upstreamDouble();
-  serving = await folder.start(scriptedEngine(upstream));
-});
-afterAll(async () => {
-  await folder.dispose();
-  await upstream.close();
-});
+const on = servingOnScript();
 
 test("CAMEL's agents call their tools, and each session has its reward", async ({ skip }) => {
   const packages = await pythonPackages(fileURLToPath(new URL('requirements.txt', example)), [
     'camel.agents',
   ]);
   if (packages.missing !== undefined) return skip(packages.missing);
-  think(upstream, (messages) => {
+  think(on.upstream, (messages) => {
     const last = latest(messages).at(-1)!;
     const words = textOf(last);
     if (last.role === 'tool') return { text: words.includes('sunny') ? 'Take a hat.' : `What is ${words}?` };
@@ -38,13 +26,13 @@ test("CAMEL's agents call their tools, and each session has its reward", async (
     return { text: isFirst ? 'Nothing more.' : '- a coat\n- a scarf' };
   });
   const script = fileURLToPath(new URL('main.py', example));
-  const args = [script, '--url', serving.url, '--tasks', '2'];
+  const args = [script, '--url', on.serving.url, '--tasks', '2'];
   const { stdout } = await promisify(execFile)('python3', args, { env: packages.env });
   expect(stdout.match(/^pack-.*$/gm)).toEqual([
     expect.stringMatching(/^pack-0-\S+: 3 answers, reward 1: 'Take a hat\.'$/),
     expect.stringMatching(/^pack-1-\S+: 3 answers, reward -1: 'Take a hat\.'$/),
   ]);
-  const events = await folder.events('conversations');
+  const events = await on.folder.events('conversations');
   const answers = events.filter((event) => event.type === 'interaction.completed');
   expect(answers.map(({ data }) => data.settle)).toEqual(Array(6).fill('reward'));
   expect(new Set(answers.map(({ data }) => data.session)).size).toBe(2);

@@ -1,31 +1,19 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { until } from '../e2e/harness/clawloop.ts';
-import { type ServingFolder, type ServingProcess, servingFolder } from '../e2e/serving-process.ts';
-import { type UpstreamDouble, upstreamDouble } from '../e2e/serving-upstream-double.ts';
 import { attributedCalls } from './attributed-calls.ts';
 import { pythonPackages } from './python-packages.ts';
-import { type Brain, latest, scriptedEngine, textOf, think } from './scripted-model.ts';
+import { type Brain, latest, textOf, think } from './scripted-model.ts';
+import { servingOnScript } from './serving-on-script.ts';
 
 // OpenAI's and Anthropic's Python clients, unmodified. What the model does is written in sdks.py.
 
 const script = fileURLToPath(new URL('python/sdks.py', import.meta.url));
 const requirements = fileURLToPath(new URL('python/requirements.txt', import.meta.url));
 
-let folder: ServingFolder;
-let upstream: UpstreamDouble;
-let serving: ServingProcess;
-beforeAll(async () => {
-  folder = await servingFolder();
-  upstream = await upstreamDouble();
-  serving = await folder.start(scriptedEngine(upstream));
-});
-afterAll(async () => {
-  await folder.dispose();
-  await upstream.close();
-});
+const on = servingOnScript();
 
 /** A model that refuses who says busy: first to come later, then for good, then not. */
 function model(): Brain {
@@ -47,8 +35,8 @@ function model(): Brain {
 test('chats, responses and messages: streams, calls, errors, retries, aborts, usage', async ({ skip }) => {
   const packages = await pythonPackages(requirements, ['openai', 'anthropic']);
   if (packages.missing !== undefined) return skip(packages.missing);
-  think(upstream, model());
-  const { stdout } = await promisify(execFile)('python3', [script, serving.url], { env: packages.env });
+  think(on.upstream, model());
+  const { stdout } = await promisify(execFile)('python3', [script, on.serving.url], { env: packages.env });
   const checks = stdout
     .trim()
     .split('\n')
@@ -59,7 +47,7 @@ test('chats, responses and messages: streams, calls, errors, retries, aborts, us
   ]);
   const ids = checks.flatMap((check) => check.ids);
   await until('every answer is in the log', async () => {
-    const events = await folder.events('conversations');
+    const events = await on.folder.events('conversations');
     return ids.every((id) => events.some((event) => event.id === id));
   });
   for (const [words, calls] of [
@@ -68,12 +56,12 @@ test('chats, responses and messages: streams, calls, errors, retries, aborts, us
     ['py response tools', 2],
     ['py message tools', 2],
   ] as const) {
-    const found = await attributedCalls(folder, words);
+    const found = await attributedCalls(on.folder, words);
     expect(found, words).toHaveLength(calls);
     expect(new Set(found.map(({ session }) => session)).size, words).toBe(1);
     expect(textOf(found[0]!.next![0]!), words).toBe('4 degrees');
   }
-  const [left] = await attributedCalls(folder, 'silence');
+  const [left] = await attributedCalls(on.folder, 'silence');
   expect(left).toMatchObject({
     skipped: 'aborted',
     data: { disconnected: true, answer: { content: 'Well' } },
