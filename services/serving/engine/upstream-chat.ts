@@ -4,6 +4,7 @@ import type { GenerationRequest } from './engine.ts';
 import { collectUpstream } from './upstream-answer.ts';
 import { UpstreamChunk } from './upstream-chunk.ts';
 import type { HeardChunk, UpstreamDialect } from './upstream-exchange.ts';
+import { readPart } from './upstream-part.ts';
 import { errorFrame } from './upstream-refusal.ts';
 import type { UpstreamLogProbs } from './upstream-tokens.ts';
 
@@ -38,7 +39,7 @@ export const chatDialect = (setup: ChatDialectSetup): UpstreamDialect => ({
       promptTokens: () => answers[0]?.promptTokens(),
       refusal: (data) => errorFrame(data, 500),
       hear: (data) => {
-        const frame = UpstreamChunk.parse(JSON.parse(data));
+        const frame = readPart(UpstreamChunk, data);
         if (frame.error != null)
           throw ServingError.UPSTREAM_FAILED({ detail: frame.error.message ?? 'it says no more' });
         return answers.flatMap((answer, choice): readonly HeardChunk[] => {

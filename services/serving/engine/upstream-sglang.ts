@@ -12,6 +12,7 @@ import { openThread } from './thread.ts';
 import { chatDialect } from './upstream-chat.ts';
 import type { HeardChunk, UpstreamDialect } from './upstream-exchange.ts';
 import type { ModelLease } from './upstream-models.ts';
+import { readPart } from './upstream-part.ts';
 import { errorFrame } from './upstream-refusal.ts';
 import type { UpstreamLogProbs } from './upstream-tokens.ts';
 
@@ -70,7 +71,7 @@ export async function openSglangDialect({
         promptTokens: () => prompt.promptIds.length,
         refusal: (data) => errorFrame(data, FAULT_STATUS),
         hear: (data): readonly HeardChunk[] => {
-          const event = SglangChunk.parse(JSON.parse(data));
+          const event = readPart(SglangChunk, data);
           if (event.error != null)
             throw ServingError.UPSTREAM_FAILED({ detail: event.error.message ?? 'it says no more' });
           const choice = event.index ?? 0;
