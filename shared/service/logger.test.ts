@@ -1,4 +1,7 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { createLogger } from './logger.ts';
 
@@ -11,4 +14,18 @@ test('what was said to Redis when it refused a login is not written down', async
   const line = out.read().toString() as string;
   expect(line).toContain('WRONGPASS');
   expect(line).not.toContain('a secret');
+});
+
+test('a process whose output nobody reads any more ends as it would', async () => {
+  const entry = fileURLToPath(new URL('./testing/unread-log.ts', import.meta.url));
+  const child = fork(entry, {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    timeout: 10_000,
+    killSignal: 'SIGKILL',
+  });
+  await once(child, 'message');
+  child.stdout!.destroy(); // with some of it unread
+  await once(child.stdout!, 'close');
+  child.send('go on');
+  expect(await once(child, 'exit')).toEqual([0, null]);
 });

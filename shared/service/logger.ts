@@ -22,5 +22,17 @@ export function createLogger(service: string, level: string, destination?: Desti
       censor: '***',
     },
   };
-  return pino(options, destination);
+  return pino(options, destination ?? standardOutput());
+}
+
+/**
+ * Standard output, for as long as somebody reads it. pino expects a reader that goes away to be told as EPIPE;
+ * one that left something unread is told as ECONNRESET, and what is written after that would be tried again at
+ * the end of the process, for ever.
+ */
+function standardOutput(): DestinationStream {
+  const output = pino.destination({ fd: 1, sync: true });
+  const silence = () => {};
+  output.on('error', () => Object.assign(output, { write: silence, flushSync: silence, end: silence }));
+  return output;
 }
