@@ -33,10 +33,11 @@ test("CAMEL's agents call their tools, and each session has its reward", async (
     expect.stringMatching(/^pack-1-\S+: 3 answers, reward -1: 'Take a hat\.'$/),
   ]);
   const events = await on.folder.events('conversations');
-  const answers = events.filter((event) => event.type === 'interaction.completed');
+  const inTime = events.toSorted((a, b) => Date.parse(a.time) - Date.parse(b.time)); // each session in its own lane
+  const answers = inTime.filter((event) => event.type === 'interaction.completed');
   expect(answers.map(({ data }) => data.settle)).toEqual(Array(6).fill('reward'));
   expect(new Set(answers.map(({ data }) => data.session)).size).toBe(2);
-  const rewards = events.filter((event) => event.type === 'feedback.given').map(({ data }) => data);
+  const rewards = inTime.filter((event) => event.type === 'feedback.given').map(({ data }) => data);
   expect(rewards.map(({ interactionId, score }) => [interactionId, score])).toEqual([
     [answers[2]!.id, 1],
     [answers[5]!.id, -1],
