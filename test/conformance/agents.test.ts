@@ -3,13 +3,13 @@ import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { until } from '../e2e/harness/clawloop.ts';
+import { givesTokens, servingOnScript } from '../e2e/serving-on-script.ts';
 import { attributedCalls } from './attributed-calls.ts';
 import { type Brain, failingFirst, latest, textOf, think } from './scripted-model.ts';
-import { servingOnScript } from './serving-on-script.ts';
 
 // OpenAI's agents SDK, unmodified: agents that call tools, by both of its kinds of model.
 
-const on = servingOnScript();
+const on = servingOnScript(givesTokens);
 
 const celsius: Readonly<Record<string, number>> = { Zurich: 4, Lisbon: 19 };
 const getWeather = tool({

@@ -4,14 +4,14 @@ import { APICallError, generateText, isStepCount, type ModelMessage, Output, str
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { until } from '../e2e/harness/clawloop.ts';
+import { givesTokens, servingOnScript } from '../e2e/serving-on-script.ts';
 import { attributedCalls } from './attributed-calls.ts';
 import { type Brain, failingFirst, latest, textOf, think } from './scripted-model.ts';
-import { servingOnScript } from './serving-on-script.ts';
 
 // Vercel's AI SDK, unmodified: agents that call tools, by its provider for compatible endpoints and by that for
 // OpenAI, which asks for responses.
 
-const on = servingOnScript();
+const on = servingOnScript(givesTokens);
 
 const compatible = () =>
   createOpenAICompatible({ name: 'clawloop', baseURL: `${on.serving.url}/v1`, includeUsage: true })(

@@ -2,15 +2,15 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { givesTokens, servingOnScript } from '../e2e/serving-on-script.ts';
 import { pythonPackages } from './python-packages.ts';
 import { latest, textOf, think } from './scripted-model.ts';
-import { servingOnScript } from './serving-on-script.ts';
 
 // The example of CAMEL-AI: agents in sessions with rewards.
 
 const example = new URL('../../examples/camel/', import.meta.url);
 
-const on = servingOnScript();
+const on = servingOnScript(givesTokens);
 
 test("CAMEL's agents call their tools, and each session has its reward", async ({ skip }) => {
   const packages = await pythonPackages(fileURLToPath(new URL('requirements.txt', example)), [

@@ -3,17 +3,17 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { until } from '../e2e/harness/clawloop.ts';
+import { givesTokens, servingOnScript } from '../e2e/serving-on-script.ts';
 import { attributedCalls } from './attributed-calls.ts';
 import { pythonPackages } from './python-packages.ts';
 import { type Brain, latest, textOf, think } from './scripted-model.ts';
-import { servingOnScript } from './serving-on-script.ts';
 
 // OpenAI's and Anthropic's Python clients, unmodified. What the model does is written in sdks.py.
 
 const script = fileURLToPath(new URL('python/sdks.py', import.meta.url));
 const requirements = fileURLToPath(new URL('python/requirements.txt', import.meta.url));
 
-const on = servingOnScript();
+const on = servingOnScript(givesTokens);
 
 /** A model that refuses who says busy: first to come later, then for good, then not. */
 function model(): Brain {
