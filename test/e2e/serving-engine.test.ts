@@ -48,11 +48,7 @@ describeWith('policy/models/qwen3-tiny')('the engine behind the endpoint', () =>
     const serving = await folder.start();
     const ask = { model: 'clawloop', messages: [user('hello')], max_tokens: 10, temperature: 0.9, seed: 5 };
     const whole = await serving.client.chat.completions.create(ask);
-    const idsOf = async (id: string) => {
-      const fact = (await folder.events('conversations')).find((event) => event.id === id);
-      if (fact?.type !== 'interaction.completed') throw new Error(`${id} was not recorded`);
-      return fact.data.tokens!;
-    };
+    const idsOf = async (id: string) => (await folder.interaction(id)).tokens!;
     const { responseIds } = await idsOf(whole.id);
     const stop = { stop_token_ids: [responseIds[3]!] };
     const cut = await serving.client.chat.completions.create({ ...ask, ...stop });

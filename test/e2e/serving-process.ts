@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import OpenAI from 'openai';
-import { describe } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { Topic } from '../../shared/events/define-event.ts';
+import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
 import { type DataFolder, dataFolder } from '../../shared/service/data-folder.ts';
@@ -48,6 +49,8 @@ export type ServingFolder = {
   ) => Promise<{ readonly code: number | null; readonly text: string }>;
   readonly openLog: () => Promise<EventLog>;
   readonly events: (topic: Topic) => Promise<readonly ClawLoopEvent[]>;
+  /** What was recorded of an answer. @throws when nothing was */
+  readonly interaction: (id: string) => Promise<InteractionCompleted['data']>;
   readonly dispose: () => Promise<void>;
 };
 
@@ -74,6 +77,17 @@ export async function servingFolder(): Promise<ServingFolder> {
     return log;
   };
   let reader: Promise<EventLog> | undefined;
+  const events: ServingFolder['events'] = async (topic) => {
+    reader ??= openLog();
+    const log = await reader;
+    const stop = new AbortController();
+    const seen: ClawLoopEvent[] = [];
+    const following = log.follow(topic, {}, ({ event }) => seen.push(event), stop.signal);
+    await following.caughtUp;
+    stop.abort();
+    await following.done;
+    return seen;
+  };
   return {
     data,
     start: async (flags = [], wait = 'ready') => {
@@ -89,22 +103,31 @@ export async function servingFolder(): Promise<ServingFolder> {
       return { code, text };
     },
     openLog,
-    events: async (topic) => {
-      reader ??= openLog();
-      const log = await reader;
-      const stop = new AbortController();
-      const seen: ClawLoopEvent[] = [];
-      const following = log.follow(topic, {}, ({ event }) => seen.push(event), stop.signal);
-      await following.caughtUp;
-      stop.abort();
-      await following.done;
-      return seen;
+    events,
+    interaction: async (id) => {
+      const found = (await events('conversations')).find((event) => event.id === id);
+      if (found?.type !== 'interaction.completed') throw new Error(`${id} was not recorded`);
+      return found.data;
     },
     dispose: async () => {
       for (const close of closers.reverse()) await close();
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** One process for all tests of a suite: there from before the first to after the last. */
+export function servingForSuite(flags: readonly string[] = []): {
+  readonly folder: ServingFolder;
+  readonly serving: ServingProcess;
+} {
+  const on = {} as { folder: ServingFolder; serving: ServingProcess }; // a suite is described before anything runs
+  beforeAll(async () => {
+    on.folder = await servingFolder();
+    on.serving = await on.folder.start(flags);
+  });
+  afterAll(() => on.folder?.dispose());
+  return on;
 }
 
 async function start(child: ChildProcess, wait: 'ready' | 'listening'): Promise<ServingProcess> {

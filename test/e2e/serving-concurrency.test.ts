@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import { until } from './harness/clawloop.ts';
+import { describeWith, servingForSuite } from './serving-process.ts';
+
+const user = (content: string) => ({ role: 'user', content }) as const;
+
+describeWith('policy/models/qwen3-tiny')('many at once', () => {
+  const on = servingForSuite(['--backend', 'auto']);
+
+  test('a client that goes away stops its answer, and that is recorded', async () => {
+    const stop = new AbortController();
+    const stream = await on.serving.client.chat.completions.create(
+      {
+        model: 'clawloop',
+        messages: [user('a long one')],
+        logit_bias: { 1202: -100, 1200: -100 },
+        stream: true,
+      },
+      { signal: stop.signal },
+    );
+    let id = '';
+    for await (const chunk of stream) {
+      id = chunk.id;
+      if (chunk.choices[0]?.delta.content) stop.abort();
+    }
+    const fact = await until('the fact', () => on.folder.interaction(id).catch(() => undefined));
+    expect(fact).toMatchObject({ finishReason: 'aborted', disconnected: true });
+    expect(fact.tokens!.responseIds.length).toBeLessThan(400);
+    expect(
+      await until('it stopped', async () => (await on.serving.metric('clawloop_engine_running')) === 0),
+    ).toBe(true);
+  });
+
+  test('eight streams share their steps, and health answers between two chunks', async () => {
+    const [steps, moved] = [
+      await on.serving.metric('clawloop_engine_steps'),
+      await on.serving.metric('clawloop_engine_step_sequences'),
+    ];
+    let open = 8;
+    let healthy = 0;
+    const streams = Array.from({ length: 8 }, async (_, index) => {
+      const stream = await on.serving.client.chat.completions.create({
+        model: 'clawloop',
+        messages: [user(`story ${index}`)],
+        max_tokens: 120,
+        logit_bias: { 1202: -100, 1200: -100 },
+        stream: true,
+      });
+      let chunks = 0;
+      for await (const _ of stream) chunks++;
+      open -= 1;
+      return chunks;
+    });
+    while (open > 0) {
+      expect((await fetch(`${on.serving.url}/healthz`)).status).toBe(200);
+      if (open > 0) healthy += 1;
+    }
+    for (const chunks of await Promise.all(streams)) expect(chunks).toBeGreaterThan(10);
+    expect(healthy).toBeGreaterThan(2);
+    const sharing =
+      ((await on.serving.metric('clawloop_engine_step_sequences')) - moved) /
+      ((await on.serving.metric('clawloop_engine_steps')) - steps);
+    expect(sharing).toBeGreaterThan(3);
+  });
+
+  test('fifty requests leave no tensor behind', async () => {
+    const before = await on.serving.metric('clawloop_engine_tensors');
+    await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        on.serving.client.chat.completions.create({
+          model: index % 5 === 0 ? '@base' : 'clawloop',
+          messages: [user(`request ${index}`)],
+          max_tokens: 1 + (index % 7),
+        }),
+      ).map((call) => call.catch((error: { readonly status?: number }) => expect(error.status).toBe(429))),
+    );
+    expect(await on.serving.metric('clawloop_engine_tensors')).toBe(before);
+  });
+});

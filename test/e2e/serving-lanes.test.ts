@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import type { FeedbackGiven } from '../../shared/events/feedback-given.ts';
+import { describeWith, servingForSuite } from './serving-process.ts';
+
+const user = (content: string) => ({ role: 'user', content }) as const;
+
+describeWith('policy/models/qwen3-tiny')('lanes and sessions', () => {
+  const on = servingForSuite();
+
+  test('feedback finds the lane of its answer', async () => {
+    const answer = await on.serving.client.chat.completions.create({
+      model: 'clawloop',
+      messages: [user('hello')],
+      max_tokens: 2,
+    });
+    const give = (body: object) =>
+      fetch(`${on.serving.url}/v1/feedback`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ completion_id: answer.id, ...body }),
+      });
+    expect((await give({ rating: 'down', comment: 'no lists' })).status).toBe(200);
+    expect((await give({ reward: 0.25 })).status).toBe(200);
+    for (const bad of [
+      {},
+      { rating: 'up', reward: 1 },
+      { reward: 'NaN' },
+      { reward: 1.01 },
+      { reward: -2 },
+      { rating: 'meh' },
+      { reward: 1, completion_id: 'x' },
+    ]) {
+      expect((await give(bad)).status, JSON.stringify(bad)).toBe(400);
+    }
+    const events = await on.folder.events('conversations');
+    const given = events.filter((event): event is FeedbackGiven => event.type === 'feedback.given');
+    const lane = (await on.folder.interaction(answer.id)).lane;
+    expect(given.map(({ data }) => data)).toMatchObject([
+      { interactionId: answer.id, lane, score: -1, comment: 'no lists' },
+      { interactionId: answer.id, lane, score: 0.25 },
+    ]);
+  });
+
+  test('sessions come from headers, and end when told', async () => {
+    const answer = await on.serving.client.chat.completions.create(
+      { model: 'clawloop', messages: [user('hello')], max_tokens: 2 },
+      { headers: { 'x-session-id': 'chat-a:2', 'x-turn-type': 'main', 'x-session-done': 'true' } },
+    );
+    const events = await on.folder.events('conversations');
+    const fact = await on.folder.interaction(answer.id);
+    expect(fact).toMatchObject({ session: 'chat-a', turnType: 'main' });
+    const end = events.find(({ type }) => type === 'session.ended');
+    expect(end!.data).toMatchObject({ session: 'chat-a', lane: fact.lane, reason: 'explicit' });
+    const other = await on.serving.client.chat.completions.create({
+      model: 'clawloop',
+      messages: [user('hello')],
+      max_tokens: 2,
+    });
+    expect((await on.folder.interaction(other.id)).lane).not.toBe(fact.lane);
+    const response = await fetch(`${on.serving.url}/v1/sessions/end`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ session: 'chat-a' }),
+    });
+    expect(response.status).toBe(202);
+    expect(await response.json()).toEqual({ object: 'clawloop.session', session: 'chat-a', accepted: true });
+  });
+});
