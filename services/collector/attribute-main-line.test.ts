@@ -25,6 +25,8 @@ test('what was not answered whole, or not with tokens, does not train and says w
       one('g', { untrainable: 'logprob-temperature' }),
       one('h', { tooLarge: true, messages: [] }),
       one('i', { turnType: 'side' }),
+      one('j', { finishReason: 'content_filter' }),
+      one('k', { engineFinishReason: 'repetition', untrainable: 'unknown-finish-reason' }),
     ]),
   ).toEqual([
     'skipped a: aborted',
@@ -36,6 +38,8 @@ test('what was not answered whole, or not with tokens, does not train and says w
     'skipped g: logprob-temperature',
     'skipped h: too-large',
     'skipped i: side',
+    'skipped j: aborted',
+    'skipped k: unknown-finish-reason',
   ]);
 });
 

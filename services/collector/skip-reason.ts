@@ -67,6 +67,11 @@ export const skipRules: readonly Rule[] = [
     matches: ({ data }) => when(data.finishReason === 'length', 'length'),
   },
   {
+    reason: 'unknown-finish-reason',
+    about: 'the engine has a word of its own for how the answer ended; the rule is that word',
+    matches: ({ data }) => data.engineFinishReason,
+  },
+  {
     reason: 'empty',
     about: 'the answer has neither visible text nor a tool call',
     matches: ({ data }) => {

@@ -69,6 +69,10 @@ export const InteractionCompleted = defineEvent('interaction.completed', 1, {
       .describe('what was cut to fit the context: counts'),
     templateInput: templateInput.optional(),
     finishReason: z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'aborted', 'error']),
+    engineFinishReason: z
+      .string()
+      .optional()
+      .describe("an upstream engine's own word for how it ended, where that is none of the known ones"),
     disconnected: z.boolean().describe('the client went away before the end'),
     timing: z.object({ startedAt: z.string(), firstTokenMs: z.number().nullable(), totalMs: z.number() }),
     usage: z.object({

@@ -3,7 +3,7 @@ import { defineEvent, type EventOf } from './define-event.ts';
 import { disagreement } from './disagreement.ts';
 
 /** Id: `<turn>/skipped`, or `<turn>/too-late`. */
-export const TurnSkipped = defineEvent('turn.skipped', 3, {
+export const TurnSkipped = defineEvent('turn.skipped', 4, {
   topic: 'turns',
   key: (turn) => turn.lane,
   writtenBy: 'collector',
@@ -20,6 +20,7 @@ export const TurnSkipped = defineEvent('turn.skipped', 3, {
         'aborted',
         'truncated',
         'empty',
+        'unknown-finish-reason',
         'superseded',
         'no-next-state',
         'no-reward',

@@ -108,6 +108,34 @@ test.each(['reset', 'cut', 'silent', 'stalled', 'error-frame'] as const)(
   },
 );
 
+test.each([
+  ['endless', { status: 502, code: 'upstream_failed', message: /has more than 33554432 characters/ }],
+  ['endless-refusal', { status: 400, code: 'upstream_refused' }],
+] as const)('%s: it is not read to its end, and its connection is closed', async (kind, expected) => {
+  vllm.fault({ kind });
+  const [gone, recorded] = [vllm.abandoned(), (await folder.events('conversations')).length];
+  const failure = await ask().catch((error) => error);
+  expect(failure).toMatchObject({ status: expected.status, code: expected.code });
+  if ('message' in expected) expect(failure.message).toMatch(expected.message);
+  await until('its connection is closed', () => vllm.abandoned() > gone);
+  const facts = (await folder.events('conversations')).slice(recorded);
+  expect(facts.map(({ type }) => type)).toEqual(kind === 'endless' ? ['interaction.failed'] : []);
+});
+
+test('an answer that ended in a way of the engine’s own is told as a whole one, and says so in its fact', async () => {
+  vllm.fault({ kind: 'finish', reason: 'repetition' });
+  const answer = await ask();
+  expect(answer.choices[0]!.finish_reason).toBe('stop');
+  expect(await factOf(answer.id)).toMatchObject({
+    ...{ finishReason: 'stop', engineFinishReason: 'repetition', untrainable: 'unknown-finish-reason' },
+  });
+  vllm.fault({ kind: 'finish', reason: 'content_filter' });
+  const filtered = await ask();
+  expect(filtered.choices[0]!.finish_reason).toBe('content_filter');
+  const fact = await factOf(filtered.id);
+  expect([fact.finishReason, fact.engineFinishReason]).toEqual(['content_filter', undefined]);
+});
+
 test('connections are used again', async () => {
   await ask();
   const before = vllm.connections();

@@ -19,6 +19,9 @@ export type VllmFault =
   | { readonly kind: 'no-token-ids' }
   | { readonly kind: 'lost-token' } // one chunk says nothing of its token
   | { readonly kind: 'log-prob'; readonly value: number | null }
+  | { readonly kind: 'endless' } // a line, after the first token
+  | { readonly kind: 'endless-refusal' }
+  | { readonly kind: 'finish'; readonly reason: string }
   | { readonly kind: 'other-model' }; // the last chunk names another one
 
 export type VllmFake = Pick<FakeServer, 'calls' | 'connections' | 'abandoned' | 'stop'> & {
@@ -37,6 +40,8 @@ export type VllmFake = Pick<FakeServer, 'calls' | 'connections' | 'abandoned' | 
   /** Comes back as a new process: the same port, no adapters. */
   readonly restart: () => Promise<void>;
 };
+
+const aMillion = 'a'.repeat(1_000_000);
 
 type Options = {
   readonly model?: string;
@@ -69,6 +74,11 @@ export async function vllmFake({
     return apiKey === undefined || authorization === `Bearer ${apiKey}`;
   };
 
+  /** As fast as it is read, until whoever reads has had enough. */
+  const endless = (response: Parameters<typeof sendJson>[0], beginning = ''): void => {
+    response.on('drain', () => response.write(aMillion)).write(beginning + aMillion);
+  };
+
   const chat = async (call: FakeCall, response: Parameters<typeof sendJson>[0]): Promise<void> => {
     const { body } = call;
     const asked = String(body.model);
@@ -77,6 +87,7 @@ export async function vllmFake({
       return sendJson(response, ...error(404, 'NotFoundError', `The model \`${asked}\` does not exist.`));
     if (fault?.kind === 'status')
       return sendJson(response, ...error(fault.status, 'Error', fault.message), fault.headers);
+    if (fault?.kind === 'endless-refusal') return endless(response.writeHead(400));
     if (fault?.kind === 'reset') return void response.destroy();
     if (fault?.kind === 'silent') return;
     const wantsIds = body.return_token_ids === true && fault?.kind !== 'no-token-ids';
@@ -111,7 +122,7 @@ export async function vllmFake({
               index,
               delta: character === '' ? {} : { content: character },
               logprobs: body.logprobs === true && !isLost ? logprobs : null,
-              finish_reason: isLast ? 'stop' : null,
+              finish_reason: !isLast ? null : fault?.kind === 'finish' ? fault.reason : 'stop',
               ...(isLast ? { stop_reason: null } : {}),
               ...(wantsIds && { token_ids: isLost ? null : [id] }),
             },
@@ -121,6 +132,7 @@ export async function vllmFake({
       if (place > 0) continue;
       if (fault?.kind === 'cut') return void response.destroy();
       if (fault?.kind === 'stalled') return;
+      if (fault?.kind === 'endless') return endless(response, 'data: ');
       if (fault?.kind === 'error-frame') {
         sendEvent(response, error(500, 'InternalServerError', 'EngineCore encountered an issue.')[1]);
         return void response.end('data: [DONE]\n\n');

@@ -166,6 +166,9 @@ function factOf(
     ...(generated.windowCut === undefined ? {} : { windowCut: generated.windowCut }),
     ...templateInputOf(chat, generated),
     finishReason: generated.finishReason,
+    ...(generated.engineFinishReason === undefined
+      ? {}
+      : { engineFinishReason: generated.engineFinishReason }),
     disconnected,
     timing: { ...timing, firstTokenMs: answer.firstTokenMs() },
     usage: generated.usage,

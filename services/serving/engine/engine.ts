@@ -86,6 +86,8 @@ export type Generated = {
     Interaction['finishReason'],
     'stop' | 'length' | 'tool_calls' | 'content_filter' | 'aborted'
   >;
+  /** The engine's own word for how it ended, where that is none of those; the answer counts as whole then. */
+  readonly engineFinishReason?: string;
   /** The stop string that ended it. Absent: none did, or the engine does not tell. */
   readonly stopSequence?: string;
   readonly tokens: TokenRecord | null;

@@ -3,6 +3,7 @@ import type { AnswerText, TextPiece } from './answer-text.ts';
 import type { AnswerChunk, Generated, GenerationRequest, ShownToken } from './engine.ts';
 import type { Prompt } from './prompt.ts';
 import type { SglangChunk } from './sglang-chunk.ts';
+import { type UpstreamFinish, untrainableFinish, upstreamFinish } from './upstream-finish.ts';
 import {
   IMPOSSIBLE,
   tokenRecordOf,
@@ -55,7 +56,7 @@ export function collectSglang({
   const tops: (readonly ShownPair[])[] = [];
   let info: MetaInfo | undefined;
   let isMixed = false;
-  let finish: Generated['finishReason'] | undefined;
+  let finish: UpstreamFinish | undefined;
   let isCut = false;
   let stopSequence: string | undefined;
 
@@ -95,12 +96,12 @@ export function collectSglang({
         if (request.topLogProbs !== undefined) tokens.push(shown(id, responseIds.length - 1));
         stopSequence = piece.stop;
         if (!piece.ends && stopSequence === undefined) continue;
-        finish = 'stop';
+        finish = { finishReason: 'stop' };
         isCut = true;
         break;
       }
       if (typeof ended?.matched === 'string') stopSequence ??= ended.matched;
-      finish ??= ended && finishReasonOf(ended.type);
+      finish ??= ended && upstreamFinish(ended.type, false);
       if (finish !== undefined) pieces.push(text.end());
       return chunkOf(pieces, tokens);
     },
@@ -126,15 +127,15 @@ export function collectSglang({
       const record = isOther
         ? { tokens: null, untrainable: 'token-mismatch' }
         : tokenRecordOf(collected, sampling, speaker.logProbs, speaker.vocabularySize);
-      const untrainable = untrainableRequest(request) ?? (isMixed ? 'mixed-versions' : undefined);
+      const ended: UpstreamFinish = aborted || finish === undefined ? { finishReason: 'aborted' } : finish;
+      const isCall = ended.finishReason === 'stop' && text.calledTools();
+      const untrainable =
+        untrainableRequest(request) ?? (isMixed ? 'mixed-versions' : untrainableFinish(ended));
       const cached = info?.cached_tokens;
       return {
         version: speaker.version,
-        finishReason: aborted
-          ? 'aborted'
-          : finish === 'stop' && text.calledTools()
-            ? 'tool_calls'
-            : (finish ?? 'aborted'),
+        ...ended,
+        ...(isCall ? { finishReason: 'tool_calls' } : {}),
         ...(stopSequence === undefined ? {} : { stopSequence }),
         ...record,
         ...(untrainable === undefined ? {} : { untrainable }),
@@ -166,6 +167,3 @@ function chunkOf(pieces: readonly TextPiece[], tokens: readonly ShownToken[]): A
     ...(callParts.length === 0 ? {} : { callParts }),
   };
 }
-
-const finishReasonOf = (type: string): Generated['finishReason'] =>
-  type === 'length' ? 'length' : type === 'abort' ? 'aborted' : 'stop';

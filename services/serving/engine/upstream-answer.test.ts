@@ -25,6 +25,31 @@ test.each([
   expect(answer.result(false).finishReason).toBe(ours);
 });
 
+test.each([
+  ['repetition', undefined, 'stop'],
+  ['eos_token', [{ index: 0, id: 'a', function: { name: 'exec', arguments: '{}' } }], 'tool_calls'],
+])(
+  'an end that nobody knows (%s) is told as a whole answer, kept by its name, and does not train',
+  (word, tool_calls, ours) => {
+    const answer = collectUpstream(request, speaker)[0]!;
+    const delta = { content: 'Hel', ...(tool_calls === undefined ? {} : { tool_calls }) };
+    answer.add(UpstreamChunk.parse({ choices: [{ delta, finish_reason: '' }] }));
+    expect(answer.hasFinished()).toBe(false); // some engines write '' while they go on
+    answer.add(UpstreamChunk.parse({ choices: [{ delta: {}, finish_reason: word }] }));
+    expect(answer.hasFinished()).toBe(true);
+    const ended = answer.result(false);
+    expect([ended.finishReason, ended.engineFinishReason]).toEqual([ours, word]);
+    expect(ended.untrainable).toBe('unknown-finish-reason');
+  },
+);
+
+test('an end of a filter’s is told as one', () => {
+  const answer = collectUpstream(request, speaker)[0]!;
+  answer.add(UpstreamChunk.parse({ choices: [{ delta: {}, finish_reason: 'content_filter' }] }));
+  expect(answer.result(false)).toMatchObject({ finishReason: 'content_filter' });
+  expect(answer.result(false).engineFinishReason).toBeUndefined();
+});
+
 test('each choice has its own text and tokens; what upstream counts of all of them is shared out', () => {
   const three = collectUpstream({ ...request, choices: 3 }, speaker);
   const frames = [

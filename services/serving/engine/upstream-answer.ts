@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ToolCall } from '../../../shared/events/chat-message.ts';
 import type { AnswerChunk, CallPart, Generated, GenerationRequest, ShownToken } from './engine.ts';
 import type { UpstreamChunk } from './upstream-chunk.ts';
+import { type UpstreamFinish, untrainableFinish, upstreamFinish } from './upstream-finish.ts';
 import {
   IMPOSSIBLE,
   tokenRecordOf,
@@ -75,7 +76,7 @@ function collectChoice(request: GenerationRequest, speaker: UpstreamSpeaker, ind
       }
       const choice = frame.choices.find((one) => (one.index ?? 0) === index);
       if (choice === undefined) return undefined;
-      finish = choice.finish_reason ?? finish;
+      finish = choice.finish_reason || finish; // some write '' while it goes on
       if (typeof choice.stop_reason === 'string') stopSequence = choice.stop_reason;
       for (const id of choice.token_ids ?? []) responseIds.push(id);
       const content = choice.logprobs?.content ?? [];
@@ -117,10 +118,15 @@ function collectChoice(request: GenerationRequest, speaker: UpstreamSpeaker, ind
       const promptTokens = usage?.promptTokens ?? promptIds?.length ?? 0;
       const counted = usage && !aborted && { prompt: promptTokens, response: completionTokens };
       const collected = { promptIds, responseIds, logProbs, ...(counted ? { counted } : {}) };
-      const untrainable = untrainableRequest(request) ?? (isMixed ? 'mixed-versions' : undefined);
+      const ended: UpstreamFinish =
+        aborted || finish === undefined
+          ? { finishReason: 'aborted' }
+          : upstreamFinish(finish, calls.size > 0);
+      const untrainable =
+        untrainableRequest(request) ?? (isMixed ? 'mixed-versions' : untrainableFinish(ended));
       return {
         version: speaker.version,
-        finishReason: aborted ? 'aborted' : finishReasonOf(finish),
+        ...ended,
         ...(stopSequence === undefined ? {} : { stopSequence }),
         ...tokenRecordOf(collected, sampling, speaker.logProbs, speaker.vocabularySize),
         ...(untrainable === undefined ? {} : { untrainable }),
@@ -141,19 +147,3 @@ const shownToken = (entry: Entry): ShownToken => ({
     logProb: logprob ?? IMPOSSIBLE,
   })),
 });
-
-function finishReasonOf(reason: string | undefined): Generated['finishReason'] {
-  switch (reason) {
-    case 'length':
-    case 'tool_calls':
-    case 'content_filter':
-      return reason;
-    case 'function_call':
-      return 'tool_calls';
-    case 'abort': // vLLM and SGLang: the answer was cut off on their side
-    case 'error':
-      return 'aborted';
-    default:
-      return 'stop';
-  }
-}

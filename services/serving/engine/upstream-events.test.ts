@@ -75,3 +75,29 @@ test('an answer is over with its mark, and its connection serves the next one wh
   }
   expect(engine.connections()).toBeLessThan(4); // not one each: a request may come before its connection is free
 });
+
+test.each([
+  ['in one line', 'data: 0:'],
+  ['in lines of one event', 'data: 0\n'],
+  ['of the name of an event', 'event: a'],
+])('an event without end (%s) is given up at its limit, and the connection closed', async (_, beginning) => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  let sent = 0;
+  const engine = await engineThat((response) => {
+    response.on('close', resolve);
+    const more = () => {
+      sent += 1;
+      response.write(beginning.endsWith('\n') ? beginning.repeat(100) : 'a'.repeat(1000));
+      if (!response.destroyed) setImmediate(more);
+    };
+    response.write(`${events('0:a')}${beginning}`);
+    more();
+  });
+  const heard: HeardChunk[] = [];
+  const show = (one: HeardChunk) => heard.push(one);
+  const told = hearEvents(await engine.ask(), { hear, isEnough: never, show }, 20_000);
+  await expect(told).rejects.toThrow('a part of its answer has more than 20000 characters');
+  expect(shown(heard)).toEqual(['0:a']);
+  await closed;
+  expect(sent).toBeGreaterThan(15);
+});

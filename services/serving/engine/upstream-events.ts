@@ -3,6 +3,12 @@ import type { Dispatcher } from 'undici';
 import type { AnswerChunk } from './engine.ts';
 import type { HeardChunk } from './upstream-exchange.ts';
 
+/**
+ * Characters of one event. SGLang repeats the whole answer in each: 32,000 tokens with 20 alternatives each are
+ * 25 million. A line without end is held no further than this.
+ */
+export const MOST_EVENT_CHARACTERS = 32 * 2 ** 20;
+
 type Listener = {
   /** What of an event can be shown. */
   readonly hear: (data: string) => readonly HeardChunk[];
@@ -20,12 +26,18 @@ type Listener = {
 export function hearEvents(
   body: Dispatcher.ResponseData['body'],
   { hear, show, isEnough }: Listener,
+  most = MOST_EVENT_CHARACTERS,
 ): Promise<void> {
   const decoder = new TextDecoder();
   return new Promise((resolve, reject) => {
     let isDone = false;
     let heard: HeardChunk[] = [];
     const parser = createParser({
+      maxBufferSize: most,
+      onError: (error) => {
+        if (error.type === 'max-buffer-size-exceeded')
+          throw new Error(`a part of its answer has more than ${most} characters`);
+      },
       onEvent: ({ data }) => {
         isDone ||= data === '[DONE]';
         if (isDone) return;

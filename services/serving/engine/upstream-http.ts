@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, type Dispatcher, request } from 'undici';
 import type { UpstreamRefusal } from './upstream-refusal.ts';
+import { boundedText, MOST_ANSWER_BYTES, MOST_REFUSAL_BYTES } from './upstream-text.ts';
 
 export type UpstreamConnection = {
   readonly apiKey: string | undefined;
@@ -23,7 +24,10 @@ export type UpstreamHttp = {
    * again, twice. After that it never is: the server may have begun.
    */
   readonly ask: (address: string, json: string, signal: AbortSignal) => Promise<OpenedAnswer>;
-  /** A short question, whole; a body makes it a POST. Throws where the server cannot be reached in time. */
+  /**
+   * A short question, whole; a body makes it a POST. Rejects where the server cannot be reached in time, or
+   * does not come to an end.
+   */
   readonly call: (
     address: string,
     limitMs: number,
@@ -73,7 +77,8 @@ export function openUpstreamHttp(connection: UpstreamConnection): UpstreamHttp {
       if (status === 200) return { kind: 'answer', body: answer };
       const retryAfter = Number(headers['retry-after']);
       const retryAfterSeconds = retryAfter > 0 ? Math.ceil(retryAfter) : undefined;
-      return { kind: 'refused', refusal: { status, text: await answer.text(), retryAfterSeconds } };
+      const { text } = await boundedText(answer, MOST_REFUSAL_BYTES);
+      return { kind: 'refused', refusal: { status, text, retryAfterSeconds } };
     },
     call: async (address, limitMs, body) => {
       const { statusCode: status, body: answer } = await request(address, {
@@ -83,7 +88,9 @@ export function openUpstreamHttp(connection: UpstreamConnection): UpstreamHttp {
         dispatcher: agent,
         signal: AbortSignal.timeout(limitMs),
       });
-      return { status, text: await answer.text() };
+      const { text, isWhole } = await boundedText(answer, MOST_ANSWER_BYTES);
+      if (!isWhole) throw new Error(`${address} answers with more than ${MOST_ANSWER_BYTES} bytes`);
+      return { status, text };
     },
     close: async () => {
       await Promise.race([agent.close(), delay(CLOSE_LIMIT_MS, undefined, { ref: false })]);
