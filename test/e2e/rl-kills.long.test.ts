@@ -1,35 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { createRandom } from '../../shared/policy/random.ts';
 import { until } from './harness/clawloop.ts';
 import { type RlAnswer, type RlClient, rlClient } from './rl-client.ts';
-import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
-import {
-  deltaFrame,
-  finishFrame,
-  sendFrames,
-  type UpstreamDouble,
-  upstreamDouble,
-  usageFrame,
-} from './serving-upstream-double.ts';
+import { scriptForEach } from './serving-on-script.ts';
 
 const CLIENTS = 6;
 const KILLS = 8;
 
-let folder: ServingFolder;
-let upstream: UpstreamDouble;
-beforeEach(async () => {
-  folder = await servingFolder();
-  upstream = await upstreamDouble();
-  upstream.script((_, response) =>
-    sendFrames(response, [deltaFrame({ content: 'hi' }), finishFrame('stop'), usageFrame(40, 10)]),
-  );
-});
-afterEach(async () => {
-  await folder.dispose();
-  await upstream.close();
-});
+const on = scriptForEach();
 
 /** What a client was told of one session. */
 type Told = {
@@ -40,11 +20,10 @@ type Told = {
 };
 
 test('whatever a client was told before a SIGKILL, at any moment, is true after it', async () => {
-  const start = () =>
-    folder.start(['--engine', 'upstream', '--upstream-url', upstream.url, '--batch-size', '4096']);
-  let serving: ServingProcess = await start();
+  const start = () => on.start('--batch-size', '4096');
+  await start();
   let isOver = false;
-  const rl = rlClient(() => serving.url);
+  const rl = rlClient(() => on.serving.url);
   /** Asks again until there is an answer; a program whose server was restarted does no less. */
   const ask = async (work: () => Promise<RlAnswer>): Promise<RlAnswer> => {
     for (;;) {
@@ -96,9 +75,9 @@ test('whatever a client was told before a SIGKILL, at any moment, is true after 
   const random = createRandom(99);
   for (let kill = 0; kill < KILLS; kill++) {
     await delay(200 + random() * 800);
-    process.kill(serving.pid, 'SIGKILL');
-    await until('it is gone', () => !serving.isAlive());
-    serving = await start();
+    process.kill(on.serving.pid, 'SIGKILL');
+    await until('it is gone', () => !on.serving.isAlive());
+    await start();
   }
   isOver = true;
   await Promise.all(clients);
@@ -106,7 +85,7 @@ test('whatever a client was told before a SIGKILL, at any moment, is true after 
   const facts = new Map<string, ClawLoopEvent[]>();
   const lanes = new Map<string, string>();
   const seen = new Set<string>();
-  for (const event of await folder.events('conversations')) {
+  for (const event of await on.folder.events('conversations')) {
     if (seen.has(event.id)) continue; // a fact may stand twice
     seen.add(event.id);
     if (event.type === 'session.started') lanes.set(event.data.session, event.subject);

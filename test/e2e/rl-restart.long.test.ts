@@ -1,50 +1,24 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { SampleReady } from '../../shared/events/sample-ready.ts';
 import { SessionEnded } from '../../shared/events/session-ended.ts';
 import { until } from './harness/clawloop.ts';
 import { type RlClient, rlClient } from './rl-client.ts';
-import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
-import {
-  deltaFrame,
-  finishFrame,
-  sendFrames,
-  type UpstreamDouble,
-  upstreamDouble,
-  usageFrame,
-} from './serving-upstream-double.ts';
+import { scriptForEach } from './serving-on-script.ts';
+import { sessionFacts } from './session-facts.ts';
 
-let folder: ServingFolder;
-let upstream: UpstreamDouble;
-beforeEach(async () => {
-  folder = await servingFolder();
-  upstream = await upstreamDouble();
-  upstream.script((_, response) =>
-    sendFrames(response, [deltaFrame({ content: 'hi' }), finishFrame('stop'), usageFrame(40, 10)]),
-  );
-});
-afterEach(async () => {
-  await folder.dispose();
-  await upstream.close();
-});
-
-const start = (...flags: readonly string[]) =>
-  folder.start(['--engine', 'upstream', '--upstream-url', upstream.url, ...flags]);
-
-const factsOf = async (session: string) =>
-  (await folder.events('conversations')).filter(({ id, data }) =>
-    'session' in data ? data.session === session : id.startsWith(`${session}/`),
-  );
+const on = scriptForEach();
+const factsOf = (session: string) => sessionFacts(on.folder, session);
 
 test('a SIGKILL between any two steps loses no session, key, answer or reward', async () => {
-  let serving = await start();
+  let serving = await on.start();
   const rl = rlClient(() => serving.url);
   const killed = async () => {
     process.kill(serving.pid, 'SIGKILL');
     await until('it is gone', () => !serving.isAlive());
-    serving = await start();
+    serving = await on.start();
   };
   const { session_id, api_key } = await rl.start('demo');
   await killed();
@@ -78,7 +52,7 @@ test('a SIGKILL between any two steps loses no session, key, answer or reward', 
 });
 
 test('what one replica takes the other knows at once, also who speaks for what', async () => {
-  const [a, b] = await Promise.all([start(), start()]);
+  const [a, b] = await Promise.all([on.start(), on.start()]);
   const [one, two] = [rlClient(() => a.url), rlClient(() => b.url)];
   for (let round = 0; round < 5; round++) {
     const { session_id, api_key } = await one.start('demo');
@@ -105,7 +79,7 @@ test('what one replica takes the other knows at once, also who speaks for what',
 });
 
 test('many refreshes of one key at the same time leave one session open, on two replicas too', async () => {
-  const [a, b] = await Promise.all([start('--batch-size', '100'), start('--batch-size', '100')]);
+  const [a, b] = await Promise.all([on.start('--batch-size', '100'), on.start('--batch-size', '100')]);
   const clients = [rlClient(() => a.url), rlClient(() => b.url)] as const;
   const { api_key } = await clients[0].start('first');
   const all = await Promise.all(
@@ -120,12 +94,12 @@ test('many refreshes of one key at the same time leave one session open, on two 
   expect(open).toHaveLength(1);
   expect(await openAt(clients[1])).toEqual(open);
   const id = await clients[0].chat(api_key);
-  const facts = await folder.events('conversations');
+  const facts = await on.folder.events('conversations');
   expect(facts.find((fact) => fact.id === id)!.data).toMatchObject({ session: open[0] });
 });
 
 test('a refresh ends the session before it with what it earned; where there is no room nothing changes', async () => {
-  const serving = await start('--batch-size', '1', '--max-staleness', '1');
+  const serving = await on.start('--batch-size', '1', '--max-staleness', '1');
   const rl = rlClient(() => serving.url);
   const refused = async (key?: string) => {
     const answer = await rl.post('/rl/start_session', undefined, { task_id: 'next', api_key: key });
@@ -154,7 +128,7 @@ test('a refresh ends the session before it with what it earned; where there is n
   // its own sample is still to come, and holds a place until it should have come
   expect(await refused()).toBe('training_behind');
   // a sample that waits takes the place of a session
-  const log = await folder.openLog();
+  const log = await on.folder.openLog();
   await log.append([waitingSample('s1')]);
   await until('there is no room', async () => {
     const { status } = await rl.post('/rl/start_session', undefined, { task_id: 'x' });
@@ -178,14 +152,14 @@ const waitingSample = (sampleId: string) =>
 
 test('so many sessions may be open and no more, over a restart too', async () => {
   const flags = ['--max-sessions', '2', '--batch-size', '100'];
-  let serving: ServingProcess = await start(...flags);
+  let serving = await on.start(...flags);
   const rl = rlClient(() => serving.url);
   const both = await Promise.all(
     Array.from({ length: 6 }, () => rl.post('/rl/start_session', undefined, { task_id: 't' })),
   );
   expect(both.map(({ status }) => status).toSorted()).toEqual([200, 200, 429, 429, 429, 429]);
   await serving.stop();
-  serving = await start(...flags);
+  serving = await on.start(...flags);
   const refused = await rl.post('/rl/start_session', undefined, { task_id: 't' });
   expect(refused).toMatchObject({ status: 429, body: { error: { code: 'too_many_sessions' } } });
   await rl.post('/rl/end_session', both.find(({ status }) => status === 200)!.body.api_key);
@@ -193,11 +167,11 @@ test('so many sessions may be open and no more, over a restart too', async () =>
 });
 
 test('a session that the sweeper ends for being idle is gone, and its key is good for another one', async () => {
-  const serving = await start();
+  const serving = await on.start();
   const rl = rlClient(() => serving.url);
   const { session_id, api_key } = await rl.start('demo');
   const last = await rl.chat(api_key);
-  const log = await folder.openLog();
+  const log = await on.folder.openLog();
   const idle = (seen: string, n: number) => {
     const { key, lane } = { key: 'local', lane: /^chatcmpl-(\w+)-/.exec(last)![1]! };
     return SessionEnded.create({
@@ -217,24 +191,24 @@ test('a session that the sweeper ends for being idle is gone, and its key is goo
 
 test('replicas without a common folder share the secret of the settings; a key of another secret is none', async () => {
   const secret = ['--session-secret', 'the same on all replicas'];
-  const a = await start(...secret);
+  const a = await on.start(...secret);
   const { api_key } = await rlClient(() => a.url).start('demo');
-  await rm(folder.data.sessionSecret, { force: true });
-  const b = await start(...secret);
+  await rm(on.folder.data.sessionSecret, { force: true });
+  const b = await on.start(...secret);
   expect(await rlClient(() => b.url).chat(api_key)).toMatch(/^chatcmpl-/);
   expect(b.output()).not.toContain('the same on all replicas');
-  const c = await start();
+  const c = await on.start();
   expect((await rlClient(() => c.url).post('/rl/end_session', api_key)).status).toBe(401);
 });
 
 test('while the log takes nothing a session goes on, its rewards wait, and none is opened', async () => {
-  const serving = await start('--append-timeout-ms', '100');
+  const serving = await on.start('--append-timeout-ms', '100');
   const rl = rlClient(() => serving.url);
   const { session_id, api_key } = await rl.start('demo');
   await until('the start is recorded', async () =>
-    (await folder.events('training')).some(({ type }) => type === 'policy.loaded'),
+    (await on.folder.events('training')).some(({ type }) => type === 'policy.loaded'),
   );
-  const lock = new DatabaseSync(join(folder.data.log, 'log.sqlite'), { timeout: 5_000 });
+  const lock = new DatabaseSync(join(on.folder.data.log, 'log.sqlite'), { timeout: 5_000 });
   lock.exec('BEGIN IMMEDIATE');
   const id = await rl.chat(api_key);
   expect((await rl.post('/rl/set_reward', api_key, { reward: 0.5 })).body.interaction_id).toBe(id);

@@ -1,34 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { clawloop } from './harness/clawloop.ts';
-import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
-import {
-  deltaFrame,
-  finishFrame,
-  sendFrames,
-  type UpstreamDouble,
-  upstreamDouble,
-  usageFrame,
-} from './serving-upstream-double.ts';
+import { servingOnScript } from './serving-on-script.ts';
 
-let folder: ServingFolder;
-let upstream: UpstreamDouble;
-let serving: ServingProcess;
-beforeAll(async () => {
-  folder = await servingFolder();
-  upstream = await upstreamDouble();
-  upstream.script((_, response) =>
-    sendFrames(response, [deltaFrame({ content: 'hi' }), finishFrame('stop'), usageFrame(40, 10)]),
-  );
-  serving = await folder.start(['--engine', 'upstream', '--upstream-url', upstream.url]);
-});
-afterAll(async () => {
-  await folder.dispose();
-  await upstream.close();
-});
+const on = servingOnScript();
 
-const keys = (...argv: readonly string[]) => clawloop(['keys', ...argv, '--data-folder', folder.data.root]);
+const keys = (...argv: readonly string[]) =>
+  clawloop(['keys', ...argv, '--data-folder', on.folder.data.root]);
 
 async function create(
   ...argv: readonly string[]
@@ -41,7 +20,7 @@ async function create(
 
 /** Undefined where it was answered. */
 const refusalOf = (apiKey: string, stream = false) =>
-  new OpenAI({ baseURL: `${serving.url}/v1`, apiKey, maxRetries: 0 }).chat.completions
+  new OpenAI({ baseURL: `${on.serving.url}/v1`, apiKey, maxRetries: 0 }).chat.completions
     .create({ model: 'clawloop', messages: [{ role: 'user', content: 'hi' }], stream })
     .then(
       async (answer) => {
@@ -64,11 +43,11 @@ test('a key has its number of requests, and is told when to come again; others g
   const seconds = Number(refused!.headers!.get('retry-after'));
   expect(seconds).toBeGreaterThan(0);
   expect(seconds).toBeLessThanOrEqual(30);
-  const asked = upstream.calls.length;
+  const asked = on.upstream.calls.length;
   await refusalOf(ann.secret);
-  expect(upstream.calls).toHaveLength(asked);
+  expect(on.upstream.calls).toHaveLength(asked);
   expect(await refusalOf(bob.secret)).toBeUndefined();
-  const models = await fetch(`${serving.url}/v1/models`, {
+  const models = await fetch(`${on.serving.url}/v1/models`, {
     headers: { authorization: `Bearer ${ann.secret}` },
   });
   expect(models.status).toBe(200);
@@ -80,7 +59,7 @@ test.each([
 ])('%s: the same limit, in the shape of that API', async (path, body, type) => {
   const { secret } = await create('ann', '--requests-per-minute', '1');
   const ask = () =>
-    fetch(`${serving.url}${path}`, {
+    fetch(`${on.serving.url}${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${secret}` },
       body: JSON.stringify({ model: 'clawloop', ...body }),
@@ -114,7 +93,7 @@ test('keys are shown without their secrets, and one that is removed is let in no
   expect(await refusalOf(gone.secret)).toBeUndefined();
   const listed = await keys('list');
   expect(listed.stdout).toMatch(new RegExp(`${gone.id} +gone +any +1000 tokens per minute`));
-  for (const text of [listed.stdout, await readFile(folder.data.keys, 'utf8'), serving.output()])
+  for (const text of [listed.stdout, await readFile(on.folder.data.keys, 'utf8'), on.serving.output()])
     expect(text).not.toContain(gone.secret);
   expect((await keys('remove', gone.id)).code).toBe(0);
   expect(await refusalOf(gone.secret)).toMatchObject({ status: 401, code: 'invalid_api_key' });
@@ -122,8 +101,8 @@ test('keys are shown without their secrets, and one that is removed is let in no
 });
 
 test('a limit that is none is refused before a key is made', async () => {
-  const before = await readFile(folder.data.keys, 'utf8');
+  const before = await readFile(on.folder.data.keys, 'utf8');
   for (const limit of ['0', '-1', 'many'])
     expect((await keys('create', 'ann', `--requests-per-minute=${limit}`)).code).toBe(2);
-  expect(await readFile(folder.data.keys, 'utf8')).toBe(before);
+  expect(await readFile(on.folder.data.keys, 'utf8')).toBe(before);
 });
