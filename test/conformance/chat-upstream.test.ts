@@ -1,39 +1,12 @@
 import OpenAI from 'openai';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type ServingFolder, type ServingProcess, servingFolder } from '../e2e/serving-process.ts';
-import {
-  deltaFrame,
-  finishFrame,
-  sendFrames,
-  type UpstreamDouble,
-  upstreamDouble,
-  usageFrame,
-} from '../e2e/serving-upstream-double.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { servingOnScript } from '../e2e/serving-on-script.ts';
+import { deltaFrame, finishFrame, sendFrames, usageFrame } from '../e2e/serving-upstream-double.ts';
 
 // What OpenAI's own client sees of chat completions that another engine generates.
 
-let folder: ServingFolder;
-let serving: ServingProcess;
-let upstream: UpstreamDouble;
-let client: OpenAI;
-beforeAll(async () => {
-  folder = await servingFolder();
-  upstream = await upstreamDouble();
-  serving = await start();
-});
-beforeEach(() => {
-  upstream.script((_, response) => sendFrames(response, hello));
-});
-afterAll(async () => {
-  await folder.dispose();
-  await upstream.close();
-});
-
-async function start(): Promise<ServingProcess> {
-  serving = await folder.start(['--engine', 'upstream', '--upstream-url', upstream.url]);
-  client = serving.client;
-  return serving;
-}
+const on = servingOnScript();
+beforeEach(() => on.upstream.script((_, response) => sendFrames(response, hello)));
 
 const hello = [
   deltaFrame({ content: 'Hel' }),
@@ -56,10 +29,10 @@ const whole = (id: string) => ({
   type: 'function',
   function: { name: 'exec', arguments: '{"cmd":"ls"}' },
 });
-const askedOf = () => upstream.calls.at(-1)!.body;
+const askedOf = () => on.upstream.calls.at(-1)!.body;
 
 test('the arguments of a call come as they are written, and the client puts them together', async () => {
-  upstream.script((_, response) =>
+  on.upstream.script((_, response) =>
     sendFrames(response, [
       ...call(0, 'call_1'),
       ...call(1, 'call_2'),
@@ -68,7 +41,7 @@ test('the arguments of a call come as they are written, and the client puts them
     ]),
   );
   const parts: string[] = [];
-  const stream = client.chat.completions
+  const stream = on.serving.client.chat.completions
     .stream({ ...request(), tools: [...tools] })
     .on('tool_calls.function.arguments.delta', ({ index, arguments_delta }) => {
       parts.push(`${index} ${arguments_delta}`);
@@ -80,69 +53,81 @@ test('the arguments of a call come as they are written, and the client puts them
 });
 
 test('one call is asked for, and no second one comes out', async () => {
-  upstream.script((_, response) =>
+  on.upstream.script((_, response) =>
     sendFrames(response, [...call(0, 'call_1'), ...call(1, 'call_2'), finishFrame('tool_calls')]),
   );
   const asked = { ...request(), tools: [...tools], parallel_tool_calls: false };
-  const answer = await client.chat.completions.create(asked);
+  const answer = await on.serving.client.chat.completions.create(asked);
   expect(answer.choices[0]!.message.tool_calls).toEqual([whole('call_1')]);
-  const streamed = await client.chat.completions.stream(asked).finalChatCompletion();
+  const streamed = await on.serving.client.chat.completions.stream(asked).finalChatCompletion();
   expect(streamed.choices[0]!.message.tool_calls).toMatchObject([whole('call_1')]);
   expect(askedOf()).toMatchObject({ parallel_tool_calls: false });
 });
 
 test('a call that has to come is asked for upstream', async () => {
-  await client.chat.completions.create({ ...request(), tools: [...tools], tool_choice: 'required' });
+  await on.serving.client.chat.completions.create({
+    ...request(),
+    tools: [...tools],
+    tool_choice: 'required',
+  });
   const named = { type: 'function', function: { name: 'exec' } };
   expect(askedOf()).toMatchObject({ tool_choice: named });
   const two = [...tools, { type: 'function', function: { name: 'read' } }] as const;
-  await client.chat.completions.create({ ...request(), tools: [...two], tool_choice: 'required' });
+  await on.serving.client.chat.completions.create({ ...request(), tools: [...two], tool_choice: 'required' });
   expect(askedOf()).toMatchObject({ tool_choice: 'required' });
-  await client.chat.completions.create({ ...request(), tools: [...tools], tool_choice: 'none' });
+  await on.serving.client.chat.completions.create({ ...request(), tools: [...tools], tool_choice: 'none' });
   expect(askedOf()).not.toHaveProperty('tools');
 });
 
 const once = (key: string) => ({ headers: { 'Idempotency-Key': key } });
 const factsOf = async (id: string) =>
-  (await folder.events('conversations')).filter((event) => event.id === id);
+  (await on.folder.events('conversations')).filter((event) => event.id === id);
 
 test('a request that comes again gets the same answer, streamed or not, and is no second turn', async () => {
-  const first = await client.chat.completions.create(request(), once('again'));
-  const before = upstream.calls.length;
-  const { data, response } = await client.chat.completions.create(request(), once('again')).withResponse();
+  const first = await on.serving.client.chat.completions.create(request(), once('again'));
+  const before = on.upstream.calls.length;
+  const { data, response } = await on.serving.client.chat.completions
+    .create(request(), once('again'))
+    .withResponse();
   expect(data).toEqual(first);
   expect(response.headers.get('idempotent-replayed')).toBe('true');
   const options = { ...request(), stream_options: { include_usage: true } };
-  const streamed = await client.chat.completions.stream(options, once('again')).finalChatCompletion();
+  const streamed = await on.serving.client.chat.completions
+    .stream(options, once('again'))
+    .finalChatCompletion();
   expect(streamed).toMatchObject({ id: first.id, created: first.created, usage: first.usage });
   expect(streamed.choices[0]!.message.content).toBe('Hello');
-  expect(upstream.calls.length).toBe(before);
+  expect(on.upstream.calls.length).toBe(before);
   expect(await factsOf(first.id)).toHaveLength(1);
-  const other = await client.chat.completions.create(request(), once('another'));
+  const other = await on.serving.client.chat.completions.create(request(), once('another'));
   expect(other.id).not.toBe(first.id);
 });
 
 test('a streamed answer with calls comes again after a restart', async () => {
-  upstream.script((_, response) => sendFrames(response, [...call(0, 'call_1'), finishFrame('tool_calls')]));
+  on.upstream.script((_, response) =>
+    sendFrames(response, [...call(0, 'call_1'), finishFrame('tool_calls')]),
+  );
   const asked = { ...request(), tools: [...tools] };
-  const first = await client.chat.completions.stream(asked, once('restart')).finalChatCompletion();
-  const before = upstream.calls.length;
-  await serving.stop();
-  await start();
-  const again = await client.chat.completions.stream(asked, once('restart')).finalChatCompletion();
+  const first = await on.serving.client.chat.completions.stream(asked, once('restart')).finalChatCompletion();
+  const before = on.upstream.calls.length;
+  await on.serving.stop();
+  await on.start();
+  const again = await on.serving.client.chat.completions.stream(asked, once('restart')).finalChatCompletion();
   expect(again.id).toBe(first.id);
   expect(again.choices[0]!.message.tool_calls).toMatchObject([whole('call_1')]);
-  expect((await client.chat.completions.create(asked, once('restart'))).id).toBe(first.id);
-  expect(upstream.calls.length).toBe(before);
+  expect((await on.serving.client.chat.completions.create(asked, once('restart'))).id).toBe(first.id);
+  expect(on.upstream.calls.length).toBe(before);
 });
 
 test('a key that named another request is refused, and the client does not try again', async () => {
-  await client.chat.completions.create(request(), once('mine'));
-  const trying = new OpenAI({ baseURL: `${serving.url}/v1`, apiKey: 'none', maxRetries: 2 });
+  await on.serving.client.chat.completions.create(request(), once('mine'));
+  const trying = new OpenAI({ baseURL: `${on.serving.url}/v1`, apiKey: 'none', maxRetries: 2 });
   const failure = trying.chat.completions.create(request('something else'), once('mine'));
   await expect(failure).rejects.toBeInstanceOf(OpenAI.UnprocessableEntityError);
   await expect(failure).rejects.toMatchObject({ code: 'idempotency_key_reused', param: 'idempotency-key' });
-  await expect(client.chat.completions.create(request(), once('x'.repeat(256)))).rejects.toMatchObject({
+  await expect(
+    on.serving.client.chat.completions.create(request(), once('x'.repeat(256))),
+  ).rejects.toMatchObject({
     status: 400,
     param: 'idempotency-key',
   });
@@ -153,24 +138,24 @@ test('two at the same time are answered once; where the first fails, the second 
   const gate = new Promise<void>((resolve) => {
     go = resolve;
   });
-  const before = upstream.calls.length;
-  upstream.script(async (_, response) => {
+  const before = on.upstream.calls.length;
+  on.upstream.script(async (_, response) => {
     await gate;
     sendFrames(response, hello);
   });
-  const both = [1, 2].map(() => client.chat.completions.create(request(), once('both')));
+  const both = [1, 2].map(() => on.serving.client.chat.completions.create(request(), once('both')));
   go();
   const [one, other] = await Promise.all(both);
   expect(other).toEqual(one);
-  expect(upstream.calls.length).toBe(before + 1);
+  expect(on.upstream.calls.length).toBe(before + 1);
   let fails = true;
-  upstream.script((_, response) => {
+  on.upstream.script((_, response) => {
     if (fails) response.writeHead(500).end('{}');
     else sendFrames(response, hello);
     fails = false;
   });
   const outcomes = await Promise.allSettled(
-    [1, 2].map(() => client.chat.completions.create(request(), once('fails'))),
+    [1, 2].map(() => on.serving.client.chat.completions.create(request(), once('fails'))),
   );
   expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
 });
@@ -180,13 +165,13 @@ test('an answer that its client left is none: the same request is answered anew'
   const left = new Promise<void>((resolve) => {
     isLeft = resolve;
   });
-  upstream.script(async (_, response) => {
+  on.upstream.script(async (_, response) => {
     response.on('close', isLeft);
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(`data: ${JSON.stringify(hello[0])}\n\n`);
   });
   const stop = new AbortController();
-  const stream = await client.chat.completions.create(
+  const stream = await on.serving.client.chat.completions.create(
     { ...request(), stream: true },
     { ...once('left'), signal: stop.signal },
   );
@@ -196,20 +181,20 @@ test('an answer that its client left is none: the same request is answered anew'
     if (chunk.choices[0]?.delta.content) stop.abort();
   }
   await left;
-  upstream.script((_, response) => sendFrames(response, hello));
-  const anew = await client.chat.completions.create(request(), once('left'));
+  on.upstream.script((_, response) => sendFrames(response, hello));
+  const anew = await on.serving.client.chat.completions.create(request(), once('left'));
   expect(anew.id).not.toBe(id);
   expect(anew.choices[0]!.message.content).toBe('Hello');
 });
 
 test('the client tries again by itself after a failure, and counts the tokens', async () => {
   let fails = true;
-  upstream.script((_, response) => {
+  on.upstream.script((_, response) => {
     if (fails) response.writeHead(503).end('{}');
     else sendFrames(response, hello);
     fails = false;
   });
-  const trying = new OpenAI({ baseURL: `${serving.url}/v1`, apiKey: 'none', maxRetries: 2 });
+  const trying = new OpenAI({ baseURL: `${on.serving.url}/v1`, apiKey: 'none', maxRetries: 2 });
   const answer = await trying.chat.completions.create(request());
   expect(answer.choices[0]!.message).toMatchObject({ content: 'Hello', refusal: null });
   expect(answer.usage).toMatchObject({ prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 });

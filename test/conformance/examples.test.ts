@@ -1,27 +1,18 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ServingFolder, type ServingProcess, servingFolder } from '../e2e/serving-process.ts';
-import { type UpstreamDouble, upstreamDouble } from '../e2e/serving-upstream-double.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { givesTokens, servingOnScript } from '../e2e/serving-on-script.ts';
+import type { ServingProcess } from '../e2e/serving-process.ts';
 import { attributedCalls } from './attributed-calls.ts';
-import { type Brain, latest, scriptedEngine, textOf, think } from './scripted-model.ts';
+import { type Brain, latest, textOf, think } from './scripted-model.ts';
 
 // The examples, as a person runs them: on a model that calls their tools, and on claw-nano, which calls none.
 
-let folder: ServingFolder;
-let upstream: UpstreamDouble;
-let scripted: ServingProcess;
+const on = servingOnScript(givesTokens);
 let nano: ServingProcess;
 beforeAll(async () => {
-  folder = await servingFolder();
-  upstream = await upstreamDouble();
-  scripted = await folder.start(scriptedEngine(upstream));
-  nano = await folder.start(['--model', 'claw-nano']);
-});
-afterAll(async () => {
-  await folder.dispose();
-  await upstream.close();
+  nano = await on.folder.start(['--model', 'claw-nano']);
 });
 
 const examples = [
@@ -46,13 +37,13 @@ const helper: Brain = (messages) => {
 };
 
 test.each(examples)('$name $flags: its tools are called, and all of it is one session', async (example) => {
-  think(upstream, helper);
+  think(on.upstream, helper);
   const mark = `as ${example.api}`;
   const first = example.name === 'vercel-ai' ? 'What are pancakes made of' : 'What is Lisbon like';
-  const output = await run(scripted, example.name, [...example.flags, `${first}? (${mark})`, 'Thank you.']);
+  const output = await run(on.serving, example.name, [...example.flags, `${first}? (${mark})`, 'Thank you.']);
   expect(output).toMatch(/\[calls (get_weather|find_recipe)\b.*\]\nThen you need (sunny|flour)/);
   expect(output).toContain('> Thank you.\nAs you like.');
-  const calls = await attributedCalls(folder, `${first}? (${mark})`);
+  const calls = await attributedCalls(on.folder, `${first}? (${mark})`);
   expect(calls.map(({ data, next }) => [data.api, next?.[0]?.role])).toEqual([
     [example.api, 'tool'],
     [example.api, 'user'],
@@ -65,7 +56,7 @@ test.each(examples)('$name $flags: claw-nano answers in words, which may train',
   const words = `How do I pack for a ski trip? (${example.name}, ${example.api})`;
   const output = await run(nano, example.name, [...example.flags, words, 'Shorter, please.']);
   expect(output).toMatch(/> How do I pack.*\n\S.*\n[\s\S]*> Shorter, please\.\n\S/);
-  const calls = await attributedCalls(folder, words);
+  const calls = await attributedCalls(on.folder, words);
   expect(calls.map(({ skipped }) => skipped)).toEqual([undefined, undefined]);
   expect(calls[0]!.next).toMatchObject([{ role: 'user' }]);
   expect(calls[0]!.session).toBe(calls[1]!.session);

@@ -1,39 +1,18 @@
 import Anthropic from '@anthropic-ai/sdk';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { rollingHashes } from '../../shared/chat/rolling-hash.ts';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { until } from '../e2e/harness/clawloop.ts';
-import { type ServingFolder, type ServingProcess, servingFolder } from '../e2e/serving-process.ts';
-import {
-  deltaFrame,
-  finishFrame,
-  sendFrames,
-  type UpstreamDouble,
-  upstreamDouble,
-  usageFrame,
-} from '../e2e/serving-upstream-double.ts';
+import { servingOnScript } from '../e2e/serving-on-script.ts';
+import { deltaFrame, finishFrame, sendFrames, usageFrame } from '../e2e/serving-upstream-double.ts';
 
 // Anthropic's own client against an engine that says what a test wants it to say.
 
-let folder: ServingFolder;
-let upstream: UpstreamDouble;
-let serving: ServingProcess;
-let client: Anthropic;
-beforeAll(async () => {
-  folder = await servingFolder();
-  upstream = await upstreamDouble();
-  const flags = ['--engine', 'upstream', '--upstream-url', upstream.url, '--api-key', 'sk-here'];
-  serving = await folder.start([...flags, '--max-concurrent-per-key', '1']);
-  client = withKey({ apiKey: 'sk-here' });
-});
-afterAll(async () => {
-  await folder.dispose();
-  await upstream.close();
-});
-
+const on = servingOnScript(['--api-key', 'sk-here', '--max-concurrent-per-key', '1']);
 const withKey = (key: { readonly apiKey: string } | { readonly authToken: string }) =>
-  new Anthropic({ baseURL: serving.url, apiKey: null, maxRetries: 0, ...key });
-const facts = async (): Promise<readonly ClawLoopEvent[]> => folder.events('conversations');
+  new Anthropic({ baseURL: on.serving.url, apiKey: null, maxRetries: 0, ...key });
+const client = () => withKey({ apiKey: 'sk-here' });
+const facts = async (): Promise<readonly ClawLoopEvent[]> => on.folder.events('conversations');
 const ask = { model: 'clawloop', max_tokens: 50, messages: [{ role: 'user', content: 'list' } as const] };
 const exec: Anthropic.Tool = { name: 'exec', description: 'Runs', input_schema: { type: 'object' } };
 const callFrames = [
@@ -51,7 +30,7 @@ const isArguments = (event: Anthropic.MessageStreamEvent | undefined): boolean =
   event?.type === 'content_block_delta' && event.delta.type === 'input_json_delta';
 
 test('a key comes as x-api-key or as Bearer', async () => {
-  upstream.script((_, response) =>
+  on.upstream.script((_, response) =>
     sendFrames(response, [deltaFrame({ content: 'hi' }), finishFrame('stop')]),
   );
   for (const key of [{ apiKey: 'sk-here' }, { authToken: 'sk-here' }])
@@ -66,17 +45,17 @@ test('a key comes as x-api-key or as Bearer', async () => {
 });
 
 test('thoughts, words and calls are blocks, and go back as one answer', async () => {
-  upstream.script((_, response) => sendFrames(response, callFrames));
+  on.upstream.script((_, response) => sendFrames(response, callFrames));
   const request: Anthropic.MessageCreateParamsNonStreaming = {
     ...ask,
     tools: [exec],
     tool_choice: { type: 'auto' },
     thinking: { type: 'adaptive' },
   };
-  const whole = await client.messages.create(request);
+  const whole = await client().messages.create(request);
   const events: Anthropic.MessageStreamEvent[] = [];
-  const stream = client.messages
-    .stream({ ...request, stream: true })
+  const stream = client()
+    .messages.stream({ ...request, stream: true })
     .on('streamEvent', (event) => void events.push(event));
   const streamed = await stream.finalMessage();
   for (const message of [whole, streamed]) {
@@ -107,7 +86,7 @@ test('thoughts, words and calls are blocks, and go back as one answer', async ()
     { type: 'message_delta', delta: { stop_reason: 'tool_use' }, clawloop: { recorded: true } },
     { type: 'message_stop' },
   ]);
-  const asked = upstream.calls.at(-1)!.body;
+  const asked = on.upstream.calls.at(-1)!.body;
   expect(asked).toMatchObject({
     tools: [
       { type: 'function', function: { name: 'exec', description: 'Runs', parameters: { type: 'object' } } },
@@ -115,10 +94,10 @@ test('thoughts, words and calls are blocks, and go back as one answer', async ()
     chat_template_kwargs: { enable_thinking: true },
   });
 
-  upstream.script((_, response) =>
+  on.upstream.script((_, response) =>
     sendFrames(response, [deltaFrame({ content: 'Two files.' }), finishFrame('stop')]),
   );
-  const next = await client.messages.create({
+  const next = await client().messages.create({
     ...request,
     messages: [
       ...ask.messages,
@@ -132,51 +111,50 @@ test('thoughts, words and calls are blocks, and go back as one answer', async ()
       },
     ],
   });
-  expect(upstream.calls.at(-1)!.body.messages).toMatchObject([
+  expect(on.upstream.calls.at(-1)!.body.messages).toMatchObject([
     ask.messages[0],
     { role: 'assistant', content: '\nLooking', tool_calls: [{ id: 'call_7' }] },
     { role: 'tool', tool_call_id: 'call_7', content: [{ type: 'text', text: 'a b' }] },
     { role: 'user', content: [{ type: 'text', text: 'how many?' }] },
   ]);
-  const [before, after] = [whole.id, next.id].map(async (id) => {
-    const fact = (await facts()).find((event) => event.id === id);
-    return fact?.type === 'interaction.completed' ? fact.data : undefined;
-  });
-  const { messages, answer } = (await before)!;
-  expect(rollingHashes((await after)!.messages)).toContain(rollingHashes([...messages, answer]).at(-1));
+  const { messages, answer } = await on.folder.interaction(whole.id);
+  const after = await on.folder.interaction(next.id);
+  expect(rollingHashes(after.messages)).toContain(rollingHashes([...messages, answer]).at(-1));
 });
 
 test('which stop sequence it was is said where the engine says it', async () => {
-  upstream.script((_, response) =>
+  on.upstream.script((_, response) =>
     sendFrames(response, [
       deltaFrame({ content: 'one' }),
       deltaFrame({}, { finish_reason: 'stop', stop_reason: 'two' }),
     ]),
   );
-  const stopped = await client.messages.create({ ...ask, stop_sequences: ['two'] });
+  const stopped = await client().messages.create({ ...ask, stop_sequences: ['two'] });
   expect(stopped).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'two' });
-  expect(upstream.calls.at(-1)!.body.stop).toEqual(['two']);
+  expect(on.upstream.calls.at(-1)!.body.stop).toEqual(['two']);
 });
 
 test('what breaks is told: before the answer by a status, amid a stream by an event', async () => {
-  upstream.script((_, response) => sendFrames(response, [deltaFrame({ content: 'Hel' })], false));
-  await expect(client.messages.create(ask)).rejects.toMatchObject({ status: 502, type: 'api_error' });
-  await expect(client.messages.stream(ask).finalMessage()).rejects.toMatchObject({ type: 'api_error' });
-  await expect(client.messages.countTokens(ask)).rejects.toBeInstanceOf(Anthropic.NotFoundError);
+  on.upstream.script((_, response) => sendFrames(response, [deltaFrame({ content: 'Hel' })], false));
+  await expect(client().messages.create(ask)).rejects.toMatchObject({ status: 502, type: 'api_error' });
+  await expect(client().messages.stream(ask).finalMessage()).rejects.toMatchObject({ type: 'api_error' });
+  await expect(client().messages.countTokens(ask)).rejects.toBeInstanceOf(Anthropic.NotFoundError);
 });
 
 test('a key at its limit waits, and an answer that its reader left is recorded as it stood', async () => {
-  upstream.script((_, response) => {
+  on.upstream.script((_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(`data: ${JSON.stringify(deltaFrame({ content: 'Hel' }))}\n\n`); // and no more
   });
-  const stream = client.messages.stream(ask);
+  const stream = client().messages.stream(ask);
   stream.on('error', () => {}); // it is left below
   let id = '';
   for await (const event of stream) {
     if (event.type === 'message_start') id = event.message.id;
     if (event.type !== 'content_block_delta') continue;
-    const busy = await client.messages.create(ask).catch((thrown: unknown) => thrown);
+    const busy = await client()
+      .messages.create(ask)
+      .catch((thrown: unknown) => thrown);
     expect(busy).toBeInstanceOf(Anthropic.RateLimitError);
     expect(busy).toMatchObject({ type: 'rate_limit_error' });
     expect((busy as InstanceType<typeof Anthropic.RateLimitError>).headers.get('retry-after')).toBe('1');
@@ -189,10 +167,12 @@ test('a key at its limit waits, and an answer that its reader left is recorded a
   });
   const before = (await facts()).length;
   const stop = new AbortController();
-  const calls = upstream.calls.length;
-  upstream.script(() => {}); // says nothing at all
-  const waiting = client.messages.create(ask, { signal: stop.signal }).catch((thrown: unknown) => thrown);
-  await until('it is asked', () => upstream.calls.length > calls);
+  const calls = on.upstream.calls.length;
+  on.upstream.script(() => {}); // says nothing at all
+  const waiting = client()
+    .messages.create(ask, { signal: stop.signal })
+    .catch((thrown: unknown) => thrown);
+  await until('it is asked', () => on.upstream.calls.length > calls);
   stop.abort();
   expect(await waiting).toBeInstanceOf(Anthropic.APIUserAbortError);
   const failed = await until('the failure', async () => (await facts())[before]);

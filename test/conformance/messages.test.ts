@@ -1,34 +1,24 @@
 import Anthropic from '@anthropic-ai/sdk';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { rollingHashes } from '../../shared/chat/rolling-hash.ts';
 import type { FeedbackGiven } from '../../shared/events/feedback-given.ts';
-import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
-import { type ServingFolder, type ServingProcess, servingFolder } from '../e2e/serving-process.ts';
+import { servingForSuite } from '../e2e/serving-process.ts';
 
 // Anthropic's own client against claw-nano: what it is told, and what the log then holds.
 
-let folder: ServingFolder;
-let serving: ServingProcess;
+const on = servingForSuite(['--model', 'claw-nano']);
 let client: Anthropic;
-beforeAll(async () => {
-  folder = await servingFolder();
-  serving = await folder.start(['--model', 'claw-nano']);
-  client = new Anthropic({ baseURL: serving.url, apiKey: 'any', maxRetries: 0 });
+beforeAll(() => {
+  client = new Anthropic({ baseURL: on.serving.url, apiKey: 'any', maxRetries: 0 });
 });
-afterAll(() => folder.dispose());
 
 const user = (content: string) => ({ role: 'user', content }) as const;
 /** Greedy, so that two requests are answered alike. */
 const greedy = { model: 'claude-anything', max_tokens: 40, temperature: 0 };
 const textOf = ({ content }: Anthropic.Message): string =>
   content.map((block) => (block.type === 'text' ? block.text : '')).join('');
-const interaction = async (id: string): Promise<InteractionCompleted['data']> => {
-  const found = (await folder.events('conversations')).find((event) => event.id === id);
-  if (found?.type !== 'interaction.completed') throw new Error(`${id} was not recorded`);
-  return found.data;
-};
 const post = (path: string, body: string, method = 'POST') =>
-  fetch(`${serving.url}${path}`, {
+  fetch(`${on.serving.url}${path}`, {
     method,
     headers: { 'content-type': 'application/json' },
     ...(method === 'POST' ? { body } : {}),
@@ -51,7 +41,7 @@ test('a message comes whole, and its fact is the one that a chat would have', as
   expect(message.id).toMatch(/^msg_/);
   expect(response.headers.get('request-id')).toMatch(/^req_/);
   expect(response.headers.get('x-clawloop-version')).toBe('0');
-  const fact = await interaction(message.id);
+  const fact = await on.folder.interaction(message.id);
   expect(fact).toMatchObject({
     ...{ api: 'messages', live: true, settle: 'votes', version: 0, engine: 'local' },
     ...{ model: 'claude-anything', user: 'user-7' },
@@ -86,7 +76,7 @@ test('a stream has its events in order, and says the same as the whole message',
   });
   expect(told(streamed)).toEqual(told(whole));
   expect(whole.stop_reason).toBe('end_turn');
-  expect((await interaction(streamed.id)).answer.content).toBe(textOf(whole)); // durable by now
+  expect((await on.folder.interaction(streamed.id)).answer.content).toBe(textOf(whole)); // durable by now
 });
 
 test('why an answer ended: a stop sequence, or max_tokens', async () => {
@@ -111,7 +101,7 @@ test('a conversation goes on from what was answered', async () => {
     ...first,
     messages: [...first.messages, { role: 'assistant', content: answer.content }, user('thank you')],
   });
-  const [before, after] = [await interaction(answer.id), await interaction(second.id)];
+  const [before, after] = [await on.folder.interaction(answer.id), await on.folder.interaction(second.id)];
   expect(rollingHashes(after.messages)).toContain(rollingHashes([...before.messages, before.answer]).at(-1));
   expect(after.lane).toBe(before.lane);
 });
@@ -146,7 +136,7 @@ test('a call that has to come does, whole or in parts', async () => {
   const streamed = await stream.on('inputJson', (part) => parts.push(part)).finalMessage();
   for (const message of [whole, streamed])
     expect(message.content).toMatchObject([{ type: 'tool_use', name: 'listen' }]);
-  const [call] = (await interaction(streamed.id)).answer.tool_calls!;
+  const [call] = (await on.folder.interaction(streamed.id)).answer.tool_calls!;
   expect(call).toMatchObject({ function: { name: 'listen', arguments: parts.join('') } });
 });
 
@@ -160,14 +150,14 @@ test('feedback takes the id of a message, streamed or not', async () => {
     const given = await post('/v1/feedback', JSON.stringify({ completion_id: id, reward: 0.5 }));
     expect(given.status).toBe(200);
   }
-  const events = await folder.events('conversations');
+  const events = await on.folder.events('conversations');
   const given = events.filter((event): event is FeedbackGiven => event.type === 'feedback.given');
-  const { lane } = await interaction(ids[0]!);
+  const { lane } = await on.folder.interaction(ids[0]!);
   expect(given.map(({ data }) => data)).toMatchObject(ids.map((interactionId) => ({ interactionId, lane })));
 });
 
 test('what cannot be honoured is refused by its name, in the shape that clients read', async () => {
-  const before = (await folder.events('conversations')).length;
+  const before = (await on.folder.events('conversations')).length;
   const ask = { model: 'm', max_tokens: 5, messages: [user('hi')] };
   const content = (...blocks: object[]) => ({ messages: [{ role: 'user', content: blocks }] });
   const refusals: readonly (readonly [more: object, named: string])[] = [
@@ -213,5 +203,5 @@ test('what cannot be honoured is refused by its name, in the shape that clients 
     expect(response.status, body.slice(0, 20)).toBe(status);
     expect(await response.json()).toMatchObject({ type: 'error', error: { type } });
   }
-  expect((await folder.events('conversations')).length).toBe(before);
+  expect((await on.folder.events('conversations')).length).toBe(before);
 });

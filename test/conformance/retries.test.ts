@@ -1,26 +1,14 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { until } from '../e2e/harness/clawloop.ts';
-import { type ServingFolder, type ServingProcess, servingFolder } from '../e2e/serving-process.ts';
-import { type UpstreamDouble, upstreamDouble } from '../e2e/serving-upstream-double.ts';
-import { type Brain, failingFirst, scriptedEngine, think } from './scripted-model.ts';
+import { givesTokens, servingOnScript } from '../e2e/serving-on-script.ts';
+import { type Brain, failingFirst, think } from './scripted-model.ts';
 
 // What the official clients do by themselves when an answer has to wait: they wait as long as they are told, and
 // ask again.
 
-let folder: ServingFolder;
-let upstream: UpstreamDouble;
-let serving: ServingProcess;
-beforeAll(async () => {
-  folder = await servingFolder();
-  upstream = await upstreamDouble();
-  serving = await folder.start([...scriptedEngine(upstream), '--max-concurrent-per-key', '1']);
-});
-afterAll(async () => {
-  await folder.dispose();
-  await upstream.close();
-});
+const on = servingOnScript([...givesTokens, '--max-concurrent-per-key', '1']);
 
 type Asked = { readonly maxRetries: number; readonly signal?: AbortSignal };
 type Api = readonly [
@@ -29,7 +17,7 @@ type Api = readonly [
   errors: { readonly limited: unknown; readonly unavailable: unknown; readonly aborted: unknown },
 ];
 const openai = ({ maxRetries }: Asked) =>
-  new OpenAI({ baseURL: `${serving.url}/v1`, apiKey: 'none', maxRetries });
+  new OpenAI({ baseURL: `${on.serving.url}/v1`, apiKey: 'none', maxRetries });
 const signalOf = ({ signal }: Asked) => (signal === undefined ? {} : { signal });
 const openaiErrors = {
   limited: OpenAI.RateLimitError,
@@ -60,7 +48,7 @@ const apis: readonly Api[] = [
   [
     'messages',
     async (words, how, more) => {
-      const client = new Anthropic({ baseURL: serving.url, apiKey: 'none', maxRetries: how.maxRetries });
+      const client = new Anthropic({ baseURL: on.serving.url, apiKey: 'none', maxRetries: how.maxRetries });
       const messages = [{ role: 'user', content: words } as const];
       const asked = { model: 'clawloop', max_tokens: 20, messages, ...more };
       const { id, content } = await client.messages.create(asked, signalOf(how));
@@ -76,18 +64,18 @@ const apis: readonly Api[] = [
 
 const hello: Brain = () => ({ text: 'Hello there' });
 const completed = async (words: string) =>
-  (await folder.events('conversations')).filter(
+  (await on.folder.events('conversations')).filter(
     (event) => event.type === 'interaction.completed' && JSON.stringify(event.data.messages).includes(words),
   );
 const failures = async () =>
-  (await folder.events('conversations')).filter((event) => event.type === 'interaction.failed');
+  (await on.folder.events('conversations')).filter((event) => event.type === 'interaction.failed');
 
 describe.each(apis)('%s', (name, ask, errors) => {
   test.each([
     [429, 'limited'],
     [503, 'unavailable'],
   ] as const)('%i with Retry-After is told, or waited for and asked again', async (status, kind) => {
-    think(upstream, failingFirst(hello, { status, retryAfter: 1 }));
+    think(on.upstream, failingFirst(hello, { status, retryAfter: 1 }));
     const refused = await ask('hi', { maxRetries: 0 }).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(errors[kind]);
     const { headers } = refused as { readonly headers: Headers };
@@ -95,13 +83,13 @@ describe.each(apis)('%s', (name, ask, errors) => {
       '1',
       status,
     ]);
-    think(upstream, failingFirst(hello, { status, retryAfter: 1 }));
-    const before = { time: performance.now(), calls: upstream.calls.length };
+    think(on.upstream, failingFirst(hello, { status, retryAfter: 1 }));
+    const before = { time: performance.now(), calls: on.upstream.calls.length };
     const words = `hi (${name}, ${status})`;
     const answer = await ask(words, { maxRetries: 1 });
     expect(answer.text).toBe('Hello there');
     expect(performance.now() - before.time).toBeGreaterThan(1000);
-    expect(upstream.calls.length - before.calls).toBe(2);
+    expect(on.upstream.calls.length - before.calls).toBe(2);
     expect((await completed(words)).map(({ id }) => id)).toEqual([answer.id]);
   });
 
@@ -111,7 +99,7 @@ describe.each(apis)('%s', (name, ask, errors) => {
       go = resolve;
     });
     let calls = 0;
-    think(upstream, () => {
+    think(on.upstream, () => {
       calls += 1;
       return calls === 1 ? { text: 'Hello there', after: gate } : { text: 'Hello again' };
     });
@@ -125,26 +113,26 @@ describe.each(apis)('%s', (name, ask, errors) => {
   });
 
   test('what is wrong is not asked again', async () => {
-    think(upstream, hello);
-    const calls = upstream.calls.length;
+    think(on.upstream, hello);
+    const calls = on.upstream.calls.length;
     const before = performance.now();
     const refused = ask('hi', { maxRetries: 5 }, { temperature: -1 });
     await expect(refused).rejects.toMatchObject({ status: 400 });
-    expect(upstream.calls.length).toBe(calls);
+    expect(on.upstream.calls.length).toBe(calls);
     expect(performance.now() - before).toBeLessThan(5000);
   });
 
   test('who stops waiting for an answer has an error of its own, and is recorded as gone', async () => {
-    think(upstream, () => ({ after: new Promise(() => {}) }));
+    think(on.upstream, () => ({ after: new Promise(() => {}) }));
     const stop = new AbortController();
-    const [calls, aborted] = [upstream.calls.length, upstream.aborted()];
+    const [calls, aborted] = [on.upstream.calls.length, on.upstream.aborted()];
     const before = (await failures()).length;
     const asked = ask('hi', { maxRetries: 2, signal: stop.signal }).catch((error: unknown) => error);
-    await until('it is asked', () => upstream.calls.length > calls);
+    await until('it is asked', () => on.upstream.calls.length > calls);
     stop.abort();
     expect(await asked).toBeInstanceOf(errors.aborted);
-    await until('the engine is told', () => upstream.aborted() > aborted);
-    expect(upstream.calls.length).toBe(calls + 1);
+    await until('the engine is told', () => on.upstream.aborted() > aborted);
+    expect(on.upstream.calls.length).toBe(calls + 1);
     const failed = await until('the fact', async () => (await failures())[before]);
     expect(failed.data.code).toBe('client-disconnected');
   });

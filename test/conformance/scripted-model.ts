@@ -21,12 +21,6 @@ export type Reply = {
 /** A model whose answer follows from the chat alone. */
 export type Brain = (messages: readonly AskedMessage[]) => Reply;
 
-/** Settings of a serving whose upstream is a scripted model: its answers can train. */
-export const scriptedEngine = ({ url }: UpstreamDouble): readonly string[] => [
-  ...['--engine', 'upstream', '--upstream-url', url],
-  ...['--upstream-logprobs', 'raw', '--upstream-token-ids', 'true'],
-];
-
 /** The text of a message's content, whether it came as a text or as parts. */
 export const textOf = ({ content }: AskedMessage): string =>
   typeof content === 'string'
