@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -38,11 +37,8 @@ export const pythonWithServing = (): string =>
 function pythonWith(modules: string, needed: readonly string[]): string {
   const given = process.env.CLAWLOOP_TEST_PYTHON;
   if (given !== undefined) return given;
-  const python = join(environment, 'bin', 'python');
-  if (!existsSync(python)) run('python3', ['-m', 'venv', environment]);
-  if (spawnSync(python, ['-c', `import ${modules}`]).status !== 0)
-    run(python, ['-m', 'pip', 'install', '--quiet', ...needed]);
-  return python;
+  run('python3', [join(import.meta.dirname, 'environment.py'), environment, modules, ...needed]);
+  return join(environment, 'bin', 'python');
 }
 
 /** @throws Error with what it wrote */
