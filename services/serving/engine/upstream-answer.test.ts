@@ -50,6 +50,16 @@ test('an end of a filter’s is told as one', () => {
   expect(answer.result(false).engineFinishReason).toBeUndefined();
 });
 
+test('calls that the engine gives one id, or none, are told apart', () => {
+  const answer = collectUpstream(request, speaker)[0]!;
+  const tool_calls = ['a', 'a', '', ''].map((id, index) => ({ index, id, function: { name: 'exec' } }));
+  answer.add(UpstreamChunk.parse({ choices: [{ delta: { tool_calls } }] }));
+  const ids = answer.rest()!.toolCalls!.map(({ id }) => id);
+  expect(ids[0]).toBe('a');
+  expect(new Set(ids).size).toBe(4);
+  expect(ids).not.toContain('');
+});
+
 test('each choice has its own text and tokens; what upstream counts of all of them is shared out', () => {
   const three = collectUpstream({ ...request, choices: 3 }, speaker);
   const frames = [

@@ -55,6 +55,11 @@ function collectChoice(request: GenerationRequest, speaker: UpstreamSpeaker, ind
       type: 'function',
       function: { name, arguments: text },
     }));
+  /** By its id a call is known all the way: one that has none, or another's, gets one of ours. */
+  const idOf = (theirs: string | null | undefined): string =>
+    theirs && ![...calls.values()].some(({ id }) => id === theirs)
+      ? theirs
+      : `call_${randomBytes(9).toString('hex')}`;
   /** Upstream counts the tokens of all choices together: where they were not seen, each has as many. */
   const tokensOf = (seen: number): number => {
     const all = usage?.completionTokens ?? 0;
@@ -88,7 +93,7 @@ function collectChoice(request: GenerationRequest, speaker: UpstreamSpeaker, ind
         const before = calls.get(index) ?? { id: '', name: '', text: '', isTold: false };
         const given = part.function?.arguments ?? '';
         const call = {
-          id: before.id || (part.id ?? `call_${randomBytes(9).toString('hex')}`),
+          id: before.id || idOf(part.id),
           name: before.name + (part.function?.name ?? ''),
           text: before.text + given,
           isTold: before.isTold || given !== '', // the name is whole where the arguments begin

@@ -31,6 +31,8 @@ function blocksOf(events: readonly Data[]) {
   const blocks: string[] = [];
   for (const { type, index, delta, content_block: block } of events) {
     if (type === 'content_block_start') expect(blocks.push(`${block!.type} `)).toBe(index! + 1);
+    if (type === 'content_block_delta')
+      expect([index, blocks[index!]!.endsWith('|')]).toEqual([blocks.length - 1, false]);
     if (type === 'content_block_delta') blocks[index!] += delta!.text ?? delta!.partial_json ?? '';
     if (type === 'content_block_stop') blocks[index!] += '|';
   }
@@ -47,6 +49,22 @@ test('calls come in parts or whole, each once; white space beside them is no tex
     { text: '\n', toolCalls: [call('b', '{}')] },
   ]);
   expect(blocksOf(told)).toEqual(['tool_use {"x":1}|', 'tool_use {}|']);
+});
+
+test('calls that come side by side are blocks one after the other', () => {
+  const told = tell([
+    { callParts: [{ id: 'a', name: 'exec', arguments: '{"x"' }] },
+    { callParts: [{ id: 'b', name: 'exec', arguments: '{"y"' }] },
+    { callParts: [{ id: 'a', arguments: ':1}' }] },
+    { callParts: [{ id: 'b', arguments: ':2' }] },
+  ]);
+  expect(blocksOf(told)).toEqual(['tool_use {"x":1}|', 'tool_use {"y":2|']);
+  const ends = told.flatMap(({ type, index }) => (type === 'content_block_stop' ? [index] : []));
+  const starts = told.flatMap(({ type, index }) => (type === 'content_block_start' ? [index] : []));
+  expect([starts, ends]).toEqual([
+    [0, 1],
+    [0, 1],
+  ]);
 });
 
 test('white space before words, or alone, is text', () => {

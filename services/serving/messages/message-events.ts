@@ -1,5 +1,6 @@
 import type { ToolCall } from '../../../shared/events/chat-message.ts';
 import type { AskedChat } from '../chat/answer.ts';
+import { callsInTurn } from '../chat/calls-in-turn.ts';
 import type { Finished } from '../chat/completion.ts';
 import type { AnswerChunk, CallPart, Started } from '../engine/engine.ts';
 import type { Frame } from '../routes/event-stream.ts';
@@ -18,6 +19,7 @@ export function messageEvents({ id, chat: { model } }: AskedChat) {
   let hasText = false;
   /** Blocks of the calls told so far, by the call's id. */
   const calls = new Map<string, number>();
+  const inTurn = callsInTurn();
 
   const delta = (index: number, part: object) => frame('content_block_delta', { index, delta: part });
   const begin = (block: object) => frame('content_block_start', { index: blocks++, content_block: block });
@@ -59,6 +61,12 @@ export function messageEvents({ id, chat: { model } }: AskedChat) {
   /** A whole call, unless it came in parts. */
   const wholeCall = ({ id: callId = '', function: { name, arguments: given } }: ToolCall) =>
     calls.has(callId) ? [] : call({ id: callId, name, arguments: given });
+  const show = ({ text, reasoning = '', callParts = [], toolCalls = [] }: AnswerChunk): readonly Frame[] => [
+    ...(reasoning === '' ? [] : say('thinking', reasoning)),
+    ...sayText(text),
+    ...callParts.flatMap(call),
+    ...toolCalls.flatMap(wholeCall),
+  ];
   return {
     first: ({ promptTokens = 0 }: Started): readonly Frame[] => [
       frame('message_start', {
@@ -70,13 +78,9 @@ export function messageEvents({ id, chat: { model } }: AskedChat) {
       }),
       frame('ping'),
     ],
-    next: ({ text, reasoning = '', callParts = [], toolCalls = [] }: AnswerChunk): readonly Frame[] => [
-      ...(reasoning === '' ? [] : say('thinking', reasoning)),
-      ...sayText(text),
-      ...callParts.flatMap(call),
-      ...toolCalls.flatMap(wholeCall),
-    ],
+    next: (chunk: AnswerChunk): readonly Frame[] => inTurn.next(chunk).flatMap(show),
     last: (finished: Finished): readonly Frame[] => [
+      ...inTurn.rest().flatMap(show),
       ...(held === '' || calls.size > 0 ? [] : say('text', held)),
       ...close(),
       frame('message_delta', {

@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { ServingError } from '../errors.ts';
 import { type Item, type ResponsesBody, readPart, referenceItem } from './fields.ts';
-import { answerOfItem, itemsOf } from './response-parts.ts';
+import { answerOfItem, firstOfKind, itemsOf } from './response-parts.ts';
 
 /** The answers of these ids; what is not found is not in it. */
 type FindAnswers = (
@@ -26,11 +26,14 @@ export async function withoutReferences(
   const items = new Map<string, Item>();
   for (const [answerId, { answer }] of found)
     for (const item of itemsOf(answer, answerId)) items.set(item.id, item);
-  return input.map((item, at) => {
+  const given = new Set<Item>();
+  return input.flatMap((item, at): readonly Item[] => {
     const id = idAt.get(at);
-    if (id === undefined) return item;
-    const referred = items.get(id);
+    if (id === undefined) return [item];
+    const referred = items.get(firstOfKind(id));
     if (referred === undefined) throw ServingError.ITEM_NOT_FOUND({ param: `input[${at}]`, id });
-    return referred;
+    if (id !== firstOfKind(id) && given.has(referred)) return [];
+    given.add(referred);
+    return [referred];
   });
 }

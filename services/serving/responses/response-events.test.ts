@@ -50,6 +50,35 @@ test('the items of a stream are those of the whole answer', () => {
   expect(count('response.function_call_arguments.delta')).toBe(3);
 });
 
+test('parts of calls that come side by side each stand under their own item', () => {
+  const told = tell(
+    [
+      { callParts: [{ id: 'a', name: 'exec', arguments: '{"x"' }] },
+      { callParts: [{ id: 'b', name: 'exec', arguments: '{"y"' }] },
+      { callParts: [{ id: 'a', arguments: ':1}' }] },
+      { text: 'so' },
+      { callParts: [{ id: 'b', arguments: ':2}' }] },
+      { toolCalls: [call('a', '{"x":1}'), call('b', '{"y":2}')] },
+    ],
+    'tool_calls',
+  );
+  type Delta = { readonly item_id: string; readonly output_index: number; readonly delta: string };
+  const deltas = told.filter(({ type }) => type.endsWith('arguments.delta')) as unknown as readonly Delta[];
+  const texts = Object.groupBy(deltas, ({ output_index, item_id }) => `${output_index} ${item_id}`);
+  const answer = {
+    ...({ role: 'assistant', content: 'so' } as const),
+    tool_calls: [call('a', '{"x":1}'), call('b', '{"y":2}')],
+  };
+  const [message, ...calls] = itemsOf(answer, 'resp_1');
+  expect(Object.entries(texts).map(([at, parts]) => [at, parts!.map(({ delta }) => delta).join('')])).toEqual(
+    [
+      [`0 ${calls[0]!.id}`, '{"x":1}'],
+      [`1 ${calls[1]!.id}`, '{"y":2}'],
+    ],
+  );
+  expect(told.at(-1)!.response!.output).toEqual([...calls, message]);
+});
+
 test('white space beside calls is no text; alone it is', () => {
   const output = (...chunks: Partial<AnswerChunk>[]) => tell(chunks).at(-1)!.response!.output;
   expect(output({ text: '\n', toolCalls: [call('a', '{}')] })).toMatchObject([{ type: 'function_call' }]);
@@ -62,6 +91,12 @@ test('an answer that was cut is incomplete, and one that broke has failed', () =
     type: 'response.incomplete',
     response: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } },
   });
+  const output = (finishReason: string) =>
+    tell([{ reasoning: 'H' }, { text: 'a' }], finishReason).at(-1)!.response!.output;
+  expect(output('length')).toMatchObject([{ status: 'completed' }, { status: 'incomplete' }]);
+  expect(output('length')).toEqual(
+    itemsOf({ role: 'assistant', content: 'a', reasoning_content: 'H' }, 'resp_1', 'incomplete'),
+  );
   expect(tell([{ text: 'a' }]).at(-1)).toMatchObject({
     type: 'response.completed',
     response: { status: 'completed', usage: { total_tokens: 13 }, clawloop: { recorded: true } },

@@ -1,12 +1,16 @@
 import type { ToolCall } from '../../../shared/events/chat-message.ts';
 import type { ServiceError } from '../../../shared/service/errors.ts';
+import { callsInTurn } from '../chat/calls-in-turn.ts';
 import type { Finished } from '../chat/completion.ts';
 import type { AnswerChunk, CallPart } from '../engine/engine.ts';
 import type { Frame } from '../routes/event-stream.ts';
 import {
   callItem,
+  callPlace,
   endOf,
+  type ItemStatus,
   itemId,
+  lastItemStatus,
   messageItem,
   reasoningItem,
   reasoningPart,
@@ -35,11 +39,14 @@ export function responseEvents(head: ReturnType<typeof responseHead>) {
   let sequence = 0;
   let open: Open | undefined;
   const output: object[] = [];
+  /** Items of a kind so far. */
+  const begun = { reasoning: 0, message: 0, call: 0 };
   /** White space before any words: beside calls alone it is no text. */
   let held = '';
   let hasText = false;
   /** Ids of the calls told so far. */
   const calls = new Set<string>();
+  const inTurn = callsInTurn();
 
   const frame = (type: string, data: object): Frame => ({
     event: type,
@@ -50,7 +57,8 @@ export function responseEvents(head: ReturnType<typeof responseHead>) {
   const begin = (kind: Open['kind'], call?: Open['call']): readonly Frame[] => {
     const before = close();
     const index = output.length;
-    const id = itemId(kinds[kind], head.id, index);
+    const order = call === undefined ? begun[kind]++ : callPlace(call.call_id);
+    const id = itemId(kinds[kind], head.id, order);
     open = { kind, index, id, text: '', ...(call === undefined ? {} : { call }) };
     const item =
       kind === 'call'
@@ -74,19 +82,19 @@ export function responseEvents(head: ReturnType<typeof responseHead>) {
       frame(`${words[open.kind].event}.delta`, { ...place(open), content_index: 0, delta: given, ...more }),
     ];
   };
-  function close(): readonly Frame[] {
+  function close(status: ItemStatus = 'completed'): readonly Frame[] {
     if (open === undefined) return [];
     const { kind, id, text, index, call } = open;
     const at = { ...place(open), content_index: 0 };
     const ended: Frame[] = [];
     let item: object;
     if (kind === 'call') {
-      item = callItem(id, 'completed', { ...call!, arguments: text });
+      item = callItem(id, status, { ...call!, arguments: text });
       const { name } = call!;
       ended.push(frame('response.function_call_arguments.done', { ...place(open), name, arguments: text }));
     } else {
       const part = words[kind].part(text);
-      item = words[kind].item(id, 'completed', [part]);
+      item = words[kind].item(id, status, [part]);
       const more = kind === 'message' ? { logprobs: [] } : {};
       ended.push(frame(`${words[kind].event}.done`, { ...at, text, ...more }));
       ended.push(frame('response.content_part.done', { ...at, part }));
@@ -115,20 +123,27 @@ export function responseEvents(head: ReturnType<typeof responseHead>) {
   const wholeCall = ({ id = '', function: { name, arguments: given } }: ToolCall): readonly Frame[] =>
     calls.has(id) ? [] : callPart({ id, name, arguments: given });
 
+  const show = ({ text, reasoning = '', callParts = [], toolCalls = [] }: AnswerChunk): readonly Frame[] => [
+    ...(reasoning === '' ? [] : say('reasoning', reasoning)),
+    ...sayText(text),
+    ...callParts.flatMap(callPart),
+    ...toolCalls.flatMap(wholeCall),
+  ];
+
   return {
     first: (): readonly Frame[] => [
       frame('response.created', { response: head }),
       frame('response.in_progress', { response: head }),
     ],
-    next: ({ text, reasoning = '', callParts = [], toolCalls = [] }: AnswerChunk): readonly Frame[] => [
-      ...(reasoning === '' ? [] : say('reasoning', reasoning)),
-      ...sayText(text),
-      ...callParts.flatMap(callPart),
-      ...toolCalls.flatMap(wholeCall),
-    ],
+    next: (chunk: AnswerChunk): readonly Frame[] => inTurn.next(chunk).flatMap(show),
     last: (finished: Finished): readonly Frame[] => {
-      const rest = [...(held === '' || calls.size > 0 ? [] : say('message', held)), ...close()];
-      const response = { ...head, ...responseEnd(endOf(finished), output) };
+      const end = endOf(finished);
+      const rest = [
+        ...inTurn.rest().flatMap(show),
+        ...(held === '' || calls.size > 0 ? [] : say('message', held)),
+        ...close(lastItemStatus(end)),
+      ];
+      const response = { ...head, ...responseEnd(end, output) };
       return [...rest, frame(`response.${response.status}`, { response })];
     },
     failure: ({ message }: ServiceError): Frame => {

@@ -1,51 +1,63 @@
+import { createHash } from 'node:crypto';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { Finished } from '../chat/completion.ts';
 import type { Generated } from '../engine/engine.ts';
 import type { ResponsesBody } from './fields.ts';
 
-/** Where an item of an answer stands: its id follows from the answer's and its place. */
-export const itemId = (kind: 'rs' | 'msg' | 'fc', answerId: string, index: number): string =>
-  `${kind}_${index}_${answerId}`;
+/**
+ * An item's id follows from its answer's, and its place among the thoughts or the messages there; a call's
+ * from its own id, since a stream may tell calls in another order than the whole answer has them.
+ */
+export const itemId = (kind: 'rs' | 'msg' | 'fc', answerId: string, place: number | string): string =>
+  `${kind}_${place}_${answerId}`;
+
+export const callPlace = (callId: string): string =>
+  createHash('sha256').update(callId).digest('hex').slice(0, 8);
 
 /** The answer to which an item of that id belongs; undefined: it is no id of ours. */
-export const answerOfItem = (id: string): string | undefined => /^(?:rs|msg|fc)_\d+_(.+)$/.exec(id)?.[1];
+export const answerOfItem = (id: string): string | undefined =>
+  /^(?:rs|msg|fc)_[0-9a-f]+_(.+)$/.exec(id)?.[1];
 
-type Status = 'in_progress' | 'completed' | 'incomplete';
+/** Thoughts and words that a stream told in several items are one each in the whole answer. */
+export const firstOfKind = (id: string): string => id.replace(/^(rs|msg)_\d+_/, '$1_0_');
+
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
 export const reasoningPart = (text: string) => ({ type: 'reasoning_text', text });
 export const textPart = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });
 
-export const reasoningItem = (id: string, status: Status, content: readonly object[]) => ({
+export const reasoningItem = (id: string, status: ItemStatus, content: readonly object[]) => ({
   ...{ id, type: 'reasoning', status, summary: [], content },
 });
-export const messageItem = (id: string, status: Status, content: readonly object[]) => ({
+export const messageItem = (id: string, status: ItemStatus, content: readonly object[]) => ({
   ...{ id, type: 'message', role: 'assistant', status, content },
 });
 export const callItem = (
   id: string,
-  status: Status,
+  status: ItemStatus,
   call: { readonly call_id: string; readonly name: string; readonly arguments: string },
 ) => ({ id, type: 'function_call', status, ...call });
 
-/** The items of a whole answer. */
+/** The items of a whole answer; the last one has the status that is given. */
 export function itemsOf(
   answer: ChatMessage,
   answerId: string,
+  last: ItemStatus = 'completed',
 ): readonly { readonly id: string; readonly type: string }[] {
   const { content, reasoning_content: reasoning, tool_calls: calls = [] } = answer;
-  const makers: ((index: number) => { readonly id: string; readonly type: string })[] = [];
+  const makers: ((status: ItemStatus) => { readonly id: string; readonly type: string })[] = [];
   if (reasoning)
-    makers.push((at) => reasoningItem(itemId('rs', answerId, at), 'completed', [reasoningPart(reasoning)]));
+    makers.push((status) => reasoningItem(itemId('rs', answerId, 0), status, [reasoningPart(reasoning)]));
   if (typeof content === 'string' && content !== '')
-    makers.push((at) => messageItem(itemId('msg', answerId, at), 'completed', [textPart(content)]));
+    makers.push((status) => messageItem(itemId('msg', answerId, 0), status, [textPart(content)]));
   for (const {
     id = '',
     function: { name, arguments: given },
   } of calls) {
     const call = { call_id: id, name, arguments: given };
-    makers.push((at) => callItem(itemId('fc', answerId, at), 'completed', call));
+    makers.push((status) => callItem(itemId('fc', answerId, callPlace(id)), status, call));
   }
-  return makers.map((make, index) => make(index));
+  return makers.map((make, index) => make(index === makers.length - 1 ? last : 'completed'));
 }
 
 /** What a response says back of its request, beside its tools. */
@@ -91,6 +103,10 @@ const incomplete: Readonly<Partial<Record<Generated['finishReason'], string>>> =
 };
 
 type End = Pick<Generated, 'version' | 'finishReason' | 'usage'> & { readonly recorded: boolean };
+
+/** The item that an answer was cut in is as incomplete as the answer. */
+export const lastItemStatus = ({ finishReason }: Pick<End, 'finishReason'>): ItemStatus =>
+  incomplete[finishReason] === undefined ? 'completed' : 'incomplete';
 
 /** How it came out. */
 export function responseEnd({ version, finishReason, usage, recorded }: End, output: readonly object[]) {

@@ -4,7 +4,7 @@ import type { AnswerForm } from '../routes/answer-form.ts';
 import type { Conversations } from './conversations.ts';
 import type { ResponsesBody } from './fields.ts';
 import { responseEvents } from './response-events.ts';
-import { endOf, itemsOf, responseEnd, responseHead, saidBack } from './response-parts.ts';
+import { endOf, itemsOf, lastItemStatus, responseEnd, responseHead, saidBack } from './response-parts.ts';
 import { toldResponse } from './told-response.ts';
 
 /**
@@ -31,8 +31,9 @@ export function responsesForm(
       return {
         body: (finished) => {
           remember(asked, finished);
-          const output = itemsOf(finished.choices[0]!.answer, id);
-          return { ...head, ...responseEnd(endOf(finished), output) };
+          const end = endOf(finished);
+          const output = itemsOf(finished.choices[0]!.answer, id, lastItemStatus(end));
+          return { ...head, ...responseEnd(end, output) };
         },
         first: shown.first,
         next: shown.next,

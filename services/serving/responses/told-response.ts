@@ -3,7 +3,7 @@ import type { InteractionCompleted } from '../../../shared/events/interaction-co
 import type { AskedChat } from '../chat/answer.ts';
 import type { Finished } from '../chat/completion.ts';
 import { withoutInstructions } from './chat-messages.ts';
-import { endOf, itemsOf, responseEnd, responseHead } from './response-parts.ts';
+import { endOf, itemsOf, lastItemStatus, responseEnd, responseHead } from './response-parts.ts';
 
 type Fact = InteractionCompleted['data'];
 
@@ -44,7 +44,7 @@ export const conversationOf = ({ messages, answer }: ToldResponse): readonly Cha
 export function bodyOf(id: string, told: ToldResponse): object {
   const { answer, model, tools = [], response } = told;
   const head = responseHead({ id, model, tools: tools.map(toolOf), said: response ?? {} });
-  return { ...head, ...responseEnd({ ...told, recorded: true }, itemsOf(answer, id)) };
+  return { ...head, ...responseEnd({ ...told, recorded: true }, itemsOf(answer, id, lastItemStatus(told))) };
 }
 
 /** A tool of a chat as one of a response. */
