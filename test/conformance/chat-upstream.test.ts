@@ -1,12 +1,9 @@
 import OpenAI from 'openai';
-import { beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { servingOnScript } from '../e2e/serving-on-script.ts';
 import { deltaFrame, finishFrame, sendFrames, usageFrame } from '../e2e/serving-upstream-double.ts';
 
 // What OpenAI's own client sees of chat completions that another engine generates.
-
-const on = servingOnScript();
-beforeEach(() => on.upstream.script((_, response) => sendFrames(response, hello)));
 
 const hello = [
   deltaFrame({ content: 'Hel' }),
@@ -14,6 +11,8 @@ const hello = [
   finishFrame('stop'),
   usageFrame(3, 2),
 ];
+const on = servingOnScript([], (_, response) => sendFrames(response, hello));
+
 const tools = [{ type: 'function', function: { name: 'exec', parameters: {} } }] as const;
 const request = (content = 'hi') => ({
   model: 'clawloop',
@@ -134,10 +133,7 @@ test('a key that named another request is refused, and the client does not try a
 });
 
 test('two at the same time are answered once; where the first fails, the second is answered', async () => {
-  let go = () => {};
-  const gate = new Promise<void>((resolve) => {
-    go = resolve;
-  });
+  const { promise: gate, resolve: go } = Promise.withResolvers<void>();
   const before = on.upstream.calls.length;
   on.upstream.script(async (_, response) => {
     await gate;
@@ -161,10 +157,7 @@ test('two at the same time are answered once; where the first fails, the second 
 });
 
 test('an answer that its client left is none: the same request is answered anew', async () => {
-  let isLeft = () => {};
-  const left = new Promise<void>((resolve) => {
-    isLeft = resolve;
-  });
+  const { promise: left, resolve: isLeft } = Promise.withResolvers<void>();
   on.upstream.script(async (_, response) => {
     response.on('close', isLeft);
     response.writeHead(200, { 'content-type': 'text/event-stream' });

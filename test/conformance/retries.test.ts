@@ -94,10 +94,7 @@ describe.each(apis)('%s', (name, ask, errors) => {
   });
 
   test('a key at its limit is answered when its answer before has ended', async () => {
-    let go = () => {};
-    const gate = new Promise<void>((resolve) => {
-      go = resolve;
-    });
+    const { promise: gate, resolve: go } = Promise.withResolvers<void>();
     let calls = 0;
     think(on.upstream, () => {
       calls += 1;

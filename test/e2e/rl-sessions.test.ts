@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { rlClient } from './rl-client.ts';
 import { saysHi, servingOnScript } from './serving-on-script.ts';
-import { deltaFrame, finishFrame, sendFrames, usageFrame } from './serving-upstream-double.ts';
 import { sessionFacts } from './session-facts.ts';
 
 const on = servingOnScript(['--batch-size', '100']);
@@ -63,15 +62,14 @@ test('an answer that is still on its way when its session ends is told whole, an
   const first = await rl.chat(api_key);
   const gate = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
-  on.upstream.script(async (_, response) => {
+  on.upstream.script(async (call, response) => {
     asked.resolve();
     await gate.promise;
-    sendFrames(response, [deltaFrame({ content: 'late' }), finishFrame('stop'), usageFrame(4, 1)]);
+    saysHi(call, response);
   });
   const late = rl.chat(api_key);
   await asked.promise;
   expect((await rl.post('/rl/end_session', api_key)).body.interaction_count).toBe(1);
-  on.upstream.script(saysHi);
   gate.resolve();
   const id = await late;
   const facts = await sessionFacts(on.folder, session_id);

@@ -1,34 +1,14 @@
 import { request } from 'node:http';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { createAccessKey } from '../../shared/service/access-keys.ts';
 import { until } from './harness/clawloop.ts';
 import { rlClient } from './rl-client.ts';
-import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
-import {
-  deltaFrame,
-  finishFrame,
-  sendFrames,
-  type UpstreamDouble,
-  upstreamDouble,
-} from './serving-upstream-double.ts';
+import { saysHi, scriptForEach } from './serving-on-script.ts';
+import type { ServingProcess } from './serving-process.ts';
 
-let folder: ServingFolder;
-let upstream: UpstreamDouble;
-let flags: readonly string[];
-beforeAll(async () => {
-  folder = await servingFolder();
-  upstream = await upstreamDouble();
-  upstream.script((_, response) =>
-    sendFrames(response, [deltaFrame({ content: 'hi' }), finishFrame('stop')]),
-  );
-  flags = ['--engine', 'upstream', '--upstream-url', upstream.url];
-});
-afterAll(async () => {
-  await folder.dispose();
-  await upstream.close();
-});
+const on = scriptForEach();
 
 const withKey = ({ url }: ServingProcess, apiKey: string) =>
   new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
@@ -46,13 +26,13 @@ const statusUnder = (serving: ServingProcess, host: string) =>
   });
 
 test('without a key the server stays on loopback', async () => {
-  const { code, text } = await folder.startInVain(['--host', '0.0.0.0', ...flags]);
+  const { code, text } = await on.folder.startInVain(['--host', '0.0.0.0', ...on.engine]);
   expect(code).toBe(2);
   expect(text).toMatch(/will not listen on 0\.0\.0\.0 without an access key: .*clawloop keys create/);
 });
 
 test('beyond loopback /metrics is for who has a key; whether it is well, anybody may ask', async () => {
-  const serving = await folder.start(['--host', '0.0.0.0', '--api-key', 'a-key', ...flags]);
+  const serving = await on.start('--host', '0.0.0.0', '--api-key', 'a-key');
   const url = serving.url.replace('0.0.0.0', '127.0.0.1');
   const status = async (path: string, headers: Readonly<Record<string, string>> = {}) =>
     (await fetch(`${url}${path}`, { headers })).status;
@@ -65,23 +45,22 @@ test('beyond loopback /metrics is for who has a key; whether it is well, anybody
   expect(await status('/v1/models', { authorization: `Bearer ${api_key}` })).toBe(200);
   for (const spelling of ['/metrics', '/%6detrics', '/metrics?all'])
     expect(await status(spelling, { authorization: `Bearer ${api_key}` }), spelling).toBe(403);
-  await serving.stop();
 });
 
 test('a port that is taken is said plainly', async () => {
-  const { port } = new URL(upstream.url);
-  const { code, text } = await folder.startInVain(['--port', port, ...flags]);
+  const { port } = new URL(on.upstream.url);
+  const { code, text } = await on.folder.startInVain(['--port', port, ...on.engine]);
   expect(code).toBe(2);
   expect(text).toMatch(/cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE/);
 });
 
 test('no key is needed until one is made; from then on it is, at once', async () => {
-  const serving = await folder.start(flags);
+  const serving = await on.start();
   await chat(serving.client);
   expect(await statusUnder(serving, 'evil.example')).toBe(403);
   expect(await statusUnder(serving, 'localhost:1234')).toBe(200);
-  const ann = await createAccessKey(folder.data.keys, 'ann');
-  const bob = await createAccessKey(folder.data.keys, 'bob');
+  const ann = await createAccessKey(on.folder.data.keys, 'ann');
+  const bob = await createAccessKey(on.folder.data.keys, 'bob');
   for (const client of [serving.client, withKey(serving, 'claw-wrong')]) {
     await expect(chat(client)).rejects.toMatchObject({
       status: 401,
@@ -95,7 +74,7 @@ test('no key is needed until one is made; from then on it is, at once', async ()
   const models = await withKey(serving, ann.secret).models.list();
   expect(models.data.map(({ id }) => id)).toEqual(['clawloop', 'clawloop@base']);
   const [hers, his] = [await chat(withKey(serving, ann.secret)), await chat(withKey(serving, bob.secret))];
-  const facts = (await folder.events('conversations')) as InteractionCompleted[];
+  const facts = (await on.folder.events('conversations')) as InteractionCompleted[];
   const of = (id: string) => facts.find((event) => event.id === id)!.data;
   expect([of(hers.id).key, of(his.id).key]).toEqual([ann.id, bob.id]);
   expect(of(hers.id).lane).not.toBe(of(his.id).lane);
@@ -107,36 +86,31 @@ test('no key is needed until one is made; from then on it is, at once', async ()
     body: JSON.stringify({ completion_id: hers.id, rating: 'down' }),
   });
   expect(foreign.status).toBe(404);
-  await serving.stop();
 });
 
 test('a key of the settings lets the server listen beyond loopback; its requests are limited in number', async () => {
   const more = ['--host', '0.0.0.0', '--api-key', 'a-configured-key', '--max-concurrent-per-key', '2'];
-  const serving = await folder.start([...flags, ...more]);
+  const serving = await on.start(...more);
   const client = new OpenAI({
     baseURL: `http://127.0.0.1:${new URL(serving.url).port}/v1`,
     apiKey: 'a-configured-key',
     maxRetries: 0,
   });
   expect(serving.output()).not.toContain('a-configured-key');
-  let answer = () => {};
-  const gate = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
-  const before = upstream.calls.length;
-  upstream.script(async (_, response) => {
-    await gate;
-    sendFrames(response, [deltaFrame({ content: 'hi' }), finishFrame('stop')]);
+  const gate = Promise.withResolvers<void>();
+  on.upstream.script(async (call, response) => {
+    await gate.promise;
+    saysHi(call, response);
   });
   const open = [chat(client), chat(client)];
-  await until('both are open', () => upstream.calls.length === before + 2);
+  await until('both are open', () => on.upstream.calls.length === 2);
   const third = await chat(client).then(
     () => undefined,
     (error: InstanceType<typeof OpenAI.APIError>) => error,
   );
   expect(third).toMatchObject({ status: 429, code: 'too_many_requests' });
   expect(third!.headers!.get('retry-after')).toBe('1');
-  answer();
+  gate.resolve();
   await Promise.all(open);
   await chat(client);
 });

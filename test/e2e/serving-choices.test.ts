@@ -1,16 +1,9 @@
-import type OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { until } from './harness/clawloop.ts';
-import { describeWith, type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
-import {
-  deltaFrame,
-  finishFrame,
-  sendFrames,
-  type UpstreamDouble,
-  upstreamDouble,
-  usageFrame,
-} from './serving-upstream-double.ts';
+import { givesTokens, servingOnScript } from './serving-on-script.ts';
+import { describeWith, type ServingFolder, servingForSuite } from './serving-process.ts';
+import { deltaFrame, finishFrame, sendFrames, usageFrame } from './serving-upstream-double.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;
 /** In the order of the choices. */
@@ -22,22 +15,14 @@ const factsOf = async (folder: ServingFolder, id: string): Promise<readonly Inte
     .reverse();
 
 describeWith('policy/models/qwen3-tiny')('several answers to one request', () => {
-  let folder: ServingFolder;
-  let serving: ServingProcess;
-  let client: OpenAI;
-  beforeAll(async () => {
-    folder = await servingFolder();
-    serving = await folder.start(['--max-batch', '3', '--max-choices', '5', '--max-waiting', '4']);
-    client = serving.client;
-  });
-  afterAll(() => folder.dispose());
+  const on = servingForSuite(['--max-batch', '3', '--max-choices', '5', '--max-waiting', '4']);
   const prompt = { model: 'clawloop', messages: [user('tell me of the sea, '.repeat(12))], temperature: 1 };
 
   test('with a seed, choice 0 is the answer to a request for one, and each has its own', async () => {
     const request = { ...prompt, max_tokens: 12, seed: 11, logprobs: true };
-    const one = await client.chat.completions.create(request);
-    const before = await serving.metric('clawloop_engine_cached_prompt_tokens');
-    const { data: four, response } = await client.chat.completions
+    const one = await on.serving.client.chat.completions.create(request);
+    const before = await on.serving.metric('clawloop_engine_cached_prompt_tokens');
+    const { data: four, response } = await on.serving.client.chat.completions
       .create({ ...request, n: 4 })
       .withResponse();
     expect(response.headers.get('x-clawloop-version')).toBe('0');
@@ -46,7 +31,7 @@ describeWith('policy/models/qwen3-tiny')('several answers to one request', () =>
     const texts = four.choices.map(({ message }) => message.content);
     expect(new Set(texts).size).toBe(4);
     expect(four.choices.every(({ logprobs }) => logprobs!.content!.length > 0)).toBe(true);
-    const facts = await factsOf(folder, four.id);
+    const facts = await factsOf(on.folder, four.id);
     expect(facts.map(({ interactionId }) => interactionId)).toEqual([
       four.id,
       ...[1, 2, 3].map((index) => `${four.id}-${index}`),
@@ -60,15 +45,18 @@ describeWith('policy/models/qwen3-tiny')('several answers to one request', () =>
     // the prompt was known, and none of the choices read it again
     const known = Math.floor((one.usage!.prompt_tokens - 1) / 64) * 64;
     expect(known).toBeGreaterThan(0);
-    expect((await serving.metric('clawloop_engine_cached_prompt_tokens')) - before).toBe(4 * known);
-    const alone = await client.chat.completions.create({ ...request, seed: facts[2]!.sampling.seed! });
+    expect((await on.serving.metric('clawloop_engine_cached_prompt_tokens')) - before).toBe(4 * known);
+    const alone = await on.serving.client.chat.completions.create({
+      ...request,
+      seed: facts[2]!.sampling.seed!,
+    });
     expect(alone.choices[0]!.message.content).toBe(texts[2]);
   });
 
   test('of a new prompt one choice reads all, the others what is left of the last block', async () => {
     const fresh = { ...prompt, messages: [user('and of the hills, '.repeat(12))], max_tokens: 2 };
-    const { id, usage } = await client.chat.completions.create({ ...fresh, n: 3 });
-    const cached = (await factsOf(folder, id)).map((fact) => fact.usage.cachedPromptTokens!);
+    const { id, usage } = await on.serving.client.chat.completions.create({ ...fresh, n: 3 });
+    const cached = (await factsOf(on.folder, id)).map((fact) => fact.usage.cachedPromptTokens!);
     const known = Math.floor((usage!.prompt_tokens - 1) / 64) * 64;
     expect(cached[0]).toBeLessThan(64);
     expect(cached.slice(1)).toEqual([known, known]);
@@ -77,8 +65,8 @@ describeWith('policy/models/qwen3-tiny')('several answers to one request', () =>
 
   test('a stream tells its choices side by side, ends each of them, and counts all', async () => {
     const request = { ...prompt, max_tokens: 10, seed: 5, n: 3 };
-    const whole = await client.chat.completions.create(request);
-    const stream = await client.chat.completions.create({
+    const whole = await on.serving.client.chat.completions.create(request);
+    const stream = await on.serving.client.chat.completions.create({
       ...request,
       stream: true,
       stream_options: { include_usage: true },
@@ -110,15 +98,15 @@ describeWith('policy/models/qwen3-tiny')('several answers to one request', () =>
 
   test('the helpers of the official client put the choices together', async () => {
     const request = { ...prompt, max_tokens: 6, seed: 9, n: 2 };
-    const whole = await client.chat.completions.create(request);
-    const final = await client.chat.completions.stream(request).finalChatCompletion();
+    const whole = await on.serving.client.chat.completions.create(request);
+    const final = await on.serving.client.chat.completions.stream(request).finalChatCompletion();
     expect(final.choices.map(({ message }) => message.content)).toEqual(
       whole.choices.map(({ message }) => message.content),
     );
   });
 
   test('more than the server gives are refused by name, and more than may wait are told to come again', async () => {
-    const ask = (n: number) => client.chat.completions.create({ ...prompt, max_tokens: 200, n });
+    const ask = (n: number) => on.serving.client.chat.completions.create({ ...prompt, max_tokens: 200, n });
     const refused = {
       status: 400,
       param: 'n',
@@ -138,7 +126,7 @@ describeWith('policy/models/qwen3-tiny')('several answers to one request', () =>
 
   test('a client that goes away ends all choices, and each that had begun is a fact', async () => {
     const stop = new AbortController();
-    const stream = await client.chat.completions.create(
+    const stream = await on.serving.client.chat.completions.create(
       { ...prompt, max_tokens: 400, n: 3, stream: true, temperature: 1.5 },
       { signal: stop.signal },
     );
@@ -150,44 +138,30 @@ describeWith('policy/models/qwen3-tiny')('several answers to one request', () =>
       if (seen.size === 3) stop.abort();
     }
     const facts = await until('the facts', async () => {
-      const found = await factsOf(folder, id);
+      const found = await factsOf(on.folder, id);
       return found.length === 3 ? found : undefined;
     });
     expect(facts.every(({ disconnected }) => disconnected)).toBe(true);
-    await until('nothing runs', async () => (await serving.metric('clawloop_engine_running')) === 0);
+    await until('nothing runs', async () => (await on.serving.metric('clawloop_engine_running')) === 0);
   });
 
   test('each choice can be rated by its own id', async () => {
-    const { id } = await client.chat.completions.create({ ...prompt, max_tokens: 3, n: 2 });
+    const { id } = await on.serving.client.chat.completions.create({ ...prompt, max_tokens: 3, n: 2 });
     const rate = (completion_id: string) =>
-      fetch(`${serving.url}/v1/feedback`, {
+      fetch(`${on.serving.url}/v1/feedback`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ completion_id, rating: 'down' }),
       });
     expect((await rate(`${id}-1`)).status).toBe(200);
     expect((await rate(`${id}-`)).status).toBe(400);
-    const given = (await folder.events('conversations')).filter(({ type }) => type === 'feedback.given');
+    const given = (await on.folder.events('conversations')).filter(({ type }) => type === 'feedback.given');
     expect(given.at(-1)!.data).toMatchObject({ interactionId: `${id}-1` });
   });
 });
 
 describe('several answers of an upstream engine', () => {
-  let folder: ServingFolder;
-  let serving: ServingProcess;
-  let upstream: UpstreamDouble;
-  beforeAll(async () => {
-    upstream = await upstreamDouble();
-    folder = await servingFolder();
-    serving = await folder.start([
-      ...['--engine', 'upstream', '--upstream-url', upstream.url, '--upstream-logprobs', 'raw'],
-      ...['--upstream-token-ids', 'true'],
-    ]);
-  });
-  afterAll(async () => {
-    await folder.dispose();
-    await upstream.close();
-  });
+  const on = servingOnScript(givesTokens);
 
   test('`n` is asked for there, and each choice is told apart', async () => {
     const piece = (index: number, text: string, id: number, reason: string | null = null) =>
@@ -199,24 +173,24 @@ describe('several answers of an upstream engine', () => {
         },
         { prompt_token_ids: [5, 6] },
       );
-    upstream.script((_, response) =>
+    on.upstream.script((_, response) =>
       sendFrames(response, [
         ...[piece(0, 'He', 1), piece(1, 'Good', 3), piece(0, 'llo', 2, 'stop'), piece(1, 'bye', 4, 'length')],
         usageFrame(2, 4),
       ]),
     );
     const messages = [user('hi')];
-    const answer = await serving.client.chat.completions.create({
+    const answer = await on.serving.client.chat.completions.create({
       model: 'x',
       messages,
       n: 2,
       temperature: 1,
     });
-    expect(upstream.calls.at(-1)!.body).toMatchObject({ n: 2 });
+    expect(on.upstream.calls.at(-1)!.body).toMatchObject({ n: 2 });
     expect(answer.choices.map(({ message }) => message.content)).toEqual(['Hello', 'Goodbye']);
     expect(answer.choices.map(({ finish_reason }) => finish_reason)).toEqual(['stop', 'length']);
     expect(answer.usage).toMatchObject({ prompt_tokens: 2, completion_tokens: 4 });
-    const facts = await factsOf(folder, answer.id);
+    const facts = await factsOf(on.folder, answer.id);
     expect(facts.map(({ tokens }) => [tokens!.promptIds, tokens!.responseIds, tokens!.logProbs])).toEqual([
       [
         [5, 6],
@@ -229,9 +203,9 @@ describe('several answers of an upstream engine', () => {
         [-3, -4],
       ],
     ]);
-    upstream.script((_, response) => sendFrames(response, [piece(0, 'He', 1), finishFrame('stop')]));
+    on.upstream.script((_, response) => sendFrames(response, [piece(0, 'He', 1), finishFrame('stop')]));
     await expect(
-      serving.client.chat.completions.create({ model: 'x', messages, n: 2 }),
+      on.serving.client.chat.completions.create({ model: 'x', messages, n: 2 }),
     ).rejects.toMatchObject({ status: 502 });
   });
 });

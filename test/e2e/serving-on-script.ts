@@ -15,6 +15,8 @@ type Script = Parameters<UpstreamDouble['script']>[0];
 export type OnScript = {
   readonly folder: ServingFolder;
   readonly upstream: UpstreamDouble;
+  /** Settings that put a serving before the engine. */
+  readonly engine: readonly string[];
   /** The one that was started last. */
   readonly serving: ServingProcess;
   /** Starts one more on the same folder, before the same engine. */
@@ -28,13 +30,17 @@ export const saysHi: Script = (_, response) =>
 /** Settings under which the answers of the engine can train: it gives token ids, and raw log-probs. */
 export const givesTokens = ['--upstream-logprobs', 'raw', '--upstream-token-ids', 'true'] as const;
 
-/** A serving before an engine that does as it is told: there from before the first test to after the last. */
+/**
+ * A serving before an engine that does as it is told: there from before the first test to after the last. Each
+ * test finds the engine with `script`.
+ */
 export function servingOnScript(flags: readonly string[] = [], script = saysHi): OnScript {
   const { on, open, close } = scripted(script);
   beforeAll(async () => {
     await open();
     await on.start(...flags);
   });
+  beforeEach(() => on.upstream.script(script));
   afterAll(close);
   return on;
 }
@@ -51,7 +57,7 @@ export function scriptForEach(script = saysHi): OnScript {
 function scripted(script: Script) {
   const on = {} as { -readonly [Name in keyof OnScript]: OnScript[Name] };
   on.start = async (...flags) => {
-    on.serving = await on.folder.start(['--engine', 'upstream', '--upstream-url', on.upstream.url, ...flags]);
+    on.serving = await on.folder.start([...on.engine, ...flags]);
     return on.serving;
   };
   return {
@@ -60,6 +66,7 @@ function scripted(script: Script) {
       on.folder = await servingFolder();
       on.upstream = await upstreamDouble();
       on.upstream.script(script);
+      on.engine = ['--engine', 'upstream', '--upstream-url', on.upstream.url];
     },
     close: async () => {
       await on.folder?.dispose();

@@ -1,50 +1,26 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import { expect, test } from 'vitest';
 import { until } from './harness/clawloop.ts';
-import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
-import {
-  deltaFrame,
-  finishFrame,
-  sendFrames,
-  type UpstreamDouble,
-  upstreamDouble,
-  usageFrame,
-} from './serving-upstream-double.ts';
+import { givesTokens, servingOnScript } from './serving-on-script.ts';
+import { deltaFrame, finishFrame, sendFrames, usageFrame } from './serving-upstream-double.ts';
 
-let folder: ServingFolder;
-let serving: ServingProcess;
-let upstream: UpstreamDouble;
-beforeAll(async () => {
-  upstream = await upstreamDouble();
-  folder = await servingFolder();
-  serving = await folder.start([
-    ...['--engine', 'upstream', '--upstream-url', upstream.url, '--upstream-api-key', 'secret'],
-    ...['--upstream-model', 'their-name', '--upstream-logprobs', 'raw', '--upstream-token-ids', 'true'],
-  ]);
-});
-afterAll(async () => {
-  await folder.dispose();
-  await upstream.close();
-});
-beforeEach(() => upstream.script((_, response) => void response.writeHead(500).end()));
+const on = servingOnScript(
+  [...givesTokens, '--upstream-api-key', 'secret', '--upstream-model', 'their-name'],
+  (_, response) => void response.writeHead(500).end(),
+);
 
 const logprobs = (...tokens: readonly (readonly [string, number])[]) => ({
   content: tokens.map(([token, logprob]) => ({ token, logprob, top_logprobs: [] })),
 });
 const ask = (more: object = {}) =>
-  serving.client.chat.completions.create({
+  on.serving.client.chat.completions.create({
     model: 'clawloop',
     messages: [{ role: 'user', content: 'hi' }],
     temperature: 1,
     ...more,
   });
-const fact = async (id: string) => {
-  const found = (await folder.events('conversations')).find((event) => event.id === id);
-  return found as InteractionCompleted | undefined;
-};
 
 test('an answer with token ids and raw log-probs can train', async () => {
-  upstream.script((_, response) =>
+  on.upstream.script((_, response) =>
     sendFrames(response, [
       deltaFrame({ role: 'assistant', content: '' }, {}, { prompt_token_ids: [5, 6, 7] }),
       deltaFrame({ content: 'Hel' }, { token_ids: [1], logprobs: logprobs(['Hel', -0.5]) }),
@@ -56,7 +32,7 @@ test('an answer with token ids and raw log-probs can train', async () => {
   const answer = await ask({ seed: 5, max_tokens: 9 });
   expect(answer.choices[0]!.message.content).toBe('Hello');
   expect(answer.usage).toMatchObject({ prompt_tokens: 3, completion_tokens: 3 });
-  const { body, headers } = upstream.calls.at(-1)!;
+  const { body, headers } = on.upstream.calls.at(-1)!;
   expect(headers.authorization).toBe('Bearer secret');
   expect(body).toMatchObject({
     model: 'their-name',
@@ -68,7 +44,7 @@ test('an answer with token ids and raw log-probs can train', async () => {
     logprobs: true,
     return_token_ids: true,
   });
-  const { data } = (await fact(answer.id))!;
+  const data = await on.folder.interaction(answer.id);
   expect(data).toMatchObject({
     engine: 'upstream',
     version: 0,
@@ -83,12 +59,15 @@ test('an answer with token ids and raw log-probs can train', async () => {
 });
 
 test('nothing missing is filled in: the reason is named', async () => {
-  upstream.script((_, response) =>
+  on.upstream.script((_, response) =>
     sendFrames(response, [deltaFrame({ content: 'Hello' }), finishFrame('stop')]),
   );
   const without = await ask();
-  expect((await fact(without.id))!.data).toMatchObject({ tokens: null, untrainable: 'no-token-ids' });
-  upstream.script((_, response) =>
+  expect(await on.folder.interaction(without.id)).toMatchObject({
+    tokens: null,
+    untrainable: 'no-token-ids',
+  });
+  on.upstream.script((_, response) =>
     sendFrames(response, [
       deltaFrame(
         { content: 'Hello' },
@@ -99,8 +78,8 @@ test('nothing missing is filled in: the reason is named', async () => {
     ]),
   );
   const fewer = await ask();
-  expect((await fact(fewer.id))!.data).toMatchObject({ tokens: null, untrainable: 'no-log-probs' });
-  upstream.script((_, response) =>
+  expect(await on.folder.interaction(fewer.id)).toMatchObject({ tokens: null, untrainable: 'no-log-probs' });
+  on.upstream.script((_, response) =>
     sendFrames(response, [
       deltaFrame(
         { content: 'Hello' },
@@ -111,11 +90,11 @@ test('nothing missing is filled in: the reason is named', async () => {
     ]),
   );
   const other = await ask({ temperature: 0.7 });
-  expect((await fact(other.id))!.data.untrainable).toBe('logprob-temperature');
+  expect((await on.folder.interaction(other.id)).untrainable).toBe('logprob-temperature');
 });
 
 test('tool calls and reasoning come through, whole', async () => {
-  upstream.script((_, response) =>
+  on.upstream.script((_, response) =>
     sendFrames(response, [
       deltaFrame({ reasoning_content: 'Let me look.' }),
       deltaFrame({
@@ -134,14 +113,14 @@ test('tool calls and reasoning come through, whole', async () => {
     reasoning_content: 'Let me look.',
     tool_calls: [{ id: 'call_7', type: 'function', function: { name: 'exec', arguments: '{"cmd":"ls"}' } }],
   });
-  expect(upstream.calls.at(-1)!.body.tools).toEqual(tools);
+  expect(on.upstream.calls.at(-1)!.body.tools).toEqual(tools);
 });
 
 test('what upstream refuses is the client’s, what it breaks is ours and a fact', async () => {
   const failed = async () =>
-    (await folder.events('conversations')).filter(({ type }) => type === 'interaction.failed').length;
+    (await on.folder.events('conversations')).filter(({ type }) => type === 'interaction.failed').length;
   const refuse = (status: number, headers = {}) =>
-    upstream.script(
+    on.upstream.script(
       (_, response) =>
         void response
           .writeHead(status, headers)
@@ -160,17 +139,17 @@ test('what upstream refuses is the client’s, what it breaks is ours and a fact
   await expect(ask()).rejects.toMatchObject({ status: 502, type: 'server_error' });
   refuse(503, { 'retry-after': '3' });
   await expect(ask()).rejects.toMatchObject({ status: 503, code: 'upstream_unavailable' });
-  upstream.script((_, response) => void response.destroy());
+  on.upstream.script((_, response) => void response.destroy());
   await expect(ask()).rejects.toMatchObject({ status: 502 });
-  upstream.script((_, response) => sendFrames(response, [deltaFrame({ content: 'Hel' })]));
+  on.upstream.script((_, response) => sendFrames(response, [deltaFrame({ content: 'Hel' })]));
   await expect(ask()).rejects.toMatchObject({
     status: 502,
     message: expect.stringContaining('finish_reason'),
   });
-  upstream.script((_, response) =>
+  on.upstream.script((_, response) =>
     sendFrames(response, [deltaFrame({ content: 'Hel' }), { error: { message: 'out of memory' } }]),
   );
-  const stream = await serving.client.chat.completions.create({
+  const stream = await on.serving.client.chat.completions.create({
     model: 'clawloop',
     messages: [{ role: 'user', content: 'hi' }],
     stream: true,
@@ -183,12 +162,12 @@ test('what upstream refuses is the client’s, what it breaks is ours and a fact
 });
 
 test('a client that goes away ends the request upstream', async () => {
-  upstream.script(async (_, response) => {
+  on.upstream.script(async (_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(`data: ${JSON.stringify(deltaFrame({ content: 'Once' }))}\n\n`);
   });
   const stop = new AbortController();
-  const stream = await serving.client.chat.completions.create(
+  const stream = await on.serving.client.chat.completions.create(
     { model: 'clawloop', messages: [{ role: 'user', content: 'hi' }], stream: true },
     { signal: stop.signal },
   );
@@ -197,7 +176,7 @@ test('a client that goes away ends the request upstream', async () => {
     id = chunk.id;
     if (chunk.choices[0]?.delta.content) stop.abort();
   }
-  await until('the request upstream ended', () => upstream.aborted() > 0);
-  const { data } = await until('the fact', () => fact(id));
+  await until('the request upstream ended', () => on.upstream.aborted() > 0);
+  const data = await until('the fact', () => on.folder.interaction(id).catch(() => undefined));
   expect(data).toMatchObject({ finishReason: 'aborted', disconnected: true, answer: { content: 'Once' } });
 });
