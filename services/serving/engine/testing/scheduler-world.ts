@@ -1,0 +1,99 @@
+import type { Generated, PolicyVersion } from '../engine.ts';
+import type { SequenceRequest } from '../protocol.ts';
+import { createRecentPrompts } from '../recent-prompts.ts';
+import { createScheduler } from '../scheduler.ts';
+import type { Sequence } from '../sequence.ts';
+import { createVersions } from '../versions.ts';
+import { versionDecoder } from './version-decoder.ts';
+
+/** An answer of as many tokens as were asked for, which remembers what sampled them. */
+function countingSequence({ prompt }: SequenceRequest): Sequence {
+  const seen: number[] = [];
+  return {
+    take: ([version]) => {
+      seen.push(version!);
+      return {
+        next: seen.length < prompt.maxTokens ? seen.length : undefined,
+        chunk: { text: '.', tokens: [] },
+      };
+    },
+    result: (version) =>
+      ({
+        version,
+        finishReason: seen.length < prompt.maxTokens ? 'aborted' : 'length',
+        seen,
+      }) as unknown as Generated,
+  };
+}
+
+/** How a request is made; the live version is asked unless it says another. */
+type Asked = {
+  readonly target?: SequenceRequest['target'];
+  readonly promptTokens?: number;
+  readonly onChunk?: () => void;
+};
+
+/** For an answer of so many tokens. */
+const request = (tokens: number, { target, promptTokens = 1 }: Asked = {}): SequenceRequest => ({
+  target: target ?? { kind: 'live' },
+  callsTools: false,
+  sampling: { stop: [], frequencyPenalty: 0, presencePenalty: 0, repetitionPenalty: 1, logitBias: [] },
+  prompt: { promptIds: Array(promptTokens).fill(0), maxTokens: tokens },
+});
+
+type Limits = {
+  readonly positions?: number;
+  readonly maxWaiting?: number;
+  /** Steps of this version fail. */
+  readonly brokenVersion?: number;
+};
+
+/** A scheduler over decoders that tell their versions, what asks it, and what it holds. */
+export function schedulerWorld(
+  maxBatch: number,
+  kept: number,
+  { positions = 1e9, maxWaiting = 100, brokenVersion }: Limits = {},
+) {
+  const budget = { positions, taken: 0 };
+  const inMemory = new Set<number>();
+  const versions = createVersions({
+    kept,
+    loadAdapter: async ({ version }: PolicyVersion) => ({ version, dispose: () => {} }) as never,
+    createDecoder: (adapter) => {
+      const { version } = adapter as unknown as { readonly version: number };
+      const decoder = versionDecoder(version, maxBatch, inMemory, budget);
+      const step = () => {
+        throw new Error('out of memory');
+      };
+      return version === brokenVersion ? { ...decoder, step } : decoder;
+    },
+  });
+  const scheduler = createScheduler({
+    ...{ versions, maxBatch, maxWaiting, recent: createRecentPrompts(2, 1) },
+    beginSequence: countingSequence,
+  });
+  let id = 0;
+  type Counted = Generated & { readonly seen: readonly number[] };
+  const runAll = (choices: number, tokens: number, asked: Asked = {}) => {
+    const mine = id++;
+    const outcomes = Array.from({ length: choices }, () => Promise.withResolvers<Counted>());
+    scheduler.add(
+      mine,
+      outcomes.map(({ resolve, reject }) => ({
+        request: request(tokens, asked),
+        listener: {
+          started: () => {},
+          chunk: () => asked.onChunk?.(),
+          generated: (generated) => resolve(generated as never),
+          failed: reject,
+        },
+      })),
+    );
+    return { id: mine, outcomes: outcomes.map(({ promise }) => promise) };
+  };
+  const run = (tokens: number, asked?: Asked) => {
+    const { id, outcomes } = runAll(1, tokens, asked);
+    return { id, outcome: outcomes[0]! };
+  };
+  return { scheduler, inMemory, run, runAll, budget };
+}
