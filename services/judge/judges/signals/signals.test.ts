@@ -1,22 +1,21 @@
 import { expect, test } from 'vitest';
 import { tool, turnCompleted, user } from '../../test-events.ts';
 import { readSignals, signalsJudge } from './signals.ts';
-
-const of = (...words: string[]) => readSignals(turnCompleted('t', { next: words.map(user) }).data);
+import { signalsOf } from './test-words.ts';
 
 test('praise and complaint of the same strength are no verdict', () => {
-  expect(of('Great. But too long, and great.')).toMatchObject({ vote: 0 });
-  expect(of('Perfect. Too long.')).toMatchObject({ vote: 0 });
+  expect(signalsOf('Great. But too long, and great.')).toMatchObject({ vote: 0 });
+  expect(signalsOf('Perfect. Too long.')).toMatchObject({ vote: 0 });
 });
 
 test('the evidence that fired is the text, and the corrective words are the hint', () => {
-  expect(of('Please no lists. How long do I cook rice?')).toEqual({
+  expect(signalsOf('Please no lists. How long do I cook rice?')).toEqual({
     vote: -1,
     text: '-2 no-such-form: please no lists',
     hint: 'Please no lists.',
   });
-  expect(of('Thanks! That’s perfect.').hint).toBeUndefined();
-  expect(of('Wrong.')).toEqual({ vote: -1, text: '-2 wrong: wrong' });
+  expect(signalsOf('Thanks! That’s perfect.').hint).toBeUndefined();
+  expect(signalsOf('Wrong.')).toEqual({ vote: -1, text: '-2 wrong: wrong' });
 });
 
 test('the same request in other words is a complaint, a further request is not', () => {
@@ -63,7 +62,7 @@ test("a person's words outrank a tool's output, and one failed call of several c
 test('a message of any length is read in no time', () => {
   const start = process.threadCpuUsage();
   for (const word of ['so ', 'no ', 'a ', 'that is ', 'please can you ', 'i want it ', 'no lists and '])
-    of(word.repeat(50_000));
+    signalsOf(word.repeat(50_000));
   const { user } = process.threadCpuUsage(start); // microseconds, whatever else the machine does
   expect(user).toBeLessThan(10_000_000); // a pattern that backtracks without bound takes minutes
 });
