@@ -30,6 +30,7 @@ export const modelSettings = (flags: readonly string[]) => loadConfig('cli', Mod
 /** Of the collector's settings, what the live line shows and what serving's room for sessions follows from. */
 const BatchConfig = z.object({
   batchSize: z.int().min(1).optional().describe('samples per batch'),
+  maxBatchSize: z.int().min(1).optional().describe('samples of the largest batches'),
   maxStaleness: z.int().min(0).optional().describe('versions that a sample may be behind the head'),
 });
 
@@ -52,7 +53,11 @@ const SessionConfig = z.object({ key: z.string().optional().describe('key of a s
 export const sessionKeySetting = () => loadConfig('session', SessionConfig, []).values.key;
 
 export const batchSettings = (collectorFlags: readonly string[]) =>
-  loadConfig('collector', BatchConfig, ofThese(collectorFlags, ['--batch-size', '--max-staleness'])).values;
+  loadConfig(
+    'collector',
+    BatchConfig,
+    ofThese(collectorFlags, ['--batch-size', '--max-batch-size', '--max-staleness']),
+  ).values;
 
 export const commonSettings = (flags: readonly string[] = []) =>
   loadConfig('cli', CommonConfig, flags).values;

@@ -33,6 +33,9 @@ type WaitingTurn = {
 /** `zero/<epoch>/<turn id>`: judged 0; pending until its session has an effective sample or closes. */
 type ZeroTurn = { readonly adapter: string; readonly at: Position };
 
+/** `held/<epoch>/<turn id>`: rewarded; comes with all others of its session, so that they train together. */
+type HeldTurn = { readonly adapter: string; readonly at: Position; readonly verdict: Verdict };
+
 /** `epoch/<session>@<epoch>` */
 type EpochRow = {
   readonly closed: boolean;
@@ -40,6 +43,8 @@ type EpochRow = {
   readonly discarded?: true;
   readonly effective: boolean;
   readonly waiting: number;
+  /** rewarded; absent: none */
+  readonly held?: number;
   readonly zeros: number;
   /** of the zeros, the one with the largest mean vote by size; the first of equals */
   readonly best: { readonly turnId: string; readonly mean: number; readonly hints: readonly string[] } | null;
@@ -48,11 +53,12 @@ type EpochRow = {
 const emptyEpoch: EpochRow = { closed: false, effective: false, waiting: 0, zeros: 0, best: null };
 
 type Emitted = SampleDropped | DeferredEvent;
-type Verdict = Pick<SampleReady['data'], 'verdict' | 'source' | 'advantage' | 'soft' | 'hints'>;
+type Verdict = Pick<SampleReady['data'], 'verdict' | 'source' | 'advantage' | 'following' | 'soft' | 'hints'>;
 
 const tables = (draft: Draft) => ({
   turns: draft.table<WaitingTurn>('turn'),
   epochs: draft.table<EpochRow>('epoch'),
+  heldOf: (epoch: string) => draft.table<HeldTurn>(`held/${epoch}`),
   zerosOf: (epoch: string) => draft.table<ZeroTurn>(`zero/${epoch}`),
 });
 type Tables = ReturnType<typeof tables>;
@@ -120,8 +126,12 @@ function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSet
     hints,
     ...(advantage !== undefined && { advantage }),
   };
+  if (source === 'reward') {
+    // 0 is a score like any other
+    state.heldOf(turn.epoch).set(turnId, { adapter: turn.adapter, at: turn.at, verdict });
+    return settle({ ...row, held: (row.held ?? 0) + 1 }, []);
+  }
   const sample = ready(event, turn.at, verdict);
-  if (source === 'reward') return settle(row, [sample]); // 0 is a score like any other
   if (isEffective(method, score, hints)) {
     return settle({ ...row, effective: true, zeros: 0, best: null }, [
       sample,
@@ -159,7 +169,7 @@ function finish(
 ): readonly Emitted[] {
   const row = state.epochs.get(epoch)!;
   if (!row.closed || row.waiting > 0) return [];
-  const emit: Emitted[] = [];
+  const emit: Emitted[] = [...releaseHeld(state, epoch, row, event)];
   if (settings.atLeastOne && !row.effective && row.best !== null) {
     const { turnId, mean, hints } = row.best;
     const zeros = state.zerosOf(epoch);
@@ -177,6 +187,18 @@ function dropZeros(state: Tables, epoch: string, row: EpochRow, event: ClawLoopE
   return [...zeros.entries()].map(([turnId, { adapter }]) => {
     zeros.delete(turnId);
     return dropped(event, turnId, adapter, 'no-verdict');
+  });
+}
+
+/** All that a session was rewarded for, at once; each tells how many more of its adapter follow. */
+function releaseHeld(state: Tables, epoch: string, row: EpochRow, event: ClawLoopEvent): readonly Emitted[] {
+  if (row.held === undefined) return [];
+  const held = state.heldOf(epoch);
+  const rows = [...held.entries()].toSorted(([, a], [, b]) => a.at.offset - b.at.offset);
+  return rows.map(([turnId, { adapter, at, verdict }], index) => {
+    held.delete(turnId);
+    const following = rows.slice(index + 1).filter(([, other]) => other.adapter === adapter).length;
+    return ready(event, at, { ...verdict, following });
   });
 }
 

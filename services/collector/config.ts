@@ -5,7 +5,7 @@ import {
   type TrainingSettings,
   trainingSettings,
 } from '../../shared/events/training-settings.ts';
-import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+import { defaultTrainingSettings, largestBatch } from '../../shared/policy/training-defaults.ts';
 import { CommonConfig } from '../../shared/service/config.ts';
 import type { AssembleSettings } from './assemble.ts';
 import type { AttributeSettings } from './attribute.ts';
@@ -32,6 +32,14 @@ function described<Schema extends z.ZodObject>(schema: Schema): Schema {
 
 export const CollectorConfig = CommonConfig.extend({
   batchSize: z.int().min(1).max(4096).optional().describe('samples per batch; 2 for claw-nano, else 16'),
+  maxBatchSize: z
+    .int()
+    .min(1)
+    .max(32_768)
+    .optional()
+    .describe(
+      'samples of a batch that has to take more than batchSize, so that none that waits grows too old; 8 times batchSize',
+    ),
   maxStaleness: z
     .int()
     .min(0)
@@ -93,8 +101,10 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
   const given = TrainingConfig.parse(config);
   const told = Object.entries(given).filter(([, value]) => value !== undefined);
   const training: TrainingSettings = { ...defaults.settings, ...Object.fromEntries(told) };
+  const size = config.batchSize ?? defaults.batchSize;
   return {
-    size: config.batchSize ?? defaults.batchSize,
+    size,
+    most: config.maxBatchSize ?? largestBatch(size),
     maxStaleness: config.maxStaleness ?? defaults.maxStaleness,
     training,
     adapterMethods: adapterMethods(config),

@@ -83,6 +83,38 @@ test('no session has more than half while others have any', () => {
   ).toEqual(['batch 1 on v0: d c x b']);
 });
 
+const rewardedSession = (name: string, ...ids: readonly string[]) =>
+  ids.map((id, index) => sampleReady(id, name, 0, { source: 'reward', following: ids.length - 1 - index }));
+
+test('what a session was rewarded for trains in one batch, however much it is', () => {
+  const [s, t] = [rewardedSession('s', 'a', 'b', 'c'), rewardedSession('t', 'd', 'e', 'f')];
+  expect(told([...s, ...t])).toEqual(['batch 1 on v0: c b a']);
+  expect(told([...s, ...t, rejected(1)]).at(-1)).toBe('batch 2 on v0: f e d');
+  // of several partitions: mixed, each session in order
+  expect(told([s[0]!, t[0]!, s[1]!, t[1]!, s[2]!])).toEqual([]);
+  expect(told([s[0]!, t[0]!, s[1]!, t[1]!, s[2]!, t[2]!])).toEqual(['batch 1 on v0: f e d']);
+  expect(told([...rewardedSession('u', 'x'), ...s])).toEqual(['batch 1 on v0: c b a']);
+  expect(told([...ready('o'), requested(0), ...s])).toEqual(['batch 1 on v0: o']);
+});
+
+test('a batch takes more than its size where batches of that size would leave samples to grow too old', () => {
+  const eight = ready('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');
+  const held = [paused('p'), ...eight, resumed('q')];
+  const inTurn = (count: number) => Array.from({ length: count }, (_, n) => promoted(n + 1, n));
+  const trains = (most: number, maxStaleness = 2) => told([...held, ...inTurn(2)], { most, maxStaleness });
+  expect(trains(8)).toEqual([...['batch 1 on v0: h g f', 'batch 2 on v1: e d c', 'batch 3 on v2: b a']]);
+  // where even that is too little, the newest train
+  expect(trains(2)).toEqual(['batch 1 on v0: h g', 'batch 2 on v1: f e', 'batch 3 on v2: d c']);
+  expect(trains(8, 4)).toEqual(['batch 1 on v0: h g', 'batch 2 on v1: f e', 'batch 3 on v2: d c']);
+  const fresh = ['x', 'y', 'z'].map((id) => sampleReady(id, id, 1));
+  const old = [...ready('a', 'b'), paused('p'), ...ready('c', 'd', 'e'), promoted(1, 0)];
+  const mixed = [...old, ...fresh, resumed('q'), promoted(2, 1)];
+  expect(told(mixed, { maxStaleness: 1, most: 8 }).slice(1)).toEqual([
+    ...['batch 2 on v1: e d c', 'batch 3 on v2: z y x'],
+  ]);
+  expect(told(mixed, { maxStaleness: 1 })[1]).toBe('batch 2 on v1: z y');
+});
+
 test('pausing stops batches, not collecting; a late copy of a pause does not pause again', () => {
   expect(told([paused('p'), ...ready('a', 'b')])).toEqual([]);
   expect(told([paused('p'), ...ready('a', 'b'), resumed('q')])).toEqual(['batch 1 on v0: b a']);

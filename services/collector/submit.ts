@@ -19,6 +19,8 @@ import { facts } from './source.ts';
 export type SubmitSettings = {
   /** samples per batch */
   readonly size: number;
+  /** samples of one that has to take more, lest they grow too old; as many as `size` unless told */
+  readonly most?: number;
   /** steps along the lineage that a sample may be behind the head */
   readonly maxStaleness: number;
   readonly training: TrainingSettings;
@@ -35,6 +37,8 @@ type SubmitRow = {
   readonly eligible: number;
   readonly paused: boolean;
   readonly requested: boolean;
+  /** sessions of which more samples follow at once, and how many; absent: none */
+  readonly coming?: Readonly<Record<string, number>>;
   /** against which head and bound the pool was last looked through */
   readonly checked: { readonly head: number; readonly maxStaleness: number };
 };
@@ -87,8 +91,12 @@ function onCommand(draft: Draft, row: SubmitRow, event: ClawLoopEvent): SubmitRo
 
 function onSample(draft: Draft, row: SubmitRow, event: ClawLoopEvent, at: Position): SubmitRow {
   if (event.type !== 'sample.ready') return row;
-  draft.table<EligibleSample>('sample').set(orderKey(row.arrived), eligibleSample(event, at));
-  return { ...row, arrived: row.arrived + 1, eligible: row.eligible + 1 };
+  const sample = eligibleSample(event, at);
+  draft.table<EligibleSample>('sample').set(orderKey(row.arrived), sample);
+  const { [sample.session]: _, ...others } = row.coming ?? {};
+  const { following = 0 } = event.data;
+  const coming = following === 0 ? others : { ...others, [sample.session]: following };
+  return { ...row, arrived: row.arrived + 1, eligible: row.eligible + 1, coming };
 }
 
 const eligibleSample = ({ data }: SampleReady, at: Position): EligibleSample => ({
@@ -96,6 +104,7 @@ const eligibleSample = ({ data }: SampleReady, at: Position): EligibleSample => 
   at,
   session: `${data.session}@${data.epoch}`,
   version: data.version,
+  ...(data.following === undefined ? {} : { whole: true }),
 });
 
 /** Keys sort as the numbers do. */
@@ -125,9 +134,12 @@ function dropUnfit(draft: Draft, row: SubmitRow, event: ClawLoopEvent, { maxStal
 function formBatch(draft: Draft, row: SubmitRow, event: ClawLoopEvent, settings: SubmitSettings) {
   const view = headView(draft);
   const enough = row.eligible >= settings.size || (row.requested && row.eligible > 0);
-  if (view.open !== null || row.paused || !enough) return undefined;
+  const isWhole = Object.keys(row.coming ?? {}).length === 0;
+  if (view.open !== null || row.paused || !enough || !isWhole) return undefined;
   const samples = draft.table<EligibleSample>('sample');
-  const picked = pickSamples([...samples.entries()], settings.size);
+  const { size, most = size, maxStaleness } = settings;
+  const batchesLeft = (version: number) => maxStaleness - staleness(view, version, view.head) + 1;
+  const picked = pickSamples([...samples.entries()], { size, most, batchesLeft });
   const adapter = event.subject;
   const n = view.n + 1;
   const data: BatchSubmitted['data'] = {

@@ -34,6 +34,12 @@ export const ServingConfig = CommonConfig.extend({
     .describe(
       "the collector's, which `up` tells it: with maxStaleness it bounds the sessions that may be open",
     ),
+  maxBatchSize: z
+    .int()
+    .min(1)
+    .max(32_768)
+    .optional()
+    .describe("the collector's: samples of its largest batches; 8 times batchSize"),
   maxStaleness: z
     .int()
     .min(0)

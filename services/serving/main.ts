@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fetchingInService } from '../../shared/hub/fetching-in-service.ts';
-import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+import { defaultTrainingSettings, largestBatch } from '../../shared/policy/training-defaults.ts';
 import { monotonicNow } from '../../shared/service/clock.ts';
 import { isLoopback } from '../../shared/service/is-loopback.ts';
 import { makeFolder } from '../../shared/service/make-folder.ts';
@@ -106,13 +106,15 @@ const served = serveHead({
 const sessionView = followSessions({ log, signal: shutdown });
 watch(registry, engine, recorder.outboxDepth, head, sessionView.openCount);
 const training = defaultTrainingSettings(config.model, config.training);
+const batchSize = config.batchSize ?? training.batchSize;
 const sessions = openSessions({
   view: sessionView,
   recorder,
   append: log.append,
   limits: {
     maxSessions: config.maxSessions,
-    batchSize: config.batchSize ?? training.batchSize,
+    batchSize,
+    maxBatchSize: config.maxBatchSize ?? largestBatch(batchSize),
     maxStaleness: config.maxStaleness ?? training.maxStaleness,
   },
   samples: waitingSamples,

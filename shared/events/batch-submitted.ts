@@ -14,7 +14,12 @@ export const BatchSubmitted = defineEvent('batch.submitted', 3, {
     adapter: z.string(),
     n: z.int().min(1).describe('number of the batch, and of the version that it makes; never reused'),
     parent: z.int().min(0).describe('the head when it was formed'),
-    size: z.int().min(1).describe('samples asked for; fewer only after batch.requested'),
+    size: z
+      .int()
+      .min(1)
+      .describe(
+        'samples asked for; fewer only after batch.requested, more where a session stays whole or samples would grow too old',
+      ),
     maxStaleness: z.int().min(0).describe('steps'),
     samples: z
       .array(z.object({ sampleId: z.string(), at: position }))

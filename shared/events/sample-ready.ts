@@ -20,6 +20,11 @@ export const SampleReady = defineEvent('sample.ready', 2, {
     verdict: z.number().describe('score of the judgment, or the mean vote of an at-least-one sample'),
     source: z.enum(['votes', 'feedback', 'reward']),
     advantage: z.number().optional().describe('stands in for the verdict less the baseline'),
+    following: z
+      .int()
+      .min(0)
+      .optional()
+      .describe('samples of the same rewarded session that follow at once; they train in one batch'),
     soft: z.boolean().describe('true: contributed by the at-least-one rule, with the mean vote'),
     hints: z.array(z.string()).readonly(),
     messages: z.array(chatMessage).readonly().describe('for teachers that read a hint in the prompt'),

@@ -9,6 +9,9 @@ export type TrainingDefaults = {
   readonly maxStaleness: number;
 };
 
+/** Samples of a batch that has to take more than its size, so that none that waits grows too old. */
+export const largestBatch = (batchSize: number): number => 8 * batchSize;
+
 const common = {
   method: 'combine',
   verdictWeight: 1,

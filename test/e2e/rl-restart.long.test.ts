@@ -107,14 +107,14 @@ test('a refresh ends the session before it with what it earned; where there is n
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     return answer.body.error.code;
   };
+  // two versions, and a session is taken to have three answers
   const [one, two] = [await rl.start('one'), await rl.start('two')];
   expect(await refused()).toBe('training_behind');
   // it has not answered anything, so that no sample of it will wait
   const { session_id } = await rl.start('one', one.api_key);
-  const before = await rl.chat(one.api_key);
-  await rl.post('/rl/set_reward', two.api_key, { reward: 1 });
-  expect(await refused(one.api_key)).toBe('training_behind');
+  const before = [await rl.chat(one.api_key), await rl.chat(one.api_key)];
   const after = await rl.chat(one.api_key);
+  expect(await refused(one.api_key)).toBe('training_behind');
   expect((await rl.post('/rl/set_reward', one.api_key, { reward: 1 })).body).toEqual({
     ...{ message: 'success', session_id, interaction_id: after },
   });
@@ -123,13 +123,13 @@ test('a refresh ends the session before it with what it earned; where there is n
   expect(next.api_key).toBe(one.api_key);
   const facts = await factsOf(session_id);
   expect(facts.map(({ id }) => id).filter((id) => !id.includes('/reward/'))).toEqual([
-    ...[`${session_id}/started`, before, after, `${session_id}/ended`],
+    ...[`${session_id}/started`, ...before, after, `${session_id}/ended`],
   ]);
-  // its own sample is still to come, and holds a place until it should have come
+  // its own samples are still to come, and hold places until they should have come
   expect(await refused()).toBe('training_behind');
-  // a sample that waits takes the place of a session
+  // samples that wait take the place of a session
   const log = await on.folder.openLog();
-  await log.append([waitingSample('s1')]);
+  await log.append(['s1', 's2', 's3'].map(waitingSample));
   await until('there is no room', async () => {
     const { status } = await rl.post('/rl/start_session', undefined, { task_id: 'x' });
     return status === 429;

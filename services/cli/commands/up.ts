@@ -45,10 +45,11 @@ export const up: Command = {
     const { shared, own } = routeFlags(argv);
     const common = commonSettings(shared);
     const endpoint = endpointOf(own.serving);
-    const { batchSize, maxStaleness } = batchSettings(own.collector);
+    const { batchSize, maxBatchSize, maxStaleness } = batchSettings(own.collector);
     const size = batchSize ?? defaultTrainingSettings(common.model).batchSize;
     // first, so that what is told to serving itself counts
     if (maxStaleness !== undefined) own.serving.unshift('--max-staleness', String(maxStaleness));
+    if (maxBatchSize !== undefined) own.serving.unshift('--max-batch-size', String(maxBatchSize));
     if (batchSize !== undefined) own.serving.unshift('--batch-size', String(batchSize));
     const data = dataFolder(common.dataFolder);
     const claim = await takeFolder(data, endpoint);

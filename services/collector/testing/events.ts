@@ -143,7 +143,12 @@ export const sessionClosed = (session = 's', more: { readonly discard?: true } =
     data: { lane: 'lane', key: 'key', session, epoch: 'e', by: 'b', ...more },
   });
 
-export const sampleReady = (id: string, session = 's', version = 0) =>
+export const sampleReady = (
+  id: string,
+  session = 's',
+  version = 0,
+  more: Partial<SampleReady['data']> = {},
+) =>
   SampleReady.create({
     id: `${id}/ready`,
     source,
@@ -151,5 +156,6 @@ export const sampleReady = (id: string, session = 's', version = 0) =>
     data: {
       ...{ sampleId: id, adapter: 'default', lane: 'lane', session, epoch: 'e', version, verdict: 1 },
       ...{ source: 'votes', soft: false, hints: [], messages: [], tokens },
+      ...more,
     },
   });

@@ -4,6 +4,8 @@ import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 export type WaitingSamples = {
   readonly on: (event: ClawLoopEvent) => void;
   readonly count: () => number;
+  /** Whether a batch is under way. */
+  readonly trains: () => boolean;
   /** Whether a sample of that session has come, among the latest. */
   readonly hasCome: (session: string) => boolean;
 };
@@ -46,37 +48,71 @@ export function countWaitingSamples(adapter: string): WaitingSamples {
       }
     },
     count: () => waiting.size,
+    trains: () => open !== undefined,
     hasCome: (session) => sessions.has(session),
   };
 }
 
 export type RoomLimits = {
   readonly maxSessions: number;
-  /** samples that a version consumes */
+  /** samples that a version consumes at least */
   readonly batchSize: number;
+  /** samples that one consumes where more wait than may */
+  readonly maxBatchSize: number;
   /** versions that a sample may be behind the head */
   readonly maxStaleness: number;
 };
 
-export type Occupancy = {
-  /** sessions */
-  readonly open: number;
-  /** samples */
-  readonly waiting: number;
+/** An open session, as far as it matters to room. */
+export type OpenSession = {
+  /** answers so far: each may become a sample when it ends */
+  readonly answers: number;
+  /** it stays open for reasons of its own: other attempts at its task, say */
+  readonly rewarded: boolean;
+  /** ms since anything was heard of it */
+  readonly quietMs: number;
 };
 
+export type Occupancy = {
+  readonly open: readonly OpenSession[];
+  /** samples, those on their way and those in training included */
+  readonly waiting: number;
+  /** a version is being made, or samples are on their way */
+  readonly trains: boolean;
+  /** answers of a session, the mean of the latest ones; at least 1 */
+  readonly usual: number;
+};
+
+/** ms without a word, after which nobody waits for a session: it may be left alone until its time is over */
+export const QUIET_MS = 60_000;
+
 /**
- * Why no session can begin; undefined: one can. Every version consumes a batch, so a session that had more
- * than `maxStaleness` batches before it would train too late. One that ends for it leaves its place, but its
- * sample will wait, if it has answered anything.
+ * Why no session can begin; undefined: one can.
+ *
+ * Every version consumes a batch, and batches keep sessions whole, so `maxStaleness + 1` batches are what may
+ * be under way without growing too old: what waits, and what the open sessions will come to. Where nothing
+ * waits or trains, no version is made, so that what rewarded sessions hold does not age: as many again may
+ * begin, up to what the largest batches consume. That way those who keep sessions open until others are done
+ * come to an end, and whatever is open for good counts only until it is quiet.
+ *
+ * @param ending is open, and ends for the one that begins
  */
 export function lackOfRoom(
-  { maxSessions, batchSize, maxStaleness }: RoomLimits,
-  { open, waiting }: Occupancy,
-  ending?: { readonly interactions: number },
+  { maxSessions, batchSize, maxBatchSize, maxStaleness }: RoomLimits,
+  { open, waiting, trains, usual }: Occupancy,
+  ending?: Pick<OpenSession, 'answers'>,
 ): 'sessions' | 'staleness' | undefined {
-  const left = ending === undefined ? 0 : 1;
-  if (open - left >= maxSessions) return 'sessions';
-  const unused = ending?.interactions === 0 ? 1 : 0;
-  return waiting + open - unused >= (maxStaleness + 1) * batchSize ? 'staleness' : undefined;
+  if (open.length >= maxSessions) return 'sessions';
+  const versions = maxStaleness + 1;
+  const heard = open.filter(({ quietMs }) => quietMs < QUIET_MS);
+  const coming = waiting + (ending?.answers ?? 0);
+  const under = coming + samplesOf(heard, usual);
+  const room = versions * usual * Math.ceil(batchSize / usual);
+  if (under < room) return undefined;
+  if (trains || coming >= batchSize || under >= versions * Math.max(maxBatchSize, usual)) return 'staleness';
+  const unrewarded = heard.filter(({ rewarded }) => !rewarded);
+  return samplesOf(unrewarded, usual) < room ? undefined : 'staleness';
 }
+
+const samplesOf = (sessions: readonly OpenSession[], usual: number): number =>
+  sessions.reduce((sum, { answers }) => sum + Math.max(answers, usual), 0);

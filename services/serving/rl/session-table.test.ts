@@ -123,8 +123,37 @@ test('what ended since a moment is told, but sessions without answers and those 
   ] as const)
     table.apply(ended(name, seconds));
   table.apply(ended('discarded', 9, { discard: true }));
-  expect(table.endedSince(Date.parse(at(5)))).toEqual(['late']);
-  expect(table.endedSince(Date.parse(at(0)))).toEqual(['early', 'late']);
+  const [early, late] = ['early', 'late'].map((session) => ({ session, answers: 1 }));
+  expect(table.endedSince(Date.parse(at(5)))).toEqual([late]);
+  expect(table.endedSince(Date.parse(at(0)))).toEqual([early, late]);
+});
+
+test('of open sessions it is told how much was said, whether it was rewarded, and when they were heard', () => {
+  const table = tableOf(
+    ...[started('s'), answered('s', 'a', 1), answered('s', 'b', 2), rewarded('s', 'b', 1, 0, 3)],
+    ...[started('t', 4), started('gone'), ended('gone', 5)],
+  );
+  expect(table.open()).toEqual([
+    { session: 's', interactions: 2, rewarded: true, heardAt: Date.parse(at(3)) },
+    { session: 't', interactions: 0, rewarded: false, heardAt: Date.parse(at(4)) },
+  ]);
+});
+
+test('a session usually has as many answers as those that ended latest', () => {
+  const table = createSessionTable();
+  expect(table.usualAnswers()).toBe(3);
+  const whole = (session: string, answers: number, data: object = {}) => {
+    table.apply(started(session));
+    for (let n = 0; n < answers; n++) table.apply(answered(session, `${session}${n}`));
+    table.apply(ended(session, 1, data));
+  };
+  whole('one', 1);
+  whole('four', 4);
+  whole('none', 0);
+  whole('taken back', 9, { discard: true });
+  expect(table.usualAnswers()).toBe(2.5);
+  for (let n = 0; n < 20; n++) whole(`two${n}`, 2);
+  expect(table.usualAnswers()).toBe(2);
 });
 
 /** Facts of a partition, as a log might hold them: any order of acts, some facts twice. */

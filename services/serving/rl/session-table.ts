@@ -42,10 +42,20 @@ export type SessionTable = {
   readonly of: (sessionKey: string) => Session | undefined;
   readonly inLane: (lane: string) => Session | undefined;
   readonly openCount: () => number;
+  readonly open: () => readonly OpenRow[];
   /** Those that ended from then on, ms since 1970, with something in them that may train. */
-  readonly endedSince: (time: number) => readonly string[];
+  readonly endedSince: (time: number) => readonly { readonly session: string; readonly answers: number }[];
+  /** Answers of a session: the mean of the latest ones that ended with any. */
+  readonly usualAnswers: () => number;
   /** Latest first. */
   readonly list: (keyId: string) => readonly Session[];
+};
+
+/** An open session without what is said of it. */
+export type OpenRow = Pick<Session, 'session' | 'interactions'> & {
+  readonly rewarded: boolean;
+  /** ms since 1970 */
+  readonly heardAt: number;
 };
 
 type Row = {
@@ -78,6 +88,11 @@ const types: ReadonlySet<string> = new Set([
   'feedback.given',
 ]);
 
+/** Sessions whose answers are averaged. */
+const USUAL_OF = 20;
+/** Answers that a session is taken to have before any has ended. */
+const FIRST_GUESS = 3;
+
 type TableOptions = {
   readonly most?: number;
   /** the session key whose sessions alone are looked at; all unless told */
@@ -96,6 +111,9 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
   const ended = new Set<Row>();
   /** with answers that were only noted */
   const noted = new Set<Row>();
+
+  /** of the latest that ended */
+  const lengths: number[] = [];
 
   const leave = (row: Row, how: NonNullable<Session['ended']>) => {
     row.ended = how;
@@ -144,6 +162,8 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
     if (data.reason === 'idle' && isOutOfDate(row, data.last, time)) return;
     row.counted = data.interactions ?? row.answers.size + row.unread.length;
     row.isDiscarded = data.discard === true;
+    if (row.counted > 0 && !row.isDiscarded) lengths.push(row.counted);
+    if (lengths.length > USUAL_OF) lengths.shift();
     row.unread = [];
     row.answers.clear();
     noted.delete(row);
@@ -189,12 +209,23 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
     of: (sessionKey) => shown(byKey.get(sessionKey)),
     inLane: (lane) => shown(byLane.get(lane)),
     openCount: () => byLane.size - ended.size,
+    open: () =>
+      [...byLane.values()]
+        .filter((row) => row.ended === undefined)
+        .map(({ fixed, answers, unread, rewards, latestAt }) => ({
+          session: fixed.session,
+          interactions: answers.size + unread.length,
+          rewarded: rewards.size > 0,
+          heardAt: latestAt,
+        })),
     endedSince: (time) =>
       [...ended].flatMap(({ fixed, ended: end, counted, isDiscarded }) =>
         end !== undefined && Date.parse(end.at) >= time && counted !== 0 && !isDiscarded
-          ? [fixed.session]
+          ? [{ session: fixed.session, answers: counted ?? 1 }]
           : [],
       ),
+    usualAnswers: () =>
+      lengths.length === 0 ? FIRST_GUESS : lengths.reduce((sum, one) => sum + one, 0) / lengths.length,
     list: (keyId) =>
       [...byLane.values()]
         .filter(({ fixed }) => fixed.keyId === keyId)

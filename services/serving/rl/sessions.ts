@@ -70,7 +70,7 @@ type Options = {
   /** Rejects where the log does not take it. */
   readonly append: (events: readonly ClawLoopEvent[]) => Promise<void>;
   readonly limits: RoomLimits;
-  readonly samples: Pick<WaitingSamples, 'count' | 'hasCome'>;
+  readonly samples: Pick<WaitingSamples, 'count' | 'hasCome' | 'trains'>;
   /** Waits until the samples of the log as of now are counted. */
   readonly countOn: () => Promise<void>;
   /** ms since 1970 */
@@ -79,6 +79,8 @@ type Options = {
 
 const source = 'clawloop/serving';
 const RETRY_SECONDS = 5;
+/** A step may be over in less than that. */
+const ROOM_RETRY_SECONDS = 1;
 /** ms that the sample of a session that ended may take to come; most come sooner, of some none comes */
 const ON_THE_WAY_MS = 3_000;
 
@@ -131,20 +133,33 @@ export function openSessions(options: Options): Sessions {
     return { session, interactions };
   };
 
+  const occupancy = (ending: Session | undefined): Occupancy => {
+    const at = now();
+    const onTheWay = view
+      .endedSince(at - ON_THE_WAY_MS)
+      .filter(({ session }) => !samples.hasCome(session))
+      .reduce((sum, { answers }) => sum + answers, 0);
+    return {
+      open: view
+        .open()
+        .filter(({ session }) => session !== ending?.session)
+        .map(({ interactions, rewarded, heardAt }) => ({
+          ...{ answers: interactions, rewarded, quietMs: at - heardAt },
+        })),
+      waiting: samples.count() + onTheWay,
+      trains: samples.trains() || onTheWay > 0,
+      usual: view.usualAnswers(),
+    };
+  };
   const makeRoom = async (old: Session | undefined): Promise<void> => {
-    const occupancy = (): Occupancy => ({
-      open: view.openCount(),
-      waiting:
-        samples.count() +
-        view.endedSince(now() - ON_THE_WAY_MS).filter((session) => !samples.hasCome(session)).length,
-    });
-    const lacking = () => lackOfRoom(limits, occupancy(), old);
+    const ending = old && { answers: old.interactions };
+    const lacking = () => lackOfRoom(limits, occupancy(old), ending);
     if (lacking() === undefined) return;
     await countOn();
     const lack = lacking();
     if (lack === 'sessions')
       throw ServingError.TOO_MANY_SESSIONS({ most: limits.maxSessions, retryAfterSeconds: RETRY_SECONDS });
-    if (lack === 'staleness') throw ServingError.TRAINING_BEHIND({ retryAfterSeconds: RETRY_SECONDS });
+    if (lack === 'staleness') throw ServingError.TRAINING_BEHIND({ retryAfterSeconds: ROOM_RETRY_SECONDS });
   };
 
   const startNow = async (caller: Caller, task: string, key: SessionKey) => {
