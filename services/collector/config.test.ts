@@ -10,6 +10,7 @@ test('what is not told follows from the model', () => {
   const nano = defaultTrainingSettings('claw-nano');
   expect(settings()).toEqual({
     size: nano.batchSize,
+    most: 8 * nano.batchSize,
     maxStaleness: nano.maxStaleness,
     training: nano.settings,
     adapterMethods: {},
