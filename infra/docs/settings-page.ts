@@ -35,7 +35,7 @@ at start, each with where it came from.
 
 Under \`clawloop up\` (\`npm start -- ...\`) the flags of all services stand as they are; \`--port\`, \`--host\`, \`--context\` and \`--api-key\` are serving's; every
 other flag has its service's name before it: the judge's \`--votes 5\` is \`--judge-votes 5\`. Those of a queue (\`--queue\`, \`--redis-url\`, ...) go to judge and trainer.
-Every command takes \`--data-folder\`, \`--adapter\`, \`--log\` and the \`--kafka-...\` flags, as the services do. Variables are the same everywhere.
+Every command takes \`--data-folder\`, \`--adapters\`, \`--log\` and the \`--kafka-...\` flags, as the services do. Variables are the same everywhere.
 
 A service waits for a Kafka or a Redis that does not answer, and says so. It ends with exit code 2 where starting it again would change nothing: a flag that it does
 not know, a wrong password, a certificate that is not trusted, topics or a log of other partitions or of a newer version, a model or a backend that is not there or is broken, a

@@ -4,8 +4,15 @@ import { allocatorEnvironment } from '../../shared/policy/executors/native-envir
 import { CommonConfig, loadConfig } from '../../shared/service/config.ts';
 import { LogConfig } from '../../shared/service/log-config.ts';
 
-/** What every command takes: where the data are, and the log. */
-export const CliConfig = CommonConfig.pick({ dataFolder: true, adapter: true }).extend(LogConfig.shape);
+/** What every command takes: where the data are, which adapters it is about, and the log. */
+export const CliConfig = CommonConfig.pick({ dataFolder: true })
+  .extend({
+    adapters: CommonConfig.shape.adapters
+      .unwrap()
+      .optional()
+      .describe('the adapters that a command is about; all that the log knows unless told'),
+  })
+  .extend(LogConfig.shape);
 export type CliConfig = z.output<typeof CliConfig>;
 
 /**

@@ -43,11 +43,11 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: 'Without an access key this server answers under localhost and 127.0.0.1 only, not {host}.',
   },
-  /** Thrown when a key opens another adapter than the one that is served here. */
+  /** Thrown when a key, or the session of one, opens an adapter that is not served here. */
   KEY_OF_ANOTHER_ADAPTER: {
     status: 403,
     type: 'invalid_request_error',
-    message: "This key opens the adapter '{adapter}'; '{served}' is served here.",
+    message: "This key opens the adapter '{adapter}'; served here: {served}.",
   },
   /** Thrown when a request of the session protocol came with a key that speaks for no session. */
   INVALID_SESSION_KEY: {

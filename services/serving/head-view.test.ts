@@ -13,7 +13,7 @@ const follow = (following: Partial<Following>): Pick<EventLog, 'follow' | 'ends'
   }),
 });
 const view = (following: Partial<Following>, signal: AbortSignal) =>
-  followHead({ log: follow(following), adapter: 'default', checkpoints: '/nowhere', signal });
+  followHead({ log: follow(following), adapters: ['default'], checkpointsOf: () => '/nowhere', signal });
 
 test('a record of a newer version ends the view, not the service', async () => {
   const stop = new AbortController();
@@ -22,7 +22,7 @@ test('a record of a newer version ends the view, not the service', async () => {
     stop.signal,
   );
   await expect.poll(() => head.stopped()).toBe('policy.promoted is version 9');
-  expect(head.head()).toEqual({ version: 0 });
+  expect(head.of('default').head()).toEqual({ version: 0 });
   stop.abort();
   await expect(head.done).resolves.toBeUndefined();
 });

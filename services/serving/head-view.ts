@@ -6,12 +6,20 @@ import { isLogError } from '../../shared/log/errors.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import type { PolicyVersion } from './engine/engine.ts';
 
-/** What this process knows of the lineage of its adapter: a fold of `training` in memory. */
-export type HeadView = {
+/** What this process knows of the lineage of one adapter. */
+export type AdapterHead = {
   readonly head: () => PolicyVersion;
   /** A version that was once the head and whose checkpoint is still kept; version 0 always is. */
   readonly find: (version: number) => PolicyVersion | undefined;
   readonly kept: () => readonly number[];
+  /** Calls at once with the head when the view is caught up, and then whenever the head moves. */
+  readonly onHead: (listener: (head: PolicyVersion) => void) => void;
+};
+
+/** The lineages of the adapters that are served here: a fold of `training` in memory. */
+export type HeadView = {
+  /** @throws Error for an adapter that is not followed */
+  readonly of: (adapter: string) => AdapterHead;
   readonly isCaughtUp: () => boolean;
   /**
    * Records that the view has not read yet, marks of transactions among them; undefined: the log does not
@@ -22,8 +30,6 @@ export type HeadView = {
   readonly caughtUp: Promise<void>;
   /** For a look-up that missed: waits until the end as of now was reached, at most 2 s. */
   readonly reachEnd: () => Promise<void>;
-  /** Calls at once with the head when the view is caught up, and then whenever the head moves. */
-  readonly onHead: (listener: (head: PolicyVersion) => void) => void;
   /** Why the view goes no further: the log was written on by a newer version. What is served stays. */
   readonly stopped: () => string | undefined;
   /** Rejects when the log cannot be followed any more, for any other reason. */
@@ -32,9 +38,9 @@ export type HeadView = {
 
 type Options = {
   readonly log: Pick<EventLog, 'follow' | 'ends'>;
-  readonly adapter: string;
-  /** folder of the adapter's checkpoints */
-  readonly checkpoints: string;
+  readonly adapters: readonly string[];
+  /** folder of an adapter's checkpoints */
+  readonly checkpointsOf: (adapter: string) => string;
   readonly signal: AbortSignal;
   /** Sees every fact of `training` that the view reads. */
   readonly onEvent?: (event: ClawLoopEvent) => void;
@@ -44,34 +50,18 @@ const LONGEST_WAIT_MS = 2_000;
 /** ms that a figure may take to be read */
 const SCRAPE_MS = 500;
 
-export function followHead({ log, adapter, checkpoints, signal, onEvent }: Options): HeadView {
-  let state: HeadState = initialHead;
+export function followHead({ log, adapters, checkpointsOf, signal, onEvent }: Options): HeadView {
+  const heads = new Map(adapters.map((name) => [name, adapterHead(name, checkpointsOf(name))]));
   let caughtUp = false;
   let stopped: string | undefined;
   const next = new Map<number, number>();
-  const listeners: ((head: PolicyVersion) => void)[] = [];
-  const find = (version: number): PolicyVersion | undefined => {
-    const row = state.versions[version];
-    if (version === 0) return { version: 0 };
-    if (row?.checkpoint == null || row.digest == null) return undefined;
-    return { version, adapter: { folder: join(checkpoints, row.checkpoint), digest: row.digest } };
-  };
-  const isKept = (found: PolicyVersion | undefined): boolean =>
-    found !== undefined && (found.adapter === undefined || existsSync(found.adapter.folder));
-  const head = (): PolicyVersion => find(state.head) ?? { version: 0 };
-  const tell = () => {
-    for (const listener of listeners) listener(head());
-  };
   const following = log.follow(
     'training',
     {},
     ({ event, at }) => {
       next.set(at.partition, at.offset + 1);
       onEvent?.(event);
-      if (event.subject !== adapter) return;
-      const before = state.head;
-      state = applyHead(state, event);
-      if (caughtUp && state.head !== before) tell();
+      heads.get(event.subject)?.apply(event);
     },
     signal,
   );
@@ -89,9 +79,56 @@ export function followHead({ log, adapter, checkpoints, signal, onEvent }: Optio
   };
   const whenCaughtUp = following.caughtUp.then(() => {
     caughtUp = true;
-    tell();
+    for (const head of heads.values()) head.catchUp();
   });
   whenCaughtUp.catch(() => {}); // `done` tells why
+  return {
+    of: (adapter) => {
+      const found = heads.get(adapter);
+      if (found === undefined) throw new Error(`the adapter ${adapter} is not served here`);
+      return found;
+    },
+    isCaughtUp: () => caughtUp,
+    behind: () => soon(behind(), undefined, SCRAPE_MS),
+    caughtUp: whenCaughtUp,
+    reachEnd: async () => {
+      let timer: NodeJS.Timeout | undefined;
+      const limit = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, LONGEST_WAIT_MS);
+      });
+      await Promise.race([following.reachEnd(), limit]).finally(() => clearTimeout(timer));
+    },
+    stopped: () => stopped,
+    done: following.done.catch((error: Error) => {
+      if (!isLogError(error, 'NewerSchema')) throw error;
+      stopped = error.message;
+      return untilAborted(signal);
+    }),
+  };
+}
+
+type FoldedHead = AdapterHead & {
+  readonly apply: (event: ClawLoopEvent) => void;
+  /** From now on heads are told of. */
+  readonly catchUp: () => void;
+};
+
+function adapterHead(name: string, checkpoints: string): FoldedHead {
+  let state: HeadState = initialHead;
+  let caughtUp = false;
+  const listeners: ((head: PolicyVersion) => void)[] = [];
+  const find = (version: number): PolicyVersion | undefined => {
+    const row = state.versions[version];
+    if (version === 0) return { version: 0 };
+    if (row?.checkpoint == null || row.digest == null) return undefined;
+    return { version, adapter: { name, folder: join(checkpoints, row.checkpoint), digest: row.digest } };
+  };
+  const isKept = (found: PolicyVersion | undefined): boolean =>
+    found !== undefined && (found.adapter === undefined || existsSync(found.adapter.folder));
+  const head = (): PolicyVersion => find(state.head) ?? { version: 0 };
+  const tell = () => {
+    for (const listener of listeners) listener(head());
+  };
   return {
     head,
     find: (version) => {
@@ -103,26 +140,19 @@ export function followHead({ log, adapter, checkpoints, signal, onEvent }: Optio
         .map(Number)
         .filter((version) => isKept(find(version)))
         .sort((a, b) => a - b),
-    isCaughtUp: () => caughtUp,
-    behind: () => soon(behind(), undefined, SCRAPE_MS),
-    caughtUp: whenCaughtUp,
-    reachEnd: async () => {
-      let timer: NodeJS.Timeout | undefined;
-      const limit = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, LONGEST_WAIT_MS);
-      });
-      await Promise.race([following.reachEnd(), limit]).finally(() => clearTimeout(timer));
-    },
     onHead: (listener) => {
       listeners.push(listener);
       if (caughtUp) listener(head());
     },
-    stopped: () => stopped,
-    done: following.done.catch((error: Error) => {
-      if (!isLogError(error, 'NewerSchema')) throw error;
-      stopped = error.message;
-      return untilAborted(signal);
-    }),
+    apply: (event) => {
+      const before = state.head;
+      state = applyHead(state, event);
+      if (caughtUp && state.head !== before) tell();
+    },
+    catchUp: () => {
+      caughtUp = true;
+      tell();
+    },
   };
 }
 
@@ -142,9 +172,12 @@ const untilAborted = (signal: AbortSignal): Promise<void> =>
   });
 
 /** The view of an engine that has no other version than the base. */
-export const onlyBase: Pick<HeadView, 'find' | 'kept' | 'reachEnd' | 'onHead'> = {
-  find: (version) => (version === 0 ? { version } : undefined),
-  kept: () => [0],
+export const onlyBase: Pick<HeadView, 'of' | 'reachEnd'> = {
+  of: () => ({
+    head: () => ({ version: 0 }),
+    find: (version) => (version === 0 ? { version } : undefined),
+    kept: () => [0],
+    onHead: (listener) => listener({ version: 0 }),
+  }),
   reachEnd: async () => {},
-  onHead: (listener) => listener({ version: 0 }),
 };

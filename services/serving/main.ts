@@ -26,6 +26,7 @@ import { openSessionSecret } from './rl/session-secret.ts';
 import { followSessions } from './rl/session-view.ts';
 import { openSessions } from './rl/sessions.ts';
 import { serveHead } from './serve-head.ts';
+import { serveHeads } from './serve-heads.ts';
 import { closeServer, createServer } from './server.ts';
 
 const DRAIN_INTERVAL_MS = 500;
@@ -84,25 +85,22 @@ const engine = await openEngine(config, { ...fetchingInService(logger, shutdown)
 );
 logger.info({ engine: engine.name, report: engine.report }, 'engine');
 
-const waitingSamples = countWaitingSamples(config.adapter);
+const waitingSamples = new Map(config.adapters.map((name) => [name, countWaitingSamples(name)]));
 const head = followHead({
-  onEvent: waitingSamples.on,
+  onEvent: (event) => waitingSamples.get(event.subject)?.on(event),
   log,
-  adapter: config.adapter,
-  checkpoints: data.checkpoints(config.adapter),
+  adapters: config.adapters,
+  checkpointsOf: data.checkpoints,
   signal: shutdown,
 });
 const versions = engine.hasVersions ? head : onlyBase;
-const served = serveHead({
-  view: versions,
-  engine,
-  recorder,
-  adapter: config.adapter,
-  replica: `${hostname()}-${randomUUID().slice(0, 8)}`,
-  metrics,
-  logger,
-  retryMs: LOAD_RETRY_MS,
-});
+const replica = `${hostname()}-${randomUUID().slice(0, 8)}`;
+const served = serveHeads(config.adapters, (adapter) =>
+  serveHead({
+    ...{ view: versions.of(adapter), adapter, replica, engine, recorder, metrics, logger },
+    retryMs: LOAD_RETRY_MS,
+  }),
+);
 const sessionView = followSessions({ log, signal: shutdown });
 watch(registry, engine, recorder.outboxDepth, head, sessionView.openCount);
 const training = defaultTrainingSettings(config.model, config.training);
@@ -117,7 +115,7 @@ const sessions = openSessions({
     maxBatchSize: config.maxBatchSize ?? largestBatch(batchSize),
     maxStaleness: config.maxStaleness ?? training.maxStaleness,
   },
-  samples: waitingSamples,
+  samplesOf: (adapter) => waitingSamples.get(adapter)!,
   countOn: head.reachEnd,
   now: Date.now,
 });
@@ -130,7 +128,7 @@ const readiness = (): string | undefined => {
   if (!head.isCaughtUp() || !sessionView.isCaughtUp()) return 'reading the log';
   const unreachable = engine.problem?.();
   if (unreachable !== undefined) return `the engine cannot be asked: ${unreachable}`;
-  return served.served() === undefined ? (served.problem() ?? 'loading the policy') : undefined;
+  return served.missing();
 };
 
 const ending = new AbortController();
@@ -143,7 +141,7 @@ const server = createServer(
     access,
     answers,
     head: versions,
-    unserved: () => (served.served() === undefined ? served.problem() : undefined),
+    unserved: served.unserved,
     owners: createRecentOwners(),
     conversations: openConversations({ log, signal: shutdown }),
     sessions,

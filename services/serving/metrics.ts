@@ -36,17 +36,20 @@ export const createServingMetrics = (registry: Registry) => {
     open: new Gauge({ name: 'clawloop_serving_open_requests', help: 'requests being answered', registers }),
     headVersion: new Gauge({
       name: 'clawloop_serving_head_version',
-      help: 'the head of the lineage in the view',
+      help: 'the head of the lineage in the view, by adapter',
+      labelNames: ['adapter'],
       registers,
     }),
     servedVersion: new Gauge({
       name: 'clawloop_serving_served_version',
-      help: 'version that new answers begin on; -1: none is loaded yet',
+      help: 'version that new answers begin on, by adapter; -1: none is loaded yet',
+      labelNames: ['adapter'],
       registers,
     }),
     loadFailures: new Counter({
       name: 'clawloop_serving_policy_load_failures_total',
-      help: 'heads that could not be loaded',
+      help: 'heads that could not be loaded, by adapter',
+      labelNames: ['adapter'],
       registers,
     }),
   };

@@ -16,7 +16,7 @@ function world(load: (version: number, signal: AbortSignal) => Promise<void>, re
       },
     },
     engine: {
-      serve: async ({ version }, signal) => {
+      serve: async (_, { version }, signal) => {
         loads.push(version);
         await load(version, signal);
       },

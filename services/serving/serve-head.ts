@@ -3,7 +3,7 @@ import { PolicyLoaded } from '../../shared/events/policy-loaded.ts';
 import { monotonicNow, utcNow } from '../../shared/service/clock.ts';
 import type { Logger } from '../../shared/service/logger.ts';
 import type { Engine, PolicyVersion } from './engine/engine.ts';
-import type { HeadView } from './head-view.ts';
+import type { AdapterHead } from './head-view.ts';
 import type { ServingMetrics } from './metrics.ts';
 import type { Recorder } from './record/recorder.ts';
 
@@ -15,7 +15,7 @@ export type ServedHead = {
 };
 
 type Options = {
-  readonly view: Pick<HeadView, 'onHead'>;
+  readonly view: Pick<AdapterHead, 'onHead'>;
   readonly engine: Pick<Engine, 'serve'>;
   readonly recorder: Pick<Recorder, 'record'>;
   readonly adapter: string;
@@ -29,7 +29,7 @@ type Options = {
 const LONGEST_RETRY = 8;
 
 /**
- * Keeps the engine on the head. While a load runs, heads that come and go are passed over: only the newest
+ * Keeps the engine on the head of one adapter. While a load runs, heads that come and go are passed over: only the newest
  * is loaded next; one that is rolled back meanwhile is not served at all. A head that cannot be loaded leaves
  * the one before in service and is tried again.
  */
@@ -49,18 +49,19 @@ export function serveHead({
   let wait = retryMs;
   let wake = () => {};
   let loading: { readonly version: number; readonly stop: AbortController } | undefined;
-  metrics.servedVersion.set(-1);
+  metrics.loadFailures.inc({ adapter }, 0);
+  metrics.servedVersion.set({ adapter }, -1);
   const load = async (policy: PolicyVersion): Promise<void> => {
     const began = monotonicNow();
     const stop = new AbortController();
     loading = { version: policy.version, stop };
     try {
-      await engine.serve(policy, stop.signal);
+      await engine.serve(adapter, policy, stop.signal);
     } catch (error) {
       if (stop.signal.aborted) return;
-      metrics.loadFailures.inc();
+      metrics.loadFailures.inc({ adapter });
       problem = `version ${policy.version} cannot be loaded: ${(error as Error).message}`;
-      logger.error({ err: error, version: policy.version, served }, 'the head cannot be loaded');
+      logger.error({ err: error, adapter, version: policy.version, served }, 'the head cannot be loaded');
       await new Promise<void>((resolve) => {
         wake = resolve;
         setTimeout(resolve, wait).unref();
@@ -72,8 +73,8 @@ export function serveHead({
     served = policy.version;
     problem = undefined;
     wait = retryMs;
-    metrics.servedVersion.set(policy.version);
-    logger.info({ version: policy.version, milliseconds }, 'serving');
+    metrics.servedVersion.set({ adapter }, policy.version);
+    logger.info({ adapter, version: policy.version, milliseconds }, 'serving');
     const id = `${replica}/${adapter}/loaded/${policy.version}/${randomUUID()}`;
     const data = { adapter, version: policy.version, replica, milliseconds };
     await recorder.record(PolicyLoaded.create({ id, source: 'clawloop/serving', time: utcNow(), data }));
@@ -87,7 +88,7 @@ export function serveHead({
     wanted = head;
     wait = retryMs;
     wake();
-    metrics.headVersion.set(head.version);
+    metrics.headVersion.set({ adapter }, head.version);
     if (loading !== undefined && head.version < loading.version) loading.stop.abort();
     void catchUp();
   });

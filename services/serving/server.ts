@@ -6,6 +6,7 @@ import type { ServiceError } from '../../shared/service/errors.ts';
 import { type Readiness, registerHealth } from '../../shared/service/health.ts';
 import { isLoopback } from '../../shared/service/is-loopback.ts';
 import { bearerOf, type Caller } from './access.ts';
+import { refuseUnserved } from './chat/adapters-of.ts';
 import { parseJsonBody } from './chat/json-body.ts';
 import { asServingError, errorBody } from './error-body.ts';
 import { ServingError } from './errors.ts';
@@ -92,8 +93,7 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
       throw ServingError.HOST_NOT_LOOPBACK({ host: hostName(request.headers.host).slice(0, 200) });
     }
     const { adapter } = caller;
-    if (adapter !== undefined && adapter !== world.config.adapter)
-      throw ServingError.KEY_OF_ANOTHER_ADAPTER({ adapter, served: world.config.adapter });
+    if (adapter !== undefined) refuseUnserved(adapter, world.config.adapters);
     // what others do here is not its session's
     if (caller.sessionKey !== undefined && request.routeOptions.url === '/metrics')
       throw ServingError.NOT_FOR_SESSION_KEYS();

@@ -57,10 +57,12 @@ const { port } = server.server.address() as AddressInfo;
 logger.info({ port }, 'health port');
 
 async function work(): Promise<void> {
-  const store = data.checkpoints(config.adapter);
-  await checkCheckpoints(store, log.logId);
-  const mismatch = await trainingMismatch(log, store, config);
-  if (mismatch !== undefined) throw new Refusal(mismatch);
+  for (const adapter of config.adapters) {
+    const store = data.checkpoints(adapter);
+    await checkCheckpoints(store, log.logId);
+    const mismatch = await trainingMismatch(log, store, { adapter, training: config.training });
+    if (mismatch !== undefined) throw new Refusal(mismatch);
+  }
   const folder = await findModel(config, fetchingInService(logger, shutdown));
   const base = { model: config.model, folder, digest: await modelDigest(folder) };
   const runner = openStepRunner({

@@ -21,11 +21,21 @@ export const createTrainerMetrics = (registry: Registry) => {
     outcomes: new Counter({
       name: 'clawloop_trainer_batches_total',
       help: 'batches by outcome: promoted, not-finite, kl-to-parent, strikes, parent-missing, base-changed, training-changed, teacher-missing, samples-missing',
-      labelNames: ['outcome'],
+      labelNames: ['outcome', 'adapter'],
       registers,
     }),
-    version: new Gauge({ name: 'clawloop_trainer_version', help: 'version of the last step', registers }),
-    head: new Gauge({ name: 'clawloop_trainer_head_version', help: 'the head of the lineage', registers }),
+    version: new Gauge({
+      name: 'clawloop_trainer_version',
+      help: 'version of the last step, by adapter',
+      labelNames: ['adapter'],
+      registers,
+    }),
+    head: new Gauge({
+      name: 'clawloop_trainer_head_version',
+      help: 'the head of the lineage, by adapter',
+      labelNames: ['adapter'],
+      registers,
+    }),
     progress: new Gauge({
       name: 'clawloop_trainer_progress_ratio',
       help: 'share of the samples that the running step has trained on; 0 when none runs',
@@ -33,8 +43,8 @@ export const createTrainerMetrics = (registry: Registry) => {
     }),
     lastStep: new Gauge({
       name: 'clawloop_trainer_last_step',
-      help: 'figures of the last step, by name; docs/learning.md says what they mean',
-      labelNames: ['figure'],
+      help: 'figures of the last step of an adapter, by name; docs/learning.md says what they mean',
+      labelNames: ['figure', 'adapter'],
       registers,
     }),
     tensors: new Gauge({

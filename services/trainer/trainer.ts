@@ -52,7 +52,7 @@ export function createTrainer(options: Options) {
     const jobs: Job<WakeUp>[] = [];
     for (const { subject, rows } of subjects) {
       const { head, open: batch } = headView(openDraft(rows));
-      metrics.head.set(head);
+      metrics.head.set({ adapter: subject }, head);
       const before = open.get(subject);
       options.wait?.see(subject, batch);
       if (batch === null) open.delete(subject);
@@ -84,12 +84,12 @@ export function createTrainer(options: Options) {
         if (progress.phase === 'training') metrics.progress.set(progress.samples / progress.of);
         report(progress);
       },
-      onStep: (step) => countStep(metrics, n, step),
+      onStep: (step) => countStep(metrics, batch, step),
     };
     try {
       const outcome = await trainOpenBatch(training, batch, signal);
       if (open.get(adapter)?.batchId === batchId) told.add(batchId);
-      metrics.outcomes.inc({ outcome: outcomeName(outcome) });
+      metrics.outcomes.inc({ outcome: outcomeName(outcome), adapter });
       const { kind, ...detail } =
         outcome.kind === 'trained' ? { kind: outcome.kind, ...outcome.state.metrics } : outcome;
       logger.info(
@@ -110,13 +110,14 @@ export function createTrainer(options: Options) {
 
 function countStep(
   metrics: TrainerMetrics,
-  version: number,
+  { n, adapter }: BatchSubmitted['data'],
   { result, milliseconds, tensors }: RunStep,
 ): void {
   metrics.stepSeconds.observe(milliseconds / 1000);
   metrics.tensors.set(tensors);
   if (result.kind !== 'candidate') return;
-  metrics.version.set(version);
+  metrics.version.set({ adapter }, n);
   metrics.tokensPerSecond.set((result.metrics.tokens ?? 0) / (milliseconds / 1000));
-  for (const [figure, value] of Object.entries(result.metrics)) metrics.lastStep.set({ figure }, value);
+  for (const [figure, value] of Object.entries(result.metrics))
+    metrics.lastStep.set({ figure, adapter }, value);
 }

@@ -21,7 +21,7 @@ export async function trainingMismatch(
   return (
     served &&
     `version ${head} of the adapter "${adapter}" was trained as ${served}, the settings say ${training}: ` +
-      `start with --training ${served}, take another --adapter, or leave what was learned with ` +
+      `start with --training ${served}, take another name in --adapters, or leave what was learned with ` +
       '`clawloop policy rollback 0`'
   );
 }

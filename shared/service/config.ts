@@ -13,11 +13,12 @@ export const CommonConfig = z.object({
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
     .describe('least severe lines that are written; message content appears at debug only'),
-  adapter: z
-    .string()
-    .regex(/^[a-z0-9-]+$/)
-    .default('default')
-    .describe('the adapter that is served and trained'),
+  adapters: z
+    .array(z.string().regex(/^[a-z0-9-]+$/, 'a name has small letters, digits and -'))
+    .min(1)
+    .refine((names) => new Set(names).size === names.length, 'one of them is named twice')
+    .default(['default'])
+    .describe('the adapters that are served and trained, separated by commas; the first one is the default'),
   model: z
     .string()
     .default('claw-nano')

@@ -34,7 +34,7 @@ export const keys: Command = {
     ['remove ID', 'it opens nothing from then on'],
     ['--requests-per-minute N', 'requests for answers that it may send'],
     ['--tokens-per-minute N', 'tokens of prompts and answers; --tokens-per-day N likewise'],
-    ['--only-adapter A', 'opens the endpoint where A is served, and no other'],
+    ['--only-adapter A', 'talks to this adapter, and to no other'],
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { BatchRequested } from '../../../shared/events/batch-requested.ts';
 import { LearningPaused } from '../../../shared/events/learning-paused.ts';
 import { LearningResumed } from '../../../shared/events/learning-resumed.ts';
+import type { EventLog } from '../../../shared/log/event-log.ts';
 import { utcNow } from '../../../shared/service/clock.ts';
+import { adaptersOf } from '../adapters.ts';
 import { type Command, UsageError } from '../command.ts';
 import { readOptions } from '../options.ts';
 import { readTopic } from '../read-topic.ts';
@@ -16,38 +18,50 @@ export const learning: Command = {
     ['pause', 'no batch is formed any more; an open one is still trained'],
     ['resume', 'batches are formed again'],
     ['now', 'the next batch takes what there is, from one sample on'],
+    ['--adapters A,B', 'of these alone; else of all'],
     ['--reason TEXT', 'stands in the fact'],
   ],
   run: async ([action = '', ...rest]) => {
-    if (!['pause', 'resume', 'now'].includes(action))
-      throw new UsageError('learning what? one of: pause, resume, now');
+    if (!Object.hasOwn(acts, action)) throw new UsageError('learning what? one of: pause, resume, now');
     const { values, settings } = readOptions(rest, { reason: { type: 'string' } });
-    const { adapter } = settings;
-    const origin = { id: randomUUID(), source: 'clawloop/cli', time: utcNow() };
+    const origin = () => ({ id: randomUUID(), source: 'clawloop/cli', time: utcNow() });
     const reason = values.reason === undefined ? {} : { reason: values.reason };
     return withLog(settings, async (log) => {
-      if (action === 'pause') {
-        await log.append([LearningPaused.create({ ...origin, data: { adapter, ...reason } })]);
-        console.log('learning is paused: chats go on and are judged; an open batch is still trained');
-      } else if (action === 'resume') {
-        await log.append([LearningResumed.create({ ...origin, data: { adapter, ...reason } })]);
-        console.log('learning goes on');
-      } else {
-        let after = 0;
-        let paused = false;
-        await readTopic(log, 'training', ({ event }) => {
-          if (event.subject !== adapter) return;
-          if (event.type === 'batch.submitted') after = Math.max(after, event.data.n);
-          if (event.type === 'learning.paused') paused = true;
-          if (event.type === 'learning.resumed') paused = false;
-        });
-        await log.append([
-          BatchRequested.create({ ...origin, data: { adapter, after, reason: 'operator' } }),
-        ]);
-        const once = paused ? ', once learning is resumed' : '';
-        console.log(`the next batch, ${after + 1}, takes what there is, from one sample on${once}`);
+      const adapters = await adaptersOf(log, settings);
+      for (const adapter of adapters) {
+        const said = await acts[action]!(log, adapter, origin(), reason);
+        console.log(adapters.length === 1 ? said : `${adapter}: ${said}`);
       }
       return 0;
     });
+  },
+};
+
+type Origin = { readonly id: string; readonly source: string; readonly time: string };
+type Reason = { readonly reason?: string };
+/** Says what it did. */
+type Act = (log: EventLog, adapter: string, origin: Origin, reason: Reason) => Promise<string>;
+
+const acts: Readonly<Record<string, Act>> = {
+  pause: async (log, adapter, origin, reason) => {
+    await log.append([LearningPaused.create({ ...origin, data: { adapter, ...reason } })]);
+    return 'learning is paused: chats go on and are judged; an open batch is still trained';
+  },
+  resume: async (log, adapter, origin, reason) => {
+    await log.append([LearningResumed.create({ ...origin, data: { adapter, ...reason } })]);
+    return 'learning goes on';
+  },
+  now: async (log, adapter, origin) => {
+    let after = 0;
+    let paused = false;
+    await readTopic(log, 'training', ({ event }) => {
+      if (event.subject !== adapter) return;
+      if (event.type === 'batch.submitted') after = Math.max(after, event.data.n);
+      if (event.type === 'learning.paused') paused = true;
+      if (event.type === 'learning.resumed') paused = false;
+    });
+    await log.append([BatchRequested.create({ ...origin, data: { adapter, after, reason: 'operator' } })]);
+    const once = paused ? ', once learning is resumed' : '';
+    return `the next batch, ${after + 1}, takes what there is, from one sample on${once}`;
   },
 };

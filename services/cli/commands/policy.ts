@@ -3,6 +3,7 @@ import { PolicyRolledBack } from '../../../shared/events/policy-rolled-back.ts';
 import { lineage, viewOf } from '../../../shared/lineage/head.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { utcNow } from '../../../shared/service/clock.ts';
+import { adaptersOf, oneAdapter } from '../adapters.ts';
 import { type Command, UsageError } from '../command.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
 import { readTopic } from '../read-topic.ts';
@@ -19,16 +20,17 @@ export const policy: Command = {
     ['show VERSION', 'its batch, digest and figures'],
     ['rollback VERSION', 'makes it the head again; a step in flight cannot undo it'],
     ['--reason TEXT', 'stands in the fact'],
+    ['--adapters A,B', 'of these alone; `show` and `rollback` take one where there are several'],
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
     if (!['list', 'show', 'rollback'].includes(action))
       throw new UsageError(`policy ${action}? one of: list, show, rollback`);
     const { values, words, settings } = readOptions(rest, { reason: { type: 'string' } });
-    const { adapter } = settings;
     return withLog(settings, async (log) => {
-      if (action === 'list') return list(log, adapter);
+      if (action === 'list') return listAll(log, await adaptersOf(log, settings));
       const version = wholeNumber(words[0] ?? '', 'VERSION');
+      const adapter = await oneAdapter(log, settings);
       return action === 'show' ? show(log, adapter, version) : rollback(log, adapter, version, values.reason);
     });
   },
@@ -40,7 +42,15 @@ async function readPolicy(log: EventLog, adapter: string) {
   return { versions: view.versions, state: view.head() };
 }
 
-async function list(log: EventLog, adapter: string): Promise<number> {
+async function listAll(log: EventLog, adapters: readonly string[]): Promise<number> {
+  for (const [index, adapter] of adapters.entries()) {
+    if (adapters.length > 1) console.log(`${index === 0 ? '' : '\n'}${adapter}`);
+    await list(log, adapter);
+  }
+  return 0;
+}
+
+async function list(log: EventLog, adapter: string): Promise<void> {
   const { versions, state } = await readPolicy(log, adapter);
   const served = new Set(lineage(viewOf(state), state.head));
   const mark = (version: number) =>
@@ -58,7 +68,6 @@ async function list(log: EventLog, adapter: string): Promise<number> {
     ]),
   ];
   console.log(formatTable(['version', 'parent', 'samples', 'outcome', '', 'verdict', 'batch formed'], rows));
-  return 0;
 }
 
 async function show(log: EventLog, adapter: string, version: number): Promise<number> {

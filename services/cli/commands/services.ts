@@ -6,7 +6,7 @@ const about: Readonly<Record<ServiceName, string>> = {
   serving: 'answers chats; follows the head of the policy',
   collector: 'makes sessions, turns, samples and batches of what was said',
   judge: 'judges every turn by what happened next',
-  trainer: 'trains the one open batch of its adapter',
+  trainer: 'trains the open batch of each adapter, one at a time',
 };
 
 /** Each service alone, as a child process; its own flags, `--help` included, pass through. */

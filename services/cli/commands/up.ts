@@ -74,7 +74,7 @@ export const up: Command = {
       if (!stop.signal.aborted) throw error;
     });
     if (log === undefined) return 0; // told to stop while it waited
-    const status = createStatus(common.adapter);
+    const status = createStatus(common.adapters);
     const live = openLiveLine(process.stdout, () => (ready ? formatStatus(status.status(), size) : ''));
     let ready = false;
     let exitCode = 0;

@@ -7,6 +7,7 @@ import { openBackend } from '../../../shared/policy/backend.ts';
 import { dataFolder } from '../../../shared/service/data-folder.ts';
 import { makeFolder } from '../../../shared/service/make-folder.ts';
 import { logExists } from '../../../shared/service/open-log.ts';
+import { adaptersOf } from '../adapters.ts';
 import { type CliConfig, commonSettings } from '../config.ts';
 import { portIsFree } from '../port-is-free.ts';
 import { endpointOf } from '../up/readiness.ts';
@@ -97,11 +98,15 @@ export async function kindOfTraining(
   const { training } = commonSettings(flag === undefined ? [] : ['--training', flag]);
   const data = dataFolder(settings.dataFolder);
   if (!logExists(settings, data)) return [];
-  const { adapter } = settings;
-  const mismatch = await withLog(settings, (log) =>
-    trainingMismatch(log, data.checkpoints(adapter), { adapter, training }),
-  ).catch((error: Error) => error.message);
-  return mismatch === undefined ? [] : [{ state: flag === undefined ? 'note' : 'bad', what: mismatch }];
+  const mismatches = await withLog(settings, async (log) => {
+    const adapters = await adaptersOf(log, settings);
+    return Promise.all(
+      adapters.map((adapter) => trainingMismatch(log, data.checkpoints(adapter), { adapter, training })),
+    );
+  }).catch((error: Error) => [error.message]);
+  return mismatches.flatMap((what) =>
+    what === undefined ? [] : [{ state: flag === undefined ? 'note' : 'bad', what }],
+  );
 }
 
 export async function endpoint(): Promise<Finding> {

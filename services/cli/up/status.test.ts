@@ -28,7 +28,7 @@ const line = (batch: string) =>
   });
 
 test('the live line tells how far the running step is, and forgets it with the step', () => {
-  const status = createStatus(adapter);
+  const status = createStatus([adapter]);
   const shown = () => formatStatus(status.status(), 4).split('  |  ').at(-1);
   expect(shown()).toBe('0 of 4 samples until the next step');
   status.on(submitted('b1', 1));
@@ -44,6 +44,17 @@ test('the live line tells how far the running step is, and forgets it with the s
   expect(shown()).toBe('0 of 4 samples until the next step');
   status.on(submitted('b2', 2));
   expect(shown()).toBe('a step is running');
+});
+
+test('of several adapters the live line names each version, and whose step is next', () => {
+  const status = createStatus(['alice', adapter]);
+  const shown = () => formatStatus(status.status(), 4).split('  |  ');
+  expect([shown()[0], shown().at(-1)]).toEqual([
+    'serving alice v0, default v0',
+    '0 of 4 samples until the next step of alice',
+  ]);
+  status.on(submitted('b1', 1));
+  expect(shown().at(-1)).toBe('a step of default is running');
 });
 
 test('lines that are no progress of a step are none', () => {

@@ -8,6 +8,11 @@ export type LoopStatus = {
   readonly verdicts: number;
   readonly good: number;
   readonly bad: number;
+  readonly adapters: readonly AdapterStatus[];
+};
+
+export type AdapterStatus = {
+  readonly adapter: string;
   readonly eligible: number;
   readonly training: boolean;
   /** of the running step, once it has said something */
@@ -19,24 +24,50 @@ export type LoopStatus = {
 /**
  * The counters of the live line, folded from all topics. Counts ids, so that a copy in the log counts once.
  */
-export function createStatus(adapter: string) {
+export function createStatus(adapters: readonly string[]) {
   const interactions = new Set<string>();
   const turns = new Set<string>();
   const skipped = new Set<string>();
   const verdicts = new Map<string, number>();
-  const eligible = new Set<string>();
-  const settled = new Set<string>();
-  let openBatch: string | undefined;
+  const byAdapter = new Map(adapters.map((adapter) => [adapter, createAdapterStatus(adapter)]));
   let progress: StepProgress | undefined;
-  let paused = false;
-  let served = 0;
   const on = (event: ClawLoopEvent): void => {
     if (event.type === 'interaction.completed' && event.data.live) interactions.add(event.id);
     if (event.type === 'turn.completed') turns.add(event.data.turnId);
     if (event.type === 'turn.skipped') skipped.add(event.data.turnId);
     if (event.type === 'judgment.reached' && !verdicts.has(event.data.turnId))
       verdicts.set(event.data.turnId, event.data.score ?? 0);
-    if (event.subject !== adapter) return;
+    byAdapter.get(event.subject)?.on(event);
+  };
+  const status = (): LoopStatus => {
+    const scores = [...verdicts.values()];
+    return {
+      interactions: interactions.size,
+      turns: turns.size,
+      skipped: skipped.size,
+      verdicts: scores.length,
+      good: scores.filter((score) => score > 0).length,
+      bad: scores.filter((score) => score < 0).length,
+      adapters: [...byAdapter.values()].map((one) => one.status(progress)),
+    };
+  };
+  const onStep = (told: StepProgress): void => {
+    progress = told;
+  };
+  return { on, onStep, status };
+}
+
+function createAdapterStatus(adapter: string) {
+  const eligible = new Set<string>();
+  const settled = new Set<string>();
+  let openBatch: string | undefined;
+  let paused = false;
+  let served = 0;
+  const settle = (sampleId: string): void => {
+    settled.add(sampleId);
+    eligible.delete(sampleId);
+  };
+  const on = (event: ClawLoopEvent): void => {
     if (event.type === 'sample.ready' && !settled.has(event.data.sampleId)) eligible.add(event.data.sampleId);
     if (event.type === 'sample.dropped') settle(event.data.sampleId);
     if (event.type === 'batch.submitted') {
@@ -48,30 +79,11 @@ export function createStatus(adapter: string) {
     if (event.type === 'learning.paused') paused = true;
     if (event.type === 'learning.resumed') paused = false;
   };
-  const settle = (sampleId: string): void => {
-    settled.add(sampleId);
-    eligible.delete(sampleId);
-  };
-  const status = (): LoopStatus => {
-    const scores = [...verdicts.values()];
-    return {
-      interactions: interactions.size,
-      turns: turns.size,
-      skipped: skipped.size,
-      verdicts: scores.length,
-      good: scores.filter((score) => score > 0).length,
-      bad: scores.filter((score) => score < 0).length,
-      eligible: eligible.size,
-      training: openBatch !== undefined,
-      progress: progress?.batch === openBatch ? progress : undefined,
-      paused,
-      served,
-    };
-  };
-  const onStep = (told: StepProgress): void => {
-    progress = told;
-  };
-  return { on, onStep, status };
+  const status = (progress: StepProgress | undefined): AdapterStatus => ({
+    ...{ adapter, eligible: eligible.size, training: openBatch !== undefined, paused, served },
+    progress: progress?.batch === openBatch ? progress : undefined,
+  });
+  return { on, status };
 }
 
 type Outcome = Extract<
@@ -88,18 +100,28 @@ const describe = (progress: StepProgress | undefined): string =>
     ? ''
     : `: ${progress.phase} ${progress.samples} of ${progress.of}, ${progress.secondsLeft} s left`;
 
-/** The live line: what came in, what was made of it, how far the next step is, what is served. */
+/**
+ * The live line: what came in, what was made of it, how far the next step is, what is served. Where there are
+ * several adapters, the next step is that of the one that runs or is closest to it.
+ */
 export function formatStatus(status: LoopStatus, batchSize: number): string {
-  const next = status.paused
+  const several = status.adapters.length > 1;
+  const name = ({ adapter }: AdapterStatus) => (several ? `${adapter} ` : '');
+  const nearest = status.adapters.reduce((one, other) => (rank(other) > rank(one) ? other : one));
+  const of = several ? ` of ${nearest.adapter}` : '';
+  const next = nearest.paused
     ? 'learning is paused'
-    : status.training
-      ? `a step is running${describe(status.progress)}`
-      : `${Math.min(status.eligible, batchSize)} of ${batchSize} samples until the next step`;
+    : nearest.training
+      ? `a step${of} is running${describe(nearest.progress)}`
+      : `${Math.min(nearest.eligible, batchSize)} of ${batchSize} samples until the next step${of}`;
   return [
-    `serving v${status.served}`,
+    `serving ${status.adapters.map((one) => `${name(one)}v${one.served}`).join(', ')}`,
     `${status.interactions} answers`,
     `${status.turns} turns (${status.skipped} skipped)`,
     `${status.verdicts} verdicts (${status.good} good, ${status.bad} bad)`,
     next,
   ].join('  |  ');
 }
+
+const rank = ({ progress, training, paused, eligible }: AdapterStatus): number =>
+  progress !== undefined ? Number.MAX_VALUE : training ? Number.MAX_SAFE_INTEGER : paused ? -1 : eligible;

@@ -22,10 +22,11 @@ const asked = {
     requestId: 'req_1',
     lane: 'lane',
     keyId: 'local',
+    adapter: 'default',
     envelope,
   },
   chat: parseChatRequest({ model: 'clawloop', messages: [{ role: 'user', content: 'hi' }] }),
-  target: { kind: 'live' } as const,
+  target: { kind: 'live', adapter: 'default' } as const,
 };
 
 async function answerBy(generate: Engine['generate'], signal: AbortSignal) {
@@ -34,7 +35,7 @@ async function answerBy(generate: Engine['generate'], signal: AbortSignal) {
     engine: { name: 'local' as const, generate },
     recorder: { record: async (event: ClawLoopEvent) => facts.push(event) > 0 },
     metrics: createServingMetrics(createMetrics('test')),
-    ...{ adapter: 'default', maxRecordBytes: 1e6 },
+    maxRecordBytes: 1e6,
   };
   const listener = { onStart: () => {}, onChunk: () => {} };
   const error = await answerChat(world, asked, listener, signal).catch((thrown: Error) => thrown);

@@ -24,6 +24,7 @@ export type AskedChat = {
   readonly keyId: string;
   readonly envelope: Envelope;
   readonly chat: ChatRequest;
+  readonly adapter: string;
   readonly target: PolicyTarget;
   /** The session protocol's, where a session key asks. */
   readonly rewarded?: RewardedSession | undefined;
@@ -44,7 +45,6 @@ export type AnswerWorld = {
   readonly engine: Pick<Engine, 'name' | 'generate'>;
   readonly recorder: Pick<Recorder, 'record'>;
   readonly metrics: Pick<ServingMetrics, 'tokens' | 'firstToken'>;
-  readonly adapter: string;
   readonly maxRecordBytes: number;
 };
 
@@ -147,7 +147,7 @@ function factOf(
     api: asked.api,
     lane: asked.lane,
     key: asked.keyId,
-    adapter: world.adapter,
+    adapter: asked.adapter,
     live: asked.target.kind === 'live',
     settle: asked.rewarded === undefined ? 'votes' : 'reward',
     ...(envelope.session === undefined ? {} : { session: envelope.session }),
@@ -199,8 +199,8 @@ async function recordFailure(
   code: string,
   message: string,
 ): Promise<void> {
-  const { id, requestId, lane, keyId } = asked;
-  const data = { interactionId: id, requestId, lane, key: keyId, adapter: world.adapter, code, message };
+  const { id, requestId, lane, keyId, adapter } = asked;
+  const data = { interactionId: id, requestId, lane, key: keyId, adapter, code, message };
   await world.recorder.record(interactionFailed(data, asked.envelope.traceparent));
 }
 

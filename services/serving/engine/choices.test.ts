@@ -5,7 +5,7 @@ import type { Generated } from './engine.ts';
 
 const sampling = { stop: [], frequencyPenalty: 0, presencePenalty: 0, repetitionPenalty: 1, logitBias: [] };
 const request = {
-  target: { kind: 'live' } as const,
+  target: { kind: 'live', adapter: 'default' } as const,
   callsTools: false,
   prompt: { promptIds: [1], maxTokens: 1 },
 };

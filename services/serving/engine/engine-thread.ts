@@ -55,7 +55,7 @@ const scheduler = createScheduler({
   versions,
   maxBatch: setup.maxBatch,
   maxWaiting: setup.maxWaiting,
-  recent: createRecentPrompts(setup.prefixBytes === 0 ? 0 : setup.warmPrompts),
+  recentPrompts: () => createRecentPrompts(setup.prefixBytes === 0 ? 0 : setup.warmPrompts),
   beginSequence: (request, cachedTokens) => beginSequence(model, request, randomUUID(), cachedTokens),
 });
 
@@ -95,7 +95,8 @@ port.on('message', (message: ToThread) => {
     case 'serve': {
       const stop = new AbortController();
       serving.set(id, stop);
-      const served = scheduler.serve(message.ask as Asked<'serve'>, stop.signal);
+      const { adapter, policy: wanted } = message.ask as Asked<'serve'>;
+      const served = scheduler.serve(adapter, wanted, stop.signal);
       served.then(resolve, reject).finally(() => serving.delete(id));
       return;
     }

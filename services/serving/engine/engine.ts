@@ -4,12 +4,15 @@ import type { TokenRecord } from '../../../shared/events/token-record.ts';
 
 type Interaction = InteractionCompleted['data'];
 
-/** Where a version's adapter stands. Version 0 is the base policy and has none. */
-export type AdapterSource = { readonly folder: string; readonly digest: string };
+/** Whose version it is, and where its numbers stand. */
+export type AdapterSource = { readonly name: string; readonly folder: string; readonly digest: string };
+/** Version 0 is the base policy, which has no adapter: it is the same one for all of them. */
 export type PolicyVersion = { readonly version: number; readonly adapter?: AdapterSource };
 
-/** `live`: whatever the alias points to when the answer begins. */
-export type PolicyTarget = { readonly kind: 'live' } | ({ readonly kind: 'pinned' } & PolicyVersion);
+/** `live`: whichever version of the adapter is served when the answer begins. */
+export type PolicyTarget =
+  | { readonly kind: 'live'; readonly adapter: string }
+  | ({ readonly kind: 'pinned' } & PolicyVersion);
 
 /** What a client may ask for; what it left out, the engine fills in from the model's own advice. */
 export type AskedSampling = {
@@ -114,8 +117,8 @@ export type EngineCounters = {
   /** requests that have a place, also those whose prompts are being read */
   readonly running: number;
   readonly waiting: number;
-  /** versions whose adapters are in memory */
-  readonly versions: readonly number[];
+  /** versions in memory, by name: `base@v0`, `default@v3` */
+  readonly versions: readonly string[];
   /** decode steps, and the sequences that they moved: how well requests share a step */
   readonly steps: number;
   readonly stepSequences: number;
@@ -151,11 +154,11 @@ export type Engine = {
     signal: AbortSignal,
   ) => Promise<readonly Choice[]>;
   /**
-   * Moves the live alias; resolves when new answers begin on this version. Running ones finish on theirs. An
-   * abort leaves the version before in service; it may come too late.
+   * Moves an adapter to one of its versions; resolves when its new answers begin on it. Running ones finish on
+   * theirs. An abort leaves the version before in service; it may come too late.
    * @throws ServingError STOPPING when it came in time
    */
-  readonly serve: (policy: PolicyVersion, signal: AbortSignal) => Promise<void>;
+  readonly serve: (adapter: string, policy: PolicyVersion, signal: AbortSignal) => Promise<void>;
   /**
    * Tokens of a request's prompt, also of one that does not fit; far beyond the context, an estimate. Absent:
    * the engine alone knows its tokens. @throws ServingError TEMPLATE_REFUSED

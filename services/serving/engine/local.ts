@@ -33,7 +33,7 @@ export async function openLocalEngine(setup: EngineSetup & PromptSetup): Promise
       return engine.call('generate', asked, { onEvent, signal });
     },
     countTokens: (parts) => prompts.call('count', parts),
-    serve: async (policy, signal) => engine.call('serve', policy, { signal }),
+    serve: async (adapter, policy, signal) => engine.call('serve', { adapter, policy }, { signal }),
     counters: () => engine.call('counters', undefined),
     failed,
     close: async () => {

@@ -130,8 +130,8 @@ function versionsThere(
       unload: `${prefix}/unload_lora_adapter`,
     }),
     base: config.upstreamModel,
-    adapter: config.adapter,
-    folder: dataFolder(config.dataFolder).adapters(config.adapter),
+    adapters: config.adapters,
+    folderOf: dataFolder(config.dataFolder).adapters,
     mapping: mappingOf(config.upstreamAdapterFolder),
     handOver: (version, to) => {
       if (folder !== undefined) digest ??= modelDigest(folder);

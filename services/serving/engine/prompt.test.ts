@@ -16,7 +16,7 @@ const template = createChatTemplate(
     '<{{ m.role[0] }}>{{ m.content }}{% endfor %}<a>',
 );
 const request = (content: string, maxTokens?: number): GenerationRequest => ({
-  target: { kind: 'live' },
+  target: { kind: 'live', adapter: 'default' },
   messages: [
     { role: 'developer', content: 'kind' },
     { role: 'user', content },

@@ -61,7 +61,10 @@ export type EngineCalls = {
     readonly ask: SequenceRequest & Pick<GenerationRequest, 'choices'>;
     readonly result: readonly Choice[];
   };
-  readonly serve: { readonly ask: PolicyVersion; readonly result: undefined };
+  readonly serve: {
+    readonly ask: { readonly adapter: string; readonly policy: PolicyVersion };
+    readonly result: undefined;
+  };
   readonly counters: { readonly ask: undefined; readonly result: EngineCounters };
 };
 

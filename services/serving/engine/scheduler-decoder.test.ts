@@ -64,10 +64,10 @@ async function answers(policy: Policy, { positions, pieceTokens, prefixBytes }: 
       createDecoder(policy, adapter, { maxSequences: 3, maxPositions: 768, pieceTokens, budget }, prefixes),
   });
   const scheduler = createScheduler({
-    ...{ versions, maxBatch: 3, maxWaiting: 9, recent: createRecentPrompts(2) },
+    ...{ versions, maxBatch: 3, maxWaiting: 9, recentPrompts: () => createRecentPrompts(2) },
     beginSequence: greedySequence,
   });
-  await scheduler.serve({ version: 0 });
+  await scheduler.serve('default', { version: 0 });
   const prompts = [220, 90, 250, 3, 240].map((length, which) =>
     Array.from({ length }, (_, index) => (index < 80 ? index : index * (which + 2)) % 61),
   );
@@ -77,7 +77,7 @@ async function answers(policy: Policy, { positions, pieceTokens, prefixBytes }: 
         scheduler.add(id, [
           {
             request: {
-              target: id === 2 ? { kind: 'pinned', version: 7 } : { kind: 'live' },
+              target: id === 2 ? { kind: 'pinned', version: 7 } : { kind: 'live', adapter: 'default' },
               sampling: {
                 stop: [],
                 frequencyPenalty: 0,
@@ -138,7 +138,7 @@ test('a new version has read the prompts of the latest conversations when its fi
   });
   const known: number[] = [];
   const scheduler = createScheduler({
-    ...{ versions, maxBatch: 3, maxWaiting: 9, recent: createRecentPrompts(1) },
+    ...{ versions, maxBatch: 3, maxWaiting: 9, recentPrompts: () => createRecentPrompts(1) },
     beginSequence: (request, cachedTokens) => {
       known.push(cachedTokens);
       return greedySequence(request);
@@ -162,17 +162,21 @@ test('a new version has read the prompts of the latest conversations when its fi
         repetitionPenalty: 1,
         logitBias: [],
       };
-      const request = { target: { kind: 'live' as const }, sampling, prompt: { promptIds, maxTokens } };
+      const request = {
+        target: { kind: 'live' as const, adapter: 'default' },
+        sampling,
+        prompt: { promptIds, maxTokens },
+      };
       scheduler.add(call++, [{ request: { ...request, callsTools: false }, listener }]);
     });
-  await scheduler.serve({ version: 0 });
+  await scheduler.serve('default', { version: 0 });
   const first = await ask(prompt, 5);
   const streaming = ask(prompt, 200);
-  await scheduler.serve({ version: 1 });
+  await scheduler.serve('default', { version: 1 });
   expect(await ask(prompt, 5)).toEqual(first);
   expect((await streaming).length).toBe(200);
   expect(known).toEqual([0, 384, 384]);
-  expect(scheduler.counters().versions).toEqual([1]);
+  expect(scheduler.counters().versions).toEqual(['base@v1']);
   expect(budget.taken).toBe(0);
   expect(policy.executor.tensorCount()).toBe(before);
   policy.dispose();

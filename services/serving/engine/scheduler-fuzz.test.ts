@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { schedulerWorld } from './testing/scheduler-world.ts';
+import { adapters, nameOf, numberOf, policyOf, schedulerWorld } from './testing/scheduler-world.ts';
 
-test('whatever comes, each answer is of one version, none is lost, and memory is given back', async () => {
+test('whatever comes, each answer is of one version of its adapter, none is lost, and memory is given back', async () => {
   const action = fc.oneof(
     {
       weight: 5,
@@ -10,11 +10,19 @@ test('whatever comes, each answer is of one version, none is lost, and memory is
         do: fc.constant('ask' as const),
         tokens: fc.integer({ min: 1, max: 9 }),
         promptTokens: fc.integer({ min: 1, max: 7 }),
+        adapter: fc.constantFrom(...adapters),
         pinned: fc.option(fc.nat(4)),
         choices: fc.integer({ min: 1, max: 3 }),
       }),
     },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('serve' as const), version: fc.nat(4) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: fc.constant('serve' as const),
+        adapter: fc.constantFrom(...adapters),
+        version: fc.nat(4),
+      }),
+    },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('abort' as const), which: fc.nat(30) }) },
     { weight: 2, arbitrary: fc.constant({ do: 'wait' as const }) },
   );
@@ -26,9 +34,10 @@ test('whatever comes, each answer is of one version, none is lost, and memory is
       fc.integer({ min: 16, max: 40 }),
       async (actions, maxBatch, kept, positions) => {
         const { scheduler, inMemory, runAll, budget } = schedulerWorld(maxBatch, kept, { positions });
-        await scheduler.serve({ version: 0 });
+        for (const adapter of adapters) await scheduler.serve(adapter, policyOf(0));
         const asked: {
           readonly id: number;
+          readonly adapter: string;
           readonly pinned: number | null;
           readonly outcome: Promise<unknown>;
         }[] = [];
@@ -36,8 +45,8 @@ test('whatever comes, each answer is of one version, none is lost, and memory is
           if (one.do === 'ask') {
             const target =
               one.pinned === null
-                ? { kind: 'live' as const }
-                : { kind: 'pinned' as const, version: one.pinned };
+                ? { kind: 'live' as const, adapter: one.adapter }
+                : { kind: 'pinned' as const, ...policyOf(one.pinned, one.adapter) };
             const { id, outcomes } = runAll(one.choices, one.tokens, {
               target,
               promptTokens: one.promptTokens,
@@ -47,15 +56,15 @@ test('whatever comes, each answer is of one version, none is lost, and memory is
                 ({ version, seen, finishReason }) => ({ version, seen, finishReason, tokens: one.tokens }),
                 (error: { code?: string }) => error.code ?? error,
               );
-              asked.push({ id, pinned: one.pinned, outcome: settled });
+              asked.push({ id, adapter: one.adapter, pinned: one.pinned, outcome: settled });
             }
           }
-          if (one.do === 'serve') await scheduler.serve({ version: one.version });
+          if (one.do === 'serve') await scheduler.serve(one.adapter, policyOf(one.version, one.adapter));
           if (one.do === 'abort') scheduler.abort(one.which);
           if (one.do === 'wait') await new Promise((resolve) => setImmediate(resolve));
         }
         const versionOf = new Map<number, number>();
-        for (const { id, pinned, outcome } of asked) {
+        for (const { id, adapter, pinned, outcome } of asked) {
           const settled = await outcome;
           if (settled === 'stopping') continue; // given up before it began
           if (settled instanceof Error) throw settled;
@@ -65,7 +74,7 @@ test('whatever comes, each answer is of one version, none is lost, and memory is
             finishReason: string;
             tokens: number;
           };
-          expect(new Set(seen)).toEqual(new Set([version]));
+          expect(new Set(seen)).toEqual(new Set([numberOf(policyOf(version, adapter))]));
           if (pinned !== null) expect(version).toBe(pinned);
           expect(versionOf.get(id) ?? version).toBe(version); // of all choices of a request
           versionOf.set(id, version);
@@ -73,8 +82,8 @@ test('whatever comes, each answer is of one version, none is lost, and memory is
         }
         expect(scheduler.counters()).toMatchObject({ running: 0, waiting: 0 });
         expect(budget.taken).toBe(0);
-        expect(inMemory.size).toBeLessThanOrEqual(1 + kept);
-        expect(scheduler.counters().versions).toEqual([...inMemory].sort());
+        expect(inMemory.size).toBeLessThanOrEqual(adapters.length + kept);
+        expect(scheduler.counters().versions).toEqual([...inMemory].map(nameOf).sort());
       },
     ),
     { numRuns: 200, seed: 4 },

@@ -1,26 +1,26 @@
 import { expect, test } from 'vitest';
-import { schedulerWorld } from './testing/scheduler-world.ts';
+import { policyOf, schedulerWorld } from './testing/scheduler-world.ts';
 
 test('a version that reads ahead makes room for those who wait for an answer', async () => {
   const { scheduler, run } = schedulerWorld(2, 0, { positions: 60 });
   const aTurn = () => new Promise((resolve) => setImmediate(resolve));
-  await scheduler.serve({ version: 1 });
+  await scheduler.serve('alice', policyOf(1));
   await run(2, { promptTokens: 40 }).outcome;
-  const serving = scheduler.serve({ version: 2 });
+  const serving = scheduler.serve('alice', policyOf(2));
   await aTurn();
   const asked = run(1, { promptTokens: 30 });
   await aTurn(); // no more than one, of the 20 that the version would read
   expect(scheduler.counters()).toMatchObject({ running: 1, waiting: 0 });
   await Promise.all([serving, asked.outcome]);
-  expect(scheduler.counters().versions).toEqual([2]);
+  expect(scheduler.counters().versions).toEqual(['alice@v2']);
 });
 
 test('a rollback does not wait for reading ahead: what was left goes out of service at once', async () => {
   const { scheduler, run } = schedulerWorld(2, 2);
-  await scheduler.serve({ version: 1 });
-  await scheduler.serve({ version: 2 });
+  await scheduler.serve('alice', policyOf(1));
+  await scheduler.serve('alice', policyOf(2));
   await run(2, { promptTokens: 400 }).outcome;
-  const served = scheduler.serve({ version: 1 });
+  const served = scheduler.serve('alice', policyOf(1));
   await new Promise((resolve) => setImmediate(resolve));
   expect((await run(1).outcome).version).toBe(1);
   await served;
@@ -28,10 +28,10 @@ test('a rollback does not wait for reading ahead: what was left goes out of serv
 
 test('a version that is rolled back while it reads ahead is not served, and leaves nothing', async () => {
   const { scheduler, run, inMemory, budget } = schedulerWorld(2, 0);
-  await scheduler.serve({ version: 1 });
+  await scheduler.serve('alice', policyOf(1));
   await run(2, { promptTokens: 400 }).outcome;
   const stop = new AbortController();
-  const serving = scheduler.serve({ version: 2 }, stop.signal);
+  const serving = scheduler.serve('alice', policyOf(2), stop.signal);
   await new Promise((resolve) => setImmediate(resolve));
   stop.abort();
   await expect(serving).rejects.toMatchObject({ name: 'STOPPING' });
@@ -41,12 +41,12 @@ test('a version that is rolled back while it reads ahead is not served, and leav
 
 test('a version reads on while others only wait for their place in the batch', async () => {
   const { scheduler, run } = schedulerWorld(1, 0);
-  await scheduler.serve({ version: 1 });
+  await scheduler.serve('alice', policyOf(1));
   await run(2, { promptTokens: 40 }).outcome;
   const running = run(200);
   const waiting = run(1);
   let isServed = false;
-  const serving = scheduler.serve({ version: 2 }).then(() => {
+  const serving = scheduler.serve('alice', policyOf(2)).then(() => {
     isServed = true;
   });
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));

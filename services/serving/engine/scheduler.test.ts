@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { schedulerWorld } from './testing/scheduler-world.ts';
+import { policyOf, schedulerWorld } from './testing/scheduler-world.ts';
 import { PIECE } from './testing/version-decoder.ts';
 
 test('requests wait for the first version, then share its steps', async () => {
   const { scheduler, run } = schedulerWorld(4, 0);
   const answers = [5, 5, 5, 5].map((tokens) => run(tokens).outcome);
   expect(scheduler.counters()).toMatchObject({ waiting: 4, running: 0 });
-  await scheduler.serve({ version: 3 });
+  await scheduler.serve('alice', policyOf(3));
   for (const { version, seen } of await Promise.all(answers)) expect([version, seen.length]).toEqual([3, 5]);
   const { steps, stepSequences } = scheduler.counters();
   expect(stepSequences).toBe(16);
@@ -15,7 +15,7 @@ test('requests wait for the first version, then share its steps', async () => {
 
 test('a long prompt is read between the steps of those that run', async () => {
   const { scheduler, run } = schedulerWorld(2, 0);
-  await scheduler.serve({ version: 0 });
+  await scheduler.serve('alice', policyOf(0));
   let said = 0;
   const running = run(60, {
     onChunk: () => {
@@ -37,7 +37,7 @@ test('a long prompt is read between the steps of those that run', async () => {
 
 test('where there is no room for all, the youngest go on later; the oldest is not disturbed', async () => {
   const { scheduler, run } = schedulerWorld(4, 0, { positions: 24 });
-  await scheduler.serve({ version: 0 });
+  await scheduler.serve('alice', policyOf(0));
   const ended: number[] = [];
   const answers = [0, 1, 2, 3].map(() => {
     const { id, outcome } = run(12, { promptTokens: 4 });
@@ -59,7 +59,7 @@ test('more than may wait are told to come again', async () => {
     status: 429,
     retryAfterSeconds: 3,
   });
-  await scheduler.serve({ version: 0 });
+  await scheduler.serve('alice', policyOf(0));
   for (const { seen } of await Promise.all(first)) expect(seen).toHaveLength(2);
   expect((await run(2).outcome).seen).toHaveLength(2);
 });
@@ -70,18 +70,18 @@ test('choices wait all or none, and where only some have begun the others still 
     Promise.all(outcomes.map((outcome) => outcome.catch(({ code }: { code: string }) => code)));
   const three = runAll(3, 4);
   expect(await refused(runAll(3, 4).outcomes)).toEqual(Array(3).fill('engine_busy'));
-  await scheduler.serve({ version: 1 });
+  await scheduler.serve('alice', policyOf(1));
   await new Promise((resolve) => setImmediate(resolve));
   expect(scheduler.counters()).toMatchObject({ running: 2, waiting: 1 });
-  await scheduler.serve({ version: 2 });
+  await scheduler.serve('alice', policyOf(2));
   const versions = (await Promise.all(three.outcomes)).map(({ version }) => version);
   expect(versions).toEqual([1, 1, 1]);
-  expect(scheduler.counters().versions).toEqual([2]);
+  expect(scheduler.counters().versions).toEqual(['alice@v2']);
 });
 
 test('a decoder that fails ends its answers, and the others go on', async () => {
   const { scheduler, run, budget } = schedulerWorld(2, 1, { brokenVersion: 0 });
-  await scheduler.serve({ version: 1 });
+  await scheduler.serve('alice', policyOf(1));
   const others = [run(30), run(30)];
   const failing = run(5, { target: { kind: 'pinned', version: 0 } });
   await expect(failing.outcome).rejects.toThrow('out of memory');

@@ -15,8 +15,8 @@ export type Scheduler = {
    */
   readonly add: (call: number, choices: readonly AskedJob[]) => void;
   readonly abort: (call: number) => void;
-  /** Moves the live alias between two steps. Rejects with STOPPING where the signal aborts before. */
-  readonly serve: (policy: PolicyVersion, signal?: AbortSignal) => Promise<void>;
+  /** Moves an adapter to a version between two steps. Rejects with STOPPING where the signal aborts before. */
+  readonly serve: (adapter: string, policy: PolicyVersion, signal?: AbortSignal) => Promise<void>;
   readonly counters: () => SchedulerCounters;
 };
 export type SchedulerCounters = Omit<EngineCounters, 'tensors' | 'cachePositions' | 'prefixBlocks'>;
@@ -27,8 +27,8 @@ type Options = {
   readonly maxBatch: number;
   /** Answers that may wait for a place. */
   readonly maxWaiting: number;
-  /** Of the live version: what the next one reads before it is served. */
-  readonly recent: RecentPrompts;
+  /** Made once per adapter, of its live version: what the next one reads before it is served. */
+  readonly recentPrompts: () => RecentPrompts;
   readonly beginSequence: (request: SequenceRequest, cachedTokens: number) => Sequence;
 };
 
@@ -46,10 +46,14 @@ export function createScheduler({
   versions,
   maxBatch,
   maxWaiting,
-  recent,
+  recentPrompts,
   beginSequence,
 }: Options): Scheduler {
-  let live: LoadedVersion | undefined;
+  /** by adapter */
+  const live = new Map<string, { readonly version: LoadedVersion; readonly recent: RecentPrompts }>();
+  const liveOf = ({ target }: SequenceRequest) =>
+    target.kind === 'live' ? live.get(target.adapter) : undefined;
+  const versionOf = ({ version, request }: Job) => version ?? liveOf(request)?.version;
   let waiting: readonly Job[] = [];
   /** In the order in which their next pieces are read. */
   let reading: readonly PlacedJob[] = [];
@@ -68,7 +72,7 @@ export function createScheduler({
   };
   const end = (job: PlacedJob): void => {
     leavePlace(job);
-    versions.letGo(job.version.version);
+    versions.letGo(job.version);
   };
   const fail = (job: PlacedJob, error: unknown): void => {
     end(job);
@@ -101,31 +105,31 @@ export function createScheduler({
     return hasRoom() || (warmer.giveUpPlace() && hasRoom());
   };
 
-  /** One version for all choices. The live one is in memory, so that holding it does not wait. */
-  const settleVersion = async (call: number, version: LoadedVersion): Promise<void> => {
-    for (const job of waiting) if (job.call === call) await versions.hold({ version: version.version });
+  /** One version for all choices. */
+  const settleVersion = (call: number, version: LoadedVersion): void => {
+    for (const job of waiting) if (job.call === call) versions.holdAgain(version);
     waiting = waiting.map((job) => (job.call === call ? { ...job, version } : job));
   };
 
   /** Those at the head of the line of each version, as far as there are places. */
-  const admit = async (): Promise<void> => {
+  const admit = (): void => {
     const full = new Set<LoadedVersion>();
     for (const { id } of waiting) {
       const job = waiting.find((other) => other.id === id)!;
-      const version = job.version ?? live;
+      const version = versionOf(job);
       if (version === undefined || full.has(version)) continue;
       if (!makePlace(version, job)) {
         full.add(version);
         continue;
       }
       // a pinned one is held since it came
-      if (job.version === undefined) await settleVersion(job.call, version);
+      if (job.version === undefined) settleVersion(job.call, version);
       waiting = waiting.filter((other) => other.id !== id);
       try {
         const slot = version.decoder.begin(idsOf(job));
         reading = [...reading, { ...job, version, slot }];
       } catch (error) {
-        versions.letGo(version.version);
+        versions.letGo(version);
         job.listener.failed(error);
       }
     }
@@ -157,7 +161,8 @@ export function createScheduler({
       if (isNew) {
         counted.promptTokens += job.request.prompt.promptIds.length;
         counted.cachedTokens += cachedTokens;
-        if (job.version === live) recent.add(job.request.prompt.promptIds);
+        const now = liveOf(job.request);
+        if (job.version === now?.version) now?.recent.add(job.request.prompt.promptIds);
       }
       const answer = job.answer ?? { sequence: beginSequence(job.request, cachedTokens), ids: [] };
       const begun: RunningJob = { ...job, answer };
@@ -190,12 +195,12 @@ export function createScheduler({
   const isIdle = () =>
     reading.length + running.length === 0 &&
     !warmer.isActive() &&
-    waiting.every(({ version }) => (version ?? live) === undefined);
+    waiting.every((job) => versionOf(job) === undefined);
   const loop = async (): Promise<void> => {
     if (looping) return;
     looping = true;
     while (!isIdle()) {
-      await admit();
+      admit();
       makeRoom();
       warmer.goOn(reading.length === 0);
       readOne();
@@ -207,7 +212,7 @@ export function createScheduler({
 
   /** Ends a job that has no place any more, or had none yet. */
   const giveUp = ({ answer, version, listener }: Job): void => {
-    if (version !== undefined) versions.letGo(version.version);
+    if (version !== undefined) versions.letGo(version);
     if (answer === undefined) listener.failed(ServingError.STOPPING());
     else listener.generated(answer.sequence.result(version!.version));
   };
@@ -233,7 +238,7 @@ export function createScheduler({
           }
           if (arriving.get(call)?.aborted) throw ServingError.STOPPING();
         } catch (error) {
-          for (const { version } of jobs) if (version !== undefined) versions.letGo(version.version);
+          for (const { version } of jobs) if (version !== undefined) versions.letGo(version);
           throw error;
         }
         arriving.delete(call);
@@ -254,20 +259,22 @@ export function createScheduler({
       for (const job of placed) leavePlace(job);
       for (const job of [...waits, ...placed]) giveUp(job);
     },
-    serve: async (policy, signal) => {
+    serve: async (adapter, policy, signal) => {
       signal?.addEventListener('abort', warmer.stop, { once: true });
       const next = await versions.hold(policy);
       // A lower number is a rollback: what it leaves is to answer nobody any more.
-      const isRollback = live !== undefined && next.version < live.version;
+      const now = live.get(adapter);
+      const isRollback = now !== undefined && next.version < now.version.version;
+      const recent = now?.recent ?? recentPrompts();
       const warmed = warmer.warm(next, isRollback || signal?.aborted ? [] : recent.latest());
       void loop();
       await warmed;
       if (signal?.aborted) {
-        versions.letGo(next.version);
+        versions.letGo(next);
         throw ServingError.STOPPING();
       }
-      const before = live;
-      live = next;
+      const before = live.get(adapter);
+      live.set(adapter, { version: next, recent: before?.recent ?? recent });
       if (before !== undefined) versions.letGo(before.version);
       void loop();
     },

@@ -41,7 +41,7 @@ function say(
   const sequence = beginSequence(
     model,
     {
-      target: { kind: 'live' },
+      target: { kind: 'live', adapter: 'default' },
       sampling: { ...neutral, ...asked },
       prompt: { promptIds: [1, 2], maxTokens },
       callsTools,
@@ -149,7 +149,7 @@ test('numbers that are not finite end the answer instead of going into the recor
   const sequence = beginSequence(
     model,
     {
-      target: { kind: 'live' },
+      target: { kind: 'live', adapter: 'default' },
       sampling: neutral,
       prompt: { promptIds: [1], maxTokens: 5 },
       callsTools: false,

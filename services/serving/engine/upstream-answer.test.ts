@@ -5,7 +5,7 @@ import { UpstreamChunk } from './upstream-chunk.ts';
 
 const speaker = { version: 0, logProbs: 'none', model: undefined } as const;
 const request: GenerationRequest = {
-  target: { kind: 'live' },
+  target: { kind: 'live', adapter: 'default' },
   messages: [],
   tools: [],
   templateVariables: {},

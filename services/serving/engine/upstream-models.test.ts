@@ -3,11 +3,12 @@ import type { PolicyVersion } from './engine.ts';
 import { createUpstreamModels, type ServedModel } from './upstream-models.ts';
 
 const digestOf = (version: number) => String(version).repeat(64).slice(0, 64);
-const policyOf = (version: number): PolicyVersion => ({
+const policyOf = (version: number, name = 'default'): PolicyVersion => ({
   version,
-  adapter: { folder: `/data/checkpoints/default/${version}-abc`, digest: digestOf(version) },
+  adapter: { name, folder: `/data/checkpoints/${name}/${version}-abc`, digest: digestOf(version) },
 });
-const nameOf = (version: number) => `clawloop-default-v${version}-${digestOf(version).slice(0, 8)}`;
+const nameOf = (version: number, name = 'default') =>
+  `clawloop-${name}-v${version}-${digestOf(version).slice(0, 8)}`;
 
 type Asked = { readonly kept?: number; readonly mapping?: { readonly from: string; readonly to: string } };
 
@@ -39,8 +40,8 @@ function world({ kept = 0, mapping }: Asked = {}, there: readonly ServedModel[] 
       },
     },
     base: undefined,
-    adapter: 'default',
-    folder: '/data/adapters/default',
+    adapters: ['default', 'bob'],
+    folderOf: (adapter) => `/data/adapters/${adapter}`,
     mapping,
     handOver: async ({ version }, folder) => {
       if (version === 99) throw new Error('its digest differs');
@@ -102,12 +103,26 @@ test('the live version and those that are kept stay', async () => {
   const { models, table } = world({ kept: 1 });
   for (const version of [1, 2, 3, 4]) {
     (await models.hold(policyOf(version))).letGo();
-    models.keepLive(version);
+    models.keepLive('default', version);
   }
   await vi.waitFor(() => expect([...table.keys()]).toEqual([nameOf(3), nameOf(4)]));
-  models.keepLive(3); // rolled back
+  models.keepLive('default', 3); // rolled back
   expect([...table.keys()]).toEqual([nameOf(3), nameOf(4)]);
-  expect(models.versions()).toEqual([3, 4]);
+  expect(models.loaded()).toEqual([nameOf(3), nameOf(4)]);
+});
+
+test('of several adapters each has its own names, its own folder and its own live version', async () => {
+  const { models, table, handed, done } = world();
+  for (const name of ['default', 'bob']) (await models.hold(policyOf(1, name))).letGo();
+  await vi.waitFor(() => expect(table.size).toBe(0)); // none is live yet
+  for (const name of ['default', 'bob']) {
+    models.keepLive(name, 1);
+    (await models.hold(policyOf(1, name))).letGo();
+  }
+  expect([...handed]).toEqual(['default', 'bob'].map((name) => `/data/adapters/${name}/${nameOf(1, name)}`));
+  models.keepLive('bob', 0);
+  await vi.waitFor(() => expect(models.loaded()).toEqual([nameOf(1)]));
+  await vi.waitFor(() => expect(done.at(-1)).toBe(`-${nameOf(1, 'bob')}`));
 });
 
 test('what is asked for again while it goes is loaded again after it went', async () => {
@@ -130,7 +145,7 @@ test('a load that fails or a checkpoint that is another is told to all, and may 
 
 test('what the server lost is loaded again once, however many say so', async () => {
   const { models, table, done } = world();
-  models.keepLive(1);
+  models.keepLive('default', 1);
   const holders = await Promise.all([1, 2, 3].map(() => models.hold(policyOf(1))));
   table.clear();
   for (const holder of holders) {
@@ -148,11 +163,11 @@ test('what the server lost is loaded again once, however many say so', async () 
 test('what is loaded while the server is asked what it has stays known, and goes like any other', async () => {
   const { models, block, done } = world();
   const gate = Promise.withResolvers<void>();
-  models.keepLive(0);
+  models.keepLive('default', 0);
   block(gate.promise);
   const held = models.hold(policyOf(1));
   await models.recheck();
-  expect(models.versions()).toEqual([1]);
+  expect(models.loaded()).toEqual([nameOf(1)]);
   gate.resolve();
   (await held).letGo();
   await vi.waitFor(() => expect(done).toEqual([`+${nameOf(1)}`, `-${nameOf(1)}`]));
@@ -168,7 +183,7 @@ test('what an earlier process left is known again; what others loaded is left al
     { id: 'their-own', root: '/adapters/own' },
   ]);
   const lease = await models.hold(policyOf(2));
-  models.keepLive(2);
+  models.keepLive('default', 2);
   lease.letGo();
   await vi.waitFor(() => expect(done).toEqual([`-${nameOf(1)}`]));
   expect(table.size).toBe(4);

@@ -16,9 +16,10 @@ export type ModelLease = {
 export type UpstreamModels = {
   /** Loads what is not there. Rejects where the server does not take it. */
   readonly hold: (policy: PolicyVersion) => Promise<ModelLease>;
-  /** The live version stays, also when nobody holds it. */
-  readonly keepLive: (version: number) => void;
-  readonly versions: () => readonly number[];
+  /** An adapter's live version stays, also when nobody holds it. */
+  readonly keepLive: (adapter: string, version: number) => void;
+  /** By name. */
+  readonly loaded: () => readonly string[];
   /** After an outage: what the server forgot is loaded again where it is held or live. */
   readonly recheck: () => Promise<void>;
 };
@@ -41,9 +42,9 @@ type Options = {
   readonly calls: AdapterCalls;
   /** Name of the base model there; undefined: the first one that is no adapter. */
   readonly base: string | undefined;
-  readonly adapter: string;
-  /** Folder of the adapters that are handed over, here; each in one of its own name. */
-  readonly folder: string;
+  readonly adapters: readonly string[];
+  /** Folder of an adapter's versions that are handed over, here; each in one of its own name. */
+  readonly folderOf: (adapter: string) => string;
   /** A folder here, and the same one as the server sees it. */
   readonly mapping: { readonly from: string; readonly to: string } | undefined;
   /** Puts a version there. Rejects when its numbers are not those that were promoted. */
@@ -57,7 +58,13 @@ type Options = {
   readonly onUnloadFailure: (name: string, error: Error) => void;
 };
 
-type Entry = { readonly version: number; readonly ready: Promise<unknown>; holds: number; isLoaded: boolean };
+type Entry = {
+  readonly adapter: string;
+  readonly version: number;
+  readonly ready: Promise<unknown>;
+  holds: number;
+  isLoaded: boolean;
+};
 
 /** Tries to unload, and the waits between them. What stays costs the server a little memory. */
 const UNLOAD_WAITS_MS = [500, 2_000];
@@ -66,14 +73,16 @@ const UNLOAD_WAITS_MS = [500, 2_000];
 export const adapterName = (adapter: string, version: number, digest: string): string =>
   `clawloop-${adapter}-v${version}-${digest.slice(0, 8)}`;
 
-/** The versions of one adapter as LoRA adapters of an upstream server; version 0 is its base model. */
+/** Versions as LoRA adapters of an upstream server; version 0 is its base model. */
 export function createUpstreamModels(options: Options): UpstreamModels {
-  const { calls, adapter, handOver, takeBack, kept, onBase, onUnloadFailure } = options;
-  const folderOf = (name: string) => join(options.folder, name);
-  const folderThere = asSeenThere(options.folder, options.mapping);
-  const ours = new RegExp(`^clawloop-${adapter}-v(\\d+)-[0-9a-f]{8}$`);
+  const { calls, adapters, handOver, takeBack, kept, onBase, onUnloadFailure } = options;
+  const folderOf = (adapter: string, name: string) => join(options.folderOf(adapter), name);
+  const folderThere = (adapter: string, name: string) =>
+    `${asSeenThere(options.folderOf(adapter), options.mapping)}/${name}`;
+  const ours = new RegExp(`^clawloop-(${adapters.join('|')})-v(\\d+)-[0-9a-f]{8}$`);
   const entries = new Map<string, Entry>(); // by name, in order of last use
-  let live: number | undefined;
+  /** by adapter */
+  const live = new Map<string, number>();
   let base: Promise<string> | undefined;
   let basePath: string | undefined;
   let isAdopted = false;
@@ -86,12 +95,12 @@ export function createUpstreamModels(options: Options): UpstreamModels {
     return result;
   };
 
-  const unload = async (name: string): Promise<void> => {
+  const unload = async (adapter: string, name: string): Promise<void> => {
     for (const wait of [...UNLOAD_WAITS_MS, undefined]) {
       try {
         if (entries.has(name)) return; // wanted again meanwhile
         await calls.unload(name);
-        return await takeBack(folderOf(name));
+        return await takeBack(folderOf(adapter, name));
       } catch (error) {
         if (wait === undefined) onUnloadFailure(name, error as Error);
         else await delay(wait, undefined, { ref: false });
@@ -99,10 +108,12 @@ export function createUpstreamModels(options: Options): UpstreamModels {
     }
   };
   const freeUnused = (): void => {
-    const unused = [...entries].filter(([, { holds, version }]) => holds === 0 && version !== live);
-    for (const [name] of unused.slice(0, Math.max(0, unused.length - kept))) {
+    const unused = [...entries].filter(
+      ([, { holds, adapter, version }]) => holds === 0 && version !== live.get(adapter),
+    );
+    for (const [name, { adapter }] of unused.slice(0, Math.max(0, unused.length - kept))) {
       entries.delete(name);
-      void inTurn(() => unload(name));
+      void inTurn(() => unload(adapter, name));
     }
   };
   /** What an earlier process of ours left there is known again, and goes when it is not needed. */
@@ -110,13 +121,13 @@ export function createUpstreamModels(options: Options): UpstreamModels {
     if (isAdopted) return;
     isAdopted = true;
     const found = models.flatMap(({ id, root }) => {
-      const version = Number(ours.exec(id)?.[1]);
-      return Number.isNaN(version) || root !== `${folderThere}/${id}` || entries.has(id)
+      const [, adapter = '', version] = ours.exec(id) ?? [];
+      return version === undefined || root !== folderThere(adapter, id) || entries.has(id)
         ? []
-        : [{ id, version }];
+        : [{ id, adapter, version: Number(version) }];
     });
-    for (const { id, version } of found.sort((one, other) => one.version - other.version))
-      entries.set(id, { version, ready: Promise.resolve(), holds: 0, isLoaded: true });
+    for (const { id, adapter, version } of found.sort((one, other) => one.version - other.version))
+      entries.set(id, { adapter, version, ready: Promise.resolve(), holds: 0, isLoaded: true });
   };
   const list = async (): Promise<readonly ServedModel[]> => {
     const models = await calls.list();
@@ -140,8 +151,9 @@ export function createUpstreamModels(options: Options): UpstreamModels {
   const load = (policy: SourcedVersion, name: string): Promise<void> =>
     inTurn(async () => {
       if ((await list()).some(({ id }) => id === name)) return;
-      await handOver(policy, folderOf(name));
-      await calls.load(name, `${folderThere}/${name}`);
+      const adapter = policy.adapter.name;
+      await handOver(policy, folderOf(adapter, name));
+      await calls.load(name, folderThere(adapter, name));
     });
 
   const holdBase = async (): Promise<ModelLease> => {
@@ -159,9 +171,9 @@ export function createUpstreamModels(options: Options): UpstreamModels {
   const hold = async (policy: PolicyVersion): Promise<ModelLease> => {
     const { version, adapter: source } = policy;
     if (source === undefined) return holdBase();
-    const name = adapterName(adapter, version, source.digest);
+    const name = adapterName(source.name, version, source.digest);
     const entry = entries.get(name) ?? {
-      ...{ version, ready: load({ version, adapter: source }, name) },
+      ...{ adapter: source.name, version, ready: load({ version, adapter: source }, name) },
       ...{ holds: 0, isLoaded: false },
     };
     const forget = () => {
@@ -189,11 +201,11 @@ export function createUpstreamModels(options: Options): UpstreamModels {
 
   return {
     hold,
-    keepLive: (version) => {
-      live = version;
+    keepLive: (adapter, version) => {
+      live.set(adapter, version);
       freeUnused();
     },
-    versions: () => [...new Set([...entries.values()].map(({ version }) => version))].sort((a, b) => a - b),
+    loaded: () => [...entries.keys()].sort(),
     recheck: async () => {
       base = undefined;
       const loaded = [...entries].filter(([, { isLoaded }]) => isLoaded);
@@ -217,6 +229,6 @@ function asSeenThere(folder: string, mapping: Options['mapping']): string {
 export const oneModel = (model: string): UpstreamModels => ({
   hold: async () => ({ version: 0, model, letGo: () => {}, lost: () => {} }),
   keepLive: () => {},
-  versions: () => [0],
+  loaded: () => [model],
   recheck: async () => {},
 });

@@ -39,16 +39,25 @@ export type UpstreamSetup = {
 export function openUpstreamEngine(setup: UpstreamSetup): Engine {
   const { http, models, dialect, logger } = setup;
   const { countTokens } = dialect;
-  const firstLive = Promise.withResolvers<PolicyVersion>();
-  let live: PolicyVersion | undefined;
+  /** by adapter */
+  const live = new Map<string, PolicyVersion>();
+  const firstLive = new Map<string, PromiseWithResolvers<PolicyVersion>>();
   let running = 0;
 
-  const moveTo = (policy: PolicyVersion): void => {
-    live = policy;
-    models.keepLive(policy.version);
-    firstLive.resolve(policy);
+  const firstOf = (adapter: string): PromiseWithResolvers<PolicyVersion> => {
+    const first = firstLive.get(adapter) ?? Promise.withResolvers<PolicyVersion>();
+    firstLive.set(adapter, first);
+    return first;
   };
-  if (!setup.hasVersions) moveTo({ version: 0 });
+  const moveTo = (adapter: string, policy: PolicyVersion): void => {
+    live.set(adapter, policy);
+    models.keepLive(adapter, policy.version);
+    firstOf(adapter).resolve(policy);
+  };
+  const liveOf = async (adapter: string, signal: AbortSignal): Promise<PolicyVersion> => {
+    if (!setup.hasVersions) return { version: 0 };
+    return live.get(adapter) ?? (await beforeAbort(firstOf(adapter).promise, signal));
+  };
 
   const health = watchHealth({
     check: setup.checkHealth,
@@ -60,7 +69,7 @@ export function openUpstreamEngine(setup: UpstreamSetup): Engine {
     onRecovery: async () => {
       try {
         await models.recheck();
-        if (live !== undefined) (await models.hold(live)).letGo();
+        for (const policy of live.values()) (await models.hold(policy)).letGo();
       } catch (error) {
         logger.warn({ err: error }, 'the upstream engine did not take the live version again');
       }
@@ -68,8 +77,7 @@ export function openUpstreamEngine(setup: UpstreamSetup): Engine {
   });
 
   const holdTarget = async ({ target }: GenerationRequest, signal: AbortSignal): Promise<ModelLease> => {
-    const policy =
-      target.kind === 'pinned' ? target : (live ?? (await beforeAbort(firstLive.promise, signal)));
+    const policy = target.kind === 'pinned' ? target : await liveOf(target.adapter, signal);
     try {
       return await models.hold(policy);
     } catch (error) {
@@ -144,9 +152,9 @@ export function openUpstreamEngine(setup: UpstreamSetup): Engine {
         running -= 1;
       }
     },
-    serve: async (policy, signal) => {
+    serve: async (adapter, policy, signal) => {
       const lease = await models.hold(policy);
-      if (!signal.aborted) moveTo(policy);
+      if (!signal.aborted) moveTo(adapter, policy);
       lease.letGo();
       if (signal.aborted) throw ServingError.STOPPING();
     },
@@ -159,7 +167,7 @@ export function openUpstreamEngine(setup: UpstreamSetup): Engine {
             }),
         }),
     problem: health.problem,
-    counters: async () => ({ ...nothingCounted, running, versions: models.versions() }),
+    counters: async () => ({ ...nothingCounted, running, versions: models.loaded() }),
     failed: dialect.failed ?? new Promise<never>(() => {}),
     close: async () => {
       health.close();

@@ -32,14 +32,31 @@ test('a version that cannot be loaded leaves nothing in memory, and may be tried
   expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect([versions.inMemory(), adapters.size]).toEqual([[], 0]);
   expect((await versions.hold({ version: 1 })).version).toBe(1);
-  expect([versions.inMemory(), [...adapters]]).toEqual([[1], [1]]);
+  expect([versions.inMemory(), [...adapters]]).toEqual([['base@v1'], [1]]);
 });
 
 test('what nobody holds goes, the longest unused first; what is held stays', async () => {
   const { versions, adapters } = world({ kept: 1 });
-  for (const version of [1, 2, 3]) await versions.hold({ version });
-  for (const version of [2, 1]) versions.letGo(version);
+  const held = await Promise.all([1, 2, 3].map((version) => versions.hold({ version })));
+  for (const which of [1, 0]) versions.letGo(held[which]!);
   await Promise.resolve();
-  expect(versions.inMemory()).toEqual([2, 3]);
+  expect(versions.inMemory()).toEqual(['base@v2', 'base@v3']);
   expect([...adapters]).toEqual([2, 3]);
+});
+
+test('adapters share the base and nothing else', async () => {
+  const { versions } = world();
+  const of = (name: string) => ({ version: 1, adapter: { name, folder: '', digest: '' } });
+  const [alice, bob, again] = await Promise.all(
+    ['alice', 'bob', 'alice'].map((name) => versions.hold(of(name))),
+  );
+  expect(alice!.decoder).not.toBe(bob!.decoder);
+  expect(again).toBe(alice);
+  expect(await versions.hold({ version: 0 })).toBe(await versions.hold({ version: 0 }));
+  expect(versions.inMemory()).toEqual(['alice@v1', 'base@v0', 'bob@v1']);
+  versions.holdAgain(bob!);
+  versions.letGo(bob!);
+  expect(versions.inMemory()).toContain('bob@v1');
+  versions.letGo(bob!);
+  expect(versions.inMemory()).toEqual(['alice@v1', 'base@v0']);
 });

@@ -10,10 +10,11 @@ export type Conversations = {
   /** It is deleted: from now on it is not found. */
   readonly forget: (responseId: string) => void;
   /**
-   * By id; not in it: no answer of this id was given to this key, or it was not stored, or it was deleted.
+   * By id; not in it: no answer of this id was given to this key, or by this adapter where one is named, or it
+   * was not stored, or it was deleted.
    * @throws ServingError RESPONSES_UNREADABLE
    */
-  readonly find: (responseIds: readonly string[], keyId: string) => Promise<Found>;
+  readonly find: (responseIds: readonly string[], keyId: string, adapter?: string) => Promise<Found>;
 };
 
 type Options = {
@@ -70,11 +71,13 @@ export function openConversations({ log, signal, most = 1_000, limitMs = 10_000 
       clearTimeout(timer);
     }
   };
-  const find: Conversations['find'] = async (asked, keyId) => {
+  const find: Conversations['find'] = async (asked, keyId, adapter) => {
     const ids = asked.filter((id) => laneOfCompletion(id) !== undefined && !deleted.has(id)); // the others are none of ours
     const there = known(ids);
     const found = there.size === new Set(ids).size ? there : await lookInTurn(ids);
-    const theirs = [...found].filter(([id, { key }]) => key === keyId && !deleted.has(id));
+    const isTheirs = (told: ToldResponse) =>
+      told.key === keyId && (adapter === undefined || told.adapter === adapter);
+    const theirs = [...found].filter(([id, told]) => isTheirs(told) && !deleted.has(id));
     for (const [id, told] of theirs) remember(id, told);
     return new Map(theirs);
   };

@@ -10,17 +10,17 @@ type Fact = InteractionCompleted['data'];
 /** What of an answer's fact is needed to tell it again, and to go on from it. */
 export type ToldResponse = Pick<
   Fact,
-  'key' | 'messages' | 'answer' | 'tools' | 'model' | 'version' | 'usage' | 'response'
+  'key' | 'adapter' | 'messages' | 'answer' | 'tools' | 'model' | 'version' | 'usage' | 'response'
 > & { readonly finishReason: Exclude<Fact['finishReason'], 'error'> };
 
 /** As the fact will have it; of lists of its own, which do not hold the text that went to engine and log. */
-export function toldResponse({ keyId, chat, created }: AskedChat, finished: Finished): ToldResponse {
+export function toldResponse({ keyId, adapter, chat, created }: AskedChat, finished: Finished): ToldResponse {
   const { answer } = finished.choices[0]!;
   const messages = [...chat.generation.messages];
   const tools = [...(chat.tools ?? [])];
   const { version, usage, finishReason } = endOf(finished);
   return {
-    ...{ key: keyId, messages, answer, tools, model: chat.model },
+    ...{ key: keyId, adapter, messages, answer, tools, model: chat.model },
     ...{ version, usage, finishReason },
     response: { store: true, ...chat.response, created_at: created },
   };

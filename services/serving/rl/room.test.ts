@@ -10,7 +10,7 @@ const session = (more: Partial<OpenSession> = {}): OpenSession => ({
 const many = (count: number, more: Partial<OpenSession> = {}) =>
   Array.from({ length: count }, () => session(more));
 const at = (more: Partial<Occupancy>): Occupancy => ({
-  ...{ open: [], waiting: 0, trains: false, usual: 1 },
+  ...{ open: [], others: 0, waiting: 0, trains: false, usual: 1 },
   ...more,
 });
 
@@ -46,6 +46,11 @@ test('a session that is quiet for long takes no room', () => {
   const left = many(20, { answers: 3, quietMs: QUIET_MS });
   expect(lackOfRoom(limits, at({ open: left, usual: 3 }))).toBeUndefined();
   expect(lackOfRoom({ ...limits, maxSessions: 20 }, at({ open: left, usual: 3 }))).toBe('sessions');
+});
+
+test('sessions of other adapters take places, and no room', () => {
+  expect(lackOfRoom(limits, at({ others: 29 }))).toBeUndefined();
+  expect(lackOfRoom(limits, at({ open: many(1), others: 29 }))).toBe('sessions');
 });
 
 test('a session that ends for another one leaves its place, but not that of its samples', () => {

@@ -73,8 +73,11 @@ export type OpenSession = {
   readonly quietMs: number;
 };
 
+/** Of one adapter: each learns from its own sessions. */
 export type Occupancy = {
   readonly open: readonly OpenSession[];
+  /** open sessions of other adapters, which take places and no room */
+  readonly others: number;
   /** samples, those on their way and those in training included */
   readonly waiting: number;
   /** a version is being made, or samples are on their way */
@@ -99,10 +102,10 @@ export const QUIET_MS = 60_000;
  */
 export function lackOfRoom(
   { maxSessions, batchSize, maxBatchSize, maxStaleness }: RoomLimits,
-  { open, waiting, trains, usual }: Occupancy,
+  { open, others, waiting, trains, usual }: Occupancy,
   ending?: Pick<OpenSession, 'answers'>,
 ): 'sessions' | 'staleness' | undefined {
-  if (open.length >= maxSessions) return 'sessions';
+  if (open.length + others >= maxSessions) return 'sessions';
   const versions = maxStaleness + 1;
   const heard = open.filter(({ quietMs }) => quietMs < QUIET_MS);
   const coming = waiting + (ending?.answers ?? 0);

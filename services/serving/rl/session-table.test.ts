@@ -123,7 +123,7 @@ test('what ended since a moment is told, but sessions without answers and those 
   ] as const)
     table.apply(ended(name, seconds));
   table.apply(ended('discarded', 9, { discard: true }));
-  const [early, late] = ['early', 'late'].map((session) => ({ session, answers: 1 }));
+  const [early, late] = ['early', 'late'].map((session) => ({ session, adapter: 'default', answers: 1 }));
   expect(table.endedSince(Date.parse(at(5)))).toEqual([late]);
   expect(table.endedSince(Date.parse(at(0)))).toEqual([early, late]);
 });
@@ -134,8 +134,8 @@ test('of open sessions it is told how much was said, whether it was rewarded, an
     ...[started('t', 4), started('gone'), ended('gone', 5)],
   );
   expect(table.open()).toEqual([
-    { session: 's', interactions: 2, rewarded: true, heardAt: Date.parse(at(3)) },
-    { session: 't', interactions: 0, rewarded: false, heardAt: Date.parse(at(4)) },
+    { session: 's', adapter: 'default', interactions: 2, rewarded: true, heardAt: Date.parse(at(3)) },
+    { session: 't', adapter: 'default', interactions: 0, rewarded: false, heardAt: Date.parse(at(4)) },
   ]);
 });
 

@@ -15,6 +15,8 @@ export type Session = {
   /** id of the session key that speaks for it */
   readonly sessionKey: string;
   readonly task: string | undefined;
+  /** that answers in it, and learns from it */
+  readonly adapter: string;
   readonly startedAt: string;
   /** Undefined while it is open. Superseded: its key speaks for a later one, and nobody ended this one. */
   readonly ended: { readonly at: string; readonly reason: 'explicit' | 'idle' | 'superseded' } | undefined;
@@ -44,7 +46,7 @@ export type SessionTable = {
   readonly openCount: () => number;
   readonly open: () => readonly OpenRow[];
   /** Those that ended from then on, ms since 1970, with something in them that may train. */
-  readonly endedSince: (time: number) => readonly { readonly session: string; readonly answers: number }[];
+  readonly endedSince: (time: number) => readonly EndedRow[];
   /** Answers of a session: the mean of the latest ones that ended with any. */
   readonly usualAnswers: () => number;
   /** Latest first. */
@@ -52,14 +54,19 @@ export type SessionTable = {
 };
 
 /** An open session without what is said of it. */
-export type OpenRow = Pick<Session, 'session' | 'interactions'> & {
+export type OpenRow = Pick<Session, 'session' | 'adapter' | 'interactions'> & {
   readonly rewarded: boolean;
   /** ms since 1970 */
   readonly heardAt: number;
 };
 
+export type EndedRow = Pick<Session, 'session' | 'adapter'> & { readonly answers: number };
+
 type Row = {
-  readonly fixed: Pick<Session, 'session' | 'lane' | 'keyId' | 'sessionKey' | 'task' | 'startedAt'>;
+  readonly fixed: Pick<
+    Session,
+    'session' | 'lane' | 'keyId' | 'sessionKey' | 'task' | 'adapter' | 'startedAt'
+  >;
   /** ids; emptied at the end */
   readonly answers: Set<string>;
   last: string | undefined;
@@ -128,11 +135,11 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
   };
 
   const onStarted = ({ id, time, data }: SessionStarted) => {
-    const { lane, key: keyId, session, sessionKey, task } = data;
+    const { lane, key: keyId, session, sessionKey, task, adapter = 'default' } = data;
     if (sessionKey === undefined || byLane.has(lane)) return;
     if (only !== undefined && sessionKey !== only) return;
     const row: Row = {
-      fixed: { session, lane, keyId, sessionKey, task, startedAt: time },
+      fixed: { session, lane, keyId, sessionKey, task, adapter, startedAt: time },
       ...{ answers: new Set(), last: undefined, rewards: new Map(), unread: [] },
       ...{ counted: undefined, ended: undefined, isDiscarded: false, latest: id, latestAt: Date.parse(time) },
     };
@@ -214,6 +221,7 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
         .filter((row) => row.ended === undefined)
         .map(({ fixed, answers, unread, rewards, latestAt }) => ({
           session: fixed.session,
+          adapter: fixed.adapter,
           interactions: answers.size + unread.length,
           rewarded: rewards.size > 0,
           heardAt: latestAt,
@@ -221,7 +229,7 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
     endedSince: (time) =>
       [...ended].flatMap(({ fixed, ended: end, counted, isDiscarded }) =>
         end !== undefined && Date.parse(end.at) >= time && counted !== 0 && !isDiscarded
-          ? [{ session: fixed.session, answers: counted ?? 1 }]
+          ? [{ session: fixed.session, adapter: fixed.adapter, answers: counted ?? 1 }]
           : [],
       ),
     usualAnswers: () =>

@@ -3,7 +3,6 @@ import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
 import { SessionEnded } from '../../../shared/events/session-ended.ts';
 import { SessionStarted } from '../../../shared/events/session-started.ts';
-import type { Caller } from '../access.ts';
 import type { RewardedSession } from '../chat/answer.ts';
 import { laneOf } from '../chat/lane.ts';
 import { ServingError } from '../errors.ts';
@@ -23,6 +22,9 @@ export type Reward = {
   readonly advantage: number | undefined;
 };
 
+/** Who opens a session, and which adapter answers in it. */
+type Starting = { readonly keyId: string; readonly adapter: string };
+
 /** The session protocol: sessions that programs open, reward and end. */
 export type Sessions = {
   /**
@@ -31,7 +33,7 @@ export type Sessions = {
    * @throws ServingError TOO_MANY_SESSIONS, TRAINING_BEHIND, NOT_RECORDED, SESSIONS_UNREAD
    */
   readonly start: (
-    caller: Caller,
+    caller: Starting,
     task: string,
     refreshed: SessionKey | undefined,
   ) => Promise<{ readonly session: string; readonly key: SessionKey }>;
@@ -70,7 +72,7 @@ type Options = {
   /** Rejects where the log does not take it. */
   readonly append: (events: readonly ClawLoopEvent[]) => Promise<void>;
   readonly limits: RoomLimits;
-  readonly samples: Pick<WaitingSamples, 'count' | 'hasCome' | 'trains'>;
+  readonly samplesOf: (adapter: string) => Pick<WaitingSamples, 'count' | 'hasCome' | 'trains'>;
   /** Waits until the samples of the log as of now are counted. */
   readonly countOn: () => Promise<void>;
   /** ms since 1970 */
@@ -85,7 +87,7 @@ const ROOM_RETRY_SECONDS = 1;
 const ON_THE_WAY_MS = 3_000;
 
 export function openSessions(options: Options): Sessions {
-  const { view, recorder, append, limits, samples, countOn, now } = options;
+  const { view, recorder, append, limits, samplesOf, countOn, now } = options;
   const inTurn = createInTurn();
   const time = () => new Date(now()).toISOString();
 
@@ -133,27 +135,28 @@ export function openSessions(options: Options): Sessions {
     return { session, interactions };
   };
 
-  const occupancy = (ending: Session | undefined): Occupancy => {
+  const occupancy = (adapter: string, ending: Session | undefined): Occupancy => {
     const at = now();
+    const samples = samplesOf(adapter);
+    const open = view.open().filter(({ session }) => session !== ending?.session);
+    const own = open.filter((one) => one.adapter === adapter);
     const onTheWay = view
       .endedSince(at - ON_THE_WAY_MS)
-      .filter(({ session }) => !samples.hasCome(session))
+      .filter((ended) => ended.adapter === adapter && !samples.hasCome(ended.session))
       .reduce((sum, { answers }) => sum + answers, 0);
     return {
-      open: view
-        .open()
-        .filter(({ session }) => session !== ending?.session)
-        .map(({ interactions, rewarded, heardAt }) => ({
-          ...{ answers: interactions, rewarded, quietMs: at - heardAt },
-        })),
+      open: own.map(({ interactions, rewarded, heardAt }) => ({
+        ...{ answers: interactions, rewarded, quietMs: at - heardAt },
+      })),
+      others: open.length - own.length,
       waiting: samples.count() + onTheWay,
       trains: samples.trains() || onTheWay > 0,
       usual: view.usualAnswers(),
     };
   };
-  const makeRoom = async (old: Session | undefined): Promise<void> => {
+  const makeRoom = async (adapter: string, old: Session | undefined): Promise<void> => {
     const ending = old && { answers: old.interactions };
-    const lacking = () => lackOfRoom(limits, occupancy(old), ending);
+    const lacking = () => lackOfRoom(limits, occupancy(adapter, old), ending);
     if (lacking() === undefined) return;
     await countOn();
     const lack = lacking();
@@ -162,19 +165,19 @@ export function openSessions(options: Options): Sessions {
     if (lack === 'staleness') throw ServingError.TRAINING_BEHIND({ retryAfterSeconds: ROOM_RETRY_SECONDS });
   };
 
-  const startNow = async (caller: Caller, task: string, key: SessionKey) => {
+  const startNow = async ({ keyId, adapter }: Starting, task: string, key: SessionKey) => {
     // the log is away, and what ended before would stand behind what begins
     if (recorder.outboxDepth() > 0) throw ServingError.NOT_RECORDED({ retryAfterSeconds: RETRY_SECONDS });
     const before = await find(key.id);
     const open = before?.ended === undefined ? before : undefined;
-    await makeRoom(open);
+    await makeRoom(adapter, open);
     if (open !== undefined) await endNow(open, false);
     const session = `${task}-${randomBytes(8).toString('hex')}`;
     const after = before === undefined ? 0 : Date.parse(before.startedAt) + 1;
     const event = SessionStarted.create({
       ...{ id: `${session}/started`, source, time: new Date(Math.max(now(), after)).toISOString() },
       data: {
-        ...{ lane: laneOf(caller.keyId, session), key: caller.keyId, session },
+        ...{ lane: laneOf(keyId, session), key: keyId, session, adapter },
         ...{ settle: 'reward' as const, sessionKey: key.id, task },
       },
     });

@@ -10,7 +10,6 @@ import { type ChatRequest, parseChatRequest } from '../chat/chat-request.ts';
 import { type CompletionHead, completionBody, completionChunks, type Finished } from '../chat/completion.ts';
 import { type Envelope, readEnvelope } from '../chat/envelope.ts';
 import { choiceId, laneOf, newAnswerId } from '../chat/lane.ts';
-import { chooseModel } from '../chat/model-name.ts';
 import type { ServingConfig } from '../config.ts';
 import type { PolicyTarget } from '../engine/engine.ts';
 import { asServingError, errorBody } from '../error-body.ts';
@@ -18,6 +17,7 @@ import { ServingError } from '../errors.ts';
 import type { Session } from '../rl/session-table.ts';
 import { callerOf } from '../server.ts';
 import type { AnswerForm } from './answer-form.ts';
+import { type AskedModel, askedModel, targetOf } from './asked-model.ts';
 import { abortOnDisconnect } from './disconnect.ts';
 import { type Frame, openEventStream } from './event-stream.ts';
 import { digestOfRequest, idempotencyKeyOf, isWholeAnswer, tellAgain } from './idempotency.ts';
@@ -64,10 +64,12 @@ export async function answerRequest(
   chatRequest: ChatRequest,
   form: AnswerForm,
 ): Promise<unknown> {
-  const { keyId, sessionKey } = callerOf(request);
+  const caller = callerOf(request);
+  const { keyId, sessionKey } = caller;
   const session = sessionKey === undefined ? undefined : await world.sessions.speaking(sessionKey);
-  const ask = (keep: Keep | undefined) =>
-    answerAnew(world, request, reply, { chat: chatRequest, session, keep }, form);
+  const model = askedModel(world, caller, session, chatRequest.model);
+  const toAnswer = { chat: chatRequest, session, model };
+  const ask = (keep: Keep | undefined) => answerAnew(world, request, reply, { ...toAnswer, keep }, form);
   const idempotencyKey = idempotencyKeyOf(request.headers);
   if (idempotencyKey === undefined) return ask(undefined);
   const digest = digestOfRequest(form.api, request.body);
@@ -80,7 +82,7 @@ export async function answerRequest(
   if (claim.kind === 'recorded') {
     const { id, created } = claim.answer;
     const asked = {
-      ...readAsked(world, request, chatRequest, session, form.api),
+      ...readAsked(world, request, toAnswer, form.api),
       id,
       created,
       target: nobody,
@@ -98,7 +100,7 @@ export async function answerRequest(
 }
 
 /** No engine is asked. */
-const nobody: PolicyTarget = { kind: 'live' };
+const nobody: PolicyTarget = { kind: 'live', adapter: '' };
 
 /** Makes an answer one that can be asked for again, before its end goes out. */
 type Keep = (asked: AskedChat, finished: Finished) => Promise<void>;
@@ -111,20 +113,20 @@ type ToAnswer = {
   readonly chat: ChatRequest;
   /** The session protocol's, where its key asks. */
   readonly session: Session | undefined;
-  readonly keep: Keep | undefined;
+  readonly model: AskedModel;
 };
 
 async function answerAnew(
   world: ServingWorld,
   request: FastifyRequest,
   reply: FastifyReply,
-  { chat: chatRequest, session, keep }: ToAnswer,
+  { keep, ...toAnswer }: ToAnswer & { readonly keep: Keep | undefined },
   form: AnswerForm,
 ): Promise<unknown> {
   const caller = callerOf(request);
   const { keyId } = caller;
   const { maxConcurrentPerKey } = world.config;
-  const { choices } = chatRequest.generation;
+  const { choices } = toAnswer.chat.generation;
   refuseTooMany(world.config, choices);
   const leave = world.limit.enter(keyId, choices);
   if (leave === undefined) {
@@ -134,8 +136,8 @@ async function answerAnew(
   try {
     const usedUp = world.quota.admit(caller);
     if (usedUp !== undefined) throw ServingError.RATE_LIMIT_EXCEEDED(usedUp);
-    const target = await targetOf(world, chatRequest.model);
-    const asked = { ...readAsked(world, request, chatRequest, session, form.api), target };
+    const target = await targetOf(world, toAnswer.model);
+    const asked = { ...readAsked(world, request, toAnswer, form.api), target };
     rememberOwner(world, asked);
     const signal = abortOnDisconnect(reply.raw, world.ending);
     return await (asked.chat.stream ? stream : json)(world, asked, form, reply, signal, keep);
@@ -167,8 +169,7 @@ function refuseTooMany(config: ServingConfig, choices: number): void {
 function readAsked(
   { sessions }: ServingWorld,
   request: FastifyRequest,
-  asked: ChatRequest,
-  session: Session | undefined,
+  { chat: asked, session, model: { adapter, isDefault } }: ToAnswer,
   api: AskedChat['api'],
 ): Omit<AskedChat, 'target'> {
   const { keyId } = callerOf(request);
@@ -180,7 +181,7 @@ function readAsked(
       detail: 'x-session-done needs a session.',
     });
   }
-  const lane = laneOf(keyId, envelope.session);
+  const lane = laneOf(keyId, envelope.session, isDefault ? undefined : adapter);
   return {
     id: newAnswerId(lane, api),
     created: Math.floor(Date.now() / 1000),
@@ -188,6 +189,7 @@ function readAsked(
     requestId: envelope.requestId ?? request.id,
     lane,
     keyId,
+    adapter,
     envelope,
     ...(session === undefined
       ? { chat: asked }
@@ -202,28 +204,8 @@ const envelopeOf = ({ session }: Session, told: Envelope): Envelope => ({
   sessionDone: told.sessionDone && (told.session ?? session) === session,
 });
 
-async function targetOf({ config, head, unserved }: ServingWorld, model: string): Promise<PolicyTarget> {
-  const choice = chooseModel(model, config.modelAlias, config.strictModels);
-  if (choice.kind === 'live') {
-    const detail = unserved();
-    if (detail !== undefined) throw ServingError.NOTHING_SERVED({ detail, retryAfterSeconds: 5 });
-    return choice;
-  }
-  if (choice.kind === 'unknown')
-    throw ServingError.MODEL_NOT_FOUND({ param: 'model', model: model.slice(0, 200) });
-  let version = await head.find(choice.version);
-  if (version === undefined) {
-    await head.reachEnd();
-    version = await head.find(choice.version);
-  }
-  if (version === undefined)
-    throw ServingError.MODEL_NOT_FOUND({ param: 'model', model: model.slice(0, 200) });
-  return { kind: 'pinned', ...version };
-}
-
 const answerWorld = ({ config, ...world }: ServingWorld): AnswerWorld => ({
   ...world,
-  adapter: config.adapter,
   maxRecordBytes: config.maxRecordBytes,
 });
 

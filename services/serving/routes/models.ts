@@ -1,12 +1,14 @@
-import type { FastifyInstance } from 'fastify';
-import { chooseModel } from '../chat/model-name.ts';
-import { ServingError } from '../errors.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { adaptersOf } from '../chat/adapters-of.ts';
+import { callerOf } from '../server.ts';
+import { askedModel, versionOf } from './asked-model.ts';
 import { type ModelLimits, modelLimits } from './model-limits.ts';
 import type { ServingWorld } from './world.ts';
 
 /** What can be asked: the live policy, the base policy, and the versions whose checkpoints are kept. */
 export function registerModels(server: FastifyInstance, world: ServingWorld): void {
-  const { modelAlias: aliases, strictModels } = world.config;
+  const { config, sessions } = world;
+  const { modelAlias: aliases } = config;
   const created = Math.floor(Date.now() / 1000);
   let known: Promise<ModelLimits | undefined> | undefined;
   const limits = async () => {
@@ -14,6 +16,10 @@ export function registerModels(server: FastifyInstance, world: ServingWorld): vo
     const found = await known;
     if (found === undefined) known = undefined; // the model may come yet
     return found;
+  };
+  const sessionOf = async (request: FastifyRequest) => {
+    const { sessionKey } = callerOf(request);
+    return sessionKey === undefined ? undefined : sessions.speaking(sessionKey);
   };
   const describe = async () => {
     const found = await limits();
@@ -24,26 +30,34 @@ export function registerModels(server: FastifyInstance, world: ServingWorld): vo
       clawloop: { live, ...context },
     });
   };
-  const list = async () => {
+  /** A key's own adapter goes by the alias alone; so does the first one, where a key may ask them all. */
+  const list = async (adapters: readonly string[]) => {
     const model = await describe();
     const shown = aliases[0]!;
-    const kept = (await world.head.kept()).filter((version) => version > 0);
-    return [
-      ...aliases.map((alias) => model(alias, true)),
-      model(`${shown}@base`, false),
-      ...kept.map((version) => model(`${shown}@v${version}`, false)),
-    ];
+    const namesOf = (adapter: string) => (adapter === adapters[0] ? aliases : [`${shown}:${adapter}`]);
+    return adapters.flatMap((adapter) => {
+      const names = namesOf(adapter);
+      const kept = world.head
+        .of(adapter)
+        .kept()
+        .filter((version) => version > 0);
+      return [
+        ...names.map((name) => model(name, true)),
+        model(`${names[0]}@base`, false),
+        ...kept.map((version) => model(`${names[0]}@v${version}`, false)),
+      ];
+    });
   };
   for (const prefix of ['/v1', '']) {
-    server.get(`${prefix}/models`, async () => ({ object: 'list', data: await list() }));
-    server.get<{ Params: { '*': string } }>(`${prefix}/models/*`, async ({ params }) => {
-      const id = params['*'];
-      const choice = chooseModel(id, aliases, strictModels);
-      const exists =
-        choice.kind === 'live' ||
-        (choice.kind === 'version' && (await world.head.find(choice.version)) !== undefined);
-      if (!exists) throw ServingError.MODEL_NOT_FOUND({ param: 'model', model: id.slice(0, 200) });
-      return (await describe())(id, choice.kind === 'live');
+    server.get(`${prefix}/models`, async (request) => ({
+      object: 'list',
+      data: await list(adaptersOf(callerOf(request), await sessionOf(request), config.adapters)),
+    }));
+    server.get<{ Params: { '*': string } }>(`${prefix}/models/*`, async (request) => {
+      const id = request.params['*'];
+      const asked = askedModel(world, callerOf(request), await sessionOf(request), id);
+      await versionOf(world, asked);
+      return (await describe())(id, asked.kind === 'live');
     });
   }
 }

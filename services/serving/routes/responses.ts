@@ -13,6 +13,7 @@ import { saidBack } from '../responses/response-parts.ts';
 import { responsesForm } from '../responses/responses-form.ts';
 import { bodyOf, conversationOf, type ToldResponse } from '../responses/told-response.ts';
 import { callerOf } from '../server.ts';
+import { askedModel } from './asked-model.ts';
 import { answerRequest } from './chat.ts';
 import type { ServingWorld } from './world.ts';
 
@@ -21,17 +22,23 @@ type Find = (ids: readonly string[]) => Promise<ReadonlyMap<string, ToldResponse
 /** OpenAI's Responses, as JSON or as a stream. */
 export function registerResponses(server: FastifyInstance, world: ServingWorld): void {
   const { conversations, sessions, recorder } = world;
-  /** Who speaks by a session's key goes on from that session alone. */
+  /**
+   * Who speaks by a session's key goes on from that session alone, and no adapter from what another one said.
+   *
+   * @param model that would go on; without one it is only told again
+   */
   const finder =
-    ({ keyId, sessionKey }: Caller): Find =>
+    (caller: Caller, model?: string): Find =>
     async (ids) => {
-      const lane = sessionKey === undefined ? undefined : (await sessions.speaking(sessionKey)).lane;
-      const theirs = ids.filter((id) => lane === undefined || laneOfCompletion(id) === lane);
-      return conversations.find(theirs, keyId);
+      const { keyId, sessionKey } = caller;
+      const session = sessionKey === undefined ? undefined : await sessions.speaking(sessionKey);
+      const theirs = ids.filter((id) => session === undefined || laneOfCompletion(id) === session.lane);
+      const asked = model === undefined ? undefined : askedModel(world, caller, session, model);
+      return conversations.find(theirs, keyId, asked?.adapter);
     };
   const create = async (request: FastifyRequest, reply: FastifyReply) => {
     const asked = readResponsesBody(request.body);
-    const find = finder(callerOf(request));
+    const find = finder(callerOf(request), asked.model);
     const body = { ...asked, input: await withoutReferences(asked.input, find) };
     const before = await beforeIt(body.previous_response_id, find);
     const chat = { ...parseChatRequest(chatBody(body, before)), response: saidBack(body) };

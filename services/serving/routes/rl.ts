@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Caller } from '../access.ts';
+import { adaptersOf } from '../chat/adapters-of.ts';
 import { ServingError } from '../errors.ts';
 import type { SessionKey } from '../rl/session-key.ts';
 import type { Session } from '../rl/session-table.ts';
@@ -54,12 +55,13 @@ function parseJson(text: string): unknown {
   }
 }
 
-function registerProtocol(server: FastifyInstance, { access, sessions }: ServingWorld): void {
+function registerProtocol(server: FastifyInstance, { access, config, sessions }: ServingWorld): void {
   server.post('/rl/start_session', async (request) => {
     const caller = accessCallerOf(request);
     const { task_id: task, api_key: asked } = readBody(StartBody, request.body);
     const refreshed = asked ? sessionKeyOf(access.readSessionKey(asked), caller) : undefined;
-    const { session, key } = await sessions.start(caller, task, refreshed);
+    const [adapter] = adaptersOf(caller, undefined, config.adapters);
+    const { session, key } = await sessions.start({ ...caller, adapter: adapter! }, task, refreshed);
     return { session_id: session, api_key: access.writeSessionKey(key) };
   });
 

@@ -2,7 +2,7 @@ import type { Logger } from '../../../shared/service/logger.ts';
 import type { Access } from '../access.ts';
 import type { ServingConfig } from '../config.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { HeadView } from '../head-view.ts';
+import type { AdapterHead, HeadView } from '../head-view.ts';
 import type { KeyQuota } from '../key-quota.ts';
 import type { ServingMetrics } from '../metrics.ts';
 import type { PerKeyLimit } from '../per-key-limit.ts';
@@ -19,9 +19,11 @@ export type ServingWorld = {
   readonly recorder: Recorder;
   readonly access: Access;
   readonly answers: Pick<RecordedAnswers, 'claim'>;
-  /** Why no version is in service and none will be soon; undefined while one is, or is being loaded. */
-  readonly unserved: () => string | undefined;
-  readonly head: Pick<HeadView, 'find' | 'kept' | 'reachEnd'>;
+  /** Why no version of an adapter is in service and none will be soon; undefined while one is, or is loaded. */
+  readonly unserved: (adapter: string) => string | undefined;
+  readonly head: Pick<HeadView, 'reachEnd'> & {
+    readonly of: (adapter: string) => Pick<AdapterHead, 'find' | 'kept'>;
+  };
   /** Aborts when open answers are to be cut short, with the reason `serverEnds`. */
   readonly ending: AbortSignal;
   readonly limit: PerKeyLimit;

@@ -54,7 +54,7 @@ export async function openLearningModel(backend: BackendChoice = 'auto') {
   } as const;
   const begin = ({ messages, seed }: Question): Begun => {
     const { generation } = parseChatRequest({ model: 'clawloop', messages, max_tokens: MAX_TOKENS });
-    const request = { ...generation, target: { kind: 'live' } } as const;
+    const request = { ...generation, target: { kind: 'live', adapter: 'default' } } as const;
     const prompt = makePrompt(maker, request);
     return {
       promptIds: prompt.promptIds,

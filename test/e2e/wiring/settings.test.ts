@@ -14,13 +14,13 @@ test('each service starts alone, from variables; a flag outranks them, and it sa
   const env = {
     CLAWLOOP_DATA_FOLDER: join(folder, 'data'),
     CLAWLOOP_SESSION_TIMEOUT_MS: '7000',
-    CLAWLOOP_ADAPTER: 'of-the-environment',
+    CLAWLOOP_ADAPTERS: 'of-the-environment',
     CLAWLOOP_SERVING_API_KEY: 'a-key-that-nobody-is-shown',
     CLAWLOOP_JUDGE_OPENAI_API_KEY: 'a-key-that-nobody-is-shown',
   };
   await Promise.all(
     serviceNames.map(async (name) => {
-      const service = startService(name, ['--adapter', 'of-the-flag'], { env });
+      const service = startService(name, ['--adapters', 'of-the-flag,another'], { env });
       await untilReady(service);
       const { code, output } = await service.stop();
       expect(code, output).toBe(0);
@@ -29,7 +29,7 @@ test('each service starts alone, from variables; a flag outranks them, and it sa
       expect(config).toMatchObject({
         dataFolder: `"${env.CLAWLOOP_DATA_FOLDER}" (env)`,
         sessionTimeoutMs: '7000 (env)',
-        adapter: '"of-the-flag" (flag)',
+        adapters: '["of-the-flag","another"] (flag)',
         log: '"sqlite" (default)',
       });
       expect(output).not.toContain('nobody-is-shown');

@@ -26,7 +26,18 @@ function countingSequence({ prompt }: SequenceRequest): Sequence {
   };
 }
 
-/** How a request is made; the live version is asked unless it says another. */
+/** A version of an adapter; v0 is the base for all of them. */
+export const policyOf = (version: number, adapter = 'alice'): PolicyVersion =>
+  version === 0 ? { version } : { version, adapter: { name: adapter, folder: '', digest: '' } };
+
+/** By which the decoders of the versions are told apart: the version, and tens for each adapter but the first. */
+export const numberOf = ({ version, adapter }: PolicyVersion): number =>
+  version + 10 * Math.max(0, adapters.indexOf(adapter?.name ?? ''));
+export const adapters: readonly string[] = ['alice', 'bob'];
+export const nameOf = (number: number): string =>
+  `${number === 0 ? 'base' : adapters[Math.floor(number / 10)]}@v${number % 10}`;
+
+/** How a request is made; alice's live version is asked unless it says another. */
 type Asked = {
   readonly target?: SequenceRequest['target'];
   readonly promptTokens?: number;
@@ -35,7 +46,7 @@ type Asked = {
 
 /** For an answer of so many tokens. */
 const request = (tokens: number, { target, promptTokens = 1 }: Asked = {}): SequenceRequest => ({
-  target: target ?? { kind: 'live' },
+  target: target ?? { kind: 'live', adapter: 'alice' },
   callsTools: false,
   sampling: { stop: [], frequencyPenalty: 0, presencePenalty: 0, repetitionPenalty: 1, logitBias: [] },
   prompt: { promptIds: Array(promptTokens).fill(0), maxTokens: tokens },
@@ -58,18 +69,18 @@ export function schedulerWorld(
   const inMemory = new Set<number>();
   const versions = createVersions({
     kept,
-    loadAdapter: async ({ version }: PolicyVersion) => ({ version, dispose: () => {} }) as never,
+    loadAdapter: async (policy: PolicyVersion) => ({ number: numberOf(policy), dispose: () => {} }) as never,
     createDecoder: (adapter) => {
-      const { version } = adapter as unknown as { readonly version: number };
-      const decoder = versionDecoder(version, maxBatch, inMemory, budget);
+      const { number } = adapter as unknown as { readonly number: number };
+      const decoder = versionDecoder(number, maxBatch, inMemory, budget);
       const step = () => {
         throw new Error('out of memory');
       };
-      return version === brokenVersion ? { ...decoder, step } : decoder;
+      return number === brokenVersion ? { ...decoder, step } : decoder;
     },
   });
   const scheduler = createScheduler({
-    ...{ versions, maxBatch, maxWaiting, recent: createRecentPrompts(2, 1) },
+    ...{ versions, maxBatch, maxWaiting, recentPrompts: () => createRecentPrompts(2, 1) },
     beginSequence: countingSequence,
   });
   let id = 0;
