@@ -27,12 +27,14 @@ export async function commitVersion(
     parent,
     strength,
     training = 'lora',
+    adapter: name = 'default',
     baseDigest,
   }: {
     readonly version: number;
     readonly parent: number;
     readonly strength: number;
     readonly training?: TrainingKind;
+    readonly adapter?: string;
     /** else that of the fixture's model */
     readonly baseDigest?: string;
   },
@@ -45,8 +47,8 @@ export async function commitVersion(
     format: 1,
     version,
     parent,
-    batchId: `default/batch/${version}`,
-    adapter: 'default',
+    batchId: `${name}/batch/${version}`,
+    adapter: name,
     logId: 'log',
     model: 'qwen3-tiny',
     baseDigest: baseDigest ?? (await modelDigest(tinyModel)),
@@ -61,9 +63,9 @@ export async function commitVersion(
     milliseconds: 1,
     ...sealed,
   };
-  const name = checkpointName(version, state.batchId);
-  await commitCheckpoint(store, name, { adapter, optimizer, state }, tinyModel);
-  return { checkpoint: name, digest: sealed.digest };
+  const checkpoint = checkpointName(version, state.batchId);
+  await commitCheckpoint(store, checkpoint, { adapter, optimizer, state }, tinyModel);
+  return { checkpoint, digest: sealed.digest };
 }
 
 async function scaledAdapter(strength: number): Promise<TrainedWeights> {
@@ -96,12 +98,13 @@ export async function promote(
     parent,
     checkpoint,
     digest,
-  }: { version: number; parent: number; checkpoint: string; digest: string },
+    adapter = 'default',
+  }: { version: number; parent: number; checkpoint: string; digest: string; adapter?: string },
 ): Promise<void> {
-  const batchId = `default/batch/${version}`;
+  const batchId = `${adapter}/batch/${version}`;
   const data = {
     batchId,
-    adapter: 'default',
+    adapter,
     n: version,
     parent,
     size: 1,
@@ -114,7 +117,7 @@ export async function promote(
     BatchSubmitted.create({ ...written(batchId), data }),
     PolicyPromoted.create({
       ...written(`${batchId}/promoted`),
-      data: { batchId, adapter: 'default', from: parent, to: version, checkpoint, digest },
+      data: { batchId, adapter, from: parent, to: version, checkpoint, digest },
     }),
   ]);
 }
