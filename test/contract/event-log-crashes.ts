@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { LogHarness } from './event-log.ts';
-import { type Child, startChild } from './event-log-child.ts';
+import { describe, expect, test } from 'vitest';
+import { startChild } from './event-log-child.ts';
 import {
   expectedLedger,
   isLevel,
   ledger,
+  ledgers,
   readLedger,
   readTopic,
   started,
@@ -12,65 +12,46 @@ import {
   until,
   untilLevel,
 } from './event-log-fixtures.ts';
-import type { MemberTask } from './event-log-member.ts';
+import { type LogHarness, logForEach } from './log-harness.ts';
 
 /** What every EventLog keeps when processes die, sleep and wake. */
 export function eventLogCrashContract(name: string, makeHarness: () => Promise<LogHarness>): void {
-  let harness: LogHarness;
-  let stop: AbortController;
-  let children: Child[];
-  beforeEach(async () => {
-    harness = await makeHarness();
-    stop = new AbortController();
-    children = [];
-  });
-  afterEach(async () => {
-    stop.abort();
-    await Promise.all(children.map((child) => child.kill()));
-    await harness.dispose();
-  });
-
-  const start = (task: MemberTask['task']): Child => {
-    const child = startChild({ opener: harness.opener, connection: harness.connection, task });
-    children.push(child);
-    return child;
-  };
-  const member = () => start({ kind: 'process', group: 'ledgers', label: 'one' });
-  const options = { group: 'ledgers', settings: { label: 'one' } };
   const lanes = 9;
   /** Starting up and folding, besides the session's time, ms. */
   const slackMs = 4_000;
 
   describe(`${name}: processes that die and sleep`, () => {
+    const on = logForEach(makeHarness);
+
     test('a member that was killed is succeeded within the session timeout', async () => {
-      const log = await harness.open();
-      const child = member();
+      const log = await on.harness.open();
+      const child = on.member();
       await child.said('open');
       await log.append(startedMany(30, lanes));
       await untilLevel(log, 'ledgers');
-      const done = log.process(ledger, options, stop.signal);
+      const done = log.process(ledger, ledgers, on.stop.signal);
       await child.kill();
       const killedAt = performance.now();
       await log.append(startedMany(30, lanes, 30));
       await untilLevel(log, 'ledgers');
-      expect(performance.now() - killedAt).toBeLessThan(harness.sessionTimeoutMs + slackMs);
-      stop.abort();
+      expect(performance.now() - killedAt).toBeLessThan(on.harness.sessionTimeoutMs + slackMs);
+      on.stop.abort();
       await done;
       expect(await readLedger(log)).toEqual(expectedLedger(60, lanes));
     });
 
     test('a member that sleeps loses its partitions, and can commit nothing when it wakes', async () => {
-      const log = await harness.open();
-      const child = member();
+      const log = await on.harness.open();
+      const child = on.member();
       await child.said('open');
       await log.append(startedMany(30, lanes));
       await untilLevel(log, 'ledgers');
       child.signal('SIGSTOP');
       const sleptAt = performance.now();
       await log.append(startedMany(30, lanes, 30));
-      const done = log.process(ledger, options, stop.signal);
+      const done = log.process(ledger, ledgers, on.stop.signal);
       await untilLevel(log, 'ledgers');
-      expect(performance.now() - sleptAt).toBeLessThan(2 * harness.sessionTimeoutMs + slackMs);
+      expect(performance.now() - sleptAt).toBeLessThan(2 * on.harness.sessionTimeoutMs + slackMs);
       // It wakes while both have work, believing that all is its own.
       const appending = log.append(startedMany(600, lanes, 60));
       child.signal('SIGCONT');
@@ -78,16 +59,16 @@ export function eventLogCrashContract(name: string, makeHarness: () => Promise<L
       await untilLevel(log, 'ledgers');
       child.signal('SIGTERM');
       expect(await child.exited).toBe(0);
-      stop.abort();
+      on.stop.abort();
       await done;
       expect(await readLedger(log)).toEqual(expectedLedger(660, lanes));
     });
 
     test('processes that append at once lose nothing, also when one of them is killed', async () => {
-      const log = await harness.open();
-      const doomed = start({ kind: 'append', count: 100_000, lanes, from: 1_000_000 * lanes, batch: 10 });
+      const log = await on.harness.open();
+      const doomed = on.start({ kind: 'append', count: 100_000, lanes, from: 1_000_000 * lanes, batch: 10 });
       const writers = [0, 1].map((n) =>
-        start({ kind: 'append', count: 2_000, lanes, from: n * 10_000 * lanes, batch: 10 }),
+        on.start({ kind: 'append', count: 2_000, lanes, from: n * 10_000 * lanes, batch: 10 }),
       );
       await doomed.said('appended 200');
       await doomed.kill();
@@ -105,7 +86,7 @@ export function eventLogCrashContract(name: string, makeHarness: () => Promise<L
       expect(ids.length).toBe(present.size);
       const ends = await log.ends('conversations');
       const total = ends.reduce((sum, end) => sum + end, 0);
-      if (harness.hasDenseOffsets) expect(total).toBe(ids.length);
+      if (on.harness.hasDenseOffsets) expect(total).toBe(ids.length);
       else expect(total).toBeGreaterThanOrEqual(ids.length);
     });
   });

@@ -67,6 +67,9 @@ export const ledger: Fold<LedgerSettings> = {
   },
 };
 
+/** The group that folds with `ledger` in most tests. */
+export const ledgers = { group: 'ledgers', settings: { label: 'one' } } as const;
+
 /** Emits, at each event, what only the body of the lane's previous event tells. */
 export const echo: Fold<null> = {
   name: 'echo',

@@ -1,44 +1,23 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Topic } from '../../shared/events/define-event.ts';
+import { describe, expect, test } from 'vitest';
 import { isLogError } from '../../shared/log/errors.ts';
-import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
+import type { Recorded } from '../../shared/log/event-log.ts';
+import { eventLogBrokenContract } from './event-log-broken.ts';
 import { echo, feedback, readTopic, started, startedMany, untilLevel } from './event-log-fixtures.ts';
+import { eventLogMembersContract } from './event-log-members.ts';
 import { eventLogProcessContract } from './event-log-process.ts';
-
-/** One log that a test opens as often as it likes, in this process and in others. */
-export type LogHarness = {
-  readonly open: (options?: { readonly sessionTimeoutMs?: number }) => Promise<EventLog>;
-  /** Appends a record as some other program might: its body need not be an event. */
-  readonly inject: (topic: Topic, subject: string, body: string) => Promise<void>;
-  /** How a process of its own opens the same log; see event-log-member.ts. */
-  readonly opener: string;
-  readonly connection: unknown;
-  readonly sessionTimeoutMs: number;
-  /** No offset is ever left out. */
-  readonly hasDenseOffsets: boolean;
-  /** Closes every log that was opened, and removes everything. */
-  readonly dispose: () => Promise<void>;
-};
+import { eventLogRebuildContract } from './event-log-rebuild.ts';
+import { type LogHarness, logForEach } from './log-harness.ts';
 
 /**
- * What every EventLog keeps, in one process: records here, folds in event-log-process.ts.
+ * What every EventLog keeps, in one process: records here, folds in the files that it calls.
  * event-log-crashes.ts has what takes several processes.
  */
 export function eventLogContract(name: string, makeHarness: () => Promise<LogHarness>): void {
-  let harness: LogHarness;
-  let stop: AbortController;
-  beforeEach(async () => {
-    harness = await makeHarness();
-    stop = new AbortController();
-  });
-  afterEach(async () => {
-    stop.abort();
-    await harness.dispose();
-  });
-
   describe(`${name}: append, follow, read`, () => {
+    const on = logForEach(makeHarness);
+
     test('records of a subject are read in the order in which they were appended, and offsets rise strictly', async () => {
-      const log = await harness.open();
+      const log = await on.harness.open();
       const events = startedMany(60, 7);
       for (let i = 0; i < 60; i += 5) await log.append(events.slice(i, i + 5));
       const records = await readTopic(log, 'conversations');
@@ -56,12 +35,12 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
         const offsets = records.filter(({ at }) => at.partition === partition).map(({ at }) => at.offset);
         expect(offsets).toEqual([...new Set(offsets)].sort((a, b) => a - b));
         expect(offsets.every((offset) => offset < end)).toBe(true);
-        if (harness.hasDenseOffsets) expect(offsets).toEqual(Array.from({ length: end }, (_, n) => n));
+        if (on.harness.hasDenseOffsets) expect(offsets).toEqual(Array.from({ length: end }, (_, n) => n));
       }
     });
 
     test('events come back as they were, and each is found by its position', async () => {
-      const log = await harness.open();
+      const log = await on.harness.open();
       const event = feedback('lane', 'f', 'Grüße, "quoted" \u0000 \u{1F40C}\n');
       await log.append([event, { ...started('lane', 0), traceparent: '00-a-b-01' }]);
       const records = await readTopic(log, 'conversations');
@@ -77,7 +56,7 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
     });
 
     test('a follower starts where it is told, and reachEnd waits for what was appended before it was asked', async () => {
-      const log = await harness.open();
+      const log = await on.harness.open();
       await log.append([started('a', 0), started('a', 1), started('a', 2)]);
       const [{ at }] = (await readTopic(log, 'conversations')) as [Recorded];
       const seen: string[] = [];
@@ -85,46 +64,46 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
         'conversations',
         { [at.partition]: 1 },
         ({ event }) => void seen.push(event.id),
-        stop.signal,
+        on.stop.signal,
       );
       await following.caughtUp;
       expect(seen).toEqual(['a-1', 'a-2']);
-      const other = await harness.open();
+      const other = await on.harness.open();
       for (let n = 3; n < 30; n += 1) {
         await other.append([started('a', n)]);
         await following.reachEnd();
         expect(seen.at(-1)).toBe(`a-${n}`);
       }
-      stop.abort();
+      on.stop.abort();
       await following.done;
       await log.append([started('a', 30)]);
       expect(seen.at(-1)).toBe('a-29');
     });
 
     test('an empty topic is caught up at once; an aborted follower settles every promise', async () => {
-      const log = await harness.open();
-      const following = log.follow('training', {}, () => undefined, stop.signal);
+      const log = await on.harness.open();
+      const following = log.follow('training', {}, () => undefined, on.stop.signal);
       await following.caughtUp;
-      stop.abort();
+      on.stop.abort();
       await following.done;
       await expect(following.reachEnd()).rejects.toBeDefined();
     });
 
     test('a follower is asked of each record in its turn, and is handed those that it wants; the others need not even parse', async () => {
-      const log = await harness.open();
+      const log = await on.harness.open();
       const [medium, long] = [2_000, 20_000].map((length) =>
         feedback('a', `of-${length}`, 'x'.repeat(length)),
       );
       await log.append([started('a', 0), feedback('a', 'f', 'short'), medium!, long!]);
       await log.append([feedback('b', 'g', 'short')]);
-      await harness.inject('conversations', 'a', 'no event at all');
+      await on.harness.inject('conversations', 'a', 'no event at all');
       await log.append([started('a', 1), feedback('a', 'h', 'short')]);
       const told: string[] = [];
       const following = log.follow(
         'conversations',
         {},
         ({ event }) => void told.push(event.id),
-        stop.signal,
+        on.stop.signal,
         ({ type, subject }) => {
           if (subject === 'a') told.push(`${type}?`);
           return subject === 'a' && type === 'feedback.given';
@@ -142,9 +121,9 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
     });
 
     test('a follower is woken by another process-wide handle without asking', async () => {
-      const [writer, reader] = [await harness.open(), await harness.open()];
+      const [writer, reader] = [await on.harness.open(), await on.harness.open()];
       const arrived = Promise.withResolvers<void>();
-      const following = reader.follow('conversations', {}, () => arrived.resolve(), stop.signal);
+      const following = reader.follow('conversations', {}, () => arrived.resolve(), on.stop.signal);
       await following.caughtUp;
       const sentAt = performance.now();
       await writer.append([started('a', 0)]);
@@ -153,7 +132,7 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
     });
 
     test('several writers at once: nothing is lost, and each sees its own order', async () => {
-      const logs = await Promise.all([harness.open(), harness.open(), harness.open()]);
+      const logs = await Promise.all([on.harness.open(), on.harness.open(), on.harness.open()]);
       await Promise.all(
         logs.map(async (log, writer) => {
           for (let n = 0; n < 40; n += 1)
@@ -174,26 +153,26 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
     });
 
     test('a 5 MB event goes the whole way', async () => {
-      const log = await harness.open();
+      const log = await on.harness.open();
       const random = Array.from({ length: 5 * 2 ** 20 }, (_, i) =>
         String.fromCharCode(33 + ((i * i * 7919) % 89)),
       ).join('');
       await log.append([feedback('big', 'f', random), started('big', 0)]);
       const [record] = (await readTopic(log, 'conversations')) as [Recorded];
       expect(record.event).toEqual(feedback('big', 'f', random));
-      const done = log.process(echo, { group: 'echoes', settings: null }, stop.signal);
+      const done = log.process(echo, { group: 'echoes', settings: null }, on.stop.signal);
       await untilLevel(log, 'echoes');
       const [echoed] = (await readTopic(log, 'turns')) as [Recorded];
       expect(echoed.event).toMatchObject({
         id: 'big-0/echo',
         data: { turnId: 'f', rule: String(5 * 2 ** 20) },
       });
-      stop.abort();
+      on.stop.abort();
       await done;
     });
 
     test('an event above the limit is refused whole; a closed log is not available', async () => {
-      const log = await harness.open();
+      const log = await on.harness.open();
       const large = feedback('a', 'f', 'x'.repeat(17 * 2 ** 20));
       await expect(log.append([started('a', 0), large])).rejects.toSatisfy((error) =>
         isLogError(error, 'RecordTooLarge'),
@@ -207,4 +186,7 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
   });
 
   eventLogProcessContract(name, makeHarness);
+  eventLogBrokenContract(name, makeHarness);
+  eventLogMembersContract(name, makeHarness);
+  eventLogRebuildContract(name, makeHarness);
 }

@@ -1,11 +1,18 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startKafka } from '../../infra/kafka/start-kafka.ts';
 import { createCluster } from '../../shared/log/kafka/kafkajs-internals.ts';
-import { expectedLedger, ledger, readLedger, startedMany, untilLevel } from './event-log-fixtures.ts';
-import { type KafkaHarness, kafkaHarness } from './kafka-event-log-harness.ts';
+import {
+  expectedLedger,
+  ledger,
+  ledgers,
+  readLedger,
+  startedMany,
+  untilLevel,
+} from './event-log-fixtures.ts';
+import { kafkaHarness } from './kafka-event-log-harness.ts';
 import { describeWithKafka } from './kafka-node.ts';
+import { logForEach } from './log-harness.ts';
 
-const options = { group: 'ledgers', settings: { label: 'one' } };
 const lanes = 9;
 
 /** What kafkajs' broker can do beyond its types. */
@@ -20,23 +27,14 @@ type RawBroker = {
 describeWithKafka(
   'a Kafka that lost track of a transaction',
   (node) => {
-    let harness: KafkaHarness;
-    let stop: AbortController;
-    beforeEach(async () => {
-      harness = await kafkaHarness(node());
-      stop = new AbortController();
-    });
-    afterEach(async () => {
-      stop.abort();
-      await harness.dispose();
-    });
+    const on = logForEach(() => kafkaHarness(node()));
 
     /**
      * Records of the id on which no coordinator will ever put a mark: it was never told of the
      * partitions.
      */
     const leaveOpen = async (transactionalId: string, topics: readonly string[]): Promise<void> => {
-      const cluster = createCluster(harness.at.kafka);
+      const cluster = createCluster(on.harness.at.kafka);
       await cluster.connect();
       await cluster.addMultipleTargetTopics([...topics]);
       const leader = cluster.findLeaderForPartitions(topics[0]!, [0]);
@@ -55,18 +53,18 @@ describeWithKafka(
     };
 
     test('its next owner ends it: the fold goes on, and nothing of it counts', async () => {
-      const first = await harness.open();
-      const working = first.process(ledger, options, stop.signal);
+      const first = await on.harness.open();
+      const working = first.process(ledger, ledgers, on.stop.signal);
       await first.append(startedMany(30, lanes));
       await untilLevel(first, 'ledgers');
-      stop.abort();
+      on.stop.abort();
       await working;
-      const id = harness.at.transactionalId('ledgers', 'conversations', 0);
-      await leaveOpen(id, [harness.at.rowsTopic('ledgers'), harness.at.topicName('turns')]);
+      const id = on.harness.at.transactionalId('ledgers', 'conversations', 0);
+      await leaveOpen(id, [on.harness.at.rowsTopic('ledgers'), on.harness.at.topicName('turns')]);
 
-      const second = await harness.open();
-      stop = new AbortController();
-      const again = second.process(ledger, options, stop.signal);
+      const second = await on.harness.open();
+      const stop = new AbortController();
+      const again = second.process(ledger, ledgers, stop.signal);
       await second.append(startedMany(60, lanes).slice(30));
       await untilLevel(second, 'ledgers', 60_000);
       expect(await readLedger(second)).toEqual(expectedLedger(60, lanes));

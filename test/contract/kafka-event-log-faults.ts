@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { KafkaNode } from '../../infra/kafka/start-kafka.ts';
 import { Partitioners } from '../../shared/log/kafka/kafkajs.ts';
 import { recordOfEvent } from '../../shared/log/kafka/messages.ts';
-import { type Child, startChild } from './event-log-child.ts';
 import {
   echo,
   expectedLedger,
   feedback,
   ledger,
+  ledgers,
   readLedger,
   readTopic,
   started,
@@ -17,55 +17,37 @@ import {
   untilLevel,
 } from './event-log-fixtures.ts';
 import { kafkaHarness } from './kafka-event-log-harness.ts';
+import { logForEach } from './log-harness.ts';
 
 const lanes = 9;
-const options = { group: 'ledgers', settings: { label: 'one' } };
 
 /** What only a broker can do to a log: die, and leave transactions open. */
 export function kafkaFaults(node: () => KafkaNode): void {
-  let harness: Awaited<ReturnType<typeof kafkaHarness>>;
-  let stop: AbortController;
-  let children: Child[];
-  beforeEach(async () => {
-    harness = await kafkaHarness(node());
-    stop = new AbortController();
-    children = [];
-  });
-  afterEach(async () => {
-    stop.abort();
-    await Promise.all(children.map((child) => child.kill()));
-    await harness.dispose();
-  });
-  const member = (): Child => {
-    const task = { kind: 'process', group: 'ledgers', label: 'one' } as const;
-    const child = startChild({ opener: harness.opener, connection: harness.connection, task });
-    children.push(child);
-    return child;
-  };
-
-  /** A producer as the owner of an input partition has it, in the middle of a transaction on `turns`. */
-  const openTransaction = async (transactionalId: string, timeoutMs: number, lane: string) => {
-    const producer = harness.at.kafka.producer({
-      transactionalId,
-      idempotent: true,
-      maxInFlightRequests: 1,
-      transactionTimeout: timeoutMs,
-      createPartitioner: Partitioners.DefaultPartitioner,
-    });
-    await producer.connect();
-    const transaction = await producer.transaction();
-    const { message } = recordOfEvent(harness.at, started(lane, 0), 3);
-    const messages = [message];
-    await transaction.send({ topic: harness.at.topicName('turns'), messages });
-    return { producer, transaction };
-  };
-
   describe('Kafka log: a broker that dies and what it leaves', () => {
+    const on = logForEach(() => kafkaHarness(node()));
+
+    /** A producer as the owner of an input partition has it, in the middle of a transaction on `turns`. */
+    const openTransaction = async (transactionalId: string, timeoutMs: number, lane: string) => {
+      const producer = on.harness.at.kafka.producer({
+        transactionalId,
+        idempotent: true,
+        maxInFlightRequests: 1,
+        transactionTimeout: timeoutMs,
+        createPartitioner: Partitioners.DefaultPartitioner,
+      });
+      await producer.connect();
+      const transaction = await producer.transaction();
+      const { message } = recordOfEvent(on.harness.at, started(lane, 0), 3);
+      const messages = [message];
+      await transaction.send({ topic: on.harness.at.topicName('turns'), messages });
+      return { producer, transaction };
+    };
+
     test('a broker that is killed again and again in mid-transaction: nothing is lost, nothing counts twice', async () => {
-      const log = await harness.open();
-      const child = member();
+      const log = await on.harness.open();
+      const child = on.member();
       await child.said('open');
-      const done = log.process(ledger, options, stop.signal);
+      const done = log.process(ledger, ledgers, on.stop.signal);
       let written = 0;
       for (let round = 0; round < 3; round += 1) {
         await log.append(startedMany(300, lanes, written));
@@ -79,18 +61,18 @@ export function kafkaFaults(node: () => KafkaNode): void {
         await appending;
       }
       await untilLevel(log, 'ledgers', 60_000);
-      stop.abort();
+      on.stop.abort();
       await done;
       expect(await readLedger(log)).toEqual(expectedLedger(written, lanes));
     });
 
     test('a transaction that a dead owner left open is ended by the next owner, and never seen', async () => {
-      const log = await harness.open();
+      const log = await on.harness.open();
       await log.append(startedMany(90, lanes));
       const orphans = await Promise.all(
         [0, 1, 2].map((partition) =>
           openTransaction(
-            harness.at.transactionalId('ledgers', 'conversations', partition),
+            on.harness.at.transactionalId('ledgers', 'conversations', partition),
             60_000,
             `x${partition}`,
           ),
@@ -98,42 +80,42 @@ export function kafkaFaults(node: () => KafkaNode): void {
       );
       await Promise.all(orphans.map(({ producer }) => producer.disconnect()));
       const from = performance.now();
-      const done = log.process(ledger, options, stop.signal);
+      const done = log.process(ledger, ledgers, on.stop.signal);
       await untilLevel(log, 'ledgers');
       expect(await readLedger(log)).toEqual(expectedLedger(90, lanes));
       // Not the 60 s after which the broker would have ended it.
       expect(performance.now() - from).toBeLessThan(20_000);
-      stop.abort();
+      on.stop.abort();
       await done;
       expect((await readTopic(log, 'turns')).every(({ event }) => event.type === 'turn.skipped')).toBe(true);
     });
 
     test('a transaction of someone else that stays open hides what comes after it, until it times out', async () => {
-      const log = await harness.open();
+      const log = await on.harness.open();
       const { producer } = await openTransaction('tx-of-someone-else', 2_000, 'lane-0');
       await producer.disconnect();
       await log.append(startedMany(90, lanes));
-      const done = log.process(ledger, options, stop.signal);
+      const done = log.process(ledger, ledgers, on.stop.signal);
       await untilLevel(log, 'ledgers');
       // Reading to the end waits for what is hidden rather than miss it.
       expect(await readLedger(log)).toEqual(expectedLedger(90, lanes));
-      stop.abort();
+      on.stop.abort();
       await done;
     });
 
     test('an owner that was taken over from can commit nothing, and its records stay unseen', async () => {
-      const log = await harness.open();
+      const log = await on.harness.open();
       await log.append(startedMany(30, lanes));
       const zombie = await openTransaction(
-        harness.at.transactionalId('ledgers', 'conversations', 0),
+        on.harness.at.transactionalId('ledgers', 'conversations', 0),
         30_000,
         'zombie',
       );
-      const done = log.process(ledger, options, stop.signal);
+      const done = log.process(ledger, ledgers, on.stop.signal);
       await untilLevel(log, 'ledgers');
       await expect(zombie.transaction.commit()).rejects.toMatchObject({ type: 'INVALID_PRODUCER_EPOCH' });
       await zombie.producer.disconnect();
-      stop.abort();
+      on.stop.abort();
       await done;
       expect(await readLedger(log)).toEqual(expectedLedger(30, lanes));
       const subjects = (await readTopic(log, 'turns')).map(({ event }) => event.subject);
@@ -141,8 +123,8 @@ export function kafkaFaults(node: () => KafkaNode): void {
     });
 
     test('a group whose offsets the broker has forgotten goes on from where its rows are', async () => {
-      const log = await harness.open();
-      const admin = harness.at.kafka.admin();
+      const log = await on.harness.open();
+      const admin = on.harness.at.kafka.admin();
       await admin.connect();
       for (const from of [0, 90]) {
         await log.append(startedMany(90, lanes, from));
@@ -152,7 +134,7 @@ export function kafkaFaults(node: () => KafkaNode): void {
         await untilLevel(log, 'echoes');
         folding.abort();
         await done;
-        await admin.deleteGroups([harness.at.groupId('echoes')]);
+        await admin.deleteGroups([on.harness.at.groupId('echoes')]);
       }
       await admin.disconnect();
       const emitted = (await readTopic(log, 'turns')).map(({ event }) => event.id);
@@ -161,12 +143,12 @@ export function kafkaFaults(node: () => KafkaNode): void {
     });
 
     test('what follows a record that a topic has no room for is kept', async () => {
-      const log = await harness.open();
-      const admin = harness.at.kafka.admin();
+      const log = await on.harness.open();
+      const admin = on.harness.at.kafka.admin();
       await admin.connect();
       const value = '2000';
       const configEntries = [{ name: 'max.message.bytes', value }];
-      const name = harness.at.topicName('conversations');
+      const name = on.harness.at.topicName('conversations');
       await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name, configEntries }] });
       await admin.disconnect();
       // one small event per lane, so of every partition; then one that is too large for its own
@@ -180,13 +162,18 @@ export function kafkaFaults(node: () => KafkaNode): void {
     });
 
     test('an append while the broker is away goes through when it is back, or says that it did not', async () => {
-      const log = await harness.open();
-      const hasty = await harness.open({ deliveryTimeoutMs: 500 });
+      const log = await on.harness.open();
+      const hasty = await on.harness.open({ deliveryTimeoutMs: 500 });
       await log.append([started('a', 0)]);
       await node().kill();
       await expect(hasty.append([started('b', 0)])).rejects.toMatchObject({ name: 'LogUnavailable' });
       const seen: string[] = [];
-      const following = log.follow('conversations', {}, ({ event }) => void seen.push(event.id), stop.signal);
+      const following = log.follow(
+        'conversations',
+        {},
+        ({ event }) => void seen.push(event.id),
+        on.stop.signal,
+      );
       const appending = Promise.all([1, 2, 3].map((n) => log.append([started('a', n)])));
       await node().restart();
       await appending;
@@ -200,7 +187,7 @@ export function kafkaFaults(node: () => KafkaNode): void {
       await following.reachEnd();
       expect(seen.filter((id) => id.startsWith('a-'))).toEqual(['a-0', 'a-1', 'a-2', 'a-3']);
       expect(seen).toContain('b-1');
-      stop.abort();
+      on.stop.abort();
       await following.done;
     });
   });

@@ -5,7 +5,7 @@ import { openAppendQueue } from '../../shared/log/kafka/append-queue.ts';
 import { connectTo, type KafkaConnection } from '../../shared/log/kafka/connection.ts';
 import { recordOfBody } from '../../shared/log/kafka/messages.ts';
 import { openKafkaLog } from '../../shared/log/kafka/open-kafka-log.ts';
-import type { LogHarness } from './event-log.ts';
+import type { LogHarness } from './log-harness.ts';
 
 const partitions = 3;
 

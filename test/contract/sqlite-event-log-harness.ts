@@ -6,7 +6,7 @@ import { partitionOf } from '../../shared/log/partition-of.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
 import { monotonicMs } from '../../shared/log/sqlite/protocol.ts';
 import { openStore } from '../../shared/log/sqlite/store.ts';
-import type { LogHarness } from './event-log.ts';
+import type { LogHarness } from './log-harness.ts';
 
 const partitions = 3;
 

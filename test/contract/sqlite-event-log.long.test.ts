@@ -1,8 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Child, startChild } from './event-log-child.ts';
+import { describe, expect, test } from 'vitest';
 import { eventLogChaosContract } from './event-log-crashes.ts';
 import { expectedLedger, readLedger, startedMany, untilLevel } from './event-log-fixtures.ts';
-import type { MemberTask } from './event-log-member.ts';
+import { logForEach } from './log-harness.ts';
 import { sqliteHarness } from './sqlite-event-log-harness.ts';
 
 for (const seed of [2, 3, 4]) {
@@ -10,32 +9,18 @@ for (const seed of [2, 3, 4]) {
 }
 
 describe('SQLite log: 100,000 events', () => {
-  let harness: Awaited<ReturnType<typeof sqliteHarness>>;
-  let children: Child[];
-  beforeEach(async () => {
-    harness = await sqliteHarness(6_000);
-    children = [];
-  });
-  afterEach(async () => {
-    await Promise.all(children.map((child) => child.kill()));
-    await harness.dispose();
-  });
+  const on = logForEach(() => sqliteHarness(6_000));
 
   test('written and folded by several processes at once, each once and in order', async () => {
     const count = 100_000;
     const lanes = 40;
-    const start = (task: MemberTask['task']) => {
-      const child = startChild({ opener: harness.opener, connection: harness.connection, task });
-      children.push(child);
-      return child;
-    };
-    for (let n = 0; n < 2; n += 1) start({ kind: 'process', group: 'ledgers', label: 'one' });
-    const log = await harness.open();
+    for (let n = 0; n < 2; n += 1) on.member();
+    const log = await on.harness.open();
     // One writer for the lanes that are checked for order, one for lanes of others, and this process for
     // duplicates.
     const writers = [
-      start({ kind: 'append', count: count / 2, lanes, from: 0, batch: 50 }),
-      start({ kind: 'append', count: count / 2, lanes: lanes + 1, from: 10_000 * (lanes + 1), batch: 7 }),
+      on.start({ kind: 'append', count: count / 2, lanes, from: 0, batch: 50 }),
+      on.start({ kind: 'append', count: count / 2, lanes: lanes + 1, from: 10_000 * (lanes + 1), batch: 7 }),
     ];
     await Promise.all(writers.map(({ exited }) => exited));
     await log.append(startedMany(200, lanes));

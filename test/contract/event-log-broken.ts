@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { isLogError } from '../../shared/log/errors.ts';
+import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
+import type { Fold } from '../../shared/log/fold.ts';
+import { ledger, ledgers, readLedger, readTopic, started, until, untilLevel } from './event-log-fixtures.ts';
+import { type LogHarness, logForEach } from './log-harness.ts';
+
+/** What every EventLog does with records that cannot be read, and with folds that fail. */
+export function eventLogBrokenContract(name: string, makeHarness: () => Promise<LogHarness>): void {
+  describe(`${name}: broken records and folds`, () => {
+    const on = logForEach(makeHarness);
+
+    test('poison goes to dead-letters with its position and the fold goes on; unknown types are passed over', async () => {
+      const log = await on.harness.open();
+      await log.append([started('a', 0)]);
+      await on.harness.inject('conversations', 'a', '{"no json');
+      await on.harness.inject(
+        'conversations',
+        'a',
+        JSON.stringify({ ...started('a', 1), data: { lane: 7 } }),
+      );
+      const unknown = {
+        ...started('a', 1),
+        type: 'weather.changed',
+        dataschema: 'clawloop:weather.changed:9',
+      };
+      await on.harness.inject('conversations', 'a', JSON.stringify(unknown));
+      await log.append([started('a', 1)]);
+      const done = log.process(ledger, ledgers, on.stop.signal);
+      await untilLevel(log, 'ledgers');
+      on.stop.abort();
+      await done;
+      expect(await readLedger(log)).toEqual({ a: ['a-0 1', 'a-1 2'] });
+      const [first] = await readTopic(log, 'conversations');
+      const letters = (await readTopic(log, 'dead-letters')).map(({ event }) => event);
+      const { partition } = first!.at;
+      expect(letters).toMatchObject([
+        {
+          id: `ledgers/conversations/${partition}/1/rejected`,
+          subject: 'a',
+          data: { at: { partition, offset: 1 }, body: '{"no json', group: 'ledgers' },
+        },
+        { id: `ledgers/conversations/${partition}/2/rejected` },
+      ]);
+      await expect(log.read('conversations', { partition, offset: 1 })).rejects.toSatisfy((error) =>
+        isLogError(error, 'BrokenRecord'),
+      );
+    });
+
+    test('a newer version of a known type stops its partition alone, and lag says so', async () => {
+      const log = await on.harness.open();
+      await log.append([started('a', 0)]);
+      const newer = { ...started('a', 1), dataschema: 'clawloop:session.started:2' };
+      await on.harness.inject('conversations', 'a', JSON.stringify(newer));
+      await log.append([started('a', 2)]);
+      const [{ at }] = (await readLane(log, 'a')) as [Recorded];
+      const others = Array.from({ length: 12 }, (_, n) => `other-${n}`);
+      await log.append(others.map((lane) => started(lane, 0)));
+      const done = log.process(ledger, ledgers, on.stop.signal);
+      await until(async () => {
+        const lag = await log.lag('ledgers');
+        return lag.length > 0 && lag.every((of) => of.partition === at.partition || of.position === of.end);
+      });
+      await until(async () => (await log.lag('ledgers'))[at.partition]?.stopped !== undefined);
+      const stopped = (await log.lag('ledgers'))[at.partition]!;
+      expect(stopped).toMatchObject({ position: 1 });
+      expect(stopped.stopped).toContain('session.started version 2');
+      const following = log.follow('conversations', {}, () => undefined, on.stop.signal);
+      await expect(following.done).rejects.toSatisfy((error) => isLogError(error, 'NewerSchema'));
+      await expect(following.caughtUp).rejects.toSatisfy((error) => isLogError(error, 'NewerSchema'));
+      on.stop.abort();
+      await done;
+      expect((await readLedger(log)).a).toEqual(['a-0 1']);
+    });
+
+    test('a fold that throws, or writes another topic than it says, rejects and commits nothing of it', async () => {
+      const log = await on.harness.open();
+      await log.append([started('a', 0), started('a', 1)]);
+      const throwing: Fold<{ readonly label: string }> = {
+        ...ledger,
+        on: (rows, event, at, settings) => {
+          if (event.id === 'a-1') throw new Error('a bug');
+          return ledger.on(rows, event, at, settings);
+        },
+      };
+      await expect(log.process(throwing, ledgers, on.stop.signal)).rejects.toThrow('a bug');
+      const wrong: Fold<{ readonly label: string }> = { ...ledger, writes: 'training' };
+      await expect(log.process(wrong, ledgers, on.stop.signal)).rejects.toThrow('writes training');
+      const done = log.process(ledger, ledgers, on.stop.signal);
+      await untilLevel(log, 'ledgers');
+      on.stop.abort();
+      await done;
+      expect(await readLedger(log)).toEqual({ a: ['a-0 1', 'a-1 2'] });
+    });
+  });
+}
+
+async function readLane(log: EventLog, lane: string): Promise<Recorded[]> {
+  const found: Recorded[] = [];
+  const enough = new AbortController();
+  const following = log.follow(
+    'conversations',
+    {},
+    (record) => void (record.event.subject === lane && found.push(record)),
+    enough.signal,
+  );
+  await Promise.allSettled([Promise.race([following.caughtUp, following.done])]);
+  enough.abort();
+  return found;
+}
