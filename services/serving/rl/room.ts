@@ -1,58 +1,3 @@
-import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
-
-/** Samples of one adapter that no finished batch has taken. */
-export type WaitingSamples = {
-  readonly on: (event: ClawLoopEvent) => void;
-  readonly count: () => number;
-  /** Whether a batch is under way. */
-  readonly trains: () => boolean;
-  /** Whether a sample of that session has come, among the latest. */
-  readonly hasCome: (session: string) => boolean;
-};
-
-/** sessions */
-const REMEMBERED = 10_000;
-
-/** A fold of `training`, in memory. */
-export function countWaitingSamples(adapter: string): WaitingSamples {
-  const waiting = new Set<string>();
-  const sessions = new Set<string>();
-  let open: { readonly batchId: string; readonly samples: readonly string[] } | undefined;
-  const over = (batchId: string) => {
-    if (open?.batchId !== batchId) return;
-    for (const sample of open.samples) waiting.delete(sample);
-    open = undefined;
-  };
-  return {
-    on: (event) => {
-      if (event.subject !== adapter) return;
-      switch (event.type) {
-        case 'sample.ready':
-          waiting.add(event.data.sampleId);
-          sessions.add(event.data.session);
-          if (sessions.size > REMEMBERED) sessions.delete(sessions.values().next().value!);
-          break;
-        case 'sample.dropped':
-          waiting.delete(event.data.sampleId);
-          break;
-        case 'batch.submitted':
-          open = {
-            batchId: event.data.batchId,
-            samples: event.data.samples.map(({ sampleId }) => sampleId),
-          };
-          break;
-        case 'policy.promoted':
-        case 'policy.rejected':
-        case 'policy.update-failed':
-          over(event.data.batchId);
-      }
-    },
-    count: () => waiting.size,
-    trains: () => open !== undefined,
-    hasCome: (session) => sessions.has(session),
-  };
-}
-
 export type RoomLimits = {
   readonly maxSessions: number;
   /** samples that a version consumes at least */
@@ -67,8 +12,12 @@ export type RoomLimits = {
 export type OpenSession = {
   /** answers so far: each may become a sample when it ends */
   readonly answers: number;
-  /** it stays open for reasons of its own: other attempts at its task, say */
+  readonly task: string | undefined;
   readonly rewarded: boolean;
+  /** versions since its first answer; undefined: its samples are too old already */
+  readonly age: number | undefined;
+  /** ms since it began */
+  readonly openMs: number;
   /** ms since anything was heard of it */
   readonly quietMs: number;
 };
@@ -78,44 +27,64 @@ export type Occupancy = {
   readonly open: readonly OpenSession[];
   /** open sessions of other adapters, which take places and no room */
   readonly others: number;
-  /** samples, those on their way and those in training included */
-  readonly waiting: number;
+  /** samples, those on their way and those in training included: by session, and those of no session */
+  readonly waiting: { readonly sessions: readonly number[]; readonly single: number };
   /** a version is being made, or samples are on their way */
   readonly trains: boolean;
   /** answers of a session, the mean of the latest ones; at least 1 */
   readonly usual: number;
 };
 
-/** ms without a word, after which nobody waits for a session: it may be left alone until its time is over */
-export const QUIET_MS = 60_000;
+/** What begins: an attempt at that task, in the place of a session that ends for it, if any. */
+export type Beginning = {
+  readonly task: string | undefined;
+  /** answers of the session that ends */
+  readonly ending?: number;
+};
+
+/** ms that others wait for a session that is quiet, or for one to end before its first answer is too old */
+export const PATIENCE_MS = 60_000;
+
+/** Sums of shares are no whole numbers. */
+const EPSILON = 1e-9;
 
 /**
- * Why no session can begin; undefined: one can.
+ * Why no session can begin; undefined: one can. Counted in versions: a batch keeps a session whole, so one that has a batch of answers
+ * makes one version, and shorter ones share one.
  *
- * Every version consumes a batch, and batches keep sessions whole, so `maxStaleness + 1` batches are what may
- * be under way without growing too old: what waits, and what the open sessions will come to. Where nothing
- * waits or trains, no version is made, so that what rewarded sessions hold does not age: as many again may
- * begin, up to what the largest batches consume. That way those who keep sessions open until others are done
- * come to an end, and whatever is open for good counts only until it is quiet.
- *
- * @param ending is open, and ends for the one that begins
+ * - What waits and what is open must make no more than `maxStaleness + 1` versions.
+ * - No session that is open may be overtaken by more versions than it has left. Attempts at one task may end
+ *   together, so they are not in each other's way.
+ * - Where nothing waits or trains nothing grows old: then rewarded attempts at the same task, which stay open
+ *   until the others are done, are in nobody's way, up to what the largest batches consume. So whoever holds
+ *   sessions for each other comes to an end; and a session that is left open counts until it is quiet.
  */
 export function lackOfRoom(
   { maxSessions, batchSize, maxBatchSize, maxStaleness }: RoomLimits,
   { open, others, waiting, trains, usual }: Occupancy,
-  ending?: Pick<OpenSession, 'answers'>,
+  { task, ending = 0 }: Beginning,
 ): 'sessions' | 'staleness' | undefined {
   if (open.length + others >= maxSessions) return 'sessions';
+  const share = (samples: number) => Math.min(1, samples / batchSize);
+  const versionsOf = (sessions: readonly OpenSession[]) =>
+    sum(sessions.map(({ answers }) => share(Math.max(answers, usual))));
   const versions = maxStaleness + 1;
-  const heard = open.filter(({ quietMs }) => quietMs < QUIET_MS);
-  const coming = waiting + (ending?.answers ?? 0);
-  const under = coming + samplesOf(heard, usual);
-  const room = versions * usual * Math.ceil(batchSize / usual);
-  if (under < room) return undefined;
-  if (trains || coming >= batchSize || under >= versions * Math.max(maxBatchSize, usual)) return 'staleness';
-  const unrewarded = heard.filter(({ rewarded }) => !rewarded);
-  return samplesOf(unrewarded, usual) < room ? undefined : 'staleness';
+  const heard = open.filter(({ quietMs }) => quietMs < PATIENCE_MS);
+  const coming = sum([...waiting.sessions, ending].map(share)) + waiting.single / batchSize;
+
+  if (coming + versionsOf(heard) >= versions - EPSILON) {
+    if (trains || coming >= 1) return 'staleness';
+    const samples = sum(heard.map(({ answers }) => Math.max(answers, usual)));
+    if (samples >= versions * maxBatchSize) return 'staleness';
+    const inTheWay = heard.filter((one) => !(one.rewarded && one.task === task));
+    if (versionsOf(inTheWay) >= versions - EPSILON) return 'staleness';
+  }
+  const isOvertaken = ({ task: own, age, openMs }: OpenSession): boolean => {
+    if (own === task || age === undefined || openMs >= PATIENCE_MS) return false;
+    const others = heard.filter((other) => other.task !== own);
+    return Math.floor(coming + versionsOf(others) + share(usual) + EPSILON) > maxStaleness - age;
+  };
+  return heard.some(isOvertaken) ? 'staleness' : undefined;
 }
 
-const samplesOf = (sessions: readonly OpenSession[], usual: number): number =>
-  sessions.reduce((sum, { answers }) => sum + Math.max(answers, usual), 0);
+const sum = (numbers: readonly number[]): number => numbers.reduce((before, one) => before + one, 0);

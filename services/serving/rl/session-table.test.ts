@@ -130,12 +130,30 @@ test('what ended since a moment is told, but sessions without answers and those 
 
 test('of open sessions it is told how much was said, whether it was rewarded, and when they were heard', () => {
   const table = tableOf(
-    ...[started('s'), answered('s', 'a', 1), answered('s', 'b', 2), rewarded('s', 'b', 1, 0, 3)],
+    ...[
+      started('s'),
+      answered('s', 'a', 1, { version: 7 }),
+      answered('s', 'b', 2, { version: 8 }),
+      rewarded('s', 'b', 1, 0, 3),
+    ],
     ...[started('t', 4), started('gone'), ended('gone', 5)],
   );
   expect(table.open()).toEqual([
-    { session: 's', adapter: 'default', interactions: 2, rewarded: true, heardAt: Date.parse(at(3)) },
-    { session: 't', adapter: 'default', interactions: 0, rewarded: false, heardAt: Date.parse(at(4)) },
+    {
+      ...{ session: 's', task: 'task', adapter: 'default', interactions: 2, rewarded: true, oldest: 7 },
+      ...{ startedAt: Date.parse(at(0)), heardAt: Date.parse(at(3)) },
+    },
+    {
+      ...{
+        session: 't',
+        task: 'task',
+        adapter: 'default',
+        interactions: 0,
+        rewarded: false,
+        oldest: undefined,
+      },
+      ...{ startedAt: Date.parse(at(4)), heardAt: Date.parse(at(4)) },
+    },
   ]);
 });
 

@@ -54,9 +54,12 @@ export type SessionTable = {
 };
 
 /** An open session without what is said of it. */
-export type OpenRow = Pick<Session, 'session' | 'adapter' | 'interactions'> & {
+export type OpenRow = Pick<Session, 'session' | 'task' | 'adapter' | 'interactions'> & {
   readonly rewarded: boolean;
+  /** policy version of its first answer; undefined: none yet */
+  readonly oldest: number | undefined;
   /** ms since 1970 */
+  readonly startedAt: number;
   readonly heardAt: number;
 };
 
@@ -70,6 +73,8 @@ type Row = {
   /** ids; emptied at the end */
   readonly answers: Set<string>;
   last: string | undefined;
+  /** policy version of the first answer */
+  oldest: number | undefined;
   readonly rewards: Map<string, number>;
   unread: Position[];
   /** answers, once it ended */
@@ -140,7 +145,7 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
     if (only !== undefined && sessionKey !== only) return;
     const row: Row = {
       fixed: { session, lane, keyId, sessionKey, task, adapter, startedAt: time },
-      ...{ answers: new Set(), last: undefined, rewards: new Map(), unread: [] },
+      ...{ answers: new Set(), last: undefined, oldest: undefined, rewards: new Map(), unread: [] },
       ...{ counted: undefined, ended: undefined, isDiscarded: false, latest: id, latestAt: Date.parse(time) },
     };
     byLane.set(lane, row);
@@ -155,6 +160,7 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
     const isCut = data.disconnected || data.finishReason === 'aborted' || data.finishReason === 'error';
     if (!row.answers.has(id) && !isCut && data.turnType !== 'side') row.last = id;
     row.answers.add(id);
+    row.oldest ??= data.version;
     heard(row, id, time);
   };
 
@@ -219,12 +225,10 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
     open: () =>
       [...byLane.values()]
         .filter((row) => row.ended === undefined)
-        .map(({ fixed, answers, unread, rewards, latestAt }) => ({
-          session: fixed.session,
-          adapter: fixed.adapter,
-          interactions: answers.size + unread.length,
-          rewarded: rewards.size > 0,
-          heardAt: latestAt,
+        .map(({ fixed, answers, unread, oldest, rewards, latestAt }) => ({
+          ...{ session: fixed.session, task: fixed.task, adapter: fixed.adapter, oldest },
+          ...{ startedAt: Date.parse(fixed.startedAt), heardAt: latestAt },
+          ...{ interactions: answers.size + unread.length, rewarded: rewards.size > 0 },
         })),
     endedSince: (time) =>
       [...ended].flatMap(({ fixed, ended: end, counted, isDiscarded }) =>

@@ -8,10 +8,11 @@ import { laneOf } from '../chat/lane.ts';
 import { ServingError } from '../errors.ts';
 import { createInTurn } from '../in-turn.ts';
 import type { Recorder } from '../record/recorder.ts';
-import { lackOfRoom, type Occupancy, type RoomLimits, type WaitingSamples } from './room.ts';
+import { lackOfRoom, type Occupancy, type RoomLimits } from './room.ts';
 import { newSessionKey, type SessionKey } from './session-key.ts';
 import type { Session } from './session-table.ts';
 import type { SessionView } from './session-view.ts';
+import type { WaitingSamples } from './waiting-samples.ts';
 
 /** What a session came to: the same however often it is asked. */
 export type EndedSession = { readonly session: string; readonly interactions: number };
@@ -72,7 +73,7 @@ type Options = {
   /** Rejects where the log does not take it. */
   readonly append: (events: readonly ClawLoopEvent[]) => Promise<void>;
   readonly limits: RoomLimits;
-  readonly samplesOf: (adapter: string) => Pick<WaitingSamples, 'count' | 'hasCome' | 'trains'>;
+  readonly samplesOf: (adapter: string) => Omit<WaitingSamples, 'on'>;
   /** Waits until the samples of the log as of now are counted. */
   readonly countOn: () => Promise<void>;
   /** ms since 1970 */
@@ -142,21 +143,23 @@ export function openSessions(options: Options): Sessions {
     const own = open.filter((one) => one.adapter === adapter);
     const onTheWay = view
       .endedSince(at - ON_THE_WAY_MS)
-      .filter((ended) => ended.adapter === adapter && !samples.hasCome(ended.session))
-      .reduce((sum, { answers }) => sum + answers, 0);
+      .filter((ended) => ended.adapter === adapter && !samples.hasCome(ended.session));
+    const { sessions, single } = samples.waiting();
     return {
-      open: own.map(({ interactions, rewarded, heardAt }) => ({
-        ...{ answers: interactions, rewarded, quietMs: at - heardAt },
+      open: own.map(({ interactions, rewarded, task, oldest, startedAt, heardAt }) => ({
+        ...{ answers: interactions, rewarded, task },
+        age: oldest === undefined ? 0 : samples.ageOf(oldest, limits.maxStaleness),
+        ...{ openMs: at - startedAt, quietMs: at - heardAt },
       })),
       others: open.length - own.length,
-      waiting: samples.count() + onTheWay,
-      trains: samples.trains() || onTheWay > 0,
+      waiting: { sessions: [...sessions, ...onTheWay.map(({ answers }) => answers)], single },
+      trains: samples.trains() || onTheWay.length > 0,
       usual: view.usualAnswers(),
     };
   };
-  const makeRoom = async (adapter: string, old: Session | undefined): Promise<void> => {
-    const ending = old && { answers: old.interactions };
-    const lacking = () => lackOfRoom(limits, occupancy(adapter, old), ending);
+  const makeRoom = async (adapter: string, task: string, old: Session | undefined): Promise<void> => {
+    const beginning = { task, ...(old?.adapter === adapter ? { ending: old.interactions } : {}) };
+    const lacking = () => lackOfRoom(limits, occupancy(adapter, old), beginning);
     if (lacking() === undefined) return;
     await countOn();
     const lack = lacking();
@@ -170,7 +173,7 @@ export function openSessions(options: Options): Sessions {
     if (recorder.outboxDepth() > 0) throw ServingError.NOT_RECORDED({ retryAfterSeconds: RETRY_SECONDS });
     const before = await find(key.id);
     const open = before?.ended === undefined ? before : undefined;
-    await makeRoom(adapter, open);
+    await makeRoom(adapter, task, open);
     if (open !== undefined) await endNow(open, false);
     const session = `${task}-${randomBytes(8).toString('hex')}`;
     const after = before === undefined ? 0 : Date.parse(before.startedAt) + 1;
