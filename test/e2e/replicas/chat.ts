@@ -15,6 +15,7 @@ export type Answer = {
 
 export type ChatOptions = {
   readonly session?: string;
+  readonly model?: string;
   readonly maxTokens?: number;
   readonly done?: boolean;
 };
@@ -33,7 +34,7 @@ export async function ask(
   options: ChatOptions = {},
 ): Promise<Answer> {
   const completion = await client.chat.completions.create(
-    { model: 'clawloop', messages: [...messages], max_tokens: options.maxTokens ?? 160 },
+    { model: options.model ?? 'clawloop', messages: [...messages], max_tokens: options.maxTokens ?? 160 },
     { headers: headersOf(options) },
   );
   const { version, recorded } = (completion as Marked).clawloop!;

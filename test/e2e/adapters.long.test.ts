@@ -1,0 +1,113 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloop.ts';
+
+// Two people with a key each, and an adapter each, on one serving and one trainer: what one says teaches the
+// other's policy nothing.
+
+const flags = ['--adapters', 'alice,bob', '--collector-batch-size', '2'];
+const reactions = ['Perfect, thanks!', 'No lists, please.', 'Great, thank you!', 'Please skip the greeting.'];
+
+type Answer = { readonly text: string; readonly logProbs: readonly number[]; readonly version: number };
+
+let folder: string;
+let loop: ClawLoop;
+let keys: Readonly<Record<string, string>>;
+const run = async (...argv: string[]) => {
+  const result = await clawloop([...argv, '--data-folder', folder]);
+  expect(result.code, result.stderr + result.stdout).toBe(0);
+  return result.stdout;
+};
+const createKey = async (...argv: string[]) => (await run('keys', 'create', ...argv)).split('\n')[0]!;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'clawloop-adapters-'));
+  loop = await startClawLoop(folder, flags);
+  keys = {
+    alice: await createKey('alice', '--only-adapter', 'alice'),
+    bob: await createKey('bob', '--only-adapter', 'bob'),
+  };
+});
+afterAll(async () => {
+  await loop?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const chat = (who: string, messages: OpenAI.ChatCompletionMessageParam[], more: object = {}) =>
+  new OpenAI({ baseURL: `${loop.url}/v1`, apiKey: keys[who]!, maxRetries: 0 }).chat.completions.create({
+    ...{ model: 'clawloop', messages, max_tokens: 160, ...more },
+  }) as Promise<OpenAI.ChatCompletion>;
+
+/** What a person's policy says without chance, and how sure it is of each token. */
+async function greedy(who: string, content = 'How do I pack for a weekend trip?'): Promise<Answer> {
+  const more = { temperature: 0, max_tokens: 24, logprobs: true };
+  const answer = await chat(who, [{ role: 'user', content }], more);
+  const [{ message, logprobs }] = answer.choices as [OpenAI.ChatCompletion.Choice];
+  const { version } = (answer as unknown as { readonly clawloop: { readonly version: number } }).clawloop;
+  return { text: message.content!, logProbs: logprobs!.content!.map(({ logprob }) => logprob), version };
+}
+
+/** Someone asks, and says what they think of the answer. */
+async function talk(who: string, place: number): Promise<void> {
+  const question = `How do I pack for a trip to place number ${place}?`;
+  const answer = await chat(who, [{ role: 'user', content: question }]);
+  await chat(who, [
+    { role: 'user', content: question },
+    { role: 'assistant', content: answer.choices[0]!.message.content },
+    { role: 'user', content: reactions[place % reactions.length]! },
+  ]);
+}
+
+/** Someone talks until a version of theirs is served, whatever the others do. */
+async function teach(who: string, least: number): Promise<void> {
+  for (let place = 0; (await greedy(who)).version < least; place++) {
+    expect(place).toBeLessThan(30);
+    await talk(who, place);
+  }
+}
+
+test('what one says moves their policy, while the other asks theirs and gets the same as ever', async () => {
+  const before = { alice: await greedy('alice'), bob: await greedy('bob') };
+  expect(before.alice).toEqual(before.bob); // both begin at the base
+  const asking = new AbortController();
+  const heard: Answer[] = [];
+  const asks = (async () => {
+    while (!asking.signal.aborted) heard.push(await greedy('bob'));
+  })();
+  await teach('alice', 2).finally(() => asking.abort());
+  await asks;
+  expect(heard.length).toBeGreaterThan(3);
+  expect(new Set(heard.map(({ text }) => text))).toEqual(new Set([before.bob.text]));
+  expect(await greedy('bob')).toEqual(before.bob);
+  expect((await greedy('alice')).logProbs).not.toEqual(before.alice.logProbs);
+  const list = await run('policy', 'list');
+  expect(list).toMatch(/^alice\n.*v1 +v0 +\d+ +promoted.*\n\nbob\nversion.*\nv0 +base +head\n/s);
+  expect(list.split('\nbob\n')[1]).not.toContain('v1');
+});
+
+test('both learn at once by one trainer, each on a line of their own', async () => {
+  await Promise.all([teach('alice', 3), teach('bob', 1)]);
+  const { stderr, code } = await clawloop(['policy', 'rollback', '1', '--data-folder', folder]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--adapters NAME, one of: alice, bob')]);
+  expect(await run('policy', 'rollback', '1', '--adapters', 'alice')).toMatch(/the head is v1/);
+  await until('v1 of alice is served again', async () => (await greedy('alice')).version === 1);
+  expect((await greedy('bob')).version).toBeGreaterThan(0);
+  expect(await run('audit')).toMatch(/balances/);
+});
+
+test('a restart keeps what each of them has', async () => {
+  expect(await run('learning', 'pause')).toMatch(/alice: learning is paused.*bob: learning is paused/s);
+  await until('no step is open', async () => !/ training/.test(await run('policy', 'list')));
+  for (const who of ['alice', 'bob']) {
+    const [, head] = /^v(\d+) .* head\b/m.exec(await run('policy', 'list', '--adapters', who))!;
+    await until('the head is served', async () => (await greedy(who)).version === Number(head));
+  }
+  const before = [await greedy('alice'), await greedy('bob')];
+  await loop.stop();
+  loop = await startClawLoop(folder, flags);
+  expect([await greedy('alice'), await greedy('bob')]).toEqual(before);
+  expect(await run('replay')).toMatch(/alice v1 +same.*bob v1 +same.* 0 different, 0 not covered/s);
+});
