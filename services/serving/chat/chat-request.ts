@@ -1,8 +1,9 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { sameJson } from '../../../shared/chat/json-text.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { GenerationRequest } from '../engine/engine.ts';
 import { ServingError } from '../errors.ts';
+import { arePlainMessages, arePlainTools } from './plain-chat.ts';
 import { type ChatRequestBody, chatRequestSchema, type FieldRule, requestFields } from './request-fields.ts';
 import { chooseTools } from './tool-choice.ts';
 
@@ -21,21 +22,28 @@ export type ChatRequest = {
   readonly response?: Readonly<Record<string, unknown>> & { readonly store: boolean };
 };
 
+/** All but messages and tools, which then need no look. */
+const settingsSchema = chatRequestSchema.extend({
+  messages: z.custom<ChatRequestBody['messages']>(),
+  tools: z.custom<ChatRequestBody['tools']>().optional(),
+});
+
 /** Checks a body against the table of fields. @throws ServingError INVALID_REQUEST, UNSUPPORTED_PARAMETER */
 export function parseChatRequest(body: unknown): ChatRequest {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw ServingError.INVALID_REQUEST({ detail: 'The body must be a JSON object.' });
   }
   refuseUnsupported(body as Readonly<Record<string, unknown>>);
-  const parsed = chatRequestSchema.safeParse(body);
+  const received = body as Pick<ChatRequestBody, 'messages' | 'tools'>;
+  const isPlain = arePlainMessages(received.messages) && arePlainTools(received.tools);
+  const parsed = (isPlain ? settingsSchema : chatRequestSchema).safeParse(body);
   if (!parsed.success) throw invalid(parsed.error);
   const request = parsed.data;
   if (request.top_logprobs != null && request.logprobs !== true) {
     throw ServingError.INVALID_REQUEST({ param: 'top_logprobs', detail: "'top_logprobs' needs 'logprobs'." });
   }
-  const messages = request.messages.map(messageOf);
-  const received = body as Pick<ChatRequestBody, 'messages' | 'tools'>;
-  if (messages.every((message, at) => message === request.messages[at]))
+  const messages = isPlain ? (received.messages as readonly ChatMessage[]) : request.messages.map(messageOf);
+  if (!isPlain && messages.every((message, at) => message === request.messages[at]))
     sameJson(received.messages, messages);
   // not the parsed copy, whose names stand in the schema's order: the template shows tools as JSON
   const tools = received.tools ?? undefined;

@@ -1,0 +1,71 @@
+import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+
+const roles: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Whether messages are such that the schema would find no fault in them and nothing would be changed: nearly
+ * all are. To ask this of 100 KB takes a tenth of what the schema does, which leaves a copy of each message
+ * behind. False where in doubt: then the schema decides, and names the fault.
+ */
+export const arePlainMessages = (messages: unknown): messages is readonly ChatMessage[] =>
+  Array.isArray(messages) && messages.length > 0 && messages.every(isPlainMessage);
+
+/** The same of tools. */
+export const arePlainTools = (tools: unknown): boolean =>
+  tools == null || (Array.isArray(tools) && tools.length <= 1024 && tools.every(isPlainTool));
+
+function isPlainMessage(message: unknown): boolean {
+  if (!isObject(message) || !roles.has(message.role)) return false;
+  let hasContent = false;
+  for (const name in message) {
+    const value = message[name];
+    switch (name) {
+      case 'content':
+        if (!isPlainContent(value)) return false;
+        hasContent = true;
+        break;
+      case 'tool_calls':
+        if (!Array.isArray(value) || !value.every(isPlainCall)) return false;
+        break;
+      case 'name':
+      case 'tool_call_id':
+      case 'reasoning_content':
+        if (typeof value !== 'string') return false;
+        break;
+      case 'function_call':
+      case 'audio':
+        return false;
+      default:
+        if (value === null) return false;
+    }
+  }
+  return hasContent || message.role === 'assistant';
+}
+
+const isPlainContent = (content: unknown): boolean =>
+  typeof content === 'string' || (Array.isArray(content) && content.every(isPlainPart));
+
+const isPlainPart = (part: unknown): boolean =>
+  isObject(part) && part.type === 'text' && typeof part.text === 'string';
+
+const isPlainCall = (call: unknown): boolean =>
+  isObject(call) &&
+  isTextOrAbsent(call.id) &&
+  isTextOrAbsent(call.type) &&
+  isObject(call.function) &&
+  typeof call.function.name === 'string' &&
+  typeof call.function.arguments === 'string';
+
+const isPlainTool = (tool: unknown): boolean =>
+  isObject(tool) &&
+  tool.type === 'function' &&
+  isObject(tool.function) &&
+  typeof tool.function.name === 'string' &&
+  tool.function.name !== '' &&
+  (tool.function.parameters == null || isObject(tool.function.parameters));
+
+const isTextOrAbsent = (value: unknown): boolean => value === undefined || typeof value === 'string';
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
