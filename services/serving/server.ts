@@ -76,10 +76,10 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
   server.removeContentTypeParser('application/json');
   server.addContentTypeParser(
     'application/json',
-    { parseAs: 'string' },
+    { parseAs: 'buffer' },
     // some clients say of nothing, too, that it is JSON
-    async ({ method }: FastifyRequest, body: string) =>
-      method === 'DELETE' && body === '' ? undefined : parseJsonBody(body),
+    async ({ method }: FastifyRequest, body: Buffer) =>
+      method === 'DELETE' && body.length === 0 ? undefined : parseJsonBody(body),
   );
   const letIn = async (request: FastifyRequest): Promise<void> => {
     const shown = [request.headers.authorization, apiKeyOf(request)];

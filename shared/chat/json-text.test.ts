@@ -1,15 +1,24 @@
 import { expect, test } from 'vitest';
-import { jsonOnce, jsonWith } from './json-text.ts';
+import { joinJson, jsonOnce, jsonWith } from './json-text.ts';
 
 test('what is put together reads as if it had been written in one piece', () => {
   const messages = [{ role: 'user', content: 'say "hi"\n' }];
-  expect(JSON.parse(jsonWith({ model: 'm', gone: undefined }, { messages: jsonOnce(messages) }))).toEqual({
-    model: 'm',
-    messages,
-  });
-  expect(jsonWith({}, { messages: jsonOnce(messages) })).toBe(JSON.stringify({ messages }));
-  expect(jsonWith({ model: 'm' }, {})).toBe('{"model":"m"}');
-  expect(jsonWith({}, {})).toBe('{}');
+  const whole = jsonWith({ model: 'm', gone: undefined }, { messages: jsonOnce(messages) });
+  expect(joinJson(whole)).toBe(JSON.stringify({ model: 'm', messages }));
+  expect(joinJson(jsonWith({}, { messages: jsonOnce(messages) }))).toBe(JSON.stringify({ messages }));
+  expect(joinJson(jsonWith({ model: 'm' }, {}))).toBe('{"model":"m"}');
+  expect(joinJson(jsonWith({}, {}))).toBe('{}');
+});
+
+test('of bytes and texts come bytes, and nothing else stands in their buffer', () => {
+  const words = { text: 'é 😀' };
+  const bytes = Buffer.from(JSON.stringify(words));
+  const inner = jsonWith({}, { bytes, text: '1' });
+  const joined = joinJson(jsonWith({ é: 'ü' }, { inner, more: bytes, last: 'null' })) as Buffer;
+  expect(joined.toString()).toBe(
+    JSON.stringify({ é: 'ü', inner: { bytes: words, text: 1 }, more: words, last: null }),
+  );
+  expect(joined.buffer.byteLength).toBe(joined.length);
 });
 
 test('a value is turned into text once', () => {

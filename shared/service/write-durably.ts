@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
  * Writes a file so that after a crash it is there whole or not at all: a synced neighbour, renamed, the
  * folder synced.
  */
-export async function writeDurably(path: string, text: string, mode = 0o600): Promise<void> {
+export async function writeDurably(path: string, text: string | Uint8Array, mode = 0o600): Promise<void> {
   const neighbour = `${path}.${process.pid}.part`;
   const file = await open(neighbour, 'w', mode);
   try {

@@ -143,7 +143,8 @@ test('so it is for the parts of fields', () => {
 
 test('what is sent on and recorded is what was received, unless something of it is changed', () => {
   const received = (messages: string) =>
-    parseChatRequest(parseJsonBody(`{"model":"m","messages":${messages},"tools":null}`)).generation.messages;
+    parseChatRequest(parseJsonBody(Buffer.from(`{"model":"m","messages":${messages},"tools":null}`)))
+      .generation.messages;
   const asIs = '[ {"role": "user", "content": "h\\u0069"} ]';
   expect(jsonOnce(received(asIs))).toBe(asIs);
   const changed = received('[{"role":"user","content":"hi","name":null}]');
@@ -154,7 +155,7 @@ test('the names in a tool keep their order in the prompt, as in what is sent on 
   const tools =
     '[{"function":{"description":"d","name":"f","parameters":{"type":"object"},"strict":true},"type":"function"}]';
   const body = `{"model":"m","messages":[{"role":"user","content":"hi"}],"tools":${tools}}`;
-  const { generation, tools: recorded } = parseChatRequest(parseJsonBody(body));
+  const { generation, tools: recorded } = parseChatRequest(parseJsonBody(Buffer.from(body)));
   expect(JSON.stringify(generation.tools)).toBe(tools);
   expect(jsonOnce(generation.tools)).toBe(tools);
   expect(jsonOnce(recorded!)).toBe(tools);

@@ -1,17 +1,18 @@
 import { expect, test } from 'vitest';
+import { jsonOnce } from '../../../shared/chat/json-text.ts';
 import { parseJsonBody } from './json-body.ts';
 
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
 const failure = (text: string): unknown => {
   try {
-    return parseJsonBody(text);
+    return parseJsonBody(Buffer.from(text));
   } catch (error) {
     return error;
   }
 };
 
 test('a body that nests too deeply is refused before anything walks it', () => {
-  expect(parseJsonBody(nested(100))).toBeInstanceOf(Array);
+  expect(parseJsonBody(Buffer.from(nested(100)))).toBeInstanceOf(Array);
   for (const levels of [130, 1_000_000]) {
     expect(failure(nested(levels))).toMatchObject({ name: 'INVALID_REQUEST', message: /deep/ });
     expect(failure(`{"a":${nested(levels)}}`)).toMatchObject({ name: 'INVALID_REQUEST' });
@@ -27,10 +28,33 @@ test('a name that could set a prototype is refused, however it is spelt and wher
     expect(failure(text)).toMatchObject({ name: 'INVALID_JSON' });
   }
   const harmless = { a: '"__proto__":', constructor: 'a word' };
-  expect(parseJsonBody(JSON.stringify(harmless))).toEqual(harmless);
+  expect(parseJsonBody(Buffer.from(JSON.stringify(harmless)))).toEqual(harmless);
 });
 
-test('a byte order mark is passed over', () => expect(parseJsonBody('\uFEFF{"a":1}')).toEqual({ a: 1 }));
+test('the parts of a body know what they were read from, to the byte where it is long', () => {
+  for (const words of ['plain', 'é, 😀 and \uFEFF'])
+    for (const [mark, times] of [
+      ['', 1],
+      ['', 3_000],
+      ['\uFEFF', 3_000],
+    ] as const) {
+      const messages = `[ {"content":"${words.repeat(times)}"} ]`;
+      const body = `${mark}{"${words}":[1], "messages":${messages},"tools": [2 ]}`;
+      const read = parseJsonBody(Buffer.from(body)) as Record<string, object>;
+      const known = ['messages', 'tools', words].map((name) => jsonOnce(read[name]!));
+      expect(known.map(String)).toEqual([messages, ' [2 ]', '[1]']);
+      expect(known.map((text) => typeof text)).toEqual(Array(3).fill(times === 1 ? 'string' : 'object'));
+    }
+});
+
+test('bytes that are no text are not sent on', () => {
+  const [before, after] = [`{"messages":["${'a'.repeat(5_000)}`, '"]}'].map((part) => Buffer.from(part));
+  const read = parseJsonBody(Buffer.concat([before!, Buffer.of(0xff), after!])) as Record<string, object>;
+  expect(String(jsonOnce(read.messages!))).toBe(`["${'a'.repeat(5_000)}\uFFFD"]`);
+});
+
+test('a byte order mark is passed over', () =>
+  expect(parseJsonBody(Buffer.from('\uFEFF{"a":1}'))).toEqual({ a: 1 }));
 
 test('what is no JSON is told so', () => {
   for (const text of ['', '{', 'undefined', '{"a":1}}'])

@@ -1,4 +1,4 @@
-import { jsonOnce, jsonWith } from '../../../shared/chat/json-text.ts';
+import { type JsonText, joinJson, jsonOnce, jsonWith } from '../../../shared/chat/json-text.ts';
 import { ServingError } from '../errors.ts';
 import type { GenerationRequest } from './engine.ts';
 import { collectUpstream } from './upstream-answer.ts';
@@ -63,11 +63,12 @@ type Named = { readonly model: string } | { readonly lora_path: string };
 type Settings = Pick<ChatDialectSetup, 'logProbs' | 'tokenIds' | 'allSettings'>;
 
 /** Messages and tools, which are most of it, are the text that the log takes too. */
-function chatJson(setup: Settings, { messages, tools, ...asked }: GenerationRequest, named: Named): string {
-  return jsonWith(chatFields(setup, asked, named), {
+function chatJson(setup: Settings, { messages, tools, ...asked }: GenerationRequest, named: Named): JsonText {
+  const bodies = {
     messages: jsonOnce(messages),
     ...(tools.length === 0 ? {} : { tools: jsonOnce(tools) }),
-  });
+  };
+  return joinJson(jsonWith(chatFields(setup, asked, named), bodies));
 }
 
 function chatFields(

@@ -1,3 +1,4 @@
+import type { JsonText } from '../../../shared/chat/json-text.ts';
 import type { AnswerChunk, Choice, GenerationRequest, PromptParts } from './engine.ts';
 import type { ModelLease } from './upstream-models.ts';
 import type { UpstreamRefusal } from './upstream-refusal.ts';
@@ -8,8 +9,7 @@ export type HeardChunk = { readonly chunk: AnswerChunk; readonly choice: number 
 /** One request as its engine wants it, and what comes back. */
 export type UpstreamExchange = {
   readonly address: string;
-  /** JSON */
-  readonly body: string;
+  readonly body: JsonText;
   /** After the first event; undefined: the engine tells it at the end alone. */
   readonly promptTokens: () => number | undefined;
   /** Whether the first event is no answer but a refusal. */

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, type Dispatcher, request } from 'undici';
+import type { JsonText } from '../../../shared/chat/json-text.ts';
 import type { UpstreamRefusal } from './upstream-refusal.ts';
 import { boundedText, MOST_ANSWER_BYTES, MOST_REFUSAL_BYTES } from './upstream-text.ts';
 
@@ -23,7 +24,7 @@ export type UpstreamHttp = {
    * Asks for an answer that comes in parts. Where no connection could be made, nothing was sent: it is tried
    * again, twice. After that it never is: the server may have begun.
    */
-  readonly ask: (address: string, json: string, signal: AbortSignal) => Promise<OpenedAnswer>;
+  readonly ask: (address: string, json: JsonText, signal: AbortSignal) => Promise<OpenedAnswer>;
   /**
    * A short question, whole; a body makes it a POST. Rejects where the server cannot be reached in time, or
    * does not come to an end.
@@ -58,7 +59,7 @@ export function openUpstreamHttp(connection: UpstreamConnection): UpstreamHttp {
   });
   const post = async (
     address: string,
-    body: string,
+    body: JsonText,
     signal: AbortSignal,
     [wait, ...waits]: readonly number[] = WAITS_MS,
   ): Promise<Dispatcher.ResponseData> => {

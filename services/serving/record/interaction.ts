@@ -1,4 +1,4 @@
-import { jsonOnce, jsonWith } from '../../../shared/chat/json-text.ts';
+import { type JsonText, joinJson, jsonOnce, jsonWith } from '../../../shared/chat/json-text.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { rememberEventText } from '../../../shared/events/event-text.ts';
 import { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
@@ -44,9 +44,9 @@ export function interactionCompleted(
 }
 
 /** The messages are most of it, and an engine elsewhere was sent their text. */
-function textOf({ data: { messages, tools, ...data }, ...event }: InteractionCompleted): string {
+function textOf({ data: { messages, tools, ...data }, ...event }: InteractionCompleted): JsonText {
   const bodies = { messages: jsonOnce(messages), ...(tools === undefined ? {} : { tools: jsonOnce(tools) }) };
-  return jsonWith(event, { data: jsonWith(data, bodies) });
+  return joinJson(jsonWith(event, { data: jsonWith(data, bodies) }));
 }
 
 export const interactionFailed = (

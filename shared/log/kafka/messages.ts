@@ -23,11 +23,11 @@ export function recordOfBody(
   connection: KafkaConnection,
   topic: Topic,
   subject: string,
-  body: string,
+  body: string | Buffer,
   partitions: number,
   type: string,
 ): OutgoingRecord {
-  const value = Buffer.from(body, 'utf8');
+  const value = typeof body === 'string' ? Buffer.from(body) : body;
   return {
     topic: connection.topicName(topic),
     message: { key: subject, value, partition: partitionOf(subject, partitions), headers: { type } },

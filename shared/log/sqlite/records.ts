@@ -16,15 +16,16 @@ const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 const skimmed = 1024;
 
 /**
- * A record as its row will be. Packed before the transaction, which is to be short: it locks all other
+ * A record as its row will be: a short body as text, a long one as compressed bytes. Packed before the transaction, which is to be short: it locks all other
  * writers out.
  */
-export type PackedRecord = Omit<NewRecord, 'body'> & { readonly body: string | Uint8Array };
+export type PackedRecord = NewRecord;
 
-export const pack = (record: NewRecord): PackedRecord =>
-  record.body.length <= compressAbove
-    ? record
-    : { ...record, body: zstdCompressSync(record.body, compression) };
+export function pack(record: NewRecord): PackedRecord {
+  const { body } = record;
+  if (body.length > compressAbove) return { ...record, body: zstdCompressSync(body, compression) };
+  return typeof body === 'string' ? record : { ...record, body: Buffer.from(body).toString('utf8') };
+}
 
 const unpack = (body: unknown): string =>
   typeof body === 'string' ? body : zstdDecompressSync(body as Uint8Array).toString('utf8');

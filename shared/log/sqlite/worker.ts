@@ -10,6 +10,7 @@ import {
   type Calls,
   type FromWorker,
   monotonicMs,
+  type NewRecord,
   type ToWorker,
   type WorkerOptions,
 } from './protocol.ts';
@@ -158,7 +159,7 @@ async function whenUnlocked(read: () => unknown): Promise<unknown> {
   }
 }
 
-function sizeOf(records: readonly { readonly body: string }[]): number {
+function sizeOf(records: readonly Pick<NewRecord, 'body'>[]): number {
   return records.reduce((sum, { body }) => sum + body.length, 0);
 }
 

@@ -4,12 +4,15 @@ const OPENS = new Set(['{', '['].map((mark) => mark.charCodeAt(0)));
 const CLOSES = new Set(['}', ']'].map((mark) => mark.charCodeAt(0)));
 const COMMA = ','.charCodeAt(0);
 
+/** Where a value stands in its text: from its first character up to the one behind its last. */
+export type Span = { readonly from: number; readonly to: number };
+
 /**
- * The texts of an object's members as they stand in its JSON, which is known to be sound. Texts are passed over
+ * Where the values of an object's members stand in its JSON, which is known to be sound. Texts are passed over
  * as a whole, which makes this twice as fast as to write the values anew.
  */
-export function memberTexts(json: string): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
+export function memberSpans(json: string): ReadonlyMap<string, Span> {
+  const found = new Map<string, Span>();
   let at = json.indexOf('{') + 1;
   for (;;) {
     const name = json.indexOf('"', at);
@@ -17,7 +20,7 @@ export function memberTexts(json: string): ReadonlyMap<string, string> {
     const nameEnd = endOfText(json, name);
     const value = json.indexOf(':', nameEnd) + 1;
     at = endOfValue(json, value);
-    found.set(JSON.parse(json.slice(name, nameEnd)) as string, json.slice(value, at));
+    found.set(JSON.parse(json.slice(name, nameEnd)) as string, { from: value, to: at });
   }
 }
 
