@@ -3,30 +3,18 @@ import { type Executor, openBackend } from '../../shared/policy/backend.ts';
 import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
 import { hintMarker } from '../../shared/policy/hint.ts';
 import { initialWeights } from '../../shared/policy/initialise.ts';
-import type { ModelConfig } from '../../shared/policy/model-config.ts';
 import { loadPolicy, type Policy, weightsInMemory } from '../../shared/policy/policy.ts';
 import { describeOnBackends, largestDifference } from '../../shared/policy/test-backends.ts';
+import { smallConfig } from '../../shared/policy/test-model.ts';
 import type { LearningEngine, LogProbs } from './learning-engine.ts';
 import { localEngine } from './local-engine.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
 
-const config: ModelConfig = {
-  family: 'qwen3',
-  vocabularySize: 48,
-  hiddenSize: 32,
-  layers: 2,
-  heads: 2,
-  keyValueHeads: 1,
-  headSize: 16,
-  intermediateSize: 48,
+const config = {
+  ...smallConfig,
+  ...{ vocabularySize: 48, hiddenSize: 32, heads: 2, keyValueHeads: 1, headSize: 16, intermediateSize: 48 },
   maxPositions: 64,
-  ropeTheta: 10_000,
-  ropeScaling: undefined,
-  normEpsilon: 1e-6,
-  tiedHead: true,
-  attentionBias: false,
-  queryKeyNorm: true,
 };
 
 let executor: Executor;

@@ -2,50 +2,26 @@ import { describe, expect, test } from 'vitest';
 import { createDecoder, type Decoder, DecoderFull } from './decoding.ts';
 import type { Executor } from './executors/executor.ts';
 import { openReferenceModel, readModelReference } from './fixtures/reference-model.ts';
-import { initialWeights } from './initialise.ts';
-import { createLora } from './lora.ts';
 import { logitsOf, residualStream, sequenceContext } from './model.ts';
-import type { ModelConfig } from './model-config.ts';
 import { gatherRows } from './ops/embedding.ts';
-import { type Adapter, loadPolicy, networkOf, type Policy, weightsInMemory } from './policy.ts';
-import { createRandom, normal } from './random.ts';
+import { type Adapter, networkOf, type Policy } from './policy.ts';
 import { describeReference } from './reference-fixtures.ts';
 import { createSharedPrefixes, type SharedPrefixes } from './shared-prefixes.ts';
 import { describeOnBackends, largestDifference } from './test-backends.ts';
+import { smallConfig } from './test-model.ts';
+import { decidedPolicy, randomLora } from './test-policy.ts';
 
-const config: ModelConfig = {
-  family: 'qwen3',
-  vocabularySize: 89,
-  hiddenSize: 32,
-  layers: 2,
-  heads: 4,
-  keyValueHeads: 2,
-  headSize: 8,
-  intermediateSize: 48,
+const config = {
+  ...smallConfig,
+  ...{ vocabularySize: 89, hiddenSize: 32, headSize: 8, intermediateSize: 48 },
   maxPositions: 2000,
-  ropeTheta: 10_000,
-  ropeScaling: undefined,
-  normEpsilon: 1e-6,
-  tiedHead: true,
-  attentionBias: false,
-  queryKeyNorm: true,
 };
 const limits = { maxSequences: 3, maxPositions: 2000 };
 const bytesPerBlock = 64 * 2 * 2 * 2 * 8 * 4;
 
-function smallPolicy(executor: Executor): Promise<Policy> {
-  const large = [...initialWeights(config, 'prefixes')].map(
-    ([name, values]) => [name, name.includes('norm') ? values : values.map((value) => value * 8)] as const,
-  );
-  return loadPolicy(weightsInMemory(config, new Map(large)), executor);
-}
-
-function someAdapter(policy: Policy): Adapter {
-  const file = createLora(config, { rank: 3, alpha: 6, seed: 'prefix' });
-  const random = createRandom('prefix');
-  for (const { values } of file.tensors.values()) values.set(values.map(() => 0.2 * normal(random)));
-  return policy.loadAdapter(file);
-}
+const smallPolicy = (executor: Executor): Promise<Policy> => decidedPolicy(executor, config, 'prefixes');
+const someAdapter = (policy: Policy): Adapter =>
+  policy.loadAdapter(randomLora(config, { rank: 3, alpha: 6, seed: 'prefix' }, 0.2));
 
 /** Log-probs after the last of `ids`, by a forward pass over all of them at once. */
 function wholePrefill(policy: Policy, adapter: Adapter | undefined, ids: readonly number[]) {

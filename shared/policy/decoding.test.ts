@@ -2,52 +2,23 @@ import { describe, expect, test } from 'vitest';
 import { createDecoder, type Decoder, DecoderFull } from './decoding.ts';
 import type { Executor } from './executors/executor.ts';
 import { openReferenceModel, readModelReference } from './fixtures/reference-model.ts';
-import { initialWeights } from './initialise.ts';
-import { createLora } from './lora.ts';
 import { logitsOf, residualStream, sequenceContext } from './model.ts';
-import type { ModelConfig } from './model-config.ts';
-import { type Adapter, loadPolicy, networkOf, type Policy, weightsInMemory } from './policy.ts';
-import { createRandom, normal } from './random.ts';
+import { type Adapter, networkOf, type Policy } from './policy.ts';
+import { createRandom } from './random.ts';
 import { describeReference } from './reference-fixtures.ts';
 import { scoreResponses } from './scoring.ts';
 import { describeOnBackends, largestDifference } from './test-backends.ts';
+import { smallConfig } from './test-model.ts';
+import { decidedPolicy, randomLora } from './test-policy.ts';
 
-const config: ModelConfig = {
-  family: 'qwen3',
-  vocabularySize: 97,
-  hiddenSize: 32,
-  layers: 2,
-  heads: 4,
-  keyValueHeads: 2,
-  headSize: 8,
-  intermediateSize: 48,
+const config = {
+  ...smallConfig,
+  ...{ vocabularySize: 97, hiddenSize: 32, headSize: 8, intermediateSize: 48 },
   maxPositions: 600,
-  ropeTheta: 10_000,
-  ropeScaling: undefined,
-  normEpsilon: 1e-6,
-  tiedHead: true,
-  attentionBias: false,
-  queryKeyNorm: true,
 };
-
-/** Weights large enough that logits differ by several nats. */
-function smallPolicy(executor: Executor): Promise<Policy> {
-  const weights = initialWeights(config, 'decoding');
-  for (const [name, values] of weights)
-    if (!name.includes('norm'))
-      weights.set(
-        name,
-        values.map((value) => value * 8),
-      );
-  return loadPolicy(weightsInMemory(config, weights), executor);
-}
-
-function someAdapter(policy: Policy, seed: string): Adapter {
-  const file = createLora(config, { rank: 3, alpha: 6, seed });
-  const random = createRandom(seed);
-  for (const { values } of file.tensors.values()) values.set(values.map(() => 0.2 * normal(random)));
-  return policy.loadAdapter(file);
-}
+const smallPolicy = (executor: Executor): Promise<Policy> => decidedPolicy(executor, config, 'decoding');
+const someAdapter = (policy: Policy, seed: string): Adapter =>
+  policy.loadAdapter(randomLora(config, { rank: 3, alpha: 6, seed }, 0.2));
 
 /** Logits after the last of `ids`, by a full forward pass without a cache. */
 function fullForward(policy: Policy, adapter: Adapter | undefined, ids: readonly number[]): Float32Array {

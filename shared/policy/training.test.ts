@@ -9,10 +9,11 @@ import { weightShapes } from './layout.ts';
 import { createLora } from './lora.ts';
 import { loadPolicy, type Policy, weightsInMemory } from './policy.ts';
 import { crossEntropyAndGradients } from './pretraining.ts';
-import { createRandom, normal } from './random.ts';
+import { createRandom } from './random.ts';
 import { meanPolicyKl, scoreResponses } from './scoring.ts';
 import { describeOnBackends, largestDifference } from './test-backends.ts';
 import { smallConfig as config } from './test-model.ts';
+import { randomLora } from './test-policy.ts';
 import { type LossValue, lossAndGradients } from './training.ts';
 
 const weights = () => initialWeights(config, 'training');
@@ -35,12 +36,8 @@ const weighted = (logProbs: readonly Float32Array[]): LossValue => {
   return { loss, metrics: { tokens: logProbs.flatMap((values) => [...values]).length }, gradient };
 };
 
-const changed = (seed: string) => {
-  const file = createLora(config, { rank: 2, alpha: 4, targets: ['q_proj', 'v_proj', 'up_proj'], seed });
-  const random = createRandom(seed);
-  for (const { values } of file.tensors.values()) values.set(values.map(() => 0.3 * normal(random)));
-  return file;
-};
+const changed = (seed: string) =>
+  randomLora(config, { rank: 2, alpha: 4, targets: ['q_proj', 'v_proj', 'up_proj'], seed }, 0.3);
 
 describeOnBackends('training', (backend) => {
   test('a batch that needs several passes gives the sum of its sequences', async () => {

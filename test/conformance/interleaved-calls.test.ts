@@ -1,33 +1,10 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ServingFolder, servingFolder } from '../e2e/serving-process.ts';
-import {
-  deltaFrame,
-  finishFrame,
-  sendFrames,
-  type UpstreamDouble,
-  upstreamDouble,
-} from '../e2e/serving-upstream-double.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { servingOnScript } from '../e2e/serving-on-script.ts';
+import { deltaFrame, finishFrame, sendFrames } from '../e2e/serving-upstream-double.ts';
 
 // An engine that writes two calls side by side, and words between them: what the official clients make of it.
-
-let folder: ServingFolder;
-let upstream: UpstreamDouble;
-let openai: OpenAI;
-let anthropic: Anthropic;
-beforeAll(async () => {
-  folder = await servingFolder();
-  upstream = await upstreamDouble();
-  const serving = await folder.start(['--engine', 'upstream', '--upstream-url', upstream.url]);
-  openai = serving.client;
-  anthropic = new Anthropic({ baseURL: serving.url, apiKey: 'sk-any', maxRetries: 0 });
-  upstream.script((_, response) => sendFrames(response, frames));
-});
-afterAll(async () => {
-  await folder.dispose();
-  await upstream.close();
-});
 
 const part = (index: number, given: string, more: object = {}) =>
   deltaFrame({ tool_calls: [{ index, ...more, function: { name: undefined, arguments: given } }] });
@@ -43,6 +20,14 @@ const frames = [
   part(0, '}'),
   finishFrame('tool_calls'),
 ];
+const on = servingOnScript([], (_, response) => sendFrames(response, frames));
+let openai: OpenAI;
+let anthropic: Anthropic;
+beforeAll(() => {
+  openai = on.serving.client;
+  anthropic = new Anthropic({ baseURL: on.serving.url, apiKey: 'sk-any', maxRetries: 0 });
+});
+
 const messages = [{ role: 'user', content: 'look and listen' } as const];
 const parameters = { type: 'object', properties: {} } as const;
 const names = ['look', 'listen'];
@@ -92,7 +77,7 @@ test('in a response each under its own item, and what it was told by its items i
       { type: 'function_call_output', call_id: 'call_b', output: 'drops' },
     ],
   });
-  expect(upstream.calls.at(-1)!.body.messages).toMatchObject([
+  expect(on.upstream.calls.at(-1)!.body.messages).toMatchObject([
     messages[0],
     { role: 'assistant', content: 'One moment.', tool_calls: [{ id: 'call_a' }, { id: 'call_b' }] },
     { role: 'tool', tool_call_id: 'call_a' },

@@ -13,9 +13,10 @@ import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
 import { initialWeights } from '../../shared/policy/initialise.ts';
 import { weightShapes } from '../../shared/policy/layout.ts';
-import { type ModelConfig, modelConfigJson } from '../../shared/policy/model-config.ts';
+import { modelConfigJson } from '../../shared/policy/model-config.ts';
 import { createRandom } from '../../shared/policy/random.ts';
 import { writeSafetensors } from '../../shared/policy/safetensors.ts';
+import { smallConfig } from '../../shared/policy/test-model.ts';
 import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
 import { dataFolder } from '../../shared/service/data-folder.ts';
 import { until } from './harness/clawloop.ts';
@@ -23,22 +24,10 @@ import { until } from './harness/clawloop.ts';
 const nodeFlags = ['--disable-warning=ExperimentalWarning'];
 const entry = (name: string) => fileURLToPath(new URL(`../../services/trainer/${name}.ts`, import.meta.url));
 
-const tiny: ModelConfig = {
-  family: 'qwen3',
-  vocabularySize: 64,
-  hiddenSize: 32,
-  layers: 2,
-  heads: 2,
-  keyValueHeads: 1,
-  headSize: 16,
-  intermediateSize: 64,
+const tiny = {
+  ...smallConfig,
+  ...{ vocabularySize: 64, hiddenSize: 32, heads: 2, keyValueHeads: 1, headSize: 16, intermediateSize: 64 },
   maxPositions: 256,
-  ropeTheta: 10_000,
-  ropeScaling: undefined,
-  normEpsilon: 1e-6,
-  tiedHead: true,
-  attentionBias: false,
-  queryKeyNorm: true,
 };
 
 /** A token each; what a hint and its marker are written in is among them. */

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { openBackend } from '../../../shared/policy/backend.ts';
 import { createDecoder } from '../../../shared/policy/decoding.ts';
-import { initialWeights } from '../../../shared/policy/initialise.ts';
 import type { ModelConfig } from '../../../shared/policy/model-config.ts';
-import { loadPolicy, type Policy, weightsInMemory } from '../../../shared/policy/policy.ts';
+import type { Policy } from '../../../shared/policy/policy.ts';
 import { createSharedPrefixes } from '../../../shared/policy/shared-prefixes.ts';
+import { decidedPolicy } from '../../../shared/policy/test-policy.ts';
 import type { Generated } from './engine.ts';
 import type { SequenceRequest } from './protocol.ts';
 import { createRecentPrompts } from './recent-prompts.ts';
@@ -30,13 +30,9 @@ const config: ModelConfig = {
   queryKeyNorm: false,
 };
 
-/** Weights so large that the likeliest token is never a near thing. */
-const smallPolicy = async (): Promise<Policy> => {
-  const weights = [...initialWeights(config, 'scheduler')].map(
-    ([name, values]) => [name, name.includes('norm') ? values : values.map((value) => 20 * value)] as const,
-  );
-  return loadPolicy(weightsInMemory(config, new Map(weights)), await openBackend('wasm'));
-};
+/** Its weights are so large that the likeliest token is never a near thing. */
+const smallPolicy = async (): Promise<Policy> =>
+  decidedPolicy(await openBackend('wasm'), config, 'scheduler', 20);
 
 /** Always the likeliest token, so that an answer depends on nothing but its prompt. */
 function greedySequence({ prompt }: SequenceRequest): Sequence {
