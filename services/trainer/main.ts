@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import { fastify } from 'fastify';
@@ -21,8 +22,9 @@ import { openStepRunner } from './step-runner.ts';
 import { createTrainer, type WakeUp } from './trainer.ts';
 
 /**
- * Trains the open batch of each adapter. The queue only wakes it up; what is owed is in the head's committed
- * rows.
+ * Trains the open batch of each adapter, one at a time: a job is queued when its batch opens, so that the next
+ * batch of an adapter comes after those of the others that wait. The queue only wakes it up; what is owed is
+ * in the head's committed rows.
  */
 
 const GROUP = 'trainer';
@@ -57,9 +59,12 @@ const { port } = server.server.address() as AddressInfo;
 logger.info({ port }, 'health port');
 
 async function work(): Promise<void> {
+  // whatever has an open batch is trained, also what no setting names
+  const stored = await readdir(dirname(data.trainerClaim), { withFileTypes: true });
+  for (const { name } of stored.filter((entry) => entry.isDirectory()))
+    await checkCheckpoints(data.checkpoints(name), log.logId);
   for (const adapter of config.adapters) {
     const store = data.checkpoints(adapter);
-    await checkCheckpoints(store, log.logId);
     const mismatch = await trainingMismatch(log, store, { adapter, training: config.training });
     if (mismatch !== undefined) throw new Refusal(mismatch);
   }

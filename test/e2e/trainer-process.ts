@@ -78,13 +78,14 @@ export type TrainerFolder = {
   /** Appends new samples and a batch of them, as the collector does. */
   readonly submit: (n: number, options?: SubmitOptions) => Promise<void>;
   readonly events: () => readonly ClawLoopEvent[];
-  readonly head: () => HeadState;
+  readonly head: (adapter?: string) => HeadState;
   /** Waits until the batch has its outcome in the log; resolves to the head's state then. */
-  readonly settled: (n: number) => Promise<HeadState>;
+  readonly settled: (n: number, adapter?: string) => Promise<HeadState>;
   readonly dispose: () => Promise<void>;
 };
 
 export type SubmitOptions = {
+  readonly adapter?: string;
   readonly parent?: number;
   readonly settings?: Partial<TrainingSettings>;
   /** tokens per answer; more take longer */
@@ -105,7 +106,10 @@ export async function openTrainerFolder(
   const stop = new AbortController();
   const following = log.follow('training', {}, (record) => void records.push(record), stop.signal);
   const events = () => records.map(({ event }) => event);
-  const head = () => events().reduce(applyHead, initialHead);
+  const head = (adapter = 'default') =>
+    events()
+      .filter(({ subject }) => subject === adapter)
+      .reduce(applyHead, initialHead);
   const running = new Set<TrainerProcess>();
   const common = ['--data-folder', data.root, '--model', modelPath, '--backend', backend];
 
@@ -134,8 +138,11 @@ export async function openTrainerFolder(
       const [code] = (await once(trainer.child, 'close')) as [number | null];
       return { code, text: trainer.output() };
     },
-    submit: async (n, { parent = head().head, settings = {}, length = 6 } = {}) => {
-      const samples = samplesOf(n, parent, length);
+    submit: async (
+      n,
+      { adapter = 'default', parent = head(adapter).head, settings = {}, length = 6 } = {},
+    ) => {
+      const samples = samplesOf(adapter, n, parent, length);
       await log.append(samples);
       const ids = new Set(samples.map(({ id }) => id));
       const found = await until('the samples are in the log', async () => {
@@ -143,14 +150,14 @@ export async function openTrainerFolder(
         const there = records.filter(({ event }) => ids.has(event.id));
         return there.length === samples.length && there;
       });
-      const batchId = `default/batch/${n}`;
+      const batchId = `${adapter}/batch/${n}`;
       await log.append([
         BatchSubmitted.create({
           id: batchId,
           ...writer,
           data: {
             batchId,
-            adapter: 'default',
+            adapter,
             n,
             parent,
             size: samples.length,
@@ -163,10 +170,10 @@ export async function openTrainerFolder(
       ]);
       await following.reachEnd();
     },
-    settled: (n) =>
+    settled: (n, adapter = 'default') =>
       until(`batch ${n} has its outcome`, async () => {
         await following.reachEnd();
-        const state = head();
+        const state = head(adapter);
         return state.n >= n && state.open === null && state;
       }),
     dispose: async () => {
@@ -185,11 +192,11 @@ const writer = { source: 'clawloop/collector', time: '2026-01-01T00:00:00.000Z' 
  * Four answers, liked and disliked in turn, every other dislike with a hint; their log-probs are those of a
  * policy that knows nothing.
  */
-function samplesOf(n: number, version: number, length: number) {
+function samplesOf(adapter: string, n: number, version: number, length: number) {
   const random = createRandom(`batch ${n}`);
   const ids = (count: number, of = 64) => Array.from({ length: count }, () => Math.floor(random() * of));
   return [0, 1, 2, 3].map((index) => {
-    const sampleId = `turn-${n}-${index}`;
+    const sampleId = `${adapter}-turn-${n}-${index}`;
     const promptIds = ids(8, 26);
     const responseIds = ids(length + index);
     return SampleReady.create({
@@ -197,9 +204,9 @@ function samplesOf(n: number, version: number, length: number) {
       ...writer,
       data: {
         sampleId,
-        adapter: 'default',
+        adapter,
         lane: 'lane',
-        session: `session-${n}-${index}`,
+        session: `${adapter}-session-${n}-${index}`,
         epoch: 'first',
         version,
         verdict: index % 2 === 0 ? 1 : -1,

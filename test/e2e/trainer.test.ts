@@ -205,6 +205,28 @@ test('a second trainer stands by, says so, and takes over when the first dies', 
   expect(left).toHaveLength(2);
 });
 
+test('of several adapters each has its lineage, and what becomes of one is nothing to the other', async () => {
+  const { root, start, submit, settled, head, replay } = await open();
+  const of = (adapter: string, more: object = {}) => ({ adapter, ...more });
+  await submit(1, of('alice'));
+  await submit(1, of('bob', { parent: 7 })); // of which there is no checkpoint
+  const trainer = start(['--adapters', 'alice,bob']);
+  expect(await settled(1, 'alice')).toMatchObject({ head: 1 });
+  expect(await settled(1, 'bob')).toMatchObject({ head: 0 });
+  await Promise.all([submit(2, of('alice', { length: 200 })), submit(2, of('bob', { length: 200 }))]);
+  expect(await settled(2, 'alice')).toMatchObject({ head: 2, versions: { 2: { parent: 1 } } });
+  expect(await settled(2, 'bob')).toMatchObject({ head: 2, versions: { 2: { parent: 0 } } });
+  const metrics = await (await fetch(`${await trainer.url()}/metrics`)).text();
+  expect(metrics).toMatch(/clawloop_trainer_version\{adapter="alice"[^}]*\} 2/);
+  expect(metrics).toMatch(/batches_total\{outcome="parent-missing",adapter="bob"[^}]*\} 1/);
+  await trainer.end('SIGTERM');
+  // one by itself comes to the same: nothing of the other's is in it
+  expect((await replay()).text).toMatch(/3 replayed: 3 the same/);
+  const digests = ['alice', 'bob'].map((adapter) => head(adapter).versions[2]!.digest);
+  expect(digests[0]).not.toBe(digests[1]);
+  expect((await readdir(`${root}/data/checkpoints/alice`)).length).toBeGreaterThanOrEqual(2);
+});
+
 test('checkpoints of another log stop the start', async () => {
   const { root, start, submit, settled } = await open();
   const first = start();
