@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { LearningMethod } from '../../shared/events/training-settings.ts';
 import { assemble } from './assemble.ts';
-import { judgment, sessionClosed, turnCompleted } from './testing/events.ts';
+import { judgment, sessionClosed, turnCompleted, turnWithdrawn } from './testing/events.ts';
 import { brief, runFold } from './testing/run-fold.ts';
 
 const told = (events: readonly ClawLoopEvent[], atLeastOne = true, method?: LearningMethod) =>
@@ -78,6 +78,44 @@ test('a session has closed only when all its turns are settled', () => {
       judgment('b', null),
     ]),
   ).toEqual(['dropped b: unavailable', 'ready a: 0.3 (soft)']);
+});
+
+test('what was deleted while it waited here is dropped, whatever is judged later', () => {
+  const [a, b] = [turnCompleted('a'), turnCompleted('b')];
+  expect(told([a, turnWithdrawn('a'), judgment('a', 1)])).toEqual(['dropped a: deleted']);
+  // its session closes without it
+  expect(told([a, b, judgment('b', 0, { mean: 0.3 }), sessionClosed(), turnWithdrawn('a')])).toEqual([
+    'dropped a: deleted',
+    'ready b: 0.3 (soft)',
+  ]);
+  const zeros = [a, b, turnCompleted('c'), judgment('a', 0, { mean: 0.2 }), judgment('b', 0, { mean: -0.4 })];
+  const [ca, cb] = [turnWithdrawn('a'), turnWithdrawn('b')];
+  const rest = [judgment('c', 0, { mean: 0.1 }), sessionClosed()];
+  expect(told([...zeros, cb, ...rest])).toEqual([
+    ...['dropped b: deleted', 'ready a: 0.2 (soft)', 'dropped c: no-verdict'],
+  ]);
+  expect(told([...zeros, ca, cb, ...rest])).toEqual([
+    ...['dropped a: deleted', 'dropped b: deleted', 'ready c: 0.1 (soft)'],
+  ]);
+  const { rows } = runFold(assemble, [...zeros, ca, cb, ...rest], { atLeastOne: true });
+  expect([...rows.get('lane')!.entries('')]).toEqual([]);
+});
+
+test('what was deleted while it waited for the rest of its rewarded session is dropped', () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((id) => turnCompleted(id, 's', 'lane', 'reward'));
+  const given = (id: string) => judgment(id, 1, { source: 'reward' });
+  const log = [a!, b!, c!, given('a'), given('b'), turnWithdrawn('a'), given('c'), sessionClosed()];
+  const { emitted, rows } = runFold(assemble, log, { atLeastOne: true });
+  expect(emitted.map(brief)).toEqual(['dropped a: deleted', 'ready b: 1', 'ready c: 1']);
+  expect(emitted.map(({ data }) => (data as { following?: number }).following)).toEqual([undefined, 1, 0]);
+  expect([...rows.get('lane')!.entries('')]).toEqual([]);
+});
+
+test('a sample that is ready already is withdrawn where batches are formed', () => {
+  const ready = [turnCompleted('a'), judgment('a', 1)];
+  expect(told([...ready, turnWithdrawn('a')])).toEqual(['ready a: 1', 'withdrawn sample a']);
+  const { adapter: _, ...data } = turnWithdrawn('a').data;
+  expect(told([...ready, { ...turnWithdrawn('a'), data }])).toEqual(['ready a: 1']); // of which adapter?
 });
 
 test('a second judgment of a turn, or one of a turn that nobody completed, is ignored', () => {

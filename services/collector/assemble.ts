@@ -3,11 +3,13 @@ import type { JudgmentReached } from '../../shared/events/judgment-reached.ts';
 import type { Position } from '../../shared/events/position.ts';
 import { SampleDropped } from '../../shared/events/sample-dropped.ts';
 import { SampleReady } from '../../shared/events/sample-ready.ts';
+import { SampleWithdrawn } from '../../shared/events/sample-withdrawn.ts';
 import type { SessionClosed } from '../../shared/events/session-closed.ts';
 import type { LearningMethod } from '../../shared/events/training-settings.ts';
 import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
+import type { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
 import type { DeferredEvent, Fold } from '../../shared/log/fold.ts';
-import { type Draft, openDraft } from '../../shared/log/rows.ts';
+import { type Draft, openDraft, type Table } from '../../shared/log/rows.ts';
 import { secretKindIn } from '../../shared/secrets/find-secrets.ts';
 import { encoded } from './lane-tables.ts';
 import { facts } from './source.ts';
@@ -31,7 +33,13 @@ type WaitingTurn = {
 };
 
 /** `zero/<epoch>/<turn id>`: judged 0; pending until its session has an effective sample or closes. */
-type ZeroTurn = { readonly adapter: string; readonly at: Position };
+type ZeroTurn = {
+  readonly adapter: string;
+  readonly at: Position;
+  /** absent in rows of earlier programs */
+  readonly mean?: number;
+  readonly hints?: readonly string[];
+};
 
 /** `held/<epoch>/<turn id>`: rewarded; comes with all others of its session, so that they train together. */
 type HeldTurn = { readonly adapter: string; readonly at: Position; readonly verdict: Verdict };
@@ -52,13 +60,16 @@ type EpochRow = {
 
 const emptyEpoch: EpochRow = { closed: false, effective: false, waiting: 0, zeros: 0, best: null };
 
-type Emitted = SampleDropped | DeferredEvent;
+type Emitted = SampleDropped | SampleWithdrawn | DeferredEvent;
 type Verdict = Pick<SampleReady['data'], 'verdict' | 'source' | 'advantage' | 'following' | 'soft' | 'hints'>;
 
 const tables = (draft: Draft) => ({
   turns: draft.table<WaitingTurn>('turn'),
   epochs: draft.table<EpochRow>('epoch'),
+  /** by `<epoch>/<turn id>` */
+  held: draft.table<HeldTurn>('held'),
   heldOf: (epoch: string) => draft.table<HeldTurn>(`held/${epoch}`),
+  zeros: draft.table<ZeroTurn>('zero'),
   zerosOf: (epoch: string) => draft.table<ZeroTurn>(`zero/${epoch}`),
 });
 type Tables = ReturnType<typeof tables>;
@@ -82,6 +93,8 @@ function react(state: Tables, event: ClawLoopEvent, at: Position, settings: Asse
       return [];
     case 'judgment.reached':
       return onJudgment(state, event, settings);
+    case 'turn.withdrawn':
+      return onWithdrawn(state, event, settings);
     case 'session.closed':
       return onClosed(state, event, settings);
     default:
@@ -139,9 +152,57 @@ function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSet
     ]);
   }
   if (row.effective) return settle(row, [dropped(event, turnId, turn.adapter, 'no-verdict')]);
-  state.zerosOf(turn.epoch).set(turnId, { adapter: turn.adapter, at: turn.at });
-  const best = Math.abs(mean) > Math.abs(row.best?.mean ?? 0) ? { turnId, mean, hints } : row.best;
+  state.zerosOf(turn.epoch).set(turnId, { adapter: turn.adapter, at: turn.at, mean, hints });
+  const best = betterOf(row.best, { turnId, mean, hints });
   return settle({ ...row, zeros: row.zeros + 1, best }, []);
+}
+
+const betterOf = (best: EpochRow['best'], other: NonNullable<EpochRow['best']>): EpochRow['best'] =>
+  Math.abs(other.mean) > Math.abs(best?.mean ?? 0) ? other : best;
+
+/** Dropped where it still waits here; a sample that is ready is dropped by whoever forms the batches. */
+function onWithdrawn(state: Tables, event: TurnWithdrawn, settings: AssembleSettings): readonly Emitted[] {
+  const { turnId, adapter, reason } = event.data;
+  const turn = state.turns.get(turnId);
+  if (turn !== undefined) {
+    const row = state.epochs.get(turn.epoch)!;
+    state.turns.delete(turnId);
+    state.epochs.set(turn.epoch, { ...row, waiting: row.waiting - 1 });
+    return [dropped(event, turnId, turn.adapter, reason), ...finish(state, turn.epoch, event, settings)];
+  }
+  const zero = epochIn(state.zeros, turnId);
+  if (zero !== undefined) return withdrawZero(state, zero, event);
+  const held = epochIn(state.held, turnId);
+  if (held !== undefined) return withdrawHeld(state, held, event);
+  if (adapter === undefined) return [];
+  const data = { sampleId: turnId, adapter, reason };
+  return [SampleWithdrawn.create({ ...facts(event), id: `${turnId}/withdrawn`, data })];
+}
+
+/** By listing all rows of the lane: deletions are rare. */
+const epochIn = (table: Pick<Table<unknown>, 'entries'>, turnId: string): string | undefined =>
+  [...table.entries()].find(([key]) => key.endsWith(`/${turnId}`))?.[0].split('/')[0];
+
+function withdrawHeld(state: Tables, epoch: string, event: TurnWithdrawn): readonly Emitted[] {
+  const { turnId, reason } = event.data;
+  const held = state.heldOf(epoch);
+  const { adapter } = held.get(turnId)!;
+  held.delete(turnId);
+  return [dropped(event, turnId, adapter, reason)];
+}
+
+function withdrawZero(state: Tables, epoch: string, event: TurnWithdrawn): readonly Emitted[] {
+  const { turnId, reason } = event.data;
+  const zeros = state.zerosOf(epoch);
+  const { adapter } = zeros.get(turnId)!;
+  zeros.delete(turnId);
+  let best: EpochRow['best'] = null;
+  for (const [other, { mean = 0, hints = [] }] of zeros.entries())
+    best = betterOf(best, { turnId: other, mean, hints });
+  const row = state.epochs.get(epoch)!;
+  const isBest = row.best?.turnId === turnId;
+  state.epochs.set(epoch, { ...row, zeros: row.zeros - 1, ...(isBest ? { best } : {}) });
+  return [dropped(event, turnId, adapter, reason)];
 }
 
 const whyUnavailable = ({ settle }: WaitingTurn, { discarded }: EpochRow) =>

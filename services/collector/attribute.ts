@@ -1,11 +1,13 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { FeedbackGiven } from '../../shared/events/feedback-given.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import type { ResponseDeleted } from '../../shared/events/response-deleted.ts';
 import { SessionClosed } from '../../shared/events/session-closed.ts';
 import type { SessionEnded } from '../../shared/events/session-ended.ts';
 import type { SessionStarted } from '../../shared/events/session-started.ts';
 import type { Fold } from '../../shared/log/fold.ts';
 import { openDraft } from '../../shared/log/rows.ts';
+import { onDeleted } from './deletion.ts';
 import { forget, forgetLane, isTimeToForget, isTooLate } from './forget.ts';
 import { onInteraction } from './interaction.ts';
 import { type LaneRow, laneTable, laneTables, type OpenTurn } from './lane-tables.ts';
@@ -20,7 +22,7 @@ export type AttributeSettings = {
   readonly turnDiscount?: number;
 };
 
-type Attributed = InteractionCompleted | FeedbackGiven | SessionStarted | SessionEnded;
+type Attributed = InteractionCompleted | ResponseDeleted | FeedbackGiven | SessionStarted | SessionEnded;
 
 /**
  * Which session and turn an interaction belongs to, and which turns it completes. conversations -> turns.
@@ -48,8 +50,11 @@ export const attribute: Fold<AttributeSettings | undefined> = {
   },
 };
 
-const isAttributed = (event: ClawLoopEvent): event is Attributed =>
-  ['interaction.completed', 'feedback.given', 'session.started', 'session.ended'].includes(event.type);
+const attributed: readonly ClawLoopEvent['type'][] = [
+  ...(['interaction.completed', 'response.deleted', 'feedback.given'] as const),
+  ...(['session.started', 'session.ended'] as const),
+];
+const isAttributed = (event: ClawLoopEvent): event is Attributed => attributed.includes(event.type);
 
 /** A sweeper's timer tells no time of the lane's: only what serving saw does. */
 const movesTime = (event: Attributed) => !isIdleTimer(event);
@@ -63,7 +68,7 @@ function isKnown({ mine }: Cause, event: Attributed): boolean {
 
 function react(cause: Cause, event: Attributed, lane: LaneRow, time: number, discount: number): void {
   const { mine } = cause;
-  if (isTooLate(lane, time) && !isIdleTimer(event)) {
+  if (isTooLate(lane, time) && !isIdleTimer(event) && event.type !== 'response.deleted') {
     if (event.type === 'interaction.completed' && event.data.live)
       tellSkipped(cause, { turnId: event.id, reason: 'too-late' });
     return;
@@ -72,6 +77,9 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, time: number, dis
   switch (event.type) {
     case 'interaction.completed':
       onInteraction(cause, event);
+      break;
+    case 'response.deleted':
+      onDeleted(cause, event, time);
       break;
     case 'feedback.given':
       onFeedback(cause, event, time);

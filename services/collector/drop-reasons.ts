@@ -1,6 +1,9 @@
 import type { SampleDropped } from '../../shared/events/sample-dropped.ts';
 
-/** Why a completed turn does not train; `stale` and `off-lineage` are decided by `submit`, the others by `assemble`. */
+/**
+ * Why a completed turn does not train; `stale`, `off-lineage` and what was `deleted` while it waited for a batch
+ * are decided by `submit`, the others by `assemble`.
+ */
 export const dropReasons: Readonly<Record<SampleDropped['data']['reason'], string>> = {
   'no-verdict': 'the judges saw neither good nor bad, and its session had a better sample or nothing to tell',
   'no-hint':
@@ -8,6 +11,7 @@ export const dropReasons: Readonly<Record<SampleDropped['data']['reason'], strin
   unavailable: 'no judgment: the votes were not all in by the deadline',
   'no-reward': 'its session is settled by reward, and ended without any for it',
   discarded: 'its session ended, and its client took it back: an attempt that failed, say',
+  deleted: 'its client deleted it before it was in a batch',
   secret: 'one of its hints holds an API key, a private key, a token or a card number; `rule` names the kind',
   stale: 'the head moved on by more versions than maxStaleness while it waited',
   'off-lineage': 'the version that sampled it was rolled back: it is no ancestor of the head',

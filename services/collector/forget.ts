@@ -95,6 +95,7 @@ function isOver(
     case 'next':
       return isGone(decodeURIComponent(rest.slice(0, rest.indexOf('/'))));
     case 'seen':
+    case 'deleted':
       return (row as number) < horizon;
     case 'early':
       return (row as readonly HeldFeedback[]).every((held) => held.time < horizon);

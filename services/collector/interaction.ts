@@ -40,7 +40,9 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
   const { type, rule } = classifyTurn(view);
   const different = disagreementOf(search, view, type);
   const disagreement = different === undefined ? {} : { disagreement: different };
-  const skip = skipReason({ data, type, turnRule: rule });
+  const isDeleted = mine.deleted.get(id) !== undefined;
+  if (isDeleted) mine.deleted.delete(id);
+  const skip = isDeleted ? { reason: 'deleted' as const, rule } : skipReason({ data, type, turnRule: rule });
   const feedback = mine.early.get(id) ?? [];
   if (feedback.length > 0) mine.early.delete(id);
 

@@ -116,6 +116,8 @@ export function laneTables(draft: Draft, key: string) {
     sessions: draft.table<SessionRow>(`session/${mine}`),
     /** ids of feedback and of session events, with their times; a turn's row is the memory of its own id */
     seen: draft.table<number>(`seen/${mine}`),
+    /** responses that were deleted and whose interactions have not come, with the times of that */
+    deleted: draft.table<number>(`deleted/${mine}`),
     /** feedback for interactions that have not come yet */
     early: draft.table<readonly HeldFeedback[]>(`early/${mine}`),
     /** rolling hash after an answer -> session */

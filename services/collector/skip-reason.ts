@@ -116,6 +116,7 @@ export const laterReasons: Readonly<Partial<Record<SkipReason, string>>> = {
   'no-next-state': 'the session ended, and nothing was said after it',
   'no-reward': 'the session ended, and no reward came',
   discarded: 'the session ended, and its client took it back: an attempt that failed, say',
+  deleted: 'its client deleted it, as a response of its own',
   'too-late': 'its record came a day behind its lane or after the lane was forgotten: it may be a copy',
 };
 

@@ -8,7 +8,7 @@ import { PolicyRejected } from '../../shared/events/policy-rejected.ts';
 import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
 import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
 import { batchSeed, type SubmitSettings, submit, waitingSamples } from './submit.ts';
-import { sampleReady } from './testing/events.ts';
+import { sampleReady, sampleWithdrawn } from './testing/events.ts';
 import { brief, runFold } from './testing/run-fold.ts';
 
 const { settings: training } = defaultTrainingSettings('claw-nano');
@@ -53,6 +53,14 @@ test('a batch is formed when there are enough samples, with all settings and a s
       ],
     },
   });
+});
+
+test('what is withdrawn comes into no batch; what is in one stays there', () => {
+  const [a, b, c] = ready('a', 'b', 'c') as [ClawLoopEvent, ClawLoopEvent, ClawLoopEvent];
+  const gone = sampleWithdrawn('a');
+  expect(told([a, gone, gone, b, c])).toEqual(['dropped a: deleted', 'batch 1 on v0: c b']);
+  expect(told([a, b, gone, c])).toEqual(['batch 1 on v0: b a']);
+  expect(told([a, gone, requested(0), b])).toEqual(['dropped a: deleted', 'batch 1 on v0: b']);
 });
 
 test('one batch is open at a time; its outcome opens the gate', () => {

@@ -66,7 +66,9 @@ export const submit: Fold<SubmitSettings> = {
     const before = table.get('now') ?? emptyRow;
     const commanded = onCommand(draft, before, event);
     const stocked = onSample(draft, commanded, event, at);
-    const { row, dropped } = dropUnfit(draft, stocked, event, settings);
+    const withdrawn = onWithdrawn(draft, stocked, event);
+    const { row, dropped: unfit } = dropUnfit(draft, withdrawn.row, event, settings);
+    const dropped = [...withdrawn.dropped, ...unfit];
     const formed = formBatch(draft, row, event, settings);
     const after = formed?.row ?? row;
     if (after !== before) table.set('now', after);
@@ -99,6 +101,22 @@ function onSample(draft: Draft, row: SubmitRow, event: ClawLoopEvent, at: Positi
   return { ...row, arrived: row.arrived + 1, eligible: row.eligible + 1, coming };
 }
 
+/** What is in a batch, or was dropped, is not here any more: it stays what it is. */
+function onWithdrawn(draft: Draft, row: SubmitRow, event: ClawLoopEvent) {
+  if (event.type !== 'sample.withdrawn') return { row, dropped: [] };
+  const samples = draft.table<EligibleSample>('sample');
+  const { sampleId, reason } = event.data;
+  const found = [...samples.entries()].find(([, sample]) => sample.sampleId === sampleId);
+  if (found === undefined) return { row, dropped: [] };
+  samples.delete(found[0]);
+  return { row: { ...row, eligible: row.eligible - 1 }, dropped: [dropSample(event, sampleId, reason)] };
+}
+
+const dropSample = (event: ClawLoopEvent, sampleId: string, reason: SampleDropped['data']['reason']) => {
+  const data = { sampleId, adapter: event.subject, reason };
+  return SampleDropped.create({ ...facts(event), id: `${sampleId}/dropped`, data });
+};
+
 const eligibleSample = ({ data }: SampleReady, at: Position): EligibleSample => ({
   sampleId: data.sampleId,
   at,
@@ -122,10 +140,7 @@ function dropUnfit(draft: Draft, row: SubmitRow, event: ClawLoopEvent, { maxStal
     const steps = staleness(view, sample.version, view.head);
     if (steps >= 0 && steps <= maxStaleness) return [];
     samples.delete(key);
-    const { sampleId } = sample;
-    const reason = steps < 0 ? ('off-lineage' as const) : ('stale' as const);
-    const data = { sampleId, adapter: event.subject, reason };
-    return [SampleDropped.create({ ...facts(event), id: `${sampleId}/dropped`, data })];
+    return [dropSample(event, sample.sampleId, steps < 0 ? 'off-lineage' : 'stale')];
   });
   const checked = { head: view.head, maxStaleness };
   return { row: { ...row, checked, eligible: row.eligible - dropped.length }, dropped };

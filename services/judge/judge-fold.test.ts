@@ -10,6 +10,7 @@ import {
   sessionClosed,
   turnCompleted,
   turnFeedback,
+  turnWithdrawn,
   voteCast,
   voteExpired,
 } from './test-events.ts';
@@ -45,6 +46,20 @@ test('a turn owes its votes, with the position of its body, and less with each o
   run.on([voteCast('t', 1, 0)]);
   expect(run.owed()).toEqual(['t/vote/0', 't/vote/2']);
   run.on([voteCast('t', 0, 1), voteCast('t', 2, 1)]);
+  expect(run.owed()).toEqual([]);
+  expect(run.rows.size()).toBe(0);
+});
+
+test('nobody is asked about what was deleted: it is settled without a verdict', () => {
+  const run = openRun();
+  run.on([
+    turnCompleted('t'),
+    voteCast('t', 1, 1),
+    turnWithdrawn('t'),
+    turnWithdrawn('t'),
+    voteCast('t', 0, 1),
+  ]);
+  expect(run.emitted).toMatchObject([{ turnId: 't', score: null, source: 'unavailable', by: 't/withdrawn' }]);
   expect(run.owed()).toEqual([]);
   expect(run.rows.size()).toBe(0);
 });

@@ -5,6 +5,7 @@ import type { Position } from '../../shared/events/position.ts';
 import type { SessionClosed } from '../../shared/events/session-closed.ts';
 import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
 import type { TurnFeedback } from '../../shared/events/turn-feedback.ts';
+import type { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
 import type { VoteCast } from '../../shared/events/vote-cast.ts';
 import type { VoteExpired } from '../../shared/events/vote-expired.ts';
 import type { Fold } from '../../shared/log/fold.ts';
@@ -88,6 +89,8 @@ function onEvent(
       return onExpired(turns, event);
     case 'session.closed':
       return onClosed(turns, event);
+    case 'turn.withdrawn':
+      return onWithdrawn(turns, event);
     default:
       return [];
   }
@@ -164,6 +167,13 @@ function onClosed(turns: Table<OpenTurn>, event: SessionClosed) {
         turn.settle === 'reward' && turn.session === session && turn.epoch === epoch && turn.key === key,
     )
     .map(([turnId, turn]) => reach(turnId, turn, event, unavailable));
+}
+
+/** Nobody is asked about it any more. */
+function onWithdrawn(turns: Table<OpenTurn>, event: TurnWithdrawn) {
+  const { turnId } = event.data;
+  const turn = turns.get(turnId);
+  return turn === undefined ? [] : [reach(turnId, turn, event, unavailable)];
 }
 
 type Verdict = Pick<JudgmentReached['data'], 'score' | 'mean' | 'source' | 'advantage'>;

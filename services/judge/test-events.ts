@@ -4,6 +4,7 @@ import { HintCast } from '../../shared/events/hint-cast.ts';
 import { SessionClosed } from '../../shared/events/session-closed.ts';
 import { TurnCompleted } from '../../shared/events/turn-completed.ts';
 import { TurnFeedback } from '../../shared/events/turn-feedback.ts';
+import { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
 import { VoteCast } from '../../shared/events/vote-cast.ts';
 import { VoteExpired } from '../../shared/events/vote-expired.ts';
 import type { Vote } from './tally.ts';
@@ -106,6 +107,12 @@ export const turnFeedback = (
 
 export const voteExpired = (turnId: string): VoteExpired =>
   VoteExpired.create({ ...at(`${turnId}/expired`), data: { turnId, lane } });
+
+export const turnWithdrawn = (turnId: string): TurnWithdrawn =>
+  TurnWithdrawn.create({
+    ...at(`${turnId}/withdrawn`),
+    data: { turnId, lane, adapter: 'default', reason: 'deleted', by: `${turnId}/deleted` },
+  });
 
 export const sessionClosed = (session = 's', epoch = 'e', key = 'key-1'): ClawLoopEvent =>
   SessionClosed.create({

@@ -18,12 +18,14 @@ import { PolicyUpdateFailed } from './policy-update-failed.ts';
 import { ResponseDeleted } from './response-deleted.ts';
 import { SampleDropped } from './sample-dropped.ts';
 import { SampleReady } from './sample-ready.ts';
+import { SampleWithdrawn } from './sample-withdrawn.ts';
 import { SessionClosed } from './session-closed.ts';
 import { SessionEnded } from './session-ended.ts';
 import { SessionStarted } from './session-started.ts';
 import { TurnCompleted } from './turn-completed.ts';
 import { TurnFeedback } from './turn-feedback.ts';
 import { TurnSkipped } from './turn-skipped.ts';
+import { TurnWithdrawn } from './turn-withdrawn.ts';
 import { VoteCast } from './vote-cast.ts';
 import { VoteExpired } from './vote-expired.ts';
 
@@ -39,6 +41,7 @@ export const catalogue = [
   TurnCompleted,
   TurnSkipped,
   TurnFeedback,
+  TurnWithdrawn,
   SessionClosed,
   VoteCast,
   HintCast,
@@ -46,6 +49,7 @@ export const catalogue = [
   JudgmentReached,
   SampleReady,
   SampleDropped,
+  SampleWithdrawn,
   BatchSubmitted,
   BatchRequested,
   LearningPaused,
@@ -70,6 +74,7 @@ export type ClawLoopEvent =
   | TurnCompleted
   | TurnSkipped
   | TurnFeedback
+  | TurnWithdrawn
   | SessionClosed
   | VoteCast
   | HintCast
@@ -77,6 +82,7 @@ export type ClawLoopEvent =
   | JudgmentReached
   | SampleReady
   | SampleDropped
+  | SampleWithdrawn
   | BatchSubmitted
   | BatchRequested
   | LearningPaused

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** Id: `<turn>/dropped`. */
-export const SampleDropped = defineEvent('sample.dropped', 4, {
+export const SampleDropped = defineEvent('sample.dropped', 5, {
   topic: 'training',
   key: (sample) => sample.adapter,
   writtenBy: 'collector',
@@ -16,6 +16,7 @@ export const SampleDropped = defineEvent('sample.dropped', 4, {
       'unavailable',
       'no-reward',
       'discarded',
+      'deleted',
       'secret',
       'stale',
       'off-lineage',

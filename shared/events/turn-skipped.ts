@@ -25,6 +25,7 @@ export const TurnSkipped = defineEvent('turn.skipped', 4, {
         'no-next-state',
         'no-reward',
         'discarded',
+        'deleted',
         'too-late',
         'too-large',
         'no-token-ids',

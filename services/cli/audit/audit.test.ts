@@ -297,3 +297,21 @@ test('a batch that was formed while a rollback came is no violation, nor is a la
 test('of an answer that is newer than the batches that were read nothing is said', () => {
   expect(audit(trained('a'), batch(1, 0, 'a'), promoted(1, 0), interaction('b', true, 2)).broken).toEqual([]);
 });
+
+test('what was deleted is dropped before its verdict or after it; nobody deletes what is another key’s', () => {
+  const deleted = (key = 'mine') => event('response.deleted', 'a/deleted', { interactionId: 'a', key });
+  const withdrawn = event('turn.withdrawn', 'a/withdrawn', { turnId: 'a', by: 'a/deleted' });
+  const dropped = event('sample.dropped', 'a/dropped', { sampleId: 'a', reason: 'deleted' });
+  const unavailable = { score: null, source: 'unavailable', by: 'a/withdrawn' };
+  const early = [interaction('a'), deleted(), completed('a'), withdrawn, judged('a', unavailable), dropped];
+  const asked = event('sample.withdrawn', 'a/withdrawn', { sampleId: 'a', reason: 'deleted' });
+  const late = [deleted(), ...trained('a'), withdrawn, asked, dropped];
+  for (const log of [early, late]) {
+    const { broken, counts } = audit(log);
+    expect(broken).toEqual([]);
+    expect(counts['  deleted']).toBe(1);
+  }
+  expect(audit([interaction('a'), deleted('other'), completed('a'), withdrawn]).broken).toEqual([
+    'a was withdrawn by a/deleted, which is of another access key',
+  ]);
+});

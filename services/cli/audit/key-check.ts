@@ -1,7 +1,7 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 
 /**
- * Nothing is matched across access keys: no next state, no session, no feedback. Feed it conversations first,
+ * Nothing is matched across access keys: no next state, no session, no feedback, no deletion. Feed it conversations first,
  * then turns.
  */
 export function createKeyCheck(broken: (sentence: string) => void) {
@@ -11,6 +11,7 @@ export function createKeyCheck(broken: (sentence: string) => void) {
     if (
       event.type === 'interaction.completed' ||
       event.type === 'feedback.given' ||
+      event.type === 'response.deleted' ||
       event.type === 'session.ended'
     )
       keyOf.set(event.id, event.data.key);
@@ -22,6 +23,11 @@ export function createKeyCheck(broken: (sentence: string) => void) {
       const before = keyOfEpoch.get(`${session}@${epoch}`) ?? key;
       keyOfEpoch.set(`${session}@${epoch}`, before);
       if (before !== key) broken(`session ${session} has turns of two access keys`);
+    }
+    if (event.type === 'turn.withdrawn') {
+      const { turnId, by } = event.data;
+      if (keyOf.has(turnId) && keyOf.get(by) !== keyOf.get(turnId))
+        broken(`${turnId} was withdrawn by ${by}, which is of another access key`);
     }
     if (event.type === 'turn.feedback') {
       const { turnId, given } = event.data;

@@ -7,7 +7,7 @@ export type IndexedTurn = {
   readonly id: string;
   /** of its `interaction.completed` */
   readonly at: Position;
-  /** why it does not train, as `turn.skipped` has it; null: it was complete */
+  /** why it does not train, as `turn.skipped` or `turn.withdrawn` has it; null: it was complete */
   readonly reason: string | null;
   /** absent: its session has no reward, or it is no node of its tree */
   readonly earned: TurnFeedback['data'] | undefined;
@@ -29,7 +29,7 @@ type Closed = { readonly session: string; readonly by: string; readonly discarde
 /** Which facts the index reads. */
 export const indexedTypes: ReadonlySet<ClawLoopEvent['type']> = new Set<ClawLoopEvent['type']>([
   ...(['interaction.completed', 'session.started', 'session.ended'] as const),
-  ...(['turn.completed', 'turn.skipped', 'turn.feedback', 'session.closed'] as const),
+  ...(['turn.completed', 'turn.skipped', 'turn.feedback', 'turn.withdrawn', 'session.closed'] as const),
 ]);
 
 /**
@@ -81,6 +81,11 @@ export function createSessionIndex() {
       case 'turn.feedback': {
         const turn = told.get(epochOf.get(event.data.turnId) ?? '')?.get(event.data.turnId);
         if (event.data.return !== undefined && turn !== undefined) turn.earned = event.data;
+        break;
+      }
+      case 'turn.withdrawn': {
+        const turn = told.get(epochOf.get(event.data.turnId) ?? '')?.get(event.data.turnId);
+        if (turn !== undefined) turn.reason ??= event.data.reason;
         break;
       }
       case 'session.closed': {

@@ -3,10 +3,13 @@ import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
 import { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
 import { JudgmentReached } from '../../../shared/events/judgment-reached.ts';
+import { ResponseDeleted } from '../../../shared/events/response-deleted.ts';
 import { SampleReady } from '../../../shared/events/sample-ready.ts';
+import { SampleWithdrawn } from '../../../shared/events/sample-withdrawn.ts';
 import { SessionClosed } from '../../../shared/events/session-closed.ts';
 import { SessionEnded } from '../../../shared/events/session-ended.ts';
 import { TurnCompleted } from '../../../shared/events/turn-completed.ts';
+import { TurnWithdrawn } from '../../../shared/events/turn-withdrawn.ts';
 
 /** One minute after another from a fixed moment, so that lists of events need no times. */
 export const timeAt = (minutes: number) => new Date(Date.UTC(2026, 0, 1) + minutes * 60_000).toISOString();
@@ -85,6 +88,16 @@ export const feedback = (
 ) =>
   FeedbackGiven.create({ id, source, time: timeAt(at), data: { interactionId, lane, key, score, ...more } });
 
+export const responseDeleted = (
+  { id, at = 0, lane = 'lane', key = 'key' }: Given,
+  interactionId: string,
+  adapter?: string,
+) =>
+  ResponseDeleted.create({
+    ...{ id, source, time: timeAt(at) },
+    data: { interactionId, lane, key, ...(adapter === undefined ? {} : { adapter }) },
+  });
+
 export const sessionEnded = (
   { id, at = 0, lane = 'lane', key = 'key' }: Given,
   session: string,
@@ -141,6 +154,18 @@ export const sessionClosed = (session = 's', more: { readonly discard?: true } =
     source,
     time: timeAt(0),
     data: { lane: 'lane', key: 'key', session, epoch: 'e', by: 'b', ...more },
+  });
+
+export const turnWithdrawn = (turnId: string, more: Partial<TurnWithdrawn['data']> = {}) =>
+  TurnWithdrawn.create({
+    ...{ id: `${turnId}/withdrawn`, source, time: timeAt(0) },
+    data: { turnId, lane: 'lane', adapter: 'default', reason: 'deleted', by: 'd', ...more },
+  });
+
+export const sampleWithdrawn = (sampleId: string) =>
+  SampleWithdrawn.create({
+    ...{ id: `${sampleId}/withdrawn`, source, time: timeAt(0) },
+    data: { sampleId, adapter: 'default', reason: 'deleted' },
   });
 
 export const sampleReady = (

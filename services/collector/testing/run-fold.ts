@@ -40,6 +40,10 @@ export function brief(event: ClawLoopEvent): string {
       return `feedback ${event.data.turnId}: ${event.data.score}`;
     case 'session.closed':
       return `closed ${event.data.session}`;
+    case 'turn.withdrawn':
+      return `withdrawn ${event.data.turnId}: ${event.data.adapter ?? 'of some adapter'}`;
+    case 'sample.withdrawn':
+      return `withdrawn sample ${event.data.sampleId}`;
     case 'sample.ready':
       return `ready ${event.data.sampleId}: ${event.data.verdict}${event.data.soft ? ' (soft)' : ''}`;
     case 'sample.dropped':

@@ -50,11 +50,11 @@ export function registerResponses(server: FastifyInstance, world: ServingWorld):
     return bodyOf(id, told);
   };
   const remove = async (request: FastifyRequest) => {
-    const { id } = await theResponse(request);
+    const { id, told } = await theResponse(request);
     const { keyId: key } = callerOf(request);
     const deleted = ResponseDeleted.create({
       ...{ id: `${id}/deleted`, source: 'clawloop/serving', time: utcNow() },
-      data: { interactionId: id, lane: laneOfCompletion(id)!, key },
+      data: { interactionId: id, lane: laneOfCompletion(id)!, key, adapter: told.adapter },
     });
     if (!(await recorder.record(deleted))) throw ServingError.NOT_RECORDED({ retryAfterSeconds: 5 });
     conversations.forget(id);

@@ -10,6 +10,7 @@ import { PolicyRejected } from '../../../shared/events/policy-rejected.ts';
 import { PolicyRolledBack } from '../../../shared/events/policy-rolled-back.ts';
 import { PolicyTrained } from '../../../shared/events/policy-trained.ts';
 import { PolicyUpdateFailed } from '../../../shared/events/policy-update-failed.ts';
+import { ResponseDeleted } from '../../../shared/events/response-deleted.ts';
 import { SessionEnded } from '../../../shared/events/session-ended.ts';
 import { VoteCast } from '../../../shared/events/vote-cast.ts';
 import { VoteExpired } from '../../../shared/events/vote-expired.ts';
@@ -85,6 +86,8 @@ export const interactionCompleted = (one: Answered) =>
 
 export const feedbackGiven = (one: Said, data: FeedbackGiven['data']) =>
   FeedbackGiven.create({ ...said(one), data });
+export const responseDeleted = (one: Said, data: ResponseDeleted['data']) =>
+  ResponseDeleted.create({ ...said(one), data });
 export const sessionEnded = (one: Said, data: SessionEnded['data']) =>
   SessionEnded.create({ ...said(one), data });
 export const voteExpired = (one: Said, data: VoteExpired['data']) =>

@@ -22,12 +22,14 @@ test('the histories are not dull: every kind of outcome is among them', () => {
       'policy.rejected',
       'policy.update-failed',
       'policy.rolled-back',
+      'turn.withdrawn',
+      'sample.withdrawn',
     ] as const)
       if (of(type).length > 0) seen.add(type);
   }
   expect([...seen]).toEqual(
     expect.arrayContaining([
-      ...['aborted', 'side', 'superseded', 'no-next-state', 'no-reward', 'too-late'],
+      ...['aborted', 'side', 'superseded', 'no-next-state', 'no-reward', 'too-late', 'deleted'],
       ...['no-verdict', 'unavailable', 'stale', 'off-lineage', 'feedback', 'reward', 'votes', 'soft', 'firm'],
       ...['session by explicit', 'session by history', 'session by continued', 'session by new'],
       ...[
@@ -36,6 +38,8 @@ test('the histories are not dull: every kind of outcome is among them', () => {
         'policy.rejected',
         'policy.update-failed',
         'policy.rolled-back',
+        'turn.withdrawn',
+        'sample.withdrawn',
       ],
     ]),
   );
@@ -53,9 +57,9 @@ function isNoticed({ folds, fault }: Mutation, seed: number): boolean {
 
 /**
  * A rollback meets a batch that is being trained, and the next batch comes before anything hides it; the last
- * reward of a turn overtakes it.
+ * reward of a turn overtakes it; the number of votes changes while a turn is judged.
  */
-const RARE = [111, 33];
+const RARE = [68, 33, 94];
 
 test.each(mutations)('a law breaks when $name', (mutation) => {
   const seeds = [...Array.from({ length: 20 }, (_, i) => i + 1), ...RARE];

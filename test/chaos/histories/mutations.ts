@@ -49,6 +49,16 @@ export const mutations: readonly Mutation[] = [
     reading((event) => ('key' in event.data ? withData(event, { key: 'any' }) : event)),
   ),
   mutated(
+    'what was deleted is completed',
+    'attribute',
+    reading((event) => (event.type === 'response.deleted' ? withData(event, { key: 'other' }) : event)),
+  ),
+  mutated(
+    'what was deleted is judged',
+    'assemble',
+    reading((event) => (event.type === 'turn.withdrawn' ? withData(event, { turnId: 'other' }) : event)),
+  ),
+  mutated(
     'ids are not remembered',
     'attribute',
     seeing((key, row) => (key.startsWith('turn/') && isDone(row) ? undefined : row)),

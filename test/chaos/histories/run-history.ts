@@ -1,5 +1,6 @@
 import { type HistoryFold, theFolds } from './folds.ts';
 import { bodiesAreTheirOwn, emittedOnce, everyTurnEndsOnce, nothingIsLost } from './laws/conservation.ts';
+import { deletedStaysOut } from './laws/deletion.ts';
 import { earlyFeedbackDecides, feedbackDecides } from './laws/feedback.ts';
 import { type Law, readHistory } from './laws/history.ts';
 import { lineageHolds } from './laws/lineage.ts';
@@ -22,6 +23,7 @@ export const laws: Readonly<Record<string, Law>> = {
   feedbackDecides,
   earlyFeedbackDecides,
   returnsFollowTheTree,
+  deletedStaysOut,
 };
 
 export type HistoryOptions = {

@@ -1,6 +1,6 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { initialHead } from '../../../shared/lineage/head.ts';
-import { feedbackGiven, interactionCompleted, policyLoaded, sessionEnded } from './facts.ts';
+import { feedbackGiven, interactionCompleted, policyLoaded, responseDeleted, sessionEnded } from './facts.ts';
 import { hashOf } from './random.ts';
 import {
   adapters,
@@ -70,7 +70,7 @@ export function answer(world: World, replica: Replica): void {
   });
   if (record(world, replica, event)) {
     world.durable.push(id);
-    world.completions.push({ id, key, lane });
+    world.completions.push({ id, key, lane, adapter });
     client.mine.push(id);
   }
   if (world.faulty && random.chance(0.02))
@@ -140,7 +140,7 @@ function endSession(world: World, { key, lane, settle }: Client, session: string
   record(world, world.random.of(world.replicas), event);
 }
 
-/** Of an answer of its own, or of somebody else's; its lane is the completion's. */
+/** Of an answer of its own, or of somebody else's; its lane is the completion's. Some of its own it deletes. */
 function rate(world: World, { key, mine, settle }: Client): void {
   const { random, completions } = world;
   const replica = random.of(world.replicas);
@@ -151,6 +151,12 @@ function rate(world: World, { key, mine, settle }: Client): void {
   if (target === undefined) return;
   const { id: interactionId, lane } = target;
   const given = { id: newId(world, 'f'), tick: world.now + replica.skew };
+  if (target.key === key && hashOf(given.id) % 13 === 0) {
+    const id = `${interactionId}/deleted`;
+    const adapter = hashOf(id) % 5 === 0 ? {} : { adapter: target.adapter };
+    record(world, replica, responseDeleted({ ...given, id }, { interactionId, lane, key, ...adapter }));
+    return;
+  }
   const thumb = random.of([1, -1]);
   const number = hashOf(given.id);
   const score = settle === 'reward' ? [thumb, 0, 0.5][number % 3]! : thumb;

@@ -89,7 +89,7 @@ export type World = {
   sightings: { idle: Sightings; rested: Sightings; deadline: Sightings };
   /** told to a client as durable */
   readonly durable: string[];
-  readonly completions: { readonly id: string; readonly key: string; readonly lane: string }[];
+  readonly completions: (Pick<Client, 'key' | 'lane' | 'adapter'> & { readonly id: string })[];
   readonly violations: string[];
   readonly faults: ReadonlySet<WorldFault>;
   readonly mood: {

@@ -48,6 +48,7 @@ export const returnsFollowTheTree: Law = ({ world, of, interactions }) => {
     const verdict = judged.get(turnId);
     if (
       verdict !== undefined &&
+      verdict.by !== `${turnId}/withdrawn` && // deleted before
       (verdict.source !== 'reward' || verdict.score !== score || verdict.advantage !== data.advantage)
     )
       wrong.push(`the return of ${turnId} did not settle it`);

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { LaneForgotten } from '../../shared/events/lane-forgotten.ts';
+import { attribute } from './attribute.ts';
+import { feedback, interaction, responseDeleted, sessionEnded, timeAt, user } from './testing/events.ts';
+import { runFold } from './testing/run-fold.ts';
+import { goesOn, hi, told } from './testing/short-chat.ts';
+
+const a = interaction({ id: 'a', messages: hi, answer: 'hello' });
+const goneOn = interaction({ id: 'b', messages: goesOn('hello', 'thanks'), answer: 'welcome' });
+const gone = responseDeleted({ id: 'a/deleted' }, 'a', 'default');
+
+test('a turn that is open is skipped, and what comes later does not complete it', () => {
+  expect(told([a, gone, gone, goneOn])).toEqual(['skipped a: deleted']);
+  expect(told([a, feedback({ id: 'f' }, 'a', 1), gone, sessionEnded({ id: 'e' }, 'chat-a')])).toEqual([
+    ...['skipped a: deleted', 'feedback a: 1', 'closed chat-a'],
+  ]);
+  const rewarded = interaction({ id: 'r', messages: hi, answer: 'x', session: 's', settle: 'reward' });
+  const end = sessionEnded({ id: 'e' }, 's');
+  expect(told([rewarded, feedback({ id: 'f' }, 'r', 1), responseDeleted({ id: 'd' }, 'r'), end])).toEqual([
+    ...['skipped r: deleted', 'feedback r: 1', 'closed s'],
+  ]);
+});
+
+test('one that is told already is withdrawn, once', () => {
+  expect(told([a, goneOn, gone, gone])).toEqual(['completed a <- thanks', 'withdrawn a: default']);
+});
+
+test('a deletion that overtook its answer holds, and one of another access key does not', () => {
+  expect(told([gone, a, goneOn])).toEqual(['withdrawn a: default', 'skipped a: deleted']);
+  const other = responseDeleted({ id: 'd', key: 'other' }, 'a');
+  expect(told([a, other, goneOn])).toEqual(['withdrawn a: of some adapter', 'completed a <- thanks']);
+});
+
+test('what the lane has forgotten is withdrawn all the same, and that is forgotten too', () => {
+  const day = 24 * 60;
+  const over = [a, goneOn, sessionEnded({ id: 'e' }, 'chat-a')];
+  const forgotten = LaneForgotten.create({
+    ...{ id: 'forgotten', source: 'test', time: timeAt(day) },
+    data: { lane: 'lane', last: timeAt(0) },
+  });
+  const late = responseDeleted({ id: 'a/deleted', at: 3 * day }, 'a', 'default');
+  expect(told([...over, forgotten, late]).at(-1)).toBe('withdrawn a: default');
+  expect(told([...over, forgotten, gone]).at(-1)).toBe('withdrawn a: default'); // of before, out of an outbox
+  const later = interaction({ id: 'z', at: 6 * day, messages: [user('x')], answer: 'y' });
+  const { rows } = runFold(attribute, [...over, forgotten, late, later], {});
+  expect([...rows.get('lane')!.entries('deleted/')]).toEqual([]);
+});
