@@ -58,6 +58,11 @@ part in the prompt excepted. An upstream engine is asked for the same with \`too
 
 With \`parallel_tool_calls: false\` an answer ends before a second call, of an upstream engine too.
 
+### Answers of a format
+
+With \`response_format\` (\`guided_json\` and the like of vLLM and SGLang, \`text.format\` of Responses, \`output_config.format\` of Messages) the answer is a document of that format whatever the policy knows of it, or,
+where \`max_tokens\` is too small for it, the beginning of one that ends with \`length\`. What of JSON Schema is held, what is refused and what trains: [structured output](structured-output.md).
+
 ### Asking again: \`Idempotency-Key\`
 
 A request with this header (1 to 255 characters) can be sent again for 24 hours, with the same access key: the recorded answer comes back with the same \`id\`, no token is sampled, and there is no second turn.
@@ -76,7 +81,7 @@ last, if its system text is alike (rule \`user\`). It never joins a new conversa
 
 ### Left for later
 
-Answers that are constrained to JSON or to a schema (\`response_format\`, \`guided_json\` and the like), images and audio.
+Images and audio; schemas for the arguments of calls.
 `;
 
 const responses = `## Responses

@@ -86,7 +86,8 @@ export const skipRules: readonly Rule[] = [
   },
   {
     reason: 'constrained',
-    about: 'a forced tool call kept out tokens that the policy would have taken',
+    about:
+      'a forced tool call, or a format that was asked for, kept out tokens that the policy would have taken',
     matches: declared('constrained'),
   },
   {

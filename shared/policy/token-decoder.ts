@@ -16,6 +16,8 @@ export type StreamDecoder = {
 export type TokenDecoder = {
   decode(ids: readonly number[], options?: DecodeOptions): string;
   stream(options?: DecodeOptions): StreamDecoder;
+  /** The bytes of one token where it stands amid a text; none for a special one. */
+  bytesOf(id: number): Uint8Array;
 };
 
 /**
@@ -74,6 +76,7 @@ export function createTokenDecoder(config: unknown, vocabulary: DecoderVocabular
         flush: () => strip(utf8.decode()),
       };
     },
+    bytesOf: (id) => (vocabulary.isSpecial(id) ? new Uint8Array(0) : pieceOf(id).bytes),
   };
 }
 

@@ -15,6 +15,8 @@ export type Tokenizer = {
   /** Ids outside the vocabulary decode to nothing. */
   decode(ids: readonly number[], options?: DecodeOptions): string;
   streamDecoder(options?: DecodeOptions): StreamDecoder;
+  /** The bytes of one token where it stands amid a text; none for a special one or one that there is not. */
+  bytesOf(id: number): Uint8Array;
   /** The id of a token as it stands in the vocabulary, e.g. `<|im_end|>`. */
   idOf(token: string): number | undefined;
   /** One more than the largest id, added tokens included. A model's embedding may have more rows. */
@@ -96,6 +98,7 @@ export function createTokenizer(tokenizerJson: unknown, tokenizerConfig: unknown
     },
     decode: decoder.decode,
     streamDecoder: decoder.stream,
+    bytesOf: decoder.bytesOf,
     idOf: (token) => idByToken.get(token),
     vocabularySize: tokens.length,
     specialIds,

@@ -146,12 +146,18 @@ describe.each([
     });
   });
 
-  test('an answer of a given form is refused by the name of its field', async () => {
+  test('an answer of a given form is asked of the engine', async () => {
+    think(on.upstream, () => ({ text: '{"city": "Zurich"}' }));
     const formed = new Agent({ name: 'Formed', outputType: z.object({ city: z.string() }) });
-    const run = runner().run(formed, 'Where?');
-    await expect(run).rejects.toBeInstanceOf(OpenAI.BadRequestError);
-    await expect(run).rejects.toMatchObject({
-      param: useResponses ? 'text.format.type' : 'response_format',
+    expect((await runner().run(formed, 'Where?')).finalOutput).toEqual({ city: 'Zurich' });
+    expect(on.upstream.calls.at(-1)!.body).toMatchObject({
+      response_format: {
+        type: 'json_schema',
+        json_schema: {
+          schema: { properties: { city: { type: 'string' } }, required: ['city'] },
+          strict: true,
+        },
+      },
     });
   });
 

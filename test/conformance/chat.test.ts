@@ -115,8 +115,8 @@ describeWith('policy/models/qwen3-tiny')('chat completions with the official cli
   });
 
   test.each([
-    [{ response_format: { type: 'json_object' } }, 'response_format'],
-    [{ response_format: { type: 'json_schema', json_schema: { name: 'x' } } }, 'response_format'],
+    [{ response_format: { type: 'structural_tag' } }, 'response_format'],
+    [{ response_format: { type: 'json_schema' } }, 'response_format.json_schema'],
     [{ tool_choice: 'required', tools: [] }, 'tool_choice'],
     [{ tool_choice: { type: 'function', function: { name: 'fly' } } }, 'tool_choice'],
     [{ modalities: ['audio'] }, 'modalities'],

@@ -106,7 +106,7 @@ test('what cannot be honoured is refused by its name', async () => {
     [{ input: [{ type: 'function_call_output', output: 'x' }] }, 'input[0].call_id'],
     [{ input: [] }, 'input'],
     [{ tools: [{ type: 'web_search' }] }, 'tools[0].type'],
-    [{ text: { format: { type: 'json_object' } } }, 'text.format.type'],
+    [{ text: { format: { type: 'grammar' } } }, 'text.format'],
     [{ background: true }, 'background'],
     [{ conversation: 'x' }, 'conversation'],
     [{ top_logprobs: 3 }, 'top_logprobs'],

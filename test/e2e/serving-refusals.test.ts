@@ -11,7 +11,7 @@ describeWith('policy/models/qwen3-tiny')('refusals, as the official client sees 
     const before = (await on.folder.events('conversations')).length;
     const refused: readonly (readonly [object, string])[] = [
       [{ best_of: 2 }, 'best_of'],
-      [{ response_format: { type: 'json_object' } }, 'response_format'],
+      [{ response_format: { type: 'xml' } }, 'response_format'],
       [{ temperature: 3 }, 'temperature'],
       [{ tool_choice: 'required' }, 'tool_choice'],
       [{ messages: [] }, 'messages'],

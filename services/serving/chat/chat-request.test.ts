@@ -53,7 +53,7 @@ test('what the official client and OpenClaw decorate requests with is tolerated'
 test('what would change the answer and cannot be done is refused by its name', () => {
   expect(paramOf({ best_of: 3 })).toBe('best_of');
   expect(paramOf({ n: 0 })).toBe('n');
-  expect(paramOf({ response_format: { type: 'json_schema' } })).toBe('response_format');
+  expect(paramOf({ response_format: { type: 'structural_tag' } })).toBe('response_format');
   expect(paramOf({ functions: [{ name: 'x' }] })).toBe('functions');
   expect(paramOf({ repetition_penalty: 5e-324 })).toBe('repetition_penalty'); // logits over it overflow
   expect(paramOf({ min_p: 1.1 })).toBe('min_p');

@@ -5,6 +5,7 @@ import type { GenerationRequest } from '../engine/engine.ts';
 import { ServingError } from '../errors.ts';
 import { arePlainMessages, arePlainTools } from './plain-chat.ts';
 import { type ChatRequestBody, chatRequestSchema, type FieldRule, requestFields } from './request-fields.ts';
+import { answerFormat, type FormatBody } from './structured-output.ts';
 import { chooseTools } from './tool-choice.ts';
 
 /** A chat request that was found sound: what to generate, and how the client wants to see it. */
@@ -28,13 +29,16 @@ const settingsSchema = chatRequestSchema.extend({
   tools: z.custom<ChatRequestBody['tools']>().optional(),
 });
 
-/** Checks a body against the table of fields. @throws ServingError INVALID_REQUEST, UNSUPPORTED_PARAMETER */
-export function parseChatRequest(body: unknown): ChatRequest {
+/**
+ * Checks a body against the table of fields. `formatParam`: how another API calls its `response_format`.
+ * @throws ServingError INVALID_REQUEST, UNSUPPORTED_PARAMETER
+ */
+export function parseChatRequest(body: unknown, formatParam = 'response_format'): ChatRequest {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw ServingError.INVALID_REQUEST({ detail: 'The body must be a JSON object.' });
   }
   refuseUnsupported(body as Readonly<Record<string, unknown>>);
-  const received = body as Pick<ChatRequestBody, 'messages' | 'tools'>;
+  const received = body as Pick<ChatRequestBody, 'messages' | 'tools'> & FormatBody;
   const isPlain = arePlainMessages(received.messages) && arePlainTools(received.tools);
   const parsed = (isPlain ? settingsSchema : chatRequestSchema).safeParse(body);
   if (!parsed.success) throw invalid(parsed.error);
@@ -48,13 +52,17 @@ export function parseChatRequest(body: unknown): ChatRequest {
   // not the parsed copy, whose names stand in the schema's order: the template shows tools as JSON
   const tools = received.tools ?? undefined;
   const chosen = chooseTools(tools ?? [], request.tool_choice);
+  const asked = answerFormat(received, formatParam);
+  const format = chosen.forcedCall === undefined ? asked : undefined; // a call has a form of its own
   return {
     model: request.model,
     generation: {
       messages,
       ...chosen,
       ...(request.parallel_tool_calls === false ? { singleCall: true as const } : {}),
+      ...(format === undefined ? {} : { format }),
       templateVariables: {
+        ...(format === undefined ? {} : { enable_thinking: false }),
         ...request.chat_template_kwargs,
         ...(request.enable_thinking == null ? {} : { enable_thinking: request.enable_thinking }),
       },

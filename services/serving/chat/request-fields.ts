@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { chatMessage, toolCall } from '../../../shared/events/chat-message.ts';
+import { formatFields } from './structured-output.ts';
 import { toolChoice } from './tool-choice.ts';
 
 /**
@@ -95,6 +96,7 @@ export const requestFields = {
     '`none`: no tools are shown; `required`, a named function: the answer is one call; `allowed_tools`: only those are shown',
   ),
   parallel_tool_calls: honoured(z.boolean().nullish(), '`false`: an answer ends before a second call'),
+  ...formatFields,
   enable_thinking: honoured(z.boolean().nullish(), 'given to the chat template'),
   chat_template_kwargs: honoured(z.looseObject({}).nullish(), 'given to the chat template'),
   session_id: honoured(text.max(512).nullish(), 'explicit session, as the header `x-session-id`'),
@@ -104,18 +106,9 @@ export const requestFields = {
   ),
 
   best_of: refused('answers are not compared; ask for `n`', isOneOf(1, null)),
-  response_format: refused(
-    'answers are text',
-    (value) => value === null || (typeof value === 'object' && (value as { type?: unknown }).type === 'text'),
-  ),
   typical_p: refused('a filter that the token record cannot note', isOneOf(1, null)),
   min_tokens: refused('the end of an answer is not suppressed', isOneOf(0, null)),
   ignore_eos: refused('the end of an answer is not suppressed', isOneOf(false, null)),
-  guided_json: refused('answers are not constrained', isOneOf(null)),
-  guided_regex: refused('answers are not constrained', isOneOf(null)),
-  guided_choice: refused('answers are not constrained', isOneOf(null)),
-  guided_grammar: refused('answers are not constrained', isOneOf(null)),
-  structured_outputs: refused('answers are not constrained', isOneOf(null)),
   functions: refused('use `tools`', (value) => value === null || isEmpty(value)),
   function_call: refused('use `tool_choice`', isOneOf('auto', 'none', null)),
   modalities: refused(

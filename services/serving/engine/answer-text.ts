@@ -1,7 +1,7 @@
 import type { ToolCall } from '../../../shared/events/chat-message.ts';
 import { createStopMatcher } from '../../../shared/policy/stop-strings.ts';
 import type { StreamDecoder } from '../../../shared/policy/token-decoder.ts';
-import { createReasoningParser } from '../chat/reasoning-parser.ts';
+import { createReasoningParser, type ReasoningParser } from '../chat/reasoning-parser.ts';
 import type { ToolCallParser, ToolCallPiece } from '../chat/tool-call-parser.ts';
 import type { CallPart } from './engine.ts';
 
@@ -24,16 +24,29 @@ export type AnswerText = {
 type Options = {
   readonly decoder: StreamDecoder;
   readonly stops: readonly string[];
+  /** Marks of reasoning are no marks in an answer of a format. True unless told. */
+  readonly reasons?: boolean;
   /** The prompt ends within the model's reasoning. */
   readonly insideReasoning: boolean;
   /** Undefined: the client takes no calls. */
   readonly tools: ToolCallParser | undefined;
 };
 
+const noReasoning: ReasoningParser = {
+  push: (text) => ({ text, reasoning: '' }),
+  flush: () => ({ text: '', reasoning: '' }),
+};
+
 /** Ids to text that can be shown: whole characters, no stop strings, reasoning and tool calls apart. */
-export function createAnswerText({ decoder, stops, insideReasoning, tools }: Options): AnswerText {
+export function createAnswerText({
+  decoder,
+  stops,
+  reasons = true,
+  insideReasoning,
+  tools,
+}: Options): AnswerText {
   const stopMatcher = createStopMatcher(stops);
-  const reasoningParser = createReasoningParser(insideReasoning);
+  const reasoningParser = reasons ? createReasoningParser(insideReasoning) : noReasoning;
   let called = false;
   const callsOf = ({ toolCalls, callParts = [] }: ToolCallPiece) => {
     called ||= toolCalls.some(isSound);

@@ -1,6 +1,7 @@
 import type { ChatMessage, ToolCall } from '../../../shared/events/chat-message.ts';
 import type { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
 import type { TokenRecord } from '../../../shared/events/token-record.ts';
+import type { AnswerFormat } from '../format/answer-format.ts';
 
 type Interaction = InteractionCompleted['data'];
 
@@ -43,12 +44,17 @@ export type GenerationRequest = {
   readonly choices: number;
   /** Each answer has to be a call of one of these tools; undefined: the policy decides. Never empty. */
   readonly forcedCall?: readonly string[];
+  /** What each answer has to be, where it is no call; never beside `forcedCall`. */
+  readonly format?: AnswerFormat;
   /** An answer ends before a second call. */
   readonly singleCall?: true;
 };
 
 /** What a prompt is written from. */
-export type PromptParts = Pick<GenerationRequest, 'messages' | 'tools' | 'templateVariables' | 'forcedCall'>;
+export type PromptParts = Pick<
+  GenerationRequest,
+  'messages' | 'tools' | 'templateVariables' | 'forcedCall' | 'format'
+>;
 
 /** The settings as used, in the words of the fact. */
 export type UsedSampling = Interaction['sampling'];

@@ -14,6 +14,7 @@ import { forcedCall } from '../chat/forced-call.ts';
 import { opensReasoning } from '../chat/reasoning-parser.ts';
 import type { ToolCallForm } from '../chat/tool-call-form.ts';
 import { ServingError } from '../errors.ts';
+import { createFormatMatchers } from '../format/format-matcher.ts';
 import { type Counted, countTokens, tokensOf } from './count-tokens.ts';
 import type { GenerationRequest, PromptParts } from './engine.ts';
 import { tellingPart } from './telling-part.ts';
@@ -39,12 +40,15 @@ export type Prompt = {
   readonly askedMaxTokens?: number;
 };
 
+const formatMatchers = createFormatMatchers();
+
 /**
  * A request as the token ids that the policy reads. @throws ServingError CONTEXT_LENGTH_EXCEEDED,
- * TEMPLATE_REFUSED, INVALID_REQUEST for a token that there is not
+ * TEMPLATE_REFUSED, INVALID_REQUEST for a token that there is not or a format that answers cannot be held to
  */
 export function makePrompt(maker: PromptMaker, request: GenerationRequest): Prompt {
   refuseUnknownTokens(maker, request);
+  if (request.format !== undefined) formatMatchers(request.format);
   const { contextTokens, context } = maker;
   const asked = request.sampling.maxTokens;
   const room = context === 'window' ? answerRoom(contextTokens, asked) : 1;
@@ -118,16 +122,16 @@ function clamp(promptIds: readonly number[], contextTokens: number, asked: numbe
 
 /**
  * The template's refusal is the client's to hear. A forced call is begun here, without reasoning: what is
- * sampled is what follows.
+ * sampled is what follows. An answer of a format has no reasoning either.
  */
 function renderer(
   { tokenizer, template, toolCallForm = 'tagged' }: PromptMaker,
-  { templateVariables: variables, forcedCall: names }: PromptParts,
+  { templateVariables: variables, forcedCall: names, format }: PromptParts,
 ) {
   const render = promptRenderer(tokenizer, template);
   const beginning = names === undefined ? '' : forcedCall(toolCallForm, names).beginning;
   const begin = (prompt: string): string =>
-    names !== undefined && opensReasoning(prompt)
+    (names !== undefined || format !== undefined) && opensReasoning(prompt)
       ? `${prompt.trimEnd()}\n</think>\n\n${beginning}`
       : prompt + beginning;
   return (messages: readonly ChatMessage[], tools: readonly unknown[]): string => {

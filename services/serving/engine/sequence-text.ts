@@ -2,9 +2,11 @@ import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
 import { createBareCallParser } from '../chat/bare-call-parser.ts';
 import { createForcedCallParser, forcedCall } from '../chat/forced-call.ts';
 import { onlyFirstCall } from '../chat/only-first-call.ts';
+import { onlyLeadingCall } from '../chat/only-leading-call.ts';
 import { opensReasoning } from '../chat/reasoning-parser.ts';
 import type { ToolCallForm } from '../chat/tool-call-form.ts';
 import { createToolCallParser, type ToolCallParser } from '../chat/tool-call-parser.ts';
+import type { PossibleCalls } from '../format/format-matcher.ts';
 import { type AnswerText, createAnswerText } from './answer-text.ts';
 import type { GenerationRequest } from './engine.ts';
 import type { Prompt } from './prompt.ts';
@@ -22,10 +24,12 @@ const TELLING_TOKENS = 16;
 /** What makes text of the ids of an answer to this request. */
 export const answerTextFor = (model: TextModel, request: SequenceRequest): AnswerText => {
   const { tokenizer } = model;
-  const { sampling, prompt, forcedCall: forced } = request;
+  const { sampling, prompt, forcedCall: forced, format } = request;
+  const isFree = forced === undefined && format === undefined;
   return createAnswerText({
     decoder: tokenizer.streamDecoder({ skipSpecial: true }),
-    stops: forced === undefined ? sampling.stop : [],
+    stops: isFree ? sampling.stop : [],
+    reasons: format === undefined,
     insideReasoning: opensReasoning(tokenizer.decode(prompt.promptIds.slice(-TELLING_TOKENS))),
     tools: parserOf(model, request),
   });
@@ -33,17 +37,18 @@ export const answerTextFor = (model: TextModel, request: SequenceRequest): Answe
 
 function parserOf(
   { toolCallForm = 'tagged' }: TextModel,
-  { callsTools, toolNames = [], forcedCall: forced, singleCall }: SequenceRequest,
+  { callsTools, toolNames = [], forcedCall: forced, format, singleCall }: SequenceRequest,
 ): ToolCallParser | undefined {
   if (forced !== undefined) return createForcedCallParser(forcedCall(toolCallForm, forced));
   if (!callsTools) return undefined;
-  const parser = toolCallForm === 'bare' ? createBareCallParser(toolNames) : createToolCallParser();
+  const anywhere = toolCallForm === 'bare' ? createBareCallParser(toolNames) : createToolCallParser();
+  const parser = format === undefined ? anywhere : onlyLeadingCall(anywhere, toolCallForm);
   return singleCall === true ? onlyFirstCall(parser) : parser;
 }
 
 /** A request whose prompt is made, for one of its choices. */
 export const sequenceRequest = (request: GenerationRequest, prompt: Prompt): SequenceRequest => {
-  const { target, sampling, tools, topLogProbs, forcedCall: forced, singleCall } = request;
+  const { target, sampling, tools, topLogProbs, forcedCall: forced, format, singleCall } = request;
   return {
     target,
     sampling,
@@ -52,9 +57,16 @@ export const sequenceRequest = (request: GenerationRequest, prompt: Prompt): Seq
     toolNames: tools.map(nameOf),
     ...(topLogProbs === undefined ? {} : { topLogProbs }),
     ...(forced === undefined ? {} : { forcedCall: forced }),
+    ...(format === undefined ? {} : { format }),
     ...(singleCall === undefined ? {} : { singleCall }),
   };
 };
+
+/** What an answer may be instead of its format: where there are tools, a call of one. */
+export const possibleCalls = (
+  { toolCallForm: form = 'tagged' }: TextModel,
+  { callsTools, toolNames: names = [] }: SequenceRequest,
+): PossibleCalls | undefined => (callsTools ? { form, names } : undefined);
 
 const nameOf = (tool: unknown): string =>
   String((tool as { readonly function?: { readonly name?: unknown } }).function?.name ?? '');

@@ -9,6 +9,8 @@ const model = {
   tokenizer: {
     decode: text,
     streamDecoder: () => ({ push: (id: number) => text([id]), flush: () => '' }),
+    bytesOf: (id: number) => Buffer.from(text([id])),
+    vocabularySize: letters.length,
   },
   endTokenIds: new Set([0]),
   defaults: { temperature: 0, topP: 1, topK: 0 },

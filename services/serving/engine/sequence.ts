@@ -9,16 +9,20 @@ import {
 import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
 import { createCallGuard, forcedCall } from '../chat/forced-call.ts';
 import type { ToolCallForm } from '../chat/tool-call-form.ts';
+import { createFormatMatchers } from '../format/format-matcher.ts';
+import { callTokenGuard } from './call-token-guard.ts';
 import type { AnswerChunk, AskedSampling, Generated, ShownToken } from './engine.ts';
+import { formatTokenGuard, type TokenBytes } from './format-token-guard.ts';
 import { createGuardedSampler } from './guarded-sampler.ts';
 import type { SequenceRequest } from './protocol.ts';
-import { answerTextFor } from './sequence-text.ts';
+import { answerTextFor, possibleCalls } from './sequence-text.ts';
+import type { TokenGuard } from './token-guard.ts';
 
 /** What the model's makers advise, for what a client leaves out. */
 export type SamplingDefaults = { readonly temperature: number; readonly topP: number; readonly topK: number };
 
 export type SequenceModel = {
-  readonly tokenizer: Pick<Tokenizer, 'decode' | 'streamDecoder'>;
+  readonly tokenizer: Pick<Tokenizer, 'decode' | 'streamDecoder'> & TokenBytes;
   readonly endTokenIds: ReadonlySet<number>;
   readonly defaults: SamplingDefaults;
   /** `tagged` unless told. */
@@ -53,13 +57,12 @@ export function beginSequence(
   const settings = settingsOf(asked, model.defaults);
   const { temperature } = settings;
   const random: Random = createRandom(asked.seed ?? seed);
-  const { forcedCall: forced } = request;
-  // a call that has to be whole is not cut
-  const stopTokenIds = forced === undefined ? (asked.stopTokenIds ?? []) : [];
+  const isFree = request.forcedCall === undefined && request.format === undefined;
+  // what has to be whole is not cut
+  const stopTokenIds = isFree ? (asked.stopTokenIds ?? []) : [];
   const endTokenIds = new Set([...model.endTokenIds, ...stopTokenIds]);
   const text = answerTextFor(model, request);
-  const guard = forced && createCallGuard(forcedCall(model.toolCallForm ?? 'tagged', forced));
-  const sampler = createGuardedSampler(model, guard);
+  const sampler = createGuardedSampler(guardOf(model, request));
   const responseIds: number[] = [];
   const logProbs: number[] = [];
   let finish: 'stop' | 'length' | undefined;
@@ -84,7 +87,7 @@ export function beginSequence(
       const ended = endTokenIds.has(id);
       const piece = ended ? nothing : text.push(id);
       stopSequence = piece.stop;
-      if (ended || piece.ends || stopSequence !== undefined) finish = 'stop';
+      if (ended || piece.ends || stopSequence !== undefined || sampler.isOver()) finish = 'stop';
       else if (responseIds.length >= prompt.maxTokens) finish = 'length';
       const rest = finish === undefined ? nothing : text.end();
       const toolCalls = [...piece.toolCalls, ...rest.toolCalls];
@@ -141,6 +144,17 @@ export function beginSequence(
       ...(prompt.window === undefined ? {} : { window: prompt.window }),
     }),
   };
+}
+
+const formatMatchers = createFormatMatchers();
+
+/** What keeps tokens out of an answer that has to be a call, or of a format. */
+function guardOf(model: SequenceModel, request: SequenceRequest): TokenGuard | undefined {
+  const { forcedCall: forced, format } = request;
+  if (forced !== undefined)
+    return callTokenGuard(model, createCallGuard(forcedCall(model.toolCallForm ?? 'tagged', forced)));
+  if (format === undefined) return undefined;
+  return formatTokenGuard(model, formatMatchers(format, possibleCalls(model, request)));
 }
 
 const minPOf = ({ minP }: AskedSampling) => (minP === undefined || minP === 0 ? {} : { minP });

@@ -1,5 +1,6 @@
 import { type JsonText, joinJson, jsonOnce, jsonWith } from '../../../shared/chat/json-text.ts';
 import { ServingError } from '../errors.ts';
+import type { AnswerFormat } from '../format/answer-format.ts';
 import type { GenerationRequest } from './engine.ts';
 import { collectUpstream } from './upstream-answer.ts';
 import { UpstreamChunk } from './upstream-chunk.ts';
@@ -98,6 +99,7 @@ function chatFields(
     presence_penalty: sampling.presencePenalty || undefined,
     logit_bias: sampling.logitBias.length === 0 ? undefined : Object.fromEntries(sampling.logitBias),
     tool_choice: asked.forcedCall && toolChoiceOf(asked.forcedCall),
+    ...(asked.format && formatFieldsOf(asked.format)),
     parallel_tool_calls: asked.singleCall && false,
     chat_template_kwargs: Object.keys(templateVariables).length === 0 ? undefined : templateVariables,
     logprobs: wantsLogProbs || undefined,
@@ -111,6 +113,24 @@ function chatFields(
     stream_options: { include_usage: true },
     ...filled, // JSON leaves out what is undefined
   };
+}
+
+/** OpenAI's field where it has one; else vLLM's. */
+function formatFieldsOf(format: AnswerFormat): Readonly<Record<string, unknown>> {
+  switch (format.kind) {
+    case 'json':
+      return { response_format: { type: 'json_object' } };
+    case 'schema': {
+      const { name = 'answer', schema } = format;
+      return { response_format: { type: 'json_schema', json_schema: { name, schema, strict: true } } };
+    }
+    case 'regex':
+      return { structured_outputs: { regex: format.regex } };
+    case 'choice':
+      return { structured_outputs: { choice: format.of } };
+    case 'grammar':
+      return { structured_outputs: { grammar: format.grammar } };
+  }
 }
 
 /** Whoever may call one tool alone has to call that one. */

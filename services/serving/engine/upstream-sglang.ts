@@ -2,6 +2,7 @@ import { loadChatTemplate } from '../../../shared/policy/chat-template.ts';
 import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
 import { toolCallForm } from '../chat/tool-call-form.ts';
 import { ServingError } from '../errors.ts';
+import type { AnswerFormat } from '../format/answer-format.ts';
 import type { GenerationRequest } from './engine.ts';
 import type { Prompt } from './prompt.ts';
 import type { PromptCalls, PromptSetup } from './protocol.ts';
@@ -57,7 +58,7 @@ export async function openSglangDialect({
   return {
     ask: async (request, lease) => {
       if (request.forcedCall !== undefined) return forcedCalls.ask(request, lease);
-      const prompt = await prompts.call('prompt', request);
+      const prompt = await prompts.call('prompt', withoutItsGrammar(request));
       const answers = Array.from({ length: request.choices }, (_, index) =>
         collectSglang({
           ...{ request, prompt, index, tokenizer, logProbs, vocabularySize },
@@ -92,9 +93,13 @@ export async function openSglangDialect({
   };
 }
 
+/** The server holds the answer to a format: all that a prompt knows is that there is one. */
+const withoutItsGrammar = ({ format, ...request }: GenerationRequest): GenerationRequest =>
+  format === undefined ? request : { ...request, format: { kind: 'json', param: format.param } };
+
 /** Every setting is sent: what it would use else is the server's affair, and is not told. */
 export function generateBody(
-  { sampling, choices, topLogProbs }: GenerationRequest,
+  { sampling, choices, topLogProbs, format }: GenerationRequest,
   { promptIds, maxTokens }: Prompt,
   { version, model }: ModelLease,
 ): object {
@@ -115,10 +120,26 @@ export function generateBody(
       ...(stopTokenIds === undefined ? {} : { stop_token_ids: stopTokenIds }),
       ...(logitBias.length === 0 ? {} : { logit_bias: Object.fromEntries(logitBias) }),
       ...(sampling.seed === undefined ? {} : { sampling_seed: sampling.seed }),
+      ...(format === undefined ? {} : grammarOf(format)),
     },
     stream: true,
     return_logprob: true,
     ...(topLogProbs === undefined || topLogProbs === 0 ? {} : { top_logprobs_num: topLogProbs }),
     ...(version === 0 ? {} : { lora_path: model }),
   };
+}
+
+function grammarOf(format: AnswerFormat): object {
+  switch (format.kind) {
+    case 'json':
+      return { json_schema: '{"type": "object"}' };
+    case 'schema':
+      return { json_schema: JSON.stringify(format.schema) };
+    case 'regex':
+      return { regex: format.regex };
+    case 'choice':
+      return { ebnf: `root ::= ${format.of.map((one) => JSON.stringify(one)).join(' | ')}` };
+    case 'grammar':
+      return { ebnf: format.grammar };
+  }
 }

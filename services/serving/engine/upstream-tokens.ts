@@ -87,11 +87,11 @@ const isCount = (counted: NonNullable<CollectedTokens['counted']>, prompt: numbe
   counted.prompt === prompt && counted.response === response;
 
 /** What the request itself keeps from training: the distribution that was sampled from is another one. */
-export function untrainableRequest({ sampling, forcedCall }: GenerationRequest): string | undefined {
+export function untrainableRequest({ sampling, forcedCall, format }: GenerationRequest): string | undefined {
   const { frequencyPenalty, presencePenalty, repetitionPenalty, logitBias } = sampling;
   if (frequencyPenalty !== 0 || presencePenalty !== 0 || repetitionPenalty !== 1 || logitBias.length > 0)
     return 'penalties';
-  return forcedCall === undefined ? undefined : 'constrained';
+  return forcedCall === undefined && format === undefined ? undefined : 'constrained';
 }
 
 /**

@@ -28,6 +28,12 @@ const translate = (body: MessagesBody): object => ({
   ...(body.tool_choice == null ? {} : toolChoiceOf(body.tool_choice)),
   ...(body.thinking == null ? {} : { enable_thinking: body.thinking.type !== 'disabled' }),
   user: body.metadata?.user_id,
+  ...(body.output_config?.format == null ? {} : { response_format: formatOf(body.output_config.format) }),
+});
+
+const formatOf = ({ type, schema }: { readonly type: string; readonly schema: object }): object => ({
+  type,
+  json_schema: { schema },
 });
 
 function toolOf({ type, name, description, input_schema: parameters }: Tool, at: number): object {

@@ -65,8 +65,14 @@ const fields = {
     "`user_id` is a chat's `user`",
   ),
   output_config: honoured(
-    z.looseObject({ format: refused('answers are not constrained') }).nullish(),
-    '`format` is refused: answers are not constrained; `effort` is not used',
+    z
+      .looseObject({
+        format: z
+          .looseObject({ type: z.literal('json_schema'), schema: z.record(text, z.unknown()) })
+          .nullish(),
+      })
+      .nullish(),
+    "`format`: `json_schema`, as a chat's `response_format`; `effort` is not used",
   ),
 
   container: refused('there is no container'),

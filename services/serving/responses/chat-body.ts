@@ -23,7 +23,15 @@ export const chatBody = (body: ResponsesBody, before: readonly ChatMessage[]): o
   ...(body.tool_choice == null ? {} : { tool_choice: toolChoiceOf(body.tool_choice) }),
   parallel_tool_calls: body.parallel_tool_calls,
   user: body.user,
+  ...(body.text?.format == null ? {} : { response_format: formatOf(body.text.format) }),
 });
+
+type Format = NonNullable<NonNullable<ResponsesBody['text']>['format']>;
+
+const formatOf = ({ type, name, schema }: Format): object =>
+  type === 'json_schema'
+    ? { type, json_schema: { ...(name == null ? {} : { name }), ...(schema == null ? {} : { schema }) } }
+    : { type };
 
 function toolOf({ type, name, description, parameters, strict }: Tool, at: number): object {
   if (type !== 'function') {

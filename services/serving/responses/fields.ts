@@ -80,11 +80,11 @@ export const responsesBody = z.strictObject({
     z
       .looseObject({
         format: z
-          .looseObject({ type: z.literal('text', 'not supported: answers are not constrained') })
+          .looseObject({ type: text, name: text.nullish(), schema: z.record(text, z.unknown()).nullish() })
           .nullish(),
       })
       .nullish(),
-    '`format` is text, others are refused; `verbosity` is not used',
+    "`format`: text, `json_object`, `json_schema`, as a chat's `response_format`; `verbosity` is not used",
   ),
 
   background: refused('an answer is waited for', false),

@@ -69,6 +69,7 @@ export const saidBack = (body: ResponsesBody) => ({
   previous_response_id: body.previous_response_id ?? null,
   store: body.store ?? true,
   temperature: body.temperature ?? null,
+  ...(body.text?.format == null ? {} : { text: { format: body.text.format } }),
   tool_choice: body.tool_choice ?? 'auto',
   top_p: body.top_p ?? null,
 });

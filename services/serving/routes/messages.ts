@@ -9,7 +9,13 @@ import type { ServingWorld } from './world.ts';
 /** Anthropic's Messages, as JSON or as a stream, and the count of their tokens. */
 export function registerMessages(server: FastifyInstance, world: ServingWorld): void {
   const messages = async (request: FastifyRequest, reply: FastifyReply) =>
-    answerRequest(world, request, reply, parseChatRequest(chatBody(request.body)), messagesForm);
+    answerRequest(
+      world,
+      request,
+      reply,
+      parseChatRequest(chatBody(request.body), 'output_config.format'),
+      messagesForm,
+    );
   const countTokens = async (request: FastifyRequest) => {
     const { generation } = parseChatRequest(countedChatBody(request.body));
     if (world.engine.countTokens === undefined) throw ServingError.TOKENS_UNKNOWN();

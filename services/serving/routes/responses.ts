@@ -41,7 +41,7 @@ export function registerResponses(server: FastifyInstance, world: ServingWorld):
     const find = finder(callerOf(request), asked.model);
     const body = { ...asked, input: await withoutReferences(asked.input, find) };
     const before = await beforeIt(body.previous_response_id, find);
-    const chat = { ...parseChatRequest(chatBody(body, before)), response: saidBack(body) };
+    const chat = { ...parseChatRequest(chatBody(body, before), 'text.format'), response: saidBack(body) };
     return answerRequest(world, request, reply, chat, responsesForm(body, conversations)).catch(nameInput);
   };
   const retrieve = async (request: FastifyRequest) => {

@@ -1,0 +1,85 @@
+import { isServiceError } from '../../../shared/service/errors.ts';
+import type { ToolCallForm } from '../chat/tool-call-form.ts';
+import { ServingError } from '../errors.ts';
+import type { AnswerFormat } from './answer-format.ts';
+import { anyObject, blank } from './json-patterns.ts';
+import { anyLetter } from './letters.ts';
+import { createMatcher, type Matcher } from './matcher.ts';
+import {
+  choice,
+  letters,
+  oneOfTexts,
+  type Pattern,
+  repeat,
+  sequence,
+  text,
+  withoutDeadEnds,
+} from './pattern.ts';
+import { isFault, regexPattern } from './regex-pattern.ts';
+import { schemaPattern } from './schema-pattern.ts';
+
+/** Calls that an answer may be instead of what its format says. */
+export type PossibleCalls = { readonly form: ToolCallForm; readonly names: readonly string[] };
+
+const MOST_KEPT = 32;
+
+/**
+ * What reads answers of a format. Those of late are kept, by what was asked.
+ * @throws ServingError INVALID_REQUEST for a format that answers cannot be held to
+ */
+export function createFormatMatchers(): (format: AnswerFormat, calls?: PossibleCalls) => Matcher {
+  const kept = new Map<string, Matcher>();
+  return (format, calls) => {
+    const key = JSON.stringify([format, calls]);
+    const made = kept.get(key) ?? matcherOf(format, calls);
+    kept.delete(key);
+    kept.set(key, made); // the latest stands last
+    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value!);
+    return made;
+  };
+}
+
+function matcherOf(format: AnswerFormat, calls: PossibleCalls | undefined): Matcher {
+  const { param } = format;
+  try {
+    const held = withoutDeadEnds(patternOf(format));
+    if (held === undefined) throw refusal(param, 'no answer is of this format');
+    return createMatcher(calls === undefined ? held : choice(held, callOf(calls)));
+  } catch (error) {
+    if (isServiceError(error)) throw error;
+    if (error instanceof RangeError) throw refusal(param, 'it is nested too deep'); // of the stack
+    throw refusal(param, (error as Error).message);
+  }
+}
+
+const refusal = (param: string, why: string) =>
+  ServingError.INVALID_REQUEST({ param, detail: `Invalid '${param}': ${why}.` });
+
+function patternOf(format: AnswerFormat): Pattern {
+  const { param } = format;
+  switch (format.kind) {
+    case 'json':
+      return sequence(blank, anyObject);
+    case 'schema':
+      return sequence(blank, schemaPattern(format.schema, param));
+    case 'choice':
+      return oneOfTexts(format.of);
+    case 'regex': {
+      const made = regexPattern(format.regex, true);
+      if (isFault(made)) throw refusal(param, `the expression cannot be held: ${made.fault}`);
+      return made;
+    }
+    case 'grammar':
+      throw refusal(param, 'grammars are for an upstream engine; here a schema or an expression is held');
+  }
+}
+
+/** A call in marks goes on as the policy likes; one without them is told by its whole form alone. */
+function callOf({ form, names }: PossibleCalls): Pattern {
+  if (form === 'tagged') return sequence(blank, text('<tool_call>'), repeat(letters(anyLetter), 0));
+  const name = oneOfTexts(names.map((one) => JSON.stringify(one)));
+  return sequence(
+    ...[blank, text('{"name":'), blank, name, text(','), blank],
+    ...[text('"parameters":'), blank, anyObject, blank, text('}')],
+  );
+}

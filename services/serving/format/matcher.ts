@@ -1,0 +1,137 @@
+import { hasLetter, hasLetterWithin } from './letters.ts';
+import { nothing, type Pattern } from './pattern.ts';
+
+/** Where the reading of a text stands: all places of the pattern at which its next letter may be. */
+export type MatchState = {
+  readonly places: readonly Place[];
+  /** The text may end here. */
+  readonly canEnd: boolean;
+  /** What is known of the states after it, by letter. */
+  readonly after: Map<number, MatchState | undefined>;
+};
+
+/** A part of the pattern and what follows it. `at`: letters, parts or rounds of it that are behind. */
+type Place = {
+  readonly id: number;
+  readonly pattern: Pattern;
+  readonly at: number;
+  /** Undefined: the end of the text. */
+  readonly next: Place | undefined;
+  /** Places that this one follows: one object for each, so that equal ones are the same. */
+  readonly before: Map<Pattern, Map<number, Place>>;
+};
+
+export type Matcher = {
+  readonly start: MatchState;
+  /** The state after one more letter; undefined: no text of the pattern begins so. */
+  readonly next: (state: MatchState, letter: number) => MatchState | undefined;
+  /** Whether some letter from `from` to `to` may come next. */
+  readonly mayBeWithin: (state: MatchState, from: number, to: number) => boolean;
+};
+
+/** Places that a state may have: a pattern that is ambiguous beyond this costs too much with every letter. */
+const MOST_PLACES = 5_000;
+/** States that are remembered; then all are forgotten. */
+const MOST_STATES = 20_000;
+
+/**
+ * Reads texts of a pattern letter by letter, all ways at once (a pushdown automaton whose states are made as
+ * they are met). @throws Error for a pattern with too many ways
+ */
+export function createMatcher(pattern: Pattern): Matcher {
+  let nextId = 0;
+  const newPlace = (of: Pattern, at: number, next: Place | undefined): Place => ({
+    id: nextId++,
+    pattern: of,
+    at,
+    next,
+    before: new Map(),
+  });
+  const end = newPlace(nothing, 0, undefined);
+  const placeOf = (of: Pattern, at: number, next: Place): Place => {
+    const byAt = next.before.get(of) ?? new Map<number, Place>();
+    if (byAt.size === 0) next.before.set(of, byAt);
+    const known = byAt.get(at) ?? newPlace(of, at, next);
+    byAt.set(at, known);
+    return known;
+  };
+
+  /** Where a place leads without a letter. */
+  const onward = ({ pattern: of, at, next }: Place, to: Place[]): void => {
+    if (next === undefined) return;
+    switch (of.kind) {
+      case 'sequence': {
+        if (at === of.parts.length) to.push(next);
+        else to.push(placeOf(of.parts[at]!, 0, at + 1 < of.parts.length ? placeOf(of, at + 1, next) : next));
+        return;
+      }
+      case 'choice':
+        for (const one of of.of) to.push(placeOf(one, 0, next));
+        return;
+      case 'repeat': {
+        if (at >= of.least) to.push(next);
+        const rounds = of.most === Number.POSITIVE_INFINITY ? Math.min(at + 1, of.least) : at + 1;
+        if (at < of.most) to.push(placeOf(of.of, 0, placeOf(of, rounds, next)));
+        return;
+      }
+      case 'rule':
+        to.push(placeOf(of.of(), 0, next));
+    }
+  };
+
+  const states = new Map<string, MatchState>();
+  const stateOf = (open: Place[]): MatchState | undefined => {
+    const visited = new Set<Place>();
+    const places: Place[] = [];
+    let canEnd = false;
+    for (let place = open.pop(); place !== undefined; place = open.pop()) {
+      if (visited.has(place)) continue;
+      visited.add(place);
+      if (visited.size > 4 * MOST_PLACES || places.length > MOST_PLACES)
+        throw new Error('there are too many ways to read an answer of this format');
+      if (place === end) canEnd = true;
+      else if (place.pattern.kind === 'letters' || place.pattern.kind === 'text') places.push(place);
+      else onward(place, open);
+    }
+    if (places.length === 0 && !canEnd) return undefined;
+    const key = `${canEnd}${places.map(({ id }) => id).join()}`;
+    const known = states.get(key);
+    if (known !== undefined) return known;
+    if (states.size >= MOST_STATES) {
+      states.clear();
+      end.before.clear();
+    }
+    const state: MatchState = { places, canEnd, after: new Map() };
+    states.set(key, state);
+    return state;
+  };
+
+  const read = ({ places }: MatchState, letter: number): MatchState | undefined => {
+    const open: Place[] = [];
+    for (const { pattern: of, at, next } of places) {
+      if (of.kind === 'letters' && hasLetter(of.set, letter)) open.push(next!);
+      if (of.kind === 'text' && of.letters[at] === letter)
+        open.push(at + 1 === of.letters.length ? next! : placeOf(of, at + 1, next!));
+    }
+    return open.length === 0 ? undefined : stateOf(open);
+  };
+
+  const start = stateOf([placeOf(pattern, 0, end)]);
+  if (start === undefined) throw new Error('no text is of this format');
+  return {
+    start,
+    next: (state, letter) => {
+      const { after } = state;
+      if (after.has(letter)) return after.get(letter);
+      const next = read(state, letter);
+      after.set(letter, next);
+      return next;
+    },
+    mayBeWithin: ({ places }, from, to) =>
+      places.some(({ pattern: of, at }) =>
+        of.kind === 'letters'
+          ? hasLetterWithin(of.set, from, to)
+          : of.kind === 'text' && of.letters[at]! >= from && of.letters[at]! <= to,
+      ),
+  };
+}

@@ -1,0 +1,132 @@
+import { choice, never, nothing, oneOf, type Pattern, repeat, sequence, text } from './pattern.ts';
+
+/** Bounds of a number; undefined: none on that side. */
+export type NumberRange = {
+  readonly from: { readonly value: number; readonly isExclusive: boolean } | undefined;
+  readonly to: { readonly value: number; readonly isExclusive: boolean } | undefined;
+};
+
+/** Beyond this, and finer than that many decimals, no number is written. */
+const LARGEST = 10n ** 18n;
+const MOST_DECIMALS = 12;
+/** Digits that a double tells apart for sure. */
+const EXACT_DIGITS = 15;
+
+/** The integers in a range, as digits. */
+export function integersIn({ from, to }: NumberRange): Pattern {
+  const low = from === undefined ? -LARGEST : roundUp(decimalOf(from.value), 0, from.isExclusive);
+  const high = to === undefined ? LARGEST : roundDown(decimalOf(to.value), 0, to.isExclusive);
+  return fixedPoint(clipped(low), clipped(high), 0);
+}
+
+/**
+ * Numbers in a range, written without an exponent: all with as many decimals as its bounds have, and those
+ * between them. Undefined: its bounds are too fine.
+ */
+export function numbersIn({ from, to }: NumberRange): Pattern | undefined {
+  const [low, high] = [decimalOf(from?.value ?? Number(-LARGEST)), decimalOf(to?.value ?? Number(LARGEST))];
+  const decimals = Math.max(low.decimals, high.decimals);
+  if (decimals > MOST_DECIMALS) return undefined;
+  const exact = Array.from({ length: decimals + 1 }, (_, count) =>
+    fixedPoint(
+      clipped(roundUp(low, count, from?.isExclusive ?? false), count),
+      clipped(roundDown(high, count, to?.isExclusive ?? false), count),
+      count,
+    ),
+  );
+  const [least, most] = [
+    clipped(roundUp(low, decimals, false), decimals),
+    clipped(roundDown(high, decimals, false), decimals),
+  ];
+  const digits = Math.max(...[least, most].map((bound) => String(magnitude(bound)).length), decimals + 1);
+  const more = EXACT_DIGITS - digits;
+  if (more < 1) return choice(...exact);
+  const finer = sequence(
+    decimals === 0 ? text('.') : nothing,
+    repeat(digit, 0, more - 1),
+    oneOf('123456789'), // else it may be the bound itself
+  );
+  const above = digitsFrom(largest(least, 0n), most - 1n, decimals);
+  const below = digitsFrom(largest(-most, 0n), -least - 1n, decimals);
+  return choice(...exact, sequence(above, finer), sequence(text('-'), below, finer));
+}
+
+const digit = oneOf('0123456789');
+const magnitude = (value: bigint): bigint => (value < 0n ? -value : value);
+const largest = (one: bigint, other: bigint): bigint => (one > other ? one : other);
+const smallest = (one: bigint, other: bigint): bigint => (one < other ? one : other);
+const clipped = (value: bigint, decimals = 0): bigint => {
+  const limit = LARGEST * 10n ** BigInt(decimals);
+  return largest(-limit, smallest(limit, value));
+};
+
+/** `digits` / 10^`decimals`. */
+type Decimal = { readonly digits: bigint; readonly decimals: number };
+
+/** A number as it is written, which is what a schema means by it. */
+function decimalOf(value: number): Decimal {
+  const [, sign, whole, fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(
+    String(value),
+  )!;
+  const digits = BigInt(`${sign}${whole}${fraction}`);
+  const decimals = fraction.length - Number(exponent);
+  return decimals >= 0 ? { digits, decimals } : { digits: digits * 10n ** BigInt(-decimals), decimals: 0 };
+}
+
+/** The least integer that is at least (or, exclusive, above) the value times 10^`decimals`. */
+function roundUp({ digits, decimals: own }: Decimal, decimals: number, isExclusive: boolean): bigint {
+  if (own <= decimals) return digits * 10n ** BigInt(decimals - own) + (isExclusive ? 1n : 0n);
+  const divisor = 10n ** BigInt(own - decimals);
+  const cut = digits / divisor; // towards 0
+  const isExact = cut * divisor === digits;
+  return cut + ((isExact ? isExclusive : digits > 0n) ? 1n : 0n);
+}
+
+const roundDown = ({ digits, decimals }: Decimal, count: number, isExclusive: boolean): bigint =>
+  -roundUp({ digits: -digits, decimals }, count, isExclusive);
+
+/** Each k / 10^`decimals` for k from `low` to `high`. */
+const fixedPoint = (low: bigint, high: bigint, decimals: number): Pattern =>
+  choice(
+    digitsFrom(largest(low, 0n), high, decimals),
+    sequence(text('-'), digitsFrom(largest(-high, 1n), -low, decimals)),
+  );
+
+/** The same of k that are not negative. */
+function digitsFrom(low: bigint, high: bigint, decimals: number): Pattern {
+  if (low > high) return never;
+  const shortest = decimals + 1; // a digit before the point
+  const written = (value: bigint) => String(value).padStart(shortest, '0');
+  const spans: Pattern[] = [];
+  for (let length = written(low).length; length <= written(high).length; length++) {
+    const first = length === shortest ? 0n : 10n ** BigInt(length - 1);
+    const last = 10n ** BigInt(length) - 1n;
+    spans.push(sameLength(written(largest(low, first)), written(smallest(high, last)), decimals));
+  }
+  return choice(...spans);
+}
+
+/** All digits from one to another of the same length; `point`: digits after the decimal point. */
+function sameLength(low: string, high: string, point: number): Pattern {
+  if (low === '') return nothing;
+  const dot = low.length === point ? text('.') : nothing;
+  const [rest, least, most] = [low.length - 1, '0'.repeat(low.length - 1), '9'.repeat(low.length - 1)];
+  const [first, last] = [Number(low[0]), Number(high[0])];
+  const from = (one: number, restLow: string, restHigh: string) =>
+    sequence(text(String(one)), sameLength(restLow, restHigh, point));
+  if (first === last) return sequence(dot, from(first, low.slice(1), high.slice(1)));
+  const isFree = low.slice(1) === least && high.slice(1) === most;
+  const [start, stop] = isFree ? [first, last] : [first + 1, last - 1];
+  const free = start > stop ? never : sequence(digitsBetween(start, stop), anyDigits(rest, point));
+  return sequence(
+    dot,
+    isFree ? free : choice(from(first, low.slice(1), most), free, from(last, least, high.slice(1))),
+  );
+}
+
+const digitsBetween = (first: number, last: number): Pattern => oneOf('0123456789'.slice(first, last + 1));
+
+const anyDigits = (count: number, point: number): Pattern =>
+  point > 0 && count >= point
+    ? sequence(repeat(digit, count - point, count - point), text('.'), repeat(digit, point, point))
+    : repeat(digit, count, count);

@@ -1,0 +1,331 @@
+import { ServingError } from '../errors.ts';
+import {
+  anyArray,
+  anyObject,
+  jsonArray,
+  jsonBoolean,
+  jsonInteger,
+  jsonMap,
+  jsonNull,
+  jsonNumber,
+  jsonObject,
+  jsonText,
+  jsonValue,
+} from './json-patterns.ts';
+import { integersIn, type NumberRange, numbersIn } from './number-range.ts';
+import { choice, lengthOf, never, oneOfTexts, type Pattern, rule } from './pattern.ts';
+import { isFault, regexPattern } from './regex-pattern.ts';
+import { areApart, typeOfValue } from './schema-apart.ts';
+import {
+  type JsonType,
+  keywordsOfType,
+  refusedKeywords,
+  type Schema,
+  sayingKeywords,
+  schemaKeywords,
+} from './schema-keywords.ts';
+import { formatPattern, quoted } from './string-patterns.ts';
+
+/** Properties of one object, and schemas of one choice: each costs with every letter. */
+const MOST_PROPERTIES = 1_000;
+const MOST_BRANCHES = 500;
+const LARGEST = 1e18;
+
+/** Where a schema stands, as a JSON pointer, and what it stands in. */
+type Place = { readonly root: unknown; readonly at: string; readonly param: string; readonly rules: Rules };
+type Rules = Map<string, Pattern>;
+
+/**
+ * The values of a JSON schema, as a pattern of their texts. Not every value need be of the pattern - an object
+ * has its `properties` in their order and no others - but every text of it is a value of the schema.
+ *
+ * @param param the field of the request that is named where the schema is refused
+ * @throws ServingError INVALID_REQUEST for a schema that is none, or has what answers cannot be held to
+ */
+export const schemaPattern = (schema: unknown, param: string): Pattern =>
+  patternOf(schema, { root: schema, at: '#', param, rules: new Map() });
+
+function refuse({ at, param }: Place, why: string): never {
+  const detail = `Invalid '${param}': ${why} (at ${JSON.stringify(at.slice(0, 200))} of the schema).`;
+  throw ServingError.INVALID_REQUEST({ param, detail });
+}
+
+const within = (place: Place, ...steps: readonly (string | number)[]): Place => ({
+  ...place,
+  at: [place.at, ...steps.map((step) => String(step).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/'),
+});
+
+function patternOf(given: unknown, place: Place): Pattern {
+  if (given === true) return jsonValue;
+  if (given === false) return never;
+  const schema = read(given, place);
+  const refused = refusedKeywords.find((name) => schema[name] !== undefined && !saysNothing(schema, name));
+  if (refused !== undefined) refuse(place, `\`${refused}\` is not supported`);
+  if (schema.$ref !== undefined) {
+    alone(schema, place, '$ref');
+    return referred(schema.$ref, place);
+  }
+  for (const name of ['anyOf', 'oneOf', 'allOf'] as const)
+    if (schema[name] !== undefined) return combined(schema, name, place);
+  const values = schema.enum ?? (Object.hasOwn(schema, 'const') ? [schema.const] : undefined);
+  if (values !== undefined) return valuesOf(schema, values, place);
+  return choice(...typesOf(schema).map((type) => ofType(schema, type, place)));
+}
+
+function read(given: unknown, place: Place): Schema {
+  const parsed = schemaKeywords.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  const steps = issue.path.map((step) => (typeof step === 'symbol' ? '' : step));
+  return refuse(within(place, ...steps), `a schema cannot have this: ${issue.message}`);
+}
+
+/** Objects get no properties but those that are named, so that forbidding others says nothing more. */
+const saysNothing = (schema: Schema, name: string): boolean =>
+  (name === 'unevaluatedProperties' || name === 'unevaluatedItems') && schema[name] === false;
+
+/** @throws where other keywords than these say something beside `name` */
+function alone(schema: Schema, place: Place, name: string, ...allowed: readonly string[]): void {
+  const other = sayingKeywords(schema).find((one) => one !== name && !allowed.includes(one));
+  if (other !== undefined) refuse(place, `\`${other}\` beside \`${name}\` is not supported`);
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
+
+/** What a pointer into the document leads to. */
+function resolve(reference: string, place: Place): unknown {
+  if (!/^#(\/|$)/.test(reference))
+    refuse(place, '`$ref` can name what stands in the schema itself alone, by `#/...`');
+  let found: unknown = place.root;
+  for (const step of decoded(reference).split('/').slice(1)) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (!isObject(found) || !Object.hasOwn(found, name))
+      return refuse(place, '`$ref` names what there is not');
+    found = found[name];
+  }
+  return found;
+}
+
+const decoded = (reference: string): string => {
+  try {
+    return decodeURIComponent(reference);
+  } catch {
+    return reference;
+  }
+};
+
+function referred(reference: string, place: Place): Pattern {
+  const { rules } = place;
+  const known = rules.get(reference);
+  if (known !== undefined) return known;
+  const found = resolve(reference, place);
+  let made: Pattern | undefined;
+  const named = rule(() => made ?? never);
+  rules.set(reference, named);
+  made = patternOf(found, { ...place, at: reference });
+  return named;
+}
+
+function combined(schema: Schema, name: 'anyOf' | 'oneOf' | 'allOf', place: Place): Pattern {
+  const branches = schema[name]!;
+  if (branches.length > MOST_BRANCHES) refuse(place, `\`${name}\` has more than ${MOST_BRANCHES} schemas`);
+  alone(schema, place, name, 'type');
+  const follow = (reference: string) => resolve(reference, place);
+  if (name === 'allOf' && branches.length > 1) refuse(place, '`allOf` of several schemas is not supported');
+  if (name === 'oneOf' && !areApart(branches, follow))
+    refuse(
+      place,
+      '`oneOf` needs schemas that no value can have in common: of other types, or told apart by a `const` property that is required',
+    );
+  const typed = branches.map((branch) =>
+    isObject(branch) && schema.type !== undefined ? withType(branch, schema, place) : branch,
+  );
+  return choice(...typed.map((branch, at) => patternOf(branch, within(place, name, at))));
+}
+
+/** A branch that says no type is of the type that stands beside the choice. */
+function withType(branch: Readonly<Record<string, unknown>>, { type }: Schema, place: Place): unknown {
+  const own = branch.type;
+  if (own === undefined && branch.$ref === undefined) return { ...branch, type };
+  const outer = [type].flat();
+  if (own === undefined || [own].flat().some((one) => !outer.includes(one as JsonType)))
+    refuse(place, '`type` beside a choice of schemas is not supported where they are of others');
+  return branch;
+}
+
+function valuesOf(schema: Schema, values: readonly unknown[], place: Place): Pattern {
+  alone(schema, place, schema.enum === undefined ? 'const' : 'enum', 'type', 'format', 'const');
+  if (schema.enum !== undefined && Object.hasOwn(schema, 'const'))
+    refuse(place, '`const` beside `enum` is not supported');
+  const types = schema.type === undefined ? undefined : [schema.type].flat();
+  const fits = (value: unknown) => types?.some((type) => typeOfValue(value, type)) ?? true;
+  return oneOfTexts(values.filter(fits).map((value) => JSON.stringify(value)));
+}
+
+const allTypes: readonly JsonType[] = ['object', 'array', 'string', 'number', 'boolean', 'null'];
+
+/** The types that it names; else those that its keywords speak of; else all. */
+function typesOf(schema: Schema): readonly JsonType[] {
+  if (schema.type !== undefined) return [...new Set([schema.type].flat())];
+  const spoken = (['object', 'array', 'string', 'number'] as const).filter((type) =>
+    keywordsOfType[type].some((name) => schema[name] !== undefined),
+  );
+  return spoken.length === 0 ? allTypes : spoken;
+}
+
+function ofType(schema: Schema, type: JsonType, place: Place): Pattern {
+  switch (type) {
+    case 'object':
+      return objectOf(schema, place);
+    case 'array':
+      return arrayOf(schema, place);
+    case 'string':
+      return textOf(schema, place);
+    case 'number':
+    case 'integer':
+      return numberOf(schema, type, place);
+    case 'boolean':
+      return jsonBoolean;
+    case 'null':
+      return jsonNull;
+  }
+}
+
+function objectOf(schema: Schema, place: Place): Pattern {
+  const {
+    properties = {},
+    required = [],
+    additionalProperties = true,
+    propertyNames,
+    patternProperties,
+  } = schema;
+  const { minProperties = 0, maxProperties = Number.POSITIVE_INFINITY } = schema;
+  const other = (): Pattern => patternOf(additionalProperties, within(place, 'additionalProperties'));
+  const listed = namesOf(propertyNames);
+  const names = [...new Set([...Object.keys(properties), ...required, ...(listed ?? [])])];
+  const patterns = Object.entries(patternProperties ?? {});
+  if (names.length > 0) {
+    if (names.length > MOST_PROPERTIES) refuse(place, `it has more than ${MOST_PROPERTIES} \`properties\``);
+    if (patterns.length > 0) refuse(place, '`patternProperties` beside named ones is not supported');
+    if (propertyNames !== undefined && (listed === undefined || names.some((name) => !listed.includes(name))))
+      refuse(place, '`propertyNames` beside named ones is not supported');
+    if (minProperties > new Set(required).size)
+      refuse(place, '`minProperties` above what is `required` is not supported');
+    if (maxProperties < names.length)
+      refuse(place, '`maxProperties` below the number of `properties` is not supported');
+    return jsonObject(
+      names.map((name) => ({
+        name,
+        value: Object.hasOwn(properties, name)
+          ? patternOf(properties[name], within(place, 'properties', name))
+          : other(),
+        isRequired: required.includes(name),
+      })),
+    );
+  }
+  if (minProperties > 0) refuse(place, '`minProperties` is not supported, since names may come twice');
+  if (patterns.length > 1) refuse(place, 'more than one of `patternProperties` is not supported');
+  const [only] = patterns;
+  if (only !== undefined) {
+    if (propertyNames !== undefined)
+      refuse(place, '`propertyNames` beside `patternProperties` is not supported');
+    const key = quoted(expression(only[0], within(place, 'patternProperties')));
+    return jsonMap(key, patternOf(only[1], within(place, 'patternProperties', only[0])), 0, maxProperties);
+  }
+  const isAny =
+    additionalProperties === true && propertyNames === undefined && maxProperties > MOST_PROPERTIES;
+  if (isAny) return anyObject;
+  const key =
+    propertyNames === undefined
+      ? jsonText()
+      : patternOf(ofText(propertyNames), within(place, 'propertyNames'));
+  return jsonMap(key, other(), 0, maxProperties);
+}
+
+/** Names are texts, said or not. */
+const ofText = (schema: unknown): unknown =>
+  isObject(schema) && schema.type === undefined ? { ...schema, type: 'string' } : schema;
+
+/** The names that there can be, where they are listed. */
+function namesOf(propertyNames: unknown): readonly string[] | undefined {
+  if (!isObject(propertyNames)) return undefined;
+  const values = Array.isArray(propertyNames.enum)
+    ? propertyNames.enum
+    : Object.hasOwn(propertyNames, 'const')
+      ? [propertyNames.const]
+      : undefined;
+  return values?.filter((value) => typeof value === 'string');
+}
+
+function arrayOf(schema: Schema, place: Place): Pattern {
+  const { minItems = 0, maxItems = Number.POSITIVE_INFINITY, uniqueItems } = schema;
+  if (uniqueItems === true && maxItems > 1) refuse(place, '`uniqueItems` is not supported');
+  const isOld = Array.isArray(schema.items);
+  const first = schema.prefixItems ?? (isOld ? (schema.items as readonly unknown[]) : []);
+  const items = isOld ? schema.additionalItems : schema.items;
+  const name = isOld ? 'additionalItems' : 'items';
+  const firstName = isOld ? 'items' : 'prefixItems';
+  const head = first.slice(0, maxItems).map((item, at) => patternOf(item, within(place, firstName, at)));
+  const least = Math.max(0, minItems - head.length);
+  if (minItems > maxItems) return never;
+  if (
+    head.length === 0 &&
+    (items === undefined || items === true) &&
+    least === 0 &&
+    maxItems === Number.POSITIVE_INFINITY
+  )
+    return anyArray;
+  if (items === false) return least > 0 ? never : jsonArray(head, never, 0, 0);
+  const most = head.length > 0 && items === undefined ? least : maxItems - head.length;
+  return jsonArray(head, patternOf(items ?? true, within(place, name)), least, most);
+}
+
+function textOf(schema: Schema, place: Place): Pattern {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = schema;
+  const ofFormat = format === undefined ? undefined : formatPattern(format);
+  if (pattern === undefined && ofFormat === undefined)
+    return minLength > maxLength ? never : jsonText(minLength, maxLength);
+  // what a format's expression looks around for is what the format is
+  const looksAround = pattern !== undefined && ofFormat !== undefined && /\(\?<?[=!]/.test(pattern);
+  const held = pattern === undefined || looksAround ? ofFormat! : expression(pattern, place);
+  const { least, most } = lengthOf(held);
+  const name = pattern === undefined ? 'format' : 'pattern';
+  if (minLength > least)
+    refuse(place, `\`minLength\` beyond what \`${name}\` itself asks for is not supported`);
+  if (maxLength < most) refuse(place, `\`maxLength\` below what \`${name}\` itself allows is not supported`);
+  return quoted(held);
+}
+
+function expression(source: string, place: Place): Pattern {
+  const made = regexPattern(source, false);
+  return isFault(made) ? refuse(place, `\`pattern\` cannot be held: ${made.fault}`) : made;
+}
+
+function numberOf(schema: Schema, type: 'number' | 'integer', place: Place): Pattern {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
+  const isWhole = type === 'integer' || multipleOf === 1;
+  if (multipleOf !== undefined && multipleOf !== 1)
+    refuse(place, '`multipleOf` other than 1 is not supported');
+  const from = bound(minimum, exclusiveMinimum, (one, other) => one > other);
+  const to = bound(maximum, exclusiveMaximum, (one, other) => one < other);
+  if (from === undefined && to === undefined) return isWhole ? jsonInteger : jsonNumber;
+  const range: NumberRange = { from, to };
+  if ((from?.value ?? 0) > LARGEST || (to?.value ?? 0) < -LARGEST)
+    refuse(place, '`minimum` and `maximum` beyond 1e18 are not supported');
+  return (
+    (isWhole ? integersIn(range) : numbersIn(range)) ??
+    refuse(place, '`minimum` and `maximum` with more than 12 decimals are not supported')
+  );
+}
+
+/** The narrower one of two bounds. */
+function bound(
+  value: number | undefined,
+  exclusive: number | undefined,
+  isNarrower: (one: number, other: number) => boolean,
+): NumberRange['from'] {
+  if (exclusive !== undefined && (value === undefined || !isNarrower(value, exclusive)))
+    return { value: exclusive, isExclusive: true };
+  return value === undefined ? undefined : { value, isExclusive: false };
+}

@@ -1,0 +1,61 @@
+import { plainLetters } from './json-patterns.ts';
+import { common, hasLetter, othersThan } from './letters.ts';
+import { choice, letters, nothing, type Pattern, repeat, sequence, text } from './pattern.ts';
+import { regexPattern } from './regex-pattern.ts';
+
+/** Control letters, quote and backslash: they stand in a JSON text as escapes alone. */
+const escapedLetters = othersThan(plainLetters);
+/** Written where a set of letters holds others too. */
+const usual = '\n\t\r"\\';
+
+/** A text of this pattern, as it is written in JSON. */
+export const quoted = (pattern: Pattern): Pattern => sequence(text('"'), inText(pattern), text('"'));
+
+function inText(pattern: Pattern): Pattern {
+  switch (pattern.kind) {
+    case 'letters': {
+      const plain = common(pattern.set, plainLetters);
+      const special = common(pattern.set, escapedLetters).flatMap(([first, last]) =>
+        Array.from({ length: last - first + 1 }, (_, at) => String.fromCodePoint(first + at)),
+      );
+      const written = plain.length === 0 ? special : special.filter((letter) => usual.includes(letter));
+      return choice(
+        ...(plain.length === 0 ? [] : [letters(plain)]),
+        ...written.map((letter) => text(JSON.stringify(letter).slice(1, -1))),
+      );
+    }
+    case 'text': {
+      const isPlain = pattern.letters.every((letter) => hasLetter(plainLetters, letter));
+      return isPlain ? pattern : text(JSON.stringify(String.fromCodePoint(...pattern.letters)).slice(1, -1));
+    }
+    case 'sequence':
+      return pattern.parts.length === 0 ? nothing : sequence(...pattern.parts.map(inText));
+    case 'choice':
+      return choice(...pattern.of.map(inText));
+    case 'repeat':
+      return repeat(inText(pattern.of), pattern.least, pattern.most);
+    case 'rule':
+      throw new Error('a text has no rules');
+  }
+}
+
+/** One way to write each of JSON Schema's formats, which every reader of it takes. */
+const formats: Readonly<Record<string, string>> = {
+  date: String.raw`(19|20)\d\d-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])`,
+  time: String.raw`([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?Z`,
+  'date-time': String.raw`(19|20)\d\d-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?Z`,
+  duration: String.raw`P(\d{1,4}D(T\d{1,4}H(\d{1,4}M(\d{1,4}S)?)?)?|T\d{1,4}H(\d{1,4}M(\d{1,4}S)?)?|T\d{1,4}M(\d{1,4}S)?|T\d{1,4}S)`,
+  email: '[a-z0-9]{1,20}([._-][a-z0-9]{1,20}){0,2}@([a-z0-9]{1,20}[.]){1,3}[a-z]{2,10}',
+  hostname: '([a-z0-9]{1,20}[.]){1,3}[a-z]{2,10}',
+  ipv4: String.raw`((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)[.]){3}(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)`,
+  ipv6: '([0-9a-f]{1,4}:){7}[0-9a-f]{1,4}',
+  uuid: '[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}',
+  uri: 'https?://([a-z0-9]{1,20}[.]){1,3}[a-z]{2,10}(/[A-Za-z0-9._~-]{1,40}){0,6}/?',
+};
+
+/** Letters that a text of this format is of; undefined: the format is not known, and so says nothing. */
+export function formatPattern(name: string): Pattern | undefined {
+  const source = Object.hasOwn(formats, name) ? formats[name] : undefined;
+  return source === undefined ? undefined : (regexPattern(source, true) as Pattern);
+}
+export const formatNames = Object.keys(formats);
