@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { environmentWith } from './config.ts';
+import { commandFlags, environmentWith } from './config.ts';
 
 afterEach(() => void vi.unstubAllEnvs());
 
@@ -11,4 +11,9 @@ test('a service gets huge pages for its weights, unless the environment sets the
   });
   vi.stubEnv('GLIBC_TUNABLES', 'glibc.malloc.check=1');
   expect(environmentWith({}).GLIBC_TUNABLES).toBe('glibc.malloc.check=1');
+});
+
+test('of flags for all services commands take those that say where the log is', () => {
+  const shared = ['--data-folder', '/d', '--model', 'claw-nano', '--log', 'kafka', '--backend', 'wasm'];
+  expect(commandFlags(shared)).toEqual(['--data-folder', '/d', '--log', 'kafka']);
 });

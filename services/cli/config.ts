@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HubConfig } from '../../shared/hub/config.ts';
 import { allocatorEnvironment } from '../../shared/policy/executors/native-environment.ts';
-import { CommonConfig, loadConfig } from '../../shared/service/config.ts';
+import { CommonConfig, describeService, loadConfig } from '../../shared/service/config.ts';
 import { LogConfig } from '../../shared/service/log-config.ts';
 
 /** What every command takes: where the data are, which adapters it is about, and the log. */
@@ -65,6 +65,16 @@ export const batchSettings = (collectorFlags: readonly string[]) =>
     BatchConfig,
     ofThese(collectorFlags, ['--batch-size', '--max-batch-size', '--max-staleness']),
   ).values;
+
+/** Of flags that all services take, those that commands take too: where the data and the log are. */
+export function commandFlags(shared: readonly string[]): readonly string[] {
+  const flags = describeService('cli', CliConfig as unknown as z.ZodObject).map(({ flag }) => flag);
+  let isTaken = false;
+  return shared.filter((word) => {
+    if (word.startsWith('--')) isTaken = flags.includes(word);
+    return isTaken;
+  });
+}
 
 export const commonSettings = (flags: readonly string[] = []) =>
   loadConfig('cli', CommonConfig, flags).values;

@@ -8,6 +8,19 @@ const Rewarded = z.looseObject({ session_id: z.string(), interaction_id: z.strin
 const Ended = z.looseObject({ interaction_count: z.int() });
 const Told = z.looseObject({ error: z.looseObject({ message: z.string(), code: z.string().nullish() }) });
 
+const Listed = z.object({
+  session_id: z.string(),
+  task_id: z.string().nullish(),
+  state: z.string(),
+  started_at: z.string(),
+  ended_at: z.string().nullish(),
+  end_reason: z.string().nullish(),
+  interaction_count: z.int(),
+  rewards: z.array(z.object({ interaction_id: z.string(), reward: z.number() })),
+});
+const ListedSessions = z.looseObject({ data: z.array(Listed) });
+
+export type ListedSession = z.output<typeof Listed>;
 export type StartedSession = { readonly session: string; readonly key: string };
 
 /** What the server made of a request. */
@@ -34,8 +47,11 @@ export type Reward = {
 };
 
 export type SessionClient = {
-  /** `refresh`: a session key; its session is ended, and the next one goes by the same key. */
-  readonly start: (task: string, refresh?: string) => Promise<Answer<StartedSession>>;
+  /**
+   * `refresh`: a session key; its session is ended, and the next one goes by the same key, and by the same task
+   * where none is given.
+   */
+  readonly start: (task: string | undefined, refresh?: string) => Promise<Answer<StartedSession>>;
   /** `value`: id of the interaction that it went to. */
   readonly reward: (sessionKey: string, reward: Reward) => Promise<Answer<string>>;
   /** `value`: interactions of the session. `discard`: none of them trains. */
@@ -48,6 +64,8 @@ export type SessionClient = {
     session: string,
     options?: { readonly discard?: boolean | undefined },
   ) => Promise<Answer<number>>;
+  /** Those that the access key opened, latest first. */
+  readonly list: () => Promise<Answer<readonly ListedSession[]>>;
 };
 
 /**
@@ -69,7 +87,7 @@ export function createSessionClient(
   return {
     start: async (task, refresh) =>
       mapAnswer(
-        await post('/rl/start_session', accessKey, { task_id: task, api_key: refresh ?? null }),
+        await post('/rl/start_session', accessKey, { task_id: task ?? null, api_key: refresh ?? null }),
         Started,
         ({ session_id, api_key }) => ({ session: session_id, key: api_key }),
       ),
@@ -85,6 +103,12 @@ export function createSessionClient(
       ),
     end: (sessionKey, { discard = false } = {}) => end(sessionKey, discard ? { discard } : {}),
     endNamed: (session, { discard = false } = {}) => end(accessKey, { session_id: session, discard }),
+    list: async () =>
+      mapAnswer(
+        await request(`${base}/rl/sessions`, accessKey, undefined, signal),
+        ListedSessions,
+        ({ data }) => data,
+      ),
   };
 }
 

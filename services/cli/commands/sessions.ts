@@ -1,6 +1,6 @@
 import { type Command, UsageError } from '../command.ts';
 import { readOptions, splitAction } from '../options.ts';
-import { endSession, rewardSession, startSession } from '../sessions/protocol.ts';
+import { endSession, listOnServer, rewardSession, startSession } from '../sessions/protocol.ts';
 import { listSessions, showSession } from '../sessions/shown.ts';
 import { exportSessions } from '../sessions-export/export-sessions.ts';
 
@@ -18,9 +18,10 @@ export const sessions: Command = {
   about: 'conversations as the collector sees them; sessions that a program rewards',
   details: [
     ['list', 'every conversation: turns, how many trained, whether it is open'],
+    ['  --url URL, --key KEY', 'those that an access key opened, as the server has them; no log is read'],
     ['show SESSION', 'its turns, step by step'],
     ['start [--task NAME]', 'opens a session and prints its key'],
-    ['  --refresh sk-sess-...', 'under this key, whose open session ends'],
+    ['  --refresh sk-sess-...', 'under this key, whose open session ends; the same task unless told'],
     ['reward [VALUE]', '-1 to 1, 1 unless told, for the last answer of the session'],
     ['  --interaction ID', 'for another answer'],
     ['end [--discard]', 'ends the session; --discard: and it trains nobody'],
@@ -32,17 +33,21 @@ export const sessions: Command = {
     ['  --style S', 'individual: a line per answer; concat: one per path of the conversation tree'],
     ['  --discount N', '0 to 1: of the returns; as the collector has it unless told'],
     ['  --out FILE', 'whole or not at all; the output unless told'],
+    ['  --into FOLDER', 'a file per session, SESSION.jsonl; one that is there is not written again'],
     ['  --follow', 'goes on with each session that ends'],
-    ['--key KEY', 'start, end SESSION: access key; CLAWLOOP_SERVING_API_KEY unless told'],
+    ['--key KEY', 'list, start, end SESSION: access key; CLAWLOOP_SERVING_API_KEY unless told'],
     ['', 'reward, end: key of the session; CLAWLOOP_SESSION_KEY unless told'],
     ['--url URL', 'of the endpoint; from CLAWLOOP_SERVING_HOST and _PORT unless told'],
-    ['--json', 'start, reward, end: one object'],
+    ['--json', 'list, start, reward, end: one object'],
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
     switch (action) {
-      case 'list':
-        return listSessions(readOptions(rest, {}).settings);
+      case 'list': {
+        const { settings, values } = readOptions(rest, protocolOptions);
+        const isThere = values.url !== undefined || values.key !== undefined;
+        return isThere ? listOnServer(values) : listSessions(settings, values.json === true);
+      }
       case 'show': {
         const { settings, words } = readOptions(rest, {});
         return showSession(settings, words[0]);
@@ -66,6 +71,7 @@ export const sessions: Command = {
           style: { type: 'string' },
           discount: { type: 'string' },
           out: { type: 'string' },
+          into: { type: 'string' },
         } as const;
         const { settings, words, values } = readOptions(rest, { ...strings, follow: { type: 'boolean' } });
         return exportSessions(settings, words, values);

@@ -7,11 +7,17 @@ import { makeFolder } from '../../../shared/service/make-folder.ts';
 import { openLog } from '../../../shared/service/open-log.ts';
 import { REFUSED_EXIT_CODE } from '../../../shared/service/refusal.ts';
 import { type Command, UsageError } from '../command.ts';
-import { batchSettings, commonSettings, endpointSettings, judgeServerSettings } from '../config.ts';
+import {
+  batchSettings,
+  commandFlags,
+  commonSettings,
+  endpointSettings,
+  judgeServerSettings,
+} from '../config.ts';
 import { fetchWithBar } from '../fetch-with-bar.ts';
 import { helpOfUp, isHelp } from '../help.ts';
 import { portIsFree } from '../port-is-free.ts';
-import { serviceNames } from '../service-entry.ts';
+import { EXPORTER, type ProcessName, serviceNames } from '../service-entry.ts';
 import { banner } from '../up/banner.ts';
 import { openLiveLine } from '../up/live-line.ts';
 import { type Endpoint, endpointOf, waitUntilReady } from '../up/readiness.ts';
@@ -30,6 +36,7 @@ export const up: Command = {
     ['--api-key KEY', 'an access key; needed beyond loopback'],
     ['--context window|error', 'what becomes of a prompt that does not fit'],
     ['--queue, --redis-..., --board-key', 'the queues of judge and trainer'],
+    ['--sessions-export FOLDER', 'writes each session of the session protocol that ends into it, as JSONL'],
     [
       '--SERVICE-FLAG',
       "any flag of a service: the judge's --votes is --judge-votes; see clawloop judge --help",
@@ -42,7 +49,7 @@ export const up: Command = {
       process.stdout.write(helpOfUp(up));
       return 0;
     }
-    const { shared, own } = routeFlags(argv);
+    const { shared, own, sessionsExport } = routeFlags(argv);
     const common = commonSettings(shared);
     const endpoint = endpointOf(own.serving);
     const { batchSize, maxBatchSize, maxStaleness } = batchSettings(own.collector);
@@ -86,14 +93,10 @@ export const up: Command = {
     const secrets = judgeOnOurOwn(own, endpoint);
 
     const pids = new Map<string, number>();
-    const supervised: readonly Supervised[] = serviceNames.map((name) =>
+    const start = (name: ProcessName, flags: readonly string[]): Supervised =>
       supervise(
         name,
-        {
-          flags: [...shared, ...own[name]],
-          secrets: name === 'judge' ? secrets : {},
-          logFolder: data.serviceLogs,
-        },
+        { flags, secrets: name === 'judge' ? secrets : {}, logFolder: data.serviceLogs },
         {
           runs: (service, pid) => {
             if (pid === undefined) pids.delete(service);
@@ -107,8 +110,10 @@ export const up: Command = {
           },
           refused: (service, reason) => fail(`${service} cannot go on:\n${reason}`, REFUSED_EXIT_CODE),
         },
-      ),
-    );
+      );
+    const supervised = serviceNames.map((name) => start(name, [...shared, ...own[name]]));
+    if (sessionsExport !== undefined)
+      supervised.push(start(EXPORTER, [...commandFlags(shared), '--into', sessionsExport]));
     const following = followAll(log, status.on, stop.signal);
     live.print(`starting; what the services say is in ${data.serviceLogs}`);
     waitUntilReady(endpoint, stop.signal).then(

@@ -16,8 +16,8 @@ export function createProtocolDouble({ room = 1000, silentInteractions = [] as r
     kind: 'refused',
     ...{ status, code, message: code, retryAfter: status === 429 ? 0.005 : undefined },
   });
-  const client: Omit<SessionClient, 'endNamed'> = {
-    start: async (task) => {
+  const client: Omit<SessionClient, 'endNamed' | 'list'> = {
+    start: async (task = 'task') => {
       if (open() >= room) return refused(429, 'no_room');
       const key = `sk-sess-${sessions.size}`;
       sessions.set(key, { task, rewards: [], ended: undefined });

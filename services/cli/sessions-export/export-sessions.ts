@@ -5,6 +5,7 @@ import type { CliConfig } from '../config.ts';
 import { INTERRUPTED, stopOnSignals } from '../stop-on-signals.ts';
 import { withLog } from '../with-log.ts';
 import { type ExportStyle, exportLines, exportStyles } from './export-lines.ts';
+import { folderWriter } from './folder-writer.ts';
 import { fileWriter, type LineWriter, outputWriter } from './line-writer.ts';
 import { createSessionIndex, type EndedSession, indexedTypes } from './session-index.ts';
 import { sessionNodes } from './session-nodes.ts';
@@ -14,6 +15,7 @@ export type ExportFlags = {
   readonly style?: string | undefined;
   readonly discount?: string | undefined;
   readonly out?: string | undefined;
+  readonly into?: string | undefined;
   readonly follow?: boolean | undefined;
 };
 
@@ -36,11 +38,16 @@ export async function exportSessions(
   flags: ExportFlags,
 ): Promise<number> {
   const wish = wishOf(words, flags);
+  if (flags.out !== undefined && flags.into !== undefined)
+    throw new UsageError('--out is one file, --into a folder with one per session: give one of them');
   const stop = new AbortController();
+  // a supervisor that started this with a channel wants it to end with it
+  process.once('disconnect', () => stop.abort());
+  if (process.connected === false) stop.abort();
   const ignoreSignals = stopOnSignals(stop, 'clawloop: no more sessions are waited for');
   try {
     return await withLog(settings, async (log) => {
-      const writer = flags.out === undefined ? outputWriter : await fileWriter(flags.out);
+      const writer = await writerOf(flags);
       try {
         return await copySessions(log, wish, writer, { follow: flags.follow === true, stop });
       } finally {
@@ -50,6 +57,11 @@ export async function exportSessions(
   } finally {
     ignoreSignals();
   }
+}
+
+function writerOf({ out, into }: ExportFlags): Promise<LineWriter> | LineWriter {
+  if (into !== undefined) return folderWriter(into);
+  return out === undefined ? outputWriter : fileWriter(out);
 }
 
 function wishOf(words: readonly string[], { style = 'individual', discount }: ExportFlags): Wish {
@@ -91,7 +103,8 @@ async function copySessions(
     const ended = wanted(index.takeEnded(), wish);
     if (!follow) refuseMissing(wish, ended, index.open());
     const left = wish.sessions.size === 0 && !follow ? index.open().length : 0;
-    tell(await copyAll(log, ended, wish, writer), left);
+    tell(await copyAll(log, ended, wish, writer, stop.signal), left);
+    if (stop.signal.aborted) return INTERRUPTED;
     await writer.ready();
     const missing = new Set(wish.sessions);
     for (const { session } of ended) missing.delete(session);
@@ -99,7 +112,7 @@ async function copySessions(
       await woken.promise;
       woken = Promise.withResolvers<void>();
       const more = wanted(index.takeEnded(), wish);
-      if (more.length > 0) tell(await copyAll(log, more, wish, writer), 0);
+      if (more.length > 0) tell(await copyAll(log, more, wish, writer, stop.signal), 0);
       for (const { session } of more) missing.delete(session);
     }
     return 0;
@@ -112,19 +125,26 @@ async function copySessions(
 const wanted = (ended: readonly EndedSession[], { sessions }: Wish) =>
   ended.filter(({ session }) => sessions.size === 0 || sessions.has(session));
 
-type Counts = Readonly<Record<'sessions' | 'lines' | 'leftOut' | 'discarded', number>>;
+type Counts = Readonly<Record<'sessions' | 'lines' | 'leftOut' | 'discarded' | 'before', number>>;
 
 async function copyAll(
   log: Pick<EventLog, 'read'>,
   ended: readonly EndedSession[],
   wish: Wish,
   writer: LineWriter,
+  stop: AbortSignal,
 ): Promise<Counts> {
   const kept = ended.filter(({ discarded }) => !discarded);
-  const counts = { sessions: kept.length, lines: 0, leftOut: 0, discarded: ended.length - kept.length };
+  const counts = { sessions: 0, lines: 0, leftOut: 0, discarded: ended.length - kept.length, before: 0 };
   for (const session of kept) {
+    if (stop.aborted) break;
+    if (await writer.isWritten(session.session)) {
+      counts.before += 1;
+      continue;
+    }
     const { lines, leftOut } = await linesOf(log, session, wish);
-    await writer.write(lines);
+    await writer.write(lines, session.session);
+    counts.sessions += 1;
     counts.lines += lines.length;
     counts.leftOut += leftOut;
   }
@@ -154,8 +174,9 @@ async function linesOf(log: Pick<EventLog, 'read'>, session: EndedSession, { sty
 }
 
 /** On the error stream: the lines may go to the other one. */
-function tell({ sessions, lines, leftOut, discarded }: Counts, open: number): void {
+function tell({ sessions, lines, leftOut, discarded, before }: Counts, open: number): void {
   const told = [`${many(sessions, 'session')} in ${many(lines, 'line')}`];
+  if (before > 0) told.push(`there already: ${many(before, 'session')}`);
   if (open > 0) told.push(`left out: ${many(open, 'session')} still open`);
   if (discarded > 0) told.push(`left out: ${many(discarded, 'session')} that their clients took back`);
   if (leftOut > 0)

@@ -3,14 +3,16 @@ import { UsageError } from '../command.ts';
 
 /** Where exported lines go, one session at a time. */
 export type LineWriter = {
-  readonly write: (lines: readonly object[]) => Promise<void>;
+  readonly write: (lines: readonly object[], session: string) => Promise<void>;
+  /** Whether a session was written before this process began. */
+  readonly isWritten: (session: string) => Promise<boolean>;
   /** What was written so far is all that there was: the file takes its place. */
   readonly ready: () => Promise<void>;
   /** Without `ready` nothing stands there. */
   readonly close: () => Promise<void>;
 };
 
-const textOf = (lines: readonly object[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+export const textOf = (lines: readonly object[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 
 /**
  * A file that is there whole or not at all: a neighbour, synced and renamed. What is written after `ready` is
@@ -24,6 +26,7 @@ export async function fileWriter(path: string): Promise<LineWriter> {
   });
   let isReady = false;
   return {
+    isWritten: async () => false,
     write: async (lines) => {
       if (isReady) await appendFile(path, textOf(lines), { flush: true });
       else await file.writeFile(textOf(lines));
@@ -43,6 +46,7 @@ export async function fileWriter(path: string): Promise<LineWriter> {
 }
 
 export const outputWriter: LineWriter = {
+  isWritten: async () => false,
   write: async (lines) => {
     const text = textOf(lines);
     if (text !== '' && !process.stdout.write(text))

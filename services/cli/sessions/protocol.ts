@@ -2,6 +2,7 @@ import { answerOrRefuse } from '../answer-or-refuse.ts';
 import { UsageError } from '../command.ts';
 import { endpointSettings, sessionKeySetting } from '../config.ts';
 import { createSessionClient, originOf } from '../rl-client.ts';
+import { formatTable } from '../table.ts';
 import { endpointOf } from '../up/readiness.ts';
 
 /** What the commands that speak the session protocol are given. */
@@ -31,7 +32,8 @@ function sessionKeyOf({ key }: ProtocolFlags): string {
 export async function startSession(flags: ProtocolFlags): Promise<number> {
   const url = addressOf(flags);
   const client = createSessionClient(url, accessKeyOf(flags));
-  const { session, key } = answerOrRefuse(await client.start(flags.task ?? 'task', flags.refresh), url);
+  const task = flags.task ?? (flags.refresh === undefined ? 'task' : undefined);
+  const { session, key } = answerOrRefuse(await client.start(task, flags.refresh), url);
   console.log(
     flags.json
       ? JSON.stringify({ session_id: session, api_key: key, base_url: url })
@@ -57,6 +59,25 @@ Then:
   clawloop sessions end${where}              trains by the rewards; none: 0 for the last answer
   clawloop sessions start --refresh $CLAWLOOP_SESSION_KEY${where}
                                   ends it and begins the next one under the same key`;
+}
+
+/** The sessions of an access key, as the server has them: also where the log is on another machine. */
+export async function listOnServer(flags: ProtocolFlags): Promise<number> {
+  const url = addressOf(flags);
+  const listed = answerOrRefuse(await createSessionClient(url, accessKeyOf(flags)).list(), url);
+  if (flags.json) {
+    console.log(JSON.stringify(listed));
+    return 0;
+  }
+  const rows = listed.map((one) => [
+    ...[one.session_id, one.task_id ?? '', one.interaction_count],
+    one.rewards.map(({ reward }) => reward).join(' '),
+    one.started_at.slice(0, 19),
+    one.ended_at?.slice(11, 19) ?? '',
+    one.end_reason ?? one.state,
+  ]);
+  console.log(formatTable(['session', 'task', 'answers', 'rewards', 'from', 'to', 'state'], rows));
+  return 0;
 }
 
 /** `value`: -1 to 1; the server says so. */

@@ -30,8 +30,18 @@ const readSessions = (settings: CliConfig): Promise<Shown> =>
   });
 
 /** Every conversation: turns, how many trained, whether it is open. */
-export async function listSessions(settings: CliConfig): Promise<number> {
+export async function listSessions(settings: CliConfig, asJson: boolean): Promise<number> {
   const { bySession, closed, tasks } = await readSessions(settings);
+  if (asJson) {
+    const listed = [...bySession].map(([session, turns]) => ({
+      ...{ session, task: tasks.get(session) ?? null, turns: turns.length },
+      trained: turns.filter((turn) => turn.stage.kind === 'trained').length,
+      ...{ from: turns[0]?.time ?? null, to: turns.at(-1)?.time ?? null },
+      state: closed.has(session) ? 'closed' : 'open',
+    }));
+    console.log(JSON.stringify(listed));
+    return 0;
+  }
   const rows = [...bySession].map(([session, turns]) => [
     session, // whole: `sessions show` and `turns list --session` ask for it
     tasks.get(session) ?? '',

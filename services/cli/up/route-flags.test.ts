@@ -32,3 +32,9 @@ test('a word that belongs to no flag is refused', () => {
 test('a flag that one service alone has is refused, with how it is spelled here', () => {
   expect(() => routeFlags(['--method', 'opd'])).toThrow("Unknown option '--method'. Flags of one service");
 });
+
+test('where ended sessions are exported to is no flag of a service', () => {
+  const { shared, own, sessionsExport } = routeFlags(['--sessions-export', 'out', '--data-folder=/d']);
+  expect([shared, own.serving, sessionsExport]).toEqual([['--data-folder', '/d'], [], 'out']);
+  expect(() => routeFlags(['--sessions-export'])).toThrow('takes a folder');
+});

@@ -8,6 +8,8 @@ export type RoutedFlags = {
   /** for every service: `--data-folder X` */
   readonly shared: readonly string[];
   readonly own: Readonly<Record<ServiceName, string[]>>;
+  /** folder of the sessions that ended; undefined: they are not exported */
+  readonly sessionsExport?: string;
 };
 
 /**
@@ -16,6 +18,7 @@ export type RoutedFlags = {
  */
 export function routeFlags(argv: readonly string[]): RoutedFlags {
   const shared: string[] = [];
+  let sessionsExport: string | undefined;
   const own: Record<ServiceName, string[]> = { serving: [], collector: [], judge: [], trainer: [] };
   for (let index = 0; index < argv.length; index++) {
     const [flag = '', inline] = argv[index]!.split(/=(.*)/s);
@@ -26,7 +29,11 @@ export function routeFlags(argv: readonly string[]): RoutedFlags {
     const next = argv[index + 1];
     const value = inline ?? (next !== undefined && !next.startsWith('--') ? argv[++index] : undefined);
     const service = serviceNames.find((name) => flag.startsWith(`--${name}-`));
-    if (service !== undefined) own[service].push(`--${flag.slice(service.length + 3)}`, ...wordsOf(value));
+    if (flag === '--sessions-export') {
+      if (!value) throw new UsageError('--sessions-export takes a folder');
+      sessionsExport = value;
+    } else if (service !== undefined)
+      own[service].push(`--${flag.slice(service.length + 3)}`, ...wordsOf(value));
     else if (ofServing.has(flag)) own.serving.push(flag, ...wordsOf(value));
     else if (ofQueues.has(flag)) for (const name of withQueue) own[name].push(flag, ...wordsOf(value));
     else if (ofAll.has(flag)) shared.push(flag, ...wordsOf(value));
@@ -36,7 +43,7 @@ export function routeFlags(argv: readonly string[]): RoutedFlags {
           '--judge-votes); docs/configuration.md has all of them',
       );
   }
-  return { shared, own };
+  return { shared, own, ...(sessionsExport === undefined ? {} : { sessionsExport }) };
 }
 
 const flagsOf = (schema: unknown): ReadonlySet<string> =>

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { monotonicNow } from '../../../shared/service/clock.ts';
 import { REFUSED_EXIT_CODE } from '../../../shared/service/refusal.ts';
 import { environmentWith } from '../config.ts';
-import { type ServiceName, serviceEntry } from '../service-entry.ts';
+import { type ProcessName, programOf } from '../service-entry.ts';
 import { createRepeats } from './repeats.ts';
 import { restartDelay } from './restart-delay.ts';
 
@@ -13,26 +13,26 @@ import { restartDelay } from './restart-delay.ts';
 const DRAIN_LIMIT_MS = 12_000;
 
 export type Supervised = {
-  readonly name: ServiceName;
+  readonly name: ProcessName;
   readonly stop: () => Promise<void>;
 };
 
 export type SupervisorEvents = {
   /** It runs under this process id now; undefined: it waits for its restart. */
-  readonly runs: (service: ServiceName, pid: number | undefined) => void;
+  readonly runs: (service: ProcessName, pid: number | undefined) => void;
   /** A line that a person should see: a crash, a warning (the same one once a minute). */
-  readonly notice: (service: ServiceName, line: string) => void;
+  readonly notice: (service: ProcessName, line: string) => void;
   /** Each line that a service writes, as it is. */
-  readonly said: (service: ServiceName, line: string) => void;
+  readonly said: (service: ProcessName, line: string) => void;
   /** The service would end again however often it was started; `reason` is what it said. */
-  readonly refused: (service: ServiceName, reason: string) => void;
+  readonly refused: (service: ProcessName, reason: string) => void;
 };
 
 /**
  * Runs one service as a child process, its lines kept in a file, and starts it again when it ends by itself.
  */
 export function supervise(
-  name: ServiceName,
+  name: ProcessName,
   options: {
     readonly flags: readonly string[];
     /** environment variables of its own */
@@ -58,7 +58,7 @@ export function supervise(
 
   const start = (): void => {
     const startedAt = monotonicNow();
-    const running = spawn(process.execPath, [...process.execArgv, serviceEntry(name), ...options.flags], {
+    const running = spawn(process.execPath, [...process.execArgv, ...programOf(name), ...options.flags], {
       // the channel tells a service that its supervisor is gone
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: environmentWith(options.secrets),

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { link, open, readFile, unlink } from 'node:fs/promises';
+import { link, open, readFile, rm } from 'node:fs/promises';
 
 const SECRET_BYTES = 32;
 
@@ -32,16 +32,18 @@ async function readSecret(path: string): Promise<Uint8Array | undefined> {
 /** Whole under its name or not at all, and never over one that is there. */
 async function makeSecret(path: string): Promise<void> {
   const own = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  const file = await open(own, 'wx', 0o600);
   try {
-    await file.writeFile(`${randomBytes(SECRET_BYTES).toString('base64url')}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await link(own, path)
-    .catch((error: NodeJS.ErrnoException) => {
+    const file = await open(own, 'wx', 0o600);
+    try {
+      await file.writeFile(`${randomBytes(SECRET_BYTES).toString('base64url')}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await link(own, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
-    })
-    .finally(() => unlink(own));
+    });
+  } finally {
+    await rm(own, { force: true });
+  }
 }

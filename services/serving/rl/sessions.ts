@@ -31,11 +31,13 @@ export type Sessions = {
   /**
    * Opens a session: under a new key, or under one that exists, whose open session ends first. Where there is
    * no room nothing changes.
+   *
+   * @param task that of the key's last session unless told
    * @throws ServingError TOO_MANY_SESSIONS, TRAINING_BEHIND, NOT_RECORDED, SESSIONS_UNREAD
    */
   readonly start: (
     caller: Starting,
-    task: string,
+    task: string | undefined,
     refreshed: SessionKey | undefined,
   ) => Promise<{ readonly session: string; readonly key: SessionKey }>;
   /** The open session that a key speaks for. @throws ServingError SESSION_ENDED, SESSIONS_UNREAD */
@@ -82,6 +84,8 @@ type Options = {
 
 const source = 'clawloop/serving';
 const RETRY_SECONDS = 5;
+/** of a session that follows one whose task is not known any more */
+const NO_TASK = 'task';
 /** A step may be over in less than that. */
 const ROOM_RETRY_SECONDS = 1;
 /** ms that the sample of a session that ended may take to come; most come sooner, of some none comes */
@@ -168,10 +172,11 @@ export function openSessions(options: Options): Sessions {
     if (lack === 'staleness') throw ServingError.TRAINING_BEHIND({ retryAfterSeconds: ROOM_RETRY_SECONDS });
   };
 
-  const startNow = async ({ keyId, adapter }: Starting, task: string, key: SessionKey) => {
+  const startNow = async ({ keyId, adapter }: Starting, told: string | undefined, key: SessionKey) => {
     // the log is away, and what ended before would stand behind what begins
     if (recorder.outboxDepth() > 0) throw ServingError.NOT_RECORDED({ retryAfterSeconds: RETRY_SECONDS });
     const before = await find(key.id);
+    const task = told ?? (before ?? (await view.lookUp(key.id)))?.task ?? NO_TASK;
     const open = before?.ended === undefined ? before : undefined;
     await makeRoom(adapter, task, open);
     if (open !== undefined) await endNow(open, false);

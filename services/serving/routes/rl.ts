@@ -14,7 +14,10 @@ const taskId = z
   .min(1)
   .max(256)
   .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'no control characters and no half of a surrogate pair');
-const StartBody = z.object({ task_id: taskId, api_key: z.string().nullish() });
+/** Where a session is refreshed, the one before it tells the task unless told. */
+const StartBody = z
+  .object({ task_id: taskId.nullish(), api_key: z.string().nullish() })
+  .refine(({ task_id, api_key }) => task_id || api_key, { path: ['task_id'], error: 'expected string' });
 /** Advantages add up along the conversation tree; beyond this their sum could be no number. */
 const LARGEST_ADVANTAGE = 1e6;
 /** A reward is on the scale of verdicts, as in /v1/feedback. */
@@ -61,7 +64,11 @@ function registerProtocol(server: FastifyInstance, { access, config, sessions }:
     const { task_id: task, api_key: asked } = readBody(StartBody, request.body);
     const refreshed = asked ? sessionKeyOf(access.readSessionKey(asked), caller) : undefined;
     const [adapter] = adaptersOf(caller, undefined, config.adapters);
-    const { session, key } = await sessions.start({ ...caller, adapter: adapter! }, task, refreshed);
+    const { session, key } = await sessions.start(
+      { ...caller, adapter: adapter! },
+      task ?? undefined,
+      refreshed,
+    );
     return { session_id: session, api_key: access.writeSessionKey(key) };
   });
 

@@ -73,7 +73,13 @@ describe('the session protocol by commands', { timeout: 150_000 }, () => {
     });
     expect((await atServer())[0]!.rewards.map(({ reward }) => reward).sort()).toEqual([-0.5, 1]);
 
-    const again = await run(['sessions', 'start', '--refresh', api_key!, '--task', 'cook']);
+    const listed = await run(['sessions', 'list', '--key', ACCESS_KEY]);
+    expect(listed.stdout).toMatch(new RegExp(`${session_id} +cook +2 +(?:-0.5 1|1 -0.5) .* open`));
+    const refusedList = await run(['sessions', 'list', '--key', 'another-key']);
+    expect(refusedList).toMatchObject({ code: 2, stdout: '' });
+
+    const again = await run(['sessions', 'start', '--refresh', api_key!]);
+    expect(again.stdout).toMatch(/^session +cook-/); // the task of the one before
     expect(again.stdout).toContain(`key      ${api_key}`);
     expect(again.stdout).toContain(`export OPENAI_BASE_URL=${loop.url}/v1`);
     expect(again.stdout + started.stdout).not.toContain(ACCESS_KEY);

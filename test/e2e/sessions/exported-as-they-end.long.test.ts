@@ -1,0 +1,76 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type ClawLoop, clawloop, startClawLoop, until } from '../harness/clawloop.ts';
+import { rlClient } from '../rl-client.ts';
+
+let folder: string;
+let loop: ClawLoop | undefined;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'clawloop-ended-'));
+});
+afterEach(async () => {
+  await loop?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('each session that ends is exported once, by its client or by its timer, also over kills', async () => {
+  const [data, out] = [join(folder, 'data'), join(folder, 'out')];
+  const flags = [
+    ...['--backend', 'wasm', '--sessions-export', out],
+    ...['--collector-session-timeout', '2', '--collector-sweep-ms', '200'],
+  ];
+  loop = await startClawLoop(data, flags);
+  const rl = rlClient(() => loop!.url);
+  const exporter = async () => (await loop!.pids())['sessions-export'];
+  const speak = async (task: string) => {
+    const { session_id, api_key } = await rl.start(task);
+    await rl.chat(api_key, `hello there, ${task}`);
+    await rl.post('/rl/set_reward', api_key, { reward: 0.5 });
+    return { name: `${session_id}.jsonl`, session: session_id, key: api_key };
+  };
+  const exported = (name: string) =>
+    until(`${name} is exported`, async () => (await readdir(out).catch((): string[] => [])).includes(name));
+  /** A file that was written again would be another one. */
+  const file = async (name: string) => (await stat(join(out, name))).ino;
+
+  const first = await speak('ended');
+  await rl.post('/rl/end_session', first.key);
+  await exported(first.name);
+  const before = await file(first.name);
+
+  process.kill((await exporter())!, 'SIGKILL');
+  const left = await speak('left-alone');
+  await exported(left.name);
+  const taken = await speak('taken-back');
+  await rl.post('/rl/end_session', taken.key, { discard: true });
+
+  // ended while nobody exports, by a run that was not told to
+  await loop.stop();
+  loop = await startClawLoop(data, ['--backend', 'wasm']);
+  const missed = await speak('missed');
+  await rl.post('/rl/end_session', missed.key);
+  await loop.stop();
+  loop = await startClawLoop(data, flags);
+  await exported(missed.name);
+
+  expect((await readdir(out)).sort()).toEqual([first.name, left.name, missed.name].sort());
+  expect(await file(first.name)).toBe(before);
+  for (const { name, session } of [first, left, missed]) {
+    const { code, stdout } = await clawloop(['sessions', 'export', session, '--data-folder', data]);
+    expect(code).toBe(0);
+    expect(await readFile(join(out, name), 'utf8')).toBe(stdout);
+    expect(JSON.parse(stdout)).toMatchObject({ session_id: session, reward: 0.5 });
+  }
+  const last = (await exporter())!;
+  await loop.stop();
+  await until('the exporter ended with the others', () => {
+    try {
+      process.kill(last, 0);
+      return false;
+    } catch {
+      return true;
+    }
+  });
+});
