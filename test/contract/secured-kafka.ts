@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { freePort, type KafkaNode, startKafka } from '../../infra/kafka/start-kafka.ts';
 
 export type SecuredKafka = KafkaNode & {
@@ -41,5 +43,9 @@ export async function startSecuredKafka(folder: string): Promise<SecuredKafka> {
       'super.users': 'User:ANONYMOUS',
     },
   });
+  // the first handshake of a cold JVM may take longer than a client waits for it
+  const first = connect({ host: '127.0.0.1', port: securedPort, ca: readFileSync(caFile) });
+  await once(first, 'secureConnect');
+  first.destroy();
   return { ...node, secured, caFile };
 }
