@@ -1,28 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloop.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { chatAndReact } from './harness/chat-and-react.ts';
+import { until } from './harness/clawloop.ts';
+import { loopOnFolder } from './harness/loop-on-folder.ts';
 
 describe('the loop on one machine', () => {
-  let folder: string;
-  let loop: ClawLoop;
+  const on = loopOnFolder(['--collector-batch-size', '4']);
   let client: OpenAI;
-  const run = async (...argv: string[]) => {
-    const result = await clawloop([...argv, '--data-folder', folder]);
-    expect(result.code, result.stderr + result.stdout).toBe(0);
-    return result.stdout;
-  };
-
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'clawloop-loop-'));
-    loop = await startClawLoop(folder, ['--collector-batch-size', '4']);
-    client = new OpenAI({ baseURL: `${loop.url}/v1`, apiKey: 'none', maxRetries: 0 });
-  });
-  afterAll(async () => {
-    await loop?.stop();
-    await rm(folder, { recursive: true, force: true });
+  beforeAll(() => {
+    client = new OpenAI({ baseURL: `${on.loop.url}/v1`, apiKey: 'none', maxRetries: 0 });
   });
 
   const ask = async (messages: OpenAI.ChatCompletionMessageParam[]): Promise<string> => {
@@ -30,7 +16,7 @@ describe('the loop on one machine', () => {
     return completion.choices[0]?.message.content ?? '';
   };
   const servedVersion = async () => {
-    const tail = await run('topics', 'tail', 'training', '--type', 'policy.loaded', '--json');
+    const tail = await on.run('topics', 'tail', 'training', '--type', 'policy.loaded', '--json');
     const lines = tail.trim().split('\n').filter(Boolean);
     const last = lines.at(-1);
     return last === undefined
@@ -39,24 +25,9 @@ describe('the loop on one machine', () => {
   };
 
   test('four judged chats become a version that is served, while an answer streams', async () => {
-    const reactions = [
-      'Perfect, thanks!',
-      'No lists, please.',
-      'Great, thank you!',
-      'Please skip the greeting.',
-    ];
-    // six chats: an answer that was cut off does not train
-    for (let index = 0; index < 6; index++) {
-      const question = `How do I pack for a trip to place number ${index}?`;
-      const answer = await ask([{ role: 'user', content: question }]);
-      await ask([
-        { role: 'user', content: question },
-        { role: 'assistant', content: answer },
-        { role: 'user', content: reactions[index % reactions.length]! },
-      ]);
-    }
+    await chatAndReact(ask);
     await until('v1 is served', async () => (await servedVersion()) === 1, 45_000);
-    expect(await run('policy', 'list')).toMatch(/v1 +v0 +4 +promoted +head/);
+    expect(await on.run('policy', 'list')).toMatch(/v1 +v0 +4 +promoted +head/);
     const models = await client.models.list();
     expect(models.data.map(({ id }) => id)).toEqual(
       expect.arrayContaining(['clawloop', 'clawloop@base', 'clawloop@v1']),
@@ -64,7 +35,7 @@ describe('the loop on one machine', () => {
   });
 
   test('what the person said was wrong has taught as a hint', async () => {
-    const tail = await run('topics', 'tail', 'training', '--type', 'policy.trained', '--json');
+    const tail = await on.run('topics', 'tail', 'training', '--type', 'policy.trained', '--json');
     const { event } = JSON.parse(tail.trim().split('\n')[0]!) as {
       event: { data: { metrics: Readonly<Record<string, number>> } };
     };
@@ -74,12 +45,12 @@ describe('the loop on one machine', () => {
   });
 
   test('every turn says what became of it, and the law holds', async () => {
-    const turns = await run('turns', 'list', '--why');
+    const turns = await on.run('turns', 'list', '--why');
     expect(turns).toMatch(/trained in v1/);
     expect(turns).toMatch(/waiting for next state/);
-    expect(await run('sessions', 'list')).toMatch(/open/);
-    expect(await run('audit')).toMatch(/balances/);
-    expect(await run('replay')).toMatch(/v1/);
+    expect(await on.run('sessions', 'list')).toMatch(/open/);
+    expect(await on.run('audit')).toMatch(/balances/);
+    expect(await on.run('replay')).toMatch(/v1/);
   });
 
   test('feedback on an answer outranks the judge', async () => {
@@ -88,7 +59,7 @@ describe('the loop on one machine', () => {
       messages: [{ role: 'user', content: 'What is a good breakfast?' }],
       ...{ max_tokens: 300, seed: 7 }, // an answer that is cut short is not judged
     });
-    await run('feedback', completion.id, 'down', '--url', loop.url, '--comment', 'too long');
+    await on.run('feedback', completion.id, 'down', '--url', on.loop.url, '--comment', 'too long');
     const answer = completion.choices[0]?.message.content ?? '';
     await ask([
       { role: 'user', content: 'What is a good breakfast?' },
@@ -96,7 +67,7 @@ describe('the loop on one machine', () => {
       { role: 'user', content: 'Perfect, thanks!' },
     ]);
     await until('the verdict is the feedback', async () =>
-      (await run('turns', 'list', '--json'))
+      (await on.run('turns', 'list', '--json'))
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line) as { turnId: string; score?: number; source?: string })
@@ -105,7 +76,7 @@ describe('the loop on one machine', () => {
   });
 
   test('a rollback serves the earlier version, and learning can be paused', async () => {
-    expect(await run('policy', 'rollback', '0')).toMatch(/the head is v0/);
+    expect(await on.run('policy', 'rollback', '0')).toMatch(/the head is v0/);
     await until('v0 is served again', async () => {
       const completion = await client.chat.completions.create({
         model: 'clawloop',
@@ -114,8 +85,8 @@ describe('the loop on one machine', () => {
       });
       return (completion as unknown as { clawloop: { version: number } }).clawloop.version === 0;
     });
-    expect(await run('learning', 'pause')).toMatch(/paused/);
-    expect(await run('learning', 'resume')).toMatch(/goes on/);
-    expect(await run('audit')).toMatch(/balances/);
+    expect(await on.run('learning', 'pause')).toMatch(/paused/);
+    expect(await on.run('learning', 'resume')).toMatch(/goes on/);
+    expect(await on.run('audit')).toMatch(/balances/);
   });
 });

@@ -1,54 +1,38 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
-import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloop.ts';
-import { type RlClient, rlClient } from './rl-client.ts';
+import { clawloop, until } from './harness/clawloop.ts';
+import { loopOnFolder } from './harness/loop-on-folder.ts';
+import { rlClient } from './rl-client.ts';
 
 /** The reward of a session's last answer, as far as the weights. */
 
 const DISCOUNT = 0.5;
 /** s; longer than any answer takes on a busy machine */
 const IDLE_S = 15;
-let folder: string;
-let loop: ClawLoop;
-let rl: RlClient;
-const run = async (...argv: string[]) => {
-  const result = await clawloop([...argv, '--data-folder', folder]);
-  expect(result.code, result.stderr + result.stdout).toBe(0);
-  return result.stdout;
-};
+const on = loopOnFolder([
+  ...['--collector-batch-size', '3', '--collector-turn-discount', String(DISCOUNT)],
+  ...['--collector-session-timeout', String(IDLE_S), '--collector-sweep-ms', '100'],
+]);
+const rl = rlClient(() => on.loop.url);
 
 vi.setConfig({ testTimeout: 150_000 });
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'clawloop-rewarded-'));
-  loop = await startClawLoop(folder, [
-    ...['--collector-batch-size', '3', '--collector-turn-discount', String(DISCOUNT)],
-    ...['--collector-session-timeout', String(IDLE_S), '--collector-sweep-ms', '100'],
-  ]);
-  rl = rlClient(() => loop.url);
-});
-afterAll(async () => {
-  await loop?.stop();
-  await rm(folder, { recursive: true, force: true });
-});
 
 type Turn = { readonly turnId: string; readonly session: string; readonly score?: number | null } & {
   readonly source: string;
   readonly stage: { readonly kind: string; readonly reason?: string; readonly version?: number };
 };
 const turnsOf = async (session: string): Promise<readonly Turn[]> =>
-  (await run('turns', 'list', '--json', '--session', session))
+  (await on.run('turns', 'list', '--json', '--session', session))
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Turn);
 
 /** Whole answers: one that was cut off trains nobody. The ids of the answers. */
 async function talk(key: string, questions: readonly string[]): Promise<readonly string[]> {
-  const client = new OpenAI({ baseURL: `${loop.url}/v1`, apiKey: key, maxRetries: 0 });
+  const client = new OpenAI({ baseURL: `${on.loop.url}/v1`, apiKey: key, maxRetries: 0 });
   const messages: OpenAI.ChatCompletionMessageParam[] = [];
   const ids: string[] = [];
   for (const [index, content] of questions.entries()) {
@@ -85,8 +69,8 @@ test('a reward for the last answer reaches every turn before it, and makes a ver
     [ids[1], 0.4, 'reward', 1],
     [ids[2], 0.8, 'reward', 1],
   ]);
-  expect(await run('audit')).toMatch(/balances/);
-  expect(await run('replay')).toMatch(/v1 .*same|same.*v1/);
+  expect(await on.run('audit')).toMatch(/balances/);
+  expect(await on.run('replay')).toMatch(/v1 .*same|same.*v1/);
 });
 
 test('an end without a reward is a reward of 0, which trains; an advantage trains in place of it', async () => {
@@ -101,7 +85,7 @@ test('an end without a reward is a reward of 0, which trains; an advantage train
     const turns = [...(await turnsOf(first.session_id)), ...(await turnsOf(second.session_id))];
     return turns.length === 3 && turns.every(({ stage }) => stage.kind === 'trained');
   });
-  const ready = (await run('topics', 'tail', 'training', '--type', 'sample.ready', '--json'))
+  const ready = (await on.run('topics', 'tail', 'training', '--type', 'sample.ready', '--json'))
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => (JSON.parse(line) as { event: { data: Record<string, unknown> } }).event.data)
@@ -122,7 +106,7 @@ test('a session that is left alone is closed by its own timer, and its turns say
     forgotten.ids.map((id) => [id, 'no-reward']),
   );
   expect((await rl.post('/rl/set_reward', forgotten.key, { reward: 1 })).status).toBe(410);
-  expect(await run('audit')).toMatch(/balances/);
+  expect(await on.run('audit')).toMatch(/balances/);
 });
 
 type Line = Readonly<Record<'input_ids' | 'loss_mask' | 'logprobs' | 'versions', readonly number[]>> & {
@@ -141,25 +125,25 @@ const parsed = (text: string) =>
 
 test('ended sessions are exported with the tokens, masks, versions and returns that they were trained by', async () => {
   const waits = await rl.start('exported');
-  const open = await clawloop(['sessions', 'export', waits.session_id, '--data-folder', folder]);
+  const open = await clawloop(['sessions', 'export', waits.session_id, '--data-folder', on.folder]);
   expect([open.code, open.stdout]).toEqual([2, '']);
   expect(open.stderr).toMatch(/still open/);
-  const following = run('sessions', 'export', waits.session_id, '--follow', '--style', 'concat');
+  const following = on.run('sessions', 'export', waits.session_id, '--follow', '--style', 'concat');
   const ids = await talk(waits.api_key, questions.slice(0, 2));
   await rl.post('/rl/set_reward', waits.api_key, { reward: -0.5 });
   await rl.post('/rl/end_session', waits.api_key);
   const [followed] = parsed(await following);
   expect(followed).toMatchObject({ interaction_ids: ids, rewards: [-0.25, -0.5], own_rewards: [null, -0.5] });
 
-  const out = join(folder, 'out.jsonl');
-  await run('sessions', 'export', '--out', out);
+  const out = join(on.folder, 'out.jsonl');
+  await on.run('sessions', 'export', '--out', out);
   const lines = parsed(await readFile(out, 'utf8'));
-  expect((await readdir(folder)).filter((name) => name.startsWith('out.'))).toEqual(['out.jsonl']);
+  expect((await readdir(on.folder)).filter((name) => name.startsWith('out.'))).toEqual(['out.jsonl']);
   const ended = Map.groupBy(lines, ({ session_id }) => session_id);
   expect([...ended.values()].map((of) => of.map(({ reward }) => reward))).toEqual(
     expect.arrayContaining([[null, null], [0.2, 0.4, 0.8], [0], [0.5, 1], [-0.25, -0.5]]),
   );
-  const ready = (await run('topics', 'tail', 'training', '--type', 'sample.ready', '--json'))
+  const ready = (await on.run('topics', 'tail', 'training', '--type', 'sample.ready', '--json'))
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => (JSON.parse(line) as { event: SampleReady }).event.data);
@@ -172,7 +156,7 @@ test('ended sessions are exported with the tokens, masks, versions and returns t
     expect(line.versions).toEqual([...promptIds.map(() => -1), ...responseIds.map(() => sample.version)]);
     expect(line.rewards).toEqual([sample.verdict]);
   }
-  const concat = parsed(await run('sessions', 'export', '--style', 'concat', '--discount', '1'));
+  const concat = parsed(await on.run('sessions', 'export', '--style', 'concat', '--discount', '1'));
   expect(concat.map(({ interaction_ids, reward }) => [interaction_ids.length, reward])).toEqual(
     expect.arrayContaining([
       [3, 0.8],

@@ -1,0 +1,40 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+import { type ClawLoop, clawloop, startClawLoop } from './clawloop.ts';
+
+export type LoopOnFolder = {
+  readonly folder: string;
+  /** The one that was started last. */
+  readonly loop: ClawLoop;
+  readonly start: (...flags: readonly string[]) => Promise<ClawLoop>;
+  /** Runs one command on the folder. @returns what it printed @throws with all that it said where it fails */
+  readonly run: (...argv: readonly string[]) => Promise<string>;
+};
+
+/**
+ * A data folder for all tests of a suite, and all services on it: started before the first test where there
+ * are `flags`, else by the tests; stopped after the last.
+ */
+export function loopOnFolder(flags?: readonly string[]): LoopOnFolder {
+  const on = {} as { -readonly [Name in keyof LoopOnFolder]: LoopOnFolder[Name] };
+  on.start = async (...more) => {
+    on.loop = await startClawLoop(on.folder, more);
+    return on.loop;
+  };
+  on.run = async (...argv) => {
+    const { code, stdout, stderr } = await clawloop([...argv, '--data-folder', on.folder]);
+    if (code !== 0) throw new Error(`${argv.join(' ')} ended with ${code}: ${stderr}${stdout}`);
+    return stdout;
+  };
+  beforeAll(async () => {
+    on.folder = await mkdtemp(join(tmpdir(), 'clawloop-loop-'));
+    if (flags !== undefined) await on.start(...flags);
+  });
+  afterAll(async () => {
+    await on.loop?.stop();
+    await rm(on.folder, { recursive: true, force: true });
+  });
+  return on;
+}
