@@ -82,6 +82,7 @@ export type Calls = {
 };
 export type CallName = keyof Calls;
 
+/** One call; the threads hand each other lists of what there is to say, since each hand-over has its price. */
 export type ToWorker = {
   [Name in CallName]: { readonly id: number; readonly name: Name; readonly request: Calls[Name]['request'] };
 }[CallName];

@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { type Topic, topics } from '../../events/define-event.ts';
 import { type LogErrorName, logError } from '../errors.ts';
-import type { CallName, Calls, FromWorker, Lease, SentError, WorkerOptions } from './protocol.ts';
+import { inTurns } from './in-turns.ts';
+import type { CallName, Calls, FromWorker, Lease, SentError, ToWorker, WorkerOptions } from './protocol.ts';
 
 export type Store = {
   readonly logId: string;
@@ -55,7 +56,7 @@ export async function openStore(options: WorkerOptions): Promise<Store> {
     end(logError('LogUnavailable', `the log's thread failed: ${error.message}`, error)),
   );
   worker.on('exit', () => end(logError('LogUnavailable', 'the log is closed')));
-  worker.on('message', (message: FromWorker) => {
+  const hear = (message: FromWorker): unknown => {
     switch (message.kind) {
       case 'ready':
         return opening.resolve(message);
@@ -74,9 +75,11 @@ export async function openStore(options: WorkerOptions): Promise<Store> {
         return;
       case 'leases':
         lastLeases.set(message.member, message.leases);
-        leaseListeners.get(message.member)?.(message.leases);
+        return leaseListeners.get(message.member)?.(message.leases);
     }
-  });
+  };
+  worker.on('message', (messages: readonly FromWorker[]) => messages.forEach(hear));
+  const send = inTurns<ToWorker>(setImmediate, (messages) => worker.postMessage(messages));
 
   const { logId, partitions } = await opening.promise;
   for (const topic of topics) if (!ends.has(topic)) ends.set(topic, Array(partitions).fill(0));
@@ -100,7 +103,7 @@ export async function openStore(options: WorkerOptions): Promise<Store> {
           how(value);
         };
       pending.set(id, { resolve: settle(resolve), reject: settle(reject) });
-      worker.postMessage({ id, name, request });
+      send({ id, name, request } as ToWorker);
     });
   };
 

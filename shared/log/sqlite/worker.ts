@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { type Topic, topics } from '../../events/define-event.ts';
 import { cannotBeOpened, isBusy, isPassing, openDatabase } from './database.ts';
 import { openGroups } from './groups.ts';
+import { inTurns } from './in-turns.ts';
 import { lockHolder } from './lock-holder.ts';
 import { openMembership } from './membership.ts';
 import { openPresence } from './presence.ts';
@@ -21,7 +22,8 @@ import { openWriteQueue, type Steps, type Touched } from './write-queue.ts';
 /** The thread that owns the connection: SQLite's calls block, and no HTTP request is to wait for a disk. */
 const options = workerData as WorkerOptions;
 const port = parentPort!;
-const send = (message: FromWorker) => port.postMessage(message);
+/** Soon, unlike from the other side: a commit of a millisecond may be next. */
+const send = inTurns<FromWorker>(process.nextTick, (messages) => port.postMessage(messages));
 
 try {
   const onStep: Steps =
@@ -133,14 +135,17 @@ function start(onStep: Steps): void {
     },
   };
 
-  port.on('message', async ({ id, name, request }: ToWorker) => {
+  const answer = async ({ id, name, request }: ToWorker): Promise<void> => {
     try {
       const handle = handlers[name] as (request: unknown) => unknown;
       send({ kind: 'reply', id, response: await whenUnlocked(() => handle(request)) });
     } catch (error) {
       send({ kind: 'refusal', id, error: sent(error) });
     }
-    if (name === 'close') port.close();
+    if (name === 'close') process.nextTick(() => port.close());
+  };
+  port.on('message', (calls: readonly ToWorker[]) => {
+    for (const call of calls) void answer(call);
   });
   send({ kind: 'ready', logId, partitions });
   refresh();
