@@ -95,6 +95,8 @@ test('both learn at once by one trainer, each on a line of their own', async () 
   expect(await run('policy', 'rollback', '1', '--adapters', 'alice')).toMatch(/the head is v1/);
   await until('v1 of alice is served again', async () => (await greedy('alice')).version === 1);
   expect((await greedy('bob')).version).toBeGreaterThan(0);
+  const { stdout } = await clawloop(['doctor', '--data-folder', folder]);
+  expect(stdout).toMatch(/ok +adapter alice: the head is v1, served.*adapter bob: the head is v[1-9]/s);
   expect(await run('audit')).toMatch(/balances/);
 });
 

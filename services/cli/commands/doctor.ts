@@ -1,5 +1,6 @@
 import type { Command } from '../command.ts';
 import {
+  adapterHeads,
   diskSpace,
   endpoint,
   type Finding,
@@ -29,6 +30,7 @@ export const doctor: Command = {
       await writableFolder(dataFolder),
       await diskSpace(dataFolder),
       ...(await kindOfTraining(settings, values.training)),
+      ...(await adapterHeads(settings)),
       await endpoint(),
       ...(await ports()),
       ...(await openClawSettings(openClawFile(), endpointOf().url)),

@@ -120,7 +120,7 @@ export const up: Command = {
       () => {
         if (stop.signal.aborted) return;
         ready = true;
-        live.print(banner(endpoint, data.root, common.model));
+        live.print(banner(endpoint, data.root, common));
       },
       (error: Error) => fail(error.message),
     );

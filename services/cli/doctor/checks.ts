@@ -10,7 +10,9 @@ import { logExists } from '../../../shared/service/open-log.ts';
 import { adaptersOf } from '../adapters.ts';
 import { type CliConfig, commonSettings } from '../config.ts';
 import { portIsFree } from '../port-is-free.ts';
+import { readTopic } from '../read-topic.ts';
 import { endpointOf } from '../up/readiness.ts';
+import { createPolicyView } from '../views/policy-view.ts';
 import { withLog } from '../with-log.ts';
 
 export type Finding = {
@@ -107,6 +109,32 @@ export async function kindOfTraining(
   return mismatches.flatMap((what) =>
     what === undefined ? [] : [{ state: flag === undefined ? 'note' : 'bad', what }],
   );
+}
+
+/** Where there are several adapters: what each of them has come to, by the log. */
+export async function adapterHeads(settings: CliConfig): Promise<readonly Finding[]> {
+  if (!logExists(settings, dataFolder(settings.dataFolder))) return [];
+  return withLog(settings, async (log) => {
+    const adapters = await adaptersOf(log, settings);
+    if (adapters.length < 2) return [];
+    const heads = new Map(adapters.map((name) => [name, createPolicyView(name)]));
+    const loaded = new Map<string, number>();
+    await readTopic(log, 'training', ({ event }) => {
+      heads.get(event.subject)?.on(event);
+      if (event.type === 'policy.loaded') loaded.set(event.subject, event.data.version);
+    });
+    return [...heads].map(([name, view]): Finding => {
+      const { head, open } = view.head();
+      const version = loaded.get(name);
+      const served =
+        version === undefined ? 'never served' : version === head ? 'served' : `v${version} is served`;
+      const batch = open === null ? '' : `, a step for v${open.n} is open`;
+      return {
+        state: version === head ? 'ok' : 'note',
+        what: `adapter ${name}: the head is v${head}, ${served}${batch}`,
+      };
+    });
+  }).catch((error: Error): readonly Finding[] => [{ state: 'bad', what: error.message }]);
 }
 
 export async function endpoint(): Promise<Finding> {

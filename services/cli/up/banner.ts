@@ -6,7 +6,12 @@ export type { Endpoint };
 /**
  * What a person needs to begin: where it listens, what to give a client, where the data is, what to look at.
  */
-export function banner({ url, needsKey }: Endpoint, folder: string, model: string): string {
+export function banner(
+  { url, needsKey }: Endpoint,
+  folder: string,
+  { model, adapters }: { readonly model: string; readonly adapters: readonly string[] },
+): string {
+  const also = ['clawloop@base', ...adapters.slice(1).map((adapter) => `clawloop:${adapter}`)].join(', ');
   // Commands look in .clawloop unless told.
   const where = folder === resolve('.clawloop') ? '' : ` --data-folder ${folder}`;
   const key = needsKey ? 'the one that you set' : 'none needed on this machine (any text will do)';
@@ -14,7 +19,7 @@ export function banner({ url, needsKey }: Endpoint, folder: string, model: strin
 ClawLoop is ready.
 
   endpoint   ${url}/v1        (OpenAI chat completions)
-  model      clawloop                          (${model}; also clawloop@base)
+  model      clawloop                          (${model}; also ${also})
   api key    ${key}
   data       ${folder}
 
