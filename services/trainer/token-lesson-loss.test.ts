@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import { lossCases, OpdOverlapCase, OpdTopkCase } from '../../shared/policy/fixtures/loss-cases.ts';
 import { binLogProbs, logSoftmax, logSoftmaxVjp, topIds } from '../../shared/policy/losses/distribution.ts';
 import { tokenShares } from '../../shared/policy/losses/reduction.ts';
-import { describeReference, readReference } from '../../shared/policy/reference-fixtures.ts';
+import { describeReference } from '../../shared/policy/reference-fixtures.ts';
 import type { DistributionRequest } from '../../shared/policy/token-distributions.ts';
 import { stepSample } from './step-sample.ts';
 import { teachTokens } from './teach-tokens.ts';
@@ -10,34 +10,7 @@ import { sampleData } from './testing/facts.ts';
 import { toyEngine } from './testing/toy-engine.ts';
 import { tokenLessonLoss } from './token-lesson-loss.ts';
 
-const rows = z.array(z.array(z.number()));
-type Rows = z.output<typeof rows>;
-const OverlapCase = z.object({
-  note: z.string(),
-  inputs: z.object({
-    old_logits: rows,
-    cur_logits: rows,
-    teacher_logits: z.array(rows),
-    mask: z.array(z.number()),
-  }),
-  options: z.object({
-    k: z.int(),
-    hint: z.enum(['sequence', 'token', 'first']),
-    subset: z.enum(['student', 'teacher', 'overlap']),
-    gap_clip: z.number(),
-    temperature: z.number(),
-  }),
-  loss: z.number(),
-  gradient_cur_logits: rows,
-});
-const TopkCase = z.object({
-  note: z.string(),
-  direction: z.enum(['reverse', 'forward']),
-  inputs: z.object({ student_logits: rows, teacher_logits: rows, mask: z.array(z.number()) }),
-  options: z.object({ k: z.int(), temperature: z.number() }),
-  loss: z.number(),
-  gradient_student_logits: rows,
-});
+type Rows = readonly (readonly number[])[];
 
 /** In f32, as an engine gives them; the reference is f64. */
 const close = (actual: number, expected: number) =>
@@ -93,16 +66,10 @@ function lessonOf(
 const clip = { clipLow: 0.2, clipHigh: 0.28 };
 
 describeReference('a lesson of several tokens agrees with the reference numbers', () => {
-  const { cases } = z
-    .object({ cases: z.array(z.looseObject({ group: z.string() })) })
-    .parse(readReference('losses/losses.json'));
-  const overlap = cases
-    .filter(({ group }) => group === 'opd-overlap')
-    .map((one) => OverlapCase.parse(one))
-    .filter(({ options: { hint, subset } }) => hint === 'sequence' && subset === 'student');
-  const topk = cases
-    .filter(({ group }) => group === 'opd-topk')
-    .map((one) => TopkCase.parse(one))
+  const overlap = lossCases('opd-overlap', OpdOverlapCase).filter(
+    ({ options: { hint, subset } }) => hint === 'sequence' && subset === 'student',
+  );
+  const topk = lossCases('opd-topk', OpdTopkCase)
     .filter(({ direction }) => direction === 'reverse')
     // where the teacher's likeliest are as likely as others, the reference took others of them
     .filter(({ note }) => !note.includes('peaked teacher'));

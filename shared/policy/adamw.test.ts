@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAdamW, emptyAdamWState, gradientNorm } from './adamw.ts';
-import { describeReference, readReference } from './reference-fixtures.ts';
+import { lossCases } from './fixtures/loss-cases.ts';
+import { describeReference } from './reference-fixtures.ts';
 import { largestDifference } from './test-backends.ts';
 
 const Values = z.record(z.string(), z.unknown());
 const Case = z.looseObject({
-  group: z.string(),
   note: z.string(),
   inputs: z.looseObject({ weights: Values.optional(), gradients: z.array(Values).optional() }),
   options: z.looseObject({
@@ -27,10 +27,7 @@ const named = (values: z.infer<typeof Values>): Map<string, Float32Array> =>
   new Map(Object.entries(values).map(([name, value]) => [name, Float32Array.from(flat(value))]));
 
 describeReference('AdamW equals the reference', () => {
-  const { cases } = z
-    .looseObject({ cases: z.array(z.looseObject({ group: z.string() })) })
-    .parse(readReference('losses/losses.json'));
-  const own = cases.filter(({ group }) => group === 'adamw').map((entry) => Case.parse(entry));
+  const own = lossCases('adamw', Case);
 
   test.each(own)('$note', ({ inputs, options, steps }) => {
     const adamw = createAdamW({

@@ -1,6 +1,15 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { describeReference, readReference } from '../reference-fixtures.ts';
+import {
+  expectAllClose,
+  expectClose,
+  lossCases,
+  OpdOverlapCase,
+  OpdTopkCase,
+  row,
+  rows,
+} from '../fixtures/loss-cases.ts';
+import { describeReference } from '../reference-fixtures.ts';
 import { combineLoss } from './combine.ts';
 import { binLogProbs, binLogProbsVjp, entropyOf, logSoftmax, logSoftmaxVjp, topIds } from './distribution.ts';
 import { groupAdvantages } from './group-advantages.ts';
@@ -8,9 +17,6 @@ import { opdLoss, teacherGap } from './opd.ts';
 import { chooseHints, opdOverlapLoss, overlapOf, subsetOf } from './opd-overlap.ts';
 import { opdTopkLoss } from './opd-topk.ts';
 import { tokenShares } from './reduction.ts';
-
-const row = z.array(z.number());
-const rows = z.array(row);
 
 const OpdSampledCase = z.object({
   note: z.string(),
@@ -25,33 +31,6 @@ const CombineCase = z.object({
   options: z.object({ w_rl: z.number(), w_opd: z.number(), gap_clip: z.number() }),
   loss: z.number(),
   gradient_cur: rows,
-});
-const OpdTopkCase = z.object({
-  note: z.string(),
-  direction: z.enum(['reverse', 'forward']),
-  inputs: z.object({ student_logits: rows, teacher_logits: rows, mask: row }),
-  options: z.object({ k: z.int(), temperature: z.number() }),
-  top: rows,
-  student_bins: rows,
-  teacher_bins: rows,
-  loss: z.number(),
-  gradient_student_logits: rows,
-});
-const OpdOverlapCase = z.object({
-  note: z.string(),
-  inputs: z.object({ old_logits: rows, cur_logits: rows, teacher_logits: z.array(rows), mask: row }),
-  options: z.object({
-    k: z.int(),
-    hint: z.enum(['sequence', 'token', 'first']),
-    subset: z.enum(['student', 'teacher', 'overlap']),
-    gap_clip: z.number(),
-    temperature: z.number(),
-  }),
-  overlap: rows,
-  chosen_hint: row,
-  subset: rows,
-  loss: z.number(),
-  gradient_cur_logits: rows,
 });
 const DistributionCase = z.object({
   note: z.string(),
@@ -69,37 +48,16 @@ const GroupCase = z.object({
   advantages: row,
 });
 
-/** Relative to max(1, value). */
-const expectClose = (actual: number, expected: number, tolerance = 1e-10) =>
-  expect(Math.abs(actual - expected) / Math.max(1, Math.abs(expected))).toBeLessThan(tolerance);
-function expectAllClose(
-  actual: readonly ArrayLike<number>[],
-  expected: readonly (readonly number[])[],
-): void {
-  expect(actual.length).toBe(expected.length);
-  expected.forEach((values, n) => {
-    expect(actual[n]!.length).toBe(values.length);
-    values.forEach((value, t) => {
-      expectClose(actual[n]![t]!, value);
-    });
-  });
-}
-
 const plain = { clipLow: 0.2, clipHigh: 0.28, dualClip: undefined, stalenessCap: undefined };
 const sorted = (ids: readonly number[]) => ids.toSorted((a, b) => a - b);
 
 describeReference('distillation agrees with the reference numbers', () => {
-  const { cases } = z
-    .object({ cases: z.array(z.looseObject({ group: z.string() })) })
-    .parse(readReference('losses/losses.json'));
-  const of = <Case>(schema: z.ZodType<Case>, group: string): readonly Case[] =>
-    cases.filter((one) => one.group === group).map((one) => schema.parse(one));
-  const sampled = of(OpdSampledCase, 'opd-sampled');
-  const combine = of(CombineCase, 'combine');
-  const topk = of(OpdTopkCase, 'opd-topk');
-  const overlap = of(OpdOverlapCase, 'opd-overlap');
-  const distribution = of(DistributionCase, 'distribution');
-  const groups = of(GroupCase, 'group-advantages');
+  const sampled = lossCases('opd-sampled', OpdSampledCase);
+  const combine = lossCases('combine', CombineCase);
+  const topk = lossCases('opd-topk', OpdTopkCase);
+  const overlap = lossCases('opd-overlap', OpdOverlapCase);
+  const distribution = lossCases('distribution', DistributionCase);
+  const groups = lossCases('group-advantages', GroupCase);
 
   test('there are cases', () =>
     expect([sampled, combine, topk, overlap, distribution, groups].map(({ length }) => length)).toEqual([

@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { describeReference, readReference } from '../reference-fixtures.ts';
+import { expectAllClose, expectClose, lossCases, row, rows } from '../fixtures/loss-cases.ts';
+import { describeReference } from '../reference-fixtures.ts';
 import { advantageOf, initialBaseline, updateBaseline } from './baseline.ts';
 import { binaryLoss, type ClipSettings, type PolicyBatch } from './binary.ts';
 import { klLoss } from './kl.ts';
 import { keepAll, tokenShares } from './reduction.ts';
 
-const rows = z.array(z.array(z.number()));
 const PpoCase = z.object({
-  group: z.literal('ppo'),
   note: z.string(),
   inputs: z.object({ cur: rows, prox: rows, behave: rows, advantages: rows, mask: rows }),
   options: z.object({
@@ -24,9 +23,7 @@ const PpoCase = z.object({
   weight: rows,
   gradient_cur: rows,
 });
-const row = z.array(z.number());
 const KlCase = z.object({
-  group: z.literal('kl'),
   note: z.string(),
   kind: z.enum(['k1', 'k2', 'k3']),
   inputs: z.object({ cur: row, ref: row, mask: row }),
@@ -34,25 +31,12 @@ const KlCase = z.object({
   gradient_cur: row,
 });
 
-/** Relative to max(1, value). */
-function expectClose(actual: number, expected: number, tolerance = 1e-10): void {
-  expect(Math.abs(actual - expected) / Math.max(1, Math.abs(expected))).toBeLessThan(tolerance);
-}
-const expectAllClose = (actual: ArrayLike<number>[], expected: readonly number[][]) =>
-  expected.forEach((values, sequence) => {
-    values.forEach((value, index) => {
-      expectClose(actual[sequence]![index]!, value);
-    });
-  });
 const sumOver = (shares: ArrayLike<number>[], values: readonly number[][]) =>
   values.flatMap((value, n) => value.map((one, t) => one * shares[n]![t]!)).reduce((a, b) => a + b, 0);
 
 describeReference('losses agree with the reference numbers', () => {
-  const { cases } = z
-    .object({ cases: z.array(z.looseObject({ group: z.string() })) })
-    .parse(readReference('losses/losses.json'));
-  const ppo = cases.filter(({ group }) => group === 'ppo').map((one) => PpoCase.parse(one));
-  const kl = cases.filter(({ group }) => group === 'kl').map((one) => KlCase.parse(one));
+  const ppo = lossCases('ppo', PpoCase);
+  const kl = lossCases('kl', KlCase);
 
   test('there are cases', () => expect([ppo.length, kl.length]).toEqual([23, 21]));
 

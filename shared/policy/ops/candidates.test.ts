@@ -1,31 +1,15 @@
 import { expect, test } from 'vitest';
-import { z } from 'zod';
+import { lossCases, OpdTopkCase } from '../fixtures/loss-cases.ts';
 import { withoutRest } from '../losses/distribution.ts';
 import { opdTopkLoss } from '../losses/opd-topk.ts';
 import { tokenShares } from '../losses/reduction.ts';
-import { describeReference, readReference } from '../reference-fixtures.ts';
+import { describeReference } from '../reference-fixtures.ts';
 import { describeOnBackends, largestDifference } from '../test-backends.ts';
 import { addAt, candidateLogProbsOf, candidateVjp } from './candidates.ts';
 import { logProbsOf, logProbsOfVjp } from './cross-entropy.ts';
 
-const rows = z.array(z.array(z.number()));
-const TopkCase = z.object({
-  note: z.string(),
-  direction: z.enum(['reverse', 'forward']),
-  inputs: z.object({ student_logits: rows, teacher_logits: rows, mask: z.array(z.number()) }),
-  options: z.object({ k: z.int(), temperature: z.number() }),
-  top: rows,
-  student_bins: rows,
-  teacher_bins: rows,
-  loss: z.number(),
-  gradient_student_logits: rows,
-});
-
 describeReference('KL over k tokens and the rest agrees with the reference numbers', () => {
-  const { cases } = z
-    .object({ cases: z.array(z.looseObject({ group: z.string() })) })
-    .parse(readReference('losses/losses.json'));
-  const topk = cases.filter(({ group }) => group === 'opd-topk').map((one) => TopkCase.parse(one));
+  const topk = lossCases('opd-topk', OpdTopkCase);
 
   describeOnBackends('in f32', (open) => {
     test.each(topk)(
