@@ -20,6 +20,7 @@ export function formatTokenGuard({ tokenizer, endTokenIds }: Model, matcher: Mat
   return {
     accepts: (id) => (endTokenIds.has(id) ? canEnd() : after(id) !== undefined),
     take: (id) => {
+      matcher.rest();
       read = endTokenIds.has(id) ? read : (after(id) ?? read);
     },
     keepOut: (logits) => {

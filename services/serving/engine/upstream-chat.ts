@@ -79,6 +79,10 @@ function chatFields(
 ): object {
   const wantsLogProbs = setup.logProbs !== 'none' || asked.topLogProbs !== undefined;
   const { repetitionPenalty, topK } = sampling;
+  // that an answer of a format has no reasoning is our own word; not every server knows the field
+  const { enable_thinking: thinks, ...variables } = templateVariables;
+  const isOwnWord = asked.format !== undefined && !setup.allSettings && thinks === false;
+  const saysNothing = Object.keys(isOwnWord ? variables : templateVariables).length === 0;
   const settings = setup.allSettings
     ? { top_k: topK === 0 ? -1 : topK, min_p: sampling.minP ?? 0, repetition_penalty: repetitionPenalty }
     : {
@@ -101,7 +105,7 @@ function chatFields(
     tool_choice: asked.forcedCall && toolChoiceOf(asked.forcedCall),
     ...(asked.format && formatFieldsOf(asked.format)),
     parallel_tool_calls: asked.singleCall && false,
-    chat_template_kwargs: Object.keys(templateVariables).length === 0 ? undefined : templateVariables,
+    chat_template_kwargs: saysNothing ? undefined : templateVariables,
     logprobs: wantsLogProbs || undefined,
     top_logprobs: asked.topLogProbs || undefined,
     return_token_ids: setup.tokenIds || undefined,

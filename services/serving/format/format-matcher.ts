@@ -44,7 +44,8 @@ function matcherOf(format: AnswerFormat, calls: PossibleCalls | undefined): Matc
   try {
     const held = withoutDeadEnds(patternOf(format));
     if (held === undefined) throw refusal(param, 'no answer is of this format');
-    return createMatcher(calls === undefined ? held : choice(held, callOf(calls)));
+    const pattern = calls === undefined ? held : choice(held, callOf(calls));
+    return createMatcher(pattern, (why) => refusal(param, why));
   } catch (error) {
     if (isServiceError(error)) throw error;
     if (error instanceof RangeError) throw refusal(param, 'it is nested too deep'); // of the stack

@@ -25,21 +25,27 @@ export type Matcher = {
   readonly start: MatchState;
   /** The state after one more letter; undefined: no text of the pattern begins so. */
   readonly next: (state: MatchState, letter: number) => MatchState | undefined;
+  /** Begins the work of another token: each may cost so much and no more. */
+  readonly rest: () => void;
   /** Whether some letter from `from` to `to` may come next. */
   readonly mayBeWithin: (state: MatchState, from: number, to: number) => boolean;
 };
 
 /** Places that a state may have: a pattern that is ambiguous beyond this costs too much with every letter. */
 const MOST_PLACES = 5_000;
+/** Places that are looked at for one token; what is known already costs nothing. */
+const MOST_WORK = 500_000;
 /** States that are remembered; then all are forgotten. */
 const MOST_STATES = 20_000;
 
 /**
  * Reads texts of a pattern letter by letter, all ways at once (a pushdown automaton whose states are made as
- * they are met). @throws Error for a pattern with too many ways
+ * they are met).
+ * @param refusal what is thrown, also amid a text, for a pattern that costs too much
  */
-export function createMatcher(pattern: Pattern): Matcher {
+export function createMatcher(pattern: Pattern, refusal: (why: string) => Error): Matcher {
   let nextId = 0;
+  let work = 0;
   const newPlace = (of: Pattern, at: number, next: Place | undefined): Place => ({
     id: nextId++,
     pattern: of,
@@ -88,11 +94,12 @@ export function createMatcher(pattern: Pattern): Matcher {
       if (visited.has(place)) continue;
       visited.add(place);
       if (visited.size > 4 * MOST_PLACES || places.length > MOST_PLACES)
-        throw new Error('there are too many ways to read an answer of this format');
+        throw refusal('there are too many ways to read an answer of this format');
       if (place === end) canEnd = true;
       else if (place.pattern.kind === 'letters' || place.pattern.kind === 'text') places.push(place);
       else onward(place, open);
     }
+    work += visited.size;
     if (places.length === 0 && !canEnd) return undefined;
     const key = `${canEnd}${places.map(({ id }) => id).join()}`;
     const known = states.get(key);
@@ -108,6 +115,8 @@ export function createMatcher(pattern: Pattern): Matcher {
 
   const read = ({ places }: MatchState, letter: number): MatchState | undefined => {
     const open: Place[] = [];
+    work += places.length;
+    if (work > MOST_WORK) throw refusal('it takes too long to tell which tokens are of this format');
     for (const { pattern: of, at, next } of places) {
       if (of.kind === 'letters' && hasLetter(of.set, letter)) open.push(next!);
       if (of.kind === 'text' && of.letters[at] === letter)
@@ -117,7 +126,7 @@ export function createMatcher(pattern: Pattern): Matcher {
   };
 
   const start = stateOf([placeOf(pattern, 0, end)]);
-  if (start === undefined) throw new Error('no text is of this format');
+  if (start === undefined) throw refusal('no answer is of this format');
   return {
     start,
     next: (state, letter) => {
@@ -126,6 +135,9 @@ export function createMatcher(pattern: Pattern): Matcher {
       const next = read(state, letter);
       after.set(letter, next);
       return next;
+    },
+    rest: () => {
+      work = 0;
     },
     mayBeWithin: ({ places }, from, to) =>
       places.some(({ pattern: of, at }) =>

@@ -69,7 +69,8 @@ function sharedStart([first, ...others]: readonly string[], least: number): numb
  */
 export function withoutDeadEnds(pattern: Pattern): Pattern | undefined {
   const possible = possibleRules(pattern);
-  const isPossible = (one: Pattern): boolean => canBe(one, possible);
+  const seen = new Map<Pattern, boolean>();
+  const isPossible = (one: Pattern): boolean => canBe(one, possible, seen);
   const kept = new Map<Pattern, Pattern>();
   const keep = (one: Pattern): Pattern => {
     const known = kept.get(one);
@@ -98,7 +99,7 @@ export function withoutDeadEnds(pattern: Pattern): Pattern | undefined {
 type Known = ReadonlyMap<Pattern, boolean>;
 
 /** Whether some text is of the pattern, as far as is known of its rules. */
-function canBe(pattern: Pattern, known: Known, seen = new Map<Pattern, boolean>()): boolean {
+function canBe(pattern: Pattern, known: Known, seen: Map<Pattern, boolean>): boolean {
   const before = seen.get(pattern);
   if (before !== undefined) return before;
   const answer = ((): boolean => {
@@ -139,9 +140,8 @@ function possibleRules(pattern: Pattern): Known {
   find(pattern);
   for (let changed = true; changed; ) {
     changed = false;
-    const seen = new Map<Pattern, boolean>();
     for (const [one, isKnown] of known) {
-      if (isKnown || one.kind !== 'rule' || !canBe(one.of(), known, seen)) continue;
+      if (isKnown || one.kind !== 'rule' || !canBe(one.of(), known, new Map())) continue;
       known.set(one, true);
       changed = true;
     }
