@@ -132,6 +132,22 @@ describeWith('policy/models/qwen3-tiny').each([[false], [true]])(
       await expect(ask()).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' });
     });
 
+    test('what its scheduler does not take, or cannot go on with, is told as what it is', async () => {
+      const message = 'The request queue is full.';
+      sglang.fault({ kind: 'not-taken', status: 503, message });
+      await expect(ask()).rejects.toMatchObject({ status: 503, code: 'upstream_unavailable' });
+      const long = "The input (5000 tokens) is longer than the model's context length (4096 tokens).";
+      sglang.fault({ kind: 'not-taken', status: 400, message: long });
+      await expect(ask()).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' });
+      sglang.fault({ kind: 'abort', status: 500, message: 'out of memory' });
+      const failed = {
+        status: 502,
+        code: 'upstream_failed',
+        message: expect.stringContaining('out of memory'),
+      };
+      await expect(ask()).rejects.toMatchObject(failed);
+    });
+
     test('tokens are counted here', async () => {
       const response = await fetch(`${serving.url}/v1/messages/count_tokens`, {
         method: 'POST',

@@ -9,7 +9,8 @@ export type SglangFault =
   | { readonly kind: 'no-log-probs' }
   | { readonly kind: 'other-ids' } // its two lists do not agree
   | { readonly kind: 'new-weights' } // amid the answer
-  | { readonly kind: 'abort' }; // amid the answer
+  | { readonly kind: 'abort'; readonly status?: number; readonly message?: string } // amid the answer
+  | { readonly kind: 'not-taken'; readonly status: number; readonly message: string }; // by its scheduler
 
 export type SglangFake = Pick<FakeServer, 'calls' | 'connections' | 'abandoned' | 'stop'> & {
   readonly url: string;
@@ -53,6 +54,13 @@ export async function sglangFake({ tokenizer, endId, incremental = false }: Opti
       );
     }
     if (fault?.kind === 'error-event') return fail(fault.message);
+    if (fault?.kind === 'not-taken') {
+      const { status: status_code, message } = fault;
+      const finish_reason = { type: 'abort', message, status_code, err_type: null };
+      const counts = { prompt_tokens: 0, completion_tokens: 0, weight_version: 'default' };
+      sendEvent(response, { text: '', output_ids: [], meta_info: { id: 'fake', finish_reason, ...counts } });
+      return void response.end('data: [DONE]\n\n');
+    }
     const wanted = [...tokenizer.encode(answer(name)), endId];
     const ids = wanted.slice(0, Number(params.max_new_tokens));
     const choices = Array.from({ length: Number(params.n ?? 1) }, (_, index) => index);
@@ -67,6 +75,12 @@ export async function sglangFake({ tokenizer, endId, incremental = false }: Opti
           null,
         ]);
         const ended = ids.at(-1) === endId ? { type: 'stop', matched: endId } : { type: 'length' };
+        const abort = {
+          ...{ type: 'abort', message: 'Aborted', status_code: null },
+          ...(fault?.kind === 'abort' && fault.status !== undefined
+            ? { message: fault.message, status_code: fault.status }
+            : {}),
+        };
         const isAborted = fault?.kind === 'abort' && place === 2;
         sendEvent(response, {
           text: tokenizer.decode(part),
@@ -74,7 +88,7 @@ export async function sglangFake({ tokenizer, endId, incremental = false }: Opti
           ...(choices.length > 1 ? { index } : {}),
           meta_info: {
             id: `fake-${index}`,
-            finish_reason: isAborted ? { type: 'abort', message: 'Aborted' } : isLast ? ended : null,
+            finish_reason: isAborted ? abort : isLast ? ended : null,
             prompt_tokens: (body.input_ids as readonly number[]).length,
             weight_version: fault?.kind === 'new-weights' && place > 1 ? 'other' : 'default',
             completion_tokens: place + 1,

@@ -92,6 +92,8 @@ const vllmDialect = (http: UpstreamHttp, root: string, believed: Believed): Upst
     tokenIds: true,
     allSettings: true,
     namesModel: true,
+    hidesCalls: true,
+    renamesThoughts: true,
   }),
   countTokens: countWithTokenize(http, `${root}/tokenize`),
 });

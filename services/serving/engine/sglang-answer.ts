@@ -38,9 +38,12 @@ type Options = {
 type MetaInfo = NonNullable<SglangChunk['meta_info']>;
 type ShownPair = readonly [logProb: number | null, id: number, ...rest: unknown[]];
 
-/** What of a list is new: it begins at the answer's start, or where the event before ended. */
+/**
+ * What of a list is new: it begins at the answer's start, or where the event before ended. Of several answers
+ * at once SGLang counts first and writes the list later: it may hold more by then than `all`.
+ */
 const newOf = <Item>(list: readonly Item[], seen: number, all: number): readonly Item[] =>
-  list.length === all ? list.slice(seen) : list;
+  list.length + seen === all || list.length < seen ? list : list.slice(seen);
 
 /** One choice of an answer of SGLang's /generate: ids come in, and become text here. */
 export function collectSglang({

@@ -20,7 +20,13 @@ export const SglangChunk = z.object({
       /** of the weights as a whole; another one within an answer: they were exchanged amid it */
       weight_version: z.string().nullish(),
       finish_reason: z
-        .object({ type: z.string(), matched: z.union([z.string(), z.int()]).nullish().catch(null) })
+        .object({
+          type: z.string(),
+          matched: z.union([z.string(), z.int()]).nullish().catch(null),
+          /** of an abort */
+          message: z.string().nullish().catch(null),
+          status_code: z.int().nullish().catch(null),
+        })
         .nullish(),
       output_token_logprobs: z.array(tokenLogProb).nullish().catch(null),
       output_top_logprobs: z.array(z.array(tokenLogProb).nullish()).nullish().catch(null),

@@ -30,7 +30,9 @@ export const adapterCalls = (http: UpstreamHttp, addresses: Addresses): AdapterC
   load: async (lora_name, lora_path) => {
     const { status, text } = await http.call(addresses.load, LOAD_LIMIT_MS, { lora_name, lora_path });
     if (status === 200 || /already/i.test(messageOf(text))) return; // by another replica
-    throw new Error(`the upstream engine does not take ${lora_path}: ${hint(status)}${messageOf(text)}`);
+    throw new Error(
+      `the upstream engine does not take ${lora_path}: ${hint(status, text)}${messageOf(text)}`,
+    );
   },
   unload: async (lora_name) => {
     const { status, text } = await http.call(addresses.unload, LOAD_LIMIT_MS, { lora_name });
@@ -40,7 +42,8 @@ export const adapterCalls = (http: UpstreamHttp, addresses: Addresses): AdapterC
   },
 });
 
-const hint = (status: number): string =>
-  status === 404
+/** vLLM also says 404 where it finds no adapter in the folder: then it has the call, and says so. */
+const hint = (status: number, text: string): string =>
+  status === 404 && !/adapter/i.test(messageOf(text))
     ? 'it has no such call (vLLM needs --enable-lora and VLLM_ALLOW_RUNTIME_LORA_UPDATING=True): '
     : '';

@@ -84,3 +84,48 @@ test('each choice has its own text and tokens; what upstream counts of all of th
   const seeds = collectUpstream(seeded, speaker).map((one) => one.result(false).sampling.seed);
   expect(seeds).toEqual([4, undefined]); // theirs is not told
 });
+
+test('calls that the engine does not number go on by their ids, or without any', () => {
+  const answer = collectUpstream(request, speaker)[0]!;
+  const say = (...tool_calls: object[]) =>
+    answer.add(UpstreamChunk.parse({ choices: [{ delta: { tool_calls } }] }));
+  say({ id: 'a', function: { name: 'look', arguments: '{"x":' } });
+  say({ function: { arguments: '1}' } });
+  say({ id: 'b', function: { name: 'listen', arguments: '{' } });
+  say({ id: 'b', function: { arguments: '}' } });
+  expect(
+    answer.rest()!.toolCalls!.map(({ id, function: called }) => [id, called.name, called.arguments]),
+  ).toEqual([
+    ['a', 'look', '{"x":1}'],
+    ['b', 'listen', '{}'],
+  ]);
+});
+
+test('where one call was asked for, the answer ends with the second one: what it says after that is not heard', () => {
+  const answer = collectUpstream({ ...request, singleCall: true }, { ...speaker, logProbs: 'raw' })[0]!;
+  const token = (id: number, delta: object, more: object = {}) =>
+    answer.add(
+      UpstreamChunk.parse({
+        ...(id === 1 ? { prompt_token_ids: [7] } : {}),
+        choices: [{ delta, token_ids: [id], logprobs: { content: [{ token: '', logprob: -1 }] }, ...more }],
+      }),
+    );
+  const call = (index: number) => ({ tool_calls: [{ index, function: { name: 'look', arguments: '{}' } }] });
+  token(1, call(0));
+  expect(answer.isCut()).toBe(false);
+  token(2, call(1));
+  expect([answer.isCut(), answer.hasFinished()]).toEqual([true, true]);
+  token(3, { content: 'and on' }, { finish_reason: 'stop' });
+  expect(answer.rest()!.toolCalls).toHaveLength(1);
+  const ended = answer.result(false);
+  expect(ended).toMatchObject({ finishReason: 'tool_calls', tokens: { responseIds: [1, 2] } });
+  expect(ended.untrainable).toBeUndefined();
+});
+
+test('thoughts are heard by either name', () => {
+  const thought = (delta: object) =>
+    collectUpstream(request, speaker)[0]!.add(UpstreamChunk.parse({ choices: [{ delta }] }))?.reasoning;
+  expect(thought({ reasoning: 'Hm', reasoning_content: '' })).toBe('Hm');
+  expect(thought({ reasoning: 'Hm', reasoning_content: 'Hm' })).toBe('Hm');
+  expect(thought({ reasoning_content: 'Hm' })).toBe('Hm');
+});

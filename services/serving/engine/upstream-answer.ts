@@ -27,7 +27,10 @@ export type UpstreamAnswer = {
   readonly rest: () => AnswerChunk | undefined;
   /** Undefined while it was not told. */
   readonly promptTokens: () => number | undefined;
+  /** It has ended, there or here. */
   readonly hasFinished: () => boolean;
+  /** Here: a second call began, where one was asked for. */
+  readonly isCut: () => boolean;
   readonly result: (aborted: boolean) => Generated;
 };
 
@@ -47,6 +50,7 @@ function collectChoice(request: GenerationRequest, speaker: UpstreamSpeaker, ind
   const logProbs: number[] = [];
   let usage: Generated['usage'] | undefined;
   let isMixed = false;
+  let isCut = false;
   let finish: string | undefined;
   let stopSequence: string | undefined;
   const wholeCalls = (): readonly ToolCall[] =>
@@ -60,6 +64,11 @@ function collectChoice(request: GenerationRequest, speaker: UpstreamSpeaker, ind
     theirs && ![...calls.values()].some(({ id }) => id === theirs)
       ? theirs
       : `call_${randomBytes(9).toString('hex')}`;
+  /** Where the engine does not number its calls: one goes on by its id, or without any. */
+  const unnumbered = (id: string | null | undefined): number => {
+    const known = [...calls].findLast(([, call]) => !id || call.id === id)?.[0];
+    return known ?? calls.size;
+  };
   /** Upstream counts the tokens of all choices together: where they were not seen, each has as many. */
   const tokensOf = (seen: number): number => {
     const all = usage?.completionTokens ?? 0;
@@ -80,7 +89,7 @@ function collectChoice(request: GenerationRequest, speaker: UpstreamSpeaker, ind
         };
       }
       const choice = frame.choices.find((one) => (one.index ?? 0) === index);
-      if (choice === undefined) return undefined;
+      if (choice === undefined || isCut) return undefined;
       finish = choice.finish_reason || finish; // some write '' while it goes on
       if (typeof choice.stop_reason === 'string') stopSequence = choice.stop_reason;
       for (const id of choice.token_ids ?? []) responseIds.push(id);
@@ -88,8 +97,11 @@ function collectChoice(request: GenerationRequest, speaker: UpstreamSpeaker, ind
       for (const { logprob } of content) logProbs.push(logprob ?? Number.NaN);
       const callParts: CallPart[] = [];
       for (const part of choice.delta?.tool_calls ?? []) {
-        const index = part.index ?? calls.size;
-        if (request.singleCall === true && calls.size > 0 && !calls.has(index)) continue;
+        const index = part.index ?? unnumbered(part.id);
+        if (request.singleCall === true && calls.size > 0 && !calls.has(index)) {
+          isCut = true;
+          continue;
+        }
         const before = calls.get(index) ?? { id: '', name: '', text: '', isTold: false };
         const given = part.function?.arguments ?? '';
         const call = {
@@ -103,7 +115,7 @@ function collectChoice(request: GenerationRequest, speaker: UpstreamSpeaker, ind
           callParts.push({ id: call.id, ...(before.isTold ? {} : { name: call.name }), arguments: given });
       }
       const text = choice.delta?.content ?? '';
-      const reasoning = choice.delta?.reasoning_content ?? choice.delta?.reasoning ?? '';
+      const reasoning = choice.delta?.reasoning_content || choice.delta?.reasoning || '';
       const tokens = request.topLogProbs === undefined ? [] : content.map(shownToken);
       const isCalling = callParts.length > 0;
       if (text === '' && reasoning === '' && tokens.length === 0 && !isCalling) return undefined;
@@ -116,15 +128,17 @@ function collectChoice(request: GenerationRequest, speaker: UpstreamSpeaker, ind
     },
     rest: () => (calls.size === 0 ? undefined : { text: '', tokens: [], toolCalls: wholeCalls() }),
     promptTokens: () => promptIds?.length ?? usage?.promptTokens,
-    hasFinished: () => finish !== undefined,
+    hasFinished: () => finish !== undefined || isCut,
+    isCut: () => isCut,
     result: (aborted) => {
       const sampling = usedSampling(request, index);
       const completionTokens = tokensOf(Math.max(responseIds.length, logProbs.length));
       const promptTokens = usage?.promptTokens ?? promptIds?.length ?? 0;
-      const counted = usage && !aborted && { prompt: promptTokens, response: completionTokens };
+      const counted = usage && !aborted && !isCut && { prompt: promptTokens, response: completionTokens };
       const collected = { promptIds, responseIds, logProbs, ...(counted ? { counted } : {}) };
-      const ended: UpstreamFinish =
-        aborted || finish === undefined
+      const ended: UpstreamFinish = isCut
+        ? { finishReason: 'tool_calls' }
+        : aborted || finish === undefined
           ? { finishReason: 'aborted' }
           : upstreamFinish(finish, calls.size > 0);
       const untrainable =

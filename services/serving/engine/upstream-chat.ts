@@ -1,4 +1,5 @@
 import { type JsonText, joinJson, jsonOnce, jsonWith } from '../../../shared/chat/json-text.ts';
+import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { ServingError } from '../errors.ts';
 import type { AnswerFormat } from '../format/answer-format.ts';
 import type { GenerationRequest } from './engine.ts';
@@ -22,16 +23,23 @@ export type ChatDialectSetup = {
    * generation_config.json, a repetition penalty among them, and not say so.
    */
   readonly allSettings: boolean;
+  /**
+   * vLLM: it would go on with further calls that it does not show, and count their tokens. So it is not told that
+   * one is enough: the answer ends here where a second one begins.
+   */
+  readonly hidesCalls?: true;
+  /** vLLM: the thoughts of earlier answers are read from `reasoning`, their newer name. */
+  readonly renamesThoughts?: true;
   /** SGLang: the adapter is named in a field of its own, beside the base model. */
   readonly adapterField?: true;
-  /** An answer names the model that gave it, and that is the one that was asked. */
+  /** An answer names the model that gave it, and that has to be the one that was asked. */
   readonly namesModel: boolean;
 };
 
 /** OpenAI's chat completions, streamed, with vLLM's extensions where they are wanted. */
 export const chatDialect = (setup: ChatDialectSetup): UpstreamDialect => ({
-  ask: async (request, { version, model }) => {
-    const expected = setup.namesModel ? model : undefined;
+  ask: async (request, { version, model, answersAs = model }) => {
+    const expected = setup.namesModel ? answersAs : undefined;
     const { logProbs, vocabularySize } = setup;
     const answers = collectUpstream(request, { version, logProbs, vocabularySize, model: expected });
     return {
@@ -54,6 +62,8 @@ export const chatDialect = (setup: ChatDialectSetup): UpstreamDialect => ({
           return chunk === undefined ? [] : [{ chunk, choice }];
         }),
       isOver: () => answers.every((answer) => answer.hasFinished()),
+      isCut: () =>
+        answers.every((answer) => answer.hasFinished()) && answers.some((answer) => answer.isCut()),
       choices: (aborted) => answers.map(({ result }, index) => ({ index, generated: result(aborted) })),
     };
   },
@@ -61,16 +71,29 @@ export const chatDialect = (setup: ChatDialectSetup): UpstreamDialect => ({
 });
 
 type Named = { readonly model: string } | { readonly lora_path: string };
-type Settings = Pick<ChatDialectSetup, 'logProbs' | 'tokenIds' | 'allSettings'>;
+type Settings = Pick<
+  ChatDialectSetup,
+  'logProbs' | 'tokenIds' | 'allSettings' | 'hidesCalls' | 'renamesThoughts'
+>;
 
 /** Messages and tools, which are most of it, are the text that the log takes too. */
 function chatJson(setup: Settings, { messages, tools, ...asked }: GenerationRequest, named: Named): JsonText {
   const bodies = {
-    messages: jsonOnce(messages),
+    messages: setup.renamesThoughts && messages.some(hasThoughts) ? renamed(messages) : jsonOnce(messages),
     ...(tools.length === 0 ? {} : { tools: jsonOnce(tools) }),
   };
   return joinJson(jsonWith(chatFields(setup, asked, named), bodies));
 }
+
+const hasThoughts = ({ reasoning_content: thoughts }: ChatMessage): boolean => Boolean(thoughts);
+
+/** Under both names: vLLM took the older one until 2026. */
+const renamed = (messages: readonly ChatMessage[]): string => JSON.stringify(withBothNames(messages));
+
+export const withBothNames = (messages: readonly ChatMessage[]): readonly object[] =>
+  messages.map((message) =>
+    hasThoughts(message) ? { ...message, reasoning: message.reasoning_content } : message,
+  );
 
 function chatFields(
   setup: Settings,
@@ -104,7 +127,8 @@ function chatFields(
     logit_bias: sampling.logitBias.length === 0 ? undefined : Object.fromEntries(sampling.logitBias),
     tool_choice: asked.forcedCall && toolChoiceOf(asked.forcedCall),
     ...(asked.format && formatFieldsOf(asked.format)),
-    parallel_tool_calls: asked.singleCall && false,
+    parallel_tool_calls:
+      asked.singleCall && (!setup.hidesCalls || asked.forcedCall !== undefined) ? false : undefined,
     chat_template_kwargs: saysNothing ? undefined : templateVariables,
     logprobs: wantsLogProbs || undefined,
     top_logprobs: asked.topLogProbs || undefined,

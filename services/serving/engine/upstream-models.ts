@@ -7,6 +7,8 @@ import type { SourcedVersion } from './load-version.ts';
 export type ModelLease = {
   readonly version: number;
   readonly model: string;
+  /** What its answers are named, where that is another name: vLLM calls a base model by its first one. */
+  readonly answersAs?: string;
   readonly letGo: () => void;
   /** The server does not know the name (any more): who holds it next makes it known again. */
   readonly lost: () => void;
@@ -83,7 +85,7 @@ export function createUpstreamModels(options: Options): UpstreamModels {
   const entries = new Map<string, Entry>(); // by name, in order of last use
   /** by adapter */
   const live = new Map<string, number>();
-  let base: Promise<string> | undefined;
+  let base: ReturnType<typeof findBase> | undefined;
   let basePath: string | undefined;
   let isAdopted = false;
 
@@ -135,18 +137,17 @@ export function createUpstreamModels(options: Options): UpstreamModels {
     return models;
   };
   /** The same model for as long as this process lives: version 0 means nothing else. */
-  const findBase = async (): Promise<string> => {
+  const findBase = async (): Promise<{ readonly model: string; readonly answersAs: string }> => {
     const models = await list();
-    const isBase = ({ id, parent }: ServedModel) =>
-      options.base === undefined ? parent == null && !ours.test(id) : id === options.base;
-    const found = models.find(isBase);
+    const first = models.find(({ id, parent }) => parent == null && !ours.test(id));
+    const found = options.base === undefined ? first : models.find(({ id }) => id === options.base);
     if (found === undefined) throw new Error(`it serves no model ${options.base ?? 'of its own'}`);
     const { id, root } = found;
     const path = root ?? id;
     if (basePath === undefined) onBase(path);
     basePath ??= path;
     if (path !== basePath) throw new Error(`it serves ${path} now, and served ${basePath} before`);
-    return id;
+    return { model: id, answersAs: found.parent == null ? (first?.id ?? id) : id };
   };
   const load = (policy: SourcedVersion, name: string): Promise<void> =>
     inTurn(async () => {
@@ -162,11 +163,11 @@ export function createUpstreamModels(options: Options): UpstreamModels {
     const forget = () => {
       if (base === asked) base = undefined;
     };
-    const model = await asked.catch((error: Error) => {
+    const names = await asked.catch((error: Error) => {
       forget();
       throw error;
     });
-    return { version: 0, model, letGo: () => {}, lost: forget };
+    return { version: 0, ...names, letGo: () => {}, lost: forget };
   };
   const hold = async (policy: PolicyVersion): Promise<ModelLease> => {
     const { version, adapter: source } = policy;

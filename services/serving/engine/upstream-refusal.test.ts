@@ -46,6 +46,10 @@ test('a name that is not known (any more) is told from every other refusal', () 
   expect(hasLostModel(said(404, openai(`The model \`${name}\` does not exist.`)), name)).toBe(true);
   const sglang = openai(`The following requested LoRA adapters are not loaded: ${name}`);
   expect(hasLostModel(said(400, sglang), name)).toBe(true);
+  const never = `Got LoRA adapter that has never been loaded: ${name}\nAll loaded adapters: dict_keys([]).`;
+  expect(hasLostModel(said(400, openai(never)), name)).toBe(true);
+  const gone = `Failed to implicitly load LoRA adapter ${name}: no such folder`;
+  expect(hasLostModel(said(400, openai(gone)), name)).toBe(true);
   expect(hasLostModel(said(404, openai('The model `other` does not exist.')), name)).toBe(false);
   expect(hasLostModel(said(400, openai(`${name}: top_p must be positive`)), name)).toBe(false);
 });

@@ -32,12 +32,15 @@ export function refusalError(refusal: UpstreamRefusal): ServiceError {
   return ServingError.UPSTREAM_FAILED({ detail: `status ${status}: ${detail}` });
 }
 
+/** What SGLang says of an adapter: the second since it loads what it evicted by itself, the third where it cannot. */
+const unknownAdapter = /not loaded|never been loaded|failed to implicitly load/i;
+
 /**
  * Whether it does not know this adapter (any more): vLLM answers 404 for a model that it does not have, SGLang
  * 400 with the name.
  */
 export const hasLostModel = ({ status, text }: UpstreamRefusal, model: string): boolean =>
-  text.includes(model) && (status === 404 || (status === 400 && /not loaded/i.test(text)));
+  text.includes(model) && (status === 404 || (status === 400 && unknownAdapter.test(text)));
 
 /**
  * An error that came as an event of the stream, before anything else: vLLM and SGLang find some faults after

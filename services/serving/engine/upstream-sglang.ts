@@ -14,7 +14,7 @@ import { chatDialect } from './upstream-chat.ts';
 import type { HeardChunk, UpstreamDialect } from './upstream-exchange.ts';
 import type { ModelLease } from './upstream-models.ts';
 import { readPart } from './upstream-part.ts';
-import { errorFrame } from './upstream-refusal.ts';
+import { errorFrame, type UpstreamRefusal } from './upstream-refusal.ts';
 import type { UpstreamLogProbs } from './upstream-tokens.ts';
 
 export type SglangSetup = {
@@ -70,11 +70,11 @@ export async function openSglangDialect({
         address: `${root}/generate`,
         body: JSON.stringify(generateBody(request, prompt, lease)),
         promptTokens: () => prompt.promptIds.length,
-        refusal: (data) => errorFrame(data, FAULT_STATUS),
+        refusal: (data) => errorFrame(data, FAULT_STATUS) ?? refusedByAbort(readPart(SglangChunk, data)),
         hear: (data): readonly HeardChunk[] => {
           const event = readPart(SglangChunk, data);
-          if (event.error != null)
-            throw ServingError.UPSTREAM_FAILED({ detail: event.error.message ?? 'it says no more' });
+          const fault = event.error ?? refusedByAbort(event)?.text;
+          if (fault != null) throw ServingError.UPSTREAM_FAILED({ detail: messageOfFault(fault) });
           const choice = event.index ?? 0;
           const chunk = answers[choice]?.add(event);
           return chunk === undefined ? [] : [{ chunk, choice }];
@@ -96,6 +96,19 @@ export async function openSglangDialect({
 /** The server holds the answer to a format: all that a prompt knows is that there is one. */
 const withoutItsGrammar = ({ format, ...request }: GenerationRequest): GenerationRequest =>
   format === undefined ? request : { ...request, format: { kind: 'json', param: format.param } };
+
+/**
+ * What its scheduler does not take (a queue that is full, a prompt that does not fit) or cannot go on with ends
+ * as an answer that was aborted with a status; one without a status was aborted on demand, and stands as it is.
+ */
+function refusedByAbort({ meta_info: info }: SglangChunk): UpstreamRefusal | undefined {
+  const { type, status_code: status, message } = info?.finish_reason ?? {};
+  if (type !== 'abort' || status == null || status < 400) return undefined;
+  return { status, text: message ?? 'it says no more', retryAfterSeconds: undefined };
+}
+
+const messageOfFault = (fault: string | { readonly message?: string | undefined }): string =>
+  (typeof fault === 'string' ? fault : fault.message) ?? 'it says no more';
 
 /** Every setting is sent: what it would use else is the server's affair, and is not told. */
 export function generateBody(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { PromptParts } from './engine.ts';
+import { withBothNames } from './upstream-chat.ts';
 import type { UpstreamHttp } from './upstream-http.ts';
 import { refusalError } from './upstream-refusal.ts';
 
@@ -12,7 +13,7 @@ export const countWithTokenize =
   (http: UpstreamHttp, address: string) =>
   async ({ messages, tools, templateVariables }: PromptParts): Promise<number> => {
     const { status, text } = await http.call(address, LIMIT_MS, {
-      messages,
+      messages: withBothNames(messages),
       add_generation_prompt: true,
       ...(tools.length === 0 ? {} : { tools }),
       ...(Object.keys(templateVariables).length === 0 ? {} : { chat_template_kwargs: templateVariables }),

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import type { GenerationRequest } from './engine.ts';
+import { type ChatDialectSetup, chatDialect } from './upstream-chat.ts';
+import type { ModelLease } from './upstream-models.ts';
+
+const request: GenerationRequest = {
+  target: { kind: 'live', adapter: 'default' },
+  messages: [{ role: 'user', content: 'hi' }],
+  tools: [],
+  templateVariables: {},
+  choices: 1,
+  sampling: { stop: [], frequencyPenalty: 0, presencePenalty: 0, repetitionPenalty: 1, logitBias: [] },
+};
+const lease = (names: Pick<ModelLease, 'model' | 'answersAs'>): ModelLease => ({
+  ...{ version: 0, letGo: () => {}, lost: () => {} },
+  ...names,
+});
+const openai: ChatDialectSetup = {
+  ...{ url: 'http://there/v1', logProbs: 'none', tokenIds: false, allSettings: false, namesModel: true },
+};
+const vllm: ChatDialectSetup = {
+  ...{ ...openai, logProbs: 'raw', tokenIds: true, allSettings: true },
+  ...{ hidesCalls: true, renamesThoughts: true },
+};
+const bodyOf = async (setup: ChatDialectSetup, more: Partial<GenerationRequest>) => {
+  const dialect = chatDialect(setup);
+  const { body } = await dialect.ask({ ...request, ...more }, lease({ model: 'm' }));
+  return JSON.parse(String(body)) as Readonly<Record<string, unknown>>;
+};
+
+test('vLLM reads earlier thoughts by their newer name, and goes on after calls that it does not show', async () => {
+  const messages = [
+    ...request.messages,
+    { role: 'assistant', content: 'hello', reasoning_content: 'Hm.' } as const,
+    { role: 'user', content: 'and?' } as const,
+  ];
+  expect((await bodyOf(vllm, { messages })).messages).toEqual([
+    messages[0],
+    { ...messages[1], reasoning: 'Hm.' },
+    messages[2],
+  ]);
+  expect((await bodyOf(openai, { messages })).messages).toEqual(messages);
+  expect(await bodyOf(openai, { singleCall: true })).toMatchObject({ parallel_tool_calls: false });
+  expect(await bodyOf(vllm, { singleCall: true })).not.toHaveProperty('parallel_tool_calls');
+  const forced = await bodyOf(vllm, { singleCall: true, forcedCall: ['look'] });
+  expect(forced).toMatchObject({ parallel_tool_calls: false });
+});
+
+test('a base model with several names answers under its first one', async () => {
+  const reasonOf = async (names: Pick<ModelLease, 'model' | 'answersAs'>) => {
+    const { hear, choices } = await chatDialect(vllm).ask(request, lease(names));
+    hear(JSON.stringify({ model: 'first', choices: [{ delta: { content: 'a' }, finish_reason: 'stop' }] }));
+    return choices(false)[0]!.generated.untrainable;
+  };
+  expect(await reasonOf({ model: 'second', answersAs: 'first' })).toBe('no-token-ids');
+  expect(await reasonOf({ model: 'second' })).toBe('mixed-versions');
+});
