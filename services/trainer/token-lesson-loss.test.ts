@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { lossCases, OpdOverlapCase, OpdTopkCase } from '../../shared/policy/fixtures/loss-cases.ts';
+import {
+  expectAllClose,
+  expectClose,
+  lossCases,
+  OpdOverlapCase,
+  OpdTopkCase,
+} from '../../shared/policy/fixtures/loss-cases.ts';
 import { binLogProbs, logSoftmax, logSoftmaxVjp, topIds } from '../../shared/policy/losses/distribution.ts';
 import { tokenShares } from '../../shared/policy/losses/reduction.ts';
 import { describeReference } from '../../shared/policy/reference-fixtures.ts';
@@ -13,13 +19,7 @@ import { tokenLessonLoss } from './token-lesson-loss.ts';
 type Rows = readonly (readonly number[])[];
 
 /** In f32, as an engine gives them; the reference is f64. */
-const close = (actual: number, expected: number) =>
-  expect(Math.abs(actual - expected) / Math.max(1, Math.abs(expected))).toBeLessThan(1e-5);
-const allClose = (actual: readonly ArrayLike<number>[], expected: Rows) => {
-  expected.forEach((row, t) => {
-    row.forEach((value, id) => void close(actual[t]![id]!, value));
-  });
-};
+const tolerance = 1e-5;
 
 /** Says of a sequence what stands under the last token of its prompt. */
 const teacherOf =
@@ -84,8 +84,12 @@ describeReference('a lesson of several tokens agrees with the reference numbers'
     const [shares] = tokenShares([inputs.mask], 'token');
     const settings = { ...clip, distillation: 'overlap', topK: k, gapClip: options.gap_clip } as const;
     const made = tokenLessonLoss(lesson, { logProbs, rest: new Float32Array(0) }, shares!, settings, false);
-    close(made.loss, expected.loss);
-    allClose(byLogits(all, lesson.ids, made.gradient, k, temperature), expected.gradient_cur_logits);
+    expectClose(made.loss, expected.loss, tolerance);
+    expectAllClose(
+      byLogits(all, lesson.ids, made.gradient, k, temperature),
+      expected.gradient_cur_logits,
+      tolerance,
+    );
   });
 
   test.each(topk)('topk: k $options.k, $note', ({ inputs, options: { k, temperature }, ...expected }) => {
@@ -99,8 +103,12 @@ describeReference('a lesson of several tokens agrees with the reference numbers'
     const [shares] = tokenShares([inputs.mask], 'token');
     const settings = { ...clip, distillation: 'topk', topK: k, gapClip: 1 } as const;
     const made = tokenLessonLoss(lesson, { logProbs, rest }, shares!, settings, true);
-    close(made.loss, expected.loss);
-    allClose(byLogits(all, lesson.ids, made.gradient, k, temperature), expected.gradient_student_logits);
+    expectClose(made.loss, expected.loss, tolerance);
+    expectAllClose(
+      byLogits(all, lesson.ids, made.gradient, k, temperature),
+      expected.gradient_student_logits,
+      tolerance,
+    );
   });
 });
 
