@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { openBackend, prepareNativeEnvironment } from './backend.ts';
 import { nativeInstalled } from './executors/native.ts';
+import { describeOnBackends } from './test-backends.ts';
 
 const source = `
   const { parentPort, workerData } = require('node:worker_threads');
@@ -13,21 +14,22 @@ const source = `
     });
 `;
 
-test.each(['wasm', 'native'] as const)('%s loads in two worker threads at a time', async (choice) => {
-  if (choice === 'native' && !nativeInstalled()) return;
-  prepareNativeEnvironment();
-  const workerData = { choice, backend: new URL('./backend.ts', import.meta.url).href };
-  const answers = [1, 2].map(async () => {
-    const worker = new Worker(source, { eval: true, workerData });
-    try {
-      return await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
-    } finally {
-      await worker.terminate();
+describeOnBackends('a backend', (_, choice) => {
+  test('loads in two worker threads at a time', async () => {
+    prepareNativeEnvironment();
+    const workerData = { choice, backend: new URL('./backend.ts', import.meta.url).href };
+    const answers = [1, 2].map(async () => {
+      const worker = new Worker(source, { eval: true, workerData });
+      try {
+        return await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
+      } finally {
+        await worker.terminate();
+      }
+    });
+    for (const answer of await Promise.all(answers)) {
+      expect(answer).toMatchObject({ kind: choice, values: [1, 2] });
     }
   });
-  for (const answer of await Promise.all(answers)) {
-    expect(answer).toMatchObject({ kind: choice, values: [1, 2] });
-  }
 });
 
 test('the report says what is in use, and what would be faster', async () => {

@@ -5,10 +5,13 @@ import { nativeInstalled } from './executors/native.ts';
 const required = process.env.CLAWLOOP_REQUIRE_ALL === '1';
 
 /** Runs a suite on wasm, and on native where that is installed (with CLAWLOOP_REQUIRE_ALL=1: it must be). */
-export function describeOnBackends(name: string, suite: (open: () => Promise<Executor>) => void): void {
-  describe(`${name} (wasm)`, () => suite(() => openBackend('wasm')));
+export function describeOnBackends(
+  name: string,
+  suite: (open: () => Promise<Executor>, kind: Executor['kind']) => void,
+): void {
+  describe(`${name} (wasm)`, () => suite(() => openBackend('wasm'), 'wasm'));
   const native = nativeInstalled() || required ? describe : describe.skip;
-  native(`${name} (native)`, () => suite(() => openBackend('native', { threads: 2 })));
+  native(`${name} (native)`, () => suite(() => openBackend('native', { threads: 2 }), 'native'));
 }
 
 /**

@@ -1,9 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloop.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { clawloop, until } from './harness/clawloop.ts';
+import { loopOnFolder } from './harness/loop-on-folder.ts';
 
 // Two people with a key each, and an adapter each, on one serving and one trainer: what one says teaches the
 // other's policy nothing.
@@ -13,31 +11,19 @@ const reactions = ['Perfect, thanks!', 'No lists, please.', 'Great, thank you!',
 
 type Answer = { readonly text: string; readonly logProbs: readonly number[]; readonly version: number };
 
-let folder: string;
-let loop: ClawLoop;
+const on = loopOnFolder(flags);
 let keys: Readonly<Record<string, string>>;
-const run = async (...argv: string[]) => {
-  const result = await clawloop([...argv, '--data-folder', folder]);
-  expect(result.code, result.stderr + result.stdout).toBe(0);
-  return result.stdout;
-};
-const createKey = async (...argv: string[]) => (await run('keys', 'create', ...argv)).split('\n')[0]!;
+const createKey = async (...argv: string[]) => (await on.run('keys', 'create', ...argv)).split('\n')[0]!;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'clawloop-adapters-'));
-  loop = await startClawLoop(folder, flags);
   keys = {
     alice: await createKey('alice', '--only-adapter', 'alice'),
     bob: await createKey('bob', '--only-adapter', 'bob'),
   };
 });
-afterAll(async () => {
-  await loop?.stop();
-  await rm(folder, { recursive: true, force: true });
-});
 
 const chat = (who: string, messages: OpenAI.ChatCompletionMessageParam[], more: object = {}) =>
-  new OpenAI({ baseURL: `${loop.url}/v1`, apiKey: keys[who]!, maxRetries: 0 }).chat.completions.create({
+  new OpenAI({ baseURL: `${on.loop.url}/v1`, apiKey: keys[who]!, maxRetries: 0 }).chat.completions.create({
     ...{ model: 'clawloop', messages, max_tokens: 160, ...more },
   }) as Promise<OpenAI.ChatCompletion>;
 
@@ -83,33 +69,33 @@ test('what one says moves their policy, while the other asks theirs and gets the
   expect(new Set(heard.map(({ text }) => text))).toEqual(new Set([before.bob.text]));
   expect(await greedy('bob')).toEqual(before.bob);
   expect((await greedy('alice')).logProbs).not.toEqual(before.alice.logProbs);
-  const list = await run('policy', 'list');
+  const list = await on.run('policy', 'list');
   expect(list).toMatch(/^alice\n.*v1 +v0 +\d+ +promoted.*\n\nbob\nversion.*\nv0 +base +head\n/s);
   expect(list.split('\nbob\n')[1]).not.toContain('v1');
 });
 
 test('both learn at once by one trainer, each on a line of their own', async () => {
   await Promise.all([teach('alice', 3), teach('bob', 1)]);
-  const { stderr, code } = await clawloop(['policy', 'rollback', '1', '--data-folder', folder]);
+  const { stderr, code } = await clawloop(['policy', 'rollback', '1', '--data-folder', on.folder]);
   expect([code, stderr]).toEqual([2, expect.stringContaining('--adapters NAME, one of: alice, bob')]);
-  expect(await run('policy', 'rollback', '1', '--adapters', 'alice')).toMatch(/the head is v1/);
+  expect(await on.run('policy', 'rollback', '1', '--adapters', 'alice')).toMatch(/the head is v1/);
   await until('v1 of alice is served again', async () => (await greedy('alice')).version === 1);
   expect((await greedy('bob')).version).toBeGreaterThan(0);
-  const { stdout } = await clawloop(['doctor', '--data-folder', folder]);
+  const { stdout } = await clawloop(['doctor', '--data-folder', on.folder]);
   expect(stdout).toMatch(/ok +adapter alice: the head is v1, served.*adapter bob: the head is v[1-9]/s);
-  expect(await run('audit')).toMatch(/balances/);
+  expect(await on.run('audit')).toMatch(/balances/);
 });
 
 test('a restart keeps what each of them has', async () => {
-  expect(await run('learning', 'pause')).toMatch(/alice: learning is paused.*bob: learning is paused/s);
-  await until('no step is open', async () => !/ training/.test(await run('policy', 'list')));
+  expect(await on.run('learning', 'pause')).toMatch(/alice: learning is paused.*bob: learning is paused/s);
+  await until('no step is open', async () => !/ training/.test(await on.run('policy', 'list')));
   for (const who of ['alice', 'bob']) {
-    const [, head] = /^v(\d+) .* head\b/m.exec(await run('policy', 'list', '--adapters', who))!;
+    const [, head] = /^v(\d+) .* head\b/m.exec(await on.run('policy', 'list', '--adapters', who))!;
     await until('the head is served', async () => (await greedy(who)).version === Number(head));
   }
   const before = [await greedy('alice'), await greedy('bob')];
-  await loop.stop();
-  loop = await startClawLoop(folder, flags);
+  await on.loop.stop();
+  await on.start(...flags);
   expect([await greedy('alice'), await greedy('bob')]).toEqual(before);
-  expect(await run('replay')).toMatch(/alice v1 +same.*bob v1 +same.* 0 different, 0 not covered/s);
+  expect(await on.run('replay')).toMatch(/alice v1 +same.*bob v1 +same.* 0 different, 0 not covered/s);
 });

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
@@ -8,7 +5,8 @@ import { CLAW_NANO, modelFolder } from '../../shared/policy/model-folder.ts';
 import { loadTokenizer } from '../../shared/policy/tokenizer.ts';
 import { type SglangFake, sglangFake } from '../upstream-fakes/sglang.ts';
 import { type VllmFake, vllmFake } from '../upstream-fakes/vllm.ts';
-import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloop.ts';
+import { until } from './harness/clawloop.ts';
+import { loopOnFolder } from './harness/loop-on-folder.ts';
 
 // All services, with an engine of another make (a fake of it) generating: what is said there is judged and
 // trained here, and comes back as an adapter there.
@@ -29,31 +27,20 @@ const engines = {
 };
 
 describe.each(['vllm', 'sglang'] as const)('the loop behind %s', (kind) => {
-  let folder: string;
   let engine: VllmFake | SglangFake;
-  let loop: ClawLoop;
+  afterAll(() => engine?.stop()); // after the loop
+  const on = loopOnFolder();
   let client: OpenAI;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'clawloop-upstream-loop-'));
     engine = await engines[kind].open();
-    loop = await startClawLoop(folder, [
+    await on.start(
       ...['--serving-engine', 'upstream', '--serving-upstream-kind', kind],
       ...['--serving-upstream-url', engine.url, ...engines[kind].flags],
       ...['--serving-kept-versions', '0', '--collector-batch-size', '2'],
-    ]);
-    client = new OpenAI({ baseURL: `${loop.url}/v1`, apiKey: 'none', maxRetries: 0 });
-  });
-  afterAll(async () => {
-    await loop?.stop();
-    await engine?.stop();
-    await rm(folder, { recursive: true, force: true });
+    );
+    client = new OpenAI({ baseURL: `${on.loop.url}/v1`, apiKey: 'none', maxRetries: 0 });
   });
 
-  const run = async (...argv: string[]) => {
-    const result = await clawloop([...argv, '--data-folder', folder]);
-    expect(result.code, result.stderr + result.stdout).toBe(0);
-    return result.stdout;
-  };
   const ask = async (messages: OpenAI.ChatCompletionMessageParam[]) => {
     const answer = await client.chat.completions.create({ model: 'clawloop', messages });
     return { text: answer.choices[0]!.message.content!, version: (answer as Marked).clawloop!.version };
@@ -88,9 +75,9 @@ describe.each(['vllm', 'sglang'] as const)('the loop behind %s', (kind) => {
     await until('the first one is unloaded', () => !engine.adapters.has(first));
     await isAnswering(2);
     expect((await ask([{ role: 'user', content: 'who?' }])).text).toBe(`I am ${second}.`);
-    expect(await run('policy', 'list')).toMatch(/v2 +v1 +2 +promoted/);
+    expect(await on.run('policy', 'list')).toMatch(/v2 +v1 +2 +promoted/);
     expect(new Set(engine.loadedNames).size).toBe(engine.loadedNames.length);
-    expect(await run('turns', 'list', '--why')).toMatch(/trained in v1/);
-    await run('audit');
+    expect(await on.run('turns', 'list', '--why')).toMatch(/trained in v1/);
+    await on.run('audit');
   });
 });
