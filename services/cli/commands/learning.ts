@@ -4,7 +4,7 @@ import { LearningPaused } from '../../../shared/events/learning-paused.ts';
 import { LearningResumed } from '../../../shared/events/learning-resumed.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { utcNow } from '../../../shared/service/clock.ts';
-import { adaptersOf } from '../adapters.ts';
+import { adaptersToChange } from '../adapters.ts';
 import { type Command, UsageError } from '../command.ts';
 import { readOptions } from '../options.ts';
 import { readTopic } from '../read-topic.ts';
@@ -27,7 +27,7 @@ export const learning: Command = {
     const origin = () => ({ id: randomUUID(), source: 'clawloop/cli', time: utcNow() });
     const reason = values.reason === undefined ? {} : { reason: values.reason };
     return withLog(settings, async (log) => {
-      const adapters = await adaptersOf(log, settings);
+      const adapters = await adaptersToChange(log, settings);
       for (const adapter of adapters) {
         const said = await acts[action]!(log, adapter, origin(), reason);
         console.log(adapters.length === 1 ? said : `${adapter}: ${said}`);

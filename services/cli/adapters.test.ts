@@ -1,0 +1,42 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { LearningPaused } from '../../shared/events/learning-paused.ts';
+import type { EventLog } from '../../shared/log/event-log.ts';
+import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
+import { adaptersOf, adaptersToChange, oneAdapter } from './adapters.ts';
+
+let folder: string;
+let log: EventLog;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'clawloop-cli-adapters-'));
+  log = await openSqliteLog({ folder });
+});
+afterAll(async () => {
+  await log.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const appear = (adapter: string) =>
+  log.append([
+    LearningPaused.create({
+      ...{ id: `${adapter}/paused`, source: 'clawloop/test', time: '2026-01-01T00:00:00Z' },
+      data: { adapter },
+    }),
+  ]);
+
+test('a command is about the adapters of the log, or about those that it is told', async () => {
+  expect(await adaptersOf(log, {})).toEqual(['default']);
+  expect(await adaptersOf(log, { adapters: ['new'] })).toEqual(['new']); // nothing was said yet
+  await appear('bob');
+  expect(await oneAdapter(log, {})).toBe('bob');
+  await appear('alice');
+  expect(await adaptersOf(log, {})).toEqual(['alice', 'bob']);
+  await expect(oneAdapter(log, {})).rejects.toThrow('--adapters NAME, one of: alice, bob');
+  expect(await oneAdapter(log, { adapters: ['alice'] })).toBe('alice');
+  expect(await adaptersOf(log, { adapters: ['carol'] })).toEqual(['carol']);
+  await expect(adaptersToChange(log, { adapters: ['alice', 'bbo'] })).rejects.toThrow(
+    "no adapter 'bbo'; it knows: alice, bob",
+  );
+});
