@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { AnswerFormat } from '../format/answer-format.ts';
 import type { AskedSampling } from './engine.ts';
 import { beginSequence } from './sequence.ts';
 
@@ -32,12 +33,14 @@ function say(
     callsTools = false,
     forcedCall,
     singleCall,
+    format,
     ...asked
   }: Partial<AskedSampling> & {
     readonly topLogProbs?: number;
     readonly callsTools?: boolean;
     readonly forcedCall?: readonly string[];
     readonly singleCall?: true;
+    readonly format?: AnswerFormat;
   } = {},
 ) {
   const sequence = beginSequence(
@@ -50,6 +53,7 @@ function say(
       ...(topLogProbs === undefined ? {} : { topLogProbs }),
       ...(forcedCall === undefined ? {} : { forcedCall }),
       ...(singleCall === undefined ? {} : { singleCall }),
+      ...(format === undefined ? {} : { format }),
     },
     'seed',
   );
@@ -187,4 +191,47 @@ test('where one call is wanted the answer ends before a second', () => {
   expect(chunks.flatMap(({ callParts = [] }) => callParts).filter(({ name }) => name)).toHaveLength(1);
   expect(result.finishReason).toBe('tool_calls');
   expect(say(`${one}|`, { callsTools: true, singleCall: true }).result.tokens!.responseIds.at(-1)).toBe(0);
+});
+
+const named: AnswerFormat = {
+  ...{ kind: 'schema', param: 'response_format' },
+  schema: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
+};
+
+test('a document of a format ends the answer, and trains where the policy wrote it by itself', () => {
+  const { shown, result } = say('{"a": "<think>b"}rest', { format: named, stop: ['b'], stopTokenIds: [2] });
+  expect(shown).toBe('{"a": "<think>b"}'); // marks and stops are text in it
+  expect(result.finishReason).toBe('stop');
+  expect(result).not.toHaveProperty('untrainable');
+});
+
+test('what is no document is kept out, the turn does not train, and its log-probs are those of all tokens', () => {
+  const { shown, result } = say('so it is, in full, no end', { format: named, maxTokens: 6 });
+  expect(shown).toMatch(/^ ?\{ ?"a/);
+  expect(result).toMatchObject({ finishReason: 'length', untrainable: 'constrained' });
+  expect(result.tokens!.logProbs[0]).toBeLessThan(-10);
+});
+
+test('white space does not go on, and the end comes only where the document can end', () => {
+  expect(say('   |{"a":""}', { format: named }).shown.replace(/^ /, '')).not.toMatch(/^ /);
+  const { shown, result } = say('no|', { format: { kind: 'choice', of: ['no', 'nothing'], param: 'x' } });
+  expect(shown).toBe('no');
+  expect(result).toMatchObject({ finishReason: 'stop' });
+  expect(result).not.toHaveProperty('untrainable');
+});
+
+test('beside tools an answer of a format is the document, or a call', () => {
+  const both = { format: named, callsTools: true } as const;
+  const call = say('<tool_call>{"name": "ls", "arguments": {}}</tool_call>|', both);
+  expect(call.chunks.flatMap(({ toolCalls = [] }) => toolCalls)).toMatchObject([
+    { function: { name: 'ls' } },
+  ]);
+  expect(call.shown).toBe('');
+  expect(call.result.finishReason).toBe('tool_calls');
+  expect(call.result).not.toHaveProperty('untrainable');
+  const written = '{"a":"<tool_call>{"}';
+  const document = say(`${written}x`, both);
+  expect(document.shown).toBe(written);
+  expect(document.result.finishReason).toBe('stop');
+  expect(say('so <tool_call>|', { ...both, maxTokens: 9 }).result.untrainable).toBe('constrained');
 });
