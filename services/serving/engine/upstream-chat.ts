@@ -120,13 +120,11 @@ function chatFields(
     seed: sampling.seed,
     max_tokens: sampling.maxTokens,
     n: asked.choices === 1 ? undefined : asked.choices,
-    stop: sampling.stop.length === 0 ? undefined : sampling.stop,
-    stop_token_ids: sampling.stopTokenIds,
+    ...(asked.format === undefined ? stopsOf(sampling) : formatFieldsOf(asked.format)),
     frequency_penalty: sampling.frequencyPenalty || undefined,
     presence_penalty: sampling.presencePenalty || undefined,
     logit_bias: sampling.logitBias.length === 0 ? undefined : Object.fromEntries(sampling.logitBias),
     tool_choice: asked.forcedCall && toolChoiceOf(asked.forcedCall),
-    ...(asked.format && formatFieldsOf(asked.format)),
     parallel_tool_calls:
       asked.singleCall && (!setup.hidesCalls || asked.forcedCall !== undefined) ? false : undefined,
     chat_template_kwargs: saysNothing ? undefined : templateVariables,
@@ -142,6 +140,11 @@ function chatFields(
     ...filled, // JSON leaves out what is undefined
   };
 }
+
+const stopsOf = ({ stop, stopTokenIds }: GenerationRequest['sampling']) => ({
+  stop: stop.length === 0 ? undefined : stop,
+  stop_token_ids: stopTokenIds,
+});
 
 /** OpenAI's field where it has one; else vLLM's. */
 function formatFieldsOf(format: AnswerFormat): Readonly<Record<string, unknown>> {

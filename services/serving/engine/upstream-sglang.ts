@@ -116,7 +116,9 @@ export function generateBody(
   { promptIds, maxTokens }: Prompt,
   { version, model }: ModelLease,
 ): object {
-  const { topK = 0, stop, stopTokenIds, logitBias } = sampling;
+  const { topK = 0, logitBias } = sampling;
+  // a document of a format is not cut
+  const { stop, stopTokenIds } = format === undefined ? sampling : { stop: [], stopTokenIds: undefined };
   return {
     input_ids: promptIds,
     sampling_params: {
