@@ -47,7 +47,7 @@ export const ServingError = errorTable({
   KEY_OF_ANOTHER_ADAPTER: {
     status: 403,
     type: 'invalid_request_error',
-    message: "This key opens the adapter '{adapter}'; served here: {served}.",
+    message: "This key opens the adapter '{adapter}', which is not served here.",
   },
   /** Thrown when a request of the session protocol came with a key that speaks for no session. */
   INVALID_SESSION_KEY: {

@@ -22,6 +22,5 @@ export function adaptersOf(
 
 /** @throws ServingError KEY_OF_ANOTHER_ADAPTER */
 export function refuseUnserved(adapter: string, served: readonly string[]): void {
-  if (!served.includes(adapter))
-    throw ServingError.KEY_OF_ANOTHER_ADAPTER({ adapter, served: served.join(', ') });
+  if (!served.includes(adapter)) throw ServingError.KEY_OF_ANOTHER_ADAPTER({ adapter });
 }

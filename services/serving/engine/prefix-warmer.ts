@@ -11,6 +11,28 @@ export type PrefixWarmer = {
   readonly giveUpPlace: () => boolean;
 };
 
+/** One for each adapter: what is read for one does not keep another from being served. */
+export type PrefixWarmers = Pick<PrefixWarmer, 'isActive' | 'goOn' | 'giveUpPlace'> & {
+  readonly of: (adapter: string) => Pick<PrefixWarmer, 'warm' | 'stop'>;
+};
+
+export function createPrefixWarmers(limitMs: number, now: () => number): PrefixWarmers {
+  const warmers = new Map<string, PrefixWarmer>();
+  const active = () => [...warmers.values()].filter((warmer) => warmer.isActive());
+  return {
+    of: (adapter) => {
+      const warmer = warmers.get(adapter) ?? createPrefixWarmer(limitMs, now);
+      warmers.set(adapter, warmer);
+      return warmer;
+    },
+    isActive: () => active().length > 0,
+    goOn: (mayRead) => {
+      for (const [index, warmer] of active().entries()) warmer.goOn(mayRead && index === 0);
+    },
+    giveUpPlace: () => active().some((warmer) => warmer.giveUpPlace()),
+  };
+}
+
 type Warming = {
   readonly version: LoadedVersion;
   readonly until: number;

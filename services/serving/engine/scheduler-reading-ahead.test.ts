@@ -55,3 +55,31 @@ test('a version reads on while others only wait for their place in the batch', a
   expect((await waiting.outcome).version).toBe(2);
   expect((await running.outcome).version).toBe(1);
 });
+
+test('of two adapters each reads ahead for itself, whatever the other does', async () => {
+  const { scheduler, run } = schedulerWorld(2, 0);
+  const aTurn = () => new Promise((resolve) => setImmediate(resolve));
+  const ask = (adapter: string, promptTokens = 1) =>
+    run(2, { target: { kind: 'live', adapter }, promptTokens }).outcome;
+  for (const adapter of ['alice', 'bob']) {
+    await scheduler.serve(adapter, policyOf(1, adapter));
+    await ask(adapter, 400);
+  }
+  const served: string[] = [];
+  const stop = new AbortController();
+  const serve = (adapter: string, version: number, signal?: AbortSignal) =>
+    scheduler.serve(adapter, policyOf(version, adapter), signal).then(
+      () => served.push(`${adapter}@v${version}`),
+      () => {},
+    );
+  const alice = serve('alice', 2);
+  const bob = serve('bob', 2, stop.signal);
+  await aTurn();
+  stop.abort();
+  await bob;
+  await serve('bob', 0); // a rollback, which reads nothing
+  expect(served).toEqual(['bob@v0']);
+  expect([(await ask('alice')).version, (await ask('bob')).version]).toEqual([1, 0]);
+  await alice;
+  expect(served).toEqual(['bob@v0', 'alice@v2']);
+});

@@ -2,7 +2,7 @@ import { monotonicNow } from '../../../shared/service/clock.ts';
 import { ServingError } from '../errors.ts';
 import type { EngineCounters, PolicyVersion } from './engine.ts';
 import { type AskedJob, idsOf, type Job, type PlacedJob, type RunningJob } from './job.ts';
-import { createPrefixWarmer } from './prefix-warmer.ts';
+import { createPrefixWarmers } from './prefix-warmer.ts';
 import type { SequenceRequest } from './protocol.ts';
 import type { RecentPrompts } from './recent-prompts.ts';
 import type { Sequence } from './sequence.ts';
@@ -61,7 +61,7 @@ export function createScheduler({
   /** Requests whose version is still being loaded: their choices, and whether they were given up since. */
   const arriving = new Map<number, { readonly count: number; readonly aborted: boolean }>();
   let nextId = 0;
-  const warmer = createPrefixWarmer(WARM_LIMIT_MS, monotonicNow);
+  const warmers = createPrefixWarmers(WARM_LIMIT_MS, monotonicNow);
   let looping = false;
   const counted = { steps: 0, stepSequences: 0, promptTokens: 0, cachedTokens: 0, preemptions: 0 };
 
@@ -102,7 +102,7 @@ export function createScheduler({
     const placed = [...reading, ...running].filter(({ version }) => version.decoder === decoder).length;
     if (placed >= maxBatch) return false;
     const hasRoom = () => decoder.hasRoom(idsOf(job).length);
-    return hasRoom() || (warmer.giveUpPlace() && hasRoom());
+    return hasRoom() || (warmers.giveUpPlace() && hasRoom());
   };
 
   /** One version for all choices. */
@@ -144,7 +144,7 @@ export function createScheduler({
   };
   const makeRoom = (): void => {
     const short = () => [...reading, ...running].some(({ version }) => !version.decoder.canStep());
-    while (short()) if (!warmer.giveUpPlace()) preempt();
+    while (short()) if (!warmers.giveUpPlace()) preempt();
   };
 
   const readOne = (): void => {
@@ -194,7 +194,7 @@ export function createScheduler({
 
   const isIdle = () =>
     reading.length + running.length === 0 &&
-    !warmer.isActive() &&
+    !warmers.isActive() &&
     waiting.every((job) => versionOf(job) === undefined);
   const loop = async (): Promise<void> => {
     if (looping) return;
@@ -202,7 +202,7 @@ export function createScheduler({
     while (!isIdle()) {
       admit();
       makeRoom();
-      warmer.goOn(reading.length === 0);
+      warmers.goOn(reading.length === 0);
       readOne();
       stepAll();
       await new Promise((resolve) => setImmediate(resolve)); // messages come in here
@@ -260,6 +260,7 @@ export function createScheduler({
       for (const job of [...waits, ...placed]) giveUp(job);
     },
     serve: async (adapter, policy, signal) => {
+      const warmer = warmers.of(adapter);
       signal?.addEventListener('abort', warmer.stop, { once: true });
       const next = await versions.hold(policy);
       // A lower number is a rollback: what it leaves is to answer nobody any more.
