@@ -129,3 +129,18 @@ test('thoughts are heard by either name', () => {
   expect(thought({ reasoning: 'Hm', reasoning_content: 'Hm' })).toBe('Hm');
   expect(thought({ reasoning_content: 'Hm' })).toBe('Hm');
 });
+
+test('what cannot be read of counts and numbers is not there, and the answer is served', () => {
+  const answer = collectUpstream(request, speaker)[0]!;
+  const frames = [
+    { choices: null, usage: { prompt_tokens: 3, total_tokens: 3 } },
+    { choices: [{ index: null, delta: { content: 'Hel' }, stop_reason: {} }], usage: {} },
+    {
+      choices: [{ delta: { content: 'lo' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 3, completion_tokens: 2, prompt_tokens_details: { cached_tokens: '1' } },
+    },
+  ];
+  const text = frames.map((frame) => answer.add(UpstreamChunk.parse(frame))?.text ?? '').join('');
+  expect(text).toBe('Hello');
+  expect(answer.result(false).usage).toEqual({ promptTokens: 3, completionTokens: 2 });
+});

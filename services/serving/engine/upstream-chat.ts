@@ -7,7 +7,7 @@ import { collectUpstream } from './upstream-answer.ts';
 import { UpstreamChunk } from './upstream-chunk.ts';
 import type { HeardChunk, UpstreamDialect } from './upstream-exchange.ts';
 import { readPart } from './upstream-part.ts';
-import { errorFrame } from './upstream-refusal.ts';
+import { errorFrame, messageOf } from './upstream-refusal.ts';
 import type { UpstreamLogProbs } from './upstream-tokens.ts';
 
 export type ChatDialectSetup = {
@@ -50,7 +50,7 @@ export const chatDialect = (setup: ChatDialectSetup): UpstreamDialect => ({
       hear: (data) => {
         const frame = readPart(UpstreamChunk, data);
         if (frame.error != null)
-          throw ServingError.UPSTREAM_FAILED({ detail: frame.error.message ?? 'it says no more' });
+          throw ServingError.UPSTREAM_FAILED({ detail: messageOf(data) || 'it says no more' });
         return answers.flatMap((answer, choice): readonly HeardChunk[] => {
           const chunk = answer.add(frame);
           return chunk === undefined ? [] : [{ chunk, choice }];

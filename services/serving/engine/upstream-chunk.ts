@@ -6,23 +6,24 @@ const logProb = z.number().nullish();
 
 /**
  * One frame of an OpenAI-compatible stream, with vLLM's token ids. What else stands in it is ignored. Tokens
- * that cannot be read are none: the answer is served all the same.
+ * and counts that cannot be read are none: the answer is served all the same.
  */
 export const UpstreamChunk = z.object({
-  error: z.object({ message: z.string().optional() }).nullish(),
+  error: z.union([z.string(), z.looseObject({ message: z.string().nullish().catch(null) })]).nullish(),
   model: z.string().nullish(),
   prompt_token_ids: tokenIds,
   usage: z
     .object({
       prompt_tokens: z.int(),
       completion_tokens: z.int(),
-      prompt_tokens_details: z.object({ cached_tokens: z.int().nullish() }).nullish(),
+      prompt_tokens_details: z.object({ cached_tokens: z.int().nullish() }).nullish().catch(null),
     })
-    .nullish(),
+    .nullish()
+    .catch(null),
   choices: z
     .array(
       z.object({
-        index: z.int().optional(),
+        index: z.int().nullish(),
         delta: z
           .object({
             content: z.string().nullish(),
@@ -32,7 +33,7 @@ export const UpstreamChunk = z.object({
             tool_calls: z
               .array(
                 z.object({
-                  index: z.int().optional(),
+                  index: z.int().nullish(),
                   id: z.string().nullish(),
                   function: z
                     .object({ name: z.string().nullish(), arguments: z.string().nullish() })
@@ -59,9 +60,10 @@ export const UpstreamChunk = z.object({
           .catch(null),
         finish_reason: z.string().nullish(),
         /** vLLM: the stop string that ended it, or the id of the token */
-        stop_reason: z.union([z.string(), z.int()]).nullish(),
+        stop_reason: z.union([z.string(), z.int()]).nullish().catch(null),
       }),
     )
-    .default([]),
+    .nullish()
+    .transform((choices) => choices ?? []),
 });
 export type UpstreamChunk = z.output<typeof UpstreamChunk>;

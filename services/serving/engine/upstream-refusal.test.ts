@@ -59,4 +59,9 @@ test('an error that comes as an event has the status that it names', () => {
   expect(errorFrame('{"error": {"message": "no"}}', 400)).toMatchObject({ status: 400 });
   expect(errorFrame('{"error":null,"choices":[]}', 400)).toBeUndefined();
   expect(errorFrame('{"choices":[]}', 400)).toBeUndefined();
+  expect(errorFrame('{ "error" : {"message": "no", "code": "429"}}', 500)).toMatchObject({ status: 429 });
+  expect(errorFrame('{"id":"x","error":"overloaded"}', 500)).toMatchObject({ status: 500 });
+  expect(errorFrame('{"choices":[{"delta":{"content":"\\"error\\""}}]}', 400)).toBeUndefined();
+  for (const none of ['[DONE]', '"error"', 'null "error"', '{"error"'])
+    expect(errorFrame(none, 400)).toBeUndefined();
 });

@@ -47,11 +47,21 @@ export const hasLostModel = ({ status, text }: UpstreamRefusal, model: string): 
  * the status went out. `otherwise`: its status where it names none.
  */
 export function errorFrame(data: string, otherwise: number): UpstreamRefusal | undefined {
-  if (!data.startsWith('{"error"')) return undefined;
-  const { error } = JSON.parse(data) as { readonly error?: { readonly code?: unknown } | null };
+  if (!data.includes('"error"')) return undefined;
+  const { error } = objectOf(data) as { readonly error?: unknown };
   if (error == null) return undefined;
-  const status = typeof error.code === 'number' && error.code >= 400 ? error.code : otherwise;
+  const code = Number((error as { readonly code?: unknown }).code); // LiteLLM writes it as a text
+  const status = code >= 400 && code < 600 ? code : otherwise;
   return { status, text: data, retryAfterSeconds: undefined };
+}
+
+/** What is no object, or no JSON, has no members. */
+function objectOf(data: string): object {
+  try {
+    return Object(JSON.parse(data));
+  } catch {
+    return {};
+  }
 }
 
 /** OpenAI's servers put the message under `error`, others beside it; SGLang's control calls say `error_message`. */

@@ -31,6 +31,7 @@ test('an answer that comes back is one message, as it was recorded', () => {
   const answers = [
     [
       { type: 'thinking', thinking: 'Hm.', signature: 'x' },
+      { type: 'redacted_thinking', data: 'x' },
       { type: 'text', text: 'Look' },
       { type: 'tool_use', id: 'a', name: 'exec', input: { cmd: 'ls' } },
       { type: 'text', text: 'ing' },

@@ -67,6 +67,8 @@ function assistantOf(blocks: readonly Block[], param: string): ChatMessage {
   for (const [at, block] of blocks.entries()) {
     const here = `${param}.${at}`;
     if (block.type === 'thinking') reasoning += typeof block.thinking === 'string' ? block.thinking : '';
+    else if (block.type === 'redacted_thinking')
+      continue; // nobody here can read it
     else if (block.type === 'tool_use') calls.push(callOf(block, here));
     else text += textPart(block, here).text;
   }
