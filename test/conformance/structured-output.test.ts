@@ -7,6 +7,8 @@ import OpenAI from 'openai';
 import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { anySchema } from '../../services/serving/format/test-schemas.ts';
+import { createRandom } from '../../shared/policy/random.ts';
 import { servingForSuite } from '../e2e/serving-process.ts';
 
 // Documents of a schema from claw-nano, which knows nothing of JSON: the guard does all the work.
@@ -65,6 +67,27 @@ describe('chat completions', () => {
       expect(JSON.parse(message.content!)).toBeTypeOf('object');
     }
     expect(answer.choices.some(({ finish_reason }) => finish_reason === 'stop')).toBe(true);
+  });
+
+  test('of any schema by chance every document is a value of it, at temperature 1', async () => {
+    const random = createRandom('documents');
+    const schemas = Array.from({ length: 36 }, () => anySchema(random));
+    const ends: (string | null)[] = [];
+    const answer = async (schema: object, seed: number): Promise<void> => {
+      const { choices } = await on.serving.client.chat.completions.create({
+        ...{ ...asked, max_tokens: 300, seed },
+        response_format: { type: 'json_schema', json_schema: { name: 'any', schema: { ...schema } } },
+      });
+      const [{ finish_reason, message }] = choices as [OpenAI.Chat.ChatCompletion.Choice];
+      ends.push(finish_reason);
+      if (finish_reason === 'length') return;
+      const read = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+      const said = `${JSON.stringify(schema)}: ${message.content}`;
+      expect(read.safeParse(JSON.parse(message.content!)).success, said).toBe(true);
+    };
+    for (let at = 0; at < schemas.length; at += 12)
+      await Promise.all(schemas.slice(at, at + 12).map((schema, index) => answer(schema, at + index)));
+    expect(ends.filter((end) => end === 'stop').length).toBeGreaterThan(30);
   });
 
   test('max_tokens cuts a document', async () => {

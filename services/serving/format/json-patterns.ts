@@ -50,8 +50,8 @@ export const jsonText = (least = 0, most = Number.POSITIVE_INFINITY): Pattern =>
   sequence(text('"'), repeat(character, least, most), text('"'));
 
 const digit = oneOf('0123456789');
-/** Digits are bounded, so that a number ends and is finite. */
-const whole = choice(text('0'), sequence(oneOf('123456789'), repeat(digit, 0, 17)));
+/** Digits are bounded, so that a number ends, is finite, and is read as it is written. */
+const whole = choice(text('0'), sequence(oneOf('123456789'), repeat(digit, 0, 14)));
 export const jsonInteger: Pattern = sequence(optional(text('-')), whole);
 export const jsonNumber: Pattern = sequence(
   jsonInteger,

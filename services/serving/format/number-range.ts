@@ -6,8 +6,8 @@ export type NumberRange = {
   readonly to: { readonly value: number; readonly isExclusive: boolean } | undefined;
 };
 
-/** Beyond this, and finer than that many decimals, no number is written. */
-const LARGEST = 10n ** 18n;
+/** Beyond this, where readers lose integers, and finer than that many decimals, no number is written. */
+export const LARGEST = BigInt(Number.MAX_SAFE_INTEGER);
 const MOST_DECIMALS = 12;
 /** Digits that a double tells apart for sure. */
 const EXACT_DIGITS = 15;

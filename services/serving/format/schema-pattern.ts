@@ -12,7 +12,7 @@ import {
   jsonText,
   jsonValue,
 } from './json-patterns.ts';
-import { integersIn, type NumberRange, numbersIn } from './number-range.ts';
+import { integersIn, LARGEST, type NumberRange, numbersIn } from './number-range.ts';
 import { choice, lengthOf, never, oneOfTexts, type Pattern, rule } from './pattern.ts';
 import { isFault, regexPattern } from './regex-pattern.ts';
 import { areApart, typeOfValue } from './schema-apart.ts';
@@ -29,7 +29,6 @@ import { formatPattern, quoted } from './string-patterns.ts';
 /** Properties of one object, and schemas of one choice: each costs with every letter. */
 const MOST_PROPERTIES = 1_000;
 const MOST_BRANCHES = 500;
-const LARGEST = 1e18;
 
 /** Where a schema stands, as a JSON pointer, and what it stands in. */
 type Place = { readonly root: unknown; readonly at: string; readonly param: string; readonly rules: Rules };
@@ -312,7 +311,7 @@ function numberOf(schema: Schema, type: 'number' | 'integer', place: Place): Pat
   if (from === undefined && to === undefined) return isWhole ? jsonInteger : jsonNumber;
   const range: NumberRange = { from, to };
   if ((from?.value ?? 0) > LARGEST || (to?.value ?? 0) < -LARGEST)
-    refuse(place, '`minimum` and `maximum` beyond 1e18 are not supported');
+    refuse(place, '`minimum` and `maximum` beyond 2^53 are not supported');
   return (
     (isWhole ? integersIn(range) : numbersIn(range)) ??
     refuse(place, '`minimum` and `maximum` with more than 12 decimals are not supported')
