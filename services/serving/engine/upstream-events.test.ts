@@ -101,3 +101,18 @@ test.each([
   await closed;
   expect(sent).toBeGreaterThan(15);
 });
+
+test('a connection on which more and more comes after the answer is closed', async () => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const engine = await engineThat((response) => {
+    response.on('close', resolve);
+    const more = () => {
+      response.write('a'.repeat(1000));
+      if (!response.destroyed) setImmediate(more);
+    };
+    response.write(events('0:a', '[DONE]'));
+    more();
+  });
+  await hearEvents(await engine.ask(), { hear, isEnough: never, show: () => {} });
+  await closed;
+});

@@ -9,6 +9,9 @@ import type { HeardChunk } from './upstream-exchange.ts';
  */
 export const MOST_EVENT_CHARACTERS = 32 * 2 ** 20;
 
+/** Bytes that a connection is worth: what comes after the mark of the end, up to the end itself. */
+const MOST_AFTER_END = 64 * 2 ** 10;
+
 type Listener = {
   /** What of an event can be shown. */
   readonly hear: (data: string) => readonly HeardChunk[];
@@ -19,8 +22,8 @@ type Listener = {
 
 /**
  * Hears the server-sent events of an answer up to `[DONE]`, as soon as they are here; texts that arrive
- * together are shown together. What comes after that mark is read to nowhere: the connection is kept for the
- * next request only when the answer has ended. Rejects with what `hear` throws, or with why the answer broke
+ * together are shown together. What comes after that mark is read to nowhere, and not for ever: the connection is
+ * kept for the next request only when the answer has ended. Rejects with what `hear` throws, or with why the answer broke
  * off.
  */
 export function hearEvents(
@@ -31,6 +34,7 @@ export function hearEvents(
   const decoder = new TextDecoder();
   return new Promise((resolve, reject) => {
     let isDone = false;
+    let after = 0;
     let heard: HeardChunk[] = [];
     const parser = createParser({
       maxBufferSize: most,
@@ -58,7 +62,11 @@ export function hearEvents(
     body.on('error', reject);
     body.on('end', resolve);
     body.on('data', (bytes: Uint8Array) => {
-      if (isDone) return;
+      if (isDone) {
+        after += bytes.length;
+        if (after > MOST_AFTER_END) body.destroy();
+        return;
+      }
       try {
         feed(bytes);
         if (isDone) resolve();

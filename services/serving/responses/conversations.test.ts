@@ -96,22 +96,19 @@ const deletion = (interactionId: string) =>
   });
 
 test('what was not stored, or was deleted, is not found, by whichever replica', async () => {
-  const [unstored, deleted, kept] = [1, 2, 3].map(() => newAnswerId(lane, 'responses')) as [
-    string,
-    string,
-    string,
-  ];
+  const made = [1, 2, 3, 4].map(() => newAnswerId(lane, 'responses'));
+  const [unstored, deleted, kept, overtaken] = made as [string, string, string, string];
   const facts = [
     fact(unstored, 1e6, { response: { store: false, created_at: 1 } }),
     fact(deleted),
     fact(kept),
   ];
-  await log.append([...facts, deletion(deleted)]);
+  await log.append([...facts, deletion(deleted), deletion(overtaken), fact(overtaken)]);
   const [one, other] = [1, 2].map(() => openConversations({ log, signal: stop.signal })) as [
     Conversations,
     Conversations,
   ];
-  const ids = [unstored, deleted, kept];
+  const ids = [unstored, deleted, kept, overtaken];
   expect([...(await one.find(ids, 'ann')).keys()]).toEqual([kept]);
   expect([...(await other.find(ids, 'ann')).keys()]).toEqual([kept]);
   one.forget(kept);

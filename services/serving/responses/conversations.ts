@@ -91,11 +91,15 @@ async function look(
   signal: AbortSignal,
 ): Promise<Found> {
   const found = new Map<string, ToldResponse>();
+  const gone = new Set<string>(); // a deletion may overtake its answer, which waits in an outbox
   if (ids.size === 0) return found;
   signal.throwIfAborted();
   const onRecord = ({ event }: Recorded) => {
-    if (event.type === 'response.deleted') found.delete(event.data.interactionId);
-    if (event.type !== 'interaction.completed' || !ids.has(event.id)) return;
+    if (event.type === 'response.deleted') {
+      gone.add(event.data.interactionId);
+      found.delete(event.data.interactionId);
+    }
+    if (event.type !== 'interaction.completed' || !ids.has(event.id) || gone.has(event.id)) return;
     const told = toldByFact(event.data);
     if (told !== undefined) found.set(event.id, told);
   };
