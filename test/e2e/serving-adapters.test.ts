@@ -169,6 +169,18 @@ describeWith('policy/models/qwen3-tiny')('several adapters behind one serving', 
     const { body: session } = await post(bob, '/rl/start_session', { task_id: 'task' });
     expect(await chat(session.api_key, 'clawloop')).toMatchObject({ body: { clawloop: { version: 1 } } });
     expect(await chat(session.api_key, 'clawloop:alice')).toMatchObject(missing);
+    expect(await post(bob, '/rl/start_session', { task_id: 'x', model: 'clawloop:alice' })).toMatchObject(
+      missing,
+    );
+    // of a key for all, that of the model, and of the session before
+    const begin = async (more: object) =>
+      (await post(all, '/rl/start_session', { task_id: 'x', ...more })).body;
+    const { api_key } = await begin({ model: 'clawloop:bob' });
+    await begin({ api_key });
+    expect(await chat(api_key, 'clawloop')).toMatchObject({ body: { clawloop: { version: 1 } } });
+    expect(await chat(api_key, 'clawloop:alice')).toMatchObject(missing);
+    const pinned = await post(all, '/rl/start_session', { task_id: 'x', model: 'clawloop:bob@v1' });
+    expect(pinned).toMatchObject({ status: 400, body: { error: { param: 'model' } } });
     const facts = await folder.events('conversations');
     const adapters = facts.flatMap(({ type, data }) =>
       type === 'interaction.completed' || type === 'session.started'
@@ -176,13 +188,13 @@ describeWith('policy/models/qwen3-tiny')('several adapters behind one serving', 
         : [],
     );
     // bob's own three, alice's and bob's of the key for all, two responses, the session and its answer
-    expect(adapters.sort()).toEqual(['alice', ...Array(8).fill('bob')]);
+    expect(adapters.sort()).toEqual(['alice', ...Array(11).fill('bob')]);
     const lanes = new Set(
       facts.flatMap(({ type, subject, data }) =>
         type === 'interaction.completed' && (data as { key: string }).key !== undefined ? [subject] : [],
       ),
     );
-    expect(lanes.size).toBe(4); // bob's key, its session, and of the other key one for each adapter
+    expect(lanes.size).toBe(5); // bob's key, two sessions, and of the other key one for each adapter
   });
 
   test('one that cannot be loaded keeps nobody from the others', async () => {

@@ -54,3 +54,20 @@ test('turns list --why tells that a turn held a secret, and which kind, but neve
   expect(stdout).toContain('not trained: secret');
   expect(stdout).not.toContain(token.slice(0, 12));
 });
+
+test('of several adapters each turn says whose it is, and those of one can be asked for', async () => {
+  const log = await openSqliteLog({ folder: dataFolder(folder).log });
+  const { data } = completed;
+  await log.append([
+    InteractionCompleted.create({ ...origin('b'), data: { ...data, interactionId: 'b', adapter: 'bob' } }),
+  ]);
+  await log.close();
+  const list = async (...flags: readonly string[]) =>
+    (await clawloop(['turns', 'list', '--data-folder', folder, ...flags])).stdout;
+  expect(await list()).toMatch(/ default 0 .*\n.* bob 0 /);
+  expect(await list('--adapters', 'bob')).not.toMatch(/default|bob 0/);
+  expect(JSON.parse(await list('--adapters', 'bob', '--json'))).toMatchObject({
+    turnId: 'b',
+    adapter: 'bob',
+  });
+});

@@ -26,6 +26,7 @@ export const turns: Command = {
   details: [
     ['--why', 'besides, how many turns ended how'],
     ['--session S', 'of this session alone'],
+    ['--adapters A,B', 'of these alone'],
     ['-n, --last N', 'the latest N'],
     ['--json', 'one object per line'],
   ],
@@ -38,11 +39,12 @@ export const turns: Command = {
       await readAll(log, ({ event }) => views.on(event));
       const chosen = [...views.turns.values()]
         .filter((turn) => values.session === undefined || turn.session === values.session)
+        .filter((turn) => settings.adapters?.includes(turn.adapter) ?? true)
         .sort((a, b) => a.time.localeCompare(b.time));
       const last = values.last === undefined ? chosen.length : wholeNumber(values.last, '--last');
       const shown = chosen.slice(Math.max(0, chosen.length - last)).map(concealed);
       if (values.json) for (const turn of shown) console.log(JSON.stringify(turn));
-      else console.log(formatTable(headings, shown.map(row)));
+      else console.log(formatTable(headings, shown.map(rowWith(adaptersIn(chosen) > 1))));
       if (values.why) console.log(`\n${reasons(chosen)}`);
       const different = chosen.filter((turn) => turn.disagreement !== undefined).length;
       if (values.why && different > 0)
@@ -61,17 +63,21 @@ const concealed = (turn: TurnView): TurnView => ({
 
 const headings = ['time', 'turn', 'session', 'v', 'rule', 'verdict', 'outcome', 'asked', 'answered'];
 
-const row = (turn: TurnView): readonly (string | number)[] => [
-  turn.time.slice(11, 19),
-  turn.turnId,
-  turn.session,
-  turn.version,
-  [turn.rule, describeDisagreement(turn)].filter(Boolean).join(': '),
-  verdict(turn),
-  describeStage(turn.stage),
-  excerpt(turn.asked, 28),
-  excerpt(turn.answered, 36),
-];
+const adaptersIn = (turns: readonly TurnView[]): number => new Set(turns.map(({ adapter }) => adapter)).size;
+
+const rowWith =
+  (several: boolean) =>
+  (turn: TurnView): readonly (string | number)[] => [
+    turn.time.slice(11, 19),
+    turn.turnId,
+    turn.session,
+    several ? `${turn.adapter} ${turn.version}` : turn.version,
+    [turn.rule, describeDisagreement(turn)].filter(Boolean).join(': '),
+    verdict(turn),
+    describeStage(turn.stage),
+    excerpt(turn.asked, 28),
+    excerpt(turn.answered, 36),
+  ];
 
 const verdict = ({ score, source }: TurnView): string =>
   score === undefined ? '' : `${score === null ? '-' : rounded(score)} (${source})`;

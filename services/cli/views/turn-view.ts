@@ -25,6 +25,7 @@ export type TurnView = {
   readonly time: string;
   readonly lane: string;
   readonly session: string;
+  readonly adapter: string;
   readonly version: number;
   readonly live: boolean;
   readonly asked: string;
@@ -146,6 +147,7 @@ function viewOf({ time, data }: Extract<ClawLoopEvent, { type: 'interaction.comp
     time,
     lane: data.lane,
     session: data.session ?? '',
+    adapter: data.adapter,
     version: data.version,
     live: data.live,
     asked: (lastWords && userWords(lastWords)) || textOf(lastWords),

@@ -24,7 +24,13 @@ export type Reward = {
 };
 
 /** Who opens a session, and which adapter answers in it. */
-type Starting = { readonly keyId: string; readonly adapter: string };
+type Starting = {
+  readonly keyId: string;
+  /** Undefined: the one of the session before, where the key may ask it still, else the first of `adapters`. */
+  readonly adapter?: string | undefined;
+  /** those that the key may ask */
+  readonly adapters: readonly string[];
+};
 
 /** The session protocol: sessions that programs open, reward and end. */
 export type Sessions = {
@@ -172,11 +178,13 @@ export function openSessions(options: Options): Sessions {
     if (lack === 'staleness') throw ServingError.TRAINING_BEHIND({ retryAfterSeconds: ROOM_RETRY_SECONDS });
   };
 
-  const startNow = async ({ keyId, adapter }: Starting, told: string | undefined, key: SessionKey) => {
+  const startNow = async (caller: Starting, told: string | undefined, key: SessionKey) => {
+    const { keyId, adapters } = caller;
     // the log is away, and what ended before would stand behind what begins
     if (recorder.outboxDepth() > 0) throw ServingError.NOT_RECORDED({ retryAfterSeconds: RETRY_SECONDS });
     const before = await find(key.id);
     const task = told ?? (before ?? (await view.lookUp(key.id)))?.task ?? NO_TASK;
+    const adapter = caller.adapter ?? adapters.find((name) => name === before?.adapter) ?? adapters[0]!;
     const open = before?.ended === undefined ? before : undefined;
     await makeRoom(adapter, task, open);
     if (open !== undefined) await endNow(open, false);

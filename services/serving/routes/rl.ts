@@ -6,6 +6,7 @@ import { ServingError } from '../errors.ts';
 import type { SessionKey } from '../rl/session-key.ts';
 import type { Session } from '../rl/session-table.ts';
 import { callerOf } from '../server.ts';
+import { type AskedModel, askedModel } from './asked-model.ts';
 import { readBody } from './read-body.ts';
 import type { ServingWorld } from './world.ts';
 
@@ -14,9 +15,9 @@ const taskId = z
   .min(1)
   .max(256)
   .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'no control characters and no half of a surrogate pair');
-/** Where a session is refreshed, the one before it tells the task unless told. */
+/** Where a session is refreshed, the one before it tells the task and the adapter unless told. */
 const StartBody = z
-  .object({ task_id: taskId.nullish(), api_key: z.string().nullish() })
+  .object({ task_id: taskId.nullish(), api_key: z.string().nullish(), model: z.string().nullish() })
   .refine(({ task_id, api_key }) => task_id || api_key, { path: ['task_id'], error: 'expected string' });
 /** Advantages add up along the conversation tree; beyond this their sum could be no number. */
 const LARGEST_ADVANTAGE = 1e6;
@@ -58,14 +59,18 @@ function parseJson(text: string): unknown {
   }
 }
 
-function registerProtocol(server: FastifyInstance, { access, config, sessions }: ServingWorld): void {
+function registerProtocol(server: FastifyInstance, world: ServingWorld): void {
+  const { access, config, sessions } = world;
   server.post('/rl/start_session', async (request) => {
     const caller = accessCallerOf(request);
-    const { task_id: task, api_key: asked } = readBody(StartBody, request.body);
+    const { task_id: task, api_key: asked, model } = readBody(StartBody, request.body);
     const refreshed = asked ? sessionKeyOf(access.readSessionKey(asked), caller) : undefined;
-    const [adapter] = adaptersOf(caller, undefined, config.adapters);
     const { session, key } = await sessions.start(
-      { ...caller, adapter: adapter! },
+      {
+        keyId: caller.keyId,
+        adapter: model ? liveAdapter(askedModel(world, caller, undefined, model)) : undefined,
+        adapters: adaptersOf(caller, undefined, config.adapters),
+      },
       task ?? undefined,
       refreshed,
     );
@@ -92,6 +97,13 @@ function registerProtocol(server: FastifyInstance, { access, config, sessions }:
     object: 'list',
     data: (await sessions.list(accessCallerOf(request).keyId)).map(shown),
   }));
+}
+
+/** @throws ServingError INVALID_REQUEST for a version: it would learn nothing from its session */
+function liveAdapter({ kind, adapter }: AskedModel): string {
+  if (kind === 'live') return adapter;
+  const detail = "Invalid 'model': a session is of a live policy, not of a version.";
+  throw ServingError.INVALID_REQUEST({ param: 'model', detail });
 }
 
 function accessCallerOf(request: FastifyRequest): Caller {
