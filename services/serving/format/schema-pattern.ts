@@ -1,38 +1,30 @@
-import { ServingError } from '../errors.ts';
 import {
   anyArray,
   anyObject,
   jsonArray,
   jsonBoolean,
-  jsonInteger,
   jsonMap,
   jsonNull,
-  jsonNumber,
   jsonObject,
   jsonText,
   jsonValue,
 } from './json-patterns.ts';
-import { integersIn, LARGEST, type NumberRange, numbersIn } from './number-range.ts';
-import { choice, lengthOf, never, oneOfTexts, type Pattern, rule } from './pattern.ts';
-import { isFault, regexPattern } from './regex-pattern.ts';
-import { areApart, typeOfValue } from './schema-apart.ts';
+import { choice, never, type Pattern, rule } from './pattern.ts';
+import { areApart } from './schema-apart.ts';
 import {
   type JsonType,
   keywordsOfType,
   refusedKeywords,
   type Schema,
-  sayingKeywords,
   schemaKeywords,
 } from './schema-keywords.ts';
-import { formatPattern, quoted } from './string-patterns.ts';
+import { alone, isObject, type Place, refuse, resolve, within } from './schema-place.ts';
+import { expression, numberOf, textOf, valuesOf } from './schema-scalars.ts';
+import { quoted } from './string-patterns.ts';
 
 /** Properties of one object, and schemas of one choice: each costs with every letter. */
 const MOST_PROPERTIES = 1_000;
 const MOST_BRANCHES = 500;
-
-/** Where a schema stands, as a JSON pointer, and what it stands in. */
-type Place = { readonly root: unknown; readonly at: string; readonly param: string; readonly rules: Rules };
-type Rules = Map<string, Pattern>;
 
 /**
  * The values of a JSON schema, as a pattern of their texts. Not every value need be of the pattern - an object
@@ -43,16 +35,6 @@ type Rules = Map<string, Pattern>;
  */
 export const schemaPattern = (schema: unknown, param: string): Pattern =>
   patternOf(schema, { root: schema, at: '#', param, rules: new Map() });
-
-function refuse({ at, param }: Place, why: string): never {
-  const detail = `Invalid '${param}': ${why} (at ${JSON.stringify(at.slice(0, 200))} of the schema).`;
-  throw ServingError.INVALID_REQUEST({ param, detail });
-}
-
-const within = (place: Place, ...steps: readonly (string | number)[]): Place => ({
-  ...place,
-  at: [place.at, ...steps.map((step) => String(step).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/'),
-});
 
 function patternOf(given: unknown, place: Place): Pattern {
   if (given === true) return jsonValue;
@@ -82,37 +64,6 @@ function read(given: unknown, place: Place): Schema {
 /** Objects get no properties but those that are named, so that forbidding others says nothing more. */
 const saysNothing = (schema: Schema, name: string): boolean =>
   (name === 'unevaluatedProperties' || name === 'unevaluatedItems') && schema[name] === false;
-
-/** @throws where other keywords than these say something beside `name` */
-function alone(schema: Schema, place: Place, name: string, ...allowed: readonly string[]): void {
-  const other = sayingKeywords(schema).find((one) => one !== name && !allowed.includes(one));
-  if (other !== undefined) refuse(place, `\`${other}\` beside \`${name}\` is not supported`);
-}
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
-
-/** What a pointer into the document leads to. */
-function resolve(reference: string, place: Place): unknown {
-  if (!/^#(\/|$)/.test(reference))
-    refuse(place, '`$ref` can name what stands in the schema itself alone, by `#/...`');
-  let found: unknown = place.root;
-  for (const step of decoded(reference).split('/').slice(1)) {
-    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (!isObject(found) || !Object.hasOwn(found, name))
-      return refuse(place, '`$ref` names what there is not');
-    found = found[name];
-  }
-  return found;
-}
-
-const decoded = (reference: string): string => {
-  try {
-    return decodeURIComponent(reference);
-  } catch {
-    return reference;
-  }
-};
 
 function referred(reference: string, place: Place): Pattern {
   const { rules } = place;
@@ -151,15 +102,6 @@ function withType(branch: Readonly<Record<string, unknown>>, { type }: Schema, p
   if (own === undefined || [own].flat().some((one) => !outer.includes(one as JsonType)))
     refuse(place, '`type` beside a choice of schemas is not supported where they are of others');
   return branch;
-}
-
-function valuesOf(schema: Schema, values: readonly unknown[], place: Place): Pattern {
-  alone(schema, place, schema.enum === undefined ? 'const' : 'enum', 'type', 'format', 'const');
-  if (schema.enum !== undefined && Object.hasOwn(schema, 'const'))
-    refuse(place, '`const` beside `enum` is not supported');
-  const types = schema.type === undefined ? undefined : [schema.type].flat();
-  const fits = (value: unknown) => types?.some((type) => typeOfValue(value, type)) ?? true;
-  return oneOfTexts(values.filter(fits).map((value) => JSON.stringify(value)));
 }
 
 const allTypes: readonly JsonType[] = ['object', 'array', 'string', 'number', 'boolean', 'null'];
@@ -278,53 +220,4 @@ function arrayOf(schema: Schema, place: Place): Pattern {
   if (items === false) return least > 0 ? never : jsonArray(head, never, 0, 0);
   const most = head.length > 0 && items === undefined ? least : maxItems - head.length;
   return jsonArray(head, patternOf(items ?? true, within(place, name)), least, most);
-}
-
-function textOf(schema: Schema, place: Place): Pattern {
-  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = schema;
-  const ofFormat = format === undefined ? undefined : formatPattern(format);
-  if (pattern === undefined && ofFormat === undefined)
-    return minLength > maxLength ? never : jsonText(minLength, maxLength);
-  // what a format's expression looks around for is what the format is
-  const looksAround = pattern !== undefined && ofFormat !== undefined && /\(\?<?[=!]/.test(pattern);
-  const held = pattern === undefined || looksAround ? ofFormat! : expression(pattern, place);
-  const { least, most } = lengthOf(held);
-  const name = pattern === undefined ? 'format' : 'pattern';
-  if (minLength > least)
-    refuse(place, `\`minLength\` beyond what \`${name}\` itself asks for is not supported`);
-  if (maxLength < most) refuse(place, `\`maxLength\` below what \`${name}\` itself allows is not supported`);
-  return quoted(held);
-}
-
-function expression(source: string, place: Place): Pattern {
-  const made = regexPattern(source, false);
-  return isFault(made) ? refuse(place, `\`pattern\` cannot be held: ${made.fault}`) : made;
-}
-
-function numberOf(schema: Schema, type: 'number' | 'integer', place: Place): Pattern {
-  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
-  const isWhole = type === 'integer' || multipleOf === 1;
-  if (multipleOf !== undefined && multipleOf !== 1)
-    refuse(place, '`multipleOf` other than 1 is not supported');
-  const from = bound(minimum, exclusiveMinimum, (one, other) => one > other);
-  const to = bound(maximum, exclusiveMaximum, (one, other) => one < other);
-  if (from === undefined && to === undefined) return isWhole ? jsonInteger : jsonNumber;
-  const range: NumberRange = { from, to };
-  if ((from?.value ?? 0) > LARGEST || (to?.value ?? 0) < -LARGEST)
-    refuse(place, '`minimum` and `maximum` beyond 2^53 are not supported');
-  return (
-    (isWhole ? integersIn(range) : numbersIn(range)) ??
-    refuse(place, '`minimum` and `maximum` with more than 12 decimals are not supported')
-  );
-}
-
-/** The narrower one of two bounds. */
-function bound(
-  value: number | undefined,
-  exclusive: number | undefined,
-  isNarrower: (one: number, other: number) => boolean,
-): NumberRange['from'] {
-  if (exclusive !== undefined && (value === undefined || !isNarrower(value, exclusive)))
-    return { value: exclusive, isExclusive: true };
-  return value === undefined ? undefined : { value, isExclusive: false };
 }
