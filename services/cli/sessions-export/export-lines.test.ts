@@ -137,18 +137,21 @@ test('of one whose tokens go on along one branch alone there is no line of its o
   ]);
 });
 
-test('answers that were cut off or hold a secret have no line, and no weight in that of others', () => {
-  const nodes = [
-    node('a', { prompt: [1], answer: [2], earned: 0.5 }),
-    node('b', { parent: 'a', prompt: [1, 2, 3], answer: [4], own: 0.25, earned: 0.5, reason: 'secret' }),
-    node('c', { parent: 'b', prompt: [1, 2, 3, 4, 5], answer: [6], own: 0.25, earned: 0.25 }),
-    node('d', { parent: 'c', prompt: [1, 2, 3, 4, 5, 6, 7], answer: [8], finishReason: 'aborted' }),
-  ];
-  const { lines: made, leftOut } = exportLines(session, nodes, 'concat', 1);
-  expect(leftOut).toBe(2);
-  expect(made.map(brief)).toEqual([['a c', '1 2 3 4 5 6', null, 0.5]]);
-  expect(made[0]!.loss_mask).toEqual([0, 1, 0, 0, 0, 1]);
-});
+test.each(['secret', 'deleted'])(
+  'answers that were cut off, or %s, have no line, and no weight in that of others',
+  (reason) => {
+    const nodes = [
+      node('a', { prompt: [1], answer: [2], earned: 0.5 }),
+      node('b', { parent: 'a', prompt: [1, 2, 3], answer: [4], own: 0.25, earned: 0.5, reason }),
+      node('c', { parent: 'b', prompt: [1, 2, 3, 4, 5], answer: [6], own: 0.25, earned: 0.25 }),
+      node('d', { parent: 'c', prompt: [1, 2, 3, 4, 5, 6, 7], answer: [8], finishReason: 'aborted' }),
+    ];
+    const { lines: made, leftOut } = exportLines(session, nodes, 'concat', 1);
+    expect(leftOut).toBe(2);
+    expect(made.map(brief)).toEqual([['a c', '1 2 3 4 5 6', null, 0.5]]);
+    expect(made[0]!.loss_mask).toEqual([0, 1, 0, 0, 0, 1]);
+  },
+);
 
 test('side requests have lines of their own, and a place in a path only if they were rewarded', () => {
   const nodes = [

@@ -76,3 +76,15 @@ test('what goes on after its end is another part of the same session', () => {
   index.on(closed('s', { epoch: 'e2', by: 'again' }), { partition: 0, offset: 99 });
   expect(index.takeEnded().map(({ turns }) => turns.map(({ id }) => id))).toEqual([['c']]);
 });
+
+test('what was deleted after it was complete says so; what was skipped keeps its reason', () => {
+  const withdrawn = (turnId: string) =>
+    event('turn.withdrawn', `${turnId}/withdrawn`, { turnId, reason: 'deleted' });
+  const index = indexOf(...said, ...judged, withdrawn('a'), withdrawn('t'), withdrawn('x'), closed('s'));
+  const [session] = index.takeEnded();
+  expect(session!.turns.map(({ id, reason }) => [id, reason])).toEqual([
+    ['a', 'deleted'],
+    ['t', 'side'],
+    ['b', null],
+  ]);
+});
