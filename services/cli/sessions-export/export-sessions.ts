@@ -43,6 +43,7 @@ export async function exportSessions(
   const stop = new AbortController();
   // a supervisor that started this with a channel wants it to end with it
   process.once('disconnect', () => stop.abort());
+  process.channel?.unref(); // the channel alone is nothing to stay for
   if (process.connected === false) stop.abort();
   const ignoreSignals = stopOnSignals(stop, 'clawloop: no more sessions are waited for');
   try {

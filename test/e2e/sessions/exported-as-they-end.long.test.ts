@@ -1,8 +1,8 @@
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type ClawLoop, clawloop, startClawLoop, until } from '../harness/clawloop.ts';
+import { type ClawLoop, clawloop, freePort, startClawLoop, until } from '../harness/clawloop.ts';
 import { rlClient } from '../rl-client.ts';
 
 let folder: string;
@@ -64,7 +64,9 @@ test('each session that ends is exported once, by its client or by its timer, al
     expect(JSON.parse(stdout)).toMatchObject({ session_id: session, reward: 0.5 });
   }
   const last = (await exporter())!;
+  const stoppedAt = performance.now();
   await loop.stop();
+  expect(performance.now() - stoppedAt).toBeLessThan(10_000); // none had to be killed
   await until('the exporter ended with the others', () => {
     try {
       process.kill(last, 0);
@@ -73,4 +75,18 @@ test('each session that ends is exported once, by its client or by its timer, al
       return true;
     }
   });
+});
+
+test('a folder that cannot be made is told at the start', async () => {
+  await writeFile(join(folder, 'file'), '');
+  const ports = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
+  const { code, stdout } = await clawloop([
+    ...['up', '--data-folder', join(folder, 'data'), '--port', String(ports[0])],
+    ...['collector', 'judge', 'trainer'].flatMap((name, n) => [
+      `--${name}-health-port`,
+      String(ports[n + 1]),
+    ]),
+    ...['--backend', 'wasm', '--sessions-export', join(folder, 'file', 'out')],
+  ]);
+  expect([code, stdout]).toEqual([2, expect.stringContaining('cannot be written')]);
 });
