@@ -17,8 +17,6 @@ type Place = {
   readonly at: number;
   /** Undefined: the end of the text. */
   readonly next: Place | undefined;
-  /** Places that this one follows: one object for each, so that equal ones are the same. */
-  readonly before: Map<Pattern, Map<number, Place>>;
 };
 
 export type Matcher = {
@@ -35,8 +33,9 @@ export type Matcher = {
 const MOST_PLACES = 5_000;
 /** Places that are looked at for one token; what is known already costs nothing. */
 const MOST_WORK = 500_000;
-/** States that are remembered; then all are forgotten. */
+/** States that are remembered, and places of them all; then all are forgotten. */
 const MOST_STATES = 20_000;
+const MOST_REMEMBERED = 1_000_000;
 
 /**
  * Reads texts of a pattern letter by letter, all ways at once (a pushdown automaton whose states are made as
@@ -46,17 +45,25 @@ const MOST_STATES = 20_000;
 export function createMatcher(pattern: Pattern, refusal: (why: string) => Error): Matcher {
   let nextId = 0;
   let work = 0;
+  /** It is no fault of the next answer. */
+  const refuse = (why: string): Error => {
+    work = 0;
+    return refusal(why);
+  };
   const newPlace = (of: Pattern, at: number, next: Place | undefined): Place => ({
     id: nextId++,
     pattern: of,
     at,
     next,
-    before: new Map(),
   });
   const end = newPlace(nothing, 0, undefined);
+  /** By what follows them: one object for each, so that equal ones are the same. */
+  const places = new Map<Place, Map<Pattern, Map<number, Place>>>();
   const placeOf = (of: Pattern, at: number, next: Place): Place => {
-    const byAt = next.before.get(of) ?? new Map<number, Place>();
-    if (byAt.size === 0) next.before.set(of, byAt);
+    const byPattern = places.get(next) ?? new Map<Pattern, Map<number, Place>>();
+    if (byPattern.size === 0) places.set(next, byPattern);
+    const byAt = byPattern.get(of) ?? new Map<number, Place>();
+    if (byAt.size === 0) byPattern.set(of, byAt);
     const known = byAt.get(at) ?? newPlace(of, at, next);
     byAt.set(at, known);
     return known;
@@ -85,39 +92,48 @@ export function createMatcher(pattern: Pattern, refusal: (why: string) => Error)
     }
   };
 
+  let start: MatchState | undefined;
   const states = new Map<string, MatchState>();
+  /** Places of all states. */
+  let remembered = 0;
+  /** Each state knows those after it, and whoever reads an answer holds one: so they forget that, too. */
+  const forget = (): void => {
+    for (const { after } of states.values()) after.clear();
+    start?.after.clear();
+    states.clear();
+    places.clear();
+    remembered = 0;
+  };
   const stateOf = (open: Place[]): MatchState | undefined => {
     const visited = new Set<Place>();
-    const places: Place[] = [];
+    const found: Place[] = [];
     let canEnd = false;
     for (let place = open.pop(); place !== undefined; place = open.pop()) {
       if (visited.has(place)) continue;
       visited.add(place);
-      if (visited.size > 4 * MOST_PLACES || places.length > MOST_PLACES)
-        throw refusal('there are too many ways to read an answer of this format');
+      if (visited.size > 4 * MOST_PLACES || found.length > MOST_PLACES)
+        throw refuse('there are too many ways to read an answer of this format');
       if (place === end) canEnd = true;
-      else if (place.pattern.kind === 'letters' || place.pattern.kind === 'text') places.push(place);
+      else if (place.pattern.kind === 'letters' || place.pattern.kind === 'text') found.push(place);
       else onward(place, open);
     }
     work += visited.size;
-    if (places.length === 0 && !canEnd) return undefined;
-    const key = `${canEnd}${places.map(({ id }) => id).join()}`;
+    if (found.length === 0 && !canEnd) return undefined;
+    const key = `${canEnd}${found.map(({ id }) => id).join()}`;
     const known = states.get(key);
     if (known !== undefined) return known;
-    if (states.size >= MOST_STATES) {
-      states.clear();
-      end.before.clear();
-    }
-    const state: MatchState = { places, canEnd, after: new Map() };
+    if (states.size >= MOST_STATES || remembered >= MOST_REMEMBERED) forget();
+    const state: MatchState = { places: found, canEnd, after: new Map() };
     states.set(key, state);
+    remembered += found.length;
     return state;
   };
 
-  const read = ({ places }: MatchState, letter: number): MatchState | undefined => {
+  const read = ({ places: here }: MatchState, letter: number): MatchState | undefined => {
     const open: Place[] = [];
-    work += places.length;
-    if (work > MOST_WORK) throw refusal('it takes too long to tell which tokens are of this format');
-    for (const { pattern: of, at, next } of places) {
+    work += here.length;
+    if (work > MOST_WORK) throw refuse('it takes too long to tell which tokens are of this format');
+    for (const { pattern: of, at, next } of here) {
       if (of.kind === 'letters' && hasLetter(of.set, letter)) open.push(next!);
       if (of.kind === 'text' && of.letters[at] === letter)
         open.push(at + 1 === of.letters.length ? next! : placeOf(of, at + 1, next!));
@@ -125,7 +141,7 @@ export function createMatcher(pattern: Pattern, refusal: (why: string) => Error)
     return open.length === 0 ? undefined : stateOf(open);
   };
 
-  const start = stateOf([placeOf(pattern, 0, end)]);
+  start = stateOf([placeOf(pattern, 0, end)]);
   if (start === undefined) throw refusal('no answer is of this format');
   return {
     start,
@@ -139,8 +155,8 @@ export function createMatcher(pattern: Pattern, refusal: (why: string) => Error)
     rest: () => {
       work = 0;
     },
-    mayBeWithin: ({ places }, from, to) =>
-      places.some(({ pattern: of, at }) =>
+    mayBeWithin: (state, from, to) =>
+      state.places.some(({ pattern: of, at }) =>
         of.kind === 'letters'
           ? hasLetterWithin(of.set, from, to)
           : of.kind === 'text' && of.letters[at]! >= from && of.letters[at]! <= to,
