@@ -52,7 +52,7 @@ it in one piece at its end, since only then it is known to be one. A call that i
 | \`allowed_tools\` | as \`auto\` or \`required\`, and only the allowed tools are shown |
 
 A call that has to come is begun in the prompt, in the form of the model's family and without reasoning before it; of what follows, only tokens are sampled that go on with
-the name of a tool and then with a JSON object. So it is a call whatever the policy knows of tools; it ends with \`length\` where \`max_tokens\` is too small for it. \`stop\` does not cut it.
+the name of a tool and then with a JSON object, of its \`parameters\` where the tool is \`strict\` and such a schema [is held](structured-output.md). So it is a call whatever the policy knows of tools; it ends with \`length\` where \`max_tokens\` is too small for it. \`stop\` does not cut it.
 Where a token was kept out that the policy would have taken, the turn does not train (\`constrained\`); where none was, the answer is the policy's own and trains like any other, the
 part in the prompt excepted. An upstream engine is asked for the same with \`tool_choice\`, and enforces it itself.
 
@@ -81,7 +81,7 @@ last, if its system text is alike (rule \`user\`). It never joins a new conversa
 
 ### Left for later
 
-Images and audio; schemas for the arguments of calls.
+Images and audio; schemas for the arguments of calls that the policy makes of its own accord.
 `;
 
 const responses = `## Responses

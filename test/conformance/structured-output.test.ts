@@ -4,7 +4,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { Agent, OpenAIProvider, Runner } from '@openai/agents';
 import { generateText, Output, streamText } from 'ai';
 import OpenAI from 'openai';
-import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
+import { zodFunction, zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { anySchema } from '../../services/serving/format/test-schemas.ts';
@@ -123,6 +123,24 @@ describe('chat completions', () => {
     });
     expect(forced.choices[0]!.message.tool_calls).toHaveLength(1);
   });
+});
+
+test('a strict tool that has to be called is called with arguments of its schema', async () => {
+  const tools = [
+    zodFunction({ name: 'book', parameters: Trip }),
+    zodFunction({ name: 'leave', parameters: Trip }),
+  ];
+  for (const seed of [1, 2]) {
+    const answer = await on.serving.client.chat.completions.parse({
+      ...asked,
+      seed,
+      tools,
+      tool_choice: 'required',
+    });
+    const [call] = answer.choices[0]!.message.tool_calls!;
+    const called = (call as OpenAI.Chat.ChatCompletionMessageFunctionToolCall).function;
+    Trip.parse(JSON.parse(called.arguments));
+  }
 });
 
 describe('what cannot be held is refused by its name', () => {

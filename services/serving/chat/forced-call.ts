@@ -7,6 +7,8 @@ import { newCallId, type ToolCallParser, type ToolCallPiece } from './tool-call-
  * sampled it; what follows is the name, where there are several, and the arguments, an object.
  */
 export type ForcedCall = {
+  /** What is written of each tool after the beginning, before its arguments. */
+  readonly heads: ReadonlyMap<string, string>;
   /** Up to where the model goes on; a space that it writes next is its own. */
   readonly beginning: string;
   readonly start: CallState;
@@ -26,6 +28,7 @@ export function forcedCall(form: ToolCallForm, names: readonly string[]): Forced
   const argumentsOf = (name: string): CallState => ({ kind: 'arguments', name, json: jsonStart });
   const [only] = named.length === 1 ? named : [];
   return {
+    heads: new Map(named.map(({ name, written }) => [name, only === undefined ? written : ''])),
     beginning: only === undefined ? opening : `${opening} ${only.written}`,
     start: only === undefined ? { kind: 'name', written: '' } : argumentsOf(only.name),
     next: (state, letter) => {

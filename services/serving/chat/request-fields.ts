@@ -140,7 +140,7 @@ export const partFields: Readonly<Record<string, Pick<FieldRule, 'does' | 'about
   'messages[].name': hint('given to the chat template, which may not show it'),
   'tools[].type': refused('`function` is read; `custom` tools are not'),
   'tools[].function.strict': hint(
-    'arguments of a call that `tool_choice` forces are JSON; no schema is enforced',
+    '`true`: the arguments of a call that `tool_choice` forces are of `parameters`, where a schema such as that is held; those of other calls are as the policy writes them',
   ),
   'stream_options.include_obfuscation': hint('nothing is padded'),
 };

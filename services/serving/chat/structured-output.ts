@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ServingError } from '../errors.ts';
 import type { AnswerFormat } from '../format/answer-format.ts';
+import { tooLarge } from '../format/schema-size.ts';
 
 // What a request can ask an answer to be: OpenAI's field, and those of vLLM and SGLang.
 
@@ -70,7 +71,8 @@ export function answerFormat(body: FormatBody, param = 'response_format'): Answe
   ];
   const [format, other] = asked;
   if (other !== undefined) throw refusal(other.param, `'${format!.param}' asks for a format already`);
-  if (format?.kind === 'schema') refuseTooLarge(format);
+  const fault = format?.kind === 'schema' ? tooLarge(format.schema) : undefined;
+  if (fault !== undefined) throw refusal(format!.param, fault);
   return format;
 }
 
@@ -116,26 +118,6 @@ function formatsOf(asked: FormatBody['response_format'], param: string): readonl
         param,
         detail: `formats of type ${JSON.stringify(asked!.type.slice(0, 40))}; \`text\`, \`json_object\` and \`json_schema\` are.`,
       });
-  }
-}
-
-/** Of a schema: letters of its keywords and texts, and levels of its JSON. */
-const MOST_LETTERS = 200_000;
-const MOST_LEVELS = 100;
-
-function refuseTooLarge({ param, schema: whole }: AnswerFormat & { readonly kind: 'schema' }): void {
-  const open: { readonly value: unknown; readonly level: number }[] = [{ value: whole, level: 0 }];
-  let size = 0;
-  for (let one = open.pop(); one !== undefined; one = open.pop()) {
-    const { value, level } = one;
-    size += typeof value === 'string' ? value.length + 2 : 1;
-    if (level > MOST_LEVELS) throw refusal(param, `the schema is nested deeper than ${MOST_LEVELS} levels`);
-    if (size > MOST_LETTERS) throw refusal(param, `the schema is longer than ${MOST_LETTERS} letters`);
-    if (typeof value !== 'object' || value === null) continue;
-    for (const [name, part] of Object.entries(value)) {
-      size += name.length;
-      open.push({ value: part, level: level + 1 });
-    }
   }
 }
 

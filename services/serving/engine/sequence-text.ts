@@ -7,6 +7,7 @@ import { opensReasoning } from '../chat/reasoning-parser.ts';
 import type { ToolCallForm } from '../chat/tool-call-form.ts';
 import { createToolCallParser, type ToolCallParser } from '../chat/tool-call-parser.ts';
 import type { PossibleCalls } from '../format/format-matcher.ts';
+import { tooLarge } from '../format/schema-size.ts';
 import { type AnswerText, createAnswerText } from './answer-text.ts';
 import type { GenerationRequest } from './engine.ts';
 import type { Prompt } from './prompt.ts';
@@ -56,7 +57,7 @@ export const sequenceRequest = (request: GenerationRequest, prompt: Prompt): Seq
     callsTools: tools.length > 0,
     toolNames: tools.map(nameOf),
     ...(topLogProbs === undefined ? {} : { topLogProbs }),
-    ...(forced === undefined ? {} : { forcedCall: forced }),
+    ...(forced === undefined ? {} : { forcedCall: forced, ...strictOf(forced, tools) }),
     ...(format === undefined ? {} : { format }),
     ...(singleCall === undefined ? {} : { singleCall }),
   };
@@ -67,6 +68,22 @@ export const possibleCalls = (
   { toolCallForm: form = 'tagged' }: TextModel,
   { callsTools, toolNames: names = [] }: SequenceRequest,
 ): PossibleCalls | undefined => (callsTools ? { form, names } : undefined);
+
+type StrictTool = {
+  readonly function?: { readonly name: string; readonly strict?: unknown; readonly parameters?: unknown };
+};
+
+function strictOf(
+  forced: readonly string[],
+  tools: readonly unknown[],
+): Pick<SequenceRequest, 'strictParameters'> {
+  const strict = (tools as readonly StrictTool[]).flatMap(({ function: told }) =>
+    told?.strict === true && forced.includes(told.name) && tooLarge(told.parameters) === undefined
+      ? [[told.name, told.parameters] as const]
+      : [],
+  );
+  return strict.length === 0 ? {} : { strictParameters: Object.fromEntries(strict) };
+}
 
 const nameOf = (tool: unknown): string =>
   String((tool as { readonly function?: { readonly name?: unknown } }).function?.name ?? '');

@@ -9,7 +9,9 @@ import {
 import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
 import { createCallGuard, forcedCall } from '../chat/forced-call.ts';
 import type { ToolCallForm } from '../chat/tool-call-form.ts';
+import { callMatcher } from '../format/call-matcher.ts';
 import { createFormatMatchers } from '../format/format-matcher.ts';
+import { keepLatest } from '../format/kept.ts';
 import { callTokenGuard } from './call-token-guard.ts';
 import type { AnswerChunk, AskedSampling, Generated, ShownToken } from './engine.ts';
 import { formatTokenGuard, type TokenBytes } from './format-token-guard.ts';
@@ -147,12 +149,17 @@ export function beginSequence(
 }
 
 const formatMatchers = createFormatMatchers();
+const callMatchers = keepLatest(callMatcher);
 
 /** What keeps tokens out of an answer that has to be a call, or of a format. */
 function guardOf(model: SequenceModel, request: SequenceRequest): TokenGuard | undefined {
-  const { forcedCall: forced, format } = request;
-  if (forced !== undefined)
-    return callTokenGuard(model, createCallGuard(forcedCall(model.toolCallForm ?? 'tagged', forced)));
+  const { forcedCall: forced, format, strictParameters: strict } = request;
+  if (forced !== undefined) {
+    const call = forcedCall(model.toolCallForm ?? 'tagged', forced);
+    if (strict === undefined) return callTokenGuard(model, createCallGuard(call));
+    const tools = [...call.heads].map(([name, written]) => ({ written, parameters: strict[name] }));
+    return formatTokenGuard(model, callMatchers({ tools }));
+  }
   if (format === undefined) return undefined;
   return formatTokenGuard(model, formatMatchers(format, possibleCalls(model, request)));
 }

@@ -3,6 +3,7 @@ import type { ToolCallForm } from '../chat/tool-call-form.ts';
 import { ServingError } from '../errors.ts';
 import type { AnswerFormat } from './answer-format.ts';
 import { anyObject, blank } from './json-patterns.ts';
+import { keepLatest } from './kept.ts';
 import { anyLetter } from './letters.ts';
 import { createMatcher, type Matcher } from './matcher.ts';
 import {
@@ -21,22 +22,15 @@ import { schemaPattern } from './schema-pattern.ts';
 /** Calls that an answer may be instead of what its format says. */
 export type PossibleCalls = { readonly form: ToolCallForm; readonly names: readonly string[] };
 
-const MOST_KEPT = 32;
+type Asked = { readonly format: AnswerFormat; readonly calls: PossibleCalls | undefined };
 
 /**
  * What reads answers of a format. Those of late are kept, by what was asked.
  * @throws ServingError INVALID_REQUEST for a format that answers cannot be held to
  */
 export function createFormatMatchers(): (format: AnswerFormat, calls?: PossibleCalls) => Matcher {
-  const kept = new Map<string, Matcher>();
-  return (format, calls) => {
-    const key = JSON.stringify([format, calls]);
-    const made = kept.get(key) ?? matcherOf(format, calls);
-    kept.delete(key);
-    kept.set(key, made); // the latest stands last
-    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value!);
-    return made;
-  };
+  const keptMatcher = keepLatest(({ format, calls }: Asked) => matcherOf(format, calls));
+  return (format, calls) => keptMatcher({ format, calls });
 }
 
 function matcherOf(format: AnswerFormat, calls: PossibleCalls | undefined): Matcher {
