@@ -178,13 +178,29 @@ export function openSessions(options: Options): Sessions {
     if (lack === 'staleness') throw ServingError.TRAINING_BEHIND({ retryAfterSeconds: ROOM_RETRY_SECONDS });
   };
 
-  const startNow = async (caller: Starting, told: string | undefined, key: SessionKey) => {
+  /** The one before, of which task or adapter are needed, where it is known no more but to the log. */
+  const lookBack = async (
+    { adapter, adapters }: Starting,
+    task: string | undefined,
+    refreshed: SessionKey | undefined,
+  ): Promise<Session | undefined> => {
+    const isTold = task !== undefined && (adapter !== undefined || adapters.length === 1);
+    if (refreshed === undefined || isTold || (await find(refreshed.id)) !== undefined) return undefined;
+    return view.lookUp(refreshed.id);
+  };
+  const startNow = async (
+    caller: Starting,
+    told: string | undefined,
+    key: SessionKey,
+    forgotten: Session | undefined,
+  ) => {
     const { keyId, adapters } = caller;
     // the log is away, and what ended before would stand behind what begins
     if (recorder.outboxDepth() > 0) throw ServingError.NOT_RECORDED({ retryAfterSeconds: RETRY_SECONDS });
     const before = await find(key.id);
-    const task = told ?? (before ?? (await view.lookUp(key.id)))?.task ?? NO_TASK;
-    const adapter = caller.adapter ?? adapters.find((name) => name === before?.adapter) ?? adapters[0]!;
+    const last = before ?? forgotten;
+    const task = told ?? last?.task ?? NO_TASK;
+    const adapter = caller.adapter ?? adapters.find((name) => name === last?.adapter) ?? adapters[0]!;
     const open = before?.ended === undefined ? before : undefined;
     await makeRoom(adapter, task, open);
     if (open !== undefined) await endNow(open, false);
@@ -225,7 +241,10 @@ export function openSessions(options: Options): Sessions {
   return {
     start: (caller, task, refreshed) => {
       const key = refreshed ?? newSessionKey(caller.keyId);
-      return inTurn(key.id, () => inTurn('start', () => startNow(caller, task, key)));
+      return inTurn(key.id, async () => {
+        const forgotten = await lookBack(caller, task, refreshed); // takes long: others begin meanwhile
+        return inTurn('start', () => startNow(caller, task, key, forgotten));
+      });
     },
     speaking,
     rewarded: (session) => ({

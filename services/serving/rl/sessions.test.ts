@@ -1,0 +1,63 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { SessionEnded } from '../../../shared/events/session-ended.ts';
+import { SessionStarted } from '../../../shared/events/session-started.ts';
+import type { EventLog } from '../../../shared/log/event-log.ts';
+import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
+import { laneOf } from '../chat/lane.ts';
+import { followSessions } from './session-view.ts';
+import { openSessions } from './sessions.ts';
+import { countWaitingSamples } from './waiting-samples.ts';
+
+let folder: string;
+let log: EventLog;
+let stop: AbortController;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'clawloop-sessions-'));
+  log = await openSqliteLog({ folder });
+  stop = new AbortController();
+});
+afterEach(async () => {
+  stop.abort();
+  await log.close();
+  await rm(folder, { recursive: true });
+});
+
+const facts = { source: 'clawloop/test', time: '2026-03-01T12:00:00.000Z' };
+
+test('a session that is refreshed has task and adapter of the one before, also where that is long forgotten', async () => {
+  const all = Array.from({ length: 1_100 }, (_, n) => {
+    const data = { lane: laneOf('ann', `s-${n}`), key: 'ann', session: `s-${n}` };
+    return [
+      SessionStarted.create({
+        ...{ ...facts, id: `s-${n}/started` },
+        data: { ...data, settle: 'reward', sessionKey: `k-${n}`, task: 'cook', adapter: 'bob' },
+      }),
+      SessionEnded.create({ ...facts, id: `s-${n}/ended`, data: { ...data, reason: 'explicit' } }),
+    ];
+  });
+  await log.append(all.flat());
+  const view = followSessions({ log, signal: stop.signal });
+  const samples = countWaitingSamples('bob');
+  const sessions = openSessions({
+    view,
+    recorder: { record: async () => true, outboxDepth: () => 0 },
+    append: log.append,
+    limits: { maxSessions: 10, batchSize: 2, maxBatchSize: 16, maxStaleness: 4 },
+    samplesOf: () => samples,
+    countOn: async () => {},
+    now: Date.now,
+  });
+  await view.reachEnd();
+  const keys = Array.from({ length: 1_100 }, (_, n) => `k-${n}`);
+  const forgotten = keys.filter((id) => view.of(id) === undefined);
+  const known = keys.filter((id) => view.of(id) !== undefined);
+  const caller = { keyId: 'ann', adapters: ['alice', 'bob'] };
+  for (const [first, second] of [forgotten, known])
+    for (const [id, task] of [[first!, undefined] as const, [second!, 'chess'] as const]) {
+      const { session } = await sessions.start(caller, task, { id, keyId: 'ann' });
+      expect(view.of(id)).toMatchObject({ session, task: task ?? 'cook', adapter: 'bob' });
+    }
+});
