@@ -116,3 +116,18 @@ test('a connection on which more and more comes after the answer is closed', asy
   await hearEvents(await engine.ask(), { hear, isEnough: never, show: () => {} });
   await closed;
 });
+
+test('an answer without end is given up at its limit, and the connection closed', async () => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const engine = await engineThat((response) => {
+    response.on('close', resolve);
+    const more = () => {
+      response.write(events(`0:${'a'.repeat(1000)}`));
+      if (!response.destroyed) setImmediate(more);
+    };
+    more();
+  });
+  const told = hearEvents(await engine.ask(), { hear, isEnough: never, show: () => {} }, 20_000);
+  await expect(told).rejects.toThrow('its answer has more than 20000 characters');
+  await closed;
+});

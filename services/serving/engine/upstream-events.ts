@@ -5,7 +5,7 @@ import type { HeardChunk } from './upstream-exchange.ts';
 
 /**
  * Characters of one event. SGLang repeats the whole answer in each: 32,000 tokens with 20 alternatives each are
- * 25 million. A line without end is held no further than this.
+ * 25 million. A line without end is held no further than this, and so is an answer.
  */
 export const MOST_EVENT_CHARACTERS = 32 * 2 ** 20;
 
@@ -22,9 +22,9 @@ type Listener = {
 
 /**
  * Hears the server-sent events of an answer up to `[DONE]`, as soon as they are here; texts that arrive
- * together are shown together. What comes after that mark is read to nowhere, and not for ever: the connection is
- * kept for the next request only when the answer has ended. Rejects with what `hear` throws, or with why the answer broke
- * off.
+ * together are shown together. What comes after that mark is read to nowhere, and not for ever: the connection
+ * is kept for the next request only when the answer has ended. Rejects with what `hear` throws, or with why the
+ * answer broke off; also where an event, or all that can be shown, has more than `most` characters.
  */
 export function hearEvents(
   body: Dispatcher.ResponseData['body'],
@@ -35,6 +35,7 @@ export function hearEvents(
   return new Promise((resolve, reject) => {
     let isDone = false;
     let after = 0;
+    let told = 0;
     let heard: HeardChunk[] = [];
     const parser = createParser({
       maxBufferSize: most,
@@ -45,7 +46,10 @@ export function hearEvents(
       onEvent: ({ data }) => {
         isDone ||= data === '[DONE]';
         if (isDone) return;
-        heard.push(...hear(data));
+        const now = hear(data);
+        heard.push(...now);
+        for (const { chunk } of now) told += sizeOf(chunk);
+        if (told > most) throw new Error(`its answer has more than ${most} characters`);
         if (!isEnough()) return;
         isDone = true;
         body.destroy();
@@ -78,6 +82,13 @@ export function hearEvents(
     });
   });
 }
+
+/** Characters, about: a token that is shown counts as one. */
+const sizeOf = ({ text, reasoning = '', callParts = [], tokens }: AnswerChunk): number =>
+  callParts.reduce(
+    (sum, part) => sum + part.arguments.length,
+    text.length + reasoning.length + tokens.length,
+  );
 
 const isTextAlone = ({ tokens, reasoning, toolCalls, callParts }: AnswerChunk): boolean =>
   tokens.length === 0 && reasoning === undefined && toolCalls === undefined && callParts === undefined;
