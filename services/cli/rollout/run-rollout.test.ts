@@ -41,6 +41,7 @@ async function roll({ tasks = 2, n = 4, double = createProtocolDouble(), ...give
     ...given,
   });
   const held = [...sessions.values()];
+  settled.sort((a, b) => a.attempt.rank - b.attempt.rank);
   return { settled, held, summary: summarise(settled), strays, waits: gate.waits(), mostOpen: mostOpen() };
 }
 
@@ -146,6 +147,25 @@ test('with one rewarded attempt there is nothing to compare: its reward goes out
   expect(held[0]!.rewards).toEqual([{ reward: 0.5 }]);
   expect(summary.withoutAdvantage).toBe(1);
   expect(formatSummary(summary, { count: 0, ms: 0 })).toMatch(/1 tasks had fewer than two/);
+});
+
+test('the attempts at a task are ended one after the other, those that began first', async () => {
+  const double = createProtocolDouble();
+  const ends: string[] = [];
+  let running = 0;
+  const end: typeof double.client.end = async (key, options) => {
+    ends.push(key);
+    expect(++running).toBe(1);
+    await delay(1);
+    running--;
+    return double.client.end(key, options);
+  };
+  const agent: Agent = async ({ attempt }) => {
+    await delay(5 - attempt);
+    return attempt;
+  };
+  await roll({ double: { ...double, client: { ...double.client, end } }, tasks: 1, n: 5, agent });
+  expect(ends).toEqual([0, 1, 2, 3, 4].map((n) => `sk-sess-${n}`));
 });
 
 test('an agent that asked the model nothing', async () => {

@@ -59,22 +59,33 @@ async function settle(
 ): Promise<void> {
   const rewards = group.flatMap(({ outcome }) => (outcome.kind === 'rewarded' ? [outcome.reward] : []));
   const advantages = advantagesOf(rewards, world.advantage).values();
-  const settled = group.map(async ({ attempt, outcome }): Promise<Settled> => {
-    const none = { attempt, outcome, advantage: undefined, isEnded: false };
-    if (outcome.kind === 'failed') return none;
-    const advantage = advantages.next().value;
-    if (world.stop.aborted) {
-      await discard(world, outcome.session);
-      const stopped = failed('interrupted', 'stopped before the other attempts at its task were done');
-      return {
-        ...none,
-        outcome: { ...outcome, kind: 'failed', ...stopped, session: outcome.session.session },
-      };
-    }
-    const refusal = await tellAndEnd(world, outcome.session.key, outcome, advantage);
-    return { attempt, outcome, advantage, isEnded: refusal };
-  });
-  world.onSettled((await Promise.all(settled)).toSorted((a, b) => a.attempt.rank - b.attempt.rank));
+  const worth = new Map(
+    group.flatMap(({ attempt, outcome }) =>
+      outcome.kind === 'rewarded' ? [[attempt, advantages.next().value] as const] : [],
+    ),
+  );
+  const isStopped = world.stop.aborted;
+  // one after the other, those that began first: a batch that is made of the first ends makes the rest older
+  const settled: Settled[] = [];
+  for (const { attempt, outcome } of group.toSorted((a, b) => a.attempt.rank - b.attempt.rank))
+    settled.push(await settleOne({ attempt, outcome }, { advantage: worth.get(attempt), isStopped }, world));
+  world.onSettled(settled);
+}
+
+async function settleOne(
+  { attempt, outcome }: { readonly attempt: Attempt; readonly outcome: AttemptOutcome },
+  { advantage, isStopped }: { readonly advantage: number | undefined; readonly isStopped: boolean },
+  world: RolloutWorld,
+): Promise<Settled> {
+  const none = { attempt, outcome, advantage: undefined, isEnded: false };
+  if (outcome.kind === 'failed') return none;
+  if (isStopped) {
+    await discard(world, outcome.session);
+    const stopped = failed('interrupted', 'stopped before the other attempts at its task were done');
+    return { ...none, outcome: { ...outcome, kind: 'failed', ...stopped, session: outcome.session.session } };
+  }
+  const isEnded = await tellAndEnd(world, outcome.session.key, outcome, advantage);
+  return { attempt, outcome, advantage, isEnded };
 }
 
 async function tellAndEnd(

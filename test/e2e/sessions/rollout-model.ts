@@ -103,7 +103,8 @@ export function playRollout(world: Rollout): RolloutEnd {
       attempt.rewarded = true;
       const group = [...(groups.get(attempt.task) ?? []), attempt];
       groups.set(attempt.task, group);
-      if (group.length === world.n) for (const one of group) end(one);
+      if (group.length === world.n)
+        for (const one of group.toSorted((a, b) => a.startedAt - b.startedAt)) end(one);
       begin();
     });
   const begin = (): void => {
