@@ -3,6 +3,7 @@ import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { ServingError } from '../errors.ts';
 import type { AnswerFormat } from '../format/answer-format.ts';
 import type { GenerationRequest } from './engine.ts';
+import { isPlainChunk } from './plain-chunk.ts';
 import { collectUpstream } from './upstream-answer.ts';
 import { UpstreamChunk } from './upstream-chunk.ts';
 import type { HeardChunk, UpstreamDialect } from './upstream-exchange.ts';
@@ -48,7 +49,7 @@ export const chatDialect = (setup: ChatDialectSetup): UpstreamDialect => ({
       promptTokens: () => answers[0]?.promptTokens(),
       refusal: (data) => errorFrame(data, 500),
       hear: (data) => {
-        const frame = readPart(UpstreamChunk, data);
+        const frame = readPart(UpstreamChunk, data, isPlainChunk);
         if (frame.error != null)
           throw ServingError.UPSTREAM_FAILED({ detail: messageOf(data) || 'it says no more' });
         return answers.flatMap((answer, choice): readonly HeardChunk[] => {
