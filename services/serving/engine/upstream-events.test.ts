@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { Agent, request } from 'undici';
+import { Agent } from 'undici';
 import { afterEach, expect, test } from 'vitest';
+import { type AnswerBytes, openAnswer } from './upstream-bytes.ts';
 import { hearEvents } from './upstream-events.ts';
 import type { HeardChunk } from './upstream-exchange.ts';
 
@@ -9,6 +10,8 @@ const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
+
+const question = { method: 'GET', headers: {}, signal: new AbortController().signal } as const;
 
 /** An engine that does with each response what the test says, and whoever asks it. */
 async function engineThat(answers: (response: ServerResponse) => void) {
@@ -29,7 +32,7 @@ async function engineThat(answers: (response: ServerResponse) => void) {
   const { port } = server.address() as { readonly port: number };
   return {
     connections: () => connections,
-    ask: async () => (await request(`http://127.0.0.1:${port}`, { dispatcher: agent })).body,
+    ask: async () => (await openAnswer(agent, `http://127.0.0.1:${port}`, question)).bytes,
   };
 }
 
@@ -68,10 +71,15 @@ test('an answer is over with its mark, and its connection serves the next one wh
     open.push(response);
   });
   for (let n = 1; n <= 8; n++) {
-    const body = await engine.ask();
-    await hearEvents(body, { hear, isEnough: never, show: () => {} });
+    const answer = await engine.ask();
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const watched: AnswerBytes = {
+      ...answer,
+      hear: (listener) => answer.hear({ ...listener, onEnd: resolve }),
+    };
+    await hearEvents(watched, { hear, isEnough: never, show: () => {} });
     open.at(-1)!.end(': bye\n\n');
-    await once(body, 'end');
+    await ended;
   }
   expect(engine.connections()).toBeLessThan(4); // not one each: a request may come before its connection is free
 });

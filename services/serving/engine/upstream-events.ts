@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
-import type { Dispatcher } from 'undici';
 import type { AnswerChunk } from './engine.ts';
+import type { AnswerBytes } from './upstream-bytes.ts';
 import type { HeardChunk } from './upstream-exchange.ts';
 
 /**
@@ -27,7 +27,7 @@ type Listener = {
  * answer broke off; also where an event, or all that can be shown, has more than `most` characters.
  */
 export function hearEvents(
-  body: Dispatcher.ResponseData['body'],
+  answer: AnswerBytes,
   { hear, show, isEnough }: Listener,
   most = MOST_EVENT_CHARACTERS,
 ): Promise<void> {
@@ -52,7 +52,7 @@ export function hearEvents(
         if (told > most) throw new Error(`its answer has more than ${most} characters`);
         if (!isEnough()) return;
         isDone = true;
-        body.destroy();
+        answer.stop();
       },
     });
     const feed = (bytes: Uint8Array) => {
@@ -63,12 +63,10 @@ export function hearEvents(
         heard = [];
       }
     };
-    body.on('error', reject);
-    body.on('end', resolve);
-    body.on('data', (bytes: Uint8Array) => {
+    const onBytes = (bytes: Uint8Array) => {
       if (isDone) {
         after += bytes.length;
-        if (after > MOST_AFTER_END) body.destroy();
+        if (after > MOST_AFTER_END) answer.stop();
         return;
       }
       try {
@@ -77,9 +75,10 @@ export function hearEvents(
       } catch (error) {
         isDone = true;
         reject(error);
-        body.destroy();
+        answer.stop();
       }
-    });
+    };
+    answer.hear({ onBytes, onEnd: resolve, onBreak: reject });
   });
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Agent, type Dispatcher, request } from 'undici';
+import { Agent } from 'undici';
 import type { JsonText } from '../../../shared/chat/json-text.ts';
+import { type AnswerBytes, type OpenedAnswer, openAnswer } from './upstream-bytes.ts';
 import type { UpstreamRefusal } from './upstream-refusal.ts';
 import { boundedText, MOST_ANSWER_BYTES, MOST_REFUSAL_BYTES } from './upstream-text.ts';
 
@@ -14,8 +15,8 @@ export type UpstreamConnection = {
   readonly idleTimeoutMs: number;
 };
 
-export type OpenedAnswer =
-  | { readonly kind: 'answer'; readonly body: Dispatcher.ResponseData['body'] }
+export type AskedAnswer =
+  | { readonly kind: 'answer'; readonly bytes: AnswerBytes }
   | { readonly kind: 'refused'; readonly refusal: UpstreamRefusal };
 
 /** Connections to one server, kept and used again. */
@@ -24,7 +25,7 @@ export type UpstreamHttp = {
    * Asks for an answer that comes in parts. Where no connection could be made, nothing was sent: it is tried
    * again, twice. After that it never is: the server may have begun.
    */
-  readonly ask: (address: string, json: JsonText, signal: AbortSignal) => Promise<OpenedAnswer>;
+  readonly ask: (address: string, json: JsonText, signal: AbortSignal) => Promise<AskedAnswer>;
   /**
    * A short question, whole; a body makes it a POST. Rejects where the server cannot be reached in time, or
    * does not come to an end.
@@ -62,10 +63,10 @@ export function openUpstreamHttp(connection: UpstreamConnection): UpstreamHttp {
     body: JsonText,
     signal: AbortSignal,
     [wait, ...waits]: readonly number[] = WAITS_MS,
-  ): Promise<Dispatcher.ResponseData> => {
+  ): Promise<OpenedAnswer> => {
     const headers = headersFor('text/event-stream');
     try {
-      return await request(address, { method: 'POST', headers, body, dispatcher: agent, signal });
+      return await openAnswer(agent, address, { method: 'POST', headers, body, signal });
     } catch (error) {
       if (signal.aborted || wait === undefined || !wasNotSent(error)) throw error;
       await delay(wait, undefined, { signal });
@@ -74,22 +75,21 @@ export function openUpstreamHttp(connection: UpstreamConnection): UpstreamHttp {
   };
   return {
     ask: async (address, json, signal) => {
-      const { statusCode: status, headers, body: answer } = await post(address, json, signal);
-      if (status === 200) return { kind: 'answer', body: answer };
+      const { status, headers, bytes } = await post(address, json, signal);
+      if (status === 200) return { kind: 'answer', bytes };
       const retryAfter = Number(headers['retry-after']);
       const retryAfterSeconds = retryAfter > 0 ? Math.ceil(retryAfter) : undefined;
-      const { text } = await boundedText(answer, MOST_REFUSAL_BYTES);
+      const { text } = await boundedText(bytes, MOST_REFUSAL_BYTES);
       return { kind: 'refused', refusal: { status, text, retryAfterSeconds } };
     },
     call: async (address, limitMs, body) => {
-      const { statusCode: status, body: answer } = await request(address, {
+      const { status, bytes } = await openAnswer(agent, address, {
         method: body === undefined ? 'GET' : 'POST',
         headers: headersFor('application/json'),
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        dispatcher: agent,
         signal: AbortSignal.timeout(limitMs),
       });
-      const { text, isWhole } = await boundedText(answer, MOST_ANSWER_BYTES);
+      const { text, isWhole } = await boundedText(bytes, MOST_ANSWER_BYTES);
       if (!isWhole) throw new Error(`${address} answers with more than ${MOST_ANSWER_BYTES} bytes`);
       return { status, text };
     },

@@ -1,4 +1,4 @@
-import type { Dispatcher } from 'undici';
+import type { AnswerBytes } from './upstream-bytes.ts';
 
 /** Bytes of a whole answer: vLLM's /tokenize lists a prompt's tokens, some 8 bytes each. */
 export const MOST_ANSWER_BYTES = 32 * 2 ** 20;
@@ -7,15 +7,26 @@ export const MOST_REFUSAL_BYTES = 64 * 2 ** 10;
 
 export type BoundedText = { readonly text: string; readonly isWhole: boolean };
 
-/** The beginning of a body. What is beyond `most` bytes is not read, and its connection is closed. */
-export async function boundedText(body: Dispatcher.ResponseData['body'], most: number): Promise<BoundedText> {
-  const parts: Buffer[] = [];
+/** The beginning of an answer. What is beyond `most` bytes is not read, and its connection is closed. */
+export function boundedText(bytes: AnswerBytes, most: number): Promise<BoundedText> {
+  const parts: Uint8Array[] = [];
   let size = 0;
-  for await (const part of body as AsyncIterable<Buffer>) {
-    parts.push(part);
-    size += part.length;
-    if (size > most) break; // which destroys the body
-  }
-  const text = Buffer.concat(parts).subarray(0, most).toString('utf8');
-  return { text, isWhole: size <= most };
+  return new Promise((resolve, reject) => {
+    const tell = () => {
+      const text = Buffer.concat(parts).subarray(0, most).toString('utf8');
+      resolve({ text, isWhole: size <= most });
+    };
+    bytes.hear({
+      onBytes: (part) => {
+        if (size > most) return;
+        parts.push(part);
+        size += part.length;
+        if (size <= most) return;
+        tell();
+        bytes.stop();
+      },
+      onEnd: tell,
+      onBreak: reject,
+    });
+  });
 }

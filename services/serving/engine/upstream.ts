@@ -111,7 +111,7 @@ export function openUpstreamEngine(setup: UpstreamSetup): Engine {
     try {
       const opened = await http.ask(exchange.address, exchange.body, signal);
       if (opened.kind === 'refused') return opened;
-      await hearEvents(opened.body, { hear, show, isEnough });
+      await hearEvents(opened.bytes, { hear, show, isEnough });
       if (refusal !== undefined) return { kind: 'refused', refusal };
       if (!exchange.isOver())
         throw ServingError.UPSTREAM_FAILED({ detail: 'its stream ended without finish_reason' });
