@@ -51,6 +51,27 @@ test('where there is no room for all, the youngest go on later; the oldest is no
   expect(scheduler.counters().preemptions).toBeGreaterThan(0);
 });
 
+test('who waits for much room is not passed by the short prompts of another adapter for ever', async () => {
+  const { scheduler, run } = schedulerWorld(4, 0, { positions: 40 });
+  await scheduler.serve('alice', policyOf(1));
+  await scheduler.serve('bob', policyOf(1, 'bob'));
+  const target = { kind: 'live', adapter: 'bob' } as const;
+  let isOver = false;
+  let passed = 0;
+  const chatOn = async (): Promise<void> => {
+    while (!isOver && passed < 200) {
+      await run(8, { target, promptTokens: 5 }).outcome;
+      passed += 1;
+    }
+  };
+  const chats = [chatOn(), chatOn(), chatOn()];
+  const long = run(4, { promptTokens: 30 });
+  await long.outcome;
+  isOver = true;
+  expect(passed).toBeLessThan(20);
+  await Promise.all(chats);
+});
+
 test('more than may wait are told to come again', async () => {
   const { scheduler, run } = schedulerWorld(1, 0, { maxWaiting: 3 });
   const first = [1, 2, 3].map(() => run(2).outcome);

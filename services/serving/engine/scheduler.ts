@@ -97,10 +97,10 @@ export function createScheduler({
     job.listener.generated(sequence.result(job.version.version));
   };
 
+  const hasPlace = ({ decoder }: LoadedVersion): boolean =>
+    [...reading, ...running].filter(({ version }) => version.decoder === decoder).length < maxBatch;
   /** Who waits for an answer comes before a version that reads ahead. */
-  const makePlace = ({ decoder }: LoadedVersion, job: Job): boolean => {
-    const placed = [...reading, ...running].filter(({ version }) => version.decoder === decoder).length;
-    if (placed >= maxBatch) return false;
+  const findRoom = ({ decoder }: LoadedVersion, job: Job): boolean => {
     const hasRoom = () => decoder.hasRoom(idsOf(job).length);
     return hasRoom() || (warmers.giveUpPlace() && hasRoom());
   };
@@ -111,17 +111,21 @@ export function createScheduler({
     waiting = waiting.map((job) => (job.call === call ? { ...job, version } : job));
   };
 
-  /** Those at the head of the line of each version, as far as there are places. */
+  /**
+   * Those at the head of the line of each version, as far as there are places. Room is of all versions: who waits
+   * for much of it is not passed by those that came later and need little.
+   */
   const admit = (): void => {
     const full = new Set<LoadedVersion>();
     for (const { id } of waiting) {
       const job = waiting.find((other) => other.id === id)!;
       const version = versionOf(job);
       if (version === undefined || full.has(version)) continue;
-      if (!makePlace(version, job)) {
+      if (!hasPlace(version)) {
         full.add(version);
         continue;
       }
+      if (!findRoom(version, job)) return;
       // a pinned one is held since it came
       if (job.version === undefined) settleVersion(job.call, version);
       waiting = waiting.filter((other) => other.id !== id);
