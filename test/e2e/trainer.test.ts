@@ -227,6 +227,28 @@ test('of several adapters each has its lineage, and what becomes of one is nothi
   expect((await readdir(`${root}/data/checkpoints/alice`)).length).toBeGreaterThanOrEqual(2);
 });
 
+test('an adapter that learns much comes after those that wait', async () => {
+  const { start, submit, settled, events } = await open();
+  const names = ['alice', 'bob', 'carol'];
+  for (const adapter of names) await submit(1, { adapter, length: 200 });
+  const trainer = start(); // no list: what is open is trained
+  const first = await Promise.race(names.map((adapter) => settled(1, adapter).then(() => adapter)));
+  const url = await trainer.url();
+  await until('it knows the others', async () => {
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    const waiting = Number(/open_obligations\{kind="batches"[^}]*\} (\d+)/.exec(metrics)?.[1]);
+    return waiting + events().filter(({ type }) => type === 'policy.promoted').length >= names.length;
+  });
+  await submit(2, { adapter: first });
+  await settled(2, first);
+  const trained = events()
+    .filter(({ type }) => type === 'policy.trained')
+    .sort((one, other) => one.time.localeCompare(other.time))
+    .map(({ id }) => id);
+  expect(new Set(trained.slice(0, 3))).toEqual(new Set(names.map((name) => `${name}/batch/1/trained`)));
+  expect(trained[3]).toBe(`${first}/batch/2/trained`);
+});
+
 test('checkpoints of another log stop the start', async () => {
   const { root, start, submit, settled } = await open();
   const first = start();
