@@ -54,6 +54,11 @@ export const mutations: readonly Mutation[] = [
     reading((event) => (event.type === 'response.deleted' ? withData(event, { key: 'other' }) : event)),
   ),
   mutated(
+    'a rewarded session is not waited for',
+    'submit',
+    reading((event) => (event.type === 'sample.ready' ? withData(event, { following: undefined }) : event)),
+  ),
+  mutated(
     'what was deleted is judged',
     'assemble',
     reading((event) => (event.type === 'turn.withdrawn' ? withData(event, { turnId: 'other' }) : event)),

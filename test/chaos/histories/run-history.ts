@@ -7,6 +7,7 @@ import { lineageHolds } from './laws/lineage.ts';
 import { rebuildIsTheSame } from './laws/rebuild.ts';
 import { returnsFollowTheTree } from './laws/returns.ts';
 import { explicitSessionsAreKept, keysStayApart, oldTimersEndNothing } from './laws/sessions.ts';
+import { rewardedSessionsStayWhole } from './laws/whole-sessions.ts';
 import { openThings, quiesce, tick } from './scheduler.ts';
 import { createWorld, type World, type WorldFault } from './world.ts';
 
@@ -24,6 +25,7 @@ export const laws: Readonly<Record<string, Law>> = {
   earlyFeedbackDecides,
   returnsFollowTheTree,
   deletedStaysOut,
+  rewardedSessionsStayWhole,
 };
 
 export type HistoryOptions = {
