@@ -13,6 +13,6 @@ export const dropReasons: Readonly<Record<SampleDropped['data']['reason'], strin
   discarded: 'its session ended, and its client took it back: an attempt that failed, say',
   deleted: 'its client deleted it before it was in a batch',
   secret: 'one of its hints holds an API key, a private key, a token or a card number; `rule` names the kind',
-  stale: 'the head moved on by more versions than maxStaleness while it waited',
+  stale: 'the head moved on by more versions than maxStaleness while it waited, or before its session ended',
   'off-lineage': 'the version that sampled it was rolled back: it is no ancestor of the head',
 };
