@@ -1,4 +1,4 @@
-const MOST_KEPT = 32;
+const MOST_KEPT = 16;
 
 /** Makes something of what is asked for once, and keeps what was made of late. `ask` is told apart by its JSON. */
 export function keepLatest<Ask, Made>(make: (ask: Ask) => Made): (ask: Ask) => Made {

@@ -34,8 +34,8 @@ const MOST_PLACES = 5_000;
 /** Places that are looked at for one token; what is known already costs nothing. */
 const MOST_WORK = 500_000;
 /** States that are remembered, and places of them all; then all are forgotten. */
-const MOST_STATES = 20_000;
-const MOST_REMEMBERED = 1_000_000;
+const MOST_STATES = 5_000;
+const MOST_REMEMBERED = 200_000;
 
 /**
  * Reads texts of a pattern letter by letter, all ways at once (a pushdown automaton whose states are made as

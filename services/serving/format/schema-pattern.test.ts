@@ -70,6 +70,19 @@ test.each([
     ['[1]'],
   ],
   [{ type: 'object', properties: { a: false, b: {} } }, ['{"b":1}', '{}'], ['{"a":1}']],
+  [
+    { type: 'string', pattern: '^[a-c]+$', minLength: 2, maxLength: 3 },
+    ['"ab"', '"abc"'],
+    ['"a"', '"abca"', '"xy"'],
+  ],
+  [
+    {
+      allOf: [{ $ref: '#/$defs/a' }, { properties: { b: {} }, required: ['b'] }],
+      $defs: { a: { type: 'object', properties: { a: {} }, required: ['a'] } },
+    },
+    ['{"a":1,"b":2}'],
+    ['{"a":1}', '{"b":2}', '{"a":1,"b":2,"c":3}'],
+  ],
 ])('%j', (schema, texts, others) => {
   const matcher = ofSchema(schema);
   expect(texts.filter((text) => !takes(matcher, text))).toEqual([]);
@@ -120,10 +133,21 @@ test.each([
   [{ type: 'object', properties: { a: {} }, patternProperties: { '^x': {} } }, '`patternProperties`'],
   [{ type: 'object', properties: { a: {}, b: {} }, dependentRequired: { a: ['b'] } }, '`dependentRequired`'],
   [{ oneOf: [{ type: 'integer' }, { type: 'number' }] }, '`oneOf`'],
-  [{ allOf: [{ type: 'object' }, { required: ['a'] }] }, '`allOf`'],
+  [{ allOf: [{ type: 'object' }, { minLength: 2 }] }, '`minLength`'],
+  [{ allOf: [{ type: 'string' }, { type: 'string' }] }, '`allOf`'],
+  [{ allOf: [{ properties: { a: {} } }, { properties: { a: {} } }] }, 'twice'],
+  [
+    {
+      allOf: [
+        { properties: { a: {} }, additionalProperties: false },
+        { required: ['b'], properties: { b: {} } },
+      ],
+    },
+    '`additionalProperties`',
+  ],
   [{ $ref: '#/$defs/a', maxLength: 3, $defs: { a: { type: 'string' } } }, '`maxLength` beside `$ref`'],
   [{ $ref: 'https://example.com/a' }, '`$ref`'],
-  [{ type: 'string', pattern: '^a+$', maxLength: 3 }, '`maxLength`'],
+  [{ type: 'string', pattern: '^a+b$', maxLength: 3 }, '`maxLength`'],
   [{ type: 'string', pattern: '(?<=a)b' }, '`pattern`'],
   [{ type: 'number', minimum: 1e300 }, '`minimum`'],
   [{ properties: { a: { items: { if: {} } } } }, '#/properties/a/items'],

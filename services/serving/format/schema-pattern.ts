@@ -16,6 +16,7 @@ import {
   keywordsOfType,
   refusedKeywords,
   type Schema,
+  sayingKeywords,
   schemaKeywords,
 } from './schema-keywords.ts';
 import { alone, isObject, type Place, refuse, resolve, within } from './schema-place.ts';
@@ -80,10 +81,9 @@ function referred(reference: string, place: Place): Pattern {
 function combined(schema: Schema, name: 'anyOf' | 'oneOf' | 'allOf', place: Place): Pattern {
   const branches = schema[name]!;
   if (branches.length > MOST_BRANCHES) refuse(place, `\`${name}\` has more than ${MOST_BRANCHES} schemas`);
+  if (name === 'allOf' && branches.length > 1) return patternOf(merged(schema, branches, place), place);
   alone(schema, place, name, 'type');
-  const follow = (reference: string) => resolve(reference, place);
-  if (name === 'allOf' && branches.length > 1) refuse(place, '`allOf` of several schemas is not supported');
-  if (name === 'oneOf' && !areApart(branches, follow))
+  if (name === 'oneOf' && !areApart(branches, (reference) => resolve(reference, place)))
     refuse(
       place,
       '`oneOf` needs schemas that no value can have in common: of other types, or told apart by a `const` property that is required',
@@ -92,6 +92,42 @@ function combined(schema: Schema, name: 'anyOf' | 'oneOf' | 'allOf', place: Plac
     isObject(branch) && schema.type !== undefined ? withType(branch, schema, place) : branch,
   );
   return choice(...typed.map((branch, at) => patternOf(branch, within(place, name, at))));
+}
+
+const mergeable = ['type', 'properties', 'required', 'additionalProperties'];
+
+/** Objects of several schemas at once, whose properties are not of two of them. */
+function merged({ allOf: _, ...own }: Schema, branches: readonly unknown[], place: Place): object {
+  const parts = [own, ...branches].map((branch, at) => {
+    const part = read(follow(branch, place), within(place, 'allOf', at));
+    const other = sayingKeywords(part).find((name) => !mergeable.includes(name));
+    if (other !== undefined)
+      refuse(place, `\`${other}\` in one of several schemas of \`allOf\` is not supported`);
+    if ([part.type].flat().some((type) => type !== undefined && type !== 'object'))
+      refuse(place, '`allOf` of several schemas is supported of objects alone');
+    return part;
+  });
+  const names = parts.flatMap(({ properties = {} }) => Object.keys(properties));
+  if (new Set(names).size < names.length) refuse(place, '`allOf` with a property twice is not supported');
+  const isClosed = ({ properties = {}, additionalProperties = true }: Schema) =>
+    additionalProperties !== true && names.some((name) => !Object.hasOwn(properties, name));
+  if (parts.some(isClosed))
+    refuse(place, '`additionalProperties` in one of several schemas of `allOf` is not supported');
+  return {
+    type: 'object',
+    properties: Object.assign({}, ...parts.map(({ properties }) => properties)),
+    required: parts.flatMap(({ required = [] }) => required),
+  };
+}
+
+/** References in a row that are followed. */
+const MOST_STEPS = 20;
+
+function follow(schema: unknown, place: Place): unknown {
+  let found = schema;
+  for (let step = 0; step < MOST_STEPS && isObject(found) && typeof found.$ref === 'string'; step++)
+    found = resolve(found.$ref, place);
+  return found;
 }
 
 /** A branch that says no type is of the type that stands beside the choice. */

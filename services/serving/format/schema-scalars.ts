@@ -26,13 +26,22 @@ export function textOf(schema: Schema, place: Place): Pattern {
     return minLength > maxLength ? never : jsonText(minLength, maxLength);
   // what a format's expression looks around for is what the format is
   const looksAround = pattern !== undefined && ofFormat !== undefined && /\(\?<?[=!]/.test(pattern);
-  const held = pattern === undefined || looksAround ? ofFormat! : expression(pattern, place);
+  const told = pattern === undefined || looksAround ? ofFormat! : expression(pattern, place);
+  const held = ofLength(told, minLength, maxLength);
   const { least, most } = lengthOf(held);
   const name = pattern === undefined ? 'format' : 'pattern';
   if (minLength > least)
     refuse(place, `\`minLength\` beyond what \`${name}\` itself asks for is not supported`);
   if (maxLength < most) refuse(place, `\`maxLength\` below what \`${name}\` itself allows is not supported`);
   return quoted(held);
+}
+
+/** Letters of one kind, so many of them, can be fewer or more. */
+function ofLength(told: Pattern, minLength: number, maxLength: number): Pattern {
+  if (told.kind !== 'repeat') return told;
+  const { least, most } = lengthOf(told.of);
+  if (least !== 1 || most !== 1) return told;
+  return { ...told, least: Math.max(told.least, minLength), most: Math.min(told.most, maxLength) };
 }
 
 export function expression(source: string, place: Place): Pattern {
