@@ -5,6 +5,7 @@ import { type AskedJob, idsOf, type Job, type PlacedJob, type RunningJob } from 
 import { createPrefixWarmers } from './prefix-warmer.ts';
 import type { SequenceRequest } from './protocol.ts';
 import type { RecentPrompts } from './recent-prompts.ts';
+import { createSamplingTurns } from './sampling-turns.ts';
 import type { Sequence } from './sequence.ts';
 import type { LoadedVersion, Versions } from './versions.ts';
 
@@ -30,6 +31,8 @@ type Options = {
   /** Made once per adapter, of its live version: what the next one reads before it is served. */
   readonly recentPrompts: () => RecentPrompts;
   readonly beginSequence: (request: SequenceRequest, cachedTokens: number) => Sequence;
+  /** ms, of any beginning */
+  readonly now?: () => number;
 };
 
 /** ms that a version may be kept from being served so that it reads what is likely to come again */
@@ -40,6 +43,7 @@ const WARM_LIMIT_MS = 30_000;
  * turns, a step each. Requests take a place between two steps; then their prompts are read, one piece of
  * one prompt between two steps, so that neither a burst nor a long prompt stalls the streams that run. The
  * choices of a request are read one after the other: the later ones find their prompt known.
+ * Answers whose tokens take long to choose take turns within a batch.
  * Where the cache has no room for all, the youngest give up their places and go on later.
  */
 export function createScheduler({
@@ -48,6 +52,7 @@ export function createScheduler({
   maxWaiting,
   recentPrompts,
   beginSequence,
+  now = monotonicNow,
 }: Options): Scheduler {
   /** by adapter */
   const live = new Map<string, { readonly version: LoadedVersion; readonly recent: RecentPrompts }>();
@@ -61,7 +66,8 @@ export function createScheduler({
   /** Requests whose version is still being loaded: their choices, and whether they were given up since. */
   const arriving = new Map<number, { readonly count: number; readonly aborted: boolean }>();
   let nextId = 0;
-  const warmers = createPrefixWarmers(WARM_LIMIT_MS, monotonicNow);
+  const warmers = createPrefixWarmers(WARM_LIMIT_MS, now);
+  const turns = createSamplingTurns(now);
   let looping = false;
   const counted = { steps: 0, stepSequences: 0, promptTokens: 0, cachedTokens: 0, preemptions: 0 };
 
@@ -165,23 +171,24 @@ export function createScheduler({
       if (isNew) {
         counted.promptTokens += job.request.prompt.promptIds.length;
         counted.cachedTokens += cachedTokens;
-        const now = liveOf(job.request);
-        if (job.version === now?.version) now?.recent.add(job.request.prompt.promptIds);
+        const served = liveOf(job.request);
+        if (job.version === served?.version) served?.recent.add(job.request.prompt.promptIds);
       }
       const answer = job.answer ?? { sequence: beginSequence(job.request, cachedTokens), ids: [] };
       const begun: RunningJob = { ...job, answer };
       running = [...running, begun];
       if (isNew) job.listener.started(job.version.version);
-      sample(begun, logits);
+      turns.timed(begun, () => sample(begun, logits));
     } catch (error) {
       fail(job, error);
     }
   };
 
   const stepAll = (): void => {
+    const chosen = turns.next(running);
     for (const version of new Set(running.map((job) => job.version))) {
       makeRoom(); // the version before may have taken what there was
-      const batch = running.filter((job) => job.version === version);
+      const batch = running.filter((job) => job.version === version && chosen.has(job));
       if (batch.length === 0) continue;
       let logits: readonly Float32Array[];
       try {
@@ -192,7 +199,7 @@ export function createScheduler({
       }
       counted.steps += 1;
       counted.stepSequences += batch.length;
-      for (const [index, job] of batch.entries()) sample(job, logits[index]!);
+      for (const [index, job] of batch.entries()) turns.timed(job, () => sample(job, logits[index]!));
     }
   };
 

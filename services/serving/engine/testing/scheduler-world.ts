@@ -7,10 +7,11 @@ import { createVersions } from '../versions.ts';
 import { versionDecoder } from './version-decoder.ts';
 
 /** An answer of as many tokens as were asked for, which remembers what sampled them. */
-function countingSequence({ prompt }: SequenceRequest): Sequence {
+function countingSequence({ prompt, format }: SequenceRequest, onSlow: () => void): Sequence {
   const seen: number[] = [];
   return {
     take: ([version]) => {
+      if (format !== undefined) onSlow();
       seen.push(version!);
       return {
         next: seen.length < prompt.maxTokens ? seen.length : undefined,
@@ -42,14 +43,20 @@ type Asked = {
   readonly target?: SequenceRequest['target'];
   readonly promptTokens?: number;
   readonly onChunk?: () => void;
+  /** Each of its tokens takes SLOW_MS to choose. */
+  readonly isSlow?: boolean;
 };
 
+/** ms that a token of a slow answer takes, by the world's clock */
+export const SLOW_MS = 15;
+
 /** For an answer of so many tokens. */
-const request = (tokens: number, { target, promptTokens = 1 }: Asked = {}): SequenceRequest => ({
+const request = (tokens: number, { target, promptTokens = 1, isSlow }: Asked = {}): SequenceRequest => ({
   target: target ?? { kind: 'live', adapter: 'alice' },
   callsTools: false,
   sampling: { stop: [], frequencyPenalty: 0, presencePenalty: 0, repetitionPenalty: 1, logitBias: [] },
   prompt: { promptIds: Array(promptTokens).fill(0), maxTokens: tokens },
+  ...(isSlow ? { format: { kind: 'json', param: 'response_format' } } : {}),
 });
 
 type Limits = {
@@ -67,6 +74,7 @@ export function schedulerWorld(
 ) {
   const budget = { positions, taken: 0 };
   const inMemory = new Set<number>();
+  let clock = 0;
   const versions = createVersions({
     kept,
     loadAdapter: async (policy: PolicyVersion) => ({ number: numberOf(policy), dispose: () => {} }) as never,
@@ -81,7 +89,11 @@ export function schedulerWorld(
   });
   const scheduler = createScheduler({
     ...{ versions, maxBatch, maxWaiting, recentPrompts: () => createRecentPrompts(2, 1) },
-    beginSequence: countingSequence,
+    beginSequence: (asked) =>
+      countingSequence(asked, () => {
+        clock += SLOW_MS;
+      }),
+    now: () => clock,
   });
   let id = 0;
   type Counted = Generated & { readonly seen: readonly number[] };
@@ -106,5 +118,5 @@ export function schedulerWorld(
     const { id, outcomes } = runAll(1, tokens, asked);
     return { id, outcome: outcomes[0]! };
   };
-  return { scheduler, inMemory, run, runAll, budget };
+  return { scheduler, inMemory, run, runAll, budget, now: () => clock };
 }
