@@ -136,6 +136,8 @@ test.each([
   [{ allOf: [{ type: 'object' }, { minLength: 2 }] }, '`minLength`'],
   [{ allOf: [{ type: 'string' }, { type: 'string' }] }, '`allOf`'],
   [{ allOf: [{ properties: { a: {} } }, { properties: { a: {} } }] }, 'twice'],
+  [{ allOf: [{ properties: { a: {} }, additionalProperties: false }, { required: ['b'] }] }, 'additional'],
+  [{ allOf: [{ required: ['b'], additionalProperties: { type: 'number' } }, {}] }, '`additionalProperties`'],
   [
     {
       allOf: [

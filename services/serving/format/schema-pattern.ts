@@ -109,14 +109,15 @@ function merged({ allOf: _, ...own }: Schema, branches: readonly unknown[], plac
   });
   const names = parts.flatMap(({ properties = {} }) => Object.keys(properties));
   if (new Set(names).size < names.length) refuse(place, '`allOf` with a property twice is not supported');
+  const required = parts.flatMap((part) => part.required ?? []);
   const isClosed = ({ properties = {}, additionalProperties = true }: Schema) =>
-    additionalProperties !== true && names.some((name) => !Object.hasOwn(properties, name));
+    additionalProperties !== true && [...names, ...required].some((name) => !Object.hasOwn(properties, name));
   if (parts.some(isClosed))
     refuse(place, '`additionalProperties` in one of several schemas of `allOf` is not supported');
   return {
     type: 'object',
     properties: Object.assign({}, ...parts.map(({ properties }) => properties)),
-    required: parts.flatMap(({ required = [] }) => required),
+    required,
   };
 }
 
