@@ -53,10 +53,13 @@ export function jsonWith(
   return pieces;
 }
 
+export const jsonBytes = (pieces: JsonPieces): number =>
+  pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+
 /** Bytes where a piece of it is, in a buffer of their own: whoever sends that to another thread sends no more. */
-export function joinJson(pieces: JsonPieces): JsonText {
+export function joinJson(pieces: JsonPieces): string | Buffer<ArrayBuffer> {
   if (pieces.every((piece) => typeof piece === 'string')) return pieces.join('');
-  const bytes = Buffer.allocUnsafeSlow(pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0));
+  const bytes = Buffer.allocUnsafeSlow(jsonBytes(pieces));
   let at = 0;
   for (const piece of pieces)
     at += typeof piece === 'string' ? bytes.write(piece, at) : piece.copy(bytes, at);

@@ -1,4 +1,4 @@
-import { type JsonText, joinJson, jsonOnce, jsonWith } from '../../../shared/chat/json-text.ts';
+import { type JsonPieces, joinJson, jsonBytes, jsonOnce, jsonWith } from '../../../shared/chat/json-text.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { rememberEventText } from '../../../shared/events/event-text.ts';
 import { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
@@ -25,10 +25,9 @@ export function interactionCompleted(
     traceparent,
     data,
   });
-  const text = textOf(event);
-  // Cheap first: a character is 3 bytes at most.
-  if (text.length * 3 <= maxRecordBytes || Buffer.byteLength(text) <= maxRecordBytes) {
-    rememberEventText(event, text);
+  const pieces = piecesOf(event);
+  if (jsonBytes(pieces) <= maxRecordBytes) {
+    rememberEventText(event, () => joinJson(pieces));
     return event;
   }
   const { tools: _tools, templateInput: _input, ...rest } = data;
@@ -44,9 +43,9 @@ export function interactionCompleted(
 }
 
 /** The messages are most of it, and an engine elsewhere was sent their text. */
-function textOf({ data: { messages, tools, ...data }, ...event }: InteractionCompleted): JsonText {
+function piecesOf({ data: { messages, tools, ...data }, ...event }: InteractionCompleted): JsonPieces {
   const bodies = { messages: jsonOnce(messages), ...(tools === undefined ? {} : { tools: jsonOnce(tools) }) };
-  return joinJson(jsonWith(event, { data: jsonWith(data, bodies) }));
+  return jsonWith(event, { data: jsonWith(data, bodies) });
 }
 
 export const interactionFailed = (

@@ -2,13 +2,16 @@ import type { Topic } from '../../events/define-event.ts';
 import type { Position } from '../../events/position.ts';
 import type { GroupLag, SettingsStretch } from '../event-log.ts';
 
-/** A record on its way into the log. `body` is its JSON, as text or as the bytes of that. */
+/**
+ * A record on its way into the log. `body` is its JSON, as text or as the bytes of that, in a buffer where nothing
+ * else stands: it is handed over to the database's thread, and nobody has it here after that.
+ */
 export type NewRecord = {
   readonly topic: Topic;
   readonly partition: number;
   readonly type: string;
   readonly subject: string;
-  readonly body: string | Uint8Array;
+  readonly body: string | Uint8Array<ArrayBuffer>;
 };
 
 /** `time`: ms since 1970, when it was appended. */

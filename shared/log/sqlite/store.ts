@@ -79,7 +79,9 @@ export async function openStore(options: WorkerOptions): Promise<Store> {
     }
   };
   worker.on('message', (messages: readonly FromWorker[]) => messages.forEach(hear));
-  const send = inTurns<ToWorker>(setImmediate, (messages) => worker.postMessage(messages));
+  const send = inTurns<ToWorker>(setImmediate, (messages) =>
+    worker.postMessage(messages, messages.flatMap(handedOver)),
+  );
 
   const { logId, partitions } = await opening.promise;
   for (const topic of topics) if (!ends.has(topic)) ends.set(topic, Array(partitions).fill(0));
@@ -134,5 +136,11 @@ export async function openStore(options: WorkerOptions): Promise<Store> {
     },
   };
 }
+
+/** The bytes of records, which the other thread gets without a copy. */
+const handedOver = ({ name, request }: ToWorker): readonly ArrayBuffer[] =>
+  name === 'append' || name === 'commit'
+    ? request.records.flatMap(({ body }) => (typeof body === 'string' ? [] : [body.buffer]))
+    : [];
 
 const received = ({ name, message }: SentError): Error => logError(name as LogErrorName, message);
