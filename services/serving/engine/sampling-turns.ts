@@ -14,6 +14,10 @@ const SLOW_MS = 5;
 /** ms that slow answers may take together between two steps; one of them goes on in any case */
 const BUDGET_MS = 20;
 
+/** Whether what comes next in it has to be looked for. */
+const isHeld = ({ format, strictParameters }: Timed['request']): boolean =>
+  format !== undefined || strictParameters !== undefined;
+
 /**
  * Which token goes on with a document takes long to tell for some formats. Answers of such take turns, so
  * that those beside them need not wait for all of them with every token.
@@ -27,7 +31,7 @@ export function createSamplingTurns(now: () => number): SamplingTurns {
       sample();
       slow.delete(id);
       const took = now() - before;
-      if (request.format !== undefined && took > SLOW_MS) slow.set(id, took);
+      if (took > SLOW_MS && isHeld(request)) slow.set(id, took);
     },
     next: (running) => {
       const byId = new Map(running.map((job) => [job.id, job]));
