@@ -20,7 +20,7 @@ import { portIsFree } from '../port-is-free.ts';
 import { EXPORTER, type ProcessName, serviceNames } from '../service-entry.ts';
 import { banner } from '../up/banner.ts';
 import { openLiveLine } from '../up/live-line.ts';
-import { type Endpoint, endpointOf, waitUntilReady } from '../up/readiness.ts';
+import { type Endpoint, endpointOf, waitUntilReady, withKeysOf } from '../up/readiness.ts';
 import { type RoutedFlags, routeFlags } from '../up/route-flags.ts';
 import { readRunning, untilGone, writeRunning } from '../up/running.ts';
 import { createStatus, formatStatus } from '../up/status.ts';
@@ -117,10 +117,11 @@ export const up: Command = {
     const following = followAll(log, status.on, stop.signal);
     live.print(`starting; what the services say is in ${data.serviceLogs}`);
     waitUntilReady(endpoint, stop.signal).then(
-      () => {
+      async () => {
+        const found = await withKeysOf(data.keys, endpoint);
         if (stop.signal.aborted) return;
         ready = true;
-        live.print(banner(endpoint, data.root, common));
+        live.print(banner(found, data.root, common));
       },
       (error: Error) => fail(error.message),
     );

@@ -1,6 +1,10 @@
-import { resolve } from 'node:path';
-import { expect, test } from 'vitest';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createAccessKey } from '../../../shared/service/access-keys.ts';
 import { banner } from './banner.ts';
+import { withKeysOf } from './readiness.ts';
 
 const endpoint = { url: 'http://127.0.0.1:8700', host: '127.0.0.1', port: 8700, needsKey: false };
 
@@ -17,4 +21,16 @@ test('it names the models of all adapters', () => {
   expect(banner(endpoint, '/data/claw', several)).toContain(
     'also clawloop@base, clawloop:bob, clawloop:carol)',
   );
+});
+
+test('it says that a key is needed where there is one, and shows where it goes', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'clawloop-banner-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, 'keys.json');
+  const shownNow = async () => banner(await withKeysOf(path, endpoint), '/data/claw', shown);
+  expect(await shownNow()).toContain('none needed on this machine');
+  expect(await shownNow()).not.toContain('authorization');
+  await createAccessKey(path, 'ann');
+  expect(await shownNow()).toContain("-H 'authorization: Bearer KEY'");
+  expect(await shownNow()).not.toContain('none needed');
 });

@@ -14,7 +14,10 @@ export function banner(
   const also = ['clawloop@base', ...adapters.slice(1).map((adapter) => `clawloop:${adapter}`)].join(', ');
   // Commands look in .clawloop unless told.
   const where = folder === resolve('.clawloop') ? '' : ` --data-folder ${folder}`;
-  const key = needsKey ? 'the one that you set' : 'none needed on this machine (any text will do)';
+  const authorization = needsKey ? ` -H 'authorization: Bearer KEY'` : '';
+  const key = needsKey
+    ? 'one of yours, in place of KEY below'
+    : 'none needed on this machine (any text will do)';
   return `
 ClawLoop is ready.
 
@@ -23,7 +26,7 @@ ClawLoop is ready.
   api key    ${key}
   data       ${folder}
 
-  curl ${url}/v1/chat/completions -H 'content-type: application/json' \\
+  curl ${url}/v1/chat/completions -H 'content-type: application/json'${authorization} \\
     -d '{"model":"clawloop","messages":[{"role":"user","content":"How do I pack for a weekend trip?"}]}'
 
   npx clawloop turns list --why${where}      what trained, what did not, and why

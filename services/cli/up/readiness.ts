@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { readAccessKeys } from '../../../shared/service/access-keys.ts';
 import { monotonicNow } from '../../../shared/service/clock.ts';
 import { endpointSettings } from '../config.ts';
 
@@ -18,6 +19,12 @@ export function endpointOf(servingFlags: readonly string[] = []): Endpoint {
   const { host, port, apiKey } = endpointSettings(servingFlags);
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host;
   return { host, port, url: `http://${reachable}:${port}`, needsKey: apiKey !== undefined };
+}
+
+/** The same once it is known whether there are keys in the data folder: from the first one on one is needed. */
+export async function withKeysOf(path: string, endpoint: Endpoint): Promise<Endpoint> {
+  const keys = await readAccessKeys(path).catch(() => []); // a malformed file is serving's to refuse
+  return { ...endpoint, needsKey: endpoint.needsKey || keys.length > 0 };
 }
 
 /** Resolves once `/readyz` says so, or when the signal aborts. @throws after ten minutes */
