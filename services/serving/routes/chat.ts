@@ -204,8 +204,10 @@ const envelopeOf = ({ session }: Session, told: Envelope): Envelope => ({
   sessionDone: told.sessionDone && (told.session ?? session) === session,
 });
 
-const answerWorld = ({ config, ...world }: ServingWorld): AnswerWorld => ({
-  ...world,
+const answerWorld = ({ engine, recorder, metrics, config }: ServingWorld): AnswerWorld => ({
+  engine,
+  recorder,
+  metrics,
   maxRecordBytes: config.maxRecordBytes,
 });
 
