@@ -27,6 +27,7 @@ test.each([
 
 test.each([
   ['repetition', undefined, 'stop'],
+  ['toString', undefined, 'stop'],
   ['eos_token', [{ index: 0, id: 'a', function: { name: 'exec', arguments: '{}' } }], 'tool_calls'],
 ])(
   'an end that nobody knows (%s) is told as a whole answer, kept by its name, and does not train',
@@ -143,4 +144,10 @@ test('what cannot be read of counts and numbers is not there, and the answer is 
   const text = frames.map((frame) => answer.add(UpstreamChunk.parse(frame))?.text ?? '').join('');
   expect(text).toBe('Hello');
   expect(answer.result(false).usage).toEqual({ promptTokens: 3, completionTokens: 2 });
+});
+
+test('a word of the engine’s is kept short, and holds nothing that moves a cursor', () => {
+  const answer = collectUpstream(request, speaker)[0]!;
+  answer.add(UpstreamChunk.parse({ choices: [{ finish_reason: `\u001b[2J${'a'.repeat(1000)}` }] }));
+  expect(answer.result(false).engineFinishReason).toBe(`?[2J${'a'.repeat(96)}`);
 });

@@ -5,6 +5,9 @@ export type UpstreamFinish = Pick<Generated, 'finishReason' | 'engineFinishReaso
 /** Characters of an engine's word that a fact holds. */
 const WORD = 100;
 
+/** It is shown in terminals. */
+const plain = (word: string): string => word.slice(0, WORD).replace(/[^ -~]/g, '?');
+
 const known: Readonly<Record<string, Generated['finishReason']>> = {
   stop: 'stop',
   length: 'length',
@@ -23,7 +26,7 @@ const known: Readonly<Record<string, Generated['finishReason']>> = {
 export function upstreamFinish(word: string, hasCalls: boolean): UpstreamFinish {
   const finishReason = Object.hasOwn(known, word) ? known[word] : undefined;
   if (finishReason !== undefined) return { finishReason };
-  return { finishReason: hasCalls ? 'tool_calls' : 'stop', engineFinishReason: word.slice(0, WORD) };
+  return { finishReason: hasCalls ? 'tool_calls' : 'stop', engineFinishReason: plain(word) };
 }
 
 /** Why an answer that ended so does not train; undefined: its end does not keep it from that. */
