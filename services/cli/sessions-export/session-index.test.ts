@@ -77,14 +77,14 @@ test('what goes on after its end is another part of the same session', () => {
   expect(index.takeEnded().map(({ turns }) => turns.map(({ id }) => id))).toEqual([['c']]);
 });
 
-test('what was deleted after it was complete says so; what was skipped keeps its reason', () => {
+test('what was deleted says so, whatever had become of it: there is a line of what was skipped, too', () => {
   const withdrawn = (turnId: string) =>
     event('turn.withdrawn', `${turnId}/withdrawn`, { turnId, reason: 'deleted' });
   const index = indexOf(...said, ...judged, withdrawn('a'), withdrawn('t'), withdrawn('x'), closed('s'));
   const [session] = index.takeEnded();
   expect(session!.turns.map(({ id, reason }) => [id, reason])).toEqual([
     ['a', 'deleted'],
-    ['t', 'side'],
+    ['t', 'deleted'],
     ['b', null],
   ]);
 });

@@ -85,7 +85,7 @@ export function createSessionIndex() {
       }
       case 'turn.withdrawn': {
         const turn = told.get(epochOf.get(event.data.turnId) ?? '')?.get(event.data.turnId);
-        if (turn !== undefined) turn.reason ??= event.data.reason;
+        if (turn !== undefined) turn.reason = event.data.reason;
         break;
       }
       case 'session.closed': {
