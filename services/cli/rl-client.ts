@@ -48,8 +48,8 @@ export type Reward = {
 
 export type SessionClient = {
   /**
-   * `refresh`: a session key; its session is ended, and the next one goes by the same key, and by the same task
-   * where none is given.
+   * `refresh`: a session key; its session is ended, and the next one goes by the same key, and by the same
+   * task where none is given.
    */
   readonly start: (task: string | undefined, refresh?: string) => Promise<Answer<StartedSession>>;
   /** `value`: id of the interaction that it went to. */

@@ -77,7 +77,7 @@ function unitsOf(rows: readonly Row[], batchesLeft: PickOptions['batchesLeft']):
   });
 }
 
-/** The smallest size of batches that leaves none behind. `urgent`: those with the fewest batches left first. */
+/** The smallest size of batches that leaves none behind. `urgent`: the fewest batches left first. */
 function sizeForAll(urgent: readonly Unit[]): number {
   let [count, size] = [0, 0];
   for (const { rows, left } of urgent) {

@@ -18,7 +18,7 @@ export const BatchSubmitted = defineEvent('batch.submitted', 3, {
       .int()
       .min(1)
       .describe(
-        'samples asked for; fewer only after batch.requested, more where a session stays whole or samples would grow too old',
+        'samples asked for; fewer only after batch.requested, more for a whole session or lest some grow too old',
       ),
     maxStaleness: z.int().min(0).describe('steps'),
     samples: z

@@ -49,8 +49,8 @@ export const PATIENCE_MS = 60_000;
 const EPSILON = 1e-9;
 
 /**
- * Why no session can begin; undefined: one can. Counted in versions: a batch keeps a session whole, so one that has a batch of answers
- * makes one version, and shorter ones share one.
+ * Why no session can begin; undefined: one can. Counted in versions: a batch keeps a session whole, so one
+ * that has a batch of answers makes one version, and shorter ones share one.
  *
  * - What waits and what is open must make no more than `maxStaleness + 1` versions.
  * - No session that is open may be overtaken by more versions than it has left. Attempts at one task may end
