@@ -1,8 +1,8 @@
 import type { SampleDropped } from '../../shared/events/sample-dropped.ts';
 
 /**
- * Why a completed turn does not train; `stale`, `off-lineage` and what was `deleted` while it waited for a batch
- * are decided by `submit`, the others by `assemble`.
+ * Why a completed turn does not train; `stale`, `off-lineage` and what was `deleted` while it waited for a
+ * batch are decided by `submit`, the others by `assemble`.
  */
 export const dropReasons: Readonly<Record<SampleDropped['data']['reason'], string>> = {
   'no-verdict': 'the judges saw neither good nor bad, and its session had a better sample or nothing to tell',

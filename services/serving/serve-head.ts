@@ -29,9 +29,9 @@ type Options = {
 const LONGEST_RETRY = 8;
 
 /**
- * Keeps the engine on the head of one adapter. While a load runs, heads that come and go are passed over: only the newest
- * is loaded next; one that is rolled back meanwhile is not served at all. A head that cannot be loaded leaves
- * the one before in service and is tried again.
+ * Keeps the engine on the head of one adapter. While a load runs, heads that come and go are passed over:
+ * only the newest is loaded next; one that is rolled back meanwhile is not served at all. A head that cannot
+ * be loaded leaves the one before in service and is tried again.
  */
 export function serveHead({
   view,

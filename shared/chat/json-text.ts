@@ -56,7 +56,9 @@ export function jsonWith(
 export const jsonBytes = (pieces: JsonPieces): number =>
   pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
 
-/** Bytes where a piece of it is, in a buffer of their own: whoever sends that to another thread sends no more. */
+/**
+ * Bytes where a piece of it is, in a buffer of their own: whoever sends that to another thread sends no more.
+ */
 export function joinJson(pieces: JsonPieces): string | Buffer<ArrayBuffer> {
   if (pieces.every((piece) => typeof piece === 'string')) return pieces.join('');
   const bytes = Buffer.allocUnsafeSlow(jsonBytes(pieces));

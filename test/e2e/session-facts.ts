@@ -1,7 +1,10 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { ServingFolder } from './serving-process.ts';
 
-/** What the log holds of one session of the protocol, in its order: also the rewards, which name the answer alone. */
+/**
+ * What the log holds of one session of the protocol, in its order: also the rewards, which name the answer
+ * alone.
+ */
 export async function sessionFacts(
   folder: ServingFolder,
   session: string,

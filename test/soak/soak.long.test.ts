@@ -7,8 +7,8 @@ import { growthOf } from './trend.ts';
  * and the optimizer's moments are all there, and most lengths were seen. Tensors do not grow at all. Buffers
  * that JavaScript holds grow by less than 8 MiB along the median slope: an adapter of claw-nano with its
  * moments, kept at each step, would be 25. The memory of a whole process is bound more loosely, since
- * TensorFlow keeps what oneDNN made for the latest thousand shapes (docs/native-backend.md): it grows by tens of
- * MiB with a length that was not seen before.
+ * TensorFlow keeps what oneDNN made for the latest thousand shapes (docs/native-backend.md): it grows by tens
+ * of MiB with a length that was not seen before.
  */
 const LEVEL_MIB = { buffers: 8, held: 128 };
 

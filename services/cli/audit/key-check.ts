@@ -1,8 +1,8 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 
 /**
- * Nothing is matched across access keys: no next state, no session, no feedback, no deletion. Feed it conversations first,
- * then turns.
+ * Nothing is matched across access keys: no next state, no session, no feedback, no deletion. Feed it
+ * conversations first, then turns.
  */
 export function createKeyCheck(broken: (sentence: string) => void) {
   const keyOf = new Map<string, string>();

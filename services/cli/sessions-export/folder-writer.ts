@@ -9,8 +9,8 @@ const LONGEST_NAME = 200;
 const PART = /\.jsonl\.[0-9a-f]{8}\.part$/;
 
 /**
- * A file per session, `<session>.jsonl`, that is there whole or not at all. The files are the memory of what was
- * written: a session that has one is not written again, so who starts anew goes on where it stopped.
+ * A file per session, `<session>.jsonl`, that is there whole or not at all. The files are the memory of what
+ * was written: a session that has one is not written again, so who starts anew goes on where it stopped.
  * @throws UsageError where the folder cannot be made or written
  */
 export async function folderWriter(folder: string): Promise<LineWriter> {

@@ -4,7 +4,10 @@ import { attribute } from '../attribute.ts';
 import { assistant, type InteractionGiven, interaction, sessionEnded, user } from './events.ts';
 import { brief, runFold } from './run-fold.ts';
 
-/** An answer of a session that is settled by rewards; who speaks takes turns, the answer last: 'hi|hello|and?|well'. */
+/**
+ * An answer of a session that is settled by rewards; who speaks takes turns, the answer last:
+ * 'hi|hello|and?|well'.
+ */
 export function said(id: string, words: string, more: Partial<InteractionGiven> = {}) {
   const all = words.split('|').map((word, index): ChatMessage => (index % 2 ? assistant(word) : user(word)));
   const answer = all.at(-1)!;

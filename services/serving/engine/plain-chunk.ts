@@ -4,7 +4,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Whether the schema would find no fault in a frame: nearly all are of one kind, and there is one a token. What
- * else stands in such a frame stays in it, and nobody looks at it. False where in doubt: then the schema decides.
+ * else stands in such a frame stays in it, and nobody looks at it. False where in doubt: then the schema
+ * decides.
  */
 export function isPlainChunk(frame: unknown): frame is UpstreamChunk {
   if (!isObject(frame)) return false;

@@ -118,8 +118,8 @@ export function createScheduler({
   };
 
   /**
-   * Those at the head of the line of each version, as far as there are places. Room is of all versions: who waits
-   * for much of it is not passed by those that came later and need little.
+   * Those at the head of the line of each version, as far as there are places. Room is of all versions: who
+   * waits for much of it is not passed by those that came later and need little.
    */
   const admit = (): void => {
     const full = new Set<LoadedVersion>();

@@ -25,8 +25,8 @@ export type ChatDialectSetup = {
    */
   readonly allSettings: boolean;
   /**
-   * vLLM: it would go on with further calls that it does not show, and count their tokens. So it is not told that
-   * one is enough: the answer ends here where a second one begins.
+   * vLLM: it would go on with further calls that it does not show, and count their tokens. So it is not told
+   * that one is enough: the answer ends here where a second one begins.
    */
   readonly hidesCalls?: true;
   /** vLLM: the thoughts of earlier answers are read from `reasoning`, their newer name. */

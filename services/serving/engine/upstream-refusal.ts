@@ -32,7 +32,10 @@ export function refusalError(refusal: UpstreamRefusal): ServiceError {
   return ServingError.UPSTREAM_FAILED({ detail: `status ${status}: ${detail}` });
 }
 
-/** What SGLang says of an adapter: the second since it loads what it evicted by itself, the third where it cannot. */
+/**
+ * What SGLang says of an adapter: the second since it loads what it evicted by itself, the third where it
+ * cannot.
+ */
 const unknownAdapter = /not loaded|never been loaded|failed to implicitly load/i;
 
 /**

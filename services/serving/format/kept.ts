@@ -1,6 +1,9 @@
 const MOST_KEPT = 16;
 
-/** Makes something of what is asked for once, and keeps what was made of late. `ask` is told apart by its JSON. */
+/**
+ * Makes something of what is asked for once, and keeps what was made of late. `ask` is told apart by its
+ * JSON.
+ */
 export function keepLatest<Ask, Made>(make: (ask: Ask) => Made): (ask: Ask) => Made {
   const kept = new Map<string, Made>();
   return (ask) => {

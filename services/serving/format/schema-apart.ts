@@ -21,7 +21,9 @@ export function typeOfValue(value: unknown, type: unknown): boolean {
   }
 }
 
-/** Whether it is plain that no value is of two of these schemas: by type, by value, or by a property's value. */
+/**
+ * Whether it is plain that no value is of two of these schemas: by type, by value, or by a property's value.
+ */
 export function areApart(schemas: readonly unknown[], follow: Followed): boolean {
   const seen = schemas.map((schema) => resolved(schema, follow));
   return seen.every((one, at) => seen.slice(at + 1).every((other) => arePairApart(one, other, follow)));

@@ -3,8 +3,8 @@ import type { Position } from '../../events/position.ts';
 import type { GroupLag, SettingsStretch } from '../event-log.ts';
 
 /**
- * A record on its way into the log. `body` is its JSON, as text or as the bytes of that, in a buffer where nothing
- * else stands: it is handed over to the database's thread, and nobody has it here after that.
+ * A record on its way into the log. `body` is its JSON, as text or as the bytes of that, in a buffer where
+ * nothing else stands: it is handed over to the database's thread, and nobody has it here after that.
  */
 export type NewRecord = {
   readonly topic: Topic;

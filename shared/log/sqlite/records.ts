@@ -16,8 +16,8 @@ const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 const skimmed = 1024;
 
 /**
- * A record as its row will be: a short body as text, a long one as compressed bytes. Packed before the transaction, which is to be short: it locks all other
- * writers out.
+ * A record as its row will be: a short body as text, a long one as compressed bytes. Packed before the
+ * transaction, which is to be short: it locks all other writers out.
  */
 export type PackedRecord = NewRecord;
 

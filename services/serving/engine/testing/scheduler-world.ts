@@ -31,7 +31,9 @@ function countingSequence({ prompt, format }: SequenceRequest, onSlow: () => voi
 export const policyOf = (version: number, adapter = 'alice'): PolicyVersion =>
   version === 0 ? { version } : { version, adapter: { name: adapter, folder: '', digest: '' } };
 
-/** By which the decoders of the versions are told apart: the version, and tens for each adapter but the first. */
+/**
+ * By which the decoders of the versions are told apart: the version, and tens for each adapter but the first.
+ */
 export const numberOf = ({ version, adapter }: PolicyVersion): number =>
   version + 10 * Math.max(0, adapters.indexOf(adapter?.name ?? ''));
 export const adapters: readonly string[] = ['alice', 'bob'];
