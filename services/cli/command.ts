@@ -19,3 +19,8 @@ export type Command = {
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
+
+/** Thrown for what passes by itself or by a person's hand: no stack is printed, and the exit code is 1. */
+export class NotNow extends Error {
+  override readonly name = 'NotNow';
+}

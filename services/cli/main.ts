@@ -2,7 +2,7 @@ import { HubUnreachable } from '../../shared/hub/errors.ts';
 import { isLogError } from '../../shared/log/errors.ts';
 import { ConfigError } from '../../shared/service/config.ts';
 import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/service/refusal.ts';
-import { UsageError } from './command.ts';
+import { NotNow, UsageError } from './command.ts';
 import { commands } from './commands.ts';
 import { helpOf, helpOfAll, isHelp } from './help.ts';
 
@@ -35,7 +35,8 @@ async function main(argv: readonly string[]): Promise<number> {
  */
 function exitCodeOf(error: unknown): number | undefined {
   if (error instanceof UsageError || isRefusal(error)) return REFUSED_EXIT_CODE;
-  return isLogError(error, 'LogUnavailable') || error instanceof HubUnreachable ? 1 : undefined;
+  const passes = error instanceof NotNow || error instanceof HubUnreachable;
+  return passes || isLogError(error, 'LogUnavailable') ? 1 : undefined;
 }
 
 try {

@@ -4,6 +4,7 @@ import { Refusal } from './refusal.ts';
 
 /** What passes when a person has made room, or the disk is back: no reason to give up for good. */
 const passing: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE', 'EBUSY']);
+export const passes = ({ code = '' }: NodeJS.ErrnoException): boolean => passing.has(code);
 
 /**
  * Makes a folder with those above it, and finds out by a file whether it can be written to. Part by part: of
@@ -18,9 +19,8 @@ export async function makeFolder(path: string): Promise<void> {
     await writeFile(probe, '');
     await rm(probe, { force: true });
   } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException;
-    if (passing.has(code)) throw error;
-    throw new Refusal(`cannot write to ${folder} (${message}); give --data-folder`);
+    if (passes(error as NodeJS.ErrnoException)) throw error;
+    throw new Refusal(`cannot write to ${folder} (${(error as Error).message}); give --data-folder`);
   }
 }
 

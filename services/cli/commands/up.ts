@@ -96,7 +96,10 @@ export const up: Command = {
     const start = (name: ProcessName, flags: readonly string[]): Supervised =>
       supervise(
         name,
-        { flags, secrets: name === 'judge' ? secrets : {}, logFolder: data.serviceLogs },
+        {
+          ...{ flags, secrets: name === 'judge' ? secrets : {} },
+          ...{ logFolder: data.serviceLogs, isBeside: name === EXPORTER },
+        },
         {
           runs: (service, pid) => {
             if (pid === undefined) pids.delete(service);

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { UsageError } from '../command.ts';
+import { NotNow, UsageError } from '../command.ts';
 import { fileOf, folderWriter } from './folder-writer.ts';
 
 let folder: string;
@@ -34,7 +34,7 @@ test('what a killed process left is no session, and goes', async () => {
 test('a write that fails leaves nothing behind', async () => {
   const writer = await folderWriter(folder);
   await mkdir(join(folder, 'taken.jsonl', 'x'), { recursive: true });
-  await expect(writer.write([{ a: 1 }], 'taken')).rejects.toThrow();
+  await expect(writer.write([{ a: 1 }], 'taken')).rejects.toThrow(NotNow);
   expect(await readdir(folder)).toEqual(['taken.jsonl']);
 });
 

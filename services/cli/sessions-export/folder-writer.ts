@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UsageError } from '../command.ts';
+import { passes } from '../../../shared/service/make-folder.ts';
+import { NotNow, UsageError } from '../command.ts';
 import { type LineWriter, textOf } from './line-writer.ts';
 
 /** Bytes of a name that every file system takes, less what is put behind it. */
@@ -12,12 +13,14 @@ const PART = /\.jsonl\.[0-9a-f]{8}\.part$/;
  * A file per session, `<session>.jsonl`, that is there whole or not at all. The files are the memory of what
  * was written: a session that has one is not written again, so who starts anew goes on where it stopped.
  * @throws UsageError where the folder cannot be made or written
+ * @throws NotNow, `write` too, where the disk is full or away
  */
 export async function folderWriter(folder: string): Promise<LineWriter> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
     .then(() => removeParts(folder))
-    .catch((error: Error) => {
-      throw new UsageError(`${folder} cannot be written: ${error.message}`);
+    .catch((error: NodeJS.ErrnoException) => {
+      const why = `${folder} cannot be written: ${error.message}`;
+      throw passes(error) ? new NotNow(why) : new UsageError(why);
     });
   return {
     isWritten: (session) =>
@@ -39,6 +42,8 @@ export async function folderWriter(folder: string): Promise<LineWriter> {
         }
         await rename(part, path);
         await syncFolder(folder);
+      } catch (error) {
+        throw new NotNow(`${path} cannot be written: ${(error as Error).message}`);
       } finally {
         await rm(part, { force: true });
       }

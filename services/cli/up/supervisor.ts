@@ -38,6 +38,8 @@ export function supervise(
     /** environment variables of its own */
     readonly secrets: Readonly<Record<string, string>>;
     readonly logFolder: string;
+    /** Only its first start can be refused: what goes wrong later stops no other service. */
+    readonly isBeside?: boolean;
   },
   events: SupervisorEvents,
 ): Supervised {
@@ -80,14 +82,15 @@ export function supervise(
       child = undefined;
       if (stopping) return;
       events.runs(name, undefined);
-      if (refused) {
+      if (refused && !(options.isBeside && crashes > 0)) {
         events.refused(name, complaint());
         return;
       }
       crashes += 1;
       const delay = restartDelay(crashes, monotonicNow() - startedAt);
       if (delay.healthy) crashes = 1;
-      events.notice(name, `ended (${how}); starts again in ${delay.ms / 1000} s`);
+      const why = /^clawloop: .*/m.exec(complaint())?.[0].replace('clawloop', '') ?? '';
+      events.notice(name, `ended (${how}${why}); starts again in ${delay.ms / 1000} s`);
       timer = setTimeout(start, delay.ms);
     };
     ended = new Promise((resolve) => {
