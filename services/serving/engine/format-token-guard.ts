@@ -6,7 +6,7 @@ import type { TokenGuard } from './token-guard.ts';
 export type TokenBytes = Pick<Tokenizer, 'bytesOf' | 'vocabularySize'>;
 type Model = { readonly tokenizer: TokenBytes; readonly endTokenIds: ReadonlySet<number> };
 
-/** Lets tokens through whose bytes go on with a text that the matcher knows; its end where the text can end. */
+/** Lets tokens through whose bytes go on with a text that the matcher knows, and its end where it can end. */
 export function formatTokenGuard({ tokenizer, endTokenIds }: Model, matcher: Matcher): TokenGuard {
   let read: ReadBytes = { state: matcher.start, pending: undefined };
   const canEnd = () => read.pending === undefined && read.state.canEnd;

@@ -9,7 +9,9 @@ import { createMatcher, type Matcher } from './matcher.ts';
 import {
   choice,
   letters,
+  oneOf,
   oneOfTexts,
+  optional,
   type Pattern,
   repeat,
   sequence,
@@ -50,13 +52,16 @@ function matcherOf(format: AnswerFormat, calls: PossibleCalls | undefined): Matc
 const refusal = (param: string, why: string) =>
   ServingError.INVALID_REQUEST({ param, detail: `Invalid '${param}': ${why}.` });
 
+/** Where an answer begins there is no indentation. */
+const lead = optional(oneOf(' \n'));
+
 function patternOf(format: AnswerFormat): Pattern {
   const { param } = format;
   switch (format.kind) {
     case 'json':
-      return sequence(blank, anyObject);
+      return sequence(lead, anyObject);
     case 'schema':
-      return sequence(blank, schemaPattern(format.schema, param));
+      return sequence(lead, schemaPattern(format.schema, param));
     case 'choice':
       return oneOfTexts(format.of);
     case 'regex': {

@@ -28,8 +28,8 @@ const MOST_PROPERTIES = 1_000;
 const MOST_BRANCHES = 500;
 
 /**
- * The values of a JSON schema, as a pattern of their texts. Not every value need be of the pattern - an object
- * has its `properties` in their order and no others - but every text of it is a value of the schema.
+ * The values of a JSON schema, as a pattern of their texts. Not every value need be of the pattern (an object has
+ * its `properties` in their order and no others), but every text of it is a value of the schema.
  *
  * @param param the field of the request that is named where the schema is refused
  * @throws ServingError INVALID_REQUEST for a schema that is none, or has what answers cannot be held to
