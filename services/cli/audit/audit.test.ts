@@ -36,6 +36,19 @@ test('a trained, a skipped and an open interaction balance', () => {
   });
 });
 
+test('a verdict of 0 that waits for its session is no turn without a judgment', () => {
+  const report = audit(
+    interaction('a'),
+    completed('a'),
+    vote('a'),
+    judged('a'),
+    interaction('b'),
+    completed('b'),
+  );
+  expect(report.broken).toEqual([]);
+  expect(report.open).toMatchObject({ 'turns without a judgment': 1, 'judgments without a sample': 1 });
+});
+
 test('a copy of an appended fact is no second interaction', () => {
   const report = audit(trained('a'), interaction('a'));
   expect(report.counts).toMatchObject({ interactions: 1 });

@@ -119,6 +119,7 @@ export function createAudit() {
     const open = {
       'interactions without an outcome': 0,
       'turns without a judgment': 0,
+      'judgments without a sample': 0,
       'samples without a batch': 0,
     };
     const batches = lineage.report();
@@ -146,6 +147,8 @@ export function createAudit() {
         because('too-late');
       } else if (outcomes === 0) open['interactions without an outcome'] += 1;
       else if (one.ready > 0) open['samples without a batch'] += 1;
+      else if (one.judged > 0)
+        open['judgments without a sample'] += 1; // until their session has one, or closes
       else open['turns without a judgment'] += 1;
     }
     return {
