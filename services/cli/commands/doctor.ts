@@ -3,6 +3,7 @@ import {
   adapterHeads,
   diskSpace,
   endpoint,
+  endpointHere,
   type Finding,
   kindOfTraining,
   modelFiles,
@@ -14,7 +15,6 @@ import {
 import { openClawSettings } from '../doctor/openclaw.ts';
 import { openClawFile } from '../openclaw/config.ts';
 import { readOptions } from '../options.ts';
-import { endpointOf } from '../up/readiness.ts';
 
 export const doctor: Command = {
   name: 'doctor',
@@ -23,6 +23,7 @@ export const doctor: Command = {
   run: async (argv) => {
     const { settings, values } = readOptions(argv, { training: { type: 'string' } });
     const { dataFolder } = settings;
+    const url = endpointHere(dataFolder);
     const findings: readonly Finding[] = [
       nodeVersion(),
       await nativeBackend(),
@@ -31,9 +32,9 @@ export const doctor: Command = {
       await diskSpace(dataFolder),
       ...(await kindOfTraining(settings, values.training)),
       ...(await adapterHeads(settings)),
-      await endpoint(),
+      await endpoint(url),
       ...(await ports()),
-      ...(await openClawSettings(openClawFile(), endpointOf().url)),
+      ...(await openClawSettings(openClawFile(), url)),
     ];
     for (const { state, what, advice } of findings) {
       console.log(`${state.padEnd(5)} ${what}${advice === undefined ? '' : `\n      -> ${advice}`}`);
