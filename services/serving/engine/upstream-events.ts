@@ -7,7 +7,7 @@ import type { HeardChunk } from './upstream-exchange.ts';
  * Characters of one event. SGLang repeats the whole answer in each: 32,000 tokens with 20 alternatives each are
  * 25 million. A line without end is held no further than this, and so is an answer.
  */
-export const MOST_EVENT_CHARACTERS = 32 * 2 ** 20;
+const MOST_EVENT_CHARACTERS = 32 * 2 ** 20;
 
 /** Bytes that a connection is worth: what comes after the mark of the end, up to the end itself. */
 const MOST_AFTER_END = 64 * 2 ** 10;

@@ -72,7 +72,7 @@ type Entry = {
 const UNLOAD_WAITS_MS = [500, 2_000];
 
 /** The name says what it holds, so that none ever means something else: adapter, version, digest. */
-export const adapterName = (adapter: string, version: number, digest: string): string =>
+const adapterName = (adapter: string, version: number, digest: string): string =>
   `clawloop-${adapter}-v${version}-${digest.slice(0, 8)}`;
 
 /** Versions as LoRA adapters of an upstream server; version 0 is its base model. */

@@ -111,7 +111,7 @@ const messageOfFault = (fault: string | { readonly message?: string | undefined 
   (typeof fault === 'string' ? fault : fault.message) ?? 'it says no more';
 
 /** Every setting is sent: what it would use else is the server's affair, and is not told. */
-export function generateBody(
+function generateBody(
   { sampling, choices, topLogProbs, format }: GenerationRequest,
   { promptIds, maxTokens }: Prompt,
   { version, model }: ModelLease,

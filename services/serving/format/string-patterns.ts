@@ -58,4 +58,3 @@ export function formatPattern(name: string): Pattern | undefined {
   const source = Object.hasOwn(formats, name) ? formats[name] : undefined;
   return source === undefined ? undefined : (regexPattern(source, true) as Pattern);
 }
-export const formatNames = Object.keys(formats);
