@@ -1,4 +1,3 @@
-import type { AskedChat } from '../chat/answer.ts';
 import type { Finished } from '../chat/completion.ts';
 import type { AnswerForm } from '../routes/answer-form.ts';
 import type { Conversations } from './conversations.ts';
@@ -17,20 +16,21 @@ export function responsesForm(
 ): AnswerForm {
   let events: ReturnType<typeof responseEvents> | undefined;
   const said = saidBack(body);
-  const remember = (asked: AskedChat, finished: Finished) => {
-    if (said.store) conversations.remember(asked.id, toldResponse(asked, finished));
-  };
   return {
     api: 'responses',
-    show: (asked) => {
+    show: (asked, again) => {
       const { id, created, chat } = asked;
+      // what was given before stands in the log, and so does its deletion
+      const remember = (finished: Finished) => {
+        if (said.store && again === undefined) conversations.remember(id, toldResponse(asked, finished));
+      };
       const tools = body.tools ?? [];
       const head = responseHead({ id, model: chat.model, tools, said: { ...said, created_at: created } });
       const shown = responseEvents(head);
       events = shown;
       return {
         body: (finished) => {
-          remember(asked, finished);
+          remember(finished);
           const end = endOf(finished);
           const output = itemsOf(finished.choices[0]!.answer, id, lastItemStatus(end));
           return { ...head, ...responseEnd(end, output) };
@@ -38,7 +38,7 @@ export function responsesForm(
         first: shown.first,
         next: shown.next,
         last: (finished) => {
-          remember(asked, finished);
+          remember(finished);
           return shown.last(finished);
         },
       };

@@ -7,8 +7,8 @@ import type { Frame } from './event-stream.ts';
 /** How an API shows an answer. All of them ask, record and bound it alike. */
 export type AnswerForm = {
   readonly api: AskedChat['api'];
-  /** Made when the answer is asked for. */
-  readonly show: (asked: AskedChat) => ShownAnswer;
+  /** Made when the answer is asked for. `again`: it was given before, and is told once more. */
+  readonly show: (asked: AskedChat, again?: 'again') => ShownAnswer;
   /** What a stream ends with that breaks off. */
   readonly failure: (error: ServiceError, asked: AskedChat) => Frame;
   /** The last line of data of a stream that came to its end; undefined: there is none. */

@@ -41,7 +41,7 @@ export function tellAgain(
   { finished }: RecordedAnswer,
   reply: FastifyReply,
 ) {
-  const shown = form.show(asked);
+  const shown = form.show(asked, 'again');
   const headers = { 'x-clawloop-version': String(finished.version), 'idempotent-replayed': 'true' };
   if (!asked.chat.stream) return reply.headers(headers).send(shown.body(finished));
   const events = openEventStream(reply);
