@@ -52,6 +52,7 @@ function say(
       sampling: { ...neutral, ...asked },
       prompt: { promptIds: [1, 2], maxTokens },
       callsTools,
+      ...(callsTools ? { toolNames: ['ls'] } : {}),
       ...(topLogProbs === undefined ? {} : { topLogProbs }),
       ...(forcedCall === undefined ? {} : { forcedCall }),
       ...(singleCall === undefined ? {} : { singleCall }),

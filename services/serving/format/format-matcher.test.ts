@@ -27,7 +27,12 @@ test('beside tools an answer is the document or a call, in both forms of calls',
   expect(takes('{"name": "look", "parameters": []}', named, bare)).toBe(false);
   const tagged = { form: 'tagged', names: ['look'] } as const;
   expect(takes(document, named, tagged)).toBe(true);
-  expect(takes('<tool_call>\n{"name": "look"}\n</tool_call> as it likes', named, tagged)).toBe(true);
+  const call = '<tool_call>\n{"name": "look", "arguments": {"x": [1]}}\n</tool_call>';
+  expect(takes(call, named, tagged)).toBe(true);
+  expect(takes(`${call}\n${call}`, named, tagged)).toBe(true);
+  expect(takes('<tool_call> is what to pack', named, tagged)).toBe(false);
+  expect(takes(call.replace('look', 'fly'), named, tagged)).toBe(false);
+  expect(takes(`${call} so be it`, named, tagged)).toBe(false);
   expect(takes('so <tool_call>', named, tagged)).toBe(false);
   expect(takes('<tool_call>', named)).toBe(false);
 });

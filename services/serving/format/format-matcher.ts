@@ -4,11 +4,9 @@ import { ServingError } from '../errors.ts';
 import type { AnswerFormat } from './answer-format.ts';
 import { anyObject, blank } from './json-patterns.ts';
 import { keepLatest } from './kept.ts';
-import { anyLetter } from './letters.ts';
 import { createMatcher, type Matcher } from './matcher.ts';
 import {
   choice,
-  letters,
   oneOf,
   oneOfTexts,
   optional,
@@ -74,12 +72,15 @@ function patternOf(format: AnswerFormat): Pattern {
   }
 }
 
-/** A call in marks goes on as the policy likes; one without them is told by its whole form alone. */
+/** One call without marks, which is told by its whole form alone, or calls in marks. */
 function callOf({ form, names }: PossibleCalls): Pattern {
-  if (form === 'tagged') return sequence(blank, text('<tool_call>'), repeat(letters(anyLetter), 0));
   const name = oneOfTexts(names.map((one) => JSON.stringify(one)));
-  return sequence(
-    ...[blank, text('{"name":'), blank, name, text(','), blank],
-    ...[text('"parameters":'), blank, anyObject, blank, text('}')],
-  );
+  const callWith = (argumentsKey: string) =>
+    sequence(
+      ...[text('{"name":'), blank, name, text(','), blank],
+      ...[text(`"${argumentsKey}":`), blank, anyObject, blank, text('}')],
+    );
+  if (form === 'bare') return sequence(blank, callWith('parameters'));
+  const marked = [text('<tool_call>'), blank, callWith('arguments'), blank, text('</tool_call>')];
+  return repeat(sequence(blank, ...marked), 1);
 }
