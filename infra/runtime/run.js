@@ -1,5 +1,6 @@
 // Runs a script on Node 24 or newer: `node infra/runtime/run.js SCRIPT [ARG ...]`. Signals and the exit code
-// pass through.
+// pass through. The scripts of package.json that go on until they are told to end `exec` it: npm tells of a
+// signal only the shell between, which would end alone.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { nodePath } from './node-path.js';
