@@ -1,18 +1,19 @@
 import { UsageError } from './command.ts';
+import { commonSettings } from './config.ts';
 import { originOf, request } from './rl-client.ts';
-import { endpointOf } from './up/readiness.ts';
+import { endpointHere } from './up/endpoint-here.ts';
 
 /**
  * The address of a server that speaks the session protocol, without /v1, and whether it answers.
  *
- * @param named as a person gave it; else where serving listens by the settings
+ * @param named as a person gave it; else where the one of the data folder listens
  * @throws UsageError where something else answers
  */
 export async function findServer(
   named: string | undefined,
   signal: AbortSignal,
 ): Promise<{ readonly url: string; readonly answers: boolean }> {
-  const url = originOf(named ?? endpointOf().url);
+  const url = originOf(named ?? endpointHere(commonSettings().dataFolder));
   const answer = await request(`${url}/health`, undefined, undefined, signal);
   if (answer.kind === 'refused')
     throw new UsageError(`what answers at ${url} is no ClawLoop with sessions: status ${answer.status}`);

@@ -192,6 +192,11 @@ test('what cannot be honoured is refused by its name, in the shape that clients 
     });
     expect((error as Error).message).toContain(named);
   }
+  const format = { type: 'json_schema', schema: { description: 'x'.repeat(300_000) } };
+  const count = client.messages.countTokens({
+    ...{ model: ask.model, messages: ask.messages, output_config: { format } },
+  } as Anthropic.MessageCountTokensParams);
+  await expect(count).rejects.toThrow('output_config.format');
   for (const [path, body, status, type] of [
     ['/v1/messages', '{', 400, 'invalid_request_error'],
     ['/messages', '[]', 400, 'invalid_request_error'],

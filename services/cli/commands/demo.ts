@@ -27,7 +27,7 @@ export const demo: Command = {
     ['--own', 'on one of its own in any case: what is said in the demo trains'],
     ['--task NAME', 'what the sessions are attempts at; demo-task'],
     ['--wait S', 'seconds that the new version is waited for; 120, 0: not at all'],
-    ['--url URL', 'of the endpoint; from CLAWLOOP_SERVING_HOST and _PORT unless told'],
+    ['--url URL', 'of the endpoint; where the one of the data folder listens unless told'],
     ['--key KEY', 'access key; CLAWLOOP_SERVING_API_KEY unless told'],
   ],
   outlivesReader: true,

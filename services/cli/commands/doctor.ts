@@ -3,7 +3,6 @@ import {
   adapterHeads,
   diskSpace,
   endpoint,
-  endpointHere,
   type Finding,
   kindOfTraining,
   modelFiles,
@@ -15,6 +14,7 @@ import {
 import { openClawSettings } from '../doctor/openclaw.ts';
 import { openClawFile } from '../openclaw/config.ts';
 import { readOptions } from '../options.ts';
+import { endpointHere } from '../up/endpoint-here.ts';
 
 export const doctor: Command = {
   name: 'doctor',

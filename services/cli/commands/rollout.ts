@@ -34,7 +34,7 @@ export const rollout: Command = {
     ['--advantage mean|grpo', 'reward less the mean of its task; grpo: over the deviation too'],
     ['--seed N', 'the seeds that agents are given follow from it; 0'],
     ['--out FILE', 'one line per attempt, JSON; it must not be there yet'],
-    ['--url URL', 'of the endpoint; from CLAWLOOP_SERVING_HOST and _PORT unless told'],
+    ['--url URL', 'of the endpoint; where the one of the data folder listens unless told'],
     ['--key KEY', 'access key; CLAWLOOP_SERVING_API_KEY unless told'],
   ],
   outlivesReader: true,

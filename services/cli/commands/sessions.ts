@@ -37,7 +37,7 @@ export const sessions: Command = {
     ['  --follow', 'goes on with each session that ends'],
     ['--key KEY', 'list, start, end SESSION: access key; CLAWLOOP_SERVING_API_KEY unless told'],
     ['', 'reward, end: key of the session; CLAWLOOP_SESSION_KEY unless told'],
-    ['--url URL', 'of the endpoint; from CLAWLOOP_SERVING_HOST and _PORT unless told'],
+    ['--url URL', 'of the endpoint; where the one of the data folder listens unless told'],
     ['--json', 'list, start, reward, end: one object'],
   ],
   run: async (argv) => {

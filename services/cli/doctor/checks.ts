@@ -11,8 +11,6 @@ import { adaptersOf } from '../adapters.ts';
 import { type CliConfig, commonSettings } from '../config.ts';
 import { portIsFree } from '../port-is-free.ts';
 import { readTopic } from '../read-topic.ts';
-import { endpointOf } from '../up/readiness.ts';
-import { readRunning } from '../up/running.ts';
 import { createPolicyView } from '../views/policy-view.ts';
 import { withLog } from '../with-log.ts';
 
@@ -137,10 +135,6 @@ export async function adapterHeads(settings: CliConfig): Promise<readonly Findin
     });
   }).catch((error: Error): readonly Finding[] => [{ state: 'bad', what: error.message }]);
 }
-
-/** Where the ClawLoop that runs on the data folder says that it listens, else where the settings have it. */
-export const endpointHere = (folder: string): string =>
-  readRunning(dataFolder(folder).running)?.endpoint ?? endpointOf().url;
 
 export async function endpoint(url: string): Promise<Finding> {
   const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(PATIENCE_MS) }).then(

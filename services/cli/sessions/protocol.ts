@@ -1,9 +1,9 @@
 import { answerOrRefuse } from '../answer-or-refuse.ts';
 import { UsageError } from '../command.ts';
-import { endpointSettings, sessionKeySetting } from '../config.ts';
+import { commonSettings, endpointSettings, sessionKeySetting } from '../config.ts';
 import { createSessionClient, originOf } from '../rl-client.ts';
 import { formatTable } from '../table.ts';
-import { endpointOf } from '../up/readiness.ts';
+import { endpointHere } from '../up/endpoint-here.ts';
 
 /** What the commands that speak the session protocol are given. */
 export type ProtocolFlags = {
@@ -16,7 +16,8 @@ export type ProtocolFlags = {
   readonly json?: boolean | undefined;
 };
 
-const addressOf = ({ url }: ProtocolFlags): string => originOf(url ?? endpointOf().url);
+const addressOf = ({ url }: ProtocolFlags): string =>
+  originOf(url ?? endpointHere(commonSettings().dataFolder));
 
 const accessKeyOf = ({ key }: ProtocolFlags): string | undefined => key ?? endpointSettings([]).apiKey;
 
@@ -44,6 +45,7 @@ export async function startSession(flags: ProtocolFlags): Promise<number> {
 
 function howToUse(session: string, key: string, url: string, flags: ProtocolFlags): string {
   const where = flags.url === undefined ? '' : ` --url ${url}`;
+  const access = flags.key === undefined ? '' : ' --key ...';
   return `session  ${session}
 key      ${key}
 
@@ -57,7 +59,7 @@ Then:
 
   clawloop sessions reward 0.5${where}       -1 to 1, for its last answer; --interaction ID for another
   clawloop sessions end${where}              trains by the rewards; none: 0 for the last answer
-  clawloop sessions start --refresh $CLAWLOOP_SESSION_KEY${where}
+  clawloop sessions start --refresh $CLAWLOOP_SESSION_KEY${access}${where}
                                   ends it and begins the next one under the same key`;
 }
 

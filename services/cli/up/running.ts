@@ -42,7 +42,7 @@ export async function untilGone(services: Running['services'], onWait: () => voi
     await delay(POLL_MS);
 }
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {

@@ -6,18 +6,14 @@ import { messagesForm } from '../messages/messages-form.ts';
 import { answerRequest } from './chat.ts';
 import type { ServingWorld } from './world.ts';
 
+const parse = (body: unknown) => parseChatRequest(body, 'output_config.format');
+
 /** Anthropic's Messages, as JSON or as a stream, and the count of their tokens. */
 export function registerMessages(server: FastifyInstance, world: ServingWorld): void {
   const messages = async (request: FastifyRequest, reply: FastifyReply) =>
-    answerRequest(
-      world,
-      request,
-      reply,
-      parseChatRequest(chatBody(request.body), 'output_config.format'),
-      messagesForm,
-    );
+    answerRequest(world, request, reply, parse(chatBody(request.body)), messagesForm);
   const countTokens = async (request: FastifyRequest) => {
-    const { generation } = parseChatRequest(countedChatBody(request.body));
+    const { generation } = parse(countedChatBody(request.body));
     if (world.engine.countTokens === undefined) throw ServingError.TOKENS_UNKNOWN();
     return { input_tokens: await world.engine.countTokens(generation) };
   };
