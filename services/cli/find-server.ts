@@ -1,5 +1,4 @@
 import { UsageError } from './command.ts';
-import { commonSettings } from './config.ts';
 import { originOf, request } from './rl-client.ts';
 import { endpointHere } from './up/endpoint-here.ts';
 
@@ -11,9 +10,10 @@ import { endpointHere } from './up/endpoint-here.ts';
  */
 export async function findServer(
   named: string | undefined,
+  dataFolder: string,
   signal: AbortSignal,
 ): Promise<{ readonly url: string; readonly answers: boolean }> {
-  const url = originOf(named ?? endpointHere(commonSettings().dataFolder));
+  const url = originOf(named ?? endpointHere(dataFolder));
   const answer = await request(`${url}/health`, undefined, undefined, signal);
   if (answer.kind === 'refused')
     throw new UsageError(`what answers at ${url} is no ClawLoop with sessions: status ${answer.status}`);

@@ -43,7 +43,8 @@ export const demo: Command = {
     const ignoreSignals = stopOnSignals(stop, 'stopping: a session that is open is taken back');
     let own: OwnServer | undefined;
     try {
-      const url = values.own === true ? undefined : await runningServer(values.url, stop.signal);
+      const url =
+        values.own === true ? undefined : await runningServer(values.url, settings.dataFolder, stop.signal);
       if (url === undefined) {
         console.log('no server runs: one of its own is started, and removed at the end');
         own = await startOwnServer(stop.signal);
@@ -76,8 +77,12 @@ export const demo: Command = {
 };
 
 /** Undefined where none runs. @throws UsageError where one was named and does not answer */
-async function runningServer(named: string | undefined, signal: AbortSignal): Promise<string | undefined> {
-  const { url, answers } = await findServer(named, signal);
+async function runningServer(
+  named: string | undefined,
+  dataFolder: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { url, answers } = await findServer(named, dataFolder, signal);
   if (!answers && named !== undefined) throw new UsageError(`nothing answers at ${url}`);
   return answers ? url : undefined;
 }

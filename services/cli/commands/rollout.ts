@@ -39,12 +39,12 @@ export const rollout: Command = {
   ],
   outlivesReader: true,
   run: async (argv) => {
-    const { values } = readOptions(argv, rolloutFlags);
+    const { values, settings: own } = readOptions(argv, rolloutFlags);
     const settings = rolloutSettings(values);
     const tasks = readTasks(await textOf(settings.data), settings.data);
     const [agent, reward] = await Promise.all([loadAgent(settings.agent), loadReward(settings.reward)]);
     const stop = new AbortController();
-    const { url: baseUrl, answers } = await findServer(values.url, stop.signal);
+    const { url: baseUrl, answers } = await findServer(values.url, own.dataFolder, stop.signal);
     if (!answers) throw new UsageError(`nothing answers at ${baseUrl}: npm start, or give --url`);
     const key = values.key ?? endpointSettings([]).apiKey;
     const results = openResults(values.out);

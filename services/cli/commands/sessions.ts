@@ -1,4 +1,5 @@
 import { type Command, UsageError } from '../command.ts';
+import type { CliConfig } from '../config.ts';
 import { readOptions, splitAction } from '../options.ts';
 import { endSession, listOnServer, rewardSession, startSession } from '../sessions/protocol.ts';
 import { listSessions, showSession } from '../sessions/shown.ts';
@@ -46,7 +47,9 @@ export const sessions: Command = {
       case 'list': {
         const { settings, values } = readOptions(rest, protocolOptions);
         const isThere = values.url !== undefined || values.key !== undefined;
-        return isThere ? listOnServer(values) : listSessions(settings, values.json === true);
+        return isThere
+          ? listOnServer(flagsOf({ values, settings }))
+          : listSessions(settings, values.json === true);
       }
       case 'show': {
         const { settings, words } = readOptions(rest, {});
@@ -54,17 +57,17 @@ export const sessions: Command = {
       }
       case 'start': {
         const strings = { task: { type: 'string' }, refresh: { type: 'string' } } as const;
-        return startSession(readOptions(rest, { ...protocolOptions, ...strings }).values);
+        return startSession(flagsOf(readOptions(rest, { ...protocolOptions, ...strings })));
       }
       case 'reward': {
         const strings = { interaction: { type: 'string' } } as const;
-        const { values, words } = readOptions(negativeLast(rest), { ...protocolOptions, ...strings });
-        return rewardSession(words[0], values);
+        const options = readOptions(negativeLast(rest), { ...protocolOptions, ...strings });
+        return rewardSession(options.words[0], flagsOf(options));
       }
       case 'end': {
         const switches = { discard: { type: 'boolean' } } as const;
-        const { values, words } = readOptions(rest, { ...protocolOptions, ...switches });
-        return endSession(words[0], values);
+        const options = readOptions(rest, { ...protocolOptions, ...switches });
+        return endSession(options.words[0], flagsOf(options));
       }
       case 'export': {
         const strings = {
@@ -81,6 +84,13 @@ export const sessions: Command = {
     }
   },
 };
+
+type Options<Values> = { readonly values: Values; readonly settings: Pick<CliConfig, 'dataFolder'> };
+
+const flagsOf = <Values>({ values, settings }: Options<Values>) => ({
+  ...values,
+  dataFolder: settings.dataFolder,
+});
 
 /** `-0.5` is a reward, no flag. */
 function negativeLast(words: readonly string[]): readonly string[] {

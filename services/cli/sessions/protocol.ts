@@ -1,12 +1,15 @@
 import { answerOrRefuse } from '../answer-or-refuse.ts';
 import { UsageError } from '../command.ts';
-import { commonSettings, endpointSettings, sessionKeySetting } from '../config.ts';
+import { endpointSettings, sessionKeySetting } from '../config.ts';
 import { createSessionClient, originOf } from '../rl-client.ts';
 import { formatTable } from '../table.ts';
 import { endpointHere } from '../up/endpoint-here.ts';
+import { endpointOf } from '../up/readiness.ts';
 
 /** What the commands that speak the session protocol are given. */
 export type ProtocolFlags = {
+  /** of the ClawLoop that is meant where no address is given */
+  readonly dataFolder: string;
   readonly url?: string | undefined;
   readonly key?: string | undefined;
   readonly task?: string | undefined;
@@ -16,8 +19,7 @@ export type ProtocolFlags = {
   readonly json?: boolean | undefined;
 };
 
-const addressOf = ({ url }: ProtocolFlags): string =>
-  originOf(url ?? endpointHere(commonSettings().dataFolder));
+const addressOf = ({ url, dataFolder }: ProtocolFlags): string => originOf(url ?? endpointHere(dataFolder));
 
 const accessKeyOf = ({ key }: ProtocolFlags): string | undefined => key ?? endpointSettings([]).apiKey;
 
@@ -44,7 +46,7 @@ export async function startSession(flags: ProtocolFlags): Promise<number> {
 }
 
 function howToUse(session: string, key: string, url: string, flags: ProtocolFlags): string {
-  const where = flags.url === undefined ? '' : ` --url ${url}`;
+  const where = url === endpointOf().url ? '' : ` --url ${url}`;
   const access = flags.key === undefined ? '' : ' --key ...';
   return `session  ${session}
 key      ${key}
