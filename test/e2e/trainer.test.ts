@@ -1,12 +1,10 @@
 import { existsSync } from 'node:fs';
 import { cp, readdir } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
-import { createRandom } from '../../shared/policy/random.ts';
 import { until } from './harness/clawloop.ts';
+import { endedOnce, endings } from './trainer-endings.ts';
 import { openTrainerFolder, type TrainerFolder, writeTinyModel } from './trainer-process.ts';
 
 let folder: TrainerFolder | undefined;
@@ -23,25 +21,13 @@ const fixture = fileURLToPath(new URL('../../../shared/fixtures/policy/models/qw
 const describeFixture =
   existsSync(fixture) || process.env.CLAWLOOP_REQUIRE_ALL === '1' ? describe : describe.skip;
 
-const outcomes = ['policy.promoted', 'policy.rejected', 'policy.update-failed'];
-/** Distinct ids of outcomes per batch, and the digests under which it was told to be trained. */
-function endings(events: readonly ClawLoopEvent[], n: number) {
-  const of = events.filter((event) => 'batchId' in event.data && event.data.batchId === `default/batch/${n}`);
-  return {
-    outcomes: [...new Set(of.filter(({ type }) => outcomes.includes(type)).map(({ id }) => id))],
-    digests: new Set(of.flatMap((event) => (event.type === 'policy.trained' ? [event.data.digest] : [])))
-      .size,
-  };
-}
-const once = (n: number) => ({ outcomes: [`default/batch/${n}/promoted`], digests: 1 });
-
 describeFixture('with a model in Hugging Face format', () => {
   test('a batch is trained and promoted', async () => {
     const { start, submit, settled, events } = await open(fixture);
     start();
     await submit(1);
     expect(await settled(1)).toMatchObject({ head: 1 });
-    expect(endings(events(), 1)).toEqual(once(1));
+    expect(endings(events(), 1)).toEqual(endedOnce(1));
   });
 });
 
@@ -53,7 +39,7 @@ test('versions follow each other, can be replayed bit by bit, and the process sa
     const n = index + 1;
     await submit(n, { settings: { distillation, topK: 8 } });
     expect(await settled(n)).toMatchObject({ head: n });
-    expect(endings(events(), n)).toEqual(once(n));
+    expect(endings(events(), n)).toEqual(endedOnce(n));
   }
   const figures = events().flatMap((event) => (event.type === 'policy.trained' ? [event.data.metrics] : []));
   expect(figures).toMatchObject([
@@ -82,7 +68,7 @@ test('all weights are trained, replayed bit by bit, and not gone on with as an a
   for (const n of [1, 2]) {
     await submit(n, { settings: { ...settings, distillation: n === 1 ? 'sampled' : 'topk' } });
     expect(await settled(n)).toMatchObject({ head: n });
-    expect(endings(events(), n)).toEqual(once(n));
+    expect(endings(events(), n)).toEqual(endedOnce(n));
   }
   expect(await trainer.end('SIGTERM')).toBe(0);
   expect((await replay()).text).toMatch(/2 replayed: 2 the same/);
@@ -145,31 +131,10 @@ test('a rollback before the step ends is not undone by its end', async () => {
   ]);
   start();
   await settled(2);
-  expect(endings(events(), 2)).toEqual(once(2)); // promoted from 1, which is the head no more
+  expect(endings(events(), 2)).toEqual(endedOnce(2)); // promoted from 1, which is the head no more
   expect(head().head).toBe(0);
   await submit(3); // from the base again
   expect(await settled(3)).toMatchObject({ head: 3, versions: { 3: { parent: 0 } } });
-});
-
-test('killed at any moment and started again, a batch ends once', { timeout: 120_000 }, async () => {
-  const { start, submit, settled, events, replay, head } = await open();
-  const random = createRandom('moments of death');
-  for (const n of [1, 2]) {
-    await submit(n, { length: 200 });
-    for (let kill = 0; kill < 4; kill++) {
-      const trainer = start(['--max-strikes', '50']);
-      // once while it starts, then around the step: it takes some 300 ms, the commit and the telling included
-      if (kill > 0)
-        await until('it trains', () => /"msg":"training"/.test(trainer.output()) || head().open === null);
-      await delay(random() * 400);
-      await trainer.end('SIGKILL');
-    }
-    const last = start(['--max-strikes', '50']);
-    expect(await settled(n)).toMatchObject({ head: n });
-    await last.end('SIGTERM');
-    expect(endings(events(), n)).toEqual(once(n));
-  }
-  expect((await replay()).code).toBe(0);
 });
 
 test('told to stop in the middle of a step, it stops, and that is no strike', async () => {
@@ -182,7 +147,7 @@ test('told to stop in the middle of a step, it stops, and that is no strike', as
   expect(left.filter((name) => name.includes('.attempts/') || name.startsWith('.tmp-'))).toEqual([]);
   start(['--max-strikes', '1']);
   expect(await settled(1)).toMatchObject({ head: 1 });
-  expect(endings(events(), 1)).toEqual(once(1));
+  expect(endings(events(), 1)).toEqual(endedOnce(1));
 });
 
 test('a second trainer stands by, says so, and takes over when the first dies', async () => {
@@ -200,7 +165,7 @@ test('a second trainer stands by, says so, and takes over when the first dies', 
   await first.end('SIGKILL');
   expect(await settled(2)).toMatchObject({ head: 2 });
   await until('it is ready', async () => (await fetch(`${await second.url()}/readyz`)).ok);
-  for (const n of [1, 2]) expect(endings(events(), n)).toEqual(once(n));
+  for (const n of [1, 2]) expect(endings(events(), n)).toEqual(endedOnce(n));
   const left = (await readdir(checkpoints)).filter((name) => !name.endsWith('.attempts'));
   expect(left).toHaveLength(2);
 });

@@ -1,0 +1,28 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { createRandom } from '../../shared/policy/random.ts';
+import { until } from './harness/clawloop.ts';
+import { endedOnce, endings } from './trainer-endings.ts';
+import { openTrainerFolder } from './trainer-process.ts';
+
+test('killed at any moment and started again, a batch ends once', async () => {
+  const { start, submit, settled, events, replay, head, dispose } = await openTrainerFolder();
+  onTestFinished(dispose);
+  const random = createRandom('moments of death');
+  for (const n of [1, 2]) {
+    await submit(n, { length: 200 });
+    for (let kill = 0; kill < 4; kill++) {
+      const trainer = start(['--max-strikes', '50']);
+      // once while it starts, then around the step: it takes some 300 ms, the commit and the telling included
+      if (kill > 0)
+        await until('it trains', () => /"msg":"training"/.test(trainer.output()) || head().open === null);
+      await delay(random() * 400);
+      await trainer.end('SIGKILL');
+    }
+    const last = start(['--max-strikes', '50']);
+    expect(await settled(n)).toMatchObject({ head: n });
+    await last.end('SIGTERM');
+    expect(endings(events(), n)).toEqual(endedOnce(n));
+  }
+  expect((await replay()).code).toBe(0);
+});
