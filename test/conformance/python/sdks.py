@@ -136,10 +136,10 @@ def errors():
     refused = raises(
         openai.BadRequestError,
         lambda: chat.chat.completions.create(
-            model="clawloop", messages=hello, response_format={"type": "json_object"}
+            model="clawloop", messages=hello, modalities=["audio"]
         ),
     )
-    assert refused.param == "response_format" and refused.type == "invalid_request_error"
+    assert refused.param == "modalities" and refused.type == "invalid_request_error"
     raises(openai.NotFoundError, lambda: chat.chat.completions.create(model="clawloop@v99", messages=hello))
     raises(openai.BadRequestError, lambda: chat.responses.create(model="clawloop", input="x", background=True))
     failed = raises(
