@@ -12,5 +12,7 @@ export function onStep(step: string): void {
     if (!existsSync(file)) continue;
     rmSync(file);
     process.kill(process.pid, signal);
+    // The main thread takes the signal, when it next runs; this one would be out of the step by then.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
   }
 }
