@@ -46,3 +46,10 @@ test('grammars are for upstream engines', () => {
   const format: AnswerFormat = { kind: 'grammar', grammar: 'root ::= "a"', param: 'guided_grammar' };
   expect(() => matcherOf(format)).toThrow(expect.objectContaining({ status: 400, param: 'guided_grammar' }));
 });
+
+test('a choice that no token can write is none', () => {
+  const choices = (...of: string[]): AnswerFormat => ({ kind: 'choice', of, param: 'guided_choice' });
+  expect(takes('ok', choices('ok', '\ud800'))).toBe(true);
+  expect(matcherOf(choices('ok', '\ud800')).start.places).toHaveLength(1);
+  expect(() => matcherOf(choices('\ud800'))).toThrow('no answer is of this format');
+});

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRandom } from '../../../shared/policy/random.ts';
 import { createMatcher, type Matcher, type MatchState } from './matcher.ts';
-import { withoutDeadEnds } from './pattern.ts';
+import { choice, type Pattern, rule, sequence, text, withoutDeadEnds } from './pattern.ts';
 import { isFault, regexPattern } from './regex-pattern.ts';
 
 function matcherOf(source: string): Matcher {
@@ -49,4 +49,18 @@ test('what one answer cost too much for is not told of the next one', () => {
   let state: MatchState | undefined = matcher.start;
   for (let letter = 0; letter < 10; letter++) state = matcher.next(state!, 97);
   expect(state?.canEnd).toBe(true);
+});
+
+test('of a thousand rules that need each other, what is possible is told by looking at each a few times', () => {
+  let looked = 0;
+  const rules: Pattern[] = Array.from({ length: 1_000 }, (_, at) =>
+    rule(() => {
+      looked++;
+      if (at === 0) return choice(text('.'), sequence(text('a'), rules[1]!));
+      const others = [rules[at - 1]!, rules[at + 1] ?? rules[at]!];
+      return choice(...others.map((other) => sequence(text('a'), other)));
+    }),
+  );
+  expect(withoutDeadEnds(rules[0]!)).toBeDefined();
+  expect(looked).toBeLessThan(10_000);
 });

@@ -16,7 +16,7 @@ const EXACT_DIGITS = 15;
 export function integersIn({ from, to }: NumberRange): Pattern {
   const low = from === undefined ? -LARGEST : roundUp(decimalOf(from.value), 0, from.isExclusive);
   const high = to === undefined ? LARGEST : roundDown(decimalOf(to.value), 0, to.isExclusive);
-  return fixedPoint(clipped(low), clipped(high), 0);
+  return fixedPoint(notBelow(low), notAbove(high), 0);
 }
 
 /**
@@ -29,14 +29,14 @@ export function numbersIn({ from, to }: NumberRange): Pattern | undefined {
   if (decimals > MOST_DECIMALS) return undefined;
   const exact = Array.from({ length: decimals + 1 }, (_, count) =>
     fixedPoint(
-      clipped(roundUp(low, count, from?.isExclusive ?? false), count),
-      clipped(roundDown(high, count, to?.isExclusive ?? false), count),
+      notBelow(roundUp(low, count, from?.isExclusive ?? false), count),
+      notAbove(roundDown(high, count, to?.isExclusive ?? false), count),
       count,
     ),
   );
   const [least, most] = [
-    clipped(roundUp(low, decimals, false), decimals),
-    clipped(roundDown(high, decimals, false), decimals),
+    notBelow(roundUp(low, decimals, false), decimals),
+    notAbove(roundDown(high, decimals, false), decimals),
   ];
   const digits = Math.max(...[least, most].map((bound) => String(magnitude(bound)).length), decimals + 1);
   const more = EXACT_DIGITS - digits;
@@ -55,10 +55,8 @@ const digit = oneOf('0123456789');
 const magnitude = (value: bigint): bigint => (value < 0n ? -value : value);
 const largest = (one: bigint, other: bigint): bigint => (one > other ? one : other);
 const smallest = (one: bigint, other: bigint): bigint => (one < other ? one : other);
-const clipped = (value: bigint, decimals = 0): bigint => {
-  const limit = LARGEST * 10n ** BigInt(decimals);
-  return largest(-limit, smallest(limit, value));
-};
+const notBelow = (value: bigint, decimals = 0): bigint => largest(-LARGEST * 10n ** BigInt(decimals), value);
+const notAbove = (value: bigint, decimals = 0): bigint => smallest(LARGEST * 10n ** BigInt(decimals), value);
 
 /** `digits` / 10^`decimals`. */
 type Decimal = { readonly digits: bigint; readonly decimals: number };

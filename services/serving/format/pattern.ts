@@ -1,4 +1,4 @@
-import { type Letters, lettersIn } from './letters.ts';
+import { anyLetter, hasLetter, type Letters, lettersIn } from './letters.ts';
 
 /**
  * What an answer may be, as a grammar: letters (code points) in order, in choice, repeated; a rule can name
@@ -97,6 +97,7 @@ export function withoutDeadEnds(pattern: Pattern): Pattern | undefined {
 }
 
 type Known = ReadonlyMap<Pattern, boolean>;
+type Rule = Extract<Pattern, { readonly kind: 'rule' }>;
 
 /** Whether some text is of the pattern, as far as is known of its rules. */
 function canBe(pattern: Pattern, known: Known, seen: Map<Pattern, boolean>): boolean {
@@ -107,7 +108,7 @@ function canBe(pattern: Pattern, known: Known, seen: Map<Pattern, boolean>): boo
       case 'letters':
         return pattern.set.length > 0;
       case 'text':
-        return true;
+        return pattern.letters.every((letter) => hasLetter(anyLetter, letter)); // no token is half a letter
       case 'sequence':
         return pattern.parts.every((part) => canBe(part, known, seen));
       case 'choice':
@@ -124,7 +125,26 @@ function canBe(pattern: Pattern, known: Known, seen: Map<Pattern, boolean>): boo
 
 /** A rule is possible once what it stands for is, with the rules that are known to be. */
 function possibleRules(pattern: Pattern): Known {
+  const namedBy = new Map<Rule, Rule[]>([...rulesIn(pattern)].map((one) => [one, []]));
+  for (const one of namedBy.keys())
+    for (const named of rulesIn(one.of())) {
+      const naming = namedBy.get(named);
+      if (naming === undefined) namedBy.set(named, [one]);
+      else naming.push(one);
+    }
   const known = new Map<Pattern, boolean>();
+  const open = [...namedBy.keys()].reverse(); // what a rule needs stands after it
+  for (const one of open) {
+    if (known.get(one) || !canBe(one.of(), known, new Map())) continue;
+    known.set(one, true);
+    open.push(...namedBy.get(one)!); // only these can have become possible by it
+  }
+  return known;
+}
+
+/** The rules that a pattern names itself, not by others. */
+function rulesIn(pattern: Pattern): ReadonlySet<Rule> {
+  const rules = new Set<Rule>();
   const visited = new Set<Pattern>();
   const find = (one: Pattern): void => {
     if (visited.has(one)) return;
@@ -132,21 +152,10 @@ function possibleRules(pattern: Pattern): Known {
     if (one.kind === 'sequence') one.parts.forEach(find);
     else if (one.kind === 'choice') one.of.forEach(find);
     else if (one.kind === 'repeat') find(one.of);
-    else if (one.kind === 'rule') {
-      find(one.of());
-      known.set(one, false); // what it needs stands before it
-    }
+    else if (one.kind === 'rule') rules.add(one);
   };
   find(pattern);
-  for (let changed = true; changed; ) {
-    changed = false;
-    for (const [one, isKnown] of known) {
-      if (isKnown || one.kind !== 'rule' || !canBe(one.of(), known, new Map())) continue;
-      known.set(one, true);
-      changed = true;
-    }
-  }
-  return known;
+  return rules;
 }
 
 /** Letters of the shortest and the longest text of a pattern without rules. */

@@ -58,6 +58,7 @@ test.each([
   ['a^b', '`^`'],
   ['(a$)', '`$`'],
   ['a{20000}', 'rounds'],
+  [`a{${'9'.repeat(30)}}`, 'rounds'],
   ['x'.repeat(5_000), 'longer'],
   ['('.repeat(60) + ')'.repeat(60), 'too deep'],
 ])('%s is refused', (source, why) => {

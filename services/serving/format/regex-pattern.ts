@@ -85,7 +85,7 @@ function alternatives(reader: Reader, around: Pattern | undefined): Pattern {
 function quantified(reader: Reader): Pattern {
   const one = atom(reader);
   const [found, symbol, least, comma, most] =
-    /^(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/.exec(reader.source.slice(reader.at, reader.at + 24)) ?? [];
+    /^(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/.exec(reader.source.slice(reader.at)) ?? [];
   if (found === undefined) return one;
   reader.at += found.length;
   if (symbol !== undefined) return repeat(one, symbol === '+' ? 1 : 0, symbol === '?' ? 1 : undefined);

@@ -138,6 +138,7 @@ test.each([
   [{ allOf: [{ properties: { a: {} } }, { properties: { a: {} } }] }, 'twice'],
   [{ allOf: [{ properties: { a: {} }, additionalProperties: false }, { required: ['b'] }] }, 'additional'],
   [{ allOf: [{ required: ['b'], additionalProperties: { type: 'number' } }, {}] }, '`additionalProperties`'],
+  [{ allOf: [{ type: 'object', additionalProperties: false }, {}] }, '`additionalProperties`'],
   [
     {
       allOf: [
@@ -157,6 +158,8 @@ test.each([
   [{ type: 'string', maxLength: 0.5 }, '#/maxLength'],
   [{ enum: [] }, '#/enum'],
   [{ type: 'array', minItems: 2, maxItems: 1 }, 'no answer'],
+  [{ type: 'integer', exclusiveMinimum: Number.MAX_SAFE_INTEGER }, 'no answer'],
+  [{ type: 'number', exclusiveMaximum: Number.MIN_SAFE_INTEGER }, 'no answer'],
   [false, 'no answer'],
 ])('%j is refused, and the refusal says why', (schema, why) => {
   expect(() => ofSchema(schema)).toThrow(

@@ -110,8 +110,10 @@ function merged({ allOf: _, ...own }: Schema, branches: readonly unknown[], plac
   const names = parts.flatMap(({ properties = {} }) => Object.keys(properties));
   if (new Set(names).size < names.length) refuse(place, '`allOf` with a property twice is not supported');
   const required = parts.flatMap((part) => part.required ?? []);
+  const all = [...names, ...required];
   const isClosed = ({ properties = {}, additionalProperties = true }: Schema) =>
-    additionalProperties !== true && [...names, ...required].some((name) => !Object.hasOwn(properties, name));
+    additionalProperties !== true &&
+    (all.length === 0 || all.some((name) => !Object.hasOwn(properties, name)));
   if (parts.some(isClosed))
     refuse(place, '`additionalProperties` in one of several schemas of `allOf` is not supported');
   return {
