@@ -70,6 +70,7 @@ A request with this header (1 to 255 characters) can be sent again for 24 hours,
 (\`answers\` in the data folder) and outlive a restart. Replicas share them where they share the folder.
 
 * The same key with another body: 422 \`idempotency_key_reused\`. \`stream\` and \`stream_options\` are not part of that.
+* The same key once the response was deleted (\`DELETE /v1/responses/ID\`): 410 \`answer_deleted\`, at every replica and after a restart. A new key is answered anew.
 * While the first request is being answered, the same one waits for its answer. At another replica it does not wait: it is answered anew, as a retry, of which one is the turn.
 * Errors are not recorded, and neither is an answer that was cut short because its client left: then the request is answered anew.
 

@@ -154,6 +154,12 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: 'This Idempotency-Key was sent with another request before; take a new one.',
   },
+  /** Thrown when an Idempotency-Key asks again for a response that was deleted since. */
+  ANSWER_DELETED: {
+    status: 410,
+    type: 'invalid_request_error',
+    message: "The response to this Idempotency-Key, '{id}', was deleted; take a new key to be answered anew.",
+  },
   /** Thrown when the key would have more answers open than its limit allows. Carries Retry-After. */
   TOO_MANY_REQUESTS: {
     status: 429,

@@ -101,7 +101,11 @@ const served = serveHeads(config.adapters, (adapter) =>
     retryMs: LOAD_RETRY_MS,
   }),
 );
-const sessionView = followSessions({ log, signal: shutdown });
+const conversations = openConversations({
+  log,
+  heard: async () => (await sessionView.reachEnd()) || sessionView.isCaughtUp(),
+});
+const sessionView = followSessions({ log, signal: shutdown, onDeleted: conversations.forget });
 watch(registry, engine, recorder.outboxDepth, head, sessionView.openCount);
 const training = defaultTrainingSettings(config.model, config.training);
 const batchSize = config.batchSize ?? training.batchSize;
@@ -143,7 +147,7 @@ const server = createServer(
     head: versions,
     unserved: served.unserved,
     owners: createRecentOwners(),
-    conversations: openConversations({ log, signal: shutdown }),
+    conversations,
     sessions,
     limit: createPerKeyLimit(config.maxConcurrentPerKey),
     quota: createKeyQuota(monotonicNow),

@@ -105,7 +105,12 @@ const server = createServer(
     unserved: () => undefined,
     owners: createRecentOwners(),
     sessions: noSessions,
-    conversations: { remember: () => {}, forget: () => {}, find: async () => new Map() },
+    conversations: {
+      remember: () => {},
+      forget: () => {},
+      isDeleted: async () => false,
+      find: async () => new Map(),
+    },
     ending: new AbortController().signal,
     limit: createPerKeyLimit(1_000),
     quota: createKeyQuota(monotonicNow),

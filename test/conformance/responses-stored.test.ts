@@ -77,6 +77,23 @@ test('a response is told again and deleted by its id, also by another replica an
   expect(await on.folder.interaction(created.id)).toMatchObject({ api: 'responses' }); // the log is only added to
 });
 
+test('a response that was deleted is not told to a request that comes again', async () => {
+  const { client } = on.serving;
+  const once = { headers: { 'Idempotency-Key': 'deleted' } };
+  const asked = { ...greedy, input: 'hello' };
+  const { id } = await client.responses.create(asked, once);
+  const again = await client.responses.create(asked, once);
+  expect(again.id).toBe(id);
+  await client.responses.delete(id);
+  const gone = { status: 410, code: 'answer_deleted', param: 'idempotency-key' };
+  await expect(client.responses.create(asked, once)).rejects.toMatchObject(gone);
+  await expect(client.responses.create({ ...asked, stream: true }, once)).rejects.toMatchObject(gone);
+  const other = (await on.folder.start(['--model', 'claw-nano'])).client; // it shares the recorded answers
+  await expect(other.responses.create(asked, once)).rejects.toMatchObject(gone);
+  const anew = await client.responses.create(asked, { headers: { 'Idempotency-Key': 'another' } });
+  expect(anew.id).not.toBe(id);
+});
+
 test('what is not stored cannot be gone on from, referred to or told again; nor can a chat be told as a response', async () => {
   const { id, output } = await on.serving.client.responses.create({
     ...greedy,

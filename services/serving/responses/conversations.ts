@@ -1,14 +1,21 @@
+import type { ResponseDeleted } from '../../../shared/events/response-deleted.ts';
 import type { EventLog, Heading, Recorded } from '../../../shared/log/event-log.ts';
 import { laneOfCompletion } from '../chat/lane.ts';
 import { ServingError } from '../errors.ts';
+import { REPEATABLE_MS } from '../record/recorded-answers.ts';
 import { type ToldResponse, toldByFact } from './told-response.ts';
 
 type Found = ReadonlyMap<string, ToldResponse>;
 
 export type Conversations = {
   readonly remember: (responseId: string, told: ToldResponse) => void;
-  /** It is deleted: from now on it is not found. */
-  readonly forget: (responseId: string) => void;
+  /** A response is deleted, here or at another replica: from now on it is not found. */
+  readonly forget: (deleted: ResponseDeleted) => void;
+  /**
+   * Whether an answer that can be asked for again was deleted, as far as the log was read.
+   * @throws ServingError RESPONSES_UNREADABLE
+   */
+  readonly isDeleted: (id: string) => Promise<boolean>;
   /**
    * By id; not in it: no answer of this id was given to this key, or by this adapter where one is named, or it
    * was not stored, or it was deleted.
@@ -18,33 +25,51 @@ export type Conversations = {
 };
 
 type Options = {
-  readonly log: Pick<EventLog, 'follow' | 'ends'>;
-  /** Ends the listening for what other replicas delete. */
-  readonly signal: AbortSignal;
+  readonly log: Pick<EventLog, 'follow'>;
+  /** Waits for the deletions that stand in the log; false: those of before the start are not known yet. */
+  readonly heard: () => Promise<boolean>;
   /** answers that are remembered */
   readonly most?: number;
   /** ms that an older one is looked for in the log */
   readonly limitMs?: number;
+  /** ms since 1970 */
+  readonly now?: () => number;
 };
 
 /**
  * The answers that clients name by id. The latest are remembered; those of before a restart, of another
  * replica or of long ago stand in the log.
  */
-export function openConversations({ log, signal, most = 1_000, limitMs = 10_000 }: Options): Conversations {
+export function openConversations({
+  log,
+  heard,
+  most = 1_000,
+  limitMs = 10_000,
+  now = Date.now,
+}: Options): Conversations {
   const latest = new Map<string, ToldResponse>();
-  /** Since this process began. */
-  const deleted = new Set<string>();
+  /** When, ms since 1970; only as long as an answer can be asked for again, the log has them all. */
+  const deleted = new Map<string, number>();
   const remember = (id: string, told: ToldResponse) => {
     latest.delete(id);
     if (!deleted.has(id)) latest.set(id, told);
     if (latest.size > most) latest.delete(latest.keys().next().value!);
   };
-  const forget = (id: string) => {
-    deleted.add(id);
-    latest.delete(id);
+  const forget = ({ data: { interactionId }, time }: ResponseDeleted) => {
+    latest.delete(interactionId);
+    const isOld = (at: number) => now() - at >= REPEATABLE_MS;
+    if (!isOld(Date.parse(time))) deleted.set(interactionId, Date.parse(time));
+    for (const [id, at] of deleted) {
+      if (!isOld(at)) break;
+      deleted.delete(id);
+    }
   };
-  void hearDeletions(log, forget, signal).catch(() => {}); // what other replicas delete is then found here still
+  const isDeleted = async (id: string) => {
+    if (!id.startsWith('resp_')) return false;
+    if (!deleted.has(id) && !(await heard()))
+      throw ServingError.RESPONSES_UNREADABLE({ retryAfterSeconds: 5 });
+    return deleted.has(id);
+  };
   /** One look-up at a time: each reads the log from its beginning. */
   let before: Promise<unknown> = Promise.resolve();
   const known = (ids: readonly string[]) =>
@@ -81,7 +106,7 @@ export function openConversations({ log, signal, most = 1_000, limitMs = 10_000 
     for (const [id, told] of theirs) remember(id, told);
     return new Map(theirs);
   };
-  return { remember, forget, find };
+  return { remember, forget, isDeleted, find };
 }
 
 /** Reads the log to its end: what was told may have been deleted later. Rejects where the signal comes first. */
@@ -117,18 +142,4 @@ async function look(
     stop.abort();
     await following.done.catch(() => {});
   }
-}
-
-/** From now on; each deletion of before is met by whoever looks in the log. */
-async function hearDeletions(
-  log: Pick<EventLog, 'follow' | 'ends'>,
-  forget: (responseId: string) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const ends = await log.ends('conversations');
-  const onRecord = ({ event }: Recorded) => {
-    if (event.type === 'response.deleted') forget(event.data.interactionId);
-  };
-  const wants = ({ type }: Heading) => type === 'response.deleted';
-  await log.follow('conversations', { ...ends }, onRecord, signal, wants).done;
 }

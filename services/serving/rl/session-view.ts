@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { Position } from '../../../shared/events/position.ts';
+import type { ResponseDeleted } from '../../../shared/events/response-deleted.ts';
 import { isLogError } from '../../../shared/log/errors.ts';
 import type { EventLog, Heading, Recorded } from '../../../shared/log/event-log.ts';
 import { pause } from '../../../shared/log/pause.ts';
@@ -26,6 +27,8 @@ export type SessionView = Omit<SessionTable, 'wants' | 'nextUnread' | 'read'> & 
 type Options = {
   readonly log: Pick<EventLog, 'follow' | 'read'>;
   readonly signal: AbortSignal;
+  /** Is told of each response that was deleted, also before this process began: one reader of the topic is enough. */
+  readonly onDeleted?: (deleted: ResponseDeleted) => void;
 };
 
 const LONGEST_WAIT_MS = 2_000;
@@ -34,7 +37,7 @@ const SHORT_WAIT_MS = 50;
 const READ_RETRY_MS = 500;
 const LOOK_UP_LIMIT_MS = 10_000;
 
-export function followSessions({ log, signal }: Options): SessionView {
+export function followSessions({ log, signal, onDeleted }: Options): SessionView {
   const table = createSessionTable();
   const inTurn = createInTurn();
   let caughtUp = false;
@@ -44,9 +47,9 @@ export function followSessions({ log, signal }: Options): SessionView {
   const following = log.follow(
     'conversations',
     {},
-    ({ event }) => table.apply(event),
+    ({ event }) => (event.type === 'response.deleted' ? onDeleted?.(event) : table.apply(event)),
     signal,
-    (heading) => table.wants(heading, skimmed),
+    (heading) => heading.type === 'response.deleted' || table.wants(heading, skimmed),
   );
   /** Of what was only noted, the answers of sessions that are open are needed after all. */
   const whenCaughtUp = following.caughtUp.then(async () => {

@@ -81,6 +81,8 @@ export async function answerRequest(
   });
   if (claim.kind === 'recorded') {
     const { id, created } = claim.answer;
+    if (await world.conversations.isDeleted(id))
+      throw ServingError.ANSWER_DELETED({ id, param: 'idempotency-key' });
     const asked = {
       ...readAsked(world, request, toAnswer, form.api),
       id,

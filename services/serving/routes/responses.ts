@@ -57,7 +57,7 @@ export function registerResponses(server: FastifyInstance, world: ServingWorld):
       data: { interactionId: id, lane: laneOfCompletion(id)!, key, adapter: told.adapter },
     });
     if (!(await recorder.record(deleted))) throw ServingError.NOT_RECORDED({ retryAfterSeconds: 5 });
-    conversations.forget(id);
+    conversations.forget(deleted);
     return { id, object: 'response', deleted: true };
   };
   const theResponse = async (request: FastifyRequest) => {
