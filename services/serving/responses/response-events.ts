@@ -146,9 +146,15 @@ export function responseEvents(head: ReturnType<typeof responseHead>) {
       const response = { ...head, ...responseEnd(end, output) };
       return [...rest, frame(`response.${response.status}`, { response })];
     },
-    failure: ({ message }: ServiceError): Frame => {
-      const error = { code: 'server_error', message };
+    failure: ({ status, message }: ServiceError): Frame => {
+      const error = { code: failureCode(status), message };
       return frame('response.failed', { response: { ...head, status: 'failed', output, error } });
     },
   };
 }
+
+/** Of those that the API has for a response. */
+const failureCode = (status: number): string => {
+  if (status >= 500) return 'server_error';
+  return status === 429 ? 'rate_limit_exceeded' : 'invalid_prompt';
+};

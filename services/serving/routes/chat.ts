@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ServiceError } from '../../../shared/service/errors.ts';
 import {
   type AnswerListener,
   type AnswerWorld,
@@ -269,8 +270,20 @@ async function stream(
   } catch (error) {
     if (!events.isOpen()) throw error; // nothing was sent yet: an ordinary error response
     const failure = asServingError(error, world.config.maxBodyBytes);
-    if (!signal.aborted) world.logger.error({ err: error, id: asked.id }, 'a stream broke off');
+    if (!signal.aborted) logBroken(world, asked, error, failure);
     events.fail(form.failure(failure, asked));
   }
   return reply;
+}
+
+/** What the client asked for itself, such as a schema that turns out too costly, is no fault to be traced. */
+function logBroken(
+  { logger }: ServingWorld,
+  { id, requestId }: AskedChat,
+  error: unknown,
+  failure: ServiceError,
+) {
+  const { status, code, param, message } = failure;
+  if (status >= 500) logger.error({ err: error, id }, 'a stream broke off');
+  else logger.warn({ id, request: requestId, code, param, reason: message }, 'a stream was refused amid it');
 }
