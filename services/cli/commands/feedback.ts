@@ -1,7 +1,8 @@
 import { type Command, UsageError } from '../command.ts';
 import { endpointSettings } from '../config.ts';
 import { readOptions } from '../options.ts';
-import { endpointOf } from '../up/readiness.ts';
+import { originOf } from '../rl-client.ts';
+import { endpointHere } from '../up/endpoint-here.ts';
 
 const options = {
   comment: { type: 'string' },
@@ -17,16 +18,19 @@ export const feedback: Command = {
   details: [
     ['--reward NUMBER', '-1 to 1, instead of up or down'],
     ['--comment TEXT', 'what would have been better: a hint for training'],
-    ['--url URL', 'of the endpoint; from CLAWLOOP_SERVING_HOST and _PORT unless told'],
+    ['--url URL', 'of the endpoint; where the one of the data folder listens unless told'],
     ['--key KEY', 'access key; CLAWLOOP_SERVING_API_KEY unless told'],
   ],
   run: async (argv) => {
-    const { values, words } = readOptions(argv, options);
+    const { values, words, settings } = readOptions(argv, options);
     const [completionId, rating] = words;
     if (completionId === undefined || (rating === undefined) === (values.reward === undefined))
       throw new UsageError('feedback COMPLETION_ID, then up, down or --reward NUMBER');
+    const isNumber = values.reward?.trim() !== '' && Math.abs(Number(values.reward)) <= 1;
+    if (values.reward !== undefined && !isNumber)
+      throw new UsageError(`--reward must be a number from -1 to 1, not '${values.reward}'`);
     const key = values.key ?? endpointSettings([]).apiKey;
-    const url = values.url ?? endpointOf().url;
+    const url = originOf(values.url ?? endpointHere(settings.dataFolder));
     const response = await fetch(`${url}/v1/feedback`, {
       method: 'POST',
       headers: {
@@ -43,8 +47,11 @@ export const feedback: Command = {
         `no answer from ${url}: ${(error.cause as Error | undefined)?.message ?? error.message}`,
       );
     });
-    const answer = (await response.json()) as { error?: { message?: string } };
-    if (!response.ok) throw new UsageError(answer.error?.message ?? `status ${response.status}`);
+    const answer = (await response.json().catch(() => undefined)) as
+      | { readonly error?: { readonly message?: string } }
+      | undefined;
+    const otherwise = `what answers at ${url} is no ClawLoop: status ${response.status}`;
+    if (!response.ok || answer === undefined) throw new UsageError(answer?.error?.message ?? otherwise);
     console.log('noted');
     return 0;
   },

@@ -9,7 +9,7 @@ import { pluginFolder, withPlugin } from '../openclaw/plugin.ts';
 import { PROVIDER, withProvider } from '../openclaw/settings.ts';
 import { planSettings, writePlan } from '../openclaw/write-settings.ts';
 import { readOptions, splitAction } from '../options.ts';
-import { endpointOf } from '../up/readiness.ts';
+import { endpointHere } from '../up/endpoint-here.ts';
 
 const options = {
   write: { type: 'boolean' },
@@ -30,14 +30,15 @@ export const openclaw: Command = {
     ['--write', "puts it into OpenClaw's own file, after asking; the file as it was is kept beside it"],
     ['--yes', 'does not ask'],
     ['--file FILE', 'instead of ~/.openclaw/openclaw.json or what OPENCLAW_CONFIG_PATH names'],
-    ['--url URL', 'of the endpoint; from CLAWLOOP_SERVING_HOST and _PORT unless told'],
+    ['--url URL', 'of the endpoint; where the one of the data folder listens unless told'],
     ['--key KEY', 'access key; CLAWLOOP_SERVING_API_KEY unless told'],
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'config');
-    const { values } = readOptions(rest, options);
+    const { values, settings } = readOptions(rest, options);
     if (action !== 'config') throw new UsageError(`openclaw ${action}? one of: config`);
-    const { model, notes } = await ofRunningServer(values.url ?? endpointOf().url, values.key);
+    const url = values.url ?? endpointHere(settings.dataFolder);
+    const { model, notes } = await ofRunningServer(url, values.key);
     for (const note of notes) console.error(note);
     const withModel: Change = (settings) => withProvider(settings, model);
     const change: Change =
