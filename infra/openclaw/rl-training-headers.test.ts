@@ -210,7 +210,7 @@ test('the end of a session is told once, with its key, before the next request u
   expect(posted).toEqual([]);
   const ended = tell('session_end', { sessionId: 'f', reason: 'new' });
   const next = request(one, baseUrl);
-  await expect.poll(() => posted.length).toBe(1);
+  await expect.poll(() => posted.length, { timeout: 20_000 }).toBe(1);
   expect(sent).toHaveLength(1); // the next one waits for the end
   release();
   await Promise.all([ended, next]);

@@ -38,7 +38,7 @@ test('a batch waits since its fact was written, also for a trainer that begins l
   expect(wait.seconds()).toBe(0);
   wait.see('default', data);
   wait.see('default', data);
-  await expect.poll(wait.seconds).toBe(90);
+  await expect.poll(wait.seconds, { timeout: 20_000 }).toBe(90);
   wait.see('default', null);
   expect(wait.seconds()).toBe(0);
 });

@@ -52,13 +52,14 @@ test('reasoning makes no difference, however it was replayed', () => {
 });
 
 test('adversarial texts are normalised in linear time', () => {
-  const start = performance.now();
+  const start = process.threadCpuUsage();
   for (const text of ['<think>', '<!-- openclaw:attempt:DYNAMIC -->', '\n \t', '\nRuntime: agent= | ']) {
     for (const role of ['assistant', 'system', 'user'] as const) {
       normaliseMessage({ role, content: text.repeat(Math.floor(1_000_000 / text.length)) });
     }
   }
-  expect(performance.now() - start).toBeLessThan(5_000);
+  const { user: spent } = process.threadCpuUsage(start); // microseconds, whatever else the machine does
+  expect(spent).toBeLessThan(5_000_000);
 });
 
 test('tool calls are the same under other ids, key orders and spaces', () => {

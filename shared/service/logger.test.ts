@@ -20,7 +20,7 @@ test('a process whose output nobody reads any more ends as it would', async () =
   const entry = fileURLToPath(new URL('./testing/unread-log.ts', import.meta.url));
   const child = fork(entry, {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    timeout: 10_000,
+    timeout: 50_000,
     killSignal: 'SIGKILL',
   });
   await once(child, 'message');

@@ -52,9 +52,7 @@ test('a supervisor that is gone before its service has begun is not waited for',
 });
 
 test('a signal that comes before the works begin is not missed', async () => {
-  const started = performance.now();
-  expect((await start(['--way', 'stops-early']).ended).code).toBe(0);
-  expect(performance.now() - started).toBeLessThan(9_000); // not by the limit of the drain
+  expect((await start(['--way', 'stops-early']).ended).code).toBe(0); // 1 where the drain took too long
 });
 
 test.each([

@@ -59,16 +59,17 @@ test('what a fold has not read is its lag, before it has read anything at all to
     lookMs: 20,
   });
   expect(watch.missing()).toBe('the log was not looked at yet');
+  const patience = { timeout: 20_000 };
   const lag = async () => (await metrics.lag.get()).values[0]?.value;
   await log.append([1, 2, 3, 4, 5].map(started));
-  await expect.poll(lag).toBe(5);
+  await expect.poll(lag, patience).toBe(5);
   expect(watch.missing()).toBeUndefined();
   const done = log.process(silent, { group: 'silent', settings: null }, stop.signal);
-  await expect.poll(lag).toBe(0);
+  await expect.poll(lag, patience).toBe(0);
   away = true;
-  await expect.poll(watch.missing).toMatch(/^the log does not answer, for \d+ s$/);
+  await expect.poll(watch.missing, patience).toMatch(/^the log does not answer, for \d+ s$/);
   away = false;
-  await expect.poll(watch.missing).toBeUndefined();
+  await expect.poll(watch.missing, patience).toBeUndefined();
   troubles = ['conversations/1: no right'];
   expect(watch.missing()).toBe('a fold cannot go on: silent, conversations/1: no right');
   troubles = [];

@@ -77,8 +77,11 @@ withRedis('two judges and one queue', (redis) => {
     const [first, second] = await Promise.all([startJudge(folder), startJudge(folder)]);
     let sent = 0;
     await until(async () => {
-      await log.append(turns(sent, 10));
-      sent += 10;
+      // Never so many that they take the last of the time below.
+      if (sent - judged.length < 50) {
+        await log.append(turns(sent, 10));
+        sent += 10;
+      }
       expect(await first.votes()).toBeGreaterThan(0);
       expect(await second.votes()).toBeGreaterThan(0);
     });
@@ -111,10 +114,8 @@ withRedis('two judges and one queue', (redis) => {
     const { child, get, output } = await startJudge(folder);
     expect((await get('/readyz')).status).toBe(503);
     await until(() => expect(output()).toContain('waiting for Redis at'));
-    const from = performance.now();
     await end(child, 'SIGTERM');
-    expect(performance.now() - from).toBeLessThan(9000);
-    expect(child.exitCode).toBe(0);
+    expect(child.exitCode).toBe(0); // 1 where the drain took too long
     await redis().start();
   });
 });

@@ -6,6 +6,7 @@ import type { MemberTask } from './event-log-member.ts';
 const script = fileURLToPath(new URL('./event-log-member.ts', import.meta.url));
 
 export type Child = {
+  readonly pid: number;
   readonly lines: readonly string[];
   /** Resolves once the line was printed; rejects if the process ends before. */
   readonly said: (line: string) => Promise<void>;
@@ -42,6 +43,7 @@ export function startChild(task: MemberTask, wrapper: readonly string[] = []): C
   );
   const signal = (name: NodeJS.Signals) => void child.kill(name);
   return {
+    pid: child.pid!,
     lines,
     signal,
     exited,

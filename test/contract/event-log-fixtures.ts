@@ -133,7 +133,7 @@ export function expectedLedger(count: number, lanes: number): Record<string, str
 }
 
 /** Waits for a condition; fails after `timeoutMs`. */
-export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 30_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 50_000): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`not true after ${timeoutMs} ms: ${condition}`);

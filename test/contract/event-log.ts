@@ -122,13 +122,19 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
 
     test('a follower is woken by another process-wide handle without asking', async () => {
       const [writer, reader] = [await on.harness.open(), await on.harness.open()];
-      const arrived = Promise.withResolvers<void>();
+      let arrived = Promise.withResolvers<void>();
       const following = reader.follow('conversations', {}, () => arrived.resolve(), on.stop.signal);
       await following.caughtUp;
-      const sentAt = performance.now();
-      await writer.append([started('a', 0)]);
-      await arrived.promise;
-      expect(performance.now() - sentAt).toBeLessThan(1_000);
+      const times: number[] = [];
+      // A machine may stand still once, not each time; whoever looks now and then would be late each time.
+      for (let n = 0; n < 5; n += 1) {
+        arrived = Promise.withResolvers<void>();
+        const sentAt = performance.now();
+        await writer.append([started('a', n)]);
+        await arrived.promise;
+        times.push(performance.now() - sentAt);
+      }
+      expect(times.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000);
     });
 
     test('several writers at once: nothing is lost, and each sees its own order', async () => {

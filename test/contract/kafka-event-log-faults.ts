@@ -153,6 +153,14 @@ export function kafkaFaults(node: () => KafkaNode): void {
       await admin.disconnect();
       // one small event per lane, so of every partition; then one that is too large for its own
       const noise = randomBytes(20_000).toString('base64');
+      // The broker hears of its new limit a moment after the controller has taken it.
+      let tries = 0;
+      await until(() =>
+        log.append([feedback('lane-0', `limit-${tries++}`, noise)]).then(
+          () => false,
+          ({ name: why }: Error) => why === 'RecordTooLarge',
+        ),
+      );
       const mixed = [...startedMany(lanes, lanes), feedback('lane-0', 'large', noise)];
       await expect(log.append(mixed)).rejects.toMatchObject({ name: 'RecordTooLarge' });
       const later = startedMany(lanes, lanes, lanes);

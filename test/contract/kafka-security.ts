@@ -65,6 +65,11 @@ export function kafkaSecurity(): void {
           ...{ resourcePatternType: ResourcePatternTypes.PREFIXED, principal: 'User:clawloop', host: '*' },
         });
         await admin.createAcls({ acl: [rule(AclOperationTypes.ALL, ALLOW), rule(denied, DENY)] });
+        // The broker hears of them a moment after the controller has taken them.
+        await until(async () => {
+          const { resources } = await admin.describeAcls(rule(denied, DENY));
+          return resources.length > 0;
+        });
         await admin.disconnect();
       };
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isLogError } from '../../shared/log/errors.ts';
@@ -49,6 +49,8 @@ describe('SQLite log: a signal at every step of a commit', () => {
     writeFileSync(file, '');
     return until(() => !existsSync(file));
   };
+  const isStopped = (pid: number) =>
+    process.platform !== 'linux' || /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 
   test('SIGKILL: all of the commit holds or nothing', async () => {
     const log = await harness.open();
@@ -87,6 +89,8 @@ describe('SQLite log: a signal at every step of a commit', () => {
       await log.append(startedMany(25, lanes, written));
       written += 25;
       await struck;
+      const { pid } = child;
+      await until(() => isStopped(pid));
       expect((await readTopic(log, 'conversations')).length).toBe(written);
       if (step !== 'committed') {
         const error = await log.append([started('never', written)]).catch((thrown: unknown) => thrown);
@@ -94,6 +98,7 @@ describe('SQLite log: a signal at every step of a commit', () => {
         if (process.platform === 'linux')
           expect((error as Error).message).toMatch(/process \d+, which is stopped/);
       }
+      writeFileSync(join(harness.folder, `woken-at-${step}`), '');
       child.signal('SIGCONT');
     }
     await untilLevel(log, 'ledgers');

@@ -27,7 +27,7 @@ test('all services start on a model by its id: it comes once, and answers', asyn
     ];
     const clawloop = await startClawLoop(join(root, 'data'), flags);
     try {
-      expect(clawloop.output()).toMatch(/someone\/small \[#+\] 100 %/);
+      await until('it came whole', () => /someone\/small \[#+\] 100 %/.test(clawloop.output()));
       const response = await fetch(`${clawloop.url}/v1/chat/completions`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },

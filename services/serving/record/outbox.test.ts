@@ -86,12 +86,17 @@ test('one process drains at a time, unless it comes no further', async () => {
   const stuck = await openOutbox(folder);
   const other = await openOutbox(folder);
   for (const n of [1, 2]) await stuck.put(fact(n));
-  void stuck.drain(() => new Promise(() => {})); // as if it were stopped
+  const holding = Promise.withResolvers<void>();
+  void stuck.drain(() => {
+    holding.resolve();
+    return new Promise(() => {}); // as if it were stopped
+  });
+  await holding.promise;
   const seen: string[] = [];
   const take = async ({ id }: ClawLoopEvent) => void seen.push(id);
   vi.useFakeTimers({ toFake: ['performance'] });
   try {
-    await vi.waitUntil(async () => (await other.drain(take)) === 0 && stuck.depth() === 2);
+    expect(await other.drain(take)).toBe(0);
     vi.advanceTimersByTime(9_000);
     expect(await other.drain(take)).toBe(0);
     vi.advanceTimersByTime(2_000);

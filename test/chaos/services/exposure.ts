@@ -36,10 +36,9 @@ export function openExposure(deployment: Deployment, crowd: Crowd, watch: LogWat
   const transactions = kafka === undefined ? openOnSqlite(dataFolder) : openOnKafka(kafka.brokers);
   const judges = services.filter(({ name }) => name === 'judge');
   const attempts = join(dataFolder, 'checkpoints', 'default');
-  const outboxDepth = () => countFiles(join(dataFolder, 'outbox'), '.json');
   let deepest = 0;
   const looking = setInterval(() => {
-    deepest = Math.max(deepest, outboxDepth());
+    deepest = Math.max(deepest, outboxDepth(dataFolder));
   }, LOOK_MS);
   const stepsRunning = () => countFiles(attempts, '.attempts');
   const votes = () => Promise.any(judges.map(({ health }) => votesOf(health)));
@@ -79,7 +78,7 @@ export function openExposure(deployment: Deployment, crowd: Crowd, watch: LogWat
       'votes running': jobs?.running,
       'open batches': watch.ledger.openBatches(),
       'steps running': stepsRunning(),
-      'facts in the outbox': outboxDepth(),
+      'facts in the outbox': outboxDepth(dataFolder),
       'events unread': unread,
       'open transactions': inTransaction ? Math.max(1, open ?? 0) : open,
     };
@@ -91,6 +90,9 @@ export function openExposure(deployment: Deployment, crowd: Crowd, watch: LogWat
   /** `outboxPeak`: most facts that lay in the outbox at once, so far. */
   return { measure, outboxPeak: () => deepest, close };
 }
+
+/** Facts that lie in the outbox of serving now. */
+export const outboxDepth = (dataFolder: string): number => countFiles(join(dataFolder, 'outbox'), '.json');
 
 async function inTime<Result>(asked: Promise<Result>): Promise<Result | undefined> {
   const late = new AbortController();

@@ -2,11 +2,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { until } from '../../e2e/harness/clawloop.ts';
 import type { Outage } from './crowd-record.ts';
 import type { Deployment } from './deployment.ts';
+import { outboxDepth } from './exposure.ts';
 import { type Fault, type ServiceName, serviceNames, type Target } from './plan.ts';
 
 const HOUR_MS = 3_600_000;
+/** ms that a disk stays full at most, beyond its time, until an answer met it */
+const FELT_LIMIT_MS = 20_000;
 
 export type Injector = {
   /** Does it, and resolves when the deployment has got over it. What is still down is waited for first. */
@@ -83,6 +87,7 @@ export function createInjector(deployment: Deployment): Injector {
       case 'disk-full':
         disk!.fill(() => shrinkLog(deployment.dataFolder));
         await delay(fault.forMs);
+        await isFelt(deployment.dataFolder);
         return disk!.makeRoom();
       case 'clock': {
         const offset = (clocks.get(fault.target) ?? 0) + fault.hours * HOUR_MS;
@@ -115,6 +120,12 @@ function targetsOf(fault: Fault): readonly (Target | 'disk')[] {
     default:
       return [fault.target];
   }
+}
+
+/** A slow machine may not have answered anybody by then. Whoever counts on it looks by himself. */
+async function isFelt(dataFolder: string): Promise<void> {
+  const waits = () => outboxDepth(dataFolder) > 0;
+  await until('a fact waits for room', waits, FELT_LIMIT_MS).catch(() => undefined);
 }
 
 async function flushAll(url: string): Promise<void> {

@@ -58,6 +58,8 @@ export type SeedOptions = {
 };
 
 const PEOPLE = 4;
+/** Of a slow machine too: with fewer there is little to lose. */
+const LEAST_ANSWERS = 20;
 const SETTLE_LIMIT_MS = 180_000;
 
 /**
@@ -114,6 +116,7 @@ export async function runSeed({ seed, mode, kills, replicas = 1, print }: SeedOp
       else told.catch(() => undefined); // `recovered` tells it
     }
     await injector.recovered();
+    await until('people were answered', () => crowd.record().given.length >= LEAST_ANSWERS, SETTLE_LIMIT_MS);
     const record = await crowd.stop();
     await watch.settle(SETTLE_LIMIT_MS);
     const ends = await deployment.stopServices();
