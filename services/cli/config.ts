@@ -54,6 +54,14 @@ export const judgeServerSettings = (judgeFlags: readonly string[]) =>
 export const endpointSettings = (servingFlags: readonly string[]) =>
   loadConfig('serving', EndpointConfig, ofThese(servingFlags, ['--host', '--port', '--api-key'])).values;
 
+/** Of a service's settings, where it tells its health. */
+const HealthConfig = CommonConfig.pick({ healthHost: true }).extend({
+  healthPort: z.int().min(0).max(65_535).optional().describe('port of /healthz, /readyz and /metrics'),
+});
+
+export const healthSettings = (service: string, flags: readonly string[]) =>
+  loadConfig(service, HealthConfig, ofThese(flags, ['--health-host', '--health-port'])).values;
+
 /** Where the key of a session stands unless an option tells it: `CLAWLOOP_SESSION_KEY`. */
 const SessionConfig = z.object({ key: z.string().optional().describe('key of a session') });
 

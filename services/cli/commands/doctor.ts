@@ -8,13 +8,14 @@ import {
   modelFiles,
   nativeBackend,
   nodeVersion,
-  ports,
   writableFolder,
 } from '../doctor/checks.ts';
+import { healthPorts } from '../doctor/health-ports.ts';
 import { openClawSettings } from '../doctor/openclaw.ts';
 import { openClawFile } from '../openclaw/config.ts';
 import { readOptions } from '../options.ts';
 import { endpointHere } from '../up/endpoint-here.ts';
+import { healthHere } from '../up/health-here.ts';
 
 export const doctor: Command = {
   name: 'doctor',
@@ -33,7 +34,7 @@ export const doctor: Command = {
       ...(await kindOfTraining(settings, values.training)),
       ...(await adapterHeads(settings)),
       await endpoint(url),
-      ...(await ports()),
+      ...(await healthPorts(healthHere(dataFolder))),
       ...(await openClawSettings(openClawFile(), url)),
     ];
     for (const { state, what, advice } of findings) {

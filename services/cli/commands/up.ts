@@ -19,6 +19,7 @@ import { helpOfUp, isHelp } from '../help.ts';
 import { portIsFree } from '../port-is-free.ts';
 import { EXPORTER, type ProcessName, serviceNames } from '../service-entry.ts';
 import { banner } from '../up/banner.ts';
+import { type HealthUrls, healthOf } from '../up/health-here.ts';
 import { openLiveLine } from '../up/live-line.ts';
 import { type Endpoint, endpointOf, waitUntilReady, withKeysOf } from '../up/readiness.ts';
 import { type RoutedFlags, routeFlags } from '../up/route-flags.ts';
@@ -93,6 +94,7 @@ export const up: Command = {
     const secrets = judgeOnOurOwn(own, endpoint);
 
     const pids = new Map<string, number>();
+    const health = healthOf((name) => [...shared, ...own[name]]);
     const start = (name: ProcessName, flags: readonly string[]): Supervised =>
       supervise(
         name,
@@ -104,7 +106,7 @@ export const up: Command = {
           runs: (service, pid) => {
             if (pid === undefined) pids.delete(service);
             else pids.set(service, pid);
-            tell(data, pids, endpoint, live.print);
+            tell(data, { pids, endpoint, health }, live.print);
           },
           notice: (service, line) => live.print(`${service}: ${line}`),
           said: (service, line) => {
@@ -172,13 +174,19 @@ async function takeFolder(data: DataFolder, { host, port, url }: Endpoint) {
   return claim;
 }
 
-function tell(
-  data: DataFolder,
-  pids: ReadonlyMap<string, number>,
-  { url }: Endpoint,
-  complain: (line: string) => void,
-): void {
-  const running = { supervisor: process.pid, services: Object.fromEntries(pids), endpoint: url };
+type Told = {
+  readonly pids: ReadonlyMap<string, number>;
+  readonly endpoint: Endpoint;
+  readonly health: HealthUrls;
+};
+
+function tell(data: DataFolder, { pids, endpoint, health }: Told, complain: (line: string) => void): void {
+  const running = {
+    supervisor: process.pid,
+    services: Object.fromEntries(pids),
+    endpoint: endpoint.url,
+    health,
+  };
   try {
     writeRunning(data.running, running);
   } catch (error) {

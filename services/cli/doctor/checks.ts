@@ -9,7 +9,6 @@ import { makeFolder } from '../../../shared/service/make-folder.ts';
 import { logExists } from '../../../shared/service/open-log.ts';
 import { adaptersOf } from '../adapters.ts';
 import { type CliConfig, commonSettings } from '../config.ts';
-import { portIsFree } from '../port-is-free.ts';
 import { readTopic } from '../read-topic.ts';
 import { createPolicyView } from '../views/policy-view.ts';
 import { withLog } from '../with-log.ts';
@@ -23,7 +22,6 @@ export type Finding = {
 const GIGABYTE = 2 ** 30;
 /** ms until something that took the connection counts as silent */
 const PATIENCE_MS = 3_000;
-const healthPorts = { collector: 8701, judge: 8702, trainer: 8703 };
 
 export const nodeVersion = (): Finding => ({
   state: 'ok',
@@ -145,26 +143,4 @@ export async function endpoint(url: string): Promise<Finding> {
   return answer.ready === true
     ? { state: 'ok', what: `serving is ready at ${url}` }
     : { state: 'bad', what: `serving at ${url} is not ready: ${answer.missing ?? 'no reason given'}` };
-}
-
-export async function ports(): Promise<readonly Finding[]> {
-  return Promise.all(
-    Object.entries(healthPorts).map(async ([service, port]): Promise<Finding> => {
-      if (await portIsFree(port))
-        return { state: 'note', what: `${service} does not run (port ${port} is free)` };
-      const ok = await fetch(`http://127.0.0.1:${port}/readyz`, {
-        signal: AbortSignal.timeout(PATIENCE_MS),
-      }).then(
-        (response) => response.ok,
-        () => false,
-      );
-      return ok
-        ? { state: 'ok', what: `${service} is ready` }
-        : {
-            state: 'bad',
-            what: `port ${port} is taken, but ${service} does not say that it is ready`,
-            advice: `--${service}-health-port N`,
-          };
-    }),
-  );
 }

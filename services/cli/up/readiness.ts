@@ -17,8 +17,13 @@ const GIVE_UP_AFTER_MS = 10 * 60_000;
 /** Where serving will listen, from the flags and variables that it will read itself. */
 export function endpointOf(servingFlags: readonly string[] = []): Endpoint {
   const { host, port, apiKey } = endpointSettings(servingFlags);
+  return { host, port, url: reachableUrl(host, port), needsKey: apiKey !== undefined };
+}
+
+/** Where this machine reaches what listens there. */
+export function reachableUrl(host: string, port: number): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host;
-  return { host, port, url: `http://${reachable}:${port}`, needsKey: apiKey !== undefined };
+  return `http://${reachable}:${port}`;
 }
 
 /** The same once it is known whether there are keys in the data folder: from the first one on one is needed. */

@@ -2,18 +2,22 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { monotonicNow } from '../../../shared/service/clock.ts';
+import type { HealthUrls } from './health-here.ts';
 
 const Running = z.object({
   supervisor: z.int(),
   /** process id by service, while it runs */
   services: z.record(z.string(), z.int()),
   endpoint: z.string(),
+  /** address of the health port by service, where it is told one */
+  health: z.record(z.string(), z.string()).default({}),
 });
 /** What a `clawloop up` tells others about itself. */
 export type Running = z.output<typeof Running>;
+type Told = Pick<Running, 'supervisor' | 'services' | 'endpoint'> & { readonly health?: HealthUrls };
 
 /** Whole or not at all, so that a reader never meets half of it; it need not outlive a power cut. */
-export function writeRunning(path: string, running: Running): void {
+export function writeRunning(path: string, running: Told): void {
   writeFileSync(`${path}.part`, JSON.stringify(running, null, 2));
   renameSync(`${path}.part`, path);
 }

@@ -1,0 +1,66 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Registry } from 'prom-client';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { dataFolder } from '../../../shared/service/data-folder.ts';
+import { openHealthPort } from '../../../shared/service/health.ts';
+import { healthHere, healthOf } from '../up/health-here.ts';
+import { writeRunning } from '../up/running.ts';
+import { healthPorts } from './health-ports.ts';
+
+let root: string;
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'clawloop-health-'));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+});
+
+/** A service's health port, as it opens one. */
+const listening = async (missing?: string): Promise<string> => {
+  const where = { host: '127.0.0.1', port: 0 };
+  const health = await openHealthPort(where, () => missing, new Registry());
+  onTestFinished(() => health.close());
+  return `http://127.0.0.1:${health.port}`;
+};
+const runs = (health: Readonly<Record<string, string>>, supervisor = process.pid): void =>
+  writeRunning(dataFolder(root).running, {
+    supervisor,
+    services: {},
+    endpoint: 'http://127.0.0.1:1',
+    health,
+  });
+
+test('the services of the data folder are asked where they were told to listen', async () => {
+  const [collector, judge] = [await listening(), await listening('reading the log')];
+  runs({ collector, judge });
+  expect(await healthPorts(healthHere(root))).toEqual([
+    { state: 'ok', what: `collector is ready at ${collector}` },
+    { state: 'bad', what: `judge at ${judge} is not ready: reading the log` },
+    { state: 'note', what: 'trainer takes any free port for its health, and is not asked' },
+  ]);
+  runs({ trainer: 'http://127.0.0.1:1' }); // nobody listens there
+  const [, , trainer] = await healthPorts(healthHere(root));
+  expect(trainer).toMatchObject({ state: 'bad', what: 'trainer does not answer at http://127.0.0.1:1' });
+});
+
+test('where none runs on it, or it was killed, the settings say where', () => {
+  const told = {
+    collector: 'http://127.0.0.1:8701',
+    judge: 'http://127.0.0.1:8702',
+    trainer: 'http://127.0.0.1:8703',
+  };
+  expect(healthHere(root)).toEqual({ isRunning: false, urls: told });
+  runs({ collector: 'http://127.0.0.1:9' }, spawnSync(process.execPath, ['--version']).pid);
+  expect(healthHere(root)).toEqual({ isRunning: false, urls: told });
+});
+
+test('the flags of each service, and of all, count', () => {
+  const flags = { judge: ['--health-port', '9001'], trainer: ['--health-port', '0'] };
+  const urls = healthOf((name) => ['--health-host', '0.0.0.0', ...(flags[name as 'judge'] ?? [])]);
+  expect(urls).toEqual({
+    collector: 'http://127.0.0.1:8701',
+    judge: 'http://127.0.0.1:9001',
+    trainer: undefined,
+  });
+});
