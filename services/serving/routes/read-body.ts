@@ -10,8 +10,6 @@ export function readBody<Schema extends z.ZodType>(schema: Schema, body: unknown
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0]!;
   const param = issue.path.join('.');
-  throw ServingError.INVALID_REQUEST({
-    param,
-    detail: param === '' ? 'The body must be a JSON object.' : `Invalid '${param}': ${issue.message}.`,
-  });
+  if (param === '') throw ServingError.INVALID_REQUEST({ detail: 'The body must be a JSON object.' });
+  throw ServingError.INVALID_REQUEST({ param, detail: `Invalid '${param}': ${issue.message}.` });
 }
