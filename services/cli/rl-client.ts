@@ -46,12 +46,18 @@ export type Reward = {
   readonly interaction?: string | undefined;
 };
 
-export type SessionClient = {
+export type StartOptions = {
   /**
-   * `refresh`: a session key; its session is ended, and the next one goes by the same key, and by the same
-   * task where none is given.
+   * A session key; its session is ended, and the next one goes by the same key, and by the same task and
+   * adapter where none is given.
    */
-  readonly start: (task: string | undefined, refresh?: string) => Promise<Answer<StartedSession>>;
+  readonly refresh?: string | undefined;
+  /** names the adapter: `clawloop:bob` */
+  readonly model?: string | undefined;
+};
+
+export type SessionClient = {
+  readonly start: (task: string | undefined, options?: StartOptions) => Promise<Answer<StartedSession>>;
   /** `value`: id of the interaction that it went to. */
   readonly reward: (sessionKey: string, reward: Reward) => Promise<Answer<string>>;
   /** `value`: interactions of the session. `discard`: none of them trains. */
@@ -85,9 +91,13 @@ export function createSessionClient(
   const end = async (key: string | undefined, body: object) =>
     mapAnswer(await post('/rl/end_session', key, body), Ended, ({ interaction_count: count }) => count);
   return {
-    start: async (task, refresh) =>
+    start: async (task, { refresh, model } = {}) =>
       mapAnswer(
-        await post('/rl/start_session', accessKey, { task_id: task ?? null, api_key: refresh ?? null }),
+        await post('/rl/start_session', accessKey, {
+          task_id: task ?? null,
+          api_key: refresh ?? null,
+          ...(model === undefined ? {} : { model }),
+        }),
         Started,
         ({ session_id, api_key }) => ({ session: session_id, key: api_key }),
       ),

@@ -34,6 +34,7 @@ export const rollout: Command = {
     ['--advantage mean|grpo', 'reward less the mean of its task; grpo: over the deviation too'],
     ['--seed N', 'the seeds that agents are given follow from it; 0'],
     ['--out FILE', 'one line per attempt, JSON; it must not be there yet'],
+    ['--model NAME', 'whose adapter the attempts are of: clawloop:bob; that of the key unless told'],
     ['--url URL', 'of the endpoint; where the one of the data folder listens unless told'],
     ['--key KEY', 'access key; CLAWLOOP_SERVING_API_KEY unless told'],
   ],
@@ -55,6 +56,7 @@ export const rollout: Command = {
     const [working, strays] = [{ count: 0 }, { count: 0 }];
     let refused: UsageError | undefined;
     const gate = createStartGate(createSessionClient(baseUrl, key, stop.signal), {
+      model: values.model,
       roomTimeoutMs: settings.roomTimeoutMs,
       isBusy: () => working.count > 0,
       stop: stop.signal,

@@ -23,6 +23,7 @@ export const sessions: Command = {
     ['show SESSION', 'its turns, step by step'],
     ['start [--task NAME]', 'opens a session and prints its key'],
     ['  --refresh sk-sess-...', 'under this key, whose open session ends; the same task unless told'],
+    ['  --model NAME', 'of whose adapter: clawloop:bob; that of the key unless told'],
     ['reward [VALUE]', '-1 to 1, 1 unless told, for the last answer of the session'],
     ['  --interaction ID', 'for another answer'],
     ['end [--discard]', 'ends the session; --discard: and it trains nobody'],
@@ -56,7 +57,11 @@ export const sessions: Command = {
         return showSession(settings, words[0]);
       }
       case 'start': {
-        const strings = { task: { type: 'string' }, refresh: { type: 'string' } } as const;
+        const strings = {
+          task: { type: 'string' },
+          refresh: { type: 'string' },
+          model: { type: 'string' },
+        } as const;
         return startSession(flagsOf(readOptions(rest, { ...protocolOptions, ...strings })));
       }
       case 'reward': {

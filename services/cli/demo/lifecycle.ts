@@ -108,7 +108,7 @@ function need<Value>(what: string, answer: Answer<Value>): Value {
 /** No room is no failure: the server says when to ask again. */
 async function startWhenRoom(world: LifecycleWorld, refresh: string | undefined): Promise<StartedSession> {
   for (;;) {
-    const answer = await world.client.start(world.task, refresh);
+    const answer = await world.client.start(world.task, { refresh });
     if (answer.kind !== 'refused' || answer.status !== 429) return need('start_session', answer);
     const seconds = answer.retryAfter ?? 1;
     step(world.say, 'start_session', `429 ${answer.code}; again in ${seconds} s`);

@@ -15,6 +15,7 @@ export const rolloutFlags = {
   advantage: { type: 'string', default: 'mean' },
   seed: { type: 'string', default: '0' },
   out: { type: 'string' },
+  model: { type: 'string' },
   url: { type: 'string' },
   key: { type: 'string' },
 } as const;

@@ -38,6 +38,8 @@ type Waiting = Omit<Start, 'release'> & {
 export function createStartGate(
   client: Pick<SessionClient, 'start'>,
   options: {
+    /** of whose adapter the sessions are; the one of the access key unless told */
+    readonly model?: string | undefined;
     readonly roomTimeoutMs: number;
     readonly isBusy: () => boolean;
     readonly onRefused: (error: UsageError) => void;
@@ -58,7 +60,7 @@ export function createStartGate(
   const tryFirst = async ({ task, release }: Waiting): Promise<StartedSession | Failure | undefined> => {
     await release();
     if (options.stop.aborted) return failed('interrupted', 'stopped before it began');
-    const answer = await client.start(task);
+    const answer = await client.start(task, { model: options.model });
     if (answer.kind === 'answer') return answer.value;
     if (options.stop.aborted) return failed('interrupted', 'stopped while it began');
     const isFull = answer.kind === 'refused' && (answer.status === 429 || answer.status === 503);

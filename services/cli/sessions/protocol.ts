@@ -14,6 +14,7 @@ export type ProtocolFlags = {
   readonly key?: string | undefined;
   readonly task?: string | undefined;
   readonly refresh?: string | undefined;
+  readonly model?: string | undefined;
   readonly interaction?: string | undefined;
   readonly discard?: boolean | undefined;
   readonly json?: boolean | undefined;
@@ -36,7 +37,7 @@ export async function startSession(flags: ProtocolFlags): Promise<number> {
   const url = addressOf(flags);
   const client = createSessionClient(url, accessKeyOf(flags));
   const task = flags.task ?? (flags.refresh === undefined ? 'task' : undefined);
-  const { session, key } = answerOrRefuse(await client.start(task, flags.refresh), url);
+  const { session, key } = answerOrRefuse(await client.start(task, flags), url);
   console.log(
     flags.json
       ? JSON.stringify({ session_id: session, api_key: key, base_url: url })
