@@ -67,11 +67,16 @@ test('a key carries its limits and its adapter; one that could not be read again
   expect(await readAccessKeys(path)).toHaveLength(1);
 });
 
-test('a file of keys that is malformed lets nobody in', async () => {
+test.each(['{"keys": 5}', '{broken', ''])('a file of keys that holds %j lets nobody in', async (text) => {
   const path = join(folder, 'keys.json');
-  await writeFile(path, '{"keys": 5}');
+  await writeFile(path, text);
   const access = openAccess({ path, configured: undefined, always: false });
-  await expect(access.callerOf(undefined)).rejects.toThrow();
+  const unreadable = { status: 503, name: 'KEYS_UNREADABLE', cause: { name: 'Refusal' } };
+  await expect(access.callerOf(undefined)).rejects.toMatchObject(unreadable);
+  await expect(access.needsKey()).rejects.toMatchObject(unreadable);
+  await expect(access.hasKey()).rejects.toThrow(`${path} holds no list of access keys`);
+  const { secret } = await rm(path).then(() => createAccessKey(path, 'ann'));
+  expect(await access.callerOf(`Bearer ${secret}`)).toBeDefined();
 });
 
 test('loopback is what never leaves the machine', () => {

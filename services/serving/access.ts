@@ -6,6 +6,7 @@ import {
   type KeyLimits,
   readAccessKeys,
 } from '../../shared/service/access-keys.ts';
+import { ServingError } from './errors.ts';
 import { isSessionKey, readSessionKey, type SessionKey, writeSessionKey } from './rl/session-key.ts';
 
 /** Ids of the callers that no key of the file stands for. */
@@ -32,7 +33,7 @@ export type Access = {
   readonly readSessionKey: (key: string) => SessionKey | undefined;
   readonly writeSessionKey: (key: SessionKey) => string;
   readonly needsKey: () => Promise<boolean>;
-  /** Throws when the file of keys is malformed. */
+  /** @throws Refusal where the file of keys cannot be read; the others throw ServingError KEYS_UNREADABLE */
   readonly hasKey: () => Promise<boolean>;
 };
 
@@ -62,11 +63,15 @@ export function openAccess({ path, configured, always, sessionSecret }: AccessOp
       ? keys
       : [...keys, { hash: hashOfKey(configured), caller: { keyId: CONFIGURED_KEY, limits: {} } }];
   };
+  const knownNow = () =>
+    known().catch((cause: unknown) => {
+      throw Object.assign(ServingError.KEYS_UNREADABLE({ retryAfterSeconds: 5 }), { cause });
+    });
   return {
-    needsKey: async () => always || (await known()).length > 0,
+    needsKey: async () => always || (await knownNow()).length > 0,
     hasKey: async () => (await known()).length > 0,
     callerOf: async (authorization) => {
-      const all = await known();
+      const all = await knownNow();
       const secret = bearerOf(authorization);
       const nobody = all.length === 0 && !always ? { keyId: NO_KEY, limits: {} } : undefined;
       if (secret !== undefined && isSessionKey(secret)) {

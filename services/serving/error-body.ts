@@ -17,7 +17,7 @@ export function asServingError(error: unknown, maxBodyBytes: number): ServiceErr
   const { code, statusCode, message } = error as HttpError;
   if (statusCode === 413) return ServingError.BODY_TOO_LARGE({ limit: maxBodyBytes });
   if (statusCode === 415) return ServingError.UNSUPPORTED_MEDIA_TYPE();
-  if (error instanceof SyntaxError || code?.startsWith('FST_ERR_CTP_')) return ServingError.INVALID_JSON();
+  if (code?.startsWith('FST_ERR_CTP_')) return ServingError.INVALID_JSON();
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return ServingError.INVALID_REQUEST({ detail: message });
   }

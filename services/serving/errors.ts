@@ -212,6 +212,12 @@ export const ServingError = errorTable({
     type: 'server_error',
     message: 'This could not be recorded just now; try again.',
   },
+  /** Thrown when the file of access keys was damaged meanwhile: nobody is let in. Its log says where. */
+  KEYS_UNREADABLE: {
+    status: 503,
+    type: 'server_error',
+    message: 'The access keys of this server cannot be read; its log says why.',
+  },
   /** Thrown when the log is away, or so long that what a response goes on from is not found in time. */
   RESPONSES_UNREADABLE: {
     status: 503,

@@ -60,7 +60,7 @@ const access = openAccess({
   ...{ path: data.keys, configured: config.apiKey, always: !loopback },
   sessionSecret,
 });
-const hasKey = await access.hasKey().catch((error: Error) => refuse(`${data.keys}: ${error.message}`));
+const hasKey = await access.hasKey().catch((error: Error) => refuse(error.message));
 if (!loopback && !hasKey) {
   refuse(
     `will not listen on ${config.host} without an access key: make one with \`clawloop keys create NAME\`, ` +

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { utcNow } from './clock.ts';
+import { Refusal } from './refusal.ts';
 import { writeDurably } from './write-durably.ts';
 
 export const keyLimits = z.object({
@@ -27,13 +28,24 @@ export type AccessKey = z.output<typeof AccessKeys>['keys'][number];
 
 export const hashOfKey = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
-/** The access keys of a data folder; none when the file is not there. Throws when it is malformed. */
+/** The access keys of a data folder; none where there is no file. @throws Refusal where it cannot be read */
 export async function readAccessKeys(path: string): Promise<readonly AccessKey[]> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
-    throw error;
+    throw new Refusal(`${path} cannot be read: ${error.message}`);
   });
-  return text === undefined ? [] : AccessKeys.parse(JSON.parse(text)).keys;
+  if (text === undefined) return [];
+  const parsed = AccessKeys.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data.keys;
+  throw new Refusal(`${path} holds no list of access keys: mend it, or bring back what was there before`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /**
