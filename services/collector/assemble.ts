@@ -1,17 +1,18 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { JudgmentReached } from '../../shared/events/judgment-reached.ts';
 import type { Position } from '../../shared/events/position.ts';
-import { SampleDropped } from '../../shared/events/sample-dropped.ts';
-import { SampleReady } from '../../shared/events/sample-ready.ts';
+import type { SampleDropped } from '../../shared/events/sample-dropped.ts';
 import { SampleWithdrawn } from '../../shared/events/sample-withdrawn.ts';
 import type { SessionClosed } from '../../shared/events/session-closed.ts';
 import type { LearningMethod } from '../../shared/events/training-settings.ts';
 import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
 import type { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
 import type { DeferredEvent, Fold } from '../../shared/log/fold.ts';
-import { type Draft, openDraft, type Table } from '../../shared/log/rows.ts';
+import { openDraft, type Table } from '../../shared/log/rows.ts';
 import { secretKindIn } from '../../shared/secrets/find-secrets.ts';
+import { type EpochRow, emptyEpoch, type Tables, tables, type WaitingTurn } from './assemble-tables.ts';
 import { encoded } from './lane-tables.ts';
+import { dropped, ready } from './sample-facts.ts';
 import { facts } from './source.ts';
 
 export type AssembleSettings = {
@@ -23,56 +24,7 @@ export type AssembleSettings = {
   readonly adapterMethods?: Readonly<Record<string, LearningMethod>>;
 };
 
-/** `turn/<turn id>`: waits for its judgment. */
-type WaitingTurn = {
-  readonly epoch: string;
-  readonly adapter: string;
-  readonly at: Position;
-  /** absent: by votes */
-  readonly settle?: 'reward';
-};
-
-/** `zero/<epoch>/<turn id>`: judged 0; pending until its session has an effective sample or closes. */
-type ZeroTurn = {
-  readonly adapter: string;
-  readonly at: Position;
-  /** absent in rows of earlier programs */
-  readonly mean?: number;
-  readonly hints?: readonly string[];
-};
-
-/** `held/<epoch>/<turn id>`: rewarded; comes with all others of its session, so that they train together. */
-type HeldTurn = { readonly adapter: string; readonly at: Position; readonly verdict: Verdict };
-
-/** `epoch/<session>@<epoch>` */
-type EpochRow = {
-  readonly closed: boolean;
-  /** its client took it back */
-  readonly discarded?: true;
-  readonly effective: boolean;
-  readonly waiting: number;
-  /** rewarded; absent: none */
-  readonly held?: number;
-  readonly zeros: number;
-  /** of the zeros, the one with the largest mean vote by size; the first of equals */
-  readonly best: { readonly turnId: string; readonly mean: number; readonly hints: readonly string[] } | null;
-};
-
-const emptyEpoch: EpochRow = { closed: false, effective: false, waiting: 0, zeros: 0, best: null };
-
 type Emitted = SampleDropped | SampleWithdrawn | DeferredEvent;
-type Verdict = Pick<SampleReady['data'], 'verdict' | 'source' | 'advantage' | 'following' | 'soft' | 'hints'>;
-
-const tables = (draft: Draft) => ({
-  turns: draft.table<WaitingTurn>('turn'),
-  epochs: draft.table<EpochRow>('epoch'),
-  /** by `<epoch>/<turn id>` */
-  held: draft.table<HeldTurn>('held'),
-  heldOf: (epoch: string) => draft.table<HeldTurn>(`held/${epoch}`),
-  zeros: draft.table<ZeroTurn>('zero'),
-  zerosOf: (epoch: string) => draft.table<ZeroTurn>(`zero/${epoch}`),
-});
-type Tables = ReturnType<typeof tables>;
 
 /** Every completed turn becomes one `sample.ready` or one `sample.dropped`. turns -> training. */
 export const assemble: Fold<AssembleSettings> = {
@@ -262,42 +214,3 @@ function releaseHeld(state: Tables, epoch: string, row: EpochRow, event: ClawLoo
     return ready(event, at, { ...verdict, following });
   });
 }
-
-const dropped = (
-  cause: ClawLoopEvent,
-  sampleId: string,
-  adapter: string,
-  reason: SampleDropped['data']['reason'],
-  rule?: string,
-) =>
-  SampleDropped.create({
-    ...facts(cause),
-    id: `${sampleId}/dropped`,
-    data: { sampleId, adapter, reason, ...(rule === undefined ? {} : { rule }) },
-  });
-
-/** The turn's record holds messages and tokens; its verdict comes from what settled it. */
-const ready = (cause: ClawLoopEvent, reads: Position, verdict: Verdict): DeferredEvent => ({
-  reads,
-  create: (record) => {
-    const { data: turn } = record as TurnCompleted;
-    const { adapter, lane, session, epoch, version, messages, tools, templateInput, tokens } = turn;
-    return SampleReady.create({
-      ...facts(cause),
-      id: `${turn.turnId}/ready`,
-      data: {
-        sampleId: turn.turnId,
-        adapter,
-        lane,
-        session,
-        epoch,
-        version,
-        ...verdict,
-        messages,
-        ...(tools === undefined ? {} : { tools }),
-        ...(templateInput === undefined ? {} : { templateInput }),
-        tokens,
-      },
-    });
-  },
-});

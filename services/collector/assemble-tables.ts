@@ -1,0 +1,52 @@
+import type { Position } from '../../shared/events/position.ts';
+import type { Draft } from '../../shared/log/rows.ts';
+import type { Verdict } from './sample-facts.ts';
+
+/** `turn/<turn id>`: waits for its judgment. */
+export type WaitingTurn = {
+  readonly epoch: string;
+  readonly adapter: string;
+  readonly at: Position;
+  /** absent: by votes */
+  readonly settle?: 'reward';
+};
+
+/** `zero/<epoch>/<turn id>`: judged 0; pending until its session has an effective sample or closes. */
+type ZeroTurn = {
+  readonly adapter: string;
+  readonly at: Position;
+  /** absent in rows of earlier programs */
+  readonly mean?: number;
+  readonly hints?: readonly string[];
+};
+
+/** `held/<epoch>/<turn id>`: rewarded; comes with all others of its session, so that they train together. */
+type HeldTurn = { readonly adapter: string; readonly at: Position; readonly verdict: Verdict };
+
+/** `epoch/<session>@<epoch>` */
+export type EpochRow = {
+  readonly closed: boolean;
+  /** its client took it back */
+  readonly discarded?: true;
+  readonly effective: boolean;
+  readonly waiting: number;
+  /** rewarded; absent: none */
+  readonly held?: number;
+  readonly zeros: number;
+  /** of the zeros, the one with the largest mean vote by size; the first of equals */
+  readonly best: { readonly turnId: string; readonly mean: number; readonly hints: readonly string[] } | null;
+};
+
+export const emptyEpoch: EpochRow = { closed: false, effective: false, waiting: 0, zeros: 0, best: null };
+
+/** What `assemble` keeps of a lane until its sessions are settled. */
+export const tables = (draft: Draft) => ({
+  turns: draft.table<WaitingTurn>('turn'),
+  epochs: draft.table<EpochRow>('epoch'),
+  /** by `<epoch>/<turn id>` */
+  held: draft.table<HeldTurn>('held'),
+  heldOf: (epoch: string) => draft.table<HeldTurn>(`held/${epoch}`),
+  zeros: draft.table<ZeroTurn>('zero'),
+  zerosOf: (epoch: string) => draft.table<ZeroTurn>(`zero/${epoch}`),
+});
+export type Tables = ReturnType<typeof tables>;

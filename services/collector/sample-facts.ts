@@ -1,0 +1,53 @@
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import type { Position } from '../../shared/events/position.ts';
+import { SampleDropped } from '../../shared/events/sample-dropped.ts';
+import { SampleReady } from '../../shared/events/sample-ready.ts';
+import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
+import type { DeferredEvent } from '../../shared/log/fold.ts';
+import { facts } from './source.ts';
+
+/** What a turn is learned from. */
+export type Verdict = Pick<
+  SampleReady['data'],
+  'verdict' | 'source' | 'advantage' | 'following' | 'soft' | 'hints'
+>;
+
+/** A turn that does not train, and why. Id: `<turn>/dropped`. */
+export const dropped = (
+  cause: ClawLoopEvent,
+  sampleId: string,
+  adapter: string,
+  reason: SampleDropped['data']['reason'],
+  rule?: string,
+) =>
+  SampleDropped.create({
+    ...facts(cause),
+    id: `${sampleId}/dropped`,
+    data: { sampleId, adapter, reason, ...(rule === undefined ? {} : { rule }) },
+  });
+
+/** One that does. The turn's record holds messages and tokens; its verdict comes from what settled it. */
+export const ready = (cause: ClawLoopEvent, reads: Position, verdict: Verdict): DeferredEvent => ({
+  reads,
+  create: (record) => {
+    const { data: turn } = record as TurnCompleted;
+    const { adapter, lane, session, epoch, version, messages, tools, templateInput, tokens } = turn;
+    return SampleReady.create({
+      ...facts(cause),
+      id: `${turn.turnId}/ready`,
+      data: {
+        sampleId: turn.turnId,
+        adapter,
+        lane,
+        session,
+        epoch,
+        version,
+        ...verdict,
+        messages,
+        ...(tools === undefined ? {} : { tools }),
+        ...(templateInput === undefined ? {} : { templateInput }),
+        tokens,
+      },
+    });
+  },
+});
