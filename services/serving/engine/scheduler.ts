@@ -1,5 +1,6 @@
 import { monotonicNow } from '../../../shared/service/clock.ts';
 import { ServingError } from '../errors.ts';
+import { createArrivals } from './arrivals.ts';
 import type { EngineCounters, PolicyVersion } from './engine.ts';
 import { type AskedJob, idsOf, type Job, type PlacedJob, type RunningJob } from './job.ts';
 import { createPrefixWarmers } from './prefix-warmer.ts';
@@ -63,9 +64,6 @@ export function createScheduler({
   /** In the order in which their next pieces are read. */
   let reading: readonly PlacedJob[] = [];
   let running: readonly RunningJob[] = [];
-  /** Requests whose version is still being loaded: their choices, and whether they were given up since. */
-  const arriving = new Map<number, { readonly count: number; readonly aborted: boolean }>();
-  let nextId = 0;
   const warmers = createPrefixWarmers(WARM_LIMIT_MS, now);
   const turns = createSamplingTurns(now);
   let looping = false;
@@ -228,42 +226,20 @@ export function createScheduler({
     else listener.generated(answer.sequence.result(version!.version));
   };
 
-  return {
-    add: (call, choices) => {
-      const failAll = (error: unknown) => {
-        for (const { listener } of choices) listener.failed(error);
-      };
-      const before = [...arriving.values()].reduce((sum, { count }) => sum + count, waiting.length);
-      if (before + choices.length > maxWaiting) {
-        const retryAfterSeconds = Math.min(30, Math.ceil(maxWaiting / maxBatch));
-        failAll(ServingError.ENGINE_BUSY({ waiting: before, retryAfterSeconds }));
-        return;
-      }
-      const enqueue = async (): Promise<void> => {
-        const jobs: Job[] = [];
-        try {
-          for (const { request, listener } of choices) {
-            const { target } = request;
-            const version = target.kind === 'pinned' ? await holdPinned(versions, target) : undefined;
-            jobs.push({ id: nextId++, call, request, listener, version, answer: undefined });
-          }
-          if (arriving.get(call)?.aborted) throw ServingError.STOPPING();
-        } catch (error) {
-          for (const { version } of jobs) if (version !== undefined) versions.letGo(version);
-          throw error;
-        }
-        arriving.delete(call);
-        waiting = [...waiting, ...jobs];
-        void loop();
-      };
-      arriving.set(call, { count: choices.length, aborted: false });
-      enqueue()
-        .catch(failAll)
-        .finally(() => arriving.delete(call));
+  const arrivals = createArrivals({
+    versions,
+    maxWaiting,
+    maxBatch,
+    onArrived: (jobs) => {
+      waiting = [...waiting, ...jobs];
+      void loop();
     },
+  });
+
+  return {
+    add: (call, choices) => arrivals.add(call, choices, waiting.length),
     abort: (call) => {
-      const arrives = arriving.get(call);
-      if (arrives !== undefined) arriving.set(call, { ...arrives, aborted: true });
+      arrivals.abort(call);
       const waits = waiting.filter((job) => job.call === call);
       const placed = [...reading, ...running].filter((job) => job.call === call);
       waiting = waiting.filter((job) => job.call !== call);
@@ -297,12 +273,4 @@ export function createScheduler({
       ...counted,
     }),
   };
-}
-
-async function holdPinned(versions: Versions, policy: PolicyVersion): Promise<LoadedVersion> {
-  try {
-    return await versions.hold(policy);
-  } catch (error) {
-    throw ServingError.VERSION_UNAVAILABLE({ version: policy.version, detail: (error as Error).message });
-  }
 }
