@@ -66,11 +66,12 @@ describe.each(['vllm', 'sglang'] as const)('the loop behind %s', (kind) => {
     );
 
   test('chats become a version, the version an adapter there, which answers the next chats', async () => {
-    for (const topic of ['one', 'three', 'five', 'seven']) expect(await talk(topic)).toBe(0);
+    // two turns make a batch: what more is said would be a version that takes the place of this one
+    for (const topic of ['one', 'three']) expect(await talk(topic)).toBe(0);
     const first = await isLoaded(1);
     await isAnswering(1);
     expect((await ask([{ role: 'user', content: 'who?' }])).text).toBe(`I am ${first}.`);
-    for (const topic of ['nine', 'eleven', 'thirteen', 'fifteen']) await talk(topic);
+    for (const topic of ['nine', 'eleven']) await talk(topic);
     const second = await isLoaded(2);
     await until('the first one is unloaded', () => !engine.adapters.has(first));
     await isAnswering(2);
