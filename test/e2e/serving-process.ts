@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -77,7 +77,18 @@ export async function servingFolder(): Promise<ServingFolder> {
     return log;
   };
   let reader: Promise<EventLog> | undefined;
+  /** What the log of a busy machine did not take in time is in the outbox for a while. */
+  const allIsInTheLog = () =>
+    until(
+      'the outbox is empty',
+      async () => {
+        const names = await readdir(data.outbox).catch((): string[] => []);
+        return !names.some((name) => name.endsWith('.json'));
+      },
+      10_000,
+    ).catch(() => undefined); // then it is missed where it is looked for
   const events: ServingFolder['events'] = async (topic) => {
+    await allIsInTheLog();
     reader ??= openLog();
     const log = await reader;
     const stop = new AbortController();
@@ -153,11 +164,11 @@ async function start(child: ChildProcess, wait: 'ready' | 'listening'): Promise<
         if (!isAlive()) throw new Error('serving ended');
         return endpoint;
       },
-      30_000,
+      120_000,
     );
     const address = listening.replace(/\/v1$/, '');
     if (wait === 'ready')
-      await until('serving is ready', async () => (await fetch(`${address}/readyz`)).ok, 20_000);
+      await until('serving is ready', async () => (await fetch(`${address}/readyz`)).ok, 120_000);
     return address;
   };
   const url = await up().catch(async (error: Error) => {

@@ -25,14 +25,33 @@ export type ClawLoop = {
   readonly stop: () => Promise<number>;
 };
 
+/** Ports of each worker of vitest. */
+const PORTS = 1_000;
+const firstPort = 10_000 + (Number(process.env.VITEST_POOL_ID ?? 0) % 20) * PORTS;
+let taken = process.pid * 37; // two runs at the same time begin elsewhere
+
+/**
+ * A port that nothing listens on, for a process that listens on it a while later. It is below those that the
+ * system gives away by itself, and of this worker alone, so that nobody else comes by it meanwhile.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
+  for (let tries = 0; tries < PORTS; tries++) {
+    const port = firstPort + (taken++ % PORTS);
+    if (await isFree(port)) return port;
+  }
+  throw new Error('no port');
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  const listens = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  if (!listens) return false;
   server.close();
   await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
+  return true;
 }
 
 /** Polls until the condition holds. @throws with `what` after `limitMs` */
