@@ -50,10 +50,11 @@ async function talk(who: string, place: number): Promise<void> {
 /** Someone talks until a version of theirs is served, whatever the others do. */
 async function teach(who: string, least: number): Promise<void> {
   let place = 0;
-  await until(`${who} is served v${least}`, async () => {
+  const isServed = async () => {
     await talk(who, place++);
     return (await greedy(who)).version >= least;
-  });
+  };
+  await until(`${who} is served v${least}`, isServed, 180_000);
 }
 
 test('what one says moves their policy, while the other asks theirs and gets the same as ever', async () => {
@@ -77,6 +78,8 @@ test('what one says moves their policy, while the other asks theirs and gets the
 
 test('both learn at once by one trainer, each on a line of their own', async () => {
   await Promise.all([teach('alice', 3), teach('bob', 1)]);
+  // what waits would be the next version before anybody is answered by the one that is gone back to
+  await on.run('learning', 'pause', '--adapters', 'alice');
   const { stderr, code } = await clawloop(['policy', 'rollback', '1', '--data-folder', on.folder]);
   expect([code, stderr]).toEqual([2, expect.stringContaining('--adapters NAME, one of: alice, bob')]);
   expect(await on.run('policy', 'rollback', '1', '--adapters', 'alice')).toMatch(/the head is v1/);
@@ -84,6 +87,7 @@ test('both learn at once by one trainer, each on a line of their own', async () 
   expect((await greedy('bob')).version).toBeGreaterThan(0);
   const { stdout } = await clawloop(['doctor', '--data-folder', on.folder]);
   expect(stdout).toMatch(/ok +adapter alice: the head is v1, served.*adapter bob: the head is v[1-9]/s);
+  await on.run('learning', 'resume', '--adapters', 'alice');
   expect(await on.run('audit')).toMatch(/balances/);
 });
 

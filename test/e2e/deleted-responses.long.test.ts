@@ -15,7 +15,7 @@ const run = async (...argv: string[]) => {
   expect(result.code, result.stderr + result.stdout).toBe(0);
   return result.stdout;
 };
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'clawloop-deleted-'));

@@ -61,8 +61,8 @@ describeWith('openclaw')('requests captured from OpenClaw, through the whole loo
     const placed = await until('every request has its outcome', async () => {
       const { stdout } = await clawloop(['turns', 'list', '--json', '--data-folder', folder]);
       const turns = stdout
-        .trim()
         .split('\n')
+        .filter(Boolean)
         .map((line) => JSON.parse(line) as Turn);
       return turns.length === ids.size && turns.every(({ stage }) => stage.kind === 'not-trained')
         ? turns

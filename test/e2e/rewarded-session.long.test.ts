@@ -18,7 +18,7 @@ const on = loopOnFolder([
 ]);
 const rl = rlClient(() => on.loop.url);
 
-vi.setConfig({ testTimeout: 150_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 type Turn = { readonly turnId: string; readonly session: string; readonly score?: number | null } & {
   readonly source: string;
@@ -62,7 +62,7 @@ test('a reward for the last answer reaches every turn before it, and makes a ver
   expect((await rl.post('/rl/end_session', api_key)).status).toBe(200);
   const turns = await until('all turns are trained on', async () => {
     const found = await turnsOf(session_id);
-    return found.every(({ stage }) => stage.kind === 'trained') ? found : undefined;
+    return found.length === 3 && found.every(({ stage }) => stage.kind === 'trained') ? found : undefined;
   });
   expect(turns.map(({ turnId, score, source, stage }) => [turnId, score, source, stage.version])).toEqual([
     [ids[0], 0.2, 'reward', 1],
@@ -90,7 +90,9 @@ test('an end without a reward is a reward of 0, which trains; an advantage train
     .filter((line) => line.startsWith('{'))
     .map((line) => (JSON.parse(line) as { event: { data: Record<string, unknown> } }).event.data)
     .filter(({ sampleId }) => ids.includes(sampleId as string));
-  expect(ready.map(({ verdict, source, advantage }) => [verdict, source, advantage])).toEqual([
+  // which of two sessions is settled first is chance where both wait
+  const inOrder = ready.toSorted((a, b) => Number(a.verdict) - Number(b.verdict));
+  expect(inOrder.map(({ verdict, source, advantage }) => [verdict, source, advantage])).toEqual([
     [0, 'reward', undefined],
     [0.5, 'reward', -1],
     [1, 'reward', -2],
@@ -100,7 +102,7 @@ test('an end without a reward is a reward of 0, which trains; an advantage train
 test('a session that is left alone is closed by its own timer, and its turns say why they do not train', async () => {
   const turns = await until('its turns are settled', async () => {
     const found = await turnsOf(forgotten.session);
-    return found.every(({ stage }) => stage.kind === 'not-trained') ? found : undefined;
+    return found.length === 2 && found.every(({ stage }) => stage.kind === 'not-trained') ? found : undefined;
   });
   expect(turns.map(({ turnId, stage }) => [turnId, stage.reason])).toEqual(
     forgotten.ids.map((id) => [id, 'no-reward']),

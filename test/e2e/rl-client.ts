@@ -37,21 +37,27 @@ export function rlClient(url: () => string): RlClient {
       headers: { 'content-type': 'application/json', ...bearer(key), ...headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
+  /** A log on a busy machine may be late with what serving said of its start. */
+  const taken = (request: () => Promise<RlAnswer>): Promise<RlAnswer> =>
+    until('the log takes it', async () => {
+      const answer = await request();
+      return answer.status === 503 ? undefined : answer;
+    });
   return {
     post,
     get: (path, key) => ask(path, { headers: bearer(key) }),
     start: async (task, key, admin) => {
-      // a log on a busy machine may be late with what serving said of its start
-      const { status, body } = await until('the log takes it', async () => {
-        const answer = await post('/rl/start_session', admin, { task_id: task, api_key: key });
-        return answer.status === 503 ? undefined : answer;
-      });
+      const { status, body } = await taken(() =>
+        post('/rl/start_session', admin, { task_id: task, api_key: key }),
+      );
       if (status !== 200) throw new Error(`start_session: ${status} ${JSON.stringify(body)}`);
       return body;
     },
     chat: async (key, text = 'hi') => {
       const messages = [{ role: 'user', content: text }];
-      const { status, body } = await post('/chat/completions', key, { model: 'clawloop', messages });
+      const { status, body } = await taken(() =>
+        post('/chat/completions', key, { model: 'clawloop', messages }),
+      );
       if (status !== 200) throw new Error(`chat: ${status} ${JSON.stringify(body)}`);
       return body.id;
     },

@@ -8,24 +8,35 @@ describeWith('policy/models/qwen3-tiny')('many at once', () => {
   const on = servingForSuite(['--backend', 'auto']);
 
   test('a client that goes away stops its answer, and that is recorded', async () => {
-    const stop = new AbortController();
-    const stream = await on.serving.client.chat.completions.create(
-      {
-        model: 'clawloop',
-        messages: [user('a long one')],
-        logit_bias: { 1202: -100, 1200: -100 },
-        stream: true,
+    const leave = async (): Promise<string> => {
+      const stop = new AbortController();
+      const stream = await on.serving.client.chat.completions.create(
+        {
+          model: 'clawloop',
+          messages: [user('a long one')],
+          logit_bias: { 1202: -100, 1200: -100 },
+          stream: true,
+        },
+        { signal: stop.signal },
+      );
+      let id = '';
+      for await (const chunk of stream) {
+        id = chunk.id;
+        if (chunk.choices[0]?.delta.content) stop.abort();
+      }
+      return id;
+    };
+    // the answer may have ended before a client that is late has gone away
+    const fact = await until(
+      'an answer is stopped',
+      async () => {
+        const id = await leave();
+        const told = await until('the fact', () => on.folder.interaction(id).catch(() => undefined));
+        return told.finishReason === 'aborted' && told.tokens!.responseIds.length < 400 && told;
       },
-      { signal: stop.signal },
+      30_000,
     );
-    let id = '';
-    for await (const chunk of stream) {
-      id = chunk.id;
-      if (chunk.choices[0]?.delta.content) stop.abort();
-    }
-    const fact = await until('the fact', () => on.folder.interaction(id).catch(() => undefined));
-    expect(fact).toMatchObject({ finishReason: 'aborted', disconnected: true });
-    expect(fact.tokens!.responseIds.length).toBeLessThan(400);
+    expect(fact.disconnected).toBe(true);
     expect(
       await until('it stopped', async () => (await on.serving.metric('clawloop_engine_running')) === 0),
     ).toBe(true);
@@ -42,7 +53,7 @@ describeWith('policy/models/qwen3-tiny')('many at once', () => {
       const stream = await on.serving.client.chat.completions.create({
         model: 'clawloop',
         messages: [user(`story ${index}`)],
-        max_tokens: 120,
+        max_tokens: 400, // they begin one after the other
         logit_bias: { 1202: -100, 1200: -100 },
         stream: true,
       });
@@ -64,6 +75,7 @@ describeWith('policy/models/qwen3-tiny')('many at once', () => {
   });
 
   test('fifty requests leave no tensor behind', async () => {
+    await until('nothing runs', async () => (await on.serving.metric('clawloop_engine_running')) === 0);
     const before = await on.serving.metric('clawloop_engine_tensors');
     await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
@@ -74,6 +86,10 @@ describeWith('policy/models/qwen3-tiny')('many at once', () => {
         }),
       ).map((call) => call.catch((error: { readonly status?: number }) => expect(error.status).toBe(429))),
     );
-    expect(await on.serving.metric('clawloop_engine_tensors')).toBe(before);
+    await until(
+      'no more tensors than before',
+      async () => (await on.serving.metric('clawloop_engine_tensors')) === before,
+      30_000,
+    );
   });
 });

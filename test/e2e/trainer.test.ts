@@ -17,6 +17,13 @@ const open = async (model?: string): Promise<TrainerFolder> => {
   return folder;
 };
 
+/** What a trainer counts, once it counts this: a moment after it has told the log. */
+const figuresOf = (url: string, line: RegExp): Promise<string> =>
+  until(`its figures show ${line}`, async () => {
+    const text = await (await fetch(`${url}/metrics`)).text();
+    return line.test(text) && text;
+  });
+
 const fixture = fileURLToPath(new URL('../../../shared/fixtures/policy/models/qwen3-tiny', import.meta.url));
 const describeFixture =
   existsSync(fixture) || process.env.CLAWLOOP_REQUIRE_ALL === '1' ? describe : describe.skip;
@@ -50,8 +57,7 @@ test('versions follow each other, can be replayed bit by bit, and the process sa
   const url = await trainer.url();
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
-  const metrics = await (await fetch(`${url}/metrics`)).text();
-  expect(metrics).toMatch(/clawloop_trainer_batches_total\{outcome="promoted"[^}]*\} 3/);
+  const metrics = await figuresOf(url, /clawloop_trainer_batches_total\{outcome="promoted"[^}]*\} 3/);
   expect(metrics).toMatch(/clawloop_trainer_version\{[^}]*\} 3/);
   expect(metrics).toMatch(/clawloop_trainer_last_step\{figure="meanKl"[^}]*\} 0\.\d/);
   expect(await trainer.end('SIGTERM')).toBe(0);
@@ -181,8 +187,7 @@ test('of several adapters each has its lineage, and what becomes of one is nothi
   await Promise.all([submit(2, of('alice', { length: 200 })), submit(2, of('bob', { length: 200 }))]);
   expect(await settled(2, 'alice')).toMatchObject({ head: 2, versions: { 2: { parent: 1 } } });
   expect(await settled(2, 'bob')).toMatchObject({ head: 2, versions: { 2: { parent: 0 } } });
-  const metrics = await (await fetch(`${await trainer.url()}/metrics`)).text();
-  expect(metrics).toMatch(/clawloop_trainer_version\{adapter="alice"[^}]*\} 2/);
+  const metrics = await figuresOf(await trainer.url(), /clawloop_trainer_version\{adapter="alice"[^}]*\} 2/);
   expect(metrics).toMatch(/batches_total\{outcome="parent-missing",adapter="bob"[^}]*\} 1/);
   await trainer.end('SIGTERM');
   // one by itself comes to the same: nothing of the other's is in it

@@ -112,7 +112,10 @@ describe('a supervised loop', () => {
   });
 
   test('the judge asks our own serving, wherever it listens', async () => {
-    expect(await readFile(join(data, 'logs', 'judge.log'), 'utf8')).toContain(`${loop.url}/v1`);
+    // serving may be ready before the judge says anything
+    await until('the judge says so', async () =>
+      (await readFile(join(data, 'logs', 'judge.log'), 'utf8')).includes(`${loop.url}/v1`),
+    );
   });
 
   test('with a key on the endpoint, a judge of ours has it, and no command line shows it', async () => {

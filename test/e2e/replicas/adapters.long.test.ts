@@ -36,19 +36,20 @@ describeWithKafka('several adapters on Kafka', (kafka) => {
     /** Someone talks, by both servings in turn, until so many versions are served. */
     const teach = async (adapter: string, least: number) => {
       let index = 0;
-      await until(`${adapter} is at version ${least}`, async () => {
+      const isThere = async () => {
         const lines = [`How do I pack for trip ${index} of ${least}?`, reactions[index % reactions.length]!];
         index++;
         await converse(servings, lines, options(adapter));
         return (await versionOf(adapter)) >= least;
-      });
+      };
+      await until(`${adapter} is at version ${least}`, isThere, 180_000);
     };
 
     test('of two trainers with lists of their own one trains all, and when it is killed the other one does', async () => {
       await Promise.all([teach('alice', 1), teach('bob', 1)]);
       expect(await trainers[1].isReady()).toBe(false); // it stands by
       await trainers[0].end('SIGKILL');
-      await until('the other one took over', trainers[1].isReady, 30_000);
+      await until('the other one took over', trainers[1].isReady, 120_000);
       const [ofAlice, ofBob] = [await versionOf('alice'), await versionOf('bob')];
       await Promise.all([teach('alice', ofAlice + 1), teach('bob', ofBob + 1)]);
       expect(await deployment.command('audit')).toMatch(/balances/);

@@ -41,13 +41,13 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
       return first;
     };
     /** Of a turn whose answer is whole; one that is cut off is not judged. */
-    const areJudged = async (answers: readonly Answer[], limitMs?: number) => {
+    const areJudged = async (answers: readonly Answer[]) => {
       const whole = answers.filter(({ isCut }) => !isCut);
       expect(whole.length).toBeGreaterThan(0);
-      for (const { id } of whole) await judgmentOf(id, limitMs);
+      for (const { id } of whole) await judgmentOf(id);
     };
-    const judgmentOf = (turnId: string, limitMs = 30_000) =>
-      log.first(`${turnId} is judged`, 'judgment.reached', (data) => data.turnId === turnId, limitMs);
+    const judgmentOf = (turnId: string) =>
+      log.first(`${turnId} is judged`, 'judgment.reached', (data) => data.turnId === turnId, 90_000);
     const head = () => log.of('policy.promoted').reduce((newest, { data }) => Math.max(newest, data.to), 0);
 
     beforeAll(async () => {
@@ -141,7 +141,7 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
       held.signal('SIGSTOP');
       await until('the other holds all', () => isShared(['judge'], [other]));
       const meanwhile = await conversations('a short walk', 3, servings);
-      await areJudged(meanwhile, 45_000);
+      await areJudged(meanwhile);
       held.signal('SIGCONT');
       const after = await conversations('a slow walk', 4, servings);
       await areJudged(after);

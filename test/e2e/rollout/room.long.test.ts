@@ -40,7 +40,7 @@ test('with all defaults, sessions of three turns are trained and hardly one is t
       const open = all.filter(({ stage }) => !['trained', 'not-trained'].includes(stage.kind));
       return open.length <= 1 && all.length >= 48 ? all : undefined; // one alone makes no batch
     },
-    120_000,
+    300_000,
   );
   const count = (is: (turn: Turn) => boolean) => turns.filter(is).length;
   // sixteen attempts; what an attempt of its own lost is a tenth of what half of them lost once

@@ -97,6 +97,9 @@ export function tellsItsFigures(flags: (name: ServiceName) => readonly string[])
         `${fold} is at the end`,
         async () => (await value(service, 'clawloop_fold_lag_records', { fold })) === 0,
       );
-    expect(await value('serving', 'clawloop_view_lag_records')).toBe(0);
+    await until(
+      'serving is at the end',
+      async () => (await value('serving', 'clawloop_view_lag_records')) === 0,
+    );
   });
 }
