@@ -58,7 +58,7 @@ async function isFree(port: number): Promise<boolean> {
 export async function until<Result>(
   what: string,
   condition: () => Result | undefined | false | Promise<Result | undefined | false>,
-  limitMs = 60_000,
+  limitMs = 120_000, // ten times as slow a machine is still in time
 ): Promise<Result> {
   const end = performance.now() + limitMs;
   while (performance.now() < end) {
