@@ -93,6 +93,7 @@ const vllmDialect = (http: UpstreamHttp, root: string, believed: Believed): Upst
     allSettings: true,
     namesModel: true,
     hidesCalls: true,
+    strictForcedCalls: true,
     renamesThoughts: true,
   }),
   countTokens: countWithTokenize(http, `${root}/tokenize`),

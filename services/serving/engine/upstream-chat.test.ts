@@ -20,7 +20,7 @@ const openai: ChatDialectSetup = {
 };
 const vllm: ChatDialectSetup = {
   ...{ ...openai, logProbs: 'raw', tokenIds: true, allSettings: true },
-  ...{ hidesCalls: true, renamesThoughts: true },
+  ...{ hidesCalls: true, strictForcedCalls: true, renamesThoughts: true },
 };
 const bodyOf = async (setup: ChatDialectSetup, more: Partial<GenerationRequest>) => {
   const dialect = chatDialect(setup);
@@ -44,6 +44,20 @@ test('vLLM reads earlier thoughts by their newer name, and goes on after calls t
   expect(await bodyOf(vllm, { singleCall: true })).not.toHaveProperty('parallel_tool_calls');
   const forced = await bodyOf(vllm, { singleCall: true, forcedCall: ['look'] });
   expect(forced).toMatchObject({ parallel_tool_calls: false });
+});
+
+test('vLLM holds the call that has to come to its schema, which is that of an object', async () => {
+  const tool = (name: string, more: object) => ({ type: 'function', function: { name, ...more } });
+  const schema = { type: 'object', required: ['city'] };
+  const tools = [tool('look', { parameters: schema, strict: false }), tool('rest', {}), tool('other', {})];
+  const forced = await bodyOf(vllm, { tools, forcedCall: ['look', 'rest'] });
+  expect(forced.tools).toEqual([
+    tool('look', { parameters: schema, strict: true }),
+    tool('rest', { parameters: { type: 'object' }, strict: true }),
+    tools[2],
+  ]);
+  expect((await bodyOf(vllm, { tools })).tools).toEqual(tools);
+  expect((await bodyOf(openai, { tools, forcedCall: ['look'] })).tools).toEqual(tools);
 });
 
 test('a base model with several names answers under its first one', async () => {

@@ -29,6 +29,8 @@ export type ChatDialectSetup = {
    * that one is enough: the answer ends here where a second one begins.
    */
   readonly hidesCalls?: true;
+  /** vLLM: the arguments of a call that has to come are of any JSON, `null` too, but where its tool is strict. */
+  readonly strictForcedCalls?: true;
   /** vLLM: the thoughts of earlier answers are read from `reasoning`, their newer name. */
   readonly renamesThoughts?: true;
   /** SGLang: the adapter is named in a field of its own, beside the base model. */
@@ -74,16 +76,30 @@ export const chatDialect = (setup: ChatDialectSetup): UpstreamDialect => ({
 type Named = { readonly model: string } | { readonly lora_path: string };
 type Settings = Pick<
   ChatDialectSetup,
-  'logProbs' | 'tokenIds' | 'allSettings' | 'hidesCalls' | 'renamesThoughts'
+  'logProbs' | 'tokenIds' | 'allSettings' | 'hidesCalls' | 'strictForcedCalls' | 'renamesThoughts'
 >;
 
 /** Messages and tools, which are most of it, are the text that the log takes too. */
 function chatJson(setup: Settings, { messages, tools, ...asked }: GenerationRequest, named: Named): JsonText {
+  const { forcedCall } = asked;
+  const isStrict = setup.strictForcedCalls && forcedCall !== undefined;
   const bodies = {
     messages: setup.renamesThoughts && messages.some(hasThoughts) ? renamed(messages) : jsonOnce(messages),
-    ...(tools.length === 0 ? {} : { tools: jsonOnce(tools) }),
+    ...(tools.length === 0 ? {} : { tools: isStrict ? strict(tools, forcedCall) : jsonOnce(tools) }),
   };
   return joinJson(jsonWith(chatFields(setup, asked, named), bodies));
+}
+
+type Tool = { readonly function?: { readonly name: string; readonly parameters?: object | null } };
+
+/** Those that may have to be called, strict and with an object for arguments. */
+function strict(tools: readonly unknown[], names: readonly string[]): string {
+  const strictOne = (tool: Tool): Tool => {
+    if (!names.includes(tool.function?.name ?? '')) return tool;
+    const parameters = { type: 'object', ...tool.function!.parameters };
+    return { ...tool, function: { ...tool.function!, ...{ parameters, strict: true } } };
+  };
+  return JSON.stringify((tools as readonly Tool[]).map(strictOne));
 }
 
 const hasThoughts = ({ reasoning_content: thoughts }: ChatMessage): boolean => Boolean(thoughts);
