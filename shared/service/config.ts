@@ -6,6 +6,8 @@ import { LogConfig } from './log-config.ts';
 import { QueueConfig } from './queue-config.ts';
 import { describeSettings, readSetting, type Setting } from './settings.ts';
 
+export const adapterName = z.string().regex(/^[a-z0-9-]+$/, 'a name has small letters, digits and -');
+
 /** What every service takes. */
 export const CommonConfig = z.object({
   dataFolder: z.string().default('.clawloop').describe('folder of log, checkpoints, keys and outbox'),
@@ -14,7 +16,7 @@ export const CommonConfig = z.object({
     .default('info')
     .describe('least severe lines that are written; message content appears at debug only'),
   adapters: z
-    .array(z.string().regex(/^[a-z0-9-]+$/, 'a name has small letters, digits and -'))
+    .array(adapterName)
     .min(1)
     .refine((names) => new Set(names).size === names.length, 'one of them is named twice')
     .default(['default'])

@@ -5,6 +5,7 @@ import {
   readAccessKeys,
   removeAccessKey,
 } from '../../../shared/service/access-keys.ts';
+import { adapterName } from '../../../shared/service/config.ts';
 import { dataFolder as layout } from '../../../shared/service/data-folder.ts';
 import { makeFolder } from '../../../shared/service/make-folder.ts';
 import { type Command, UsageError } from '../command.ts';
@@ -50,7 +51,7 @@ export const keys: Command = {
         return 0;
       }
       case 'create': {
-        if (word === undefined) throw new UsageError('keys create NAME');
+        if (word === undefined || word.trim() === '') throw new UsageError('keys create NAME');
         const rules = { ...limitsIn(values), ...adapterIn(values['only-adapter']) };
         await makeFolder(data.root);
         const isFirst = (await readAccessKeys(data.keys)).length === 0;
@@ -91,7 +92,13 @@ function limitsIn(values: Readonly<Record<string, unknown>>): KeyLimits {
   return Object.fromEntries(given);
 }
 
-const adapterIn = (adapter: string | undefined) => (adapter === undefined ? {} : { adapter });
+/** One that is not served yet may be some day; one that no adapter can be called would lock its user out. */
+function adapterIn(adapter: string | undefined): Pick<AccessKey, 'adapter'> {
+  if (adapter === undefined) return {};
+  const named = adapterName.safeParse(adapter);
+  if (!named.success) throw new UsageError(`--only-adapter ${adapter}? ${named.error.issues[0]!.message}`);
+  return { adapter };
+}
 
 const limitsOf = (key: AccessKey): string =>
   limitKinds
