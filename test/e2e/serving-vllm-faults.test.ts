@@ -169,15 +169,17 @@ test('a stream of Anthropic’s begins with the tokens of the prompt', async () 
 });
 
 test('a server that cannot be reached for a moment is asked again: nothing was sent', async () => {
-  // it is asked again for half a second, in which a busy machine may not have started it
-  const answer = await until('it is back in time', async () => {
+  await ask(); // the next one is on its way at once
+  const afterAway = async () => {
     await vllm.stop();
     const asked = ask().catch(() => undefined);
-    await delay(150);
+    await delay(300);
     await vllm.restart();
-    return asked;
-  });
-  expect(answer.choices[0]!.message.content).toBe('I am base-model.');
+    return (await asked)?.choices[0]?.message.content;
+  };
+  // it is asked again for half a second, in which a busy machine may not have started it
+  const said = (await afterAway()) ?? (await afterAway()) ?? (await afterAway());
+  expect(said).toBe('I am base-model.');
 });
 
 test('one that stays away is told, makes serving not ready, and is found again', async () => {
