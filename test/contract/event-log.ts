@@ -121,12 +121,15 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
     });
 
     test('a follower is woken by another process-wide handle without asking', async () => {
-      const [writer, reader] = [await on.harness.open(), await on.harness.open()];
+      // With so long a session SQLite looks by itself once a second, and no more often.
+      const patient = { sessionTimeoutMs: 60_000 };
+      const [writer, reader] = [await on.harness.open(patient), await on.harness.open(patient)];
       let arrived = Promise.withResolvers<void>();
       const following = reader.follow('conversations', {}, () => arrived.resolve(), on.stop.signal);
       await following.caughtUp;
       const times: number[] = [];
-      // A machine may stand still once, not each time; whoever looks now and then would be late each time.
+      // A machine may stand still once, not each time; whoever was found by looking is late at all but the
+      // first.
       for (let n = 0; n < 5; n += 1) {
         arrived = Promise.withResolvers<void>();
         const sentAt = performance.now();
@@ -134,7 +137,7 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
         await arrived.promise;
         times.push(performance.now() - sentAt);
       }
-      expect(times.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000);
+      expect(Math.min(...times.slice(1))).toBeLessThan(700);
     });
 
     test('several writers at once: nothing is lost, and each sees its own order', async () => {
