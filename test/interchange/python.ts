@@ -34,6 +34,15 @@ export const pythonWithPeft = (): string => pythonWith('torch, transformers, pef
 export const pythonWithServing = (): string =>
   pythonWith('torch, transformers, fastapi, uvicorn, openai', [...packages, ...servingPackages]);
 
+/** What serves the real vLLM on the CPU; in a folder of its own, since it wants other versions. */
+export function vllmCommand(): string {
+  const given = process.env.CLAWLOOP_TEST_VLLM;
+  if (given !== undefined) return given;
+  const folder = join(root, '.venv-vllm');
+  run('python3', [join(import.meta.dirname, 'vllm_environment.py'), folder, '0.32.0', '2.13.0', '0.13.9']);
+  return join(folder, 'bin', 'vllm');
+}
+
 function pythonWith(modules: string, needed: readonly string[]): string {
   const given = process.env.CLAWLOOP_TEST_PYTHON;
   if (given !== undefined) return given;
