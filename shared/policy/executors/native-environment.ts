@@ -32,3 +32,6 @@ export function prepareNativeEnvironment({ threads }: NativeOptions = {}): void 
   environment.TF_FORCE_GPU_ALLOW_GROWTH ??= 'true'; // else the first process takes all of a device's memory
   if (threads !== undefined) environment.TF_NUM_INTRAOP_THREADS ??= String(threads);
 }
+
+/** Threads inside one op, as TensorFlow was told: a number, or all. */
+export const nativeThreads = (): string => process.env.TF_NUM_INTRAOP_THREADS ?? 'all';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import util from 'node:util';
 import type { ExecutorBase } from './executor.ts';
 import { createGraphs, type GraphBinding, type Graphs } from './graph/compiled.ts';
-import { type NativeOptions, prepareNativeEnvironment } from './native-environment.ts';
+import { type NativeOptions, nativeThreads, prepareNativeEnvironment } from './native-environment.ts';
 import { nativeRoot } from './native-location.ts';
 import { type Attributes, type TypeName, types } from './op-attributes.ts';
 import { createOwnership, type Shape, type Tensor } from './tensor.ts';
@@ -86,8 +86,7 @@ function open(options: NativeOptions): NativeExecutor {
     throw new NativeUnavailable('the native backend is not installed: run `npm run setup:native`');
   }
   const { binding, getNumOfTFTensors } = loadBackend(entry, options);
-  const threads = process.env.TF_NUM_INTRAOP_THREADS ?? 'all';
-  const place = binding.isUsingGpuDevice() ? 'a CUDA device' : `${threads} CPU threads`;
+  const place = binding.isUsingGpuDevice() ? 'a CUDA device' : `${nativeThreads()} CPU threads`;
   return {
     ...createNative(binding, getNumOfTFTensors, options.onCompiled ?? (() => {})),
     // up to the comma, the report stands in the trainer's runtime fingerprint: so must whatever changes bits
