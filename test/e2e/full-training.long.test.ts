@@ -31,7 +31,7 @@ test('all weights learn; the base stays as it was, and what was learned outlives
   expect(base.logProbs!.length).toBeGreaterThan(5);
 
   await chatAndReact(async (messages) => (await say('clawloop', messages)).text);
-  await until('v1 is served', async () => (await probe('clawloop')).version === 1, 60_000);
+  await until('v1 is served', async () => (await probe('clawloop')).version === 1);
   const learned = await probe('clawloop');
   expect(learned.logProbs).not.toEqual(base.logProbs);
   expect(await probe('clawloop@base')).toEqual(base);

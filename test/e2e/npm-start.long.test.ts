@@ -39,7 +39,7 @@ test('npm start that is told to end takes all services with it', async () => {
     await until('all services answer', async () => (await Promise.all(ports.map(answers))).every(Boolean));
     npm.kill('SIGTERM');
     if (npm.exitCode === null && npm.signalCode === null) await once(npm, 'exit');
-    await until('nothing of it is left', () => !signalGroup(npm.pid!, 0), 30_000);
+    await until('nothing of it is left', () => !signalGroup(npm.pid!, 0));
   } finally {
     signalGroup(npm.pid!, 'SIGKILL');
     await rm(folder, { recursive: true, force: true });

@@ -12,7 +12,7 @@ const needed = nativeInstalled() || process.env.CLAWLOOP_REQUIRE_ALL === '1';
 
 test.runIf(needed).each(['lora', 'full'] as const)(
   'on the native backend what was trained (%s) is replayed bit by bit, by another process',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async (training) => {
     folder = await openTrainerFolder(undefined, 'native');
     const trainer = folder.start(['--training', training]);

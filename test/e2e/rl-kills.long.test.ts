@@ -120,4 +120,4 @@ test('whatever a client was told before a SIGKILL, at any moment, is true after 
     expect(shown).toMatchObject({ state: end < 0 ? 'open' : 'ended', interaction_count: ids.length });
     expect(shown.rewards).toHaveLength(new Set(given.map(({ interactionId }) => interactionId)).size);
   }
-}, 240_000);
+}, 480_000);

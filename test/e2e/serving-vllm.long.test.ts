@@ -179,7 +179,7 @@ describeWith('policy/models/qwen3-tiny')('behind vLLM', () => {
       /cannot be asked|cannot be loaded/.test(await (await fetch(`${serving.url}/readyz`)).text()),
     );
     await vllm.restart();
-    await until('it is ready', async () => (await fetch(`${serving.url}/readyz`)).ok, 30_000);
+    await until('it is ready', async () => (await fetch(`${serving.url}/readyz`)).ok);
     expect(await ask()).toMatchObject({ text: `I am ${name}.`, version: 1 });
   });
 

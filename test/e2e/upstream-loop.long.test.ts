@@ -57,7 +57,7 @@ describe.each(['vllm', 'sglang'] as const)('the loop behind %s', (kind) => {
     until(
       `an adapter of version ${version}`,
       () => [...engine.adapters.keys()].find((name) => name.startsWith(`clawloop-default-v${version}-`)),
-      90_000,
+      180_000,
     );
   const isAnswering = (version: number) =>
     until(

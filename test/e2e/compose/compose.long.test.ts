@@ -126,13 +126,16 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
     for (const group of ['attribute', 'assemble', 'submit', 'judge', 'trainer']) {
       expect(groups).toMatch(new RegExp(`clawloop\\.${group}\\s+clawloop\\.`));
     }
-    const printed = await tool(
-      'kafka-console-consumer',
-      ...['--topic', 'clawloop.turns', '--from-beginning', '--timeout-ms', '8000'],
-      ...['--isolation-level', 'read_committed'],
-      ...['--formatter-property', 'print.key=true', '--formatter-property', 'print.headers=true'],
-    );
-    expect(printed).toContain('type:judgment.reached');
+    // it ends where nothing came for so many ms, as when it was slow to join its group
+    await until('the console prints judgments', async () => {
+      const printed = await tool(
+        'kafka-console-consumer',
+        ...['--topic', 'clawloop.turns', '--from-beginning', '--timeout-ms', '8000'],
+        ...['--isolation-level', 'read_committed'],
+        ...['--formatter-property', 'print.key=true', '--formatter-property', 'print.headers=true'],
+      );
+      return printed.includes('type:judgment.reached');
+    });
     say('kafka-topics, kafka-consumer-groups and kafka-console-consumer agree');
   });
 

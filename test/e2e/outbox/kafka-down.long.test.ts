@@ -57,7 +57,7 @@ describeWithKafka('while Kafka is down', (kafka) => {
       for (const one of [serving, other, ...rest]) await deployment.ready(one);
       log = await openLogReader(deployment.folder);
       for (const name of ['a lake', 'a hill']) await converse(name, [serving, other]);
-      await until('a version is promoted', () => log.of('policy.promoted').length > 0, 60_000);
+      await until('a version is promoted', () => log.of('policy.promoted').length > 0, 180_000);
       await untilItServes(serving, (version) => version > 0);
     });
     afterAll(async () => {

@@ -98,7 +98,7 @@ export async function post(
 }
 
 /** Until new answers of this replica begin on the version that is looked for. */
-export const untilItServes = (replica: Replica, isIt: (version: number) => boolean, limitMs = 60_000) =>
+export const untilItServes = (replica: Replica, isIt: (version: number) => boolean, limitMs = 120_000) =>
   until(
     'the version is served',
     async () => {

@@ -64,7 +64,7 @@ export async function openDeployment(brokers: Brokers): Promise<Deployment> {
       return replica;
     },
     ready: async (replica) => {
-      await until(`a ${replica.service} is ready`, replica.isReady, 90_000).catch((error: Error) => {
+      await until(`a ${replica.service} is ready`, replica.isReady, 180_000).catch((error: Error) => {
         throw new Error(`${error.message}\n${replica.output().slice(-4_000)}`);
       });
       return replica;

@@ -47,7 +47,7 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
       for (const { id } of whole) await judgmentOf(id);
     };
     const judgmentOf = (turnId: string) =>
-      log.first(`${turnId} is judged`, 'judgment.reached', (data) => data.turnId === turnId, 90_000);
+      log.first(`${turnId} is judged`, 'judgment.reached', (data) => data.turnId === turnId, 180_000);
     const head = () => log.of('policy.promoted').reduce((newest, { data }) => Math.max(newest, data.to), 0);
 
     beforeAll(async () => {
@@ -94,7 +94,7 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
       const talk = conversations('a trip', 8, servings);
       expect(await deployment.command('audit')).toMatch(/balances/);
       await talk;
-      await until('a version is promoted', () => head() >= 1, 90_000);
+      await until('a version is promoted', () => head() >= 1, 180_000);
       await Promise.all(servings.map((one) => untilItServes(one, (version) => version >= 1)));
       // which of two workers gets a job is chance
       await until('both judges have voted', async () => {
@@ -161,7 +161,7 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
           (await isShared(collectorGroups, [collectors[1]])) && (await isShared(['judge'], [judges[1]])),
       );
       await areJudged(answers);
-      await until('another version is promoted', () => head() > before, 90_000);
+      await until('another version is promoted', () => head() > before, 180_000);
       const newest = head();
       await untilItServes(servings[1], (version) => version >= newest);
       const back = await deployment.ready(await deployment.start('serving', timing));
