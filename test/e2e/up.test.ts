@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isAlive } from '../../services/cli/up/is-alive.ts';
 import { type ClawLoop, clawloop, freePort, startClawLoop, until } from './harness/clawloop.ts';
 
 let folder: string;
@@ -12,13 +13,6 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
 const answers = (url: string) =>
   fetch(`${url}/readyz`).then(
     ({ ok }) => ok,

@@ -1,8 +1,9 @@
 import { dataFolder } from '../../../shared/service/data-folder.ts';
 import { healthSettings } from '../config.ts';
 import { type ServiceName, serviceNames } from '../service-entry.ts';
+import { isAlive } from './is-alive.ts';
 import { reachableUrl } from './readiness.ts';
-import { isAlive, readRunning } from './running.ts';
+import { readRunning } from './running.ts';
 
 /** Address of the health port by service; undefined: it takes any free port. Serving tells it at its endpoint. */
 export type HealthUrls = Readonly<Partial<Record<ServiceName, string | undefined>>>;

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { monotonicNow } from '../../../shared/service/clock.ts';
 import type { HealthUrls } from './health-here.ts';
+import { isAlive } from './is-alive.ts';
 
 const Running = z.object({
   supervisor: z.int(),
@@ -44,12 +45,4 @@ export async function untilGone(services: Running['services'], onWait: () => voi
   if (Object.values(services).some(isAlive)) onWait();
   while (Object.values(services).some(isAlive) && monotonicNow() - started < LONGEST_WAIT_MS)
     await delay(POLL_MS);
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }
