@@ -48,6 +48,7 @@ const {
   data,
   metrics: registry,
   shutdown,
+  isOrphan,
   run,
 } = await openService('serving', ServingConfig);
 await makeFolder(data.root); // of keys and outbox, also where the log is elsewhere
@@ -168,7 +169,7 @@ await run(
     // What it cannot hand over in time is handed over at the next start.
     () => Promise.race([recorder.close(), delay(RECORDER_LIMIT_MS)]),
     engine.close,
-    () => closeServer(server, () => ending.abort(serverEnds)),
+    () => closeServer(server, () => ending.abort(serverEnds), isOrphan()),
   ],
   [engine.failed],
 );

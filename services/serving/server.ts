@@ -144,8 +144,11 @@ const hostName = (host: string | undefined): string => (host ?? 'localhost').rep
  * Ends when the last open answer has ended; clients keep their connections, so those are closed as they fall
  * idle. After `ANSWERS_LIMIT_MS` open answers are cut short (`cut`), and a client that does not take its own
  * even so is left.
+ *
+ * @param atOnce cuts them short now: the next server waits for this one's port
  */
-export async function closeServer(server: FastifyInstance, cut: () => void): Promise<void> {
+export async function closeServer(server: FastifyInstance, cut: () => void, atOnce: boolean): Promise<void> {
+  if (atOnce) cut();
   const closeIdle = () => {
     server.server.closeIdleConnections();
     // Node counts one that never asked for anything as busy; clients open such, and keep them

@@ -19,6 +19,8 @@ export type Service<Values> = {
   readonly metrics: Registry;
   /** Aborts on SIGTERM, SIGINT and SIGHUP, and when the supervisor is gone. */
   readonly shutdown: AbortSignal;
+  /** Its supervisor is gone: whoever starts the next one waits for its end. */
+  readonly isOrphan: () => boolean;
   /**
    * Runs until shutdown or until one of the works or `failures` rejects; then closes, in reverse order, and
    * exits: with 0, with 2 where starting again would change nothing (refusal.ts), else with 1.
@@ -64,7 +66,11 @@ export async function openService<Shape extends z.ZodRawShape>(
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop(signal));
   // A supervisor that is gone cannot restart anything: its services end with it. It may have died before this
   // line: then there was a channel and is none, where without a supervisor `connected` is undefined.
-  const orphaned = () => stop('the supervisor is gone');
+  let isOrphan = false;
+  const orphaned = () => {
+    isOrphan = true;
+    stop('the supervisor is gone');
+  };
   if (process.connected === false) orphaned();
   else process.on('disconnect', orphaned);
   /** Says why the service cannot go on; the code tells a supervisor whether to start it again. */
@@ -124,7 +130,10 @@ export async function openService<Shape extends z.ZodRawShape>(
     logger.info({ code }, 'stopped');
     process.exit(code);
   };
-  return { name, config, logger, log, data, place, metrics, shutdown: shutdown.signal, run };
+  return {
+    ...{ name, config, logger, log, data, place, metrics, run },
+    ...{ shutdown: shutdown.signal, isOrphan: () => isOrphan },
+  };
 }
 
 function readConfig<Shape extends z.ZodRawShape>(name: string, schema: z.ZodObject<Shape>) {

@@ -38,6 +38,8 @@ export type ServingProcess = {
   /** A figure of /metrics; labels as they are printed. */
   readonly metric: (name: string) => Promise<number>;
   readonly stop: () => Promise<number>;
+  /** As if its supervisor were gone; resolves with its code when it has ended. */
+  readonly abandon: () => Promise<number>;
 };
 
 export type ServingFolder = {
@@ -63,7 +65,7 @@ const spawnServing = (folder: string, flags: readonly string[]): ChildProcess =>
       ...['--data-folder', folder, '--port', '0', '--model', tinyModel, '--context', 'window'],
       ...['--backend', 'wasm', ...flags], // starts at once
     ],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
+    { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] }, // by the channel a service has a supervisor
   );
 
 /** A data folder of its own, and the real serving process on it. */
@@ -187,5 +189,10 @@ async function start(child: ChildProcess, wait: 'ready' | 'listening'): Promise<
       return line === undefined ? Number.NaN : Number(line.slice(line.lastIndexOf(' ') + 1));
     },
     stop,
+    abandon: async () => {
+      child.disconnect();
+      if (isAlive()) await once(child, 'exit');
+      return child.exitCode ?? 1;
+    },
   };
 }
