@@ -136,7 +136,7 @@ describeWith('policy/models/qwen3-tiny').each([[false], [true]])(
       const message = 'The request queue is full.';
       sglang.fault({ kind: 'not-taken', status: 503, message });
       await expect(ask()).rejects.toMatchObject({ status: 503, code: 'upstream_unavailable' });
-      const long = "The input (5000 tokens) is longer than the model's context length (4096 tokens).";
+      const long = 'Input length (4095 tokens) exceeds the maximum allowed length (4090 tokens).';
       sglang.fault({ kind: 'not-taken', status: 400, message: long });
       await expect(ask()).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' });
       sglang.fault({ kind: 'abort', status: 500, message: 'out of memory' });

@@ -44,21 +44,26 @@ export async function sglangFake({ tokenizer, endId, incremental = false }: Opti
     const params = body.sampling_params as Readonly<Record<string, unknown>>;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const fail = (message: string) => {
-      sendEvent(response, { error: { message } });
+      sendEvent(response, { error: { message, type: 'invalid_request_error', code: 400, retryable: false } });
       response.end('data: [DONE]\n\n');
     };
     if (body.lora_path !== undefined && !adapters.has(name)) {
       const known = [...adapters.keys()].join(', ');
       return fail(
-        `The following requested LoRA adapters are not loaded: ${name}\nLoaded adapters: dict_keys([${known}]).`,
+        `Got LoRA adapter that has never been loaded: ${name}\nAll loaded adapters: dict_keys([${known}]).`,
       );
     }
     if (fault?.kind === 'error-event') return fail(fault.message);
     if (fault?.kind === 'not-taken') {
       const { status: status_code, message } = fault;
       const finish_reason = { type: 'abort', message, status_code, err_type: null };
-      const counts = { prompt_tokens: 0, completion_tokens: 0, weight_version: 'default' };
-      sendEvent(response, { text: '', output_ids: [], meta_info: { id: 'fake', finish_reason, ...counts } });
+      // its scheduler answers one token to a prompt of one token
+      const counts = { prompt_tokens: 1, completion_tokens: 1, weight_version: 'default' };
+      sendEvent(response, {
+        text: '!',
+        output_ids: [0],
+        meta_info: { id: 'fake', finish_reason, ...counts },
+      });
       return void response.end('data: [DONE]\n\n');
     }
     const wanted = [...tokenizer.encode(answer(name)), endId];

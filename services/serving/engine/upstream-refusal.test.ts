@@ -19,6 +19,11 @@ test.each([
   ],
   ["The input (5000 tokens) is longer than the model's context length (4096 tokens).", 4096, 5000],
   [
+    'Input length (4095 tokens) exceeds the maximum allowed length (4090 tokens). Use a shorter input or enable --allow-auto-truncate.',
+    4090,
+    4095,
+  ],
+  [
     "Requested token count exceeds the model's maximum context length of 4096 tokens. You requested a total of 5000 tokens",
     4096,
     5000,

@@ -81,15 +81,16 @@ export function messageOf(text: string): string {
 
 /**
  * vLLM: "maximum context length is 4096 tokens ... has 5000 input tokens" (older: "you requested 5000
- * tokens"); SGLang: "The input (5000 tokens) is longer than the model's context length (4096 tokens)". Agents
- * know OpenAI's code for it and compact.
+ * tokens"); SGLang: "The input (5000 tokens) is longer than the model's context length (4096 tokens)", and of one
+ * that leaves less than 6 "Input length (4095 tokens) exceeds the maximum allowed length (4090 tokens)". Agents know
+ * OpenAI's code for it and compact.
  */
 function contextFault(
   detail: string,
 ): { readonly limit: number | string; readonly tokens: number | string } | undefined {
-  if (!/context length|longer than the model/i.test(detail)) return undefined;
-  const limit = /context length (?:is |of |\()?(\d+)/i.exec(detail)?.[1];
-  const tokens = /(?:\bhas|requested|input \(|total of)\D{0,20}?(\d+)/i.exec(detail)?.[1];
+  if (!/context length|longer than the model|maximum allowed length/i.test(detail)) return undefined;
+  const limit = /(?:context|allowed) length (?:is |of |\()?(\d+)/i.exec(detail)?.[1];
+  const tokens = /(?:\bhas|requested|input (?:length )?\(|total of)\D{0,20}?(\d+)/i.exec(detail)?.[1];
   if (limit === undefined && tokens === undefined) return undefined;
   return { limit: limit ?? 'fewer', tokens: tokens ?? 'more' };
 }
