@@ -88,3 +88,24 @@ test('what was deleted says so, whatever had become of it: there is a line of wh
     ['b', null],
   ]);
 });
+
+test('of the sessions that ended the latest are known, and the task of one of them that goes on', () => {
+  const index = createSessionIndex({ most: 2 });
+  const at = { partition: 0, offset: 0 };
+  const later = (session: string, id: string) => {
+    const close = closed(session, { epoch: id, by: id });
+    for (const one of [asked(id, session), completed(id, session, id), ended(session, id), close])
+      index.on(one, at);
+    return index.takeEnded().map(({ task, turns }) => [task, turns.length]);
+  };
+  index.on(started('open'), at);
+  for (let n = 0; n < 50; n++) {
+    index.on(started(`s${n}`), at);
+    expect(later(`s${n}`, `turn-${n}`)).toEqual([[`task of s${n}`, 1]]);
+  }
+  expect(index.size()).toBe(3); // the open one, and two that ended
+  expect(index.open()).toEqual(['open']);
+  expect(later('s49', 'more')).toEqual([['task of s49', 1]]);
+  expect(later('s0', 'long after')).toEqual([[null, 1]]);
+  expect(index.size()).toBe(3);
+});

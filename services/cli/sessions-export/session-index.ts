@@ -36,15 +36,19 @@ export const indexedTypes: ReadonlySet<ClawLoopEvent['type']> = new Set<ClawLoop
  * Sessions that are settled by reward, by what the log says of them: ids and positions, no bodies. Each topic
  * in its own order, one as far as the other or not: a session counts as ended when the end that closed it was
  * read too.
+ *
+ * @param most sessions that ended and are still known, should one of them go on: then its task is known
  */
-export function createSessionIndex() {
+export function createSessionIndex({ most = 10_000 } = {}) {
   const tasks = new Map<string, string | null>();
   const places = new Map<string, Position>();
+  /** Each closes one session at most. */
   const ends = new Set<string>();
   /** by session and epoch, and where each turn stands */
   const told = new Map<string, Map<string, Told>>();
   const epochOf = new Map<string, string>();
   const waiting = new Map<string, Closed>();
+  /** the latest stand last */
   const wasEnded = new Set<string>();
 
   const tell = (session: string, epoch: string, turnId: string, reason: string | null): void => {
@@ -95,10 +99,17 @@ export function createSessionIndex() {
     }
   };
 
-  /** Those that ended since this was asked last; what was told of them is forgotten. */
-  const takeEnded = (): readonly EndedSession[] =>
+  const forgetOldest = (): void => {
+    for (const session of wasEnded) {
+      if (wasEnded.size <= most) return;
+      wasEnded.delete(session);
+      tasks.delete(session);
+    }
+  };
+
+  const take = (): readonly EndedSession[] =>
     [...waiting].flatMap(([name, { session, by, discarded }]) => {
-      if (!ends.has(by)) return [];
+      if (!ends.delete(by)) return [];
       waiting.delete(name);
       const turns = [...(told.get(name) ?? [])].flatMap(([id, one]): readonly IndexedTurn[] => {
         const at = places.get(id);
@@ -108,14 +119,24 @@ export function createSessionIndex() {
       });
       told.delete(name);
       if (!tasks.has(session)) return []; // settled by votes
+      wasEnded.delete(session);
       wasEnded.add(session);
       const inOrder = turns.toSorted((a, b) => a.at.offset - b.at.offset);
       return [{ session, task: tasks.get(session)!, discarded, turns: inOrder }];
     });
 
+  /** Those that ended since this was asked last; what was told of them is forgotten. */
+  const takeEnded = (): readonly EndedSession[] => {
+    const ended = take();
+    forgetOldest();
+    return ended;
+  };
+
   return {
     on,
     takeEnded,
+    /** How many sessions and ends are known. */
+    size: (): number => tasks.size + ends.size,
     /** That were never ended. */
     open: (): readonly string[] => [...tasks.keys()].filter((session) => !wasEnded.has(session)),
   };
