@@ -1,5 +1,6 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { CLAW_NANO, modelFolder } from '../../shared/policy/model-folder.ts';
 import { until } from '../e2e/harness/clawloop.ts';
 import { loopOnFolder } from '../e2e/harness/loop-on-folder.ts';
@@ -78,10 +79,23 @@ describe('behind SGLang itself', () => {
   });
 
   test('a client that goes away ends the answer there', async () => {
+    const Loads = z.object({ loads: z.array(z.object({ num_running_reqs: z.int() })) });
+    const running = async () => {
+      const { loads } = Loads.parse(await (await fetch(`${engine.root}/v1/loads`)).json());
+      return loads.reduce((sum, { num_running_reqs: here }) => sum + here, 0);
+    };
     const stop = new AbortController();
-    const body = { ...request, max_tokens: 1_900, temperature: 2, stream: true } as const;
-    const stream = await client.chat.completions.create(body, { signal: stop.signal });
-    for await (const chunk of stream) if (chunk.choices[0]?.delta.content) stop.abort();
+    const endless = { max_tokens: 1_900, logit_bias: { 1023: -100 } }; // of the token that ends an answer
+    const stream = await client.chat.completions.create(
+      { ...request, ...endless, stream: true },
+      { signal: stop.signal },
+    );
+    for await (const chunk of stream) {
+      if (!chunk.choices[0]?.delta.content) continue;
+      await until('it runs there', async () => (await running()) > 0);
+      stop.abort();
+    }
+    await until('nothing runs there', async () => (await running()) === 0);
     expect((await ask()).choices).toHaveLength(1);
   });
 
@@ -116,6 +130,6 @@ describe('behind SGLang itself', () => {
     const answer = await until('it answers again', () => ask().catch(() => false as const), 60_000);
     expect(versionOf(answer)).toBe(2);
     expect(await adapters()).toEqual([expect.stringMatching(/^clawloop-default-v2-/)]);
-    await on.run('audit');
+    expect(await on.run('audit')).toMatch(/balances/);
   });
 });

@@ -17,6 +17,7 @@ const question = { role: 'user', content: 'How do I pack for a weekend trip?' } 
 
 let vllm: RealVllm;
 let client: OpenAI;
+afterAll(() => vllm?.kill()); // after the loop
 const on = loopOnFolder();
 beforeAll(async () => {
   vllm = await startVllm(base);
@@ -40,7 +41,6 @@ beforeAll(async () => {
   );
   client = new OpenAI({ baseURL: `${on.loop.url}/v1`, apiKey: 'none', maxRetries: 0 });
 });
-afterAll(() => vllm?.kill());
 
 const ask = async (
   messages: OpenAI.ChatCompletionMessageParam[] = [question],
