@@ -1,14 +1,14 @@
-import { expect, test } from 'vitest';
+import { describe } from 'vitest';
+import type { z } from 'zod';
 import {
+  describeLossCases,
   expectAllClose,
   expectClose,
-  lossCases,
   OpdOverlapCase,
   OpdTopkCase,
 } from '../../shared/policy/fixtures/loss-cases.ts';
 import { binLogProbs, logSoftmax, logSoftmaxVjp, topIds } from '../../shared/policy/losses/distribution.ts';
 import { tokenShares } from '../../shared/policy/losses/reduction.ts';
-import { describeReference } from '../../shared/policy/reference-fixtures.ts';
 import type { DistributionRequest } from '../../shared/policy/token-distributions.ts';
 import { stepSample } from './step-sample.ts';
 import { teachTokens } from './teach-tokens.ts';
@@ -65,18 +65,24 @@ function lessonOf(
 
 const clip = { clipLow: 0.2, clipHigh: 0.28 };
 
-describeReference('a lesson of several tokens agrees with the reference numbers', () => {
-  const overlap = lossCases('opd-overlap', OpdOverlapCase).filter(
-    ({ options: { hint, subset } }) => hint === 'sequence' && subset === 'student',
-  );
-  const topk = lossCases('opd-topk', OpdTopkCase)
-    .filter(({ direction }) => direction === 'reverse')
+describe('a lesson of several tokens agrees with the reference numbers', () => {
+  const overlap = {
+    group: 'opd-overlap',
+    schema: OpdOverlapCase,
+    count: 6,
+    keep: ({ options: { hint, subset } }: z.output<typeof OpdOverlapCase>) =>
+      hint === 'sequence' && subset === 'student',
+  };
+  const topk = {
+    group: 'opd-topk',
+    schema: OpdTopkCase,
+    count: 7,
     // where the teacher's likeliest are as likely as others, the reference took others of them
-    .filter(({ note }) => !note.includes('peaked teacher'));
+    keep: ({ direction, note }: z.output<typeof OpdTopkCase>) =>
+      direction === 'reverse' && !note.includes('peaked teacher'),
+  };
 
-  test('there are cases', () => expect([overlap.length, topk.length]).toEqual([6, 7]));
-
-  test.each(overlap)('overlap: $note', ({ inputs, options, ...expected }) => {
+  describeLossCases('overlap', overlap, ({ inputs, options, ...expected }) => {
     const { k, temperature } = options;
     const lesson = lessonOf('overlap', inputs.old_logits, inputs.teacher_logits, k, temperature);
     const all = inputs.cur_logits.map((logits) => logSoftmax(logits, temperature));
@@ -92,7 +98,7 @@ describeReference('a lesson of several tokens agrees with the reference numbers'
     );
   });
 
-  test.each(topk)('topk: k $options.k, $note', ({ inputs, options: { k, temperature }, ...expected }) => {
+  describeLossCases('topk', topk, ({ inputs, options: { k, temperature }, ...expected }) => {
     const lesson = lessonOf('topk', inputs.student_logits, [inputs.teacher_logits], k, temperature);
     const all = inputs.student_logits.map((logits) => logSoftmax(logits, temperature));
     const bins = all.map((logProbs, t) =>

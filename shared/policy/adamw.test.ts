@@ -1,8 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAdamW, emptyAdamWState, gradientNorm } from './adamw.ts';
-import { lossCases } from './fixtures/loss-cases.ts';
-import { describeReference } from './reference-fixtures.ts';
+import { describeLossCases } from './fixtures/loss-cases.ts';
 import { largestDifference } from './test-backends.ts';
 
 const Values = z.record(z.string(), z.unknown());
@@ -26,10 +25,8 @@ const flat = (value: unknown): number[] => (Array.isArray(value) ? value.flatMap
 const named = (values: z.infer<typeof Values>): Map<string, Float32Array> =>
   new Map(Object.entries(values).map(([name, value]) => [name, Float32Array.from(flat(value))]));
 
-describeReference('AdamW equals the reference', () => {
-  const own = lossCases('adamw', Case);
-
-  test.each(own)('$note', ({ inputs, options, steps }) => {
+describe('AdamW equals the reference', () => {
+  describeLossCases('adamw', { group: 'adamw', schema: Case, count: 6 }, ({ inputs, options, steps }) => {
     const adamw = createAdamW({
       learningRate: options.lr!,
       beta1: options.betas![0],

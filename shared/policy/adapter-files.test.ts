@@ -1,9 +1,9 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type AdapterFile, readAdapter, writeAdapter } from './adapter-files.ts';
-import { describeReference, readReference, referencePath } from './reference-fixtures.ts';
+import { readReference, referencePath } from './reference-fixtures.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -44,7 +44,7 @@ test('unsound adapters are neither written nor read', async () => {
   await expect(readAdapter(folder)).rejects.toThrow('adapter_model.safetensors is missing');
 });
 
-describeReference.each(['llama-tiny', 'qwen2-tiny', 'qwen3-tiny'])('%s', (model) => {
+describe.each(['llama-tiny', 'qwen2-tiny', 'qwen3-tiny'])('%s', (model) => {
   test('an adapter of PEFT is written back byte by byte, with a configuration that agrees', async () => {
     const source = referencePath(`models/${model}/lora`);
     const file = await readAdapter(source);

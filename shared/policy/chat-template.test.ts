@@ -1,10 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createChatTemplate, loadChatTemplate, type TemplateMessage } from './chat-template.ts';
 import { UnsupportedModel } from './model-config.ts';
-import { describeReference, readReference, referencePath } from './reference-fixtures.ts';
+import { readReference, referencePath } from './reference-fixtures.ts';
 import { loadTokenizer } from './tokenizer.ts';
 
 type Case = {
@@ -18,7 +18,7 @@ type Case = {
 
 const counts = { qwen: 34, llama3: 6, sentencepiece: 6, 'sentencepiece-metaspace': 6 };
 
-describeReference.each(Object.entries(counts))('%s', (name, count) => {
+describe.each(Object.entries(counts))('%s', (name, count) => {
   test('renders every chat to the reference text and ids', async () => {
     const folder = referencePath(`tokenizer/${name}`);
     const template = await loadChatTemplate(folder);

@@ -1,13 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openCheckpoint } from './checkpoint.ts';
 import { initialWeights } from './initialise.ts';
 import { weightShapes } from './layout.ts';
 import { modelConfigJson, parseModelConfig, UnsupportedModel } from './model-config.ts';
 import { DamagedModel } from './read-model.ts';
-import { describeReference, readReference, referencePath } from './reference-fixtures.ts';
+import { readReference, referencePath } from './reference-fixtures.ts';
 import { readSafetensors, writeSafetensors } from './safetensors.ts';
 
 const models = [
@@ -29,7 +29,7 @@ const hub = {
   max_position_embeddings: 512,
 };
 
-describeReference.each(models)('%s', (model) => {
+describe.each(models)('%s', (model) => {
   test('both spellings of the configuration are the same model, and it survives the round trip', () => {
     const config = parseModelConfig(readReference(`models/${model}/config.json`));
     expect(parseModelConfig(readReference(`models/${model}/config.v5.json`))).toEqual(config);
@@ -51,7 +51,7 @@ describeReference.each(models)('%s', (model) => {
   });
 });
 
-describeReference('reference', () => {
+describe('reference', () => {
   test('embedding rows are the hidden states before the first layer, in f32, f16 and bf16', async () => {
     for (const model of models) {
       const { config, float32 } = await openCheckpoint(referencePath(`models/${model}`));

@@ -5,7 +5,6 @@ import { openReferenceModel, readModelReference } from './fixtures/reference-mod
 import { logitsOf, residualStream, sequenceContext } from './model.ts';
 import { gatherRows } from './ops/embedding.ts';
 import { type Adapter, networkOf, type Policy } from './policy.ts';
-import { describeReference } from './reference-fixtures.ts';
 import { createSharedPrefixes, type SharedPrefixes } from './shared-prefixes.ts';
 import { describeOnBackends, largestDifference } from './test-backends.ts';
 import { smallConfig } from './test-model.ts';
@@ -211,7 +210,7 @@ describeOnBackends('common beginnings', (open) => {
   });
 });
 
-describeReference('a continued conversation equals the reference', () => {
+describe('a continued conversation equals the reference', () => {
   describe.each(['llama-tiny', 'llama3-rope-tiny', 'qwen2-tiny', 'qwen3-tiny'])('%s', (name) => {
     describeOnBackends('as a second turn', (open) => {
       test('log-probs behind a beginning that was computed in another sequence', async () => {

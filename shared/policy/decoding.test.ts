@@ -5,7 +5,6 @@ import { openReferenceModel, readModelReference } from './fixtures/reference-mod
 import { logitsOf, residualStream, sequenceContext } from './model.ts';
 import { type Adapter, networkOf, type Policy } from './policy.ts';
 import { createRandom } from './random.ts';
-import { describeReference } from './reference-fixtures.ts';
 import { scoreResponses } from './scoring.ts';
 import { describeOnBackends, largestDifference } from './test-backends.ts';
 import { smallConfig } from './test-model.ts';
@@ -170,7 +169,7 @@ describeOnBackends('decoder', (open) => {
   });
 });
 
-describeReference('greedy decoding equals the reference', () => {
+describe('greedy decoding equals the reference', () => {
   describe.each([
     'llama-tiny',
     'llama3-rope-tiny',

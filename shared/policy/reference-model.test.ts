@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAdamW, emptyAdamWState } from './adamw.ts';
 import { readAdapter } from './adapter-files.ts';
@@ -17,7 +17,7 @@ import { weightShapes } from './layout.ts';
 import { logitsOf, residualStream, sequenceContext } from './model.ts';
 import { rmsNorm } from './ops/rms-norm.ts';
 import { loadPolicy, networkOf, type Policy, weightsInMemory } from './policy.ts';
-import { describeReference, readReference } from './reference-fixtures.ts';
+import { readReference } from './reference-fixtures.ts';
 import { scoreResponses } from './scoring.ts';
 import { describeOnBackends, largestDifference } from './test-backends.ts';
 import { type LossValue, lossAndGradients } from './training.ts';
@@ -74,7 +74,7 @@ function tokenMean(logProbs: readonly Float32Array[]): LossValue {
 const norm = (gradients: ReadonlyMap<string, Float32Array>): number =>
   Math.sqrt([...gradients.values()].reduce((sum, g) => sum + g.reduce((a, b) => a + b * b, 0), 0));
 
-describeReference('the model equals the reference', () => {
+describe('the model equals the reference', () => {
   describeOnBackends('model', (backend) => {
     test.each(models)('%s: logits and log-probs', async (name) => {
       const policy = await openReferenceModel(name, await backend());

@@ -1,8 +1,8 @@
 import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { describeReference, referencePath } from './reference-fixtures.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { referencePath } from './reference-fixtures.ts';
 import { readSafetensors, writeSafetensors } from './safetensors.ts';
 
 let folder: string;
@@ -117,7 +117,7 @@ test('faulty files and tensors are refused by name', async () => {
   await expect(writeSafetensors(path, misshapen, { dtype: 'F32' })).rejects.toThrow('1 values for shape [2]');
 });
 
-describeReference('reference', () => {
+describe('reference', () => {
   test('a file of the safetensors library is written back byte by byte', async () => {
     const source = referencePath('models/llama-tiny/model.safetensors');
     const file = await readSafetensors(source);

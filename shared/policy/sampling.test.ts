@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createRandom } from './random.ts';
-import { describeReference, readReference } from './reference-fixtures.ts';
+import { readReference } from './reference-fixtures.ts';
 import {
   changesLogits,
   effectiveTemperature,
@@ -48,7 +48,7 @@ const settingsOf = (options: Options): SamplingSettings => ({
   }),
 });
 
-describeReference('reference', () => {
+describe('reference', () => {
   test('all filters and penalties give the reference distribution', () => {
     const { rows, prompt_ids, generated_ids, cases } = readReference(
       'sampling/sampling.json',

@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { modelFolder } from './model-folder.ts';
-import { describeReference, readReference, referencePath } from './reference-fixtures.ts';
+import { readReference, referencePath } from './reference-fixtures.ts';
 import { createTokenDecoder } from './token-decoder.ts';
 import { loadTokenizer, type Tokenizer } from './tokenizer.ts';
 
@@ -43,7 +43,7 @@ const stream = (tokenizer: Tokenizer, ids: readonly number[]) => {
   return { deltas: ids.map((id) => decoder.push(id)), flush: decoder.flush() };
 };
 
-describeReference.each(['qwen', 'llama3', 'sentencepiece', 'sentencepiece-metaspace'])('%s', (name) => {
+describe.each(['qwen', 'llama3', 'sentencepiece', 'sentencepiece-metaspace'])('%s', (name) => {
   const load = () => loadTokenizer(referencePath(`tokenizer/${name}`));
   const reference = () => readReference(`tokenizer/${name}/tokenizer-cases.json`) as Cases;
 

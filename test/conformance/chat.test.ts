@@ -1,14 +1,8 @@
 import OpenAI from 'openai';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { loadTokenizer } from '../../shared/policy/tokenizer.ts';
-import {
-  describeWith,
-  type ServingFolder,
-  type ServingProcess,
-  servingFolder,
-  tinyModel,
-} from '../e2e/serving-process.ts';
+import { type ServingFolder, type ServingProcess, servingFolder, tinyModel } from '../e2e/serving-process.ts';
 
 // What OpenAI's own client sees of chat completions, against a small model of random weights.
 
@@ -27,7 +21,7 @@ const request = (more: Partial<Request> = {}): Request => ({
   ...more,
 });
 
-describeWith('policy/models/qwen3-tiny')('chat completions with the official client', () => {
+describe('chat completions with the official client', () => {
   let folder: ServingFolder;
   let serving: ServingProcess;
   let client: OpenAI;

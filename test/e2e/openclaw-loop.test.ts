@@ -2,9 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { capturedAnswer, readCaptures, replay, scriptAnswer } from './captured-requests.ts';
+import { capturedAnswer, describeCaptured, readCaptures, replay, scriptAnswer } from './captured-requests.ts';
 import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloop.ts';
-import { describeWith } from './serving-process.ts';
 import { type UpstreamDouble, upstreamDouble } from './serving-upstream-double.ts';
 
 /** A line of `clawloop turns list --json`, as far as it is looked at. */
@@ -29,7 +28,7 @@ const expected: Readonly<Record<number, string>> = {
   53: `${parent} announce side`,
 };
 
-describeWith('openclaw')('requests captured from OpenClaw, through the whole loop', () => {
+describeCaptured('requests captured from OpenClaw, through the whole loop', () => {
   let folder: string;
   let loop: ClawLoop;
   let upstream: UpstreamDouble;

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type VllmFake, vllmFake } from '../upstream-fakes/vllm.ts';
 import { until } from './harness/clawloop.ts';
-import { describeWith, type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
 import { commitVersion, promote } from './serving-promote.ts';
 
-describeWith('policy/models/qwen3-tiny')('several adapters behind vLLM', () => {
+describe('several adapters behind vLLM', () => {
   let folder: ServingFolder;
   let serving: ServingProcess;
   let vllm: VllmFake;

@@ -1,8 +1,8 @@
 import OpenAI from 'openai';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { clawloop, until } from './harness/clawloop.ts';
-import { describeWith, type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
 import { commitVersion, promote } from './serving-promote.ts';
 
 type Answer = {
@@ -14,7 +14,7 @@ const neverEnds = { 1202: -100, 1200: -100 };
 /** Long enough to be kept for those who begin alike. */
 const long = `Tell me about it. ${'The same words come again and again. '.repeat(12)}`;
 
-describeWith('policy/models/qwen3-tiny')('several adapters behind one serving', () => {
+describe('several adapters behind one serving', () => {
   let folder: ServingFolder;
   let serving: ServingProcess;
   let log: EventLog;

@@ -1,9 +1,9 @@
 import type OpenAI from 'openai';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ChatMessage } from '../../shared/events/chat-message.ts';
 import { loadPromptWriter } from '../../shared/policy/load-prompt-writer.ts';
 import { referencePath } from '../../shared/policy/reference-fixtures.ts';
-import { describeWith, servingForSuite } from './serving-process.ts';
+import { servingForSuite } from './serving-process.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;
 type Marked = { readonly clawloop?: { readonly version: number; readonly recorded: boolean } };
@@ -12,7 +12,7 @@ const writeAgain = async (messages: readonly ChatMessage[]): Promise<readonly nu
   return write({ messages, tools: [], variables: {} });
 };
 
-describeWith('policy/models/qwen3-tiny')('answers, as the official client sees them', () => {
+describe('answers, as the official client sees them', () => {
   const on = servingForSuite(['--backend', 'auto']);
 
   test('an answer comes whole, and its fact holds what was sampled', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { until } from './harness/clawloop.ts';
 import { givesTokens, servingOnScript } from './serving-on-script.ts';
-import { describeWith, type ServingFolder, servingForSuite } from './serving-process.ts';
+import { type ServingFolder, servingForSuite } from './serving-process.ts';
 import { deltaFrame, finishFrame, sendFrames, usageFrame } from './serving-upstream-double.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;
@@ -14,7 +14,7 @@ const factsOf = async (folder: ServingFolder, id: string): Promise<readonly Inte
     .filter(({ interactionId }) => interactionId.startsWith(id))
     .reverse();
 
-describeWith('policy/models/qwen3-tiny')('several answers to one request', () => {
+describe('several answers to one request', () => {
   const on = servingForSuite(['--max-batch', '3', '--max-choices', '5', '--max-waiting', '4']);
   const prompt = { model: 'clawloop', messages: [user('tell me of the sea, '.repeat(12))], temperature: 1 };
 

@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { until } from './harness/clawloop.ts';
-import { describeWith, servingForSuite } from './serving-process.ts';
+import { servingForSuite } from './serving-process.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;
 
-describeWith('policy/models/qwen3-tiny')('many at once', () => {
+describe('many at once', () => {
   const on = servingForSuite(['--backend', 'auto']);
 
   test('a client that goes away stops its answer, and that is recorded', async () => {

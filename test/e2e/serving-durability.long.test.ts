@@ -1,13 +1,13 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { until } from './harness/clawloop.ts';
-import { describeWith, type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
 
 type Marked = { readonly clawloop?: { readonly recorded: boolean } };
 
-describeWith('policy/models/qwen3-tiny')('when the log takes no facts', () => {
+describe('when the log takes no facts', () => {
   let folder: ServingFolder;
   let lock: DatabaseSync | undefined;
   beforeEach(async () => {
@@ -120,7 +120,7 @@ describeWith('policy/models/qwen3-tiny')('when the log takes no facts', () => {
   });
 });
 
-describeWith('policy/models/qwen3-tiny')('when serving is told to stop', () => {
+describe('when serving is told to stop', () => {
   let folder: ServingFolder;
   beforeEach(async () => {
     folder = await servingFolder();

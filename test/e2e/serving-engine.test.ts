@@ -1,11 +1,11 @@
 import type OpenAI from 'openai';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { describeWith, type ServingFolder, servingFolder } from './serving-process.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ServingFolder, servingFolder } from './serving-process.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;
 const manual = 'When you are asked, look it up first, then answer in a few words. '.repeat(4);
 
-describeWith('policy/models/qwen3-tiny')('the engine behind the endpoint', () => {
+describe('the engine behind the endpoint', () => {
   let folder: ServingFolder;
   beforeAll(async () => {
     folder = await servingFolder();

@@ -1,15 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
 import { loadTokenizer } from '../../shared/policy/tokenizer.ts';
 import { sglangFake } from '../upstream-fakes/sglang.ts';
 import { vllmFake } from '../upstream-fakes/vllm.ts';
-import {
-  describeWith,
-  type ServingFolder,
-  type ServingProcess,
-  servingFolder,
-  tinyModel,
-} from './serving-process.ts';
+import { type ServingFolder, type ServingProcess, servingFolder, tinyModel } from './serving-process.ts';
 
 // Formats that a client asks for, as the engines are asked for them: they hold the answer to it themselves.
 
@@ -44,7 +38,7 @@ function behind(kind: 'vllm' | 'sglang', open: () => Promise<Upstream>, flags: r
   };
 }
 
-describeWith('policy/models/qwen3-tiny')('behind vLLM', () => {
+describe('behind vLLM', () => {
   const sent = behind('vllm', () => vllmFake({}), [
     ...['--model', 'claw-nano', '--upstream-sampling', 'plain'],
   ]);
@@ -68,7 +62,7 @@ describeWith('policy/models/qwen3-tiny')('behind vLLM', () => {
   });
 });
 
-describeWith('policy/models/qwen3-tiny')('behind SGLang', () => {
+describe('behind SGLang', () => {
   const open = async (): Promise<Upstream> => {
     const { eosTokenIds } = (await openCheckpoint(tinyModel)).generationConfig;
     const fake = await sglangFake({

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { Pool } from 'undici';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { anyRequest, type WireRequest } from './serving-fuzz-requests.ts';
-import { describeWith, type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
 
 const REQUESTS = 6_000;
 const AT_ONCE = 12;
@@ -12,7 +12,7 @@ type Outcome = { readonly request: WireRequest; readonly status: number; readonl
 /** 202: the end of a session. */
 const isTaken = (status: number) => status === 200 || status === 202;
 
-describeWith('policy/models/qwen3-tiny')('whatever comes over HTTP', () => {
+describe('whatever comes over HTTP', () => {
   let folder: ServingFolder;
   let serving: ServingProcess;
   beforeAll(async () => {

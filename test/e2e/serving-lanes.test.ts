@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { FeedbackGiven } from '../../shared/events/feedback-given.ts';
-import { describeWith, servingForSuite } from './serving-process.ts';
+import { servingForSuite } from './serving-process.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;
 
-describeWith('policy/models/qwen3-tiny')('lanes and sessions', () => {
+describe('lanes and sessions', () => {
   const on = servingForSuite();
 
   test('feedback finds the lane of its answer', async () => {

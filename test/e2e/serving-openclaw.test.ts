@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { capturedAnswer, readCaptures, replay, scriptAnswer } from './captured-requests.ts';
-import { describeWith, type ServingFolder, servingFolder } from './serving-process.ts';
+import { capturedAnswer, describeCaptured, readCaptures, replay, scriptAnswer } from './captured-requests.ts';
+import { type ServingFolder, servingFolder } from './serving-process.ts';
 import { type UpstreamDouble, upstreamDouble } from './serving-upstream-double.ts';
 
-describeWith('openclaw')('requests captured from OpenClaw', () => {
+describeCaptured('requests captured from OpenClaw', () => {
   let folder: ServingFolder;
   afterAll(() => folder.dispose());
   beforeAll(async () => {

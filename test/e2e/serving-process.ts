@@ -1,33 +1,23 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { Topic } from '../../shared/events/define-event.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
+import { referencePath } from '../../shared/policy/reference-fixtures.ts';
 import { type DataFolder, dataFolder } from '../../shared/service/data-folder.ts';
 import { until } from './harness/clawloop.ts';
 
 const entry = fileURLToPath(new URL('../../services/serving/main.ts', import.meta.url));
-export const sharedFixtures = new URL('../../../shared/fixtures/', import.meta.url);
-export const tinyModel = fileURLToPath(new URL('policy/models/qwen3-tiny', sharedFixtures));
-
-/**
- * Runs a suite where the fixture is that it needs, skips it elsewhere; with CLAWLOOP_REQUIRE_ALL=1 it
- * runs, and fails.
- */
-export const describeWith = (fixture: string) =>
-  existsSync(new URL(fixture, sharedFixtures)) || process.env.CLAWLOOP_REQUIRE_ALL === '1'
-    ? describe
-    : describe.skip;
+export const tinyModel = referencePath('models/qwen3-tiny');
 
 export type ServingProcess = {
   readonly url: string;

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import { PolicyPromoted } from '../../shared/events/policy-promoted.ts';
 import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
@@ -10,10 +9,11 @@ import { checkpointName, commitCheckpoint } from '../../shared/policy/checkpoint
 import { type CheckpointState, sealNumbers } from '../../shared/policy/checkpoint-store-state.ts';
 import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import { modelDigest } from '../../shared/policy/model-digest.ts';
+import { referencePath } from '../../shared/policy/reference-fixtures.ts';
 import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
-import { sharedFixtures, tinyModel } from './serving-process.ts';
+import { tinyModel } from './serving-process.ts';
 
-const adapterFolder = fileURLToPath(new URL('policy/models/qwen3-tiny/lora', sharedFixtures));
+const adapterFolder = referencePath('models/qwen3-tiny/lora');
 const written = (id: string) => ({ id, source: 'test', time: new Date().toISOString() });
 
 /**

@@ -1,10 +1,10 @@
 import type OpenAI from 'openai';
-import { expect, test } from 'vitest';
-import { describeWith, servingForSuite } from './serving-process.ts';
+import { describe, expect, test } from 'vitest';
+import { servingForSuite } from './serving-process.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;
 
-describeWith('policy/models/qwen3-tiny')('refusals, as the official client sees them', () => {
+describe('refusals, as the official client sees them', () => {
   const on = servingForSuite(['--max-body-bytes', '5000000']);
 
   test('what is refused names its field and leaves no fact', async () => {

@@ -1,13 +1,13 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { until } from './harness/clawloop.ts';
-import { describeWith, type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
 import { commitVersion, promote, rollBack } from './serving-promote.ts';
 
 type Marked = { readonly clawloop?: { readonly version: number } };
 const neverEnds = { 1202: -100, 1200: -100 };
 
-describeWith('policy/models/qwen3-tiny')('a new version', () => {
+describe('a new version', () => {
   let folder: ServingFolder;
   let serving: ServingProcess;
   let log: EventLog;

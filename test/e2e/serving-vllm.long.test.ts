@@ -1,15 +1,15 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { tokensOf } from '../upstream-fakes/fake-tokens.ts';
 import { type VllmFake, vllmFake } from '../upstream-fakes/vllm.ts';
 import { until } from './harness/clawloop.ts';
-import { describeWith, type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
 import { commitVersion, promote, rollBack } from './serving-promote.ts';
 
 type Marked = { readonly clawloop?: { readonly version: number } };
 
-describeWith('policy/models/qwen3-tiny')('behind vLLM', () => {
+describe('behind vLLM', () => {
   let folder: ServingFolder;
   let serving: ServingProcess;
   let vllm: VllmFake;

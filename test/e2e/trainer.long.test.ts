@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
 import { cp, readdir } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
+import { referencePath } from '../../shared/policy/reference-fixtures.ts';
 import { until } from './harness/clawloop.ts';
 import { endedOnce, endings } from './trainer-endings.ts';
 import { openTrainerFolder, type TrainerFolder, writeTinyModel } from './trainer-process.ts';
@@ -24,13 +23,9 @@ const figuresOf = (url: string, line: RegExp): Promise<string> =>
     return line.test(text) && text;
   });
 
-const fixture = fileURLToPath(new URL('../../../shared/fixtures/policy/models/qwen3-tiny', import.meta.url));
-const describeFixture =
-  existsSync(fixture) || process.env.CLAWLOOP_REQUIRE_ALL === '1' ? describe : describe.skip;
-
-describeFixture('with a model in Hugging Face format', () => {
+describe('with a model in Hugging Face format', () => {
   test('a batch is trained and promoted', async () => {
-    const { start, submit, settled, events } = await open(fixture);
+    const { start, submit, settled, events } = await open(referencePath('models/qwen3-tiny'));
     start();
     await submit(1);
     expect(await settled(1)).toMatchObject({ head: 1 });

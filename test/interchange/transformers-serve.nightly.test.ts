@@ -1,15 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { freePort, until } from '../e2e/harness/clawloop.ts';
-import {
-  describeWith,
-  type ServingFolder,
-  type ServingProcess,
-  servingFolder,
-  tinyModel,
-} from '../e2e/serving-process.ts';
+import { type ServingFolder, type ServingProcess, servingFolder, tinyModel } from '../e2e/serving-process.ts';
 import { pythonWithServing } from './python.ts';
 
 // An engine that somebody else wrote: `transformers serve` on the CPU, with a small random model. It gives no
@@ -22,7 +16,7 @@ sys.argv = ['transformers', 'serve', *sys.argv[1:]]
 main()
 `;
 
-describeWith('policy/models/qwen3-tiny')('behind transformers serve', () => {
+describe('behind transformers serve', () => {
   let engine: ChildProcess;
   let folder: ServingFolder;
   let serving: ServingProcess;

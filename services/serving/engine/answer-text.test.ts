@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { loadChatTemplate } from '../../../shared/policy/chat-template.ts';
-import { describeReference, referencePath } from '../../../shared/policy/reference-fixtures.ts';
+import { referencePath } from '../../../shared/policy/reference-fixtures.ts';
 import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
 import { opensReasoning } from '../chat/reasoning-parser.ts';
 import { toolCallForm } from '../chat/tool-call-form.ts';
@@ -38,7 +38,7 @@ async function show(
 const call = (name: string) =>
   `<tool_call>\n{"name": "${name}", "arguments": {"city": "Zürich 🌧"}}\n</tool_call>`;
 
-describeReference('answers in the tokens of a model that reasons and calls', () => {
+describe('answers in the tokens of a model that reasons and calls', () => {
   test('reasoning, text and several calls come apart', async () => {
     expect(
       await show(`<think>\nTwo cities 🌍.\n</think>\n\nLet me see.\n${call('a')}\n${call('b')}<|im_end|>`),

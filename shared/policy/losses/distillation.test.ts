@@ -1,15 +1,14 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
+  describeLossCases,
   expectAllClose,
   expectClose,
-  lossCases,
   OpdOverlapCase,
   OpdTopkCase,
   row,
   rows,
 } from '../fixtures/loss-cases.ts';
-import { describeReference } from '../reference-fixtures.ts';
 import { combineLoss } from './combine.ts';
 import { binLogProbs, binLogProbsVjp, entropyOf, logSoftmax, logSoftmaxVjp, topIds } from './distribution.ts';
 import { groupAdvantages } from './group-advantages.ts';
@@ -51,20 +50,15 @@ const GroupCase = z.object({
 const plain = { clipLow: 0.2, clipHigh: 0.28, dualClip: undefined, stalenessCap: undefined };
 const sorted = (ids: readonly number[]) => ids.toSorted((a, b) => a - b);
 
-describeReference('distillation agrees with the reference numbers', () => {
-  const sampled = lossCases('opd-sampled', OpdSampledCase);
-  const combine = lossCases('combine', CombineCase);
-  const topk = lossCases('opd-topk', OpdTopkCase);
-  const overlap = lossCases('opd-overlap', OpdOverlapCase);
-  const distribution = lossCases('distribution', DistributionCase);
-  const groups = lossCases('group-advantages', GroupCase);
+describe('distillation agrees with the reference numbers', () => {
+  const sampled = { group: 'opd-sampled', schema: OpdSampledCase, count: 6 };
+  const combine = { group: 'combine', schema: CombineCase, count: 6 };
+  const topk = { group: 'opd-topk', schema: OpdTopkCase, count: 16 };
+  const overlap = { group: 'opd-overlap', schema: OpdOverlapCase, count: 10 };
+  const distribution = { group: 'distribution', schema: DistributionCase, count: 10 };
+  const groups = { group: 'group-advantages', schema: GroupCase, count: 18 };
 
-  test('there are cases', () =>
-    expect([sampled, combine, topk, overlap, distribution, groups].map(({ length }) => length)).toEqual([
-      6, 6, 16, 10, 10, 18,
-    ]));
-
-  test.each(sampled)('opd on the sampled token: $note', ({ inputs, ...expected }) => {
+  describeLossCases('opd on the sampled token', sampled, ({ inputs, ...expected }) => {
     const { teacher, old, cur, mask } = inputs;
     expectAllClose(teacherGap(teacher, old, { gapClip: 1 }), expected.advantages);
     const { loss, gradient } = opdLoss(
@@ -78,7 +72,7 @@ describeReference('distillation agrees with the reference numbers', () => {
     expectAllClose(gradient, expected.gradient_cur);
   });
 
-  test.each(combine)('combine: $note', ({ inputs, options, ...expected }) => {
+  describeLossCases('combine', combine, ({ inputs, options, ...expected }) => {
     const { teacher, old, cur, mask, rewards } = inputs;
     const { loss, gradient } = combineLoss(
       {
@@ -91,7 +85,7 @@ describeReference('distillation agrees with the reference numbers', () => {
     expectAllClose(gradient, expected.gradient_cur);
   });
 
-  test.each(topk)('opd-topk: $note', ({ inputs, options: { k, temperature }, direction, ...expected }) => {
+  describeLossCases('opd-topk', topk, ({ inputs, options: { k, temperature }, direction, ...expected }) => {
     const student = inputs.student_logits.map((logits) => logSoftmax(logits, temperature));
     const teacher = inputs.teacher_logits.map((logits) => logSoftmax(logits, temperature));
     const top = teacher.map((logProbs) => topIds(logProbs, k));
@@ -118,7 +112,7 @@ describeReference('distillation agrees with the reference numbers', () => {
     );
   });
 
-  test.each(overlap)('opd-overlap: $note', ({ inputs, options, ...expected }) => {
+  describeLossCases('opd-overlap', overlap, ({ inputs, options, ...expected }) => {
     const { k, temperature } = options;
     const of = (logits: readonly (readonly number[])[]) => logits.map((one) => logSoftmax(one, temperature));
     const [old, cur, teachers] = [
@@ -150,7 +144,7 @@ describeReference('distillation agrees with the reference numbers', () => {
     expectAllClose(byLogits, expected.gradient_cur_logits);
   });
 
-  test.each(distribution)('distribution: $note', ({ inputs, options: { temperature }, ...expected }) => {
+  describeLossCases('distribution', distribution, ({ inputs, options: { temperature }, ...expected }) => {
     const logProbs = inputs.logits.map((logits) => logSoftmax(logits, temperature));
     expectAllClose(logProbs, expected.log_probs);
     const entropies = logProbs.map((one) => entropyOf(one, temperature));
@@ -165,11 +159,15 @@ describeReference('distillation agrees with the reference numbers', () => {
     );
   });
 
-  test.each(groups)('group advantages: $note', ({ inputs, options: { kind, unbiased, eps }, advantages }) => {
-    const settings =
-      kind === 'mean' ? { kind } : ({ kind, unbiased: unbiased ?? false, epsilon: eps } as const);
-    expectAllClose([groupAdvantages(inputs.rewards, inputs.groups, settings)], [advantages]);
-  });
+  describeLossCases(
+    'group advantages',
+    groups,
+    ({ inputs, options: { kind, unbiased, eps }, advantages }) => {
+      const settings =
+        kind === 'mean' ? { kind } : ({ kind, unbiased: unbiased ?? false, epsilon: eps } as const);
+      expectAllClose([groupAdvantages(inputs.rewards, inputs.groups, settings)], [advantages]);
+    },
+  );
 });
 
 test('a turn without a hint trains by its verdict alone, one without a verdict by its hint alone', () => {

@@ -1,7 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { expectAllClose, expectClose, lossCases, row, rows } from '../fixtures/loss-cases.ts';
-import { describeReference } from '../reference-fixtures.ts';
+import { describeLossCases, expectAllClose, expectClose, row, rows } from '../fixtures/loss-cases.ts';
 import { advantageOf, initialBaseline, updateBaseline } from './baseline.ts';
 import { binaryLoss, type ClipSettings, type PolicyBatch } from './binary.ts';
 import { klLoss } from './kl.ts';
@@ -34,35 +33,38 @@ const KlCase = z.object({
 const sumOver = (shares: ArrayLike<number>[], values: readonly number[][]) =>
   values.flatMap((value, n) => value.map((one, t) => one * shares[n]![t]!)).reduce((a, b) => a + b, 0);
 
-describeReference('losses agree with the reference numbers', () => {
-  const ppo = lossCases('ppo', PpoCase);
-  const kl = lossCases('kl', KlCase);
+describe('losses agree with the reference numbers', () => {
+  describeLossCases(
+    'ppo',
+    { group: 'ppo', schema: PpoCase, count: 23 },
+    ({ inputs, options, ...expected }) => {
+      const shares = tokenShares(inputs.mask, options.reduction === 'token-mean' ? 'token' : 'sample');
+      const { loss, gradient, metrics } = binaryLoss(
+        { ...inputs, behavior: inputs.behave, shares, unweighted: inputs.cur.map(() => false) },
+        {
+          clipLow: options.clip_low,
+          clipHigh: options.clip_high,
+          dualClip: options.dual_clip ?? undefined,
+          stalenessCap: options.staleness_cap ?? undefined,
+        },
+      );
+      expectClose(loss, expected.loss);
+      expectAllClose(gradient, expected.gradient_cur);
+      expectClose(metrics.clipFraction, sumOver(shares, expected.clipped));
+      expectClose(metrics.dualClipFraction, sumOver(shares, expected.dual_clipped));
+      expectClose(metrics.stalenessWeight, sumOver(shares, expected.weight));
+    },
+  );
 
-  test('there are cases', () => expect([ppo.length, kl.length]).toEqual([23, 21]));
-
-  test.each(ppo)('ppo: $note', ({ inputs, options, ...expected }) => {
-    const shares = tokenShares(inputs.mask, options.reduction === 'token-mean' ? 'token' : 'sample');
-    const { loss, gradient, metrics } = binaryLoss(
-      { ...inputs, behavior: inputs.behave, shares, unweighted: inputs.cur.map(() => false) },
-      {
-        clipLow: options.clip_low,
-        clipHigh: options.clip_high,
-        dualClip: options.dual_clip ?? undefined,
-        stalenessCap: options.staleness_cap ?? undefined,
-      },
-    );
-    expectClose(loss, expected.loss);
-    expectAllClose(gradient, expected.gradient_cur);
-    expectClose(metrics.clipFraction, sumOver(shares, expected.clipped));
-    expectClose(metrics.dualClipFraction, sumOver(shares, expected.dual_clipped));
-    expectClose(metrics.stalenessWeight, sumOver(shares, expected.weight));
-  });
-
-  test.each(kl)('kl: $note', ({ inputs, kind, loss, gradient_cur }) => {
-    const result = klLoss([inputs.cur], [inputs.ref], tokenShares([inputs.mask], 'token'), kind);
-    expectClose(result.loss, loss);
-    expectAllClose(result.gradient, [gradient_cur]);
-  });
+  describeLossCases(
+    'kl',
+    { group: 'kl', schema: KlCase, count: 21 },
+    ({ inputs, kind, loss, gradient_cur }) => {
+      const result = klLoss([inputs.cur], [inputs.ref], tokenShares([inputs.mask], 'token'), kind);
+      expectClose(result.loss, loss);
+      expectAllClose(result.gradient, [gradient_cur]);
+    },
+  );
 });
 
 const clip: ClipSettings = { clipLow: 0.2, clipHigh: 0.28, dualClip: 3, stalenessCap: 2 };

@@ -1,19 +1,17 @@
-import { expect, test } from 'vitest';
-import { lossCases, OpdTopkCase } from '../fixtures/loss-cases.ts';
+import { describe, expect } from 'vitest';
+import { describeLossCases, OpdTopkCase } from '../fixtures/loss-cases.ts';
 import { withoutRest } from '../losses/distribution.ts';
 import { opdTopkLoss } from '../losses/opd-topk.ts';
 import { tokenShares } from '../losses/reduction.ts';
-import { describeReference } from '../reference-fixtures.ts';
 import { describeOnBackends, largestDifference } from '../test-backends.ts';
 import { addAt, candidateLogProbsOf, candidateVjp } from './candidates.ts';
 import { logProbsOf, logProbsOfVjp } from './cross-entropy.ts';
 
-describeReference('KL over k tokens and the rest agrees with the reference numbers', () => {
-  const topk = lossCases('opd-topk', OpdTopkCase);
-
+describe('KL over k tokens and the rest agrees with the reference numbers', () => {
   describeOnBackends('in f32', (open) => {
-    test.each(topk)(
-      '$direction, k $options.k, $note',
+    describeLossCases(
+      'opd-topk',
+      { group: 'opd-topk', schema: OpdTopkCase, count: 16 },
       async ({ inputs, options, direction, ...expected }) => {
         const executor = await open();
         const before = executor.tensorCount();

@@ -1,12 +1,12 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openClawSettings } from '../../../services/cli/doctor/openclaw.ts';
 import { clawloop } from '../harness/clawloop.ts';
-import { describeWith, type ServingFolder, type ServingProcess, servingFolder } from '../serving-process.ts';
+import { type ServingFolder, type ServingProcess, servingFolder } from '../serving-process.ts';
 
-describeWith('policy/models/qwen3-tiny')("OpenClaw's settings for a server that runs", () => {
+describe("OpenClaw's settings for a server that runs", () => {
   let folder: ServingFolder;
   let serving: ServingProcess;
   let home: string;
