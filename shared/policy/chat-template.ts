@@ -18,7 +18,7 @@ export type RenderInput = {
   readonly tools?: readonly unknown[] | undefined;
   /** Ends the text with the opening of an assistant message. */
   readonly addGenerationPrompt: boolean;
-  /** Further variables of the template, e.g. `enable_thinking`. They cannot replace the ones above. */
+  /** Further variables of the template, e.g. `enable_thinking`. They replace neither those above nor the fixed ones, as `bos_token`. */
   readonly variables?: Readonly<Record<string, unknown>>;
 };
 
@@ -117,8 +117,8 @@ function compile(source: string, fixed: Readonly<Record<string, unknown>>): (inp
   const template = new Template(source);
   const render = ({ messages, tools, addGenerationPrompt, variables }: RenderInput): string =>
     template.render({
-      ...fixed,
       ...variables,
+      ...fixed,
       messages: messages.map(withPlainContent),
       tools: tools !== undefined && tools.length > 0 ? tools : null,
       documents: null,

@@ -1,12 +1,14 @@
 const ZERO_WIDTH_SPACE = '\u200b';
+const REPLACEMENT_CHARACTER = '\ufffd';
 
 /**
  * Makes special tokens that are written out in somebody's words (`<|im_end|>`) plain text: a zero-width space
  * after their first character keeps a tokenizer from reading them as tokens, so that no message can end its
- * turn or open another role's.
+ * turn or open another role's. A special token of a single character is replaced.
  */
 export function plainText(specialTokens: readonly string[]): (text: string) => string {
-  const written = specialTokens.filter((token) => token.length > 1);
+  // white space is text, even where a tokenizer lists it among its special tokens
+  const written = specialTokens.filter((token) => token.trim() !== '');
   if (written.length === 0) return (text) => text;
   // the longest first: one token may begin like another
   const byLength = [...written].sort((a, b) => b.length - a.length);
@@ -14,5 +16,27 @@ export function plainText(specialTokens: readonly string[]): (text: string) => s
     byLength.map((token) => token.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'),
     'g',
   );
-  return (text) => text.replace(pattern, (token) => `${token[0]}${ZERO_WIDTH_SPACE}${token.slice(1)}`);
+  return (text) => text.replace(pattern, broken);
+}
+
+const broken = (token: string): string => {
+  const [first = ''] = token; // a whole code point
+  const rest = token.slice(first.length);
+  return rest === '' ? REPLACEMENT_CHARACTER : `${first}${ZERO_WIDTH_SPACE}${rest}`;
+};
+
+/**
+ * The same for every string in a JSON value, names of members too. The same value, where nothing in it changes.
+ */
+export function plainValue<Value>(value: Value, plain: (text: string) => string): Value {
+  if (typeof value === 'string') return plain(value) as Value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const items: readonly unknown[] = value.map((item) => plainValue<unknown>(item, plain));
+    return (items.every((item, at) => item === value[at]) ? value : items) as Value;
+  }
+  const members = Object.entries(value as object);
+  const made = members.map(([name, item]) => [plain(name), plainValue<unknown>(item, plain)] as const);
+  const isSame = made.every(([name, item], at) => name === members[at]![0] && item === members[at]![1]);
+  return isSame ? value : (Object.fromEntries(made) as Value);
 }

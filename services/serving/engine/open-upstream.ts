@@ -5,6 +5,7 @@ import { findModel, findModelHere } from '../../../shared/hub/find-model.ts';
 import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
 import { modelDigest } from '../../../shared/policy/model-digest.ts';
 import { isGreedy } from '../../../shared/policy/sampling.ts';
+import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
 import { ConfigError } from '../../../shared/service/config.ts';
 import { dataFolder } from '../../../shared/service/data-folder.ts';
 import type { Logger } from '../../../shared/service/logger.ts';
@@ -19,6 +20,7 @@ import { chatDialect } from './upstream-chat.ts';
 import type { UpstreamDialect } from './upstream-exchange.ts';
 import { openUpstreamHttp, type UpstreamHttp } from './upstream-http.ts';
 import { createUpstreamModels, oneModel, type UpstreamModels } from './upstream-models.ts';
+import { withPlainTexts } from './upstream-plain.ts';
 import { messageOf } from './upstream-refusal.ts';
 import { openSglangDialect } from './upstream-sglang.ts';
 import { countWithTokenize } from './upstream-tokenize.ts';
@@ -66,7 +68,11 @@ export async function openUpstream(config: ServingConfig, options: UpstreamOptio
       { logProbs, ...defaults },
       'with such log-probs no turn trains whose client leaves temperature and filters to the model: see docs/upstream.md',
     );
-  const believed = { logProbs, vocabularySize: await vocabularySizeHere(config) };
+  const believed: Believed = {
+    logProbs,
+    vocabularySize: await vocabularySizeHere(config),
+    specialTokens: await specialTokensHere(config),
+  };
   const prefix = kind === 'vllm' ? `${root}/v1` : root;
   return openUpstreamEngine({
     report,
@@ -83,31 +89,41 @@ export async function openUpstream(config: ServingConfig, options: UpstreamOptio
   });
 }
 
-type Believed = { readonly logProbs: UpstreamLogProbs; readonly vocabularySize: number | undefined };
+type Believed = {
+  readonly logProbs: UpstreamLogProbs;
+  readonly vocabularySize: number | undefined;
+  readonly specialTokens: readonly string[];
+};
 
-const vllmDialect = (http: UpstreamHttp, root: string, believed: Believed): UpstreamDialect => ({
-  ...chatDialect({
+const vllmDialect = (
+  http: UpstreamHttp,
+  root: string,
+  { logProbs, vocabularySize, specialTokens }: Believed,
+): UpstreamDialect => {
+  const chat = chatDialect({
     url: `${root}/v1`,
-    ...believed,
+    logProbs,
+    vocabularySize,
     tokenIds: true,
     allSettings: true,
     namesModel: true,
     hidesCalls: true,
     strictForcedCalls: true,
     renamesThoughts: true,
-  }),
-  countTokens: countWithTokenize(http, `${root}/tokenize`),
-});
+  });
+  return withPlainTexts({ ...chat, countTokens: countWithTokenize(http, `${root}/tokenize`) }, specialTokens);
+};
 
 const sglangDialect = async (
   config: ServingConfig,
   root: string,
-  believed: Believed,
+  { logProbs, vocabularySize }: Believed,
   fetching: FetchModelOptions,
 ): Promise<UpstreamDialect> =>
   openSglangDialect({
     root,
-    ...believed,
+    logProbs,
+    vocabularySize,
     prompts: {
       modelFolder: await findModel(config, fetching),
       context: contextMode(config),
@@ -193,6 +209,16 @@ async function vocabularySizeHere(config: ServingConfig): Promise<number | undef
   return openCheckpoint(folder).then(
     ({ config: { vocabularySize } }) => vocabularySize,
     () => undefined,
+  );
+}
+
+/** None, where the model is not here. */
+async function specialTokensHere(config: ServingConfig): Promise<readonly string[]> {
+  const folder = findModelHere(config);
+  if (folder === undefined) return [];
+  return loadTokenizer(folder).then(
+    ({ specialTokens }) => specialTokens,
+    () => [],
   );
 }
 

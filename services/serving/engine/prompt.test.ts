@@ -174,3 +174,13 @@ test('a forced call is begun where the answer begins, after the end of any reaso
     'hi<think>\n</think>\n\n{"name": "get", "parameters":',
   );
 });
+
+test('the name of a call that has to come is no special token', () => {
+  const named = { ...tokenizer, specialTokens: ['look_up', '<a>', '<u>'] };
+  const asked: GenerationRequest = { ...request('hi'), forcedCall: ['look_up'] };
+  const { promptIds } = makePrompt(
+    { tokenizer: named, template, contextTokens: 200, context: 'error' },
+    asked,
+  );
+  expect(textOf(promptIds)).toContain('{"name": "l\u200book_up", "arguments":');
+});

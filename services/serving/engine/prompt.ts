@@ -7,6 +7,7 @@ import {
 } from '../../../shared/chat/window.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { ChatTemplate } from '../../../shared/policy/chat-template.ts';
+import { plainText } from '../../../shared/policy/plain-text.ts';
 import { promptRenderer } from '../../../shared/policy/render-prompt.ts';
 import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
 import { isServiceError } from '../../../shared/service/errors.ts';
@@ -129,7 +130,8 @@ function renderer(
   { templateVariables: variables, forcedCall: names, format }: PromptParts,
 ) {
   const render = promptRenderer(tokenizer, template);
-  const beginning = names === undefined ? '' : forcedCall(toolCallForm, names).beginning;
+  const plain = plainText(tokenizer.specialTokens);
+  const beginning = names === undefined ? '' : forcedCall(toolCallForm, names.map(plain)).beginning;
   const begin = (prompt: string): string =>
     (names !== undefined || format !== undefined) && opensReasoning(prompt)
       ? `${prompt.trimEnd()}\n</think>\n\n${beginning}`

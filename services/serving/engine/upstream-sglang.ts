@@ -14,6 +14,7 @@ import { chatDialect } from './upstream-chat.ts';
 import type { HeardChunk, UpstreamDialect } from './upstream-exchange.ts';
 import type { ModelLease } from './upstream-models.ts';
 import { readPart } from './upstream-part.ts';
+import { withPlainTexts } from './upstream-plain.ts';
 import { errorFrame, type UpstreamRefusal } from './upstream-refusal.ts';
 import type { UpstreamLogProbs } from './upstream-tokens.ts';
 
@@ -47,7 +48,7 @@ export async function openSglangDialect({
     loadChatTemplate(modelFolder),
   ]);
   const model = { tokenizer, toolCallForm: toolCallForm(template) };
-  const forcedCalls = chatDialect({
+  const chat = chatDialect({
     url: `${root}/v1`,
     logProbs: 'none',
     tokenIds: false,
@@ -55,6 +56,7 @@ export async function openSglangDialect({
     namesModel: false,
     adapterField: true,
   });
+  const forcedCalls = withPlainTexts(chat, tokenizer.specialTokens);
   return {
     ask: async (request, lease) => {
       if (request.forcedCall !== undefined) return forcedCalls.ask(request, lease);

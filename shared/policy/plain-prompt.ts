@@ -1,0 +1,89 @@
+import type { ChatMessage, ContentPart, ToolCall } from '../events/chat-message.ts';
+import { plainText, plainValue } from './plain-text.ts';
+
+export type PromptSource = {
+  readonly messages: readonly ChatMessage[];
+  readonly tools: readonly unknown[];
+  /** Further variables of the template, e.g. `enable_thinking`. */
+  readonly variables: Readonly<Record<string, unknown>>;
+};
+
+type Plain = (text: string) => string;
+
+/**
+ * Makes special tokens plain text wherever a client can write them for a chat template: in contents, names,
+ * calls, reasoning, tools and variables. Each message and each tool is searched once, however often it is
+ * written. Lists in which nothing changes come back as the same lists.
+ */
+export function plainPrompt(specialTokens: readonly string[]): (source: PromptSource) => PromptSource {
+  const plain = plainText(specialTokens);
+  const messageOf = once((message: ChatMessage) => plainMessage(message, plain));
+  const toolOf = once((tool: object) => plainValue(tool, plain));
+  return ({ messages, tools, variables }) => ({
+    messages: mapped(messages, messageOf),
+    tools: mapped(tools, (tool) => (isObject(tool) ? toolOf(tool) : plainValue(tool, plain))),
+    variables: plainValue(variables, plain),
+  });
+}
+
+function plainMessage(message: ChatMessage, plain: Plain): ChatMessage {
+  const { content, tool_calls: calls, ...rest } = message;
+  const plainRest = plainValue(rest, plain);
+  const plainBody = Array.isArray(content) ? plainParts(content, plain) : plainValue(content, plain);
+  const plainCalls = Array.isArray(calls) ? mapped(calls, (call) => plainCall(call, plain)) : calls;
+  if (plainRest === rest && plainBody === content && plainCalls === calls) return message;
+  return {
+    ...(plainRest as ChatMessage),
+    ...(content === undefined ? {} : { content: plainBody }),
+    ...(calls === undefined ? {} : { tool_calls: plainCalls as ToolCall[] }),
+  };
+}
+
+/** Texts are joined before they are searched: a special token may be written across two parts. */
+function plainParts(parts: ContentPart[], plain: Plain): ContentPart[] {
+  const texts = parts.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : []));
+  const text = texts.join('');
+  const plainWhole = plain(text);
+  if (plainWhole === text) return plainValue(parts, plain);
+  const others = parts.filter((part) => part.type !== 'text' || part.text === undefined);
+  return [{ type: 'text', text: plainWhole }, ...others.map((part) => plainValue(part, plain))];
+}
+
+function plainCall(call: ToolCall, plain: Plain): ToolCall {
+  const made = plainValue(call, plain);
+  const text: unknown = call.function.arguments;
+  const given = typeof text === 'string' ? plainArguments(text, plain) : text;
+  if (given === made.function.arguments) return made;
+  return { ...made, function: { ...made.function, arguments: given as string } };
+}
+
+/** Many templates parse the arguments of a call: JSON can hide a special token behind `\u003c` or `<\/`. */
+function plainArguments(text: string, plain: Plain): string {
+  const parsed = text.includes('\\') ? parsedJson(text) : undefined;
+  const made = plainValue(parsed, plain);
+  return plain(made === parsed ? text : JSON.stringify(made));
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // a model may have written arguments that are not JSON
+  }
+}
+
+function mapped<Item>(items: readonly Item[], make: (item: Item) => Item): readonly Item[] {
+  const made = items.map(make);
+  return made.every((item, at) => item === items[at]) ? items : made;
+}
+
+function once<Item extends object>(make: (item: Item) => Item): (item: Item) => Item {
+  const known = new WeakMap<Item, Item>();
+  return (item) => {
+    const made = known.get(item) ?? make(item);
+    known.set(item, made);
+    return made;
+  };
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
