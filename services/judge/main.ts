@@ -14,7 +14,7 @@ import { createJudge } from './judges/judges.ts';
 import { createJudgeMetrics } from './metrics.ts';
 import { createOpenVotes } from './open-votes.ts';
 import { withServingKey } from './own-serving.ts';
-import { every, expireVotes, retryFailed } from './sweeper.ts';
+import { every, expireVotes } from './sweeper.ts';
 import { castVote } from './votes.ts';
 
 const GROUP = 'judge';
@@ -61,7 +61,8 @@ await service.run(
     ),
     queue.work((job, signal) => castVote(world, job, signal), { concurrency: config.concurrency }, shutdown),
     every(config.sweepMs, () => expireVotes(world), logger, shutdown),
-    every(config.retryAfterMs, () => retryFailed(queue), logger, shutdown),
+    // A retried vote that is no longer owed ends at once.
+    every(config.retryAfterMs, () => queue.retryAll(), logger, shutdown),
   ],
   [() => queue.close(), () => server.close()],
   [queue.refused],

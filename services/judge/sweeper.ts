@@ -1,10 +1,8 @@
 import { setInterval } from 'node:timers/promises';
 import { VoteExpired } from '../../shared/events/vote-expired.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
-import type { JobQueue } from '../../shared/queue/job-queue.ts';
 import { utcNow } from '../../shared/service/clock.ts';
 import type { Logger } from '../../shared/service/logger.ts';
-import type { VoteJob } from './judge-fold.ts';
 import type { JudgeMetrics } from './metrics.ts';
 import type { OpenVotes } from './open-votes.ts';
 
@@ -33,15 +31,10 @@ export async function expireVotes({ log, open, metrics, logger, deadlineMs }: Sw
   logger.warn({ turns: overdue.map(({ turnId }) => turnId) }, 'the deadline of votes has passed');
 }
 
-/** Votes whose tries are used up begin anew; those that nobody owes any more end at once. */
-export async function retryFailed(queue: JobQueue<VoteJob>): Promise<void> {
-  for (const { id } of await queue.failed()) await queue.retry(id);
-}
-
 /** Does something every `ms` until the signal aborts; a failure is logged and the next one comes. */
 export async function every(
   ms: number,
-  task: () => Promise<void>,
+  task: () => Promise<unknown>,
   logger: Logger,
   signal: AbortSignal,
 ): Promise<void> {

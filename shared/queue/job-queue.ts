@@ -49,8 +49,11 @@ export type JobQueue<Data> = {
     signal: AbortSignal,
   ) => Promise<void>;
   readonly counts: () => Promise<JobCounts>;
-  readonly failed: () => Promise<readonly FailedJob<Data>[]>;
+  /** At most `limit` failed jobs, the oldest first. */
+  readonly failed: (limit: number) => Promise<readonly FailedJob<Data>[]>;
   readonly retry: (id: string) => Promise<boolean>;
+  /** Retries every job that has failed by now, however many there are; returns how many it retried. */
+  readonly retryAll: () => Promise<number>;
   /** Forgets every job, running ones included (their signals abort). */
   readonly drop: () => Promise<void>;
   readonly close: () => Promise<void>;

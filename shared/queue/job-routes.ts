@@ -12,15 +12,18 @@ type Access = {
   readonly isPrivate: boolean;
 };
 
+/** Failed jobs that one answer lists; `counts` says how many there are. */
+const LISTED = 100;
+
 const retryBody = z.object({ id: z.string() });
 
 /**
- * `GET /jobs`: counts and failed jobs, without their data; `POST /jobs/retry {"id": ...}`: 404 unless it has
+ * `GET /jobs`: counts and the 100 oldest failed jobs, without their data; `POST /jobs/retry {"id": ...}`: 404 unless it has
  * failed; 401 without the key, where one is needed.
  */
 export function registerJobs(server: FastifyInstance, queue: Shown, { key, isPrivate }: Access): void {
   server.get('/jobs', async () => {
-    const failed = await queue.failed();
+    const failed = await queue.failed(LISTED);
     return {
       queue: queue.name,
       counts: await queue.counts(),

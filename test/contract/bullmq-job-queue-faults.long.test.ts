@@ -208,4 +208,29 @@ withRedis('BullMQ under fire', (redis) => {
     expect(performance.now() - from).toBeLessThan(8000);
     await redis().start();
   });
+
+  test('50,000 failed jobs are retried, and all of them run', async () => {
+    const options = { url: redis().url, prefix, ...tuning };
+    const queue = await openBullQueue<Data>(newName(), { ...settings, attempts: 1 }, options);
+    cleanups.push(queue.close);
+    const ids = numbered(50_000);
+    await queue.add(jobs(ids));
+    let broken = true;
+    const ran = new Set<string>();
+    const stop = new AbortController();
+    const handler = async ({ id }: Attempt<Data>) => {
+      if (broken) throw new Error('no judge there');
+      ran.add(id);
+    };
+    const done = queue.work(handler, { concurrency: 200 }, stop.signal);
+    cleanups.push(async () => {
+      stop.abort();
+      await done;
+    });
+    await until(async () => expect(await queue.counts()).toEqual({ ...none, failed: ids.length }), 300_000);
+    broken = false;
+    expect(await queue.retryAll()).toBe(ids.length);
+    await until(async () => expect(await queue.counts()).toEqual(none), 300_000);
+    expect(ran.size).toBe(ids.length);
+  });
 });

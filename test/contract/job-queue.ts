@@ -119,7 +119,7 @@ export function jobQueueContract(name: string, open: Open): void {
       expect(gaps[0]).toBeGreaterThanOrEqual(18);
       expect(gaps[1]).toBeGreaterThanOrEqual(38);
       expect(gaps[2]).toBeGreaterThanOrEqual(78);
-      expect(await queue.failed()).toEqual([]);
+      expect(await queue.failed(10)).toEqual([]);
     });
 
     test('a job whose tries are used up is kept, visible, blocks its id, and can be tried again', async () => {
@@ -133,7 +133,7 @@ export function jobQueueContract(name: string, open: Open): void {
       });
       await until(async () => expect((await queue.counts()).failed).toBe(1));
       expect(runs).toBe(2);
-      expect(await queue.failed()).toEqual([
+      expect(await queue.failed(10)).toEqual([
         { id: 'a', data: { of: 'a' }, attempts: 2, error: 'no judge there' },
       ]);
       await queue.add(jobs('a'));
@@ -141,8 +141,46 @@ export function jobQueueContract(name: string, open: Open): void {
       broken = false;
       expect(await queue.retry('a')).toBe(true);
       await until(() => expect(runs).toBe(3));
-      await until(async () => expect(await queue.failed()).toEqual([]));
+      await until(async () => expect(await queue.failed(10)).toEqual([]));
       expect(await queue.retry('a')).toBe(false);
+    });
+
+    test('every failed job is retried, in pages, and a listing is no longer than its limit', async () => {
+      const queue = await openQueue({ attempts: 1 });
+      const ids = Array.from({ length: 1_200 }, (_, index) => `job-${index}`);
+      let broken = true;
+      const done = new Set<string>();
+      await queue.add(jobs(...ids));
+      startWork(
+        queue,
+        async ({ id }) => {
+          if (broken) throw new Error('no judge there');
+          done.add(id);
+        },
+        50,
+      );
+      await until(async () => expect((await queue.counts()).failed).toBe(ids.length));
+      expect(await queue.failed(7)).toHaveLength(7);
+      expect(await queue.failed(0)).toEqual([]);
+      broken = false;
+      expect(await queue.retryAll()).toBe(ids.length);
+      await until(() => expect(done.size).toBe(ids.length));
+      await until(async () => expect(await queue.failed(10)).toEqual([]));
+      expect(await queue.retryAll()).toBe(0);
+    });
+
+    test('what fails again while all are retried waits for the next call', async () => {
+      const queue = await openQueue({ attempts: 1 });
+      let runs = 0;
+      await queue.add(jobs('a', 'b', 'c'));
+      startWork(queue, async () => {
+        runs += 1;
+        throw new Error('no judge there');
+      });
+      await until(async () => expect((await queue.counts()).failed).toBe(3));
+      expect(await queue.retryAll()).toBe(3);
+      await until(async () => expect((await queue.counts()).failed).toBe(3));
+      expect(runs).toBe(6);
     });
 
     test('an attempt that takes too long is aborted and has failed, while other jobs go on', async () => {
@@ -166,7 +204,7 @@ export function jobQueueContract(name: string, open: Open): void {
       await until(async () => expect((await queue.counts()).failed).toBe(1));
       expect(wasAborted).toBe(true);
       await until(() => expect(ran).toEqual(['b']));
-      expect((await queue.failed())[0]).toMatchObject({ id: 'slow', attempts: 1 });
+      expect((await queue.failed(10))[0]).toMatchObject({ id: 'slow', attempts: 1 });
     });
 
     test('a handler that ignores its signal holds no slot, and its id never runs twice at once', async () => {

@@ -1,4 +1,4 @@
-import { Queue } from 'bullmq';
+import { type Job as BullJob, Queue } from 'bullmq';
 import type { FailedJob, JobQueue, JobQueueSettings } from '../job-queue.ts';
 import { createAdder } from './adder.ts';
 import { connectRedis, disconnectRedis, type RedisAddress } from './connect-redis.ts';
@@ -22,12 +22,15 @@ export type BullQueue<Data> = JobQueue<Data> & {
 
 /** ms that a question about the queue may take */
 const ANSWER_MS = 2000;
+/** Failed jobs that one question reads: Redis answers it in a few milliseconds, however many have failed. */
+const PAGE = 500;
 
 /**
  * A queue on Redis by BullMQ, for any number of processes. At least once: a job whose worker died, or was
  * stopped for longer than its lock, runs again. A finished job is removed; a failed one stays until it is
  * retried or the queue is dropped, and blocks its id. Opens at once, whether Redis is there or not: jobs and
- * workers wait for it, `add` never rejects, and `counts`, `failed` and `retry` throw after two seconds.
+ * workers wait for it, `add` never rejects, and `counts`, `failed` and `retry` throw after two seconds, as
+ * `retryAll` does when Redis leaves one of its pages unanswered for that long.
  */
 export async function openBullQueue<Data>(
   name: string,
@@ -59,19 +62,23 @@ export async function openBullQueue<Data>(
   );
   let working = false;
 
-  const failed = async (): Promise<readonly FailedJob<Data>[]> => {
-    const jobs = await answered(bull.getFailed());
-    return jobs.map(({ id = '', data, attemptsMade, failedReason }) => ({
-      id: fromBullId(id),
-      data: data as Data,
-      attempts: attemptsMade,
-      error: failedReason,
-    }));
+  /** Failed jobs, the oldest first; undefined where only the id is left of a job. */
+  const failedPage = (start: number, count: number): Promise<readonly (BullJob | undefined)[]> =>
+    answered(bull.getJobs(['failed'], start, start + count - 1, true));
+
+  const failed = async (limit: number): Promise<readonly FailedJob<Data>[]> => {
+    const jobs = limit <= 0 ? [] : await failedPage(0, limit);
+    return jobs
+      .filter((job) => job !== undefined)
+      .map(({ id = '', data, attemptsMade, failedReason }) => ({
+        id: fromBullId(id),
+        data: data as Data,
+        attempts: attemptsMade,
+        error: failedReason,
+      }));
   };
 
-  const retry = async (id: string): Promise<boolean> => {
-    const job = await answered(bull.getJob(toBullId(id)));
-    if (job === undefined || !(await answered(job.isFailed()))) return false;
+  const retryJob = async (job: BullJob): Promise<boolean> => {
     try {
       await answered(job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true }));
       return true;
@@ -79,6 +86,29 @@ export async function openBullQueue<Data>(
       if (await answered(job.isFailed())) throw error;
       return false; // another process was first
     }
+  };
+
+  const retry = async (id: string): Promise<boolean> => {
+    const job = await answered(bull.getJob(toBullId(id)));
+    if (job === undefined || !(await answered(job.isFailed()))) return false;
+    return retryJob(job);
+  };
+
+  // A retried job leaves the set of failed ones, so the next page begins where this one did. What fails again
+  // during the call joins the set at its end, beyond `left`.
+  const retryAll = async (): Promise<number> => {
+    let left = await answered(bull.getFailedCount());
+    let start = 0;
+    let retried = 0;
+    while (left > 0 && !closed) {
+      const page = await failedPage(start, Math.min(PAGE, left));
+      const jobs = page.filter((job) => job !== undefined);
+      const done = await Promise.all(jobs.map(retryJob));
+      retried += done.filter(Boolean).length;
+      start += page.length - jobs.length;
+      left -= PAGE;
+    }
+    return retried;
   };
 
   return {
@@ -107,6 +137,7 @@ export async function openBullQueue<Data>(
     },
     failed,
     retry,
+    retryAll,
     drop: async () => {
       adder.clear();
       await bull.obliterate({ force: true });

@@ -92,6 +92,13 @@ export function openMemoryQueue<Data>(
     entry.timer = setTimeout(() => void enqueue(entry), delay);
   }
 
+  const failedEntries = () => [...entries.values()].filter(({ state }) => state === 'failed');
+
+  function retryEntry(entry: Entry<Data>): void {
+    entry.attempts = 0;
+    void enqueue(entry);
+  }
+
   const drop = async () => {
     const forgotten = [...entries.values()];
     entries.clear();
@@ -134,16 +141,20 @@ export function openMemoryQueue<Data>(
       for (const { state } of entries.values()) counts[state] += 1;
       return counts;
     },
-    failed: async () =>
-      [...entries.values()]
-        .filter(({ state }) => state === 'failed')
+    failed: async (limit) =>
+      failedEntries()
+        .slice(0, Math.max(0, limit))
         .map(({ job, attempts, error }) => ({ ...job, attempts, error })),
     retry: async (id) => {
       const entry = entries.get(id);
       if (entry?.state !== 'failed') return false;
-      entry.attempts = 0;
-      void enqueue(entry);
+      retryEntry(entry);
       return true;
+    },
+    retryAll: async () => {
+      const failed = failedEntries();
+      for (const entry of failed) retryEntry(entry);
+      return failed.length;
     },
     drop,
     close: drop,
