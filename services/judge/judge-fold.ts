@@ -51,6 +51,8 @@ export type VoteJob = {
 };
 
 const TURNS = 'turn';
+/** what the key of each of its rows begins with */
+const TURN_ROW = `${TURNS}/`;
 
 /**
  * Votes still open per turn; turns -> turns. The tally is made in the commit that emits the judgment.
@@ -209,23 +211,36 @@ const votesOf = (turn: OpenTurn): readonly Vote[] => Object.values(turn.votes).m
 
 /** Open turns of one lane. */
 export function* openTurns(rows: Rows): Generator<readonly [turnId: string, turn: OpenTurn]> {
-  for (const [key, row] of rows.entries(`${TURNS}/`)) yield [key.slice(TURNS.length + 1), row as OpenTurn];
+  for (const [key, row] of rows.entries(TURN_ROW)) yield [key.slice(TURN_ROW.length), row as OpenTurn];
 }
 
-/** The votes of one lane that are owed. The job's id is that of the event that pays it. */
-export function owedVotes(lane: string, rows: Rows): readonly Job<VoteJob>[] {
-  return [...openTurns(rows)]
-    .filter(([, turn]) => turn.settle === 'votes')
-    .flatMap(([turnId, { needs, votes, needsHints = 0, hints = {}, at }]) => [
-      ...missing(needs, votes).map((index) => ({
-        id: `${turnId}/vote/${index}`,
-        data: { turnId, lane, index, at },
-      })),
-      ...missing(needsHints, hints).map((index) => ({
-        id: `${turnId}/hint/${index}`,
-        data: { turnId, lane, index, at, asks: 'hint' as const },
-      })),
-    ]);
+/** The open turns among some rows, by their keys; undefined for a turn that is settled. */
+export function* turnsOf(
+  rows: Rows,
+  keys: readonly string[],
+): Generator<readonly [turnId: string, turn: OpenTurn | undefined]> {
+  for (const key of keys)
+    if (key.startsWith(TURN_ROW)) yield [key.slice(TURN_ROW.length), rows.get(key) as OpenTurn | undefined];
+}
+
+/** The votes of one lane that are owed. */
+export const owedVotes = (lane: string, rows: Rows): readonly Job<VoteJob>[] =>
+  [...openTurns(rows)].flatMap(([turnId, turn]) => votesOwedTo(lane, turnId, turn));
+
+/** The votes that one turn is owed. The job's id is that of the event that pays it. */
+export function votesOwedTo(lane: string, turnId: string, turn: OpenTurn): readonly Job<VoteJob>[] {
+  const { settle, needs, votes, needsHints = 0, hints = {}, at } = turn;
+  if (settle !== 'votes') return [];
+  return [
+    ...missing(needs, votes).map((index) => ({
+      id: `${turnId}/vote/${index}`,
+      data: { turnId, lane, index, at },
+    })),
+    ...missing(needsHints, hints).map((index) => ({
+      id: `${turnId}/hint/${index}`,
+      data: { turnId, lane, index, at, asks: 'hint' as const },
+    })),
+  ];
 }
 
 const missing = (needs: number, given: object): readonly number[] =>

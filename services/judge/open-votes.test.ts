@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
-import { memoryRows } from '../../shared/log/rows.ts';
+import { memoryRows, type Rows } from '../../shared/log/rows.ts';
 import { judgeFold } from './judge-fold.ts';
 import { createOpenVotes } from './open-votes.ts';
 import { sessionClosed, turnCompleted, voteCast, voteExpired } from './test-events.ts';
@@ -13,6 +13,8 @@ function openLane(sharedQueue = false) {
   const view = { subject: 'lane-1', partition: 0, rows };
   return {
     open,
+    rows,
+    view,
     wait: (ms: number) => {
       now += ms;
     },
@@ -105,4 +107,50 @@ test('where processes share a queue, the vote of a lane that is not held here is
   fold(turnCompleted('t'), turnCompleted('u'), voteCast('t', 0, 1), voteCast('t', 1, 1));
   expect(open.mayBeOwed(job(0))).toBe(false);
   expect(openLane().open.mayBeOwed(job(0))).toBe(false);
+});
+
+test('a commit costs as much as the turns that it changes, however many are open in the lane', () => {
+  const { rows, open, view } = openLane();
+  const openTurns = 2_000;
+  for (let index = 0; index < openTurns; index++) {
+    const at = { partition: 0, offset: index };
+    rows.apply(judgeFold.on(rows, turnCompleted(`t${index}`), at, { votes: 2 }).changes);
+  }
+  expect(open.see([view])).toHaveLength(2 * openTurns);
+  let reads = 0;
+  const counted: Rows = {
+    get: (key) => {
+      reads += 1;
+      return rows.get(key);
+    },
+    entries: (prefix) => {
+      reads += rows.size();
+      return rows.entries(prefix);
+    },
+  };
+  for (let index = 0; index < openTurns; index++) {
+    const folded = judgeFold.on(rows, voteCast(`t${index}`, 0, 1), { partition: 0, offset: 1 }, { votes: 2 });
+    rows.apply(folded.changes);
+    const changed = folded.changes.map(({ key }) => key);
+    expect(open.see([{ ...view, rows: counted, changed }]).map(({ id }) => id)).toEqual([`t${index}/vote/1`]);
+  }
+  expect(reads).toBeLessThan(10 * openTurns);
+  expect(open.votes()).toBe(openTurns);
+});
+
+test('a turn that a commit settles owes nothing; the others of its lane still do', () => {
+  const { rows, open, view, fold } = openLane();
+  fold(turnCompleted('t'), turnCompleted('u'));
+  rows.apply(judgeFold.on(rows, voteExpired('t'), { partition: 0, offset: 2 }, { votes: 2 }).changes);
+  expect(open.see([{ ...view, changed: ['turn/t'] }])).toEqual([]);
+  expect(open.isOwed(job(0))).toBe(false);
+  expect(open.turns()).toBe(1);
+  expect(open.votes()).toBe(2);
+});
+
+test('the first view of a lane is read whole, also when it names what a commit changed', () => {
+  const { rows, open, view } = openLane();
+  for (const turnId of ['t', 'u'])
+    rows.apply(judgeFold.on(rows, turnCompleted(turnId), { partition: 0, offset: 0 }, { votes: 1 }).changes);
+  expect(open.see([{ ...view, changed: ['turn/u'] }]).map(({ id }) => id)).toEqual(['t/vote/0', 'u/vote/0']);
 });

@@ -1,6 +1,6 @@
 import type { SubjectView } from '../../shared/log/event-log.ts';
 import type { Job } from '../../shared/queue/job-queue.ts';
-import { openTurns, owedVotes, type VoteJob } from './judge-fold.ts';
+import { type OpenTurn, openTurns, turnsOf, type VoteJob, votesOwedTo } from './judge-fold.ts';
 
 /**
  * A lane that no view has confirmed for this long belongs to another process by now. ms; views come once a
@@ -8,12 +8,17 @@ import { openTurns, owedVotes, type VoteJob } from './judge-fold.ts';
  */
 const FORGET_AFTER_MS = 5 * 60_000;
 
-type Lane = {
-  readonly seenAt: number;
-  readonly partition: number;
-  /** open turns that wait for votes: when this process saw them first */
-  readonly since: ReadonlyMap<string, number>;
+type Turn = {
+  /** when this process saw it first */
+  readonly since: number;
   readonly owed: ReadonlyMap<string, Job<VoteJob>>;
+};
+
+type Lane = {
+  seenAt: number;
+  readonly partition: number;
+  /** open turns that wait for votes */
+  readonly turns: Map<string, Turn>;
 };
 
 export type OpenVotes = ReturnType<typeof createOpenVotes>;
@@ -31,51 +36,72 @@ export function createOpenVotes(now: () => number, sharedQueue = false) {
   /** per partition: the fold, as it was seen here, has come at least this far */
   const seenTo = new Map<number, number>();
 
-  function update({ subject, partition, rows }: SubjectView): void {
-    const before = lanes.get(subject);
-    const waiting = [...openTurns(rows)].filter(([, turn]) => turn.settle === 'votes');
-    const since = new Map(waiting.map(([turnId]) => [turnId, before?.since.get(turnId) ?? now()]));
-    const owed = new Map(owedVotes(subject, rows).map((job) => [job.id, job]));
+  function updateTurn(subject: string, lane: Lane, turnId: string, open: OpenTurn | undefined): void {
+    const before = lane.turns.get(turnId);
+    const owed = new Map(
+      open === undefined ? [] : votesOwedTo(subject, turnId, open).map((job) => [job.id, job]),
+    );
     for (const id of before?.owed.keys() ?? []) if (!owed.has(id)) cast.delete(id);
-    for (const turnId of before?.since.keys() ?? []) if (!since.has(turnId)) expired.delete(turnId);
-    if (since.size === 0) lanes.delete(subject);
-    else lanes.set(subject, { seenAt: now(), partition, since, owed });
-    for (const { data } of owed.values())
-      seenTo.set(partition, Math.max(seenTo.get(partition) ?? -1, data.at.offset));
+    if (open?.settle !== 'votes') {
+      lane.turns.delete(turnId);
+      expired.delete(turnId);
+      return;
+    }
+    lane.turns.set(turnId, { since: before?.since ?? now(), owed });
+    if (owed.size > 0) seenTo.set(lane.partition, Math.max(seenTo.get(lane.partition) ?? -1, open.at.offset));
+  }
+
+  /** Takes one view in; the turns that it may have changed. Costs as much as there are such turns. */
+  function update({ subject, partition, rows, changed }: SubjectView): readonly Turn[] {
+    const known = lanes.get(subject);
+    const lane = known ?? { seenAt: 0, partition, turns: new Map<string, Turn>() };
+    const isWhole = known === undefined || changed === undefined;
+    const turns = new Map(isWhole ? openTurns(rows) : turnsOf(rows, changed));
+    const settled = isWhole ? [...lane.turns.keys()].filter((turnId) => !turns.has(turnId)) : [];
+    for (const turnId of settled) updateTurn(subject, lane, turnId, undefined);
+    for (const [turnId, turn] of turns) updateTurn(subject, lane, turnId, turn);
+    lane.seenAt = now();
+    if (lane.turns.size === 0) lanes.delete(subject);
+    else lanes.set(subject, lane);
+    return [...turns.keys()].flatMap((turnId) => lane.turns.get(turnId) ?? []);
   }
 
   function forgetOthers(): void {
-    for (const [subject, { seenAt, partition, since, owed }] of lanes) {
+    for (const [subject, { seenAt, partition, turns }] of lanes) {
       if (now() - seenAt < FORGET_AFTER_MS) continue;
       lanes.delete(subject);
       seenTo.delete(partition);
-      for (const id of owed.keys()) cast.delete(id);
-      for (const turnId of since.keys()) expired.delete(turnId);
+      for (const [turnId, { owed }] of turns) {
+        for (const id of owed.keys()) cast.delete(id);
+        expired.delete(turnId);
+      }
     }
   }
 
+  const isOwedHere = ({ id, data }: Job<VoteJob>): boolean =>
+    lanes.get(data.lane)?.turns.get(data.turnId)?.owed.has(id) ?? false;
+
   return {
-    /** Takes the views in; the votes of these lanes that are still to be cast. */
-    see: (views: readonly SubjectView[]): readonly Job<VoteJob>[] => {
-      for (const view of views) update(view);
-      return views.flatMap(({ subject }) =>
-        [...(lanes.get(subject)?.owed.values() ?? [])].filter(({ id }) => !cast.has(id)),
-      );
-    },
-    isOwed: ({ id, data }: Job<VoteJob>): boolean =>
-      (lanes.get(data.lane)?.owed.has(id) ?? false) && !cast.has(id),
+    /** Takes the views in; the votes that are still to be cast of the turns that these may have changed. */
+    see: (views: readonly SubjectView[]): readonly Job<VoteJob>[] =>
+      views
+        .flatMap(update)
+        .flatMap(({ owed }) => [...owed.values()])
+        .filter(({ id }) => !cast.has(id)),
+    isOwed: (job: Job<VoteJob>): boolean => isOwedHere(job) && !cast.has(job.id),
     /**
      * Whether a vote is worth casting. What is settled stays so: of a turn that was seen here, also what was
      * seen before its partition went to another process tells; of a later one nothing is known here.
      */
-    mayBeOwed: ({ id, data }: Job<VoteJob>): boolean => {
-      if (cast.has(id)) return false;
-      const wasSeen = data.at.offset <= (seenTo.get(data.at.partition) ?? -1);
-      return wasSeen || !sharedQueue ? (lanes.get(data.lane)?.owed.has(id) ?? false) : true;
+    mayBeOwed: (job: Job<VoteJob>): boolean => {
+      if (cast.has(job.id)) return false;
+      const { partition, offset } = job.data.at;
+      const wasSeen = offset <= (seenTo.get(partition) ?? -1);
+      return wasSeen || !sharedQueue ? isOwedHere(job) : true;
     },
     /** Its fact is in the log, and will be seen here if the lane is held here. */
-    markCast: ({ id, data }: Job<VoteJob>): void => {
-      if (lanes.get(data.lane)?.owed.has(id)) cast.add(id);
+    markCast: (job: Job<VoteJob>): void => {
+      if (isOwedHere(job)) cast.add(job.id);
     },
     /**
      * Turns whose votes are not all in `deadlineMs` after this process saw them, and that were not told so
@@ -83,19 +109,20 @@ export function createOpenVotes(now: () => number, sharedQueue = false) {
      */
     overdue: (deadlineMs: number): readonly { readonly turnId: string; readonly lane: string }[] => {
       forgetOthers();
-      return [...lanes].flatMap(([lane, { since }]) =>
-        [...since]
-          .filter(([turnId, from]) => now() - from >= deadlineMs && !expired.has(turnId))
+      return [...lanes].flatMap(([lane, { turns }]) =>
+        [...turns]
+          .filter(([turnId, { since }]) => now() - since >= deadlineMs && !expired.has(turnId))
           .map(([turnId]) => ({ turnId, lane })),
       );
     },
     markExpired: (turnId: string): void => void expired.add(turnId),
     /** Owed, and not in the log yet. */
-    votes: (): number =>
-      [...lanes.values()].reduce(
-        (sum, { owed }) => sum + [...owed.keys()].filter((id) => !cast.has(id)).length,
-        0,
-      ),
-    turns: (): number => [...lanes.values()].reduce((sum, { since }) => sum + since.size, 0),
+    votes: (): number => {
+      let votes = 0;
+      for (const { turns } of lanes.values())
+        for (const { owed } of turns.values()) for (const id of owed.keys()) if (!cast.has(id)) votes += 1;
+      return votes;
+    },
+    turns: (): number => [...lanes.values()].reduce((sum, { turns }) => sum + turns.size, 0),
   };
 }

@@ -10,7 +10,13 @@ export type Recorded = { readonly event: ClawLoopEvent; readonly at: Position };
 export type Heading = { readonly type: string; readonly subject: string; readonly at: Position };
 
 /** One subject's committed state, as handed to `owed`. */
-export type SubjectView = { readonly subject: string; readonly partition: number; readonly rows: Rows };
+export type SubjectView = {
+  readonly subject: string;
+  readonly partition: number;
+  readonly rows: Rows;
+  /** Keys of the rows that the commit changed or removed; absent: any row may have changed. */
+  readonly changed?: readonly string[];
+};
 
 export type ProcessOptions<Settings> = {
   /** Consumer group: state, position and leases are kept per group. */

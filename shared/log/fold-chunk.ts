@@ -142,14 +142,19 @@ export function openState(
   return { partition, subjects: new Map([...initial].map(([subject, of]) => [subject, memoryRows(of)])) };
 }
 
-/** Subjects without rows left out: they owe nothing. */
-export function viewsOf(
-  state: PartitionState,
-  subjects: Iterable<string> = state.subjects.keys(),
+/** Every subject that has rows. */
+export function viewsOf({ partition, subjects }: PartitionState): SubjectView[] {
+  return [...subjects].map(([subject, rows]) => ({ subject, partition, rows }));
+}
+
+/** The subjects that a commit changed, each with the keys of its changed rows. */
+export function changedViews(
+  { partition, subjects }: PartitionState,
+  changes: FoldedChunk['changes'],
 ): SubjectView[] {
-  return [...subjects].flatMap((subject) => {
-    const rows = state.subjects.get(subject);
-    return rows === undefined ? [] : [{ subject, partition: state.partition, rows }];
+  return [...changes].flatMap(([subject, changedRows]) => {
+    const rows = subjects.get(subject);
+    return rows === undefined ? [] : [{ subject, partition, rows, changed: [...changedRows.keys()] }];
   });
 }
 

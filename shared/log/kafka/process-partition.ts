@@ -4,7 +4,14 @@ import type { Position } from '../../events/position.ts';
 import { isLogError, logError } from '../errors.ts';
 import type { ProcessOptions } from '../event-log.ts';
 import type { Fold } from '../fold.ts';
-import { type FoldedChunk, foldChunk, openState, type PartitionState, viewsOf } from '../fold-chunk.ts';
+import {
+  changedViews,
+  type FoldedChunk,
+  foldChunk,
+  openState,
+  type PartitionState,
+  viewsOf,
+} from '../fold-chunk.ts';
 import type { RejectedRecord, TrimmedRecords } from '../following.ts';
 import { pause } from '../pause.ts';
 import { stableJson } from '../stable-json.ts';
@@ -120,7 +127,7 @@ async function runFromTakeOver<Settings>(
       recorded = settings;
       for (const { data } of folded.rejected) work.onRejected({ topic, ...data.at, error: data.error });
       options.emitted?.(folded.emit);
-      owed(viewsOf(state, folded.changes.keys()));
+      owed(changedViews(state, folded.changes));
       if (folded.stopped !== null) await untilStopped(stop, state, owed, owedIntervalMs);
     }
   } finally {

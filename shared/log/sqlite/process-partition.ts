@@ -4,7 +4,14 @@ import type { Position } from '../../events/position.ts';
 import { isLogError, logError } from '../errors.ts';
 import type { ProcessOptions } from '../event-log.ts';
 import type { Fold } from '../fold.ts';
-import { type FoldedChunk, foldChunk, openState, type PartitionState, viewsOf } from '../fold-chunk.ts';
+import {
+  changedViews,
+  type FoldedChunk,
+  foldChunk,
+  openState,
+  type PartitionState,
+  viewsOf,
+} from '../fold-chunk.ts';
 import type { RejectedRecord } from '../following.ts';
 import { pause } from '../pause.ts';
 import { stableJson } from '../stable-json.ts';
@@ -92,7 +99,7 @@ async function runFromLoad<Settings>(work: PartitionWork<Settings>): Promise<'vo
     position = folded.next;
     for (const { data } of folded.rejected) work.onRejected({ topic, ...data.at, error: data.error });
     options.emitted?.(folded.emit);
-    owed(viewsOf(state, folded.changes.keys()));
+    owed(changedViews(state, folded.changes));
     if (folded.stopped !== null) await untilStopped(work, state, owed, owedIntervalMs);
   }
   return 'void';
