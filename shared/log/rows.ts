@@ -49,31 +49,50 @@ export function openDraft(rows: Rows): Draft {
 
 /** Rows in memory: what a log holds of a subject while it owns its partition, and what tests fold over. */
 export function memoryRows(initial: Iterable<readonly [string, unknown]> = []) {
-  // By table, since a fold walks one table of a subject that may have thousands of rows in another.
-  const tables = new Map<string, Map<string, unknown>>();
-  const tableOf = (key: string) => key.slice(0, key.indexOf('/') + 1);
+  // By table, and within a table by the first part of the key where it has several: a fold lists one table, or
+  // one session's rows in it, of a subject that may have thousands of other rows.
+  const tables = new Map<string, Map<string, Map<string, unknown>>>();
   const set = (key: string, row: unknown) => {
-    const name = tableOf(key);
-    const table = tables.get(name) ?? new Map<string, unknown>();
-    if (row === undefined) table.delete(key);
-    else table.set(key, row);
+    const [name, part] = placeOf(key);
+    const table = tables.get(name) ?? new Map<string, Map<string, unknown>>();
+    const rows = table.get(part) ?? new Map<string, unknown>();
+    if (row === undefined) rows.delete(key);
+    else rows.set(key, row);
+    if (rows.size === 0) table.delete(part);
+    else table.set(part, rows);
     tables.set(name, table);
   };
   for (const [key, row] of initial) set(key, row);
+  const partsWith = (prefix: string): readonly Map<string, unknown>[] => {
+    const [name, part] = placeOf(prefix);
+    if (name === '') return [...tables.values()].flatMap((table) => [...table.values()]);
+    const table = tables.get(name);
+    return part === '' ? [...(table?.values() ?? [])] : [table?.get(part) ?? new Map<string, unknown>()];
+  };
   return {
-    get: (key: string) => tables.get(tableOf(key))?.get(key),
-    entries: (prefix: string) => {
-      const name = tableOf(prefix);
-      const within = name === '' ? [...tables.values()] : [tables.get(name) ?? new Map<string, unknown>()];
-      return within
-        .flatMap((table) => [...table])
-        .filter(([key]) => key.startsWith(prefix))
-        .sort(([a], [b]) => (a < b ? -1 : 1));
+    get: (key: string) => {
+      const [name, part] = placeOf(key);
+      return tables.get(name)?.get(part)?.get(key);
     },
+    entries: (prefix: string) =>
+      partsWith(prefix)
+        .flatMap((rows) => [...rows])
+        .filter(([key]) => key.startsWith(prefix))
+        .sort(([a], [b]) => (a < b ? -1 : 1)),
     apply: (changes: readonly RowChange[]) => {
       for (const { key, row } of changes) set(key, row);
     },
-    size: () => [...tables.values()].reduce((sum, table) => sum + table.size, 0),
+    size: () => {
+      let size = 0;
+      for (const table of tables.values()) for (const rows of table.values()) size += rows.size;
+      return size;
+    },
   };
+}
+
+/** `zero/s@1/turn-2` is in the part `zero/s@1/` of the table `zero/`; the part of `turn/turn-2` is empty. */
+function placeOf(key: string): readonly [table: string, part: string] {
+  const end = key.indexOf('/') + 1;
+  return [key.slice(0, end), end === 0 ? '' : key.slice(end, key.indexOf('/', end) + 1)];
 }
 export type MemoryRows = ReturnType<typeof memoryRows>;
