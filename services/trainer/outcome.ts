@@ -6,12 +6,15 @@ import { PolicyTrained } from '../../shared/events/policy-trained.ts';
 import { PolicyUpdateFailed } from '../../shared/events/policy-update-failed.ts';
 import type { CheckpointState } from '../../shared/policy/checkpoint-store-state.ts';
 
+/** A checkpoint that names its whole input. Those of earlier versions do not; none of them is an outcome any more. */
+export type BoundState = CheckpointState & Required<Pick<CheckpointState, 'batchDigest' | 'samplesDigest'>>;
+
 /**
  * How a batch ended. Whoever ends it first in the log decides; all attempts that got as far as a checkpoint
  * say the same.
  */
 export type Outcome =
-  | { readonly kind: 'trained'; readonly checkpoint: string; readonly state: CheckpointState }
+  | { readonly kind: 'trained'; readonly checkpoint: string; readonly state: BoundState }
   | { readonly kind: 'not-finite'; readonly detail: string }
   | {
       readonly kind: 'failed';
@@ -42,10 +45,22 @@ export function outcomeEvents(
     }
     case 'trained': {
       const { checkpoint, state } = outcome;
-      const { version, parent, digest, metrics, fingerprint, milliseconds, gate } = state;
+      const { version, parent, digest, batchDigest, samplesDigest, gate } = state;
+      const { metrics, fingerprint, milliseconds } = state;
       const trained = PolicyTrained.create({
         ...envelope('trained'),
-        data: { ...common, version, parent, checkpoint, digest, metrics, fingerprint, milliseconds },
+        data: {
+          ...common,
+          version,
+          parent,
+          checkpoint,
+          digest,
+          batchDigest,
+          samplesDigest,
+          metrics,
+          fingerprint,
+          milliseconds,
+        },
       });
       const verdict = gate.passed
         ? PolicyPromoted.create({

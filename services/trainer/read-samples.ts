@@ -1,5 +1,6 @@
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
+import { sampleDigest, samplesDigest } from '../../shared/lineage/batch-digest.ts';
 import { isLogError } from '../../shared/log/errors.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { isServiceError } from '../../shared/service/errors.ts';
@@ -24,6 +25,10 @@ export async function readSamples(
   }
   return found;
 }
+
+/** Of the samples of a batch, in its order. */
+export const digestOf = (samples: readonly SampleReady['data'][]): string =>
+  samplesDigest(samples.map(sampleDigest));
 
 /** Whether samples that could not be read are gone for good; a log that is away comes back. */
 export const areGone = (error: unknown): boolean =>

@@ -15,7 +15,7 @@ const trained = {
 };
 const replay = (error: Error) =>
   replayVersion(
-    { batch, trained },
+    { batch, trained, parent: undefined },
     { log: { read: () => Promise.reject(error) }, engine: toyEngine, storeOf: () => 'nowhere' },
   );
 
@@ -35,7 +35,7 @@ test('a version whose teacher is not here, or is another one now, is not covered
   const taught = batchData(1, [sample], { method: 'opd', teacher: 'someone/teacher' });
   const replayWith = (prepare: LearningEngine['prepare'], fingerprint = 'toy') =>
     replayVersion(
-      { batch: taught, trained: { ...trained, fingerprint } },
+      { batch: taught, trained: { ...trained, fingerprint }, parent: undefined },
       { log, engine: { ...toyEngine, prepare }, storeOf: () => 'nowhere' },
     );
   const refuse = (error: Error) => () => Promise.reject(error);

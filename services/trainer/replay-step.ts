@@ -1,7 +1,13 @@
+import { join } from 'node:path';
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { PolicyTrained } from '../../shared/events/policy-trained.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
-import { CheckpointDamaged, readVersion } from '../../shared/policy/checkpoint-store.ts';
+import {
+  CheckpointDamaged,
+  hasCheckpoint,
+  readCheckpoint,
+  type StoredCheckpoint,
+} from '../../shared/policy/checkpoint-store.ts';
 import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
 import { isServiceError } from '../../shared/service/errors.ts';
 import { isRefusal } from '../../shared/service/refusal.ts';
@@ -25,12 +31,16 @@ export type Replayed = {
 export type TrainedVersion = {
   readonly batch: BatchSubmitted['data'];
   readonly trained: PolicyTrained['data'];
+  /** folder name of the parent's checkpoint; undefined: the base, or the log does not say */
+  readonly parent: string | undefined;
 };
 
 /** Every version that the log says was trained, the first telling of each, in log order. */
 export async function trainedVersions(log: Pick<EventLog, 'follow'>): Promise<readonly TrainedVersion[]> {
   const batches = new Map<string, BatchSubmitted['data']>();
   const versions = new Map<string, TrainedVersion>();
+  const checkpoints = new Map<string, string>();
+  const versionName = (adapter: string, version: number) => `${version} of ${adapter}`;
   const stop = new AbortController();
   const following = log.follow(
     'training',
@@ -38,9 +48,13 @@ export async function trainedVersions(log: Pick<EventLog, 'follow'>): Promise<re
     ({ event }) => {
       if (event.type === 'batch.submitted' && !batches.has(event.data.batchId))
         batches.set(event.data.batchId, event.data);
+      if (event.type === 'policy.promoted')
+        checkpoints.set(versionName(event.subject, event.data.to), event.data.checkpoint);
       if (event.type !== 'policy.trained' || versions.has(event.data.batchId)) return;
       const batch = batches.get(event.data.batchId);
-      if (batch !== undefined) versions.set(batch.batchId, { batch, trained: event.data });
+      if (batch === undefined) return;
+      const parent = checkpoints.get(versionName(event.subject, batch.parent));
+      versions.set(batch.batchId, { batch, trained: event.data, parent });
     },
     stop.signal,
   );
@@ -52,7 +66,7 @@ export async function trainedVersions(log: Pick<EventLog, 'follow'>): Promise<re
 
 /** Trains one version again from its parent's checkpoint and its samples in the log, and compares digests. */
 export async function replayVersion(
-  { batch, trained }: TrainedVersion,
+  { batch, trained, parent: parentName }: TrainedVersion,
   {
     log,
     engine,
@@ -66,9 +80,11 @@ export async function replayVersion(
   const { adapter, version, digest: expected } = trained;
   const { runtime, teacherDigest } = readFingerprint(trained.fingerprint);
   const about = { adapter, version, runtime };
-  let parent: Awaited<ReturnType<typeof readVersion>>;
+  let parent: StoredCheckpoint | undefined;
   try {
-    parent = batch.parent === 0 ? undefined : await readVersion(storeOf(adapter), batch.parent);
+    const store = storeOf(adapter);
+    if (parentName !== undefined && (await hasCheckpoint(store, parentName)))
+      parent = await readCheckpoint(join(store, parentName));
   } catch (error) {
     if (!(error instanceof CheckpointDamaged)) throw error;
     return { ...about, kind: 'not-covered', why: error.message };

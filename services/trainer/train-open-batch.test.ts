@@ -8,9 +8,10 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
 import { SampleReady } from '../../shared/events/sample-ready.ts';
 import { HubRefused, HubUnreachable } from '../../shared/hub/errors.ts';
+import { batchDigest } from '../../shared/lineage/batch-digest.ts';
 import { applyHead, initialHead } from '../../shared/lineage/head.ts';
 import { logError } from '../../shared/log/errors.ts';
-import { checkpointName, hasCheckpoint, readVersion } from '../../shared/policy/checkpoint-store.ts';
+import { checkpointName, hasCheckpoint, listCheckpoints } from '../../shared/policy/checkpoint-store.ts';
 import { beginAttempt, readStrikes } from '../../shared/policy/checkpoint-store-attempts.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
 import { step } from './step.ts';
@@ -48,6 +49,7 @@ const training = (changes: Partial<Training> = {}): Training => ({
     read: async (_, { offset }) => sampleEvents[offset]!,
   },
   store,
+  parent: undefined,
   runner: { run: toyRunner },
   findModel: () => Promise.reject(new Error('no model is asked for')),
   base: { model: 'toy', folder: '/toy', digest: 'base-digest' },
@@ -60,7 +62,15 @@ const training = (changes: Partial<Training> = {}): Training => ({
 const batch = (n: number, changes = {}, parent = n - 1) =>
   batchData(n, samples, { rank: 2, alpha: 2, ...changes }, parent);
 const train = (n: number, changes: Partial<Training> = {}) =>
-  trainOpenBatch(training(changes), batch(n), never);
+  trainOpenBatch(training({ parent: promotedAs(n - 1), ...changes }), batch(n), never);
+/** What the log says of a version. */
+const promotedAs = (version: number): Training['parent'] =>
+  events.flatMap((event) =>
+    event.type === 'policy.promoted' && event.data.to === version ? [event.data] : [],
+  )[0];
+const nameOf = (of: BatchSubmitted['data']) => checkpointName(of.n, batchDigest(of));
+const stateOf = async (version: number) =>
+  (await listCheckpoints(store)).find(({ state }) => state.version === version)?.state;
 const told = () => events.map(({ id }) => id.replace('default/batch/', ''));
 
 test('a batch ends as trained and promoted, from its parent', async () => {
@@ -72,16 +82,16 @@ test('a batch ends as trained and promoted, from its parent', async () => {
     data: { from: 1, to: 2, batchId: 'default/batch/2' },
   });
   expect(events[2]).toMatchObject({
-    data: { parent: 1, fingerprint: 'toy', checkpoint: checkpointName(2, 'default/batch/2') },
+    data: { parent: 1, fingerprint: 'toy', checkpoint: nameOf(batch(2)) },
   });
-  const kept = await readVersion(store, 2);
-  expect(kept?.state).toMatchObject({
+  const kept = await stateOf(2);
+  expect(kept).toMatchObject({
     parent: 1,
     logId: 'this-log',
     baseline: { count: 4 },
     optimizerStep: 2,
   });
-  expect((events[3] as { data: { digest: string } }).data.digest).toBe(kept?.state.digest);
+  expect((events[3] as { data: { digest: string } }).data.digest).toBe(kept?.digest);
 });
 
 test('a batch of an older program trains, from the log or as an open row, as it did then', async () => {
@@ -98,8 +108,8 @@ test('a batch of an older program trains, from the log or as an open row, as it 
   for (const one of [now, first, second]) {
     expect(BatchSubmitted.schema.parse(one)).toEqual(now);
     await trainOpenBatch(training(), one as typeof now, never);
-    digests.push((await readVersion(store, 1))!.state.digest);
-    await rm(join(store, checkpointName(1, now.batchId)), { recursive: true });
+    digests.push((await stateOf(1))!.digest);
+    await rm(join(store, nameOf(now)), { recursive: true });
   }
   expect(new Set(digests).size).toBe(1);
 });
@@ -143,7 +153,7 @@ test('three attempts that died are enough', async () => {
 test('a committed checkpoint outranks strikes', async () => {
   await train(1);
   for (let attempt = 0; attempt < 3; attempt++) {
-    const { fail } = await beginAttempt(store, checkpointName(1, 'default/batch/1'));
+    const { fail } = await beginAttempt(store, nameOf(batch(1)));
     await fail('killed');
   }
   await train(1);
@@ -157,9 +167,9 @@ test('an attempt that was called off is no strike; one that ran into its time li
       reason,
     );
   for (let attempt = 0; attempt < 5; attempt++) await stopped(new Error('the worker ends'));
-  expect((await readStrikes(store, checkpointName(1, 'default/batch/1'))).count).toBe(0);
+  expect((await readStrikes(store, nameOf(batch(1)))).count).toBe(0);
   await stopped(new DOMException('too long', 'TimeoutError'));
-  expect(await readStrikes(store, checkpointName(1, 'default/batch/1'))).toEqual({
+  expect(await readStrikes(store, nameOf(batch(1)))).toEqual({
     count: 1,
     errors: ['too long'],
   });
@@ -179,7 +189,7 @@ test('a candidate that is not finite leaves no checkpoint', async () => {
   await trainOpenBatch(training(), batch(1, { learningRate: 1e39 }), never);
   expect(told()).toEqual(['1/rejected']);
   expect(events[0]).toMatchObject({ data: { reason: 'not-finite' } });
-  expect(await hasCheckpoint(store, checkpointName(1, 'default/batch/1'))).toBe(false);
+  expect(await hasCheckpoint(store, nameOf(batch(1)))).toBe(false);
 });
 
 test('a parent that is gone, damaged, of another base or kind ends the batch by that name', async () => {
@@ -193,13 +203,12 @@ test('a parent that is gone, damaged, of another base or kind ends the batch by 
   await train(2, { base: { model: 'toy', folder: '/toy', digest: 'another' } });
   expect(events.at(-1)).toMatchObject({ data: { reason: 'base-changed' } });
 
-  await trainOpenBatch(training(), batch(2, { training: 'full' }), never);
+  await trainOpenBatch(training({ parent: promotedAs(1) }), batch(2, { training: 'full' }), never);
   expect(events.at(-1)).toMatchObject({
     data: { reason: 'training-changed', detail: 'v1 was trained as lora, this batch asks for full' },
   });
 
-  const { folder } = (await readVersion(store, 1))!;
-  const path = join(folder, 'state.json');
+  const path = join(store, nameOf(batch(1)), 'state.json');
   await writeFile(path, (await readFile(path, 'utf8')).replace(/"value": [-\d.e]+/, '"value": 0.5'));
   await train(2);
   expect(events.at(-1)).toMatchObject({
@@ -266,7 +275,7 @@ test('a teacher by its hub id is brought before the step, which is told its fold
 
 test('a hub that says no ends the batch by that name; one that is away is waited for without a strike', async () => {
   const taught = batch(1, { method: 'opd', teacher: 'someone/teacher' });
-  const name = checkpointName(1, taught.batchId);
+  const name = nameOf(taught);
   const asking = (error: Error) =>
     trainOpenBatch(training({ findModel: () => Promise.reject(error) }), taught, never);
   for (let again = 0; again < 5; again++)

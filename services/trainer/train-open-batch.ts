@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import { recordedTrainingSettings } from '../../shared/events/training-settings.ts';
+import { batchDigest } from '../../shared/lineage/batch-digest.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import {
   CheckpointDamaged,
@@ -8,18 +9,18 @@ import {
   commitCheckpoint,
   hasCheckpoint,
   readCheckpoint,
-  readVersion,
   type StoredCheckpoint,
 } from '../../shared/policy/checkpoint-store.ts';
 import { beginAttempt, clearAttempts, readStrikes } from '../../shared/policy/checkpoint-store-attempts.ts';
-import { type CheckpointState, sealing } from '../../shared/policy/checkpoint-store-state.ts';
+import { sealing } from '../../shared/policy/checkpoint-store-state.ts';
 import { inPieces } from '../../shared/policy/pieces.ts';
 import { utcNow } from '../../shared/service/clock.ts';
 import type { Logger } from '../../shared/service/logger.ts';
 import { isRefusal } from '../../shared/service/refusal.ts';
-import { type Outcome, outcomeEvents } from './outcome.ts';
+import { findCommitted } from './find-committed.ts';
+import { type BoundState, type Outcome, outcomeEvents } from './outcome.ts';
 import { ownTeacher } from './own-teacher.ts';
-import { areGone, readSamples } from './read-samples.ts';
+import { areGone, digestOf, readSamples } from './read-samples.ts';
 import type { StepProgress } from './step.ts';
 import type { RunStep, StepRunner } from './step-runner.ts';
 
@@ -29,6 +30,8 @@ export type Training = {
   readonly log: Pick<EventLog, 'append' | 'read' | 'logId'>;
   /** folder of the adapter's checkpoints */
   readonly store: string;
+  /** The checkpoint that was promoted as the batch's parent, as the log names it; undefined: the base. */
+  readonly parent: { readonly checkpoint: string; readonly digest: string } | undefined;
   readonly runner: Pick<StepRunner, 'run'>;
   /** The folder of a model by its name or hub id; brings it from the hub first where it is not here. */
   readonly findModel: (model: string, signal: AbortSignal) => Promise<string>;
@@ -57,14 +60,17 @@ export async function trainOpenBatch(
 ): Promise<Outcome> {
   const outcome = await settle(training, batch, signal);
   await training.log.append(outcomeEvents(batch, outcome, utcNow()));
-  await clearAttempts(training.store, checkpointName(batch.n, batch.batchId));
+  await clearAttempts(training.store, nameOf(batch));
   return outcome;
 }
 
+const nameOf = (batch: Batch): string => checkpointName(batch.n, batchDigest(batch));
+
 async function settle(training: Training, batch: Batch, signal: AbortSignal): Promise<Outcome> {
   const { store, maxStrikes, base, log, logger } = training;
-  const name = checkpointName(batch.n, batch.batchId);
-  if (await hasCheckpoint(store, name)) return trained(await readCheckpoint(join(store, name)));
+  const name = nameOf(batch);
+  const committed = await findCommitted(training, batch, name);
+  if (committed !== undefined) return committed;
 
   const strikes = await readStrikes(store, name);
   if (strikes.count > 0)
@@ -73,7 +79,7 @@ async function settle(training: Training, batch: Batch, signal: AbortSignal): Pr
     const last = strikes.errors.at(-1) ?? 'the process was killed during the step';
     return failed('strikes', `${strikes.count} attempts did not end; last: ${last}`);
   }
-  const parent = await readParent(store, batch);
+  const parent = await readParent(training, batch);
   if ('kind' in parent) return parent;
   if (parent.checkpoint !== undefined && parent.checkpoint.state.baseDigest !== base.digest) {
     const { model } = parent.checkpoint.state;
@@ -138,7 +144,7 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { store, runner } = training;
-  const name = checkpointName(batch.n, batch.batchId);
+  const name = nameOf(batch);
   const marker = await beginAttempt(store, name);
   const beats = setInterval(() => void marker.beat(), BEAT_MS);
   try {
@@ -153,7 +159,7 @@ async function attempt(
     };
     const step = await runner.run(input, training.onProgress, signal);
     training.onStep(step);
-    const outcome = await commit(training, batch, name, step);
+    const outcome = await commit(training, batch, digestOf(samples), step);
     await marker.end();
     return outcome;
   } catch (error) {
@@ -174,17 +180,19 @@ const taughtBy = (batch: Batch, teacher: string): Batch => ({
 async function commit(
   { store, log, base, logger }: Training,
   batch: Batch,
-  name: string,
+  samplesDigest: string,
   step: RunStep,
 ): Promise<Outcome> {
   const { result, fingerprint, milliseconds } = step;
   if (result.kind === 'not-finite') return result;
   const { adapter, optimizer, baseline, gate, metrics } = result;
-  const state: CheckpointState = {
+  const state: BoundState = {
     format: 1,
     version: batch.n,
     parent: batch.parent,
     batchId: batch.batchId,
+    batchDigest: batchDigest(batch),
+    samplesDigest,
     adapter: batch.adapter,
     logId: log.logId,
     model: base.model,
@@ -201,36 +209,33 @@ async function commit(
     ...(await inPieces(sealing({ adapter, optimizer, baseline }))),
   };
   const content = { adapter, optimizer, state };
-  const { won, checkpoint } = await commitCheckpoint(store, name, content, base.folder);
+  const { won, checkpoint } = await commitCheckpoint(store, nameOf(batch), content, base.folder);
   if (!won) logger.info({ batch: batch.batchId }, 'another trainer was first; its checkpoint counts');
-  return trained(checkpoint);
+  return { kind: 'trained', checkpoint: checkpoint.name, state: { ...state, ...checkpoint.state } };
 }
 
 /** Stopped by a shutdown or a dropped queue, which is no strike. A time limit is one. */
 export const isCalledOff = (signal: AbortSignal): boolean =>
   signal.aborted && (signal.reason as Partial<Error> | undefined)?.name !== 'TimeoutError';
 
-/** What the batch starts from: a checkpoint, or none for version 0. */
+/** What the batch starts from: the checkpoint that was promoted, or none for version 0. */
 async function readParent(
-  store: string,
-  { parent }: Batch,
+  { store, parent }: Training,
+  batch: Batch,
 ): Promise<{ readonly checkpoint: StoredCheckpoint | undefined } | Failed> {
-  if (parent === 0) return { checkpoint: undefined };
+  if (batch.parent === 0) return { checkpoint: undefined };
+  const missing = (detail: string) => failed('parent-missing', detail);
+  if (parent === undefined || !(await hasCheckpoint(store, parent.checkpoint)))
+    return missing(`there is no checkpoint of v${batch.parent} in ${store}`);
   try {
-    const checkpoint = await readVersion(store, parent);
-    return checkpoint === undefined
-      ? failed('parent-missing', `there is no checkpoint of v${parent} in ${store}`)
-      : { checkpoint };
+    const checkpoint = await readCheckpoint(join(store, parent.checkpoint));
+    return checkpoint.state.digest === parent.digest
+      ? { checkpoint }
+      : missing(`${checkpoint.folder} holds other numbers than v${batch.parent} had when it was promoted`);
   } catch (error) {
     if (!(error instanceof CheckpointDamaged)) throw error;
-    return failed('parent-missing', error.message);
+    return missing(error.message);
   }
 }
-
-const trained = ({ name, state }: StoredCheckpoint): Outcome => ({
-  kind: 'trained',
-  checkpoint: name,
-  state,
-});
 
 const failed = (reason: Failed['reason'], detail: string): Failed => ({ kind: 'failed', reason, detail });

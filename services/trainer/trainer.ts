@@ -1,4 +1,5 @@
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
+import type { HeadView } from '../../shared/lineage/head.ts';
 import { headView } from '../../shared/lineage/head-rows.ts';
 import type { EventLog, SubjectView } from '../../shared/log/event-log.ts';
 import { openDraft } from '../../shared/log/rows.ts';
@@ -34,6 +35,8 @@ type Options = {
 export function createTrainer(options: Options) {
   const { metrics, logger, keep } = options;
   const open = new Map<string, BatchSubmitted['data']>();
+  /** by adapter: what the log says of the open batch's parent */
+  const parents = new Map<string, Training['parent']>();
   const seen = new Set<string>();
   /** Ends that this process has written and the fold has not read yet: they need no second telling. */
   const told = new Set<string>();
@@ -51,12 +54,16 @@ export function createTrainer(options: Options) {
   const owed = (subjects: readonly SubjectView[]): readonly Job<WakeUp>[] => {
     const jobs: Job<WakeUp>[] = [];
     for (const { subject, rows } of subjects) {
-      const { head, open: batch } = headView(openDraft(rows));
+      const view = headView(openDraft(rows));
+      const { head, open: batch } = view;
       metrics.head.set({ adapter: subject }, head);
       const before = open.get(subject);
       options.wait?.see(subject, batch);
       if (batch === null) open.delete(subject);
-      else open.set(subject, batch);
+      else {
+        open.set(subject, batch);
+        parents.set(subject, promotedAs(view, batch.parent));
+      }
       const settled = before !== undefined && before.batchId !== batch?.batchId;
       if (settled) told.delete(before.batchId);
       if (settled || !seen.has(subject)) void prune(subject, head);
@@ -80,6 +87,7 @@ export function createTrainer(options: Options) {
     const training: Training = {
       ...options,
       store,
+      parent: parents.get(adapter),
       onProgress: (progress) => {
         if (progress.phase === 'training') metrics.progress.set(progress.samples / progress.of);
         report(progress);
@@ -106,6 +114,12 @@ export function createTrainer(options: Options) {
   };
 
   return { owed, wakeUp, openBatches: () => open.size };
+}
+
+/** The base has no checkpoint. */
+function promotedAs({ version }: Pick<HeadView, 'version'>, number: number): Training['parent'] {
+  const { checkpoint = null, digest = null } = version(number) ?? {};
+  return checkpoint === null || digest === null ? undefined : { checkpoint, digest };
 }
 
 function countStep(

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
-/** Id: `<batch>/trained`. */
-export const PolicyTrained = defineEvent('policy.trained', 1, {
+/** Id: `<batch>/trained`. Version 2 always carries the digests of its input. */
+export const PolicyTrained = defineEvent('policy.trained', 2, {
   topic: 'training',
   key: (policy) => policy.adapter,
   writtenBy: 'trainer',
@@ -14,6 +14,11 @@ export const PolicyTrained = defineEvent('policy.trained', 1, {
     parent: z.int().min(0),
     checkpoint: z.string().describe('folder name under the checkpoint store'),
     digest: z.string().describe('sha256 of adapter and optimizer state'),
+    batchDigest: z
+      .string()
+      .optional()
+      .describe('sha256 of the data of the batch; absent: trained by an earlier version'),
+    samplesDigest: z.string().optional().describe("sha256 of the batch's samples; absent as above"),
     metrics: z.record(z.string(), z.number()),
     fingerprint: z
       .string()

@@ -16,8 +16,8 @@ export async function trainingMismatch(
 ): Promise<string | undefined> {
   const others = (await listCheckpoints(store)).filter(({ state }) => state.settings.training !== training);
   if (others.length === 0) return undefined;
-  const { head } = await readHead(log, adapter);
-  const served = others.find(({ state }) => state.version === head)?.state.settings.training;
+  const { head, versions } = await readHead(log, adapter);
+  const served = others.find(({ name }) => name === versions[head]?.checkpoint)?.state.settings.training;
   return (
     served &&
     `version ${head} of the adapter "${adapter}" was trained as ${served}, the settings say ${training}: ` +

@@ -39,7 +39,7 @@ async function commitFull() {
       ...sealNumbers(numbers),
     },
   };
-  const { checkpoint } = await commitCheckpoint(store, checkpointName(1, 'b'), content, clawNano);
+  const { checkpoint } = await commitCheckpoint(store, checkpointName(1, 'b'.repeat(64)), content, clawNano);
   return { numbers, checkpoint };
 }
 

@@ -25,6 +25,14 @@ export const checkpointState = z.object({
   version: z.int().min(1).describe('the number of its batch'),
   parent: z.int().min(0),
   batchId: z.string(),
+  batchDigest: z
+    .string()
+    .optional()
+    .describe('of the batch that it was trained from; absent: made by an earlier version'),
+  samplesDigest: z
+    .string()
+    .optional()
+    .describe('of the samples of that batch, in its order; absent as above'),
   adapter: z.string(),
   logId: z.string().describe('the log whose facts it was trained from'),
   model: z.string().describe('name of the base model, for people'),

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -12,7 +13,7 @@ import {
   hasCheckpoint,
   listCheckpoints,
   readCheckpoint,
-  readVersion,
+  setAside,
 } from './checkpoint-store.ts';
 import { beginAttempt, clearAttempts, readStrikes } from './checkpoint-store-attempts.ts';
 import { prunable, pruneCheckpoints } from './checkpoint-store-prune.ts';
@@ -29,7 +30,8 @@ afterEach(() => rm(store, { recursive: true }));
 
 const clawNano = modelFolder('claw-nano');
 const batchId = (version: number) => `default/batch/${version}`;
-const nameOf = (version: number) => checkpointName(version, batchId(version));
+const digestOfBatch = (version: number) => createHash('sha256').update(batchId(version)).digest('hex');
+const nameOf = (version: number) => checkpointName(version, digestOfBatch(version));
 
 function content(version: number, { parent = version - 1, fill = version / 7 } = {}) {
   const tensor = (shape: readonly number[]) => ({
@@ -84,8 +86,7 @@ test('what was committed is read back, bit by bit', async () => {
   expect(read.state).toEqual(checkpoint.state);
   expect(read.optimizer).toEqual(checkpoint.optimizer);
   expect(new Map(read.adapter.tensors)).toEqual(checkpoint.adapter.tensors);
-  expect((await readVersion(store, 1))?.name).toBe(nameOf(1));
-  expect(await readVersion(store, 2)).toBeUndefined();
+  expect(read.name).toBe(nameOf(1));
   expect(await hasCheckpoint(store, nameOf(2))).toBe(false);
 });
 
@@ -207,4 +208,21 @@ test("a model's digest changes with its weights and with its tokens, not with it
   expect(await modelDigest(store)).toBe(before);
   await writeFile(join(store, 'model.safetensors'), 'weightt');
   expect(await modelDigest(store)).not.toBe(before);
+});
+
+test('a checkpoint of the same number under another name is set aside and deleted by nobody', async () => {
+  await commit(1);
+  await commit(2);
+  const other = checkpointName(2, 'f'.repeat(64));
+  await commitCheckpoint(store, other, content(2, { fill: 9 }), clawNano);
+  const [aside, ...more] = await setAside(store, nameOf(2), { foreign: false });
+  expect(more).toEqual([]);
+  expect((await listCheckpoints(store)).map(({ name }) => name)).toEqual([nameOf(1), nameOf(2)]);
+  await pruneCheckpoints(store, { keep: 2, head: 2, openParent: undefined });
+  expect(await readdir(store)).toContain(aside);
+  await rename(join(store, aside!), join(store, other));
+  expect((await readCheckpoint(join(store, other))).state.version).toBe(2);
+
+  expect(await setAside(store, nameOf(2), { foreign: true })).toHaveLength(2);
+  expect((await listCheckpoints(store)).map(({ name }) => name)).toEqual([nameOf(1)]);
 });

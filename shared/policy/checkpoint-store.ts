@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readAdapter, writeAdapter } from './adapter-files.ts';
@@ -25,10 +25,11 @@ const stateName = 'state.json';
 const optimizerName = 'optimizer.safetensors';
 const namePattern = /^\d+-[0-9a-f]{12}$/;
 const temporaryPrefix = '.tmp-';
+const asidePrefix = '.aside-';
 
-/** The folder name of a batch's checkpoint: its number, and the start of the hash of its id. */
-export const checkpointName = (version: number, batchId: string): string =>
-  `${version}-${createHash('sha256').update(batchId).digest('hex').slice(0, 12)}`;
+/** The folder name of a batch's checkpoint: its number, and the start of the digest of the whole batch. */
+export const checkpointName = (version: number, batchDigest: string): string =>
+  `${version}-${batchDigest.slice(0, 12)}`;
 
 /**
  * Commits a checkpoint under `name`, whole or not at all: it is written beside, flushed to disk and renamed.
@@ -108,10 +109,31 @@ export async function listCheckpoints(store: string): Promise<readonly Checkpoin
   return found.flat().sort((a, b) => a.state.version - b.state.version);
 }
 
-/** The checkpoint of a version, or undefined when there is none. Throws CheckpointDamaged. */
-export async function readVersion(store: string, version: number): Promise<StoredCheckpoint | undefined> {
-  const name = (await names(store)).find((one) => one.startsWith(`${version}-`));
-  return name === undefined ? undefined : readCheckpoint(join(store, name));
+/**
+ * Takes away the checkpoints that have the number of `kept` under another name, and `kept` itself where
+ * `foreign` says so: they were made from other batches, as a log that was restored leaves them behind. Nothing
+ * is deleted. Returns the new names.
+ */
+export async function setAside(
+  store: string,
+  kept: string,
+  { foreign }: { readonly foreign: boolean },
+): Promise<readonly string[]> {
+  const number = kept.slice(0, kept.indexOf('-') + 1);
+  const others = (await names(store)).filter((name) => name.startsWith(number) && (foreign || name !== kept));
+  const moved = await Promise.all(
+    others.map(async (name) => {
+      const aside = `${asidePrefix}${name}-${randomUUID().slice(0, 8)}`;
+      try {
+        await rename(join(store, name), join(store, aside));
+        return [aside];
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []; // another trainer was first
+        throw error;
+      }
+    }),
+  );
+  return moved.flat();
 }
 
 async function names(store: string): Promise<readonly string[]> {

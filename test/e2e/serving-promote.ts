@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import { PolicyPromoted } from '../../shared/events/policy-promoted.ts';
 import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
@@ -63,7 +64,7 @@ export async function commitVersion(
     milliseconds: 1,
     ...sealed,
   };
-  const checkpoint = checkpointName(version, state.batchId);
+  const checkpoint = checkpointName(version, createHash('sha256').update(state.batchId).digest('hex'));
   await commitCheckpoint(store, checkpoint, { adapter, optimizer, state }, tinyModel);
   return { checkpoint, digest: sealed.digest };
 }

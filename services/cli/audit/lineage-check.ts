@@ -2,7 +2,9 @@ import type { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
 import type { PolicyRejected } from '../../../shared/events/policy-rejected.ts';
+import type { PolicyTrained } from '../../../shared/events/policy-trained.ts';
 import type { PolicyUpdateFailed } from '../../../shared/events/policy-update-failed.ts';
+import { batchDigest } from '../../../shared/lineage/batch-digest.ts';
 
 type Adapter = {
   openBatch: string | undefined;
@@ -11,6 +13,7 @@ type Adapter = {
   readonly parents: Map<number, number | null>;
   readonly outcomes: Map<string, string>;
   readonly batches: Set<string>;
+  lastBatch: BatchSubmitted['data'] | undefined;
   /** by sample: the version that sampled it */
   readonly sampledBy: Map<string, number>;
   /** numbers of batches after which a smaller one was asked for */
@@ -51,6 +54,7 @@ export function createLineageCheck(broken: (sentence: string) => void) {
       parents: new Map<number, number | null>([[0, null]]),
       outcomes: new Map<string, string>(),
       batches: new Set<string>(),
+      lastBatch: undefined,
       sampledBy: new Map<string, number>(),
       requestedAfter: new Set<number>(),
       answeredBy: new Map<number, string>(),
@@ -86,10 +90,12 @@ export function createLineageCheck(broken: (sentence: string) => void) {
       // Not "is the head": a rollback may have come between what the collector saw and what it submitted.
       if (!adapter.parents.has(parent)) broken(`${batchId} starts from v${parent}, which was never promoted`);
       adapter.batches.add(batchId);
+      adapter.lastBatch = event.data;
       adapter.versions.add(n);
       adapter.openBatch = batchId;
       counts.batches += 1;
-    } else if (isOutcome(event)) onOutcome(event);
+    } else if (event.type === 'policy.trained') checkInput(event);
+    else if (isOutcome(event)) onOutcome(event);
     else if (event.type === 'policy.rolled-back') {
       const adapter = adapterOf(event.subject);
       const { from, to } = event.data;
@@ -117,6 +123,14 @@ export function createLineageCheck(broken: (sentence: string) => void) {
       if (steps > maxStaleness)
         broken(`${sampleId} is ${steps} steps old in ${batchId}, which allows ${maxStaleness}`);
     }
+  };
+
+  /** Version 1 of the fact did not carry the digest. */
+  const checkInput = ({ subject, dataschema, data }: PolicyTrained): void => {
+    const batch = adapterOf(subject).lastBatch;
+    if (batch?.batchId !== data.batchId || dataschema.endsWith(':1')) return;
+    if (data.batchDigest !== batchDigest(batch))
+      broken(`v${data.version} of ${subject} was not trained from ${data.batchId} as it stands in the log`);
   };
 
   /**

@@ -11,6 +11,7 @@ import {
   interaction,
   judged,
   promoted,
+  stepped,
   trained,
   vote,
 } from './testing/facts.ts';
@@ -45,6 +46,16 @@ test.each<[string, readonly ClawLoopEvent[], RegExp]>([
   ],
   ['a batch on a version that was never the head', [...trained('a'), batch(1, 3, 'a')], /starts from v3/],
   ['an outcome of no open batch', [promoted(1, 0)], /was not open/],
+  [
+    'a version that was trained from another batch',
+    [...trained('a'), batch(1, 0, 'a'), stepped(1, batch(1, 0, 'b')), promoted(1, 0)],
+    /v1 of default was not trained from b1/,
+  ],
+  [
+    'a version that hides what it was trained from',
+    [...trained('a'), batch(1, 0, 'a'), stepped(1, undefined), promoted(1, 0)],
+    /v1 of default was not trained from b1/,
+  ],
   ['a pinned version that made a turn', [interaction('a', false), completed('a')], /pinned/],
   [
     'a version loaded that was never promoted',
@@ -144,4 +155,11 @@ test.each<[string, readonly ClawLoopEvent[], RegExp]>([
   ['a judgment by nothing', [completed('a'), judged('a')], /stands nowhere before/],
 ])('%s breaks the law', (_, events, sentence) => {
   expect(audit(events).broken.join('\n')).toMatch(sentence);
+});
+
+test('a version tells the batch that it was trained from; one of an earlier program need not', () => {
+  const of = batch(1, 0, 'a');
+  const earlier = { ...stepped(1, undefined), dataschema: 'clawloop:policy.trained:1' };
+  for (const fact of [stepped(1, of), earlier])
+    expect(audit(trained('a'), of, fact, promoted(1, 0)).broken).toEqual([]);
 });

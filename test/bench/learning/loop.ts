@@ -4,7 +4,8 @@ import { assembleSettings, CollectorConfig, submitSettings } from '../../../serv
 import { submit } from '../../../services/collector/submit.ts';
 import { judgeFold, owedVotes } from '../../../services/judge/judge-fold.ts';
 import { signalsJudge } from '../../../services/judge/judges/signals/signals.ts';
-import { outcomeEvents } from '../../../services/trainer/outcome.ts';
+import { type BoundState, outcomeEvents } from '../../../services/trainer/outcome.ts';
+import { digestOf } from '../../../services/trainer/read-samples.ts';
 import { type Candidate, type StepParent, step } from '../../../services/trainer/step.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
@@ -13,9 +14,10 @@ import type { SampleReady } from '../../../shared/events/sample-ready.ts';
 import { type LearningMethod, recordedTrainingSettings } from '../../../shared/events/training-settings.ts';
 import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
 import { VoteCast } from '../../../shared/events/vote-cast.ts';
+import { batchDigest } from '../../../shared/lineage/batch-digest.ts';
 import type { OpenBatch } from '../../../shared/lineage/head.ts';
 import { openBatch } from '../../../shared/lineage/head-rows.ts';
-import { type CheckpointState, checkpointDigest } from '../../../shared/policy/checkpoint-store-state.ts';
+import { checkpointDigest } from '../../../shared/policy/checkpoint-store-state.ts';
 import { CLAW_NANO } from '../../../shared/policy/model-folder.ts';
 import { openMemoryLog, readerOf } from './memory-log.ts';
 import type { LearningModel, Reply, Speaker } from './model.ts';
@@ -87,7 +89,7 @@ export function openLoop(model: LearningModel, { method, seed, settings }: LoopO
     if (result.kind === 'not-finite') log.append(outcomeEvents(batch, result, now()));
     else {
       parents.set(batch.n, result);
-      const state = stateOf(model, batch, result);
+      const state = stateOf(model, batch, samples, result);
       log.append(outcomeEvents(batch, { kind: 'trained', checkpoint: String(batch.n), state }, now()));
       if (result.gate.passed) serve(batch.n);
     }
@@ -158,11 +160,18 @@ function interaction(id: string, time: string, messages: readonly ChatMessage[],
 }
 
 /** What a checkpoint's state would say: nothing is read from it here but version, digest and gate. */
-const stateOf = (model: LearningModel, batch: OpenBatch, candidate: Candidate): CheckpointState => ({
+const stateOf = (
+  model: LearningModel,
+  batch: OpenBatch,
+  samples: readonly SampleReady['data'][],
+  candidate: Candidate,
+): BoundState => ({
   format: 1,
   version: batch.n,
   parent: batch.parent,
   batchId: batch.batchId,
+  batchDigest: batchDigest(batch),
+  samplesDigest: digestOf(samples),
   adapter: batch.adapter,
   logId: 'memory',
   model: CLAW_NANO,

@@ -14,6 +14,7 @@ import { ResponseDeleted } from '../../../shared/events/response-deleted.ts';
 import { SessionEnded } from '../../../shared/events/session-ended.ts';
 import { VoteCast } from '../../../shared/events/vote-cast.ts';
 import { VoteExpired } from '../../../shared/events/vote-expired.ts';
+import { batchDigest } from '../../../shared/lineage/batch-digest.ts';
 import type { OpenBatch } from '../../../shared/lineage/head.ts';
 
 /** A day of event time is 400 ticks. */
@@ -115,11 +116,17 @@ export const policyLoaded = (one: Said, adapter: string, version: number, replic
   PolicyLoaded.create({ ...said(one), data: { adapter, version, replica, milliseconds: 1 } });
 
 /** A batch's facts, with the ids that every trainer gives them. */
-export const trained = (tick: number, { batchId, adapter, n, parent }: OpenBatch) =>
+export const trained = (tick: number, batch: OpenBatch) =>
   PolicyTrained.create({
-    ...said({ id: `${batchId}/trained`, tick }),
+    ...said({ id: `${batch.batchId}/trained`, tick }),
     data: {
-      ...{ batchId, adapter, version: n, parent, checkpoint: `c${n}`, digest: `d${n}` },
+      batchId: batch.batchId,
+      adapter: batch.adapter,
+      version: batch.n,
+      parent: batch.parent,
+      checkpoint: `c${batch.n}`,
+      digest: `d${batch.n}`,
+      batchDigest: batchDigest(batch),
       ...{ metrics: {}, fingerprint: 'test', milliseconds: 1 },
     },
   });

@@ -1,4 +1,6 @@
+import type { BatchSubmitted } from '../../../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../../../shared/events/catalogue.ts';
+import { batchDigest } from '../../../../shared/lineage/batch-digest.ts';
 import { createAudit } from '../audit.ts';
 
 /** Just what the audit reads of an event. */
@@ -56,6 +58,15 @@ export const batch = (n: number, parent: number, ...samples: string[]) =>
     maxStaleness: 1,
     samples: samples.map((sampleId) => ({ sampleId })),
   });
+/** A step from a batch: that of the log, or another one; undefined: it does not say from which. */
+export const stepped = (n: number, from: ClawLoopEvent | undefined): ClawLoopEvent => ({
+  ...event('policy.trained', `b${n}/trained`, {
+    batchId: `b${n}`,
+    version: n,
+    ...(from && { batchDigest: batchDigest((from as BatchSubmitted).data) }),
+  }),
+  dataschema: 'clawloop:policy.trained:2',
+});
 export const promoted = (n: number, from: number) =>
   event('policy.promoted', `b${n}/promoted`, { batchId: `b${n}`, from, to: n });
 

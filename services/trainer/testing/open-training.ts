@@ -1,0 +1,75 @@
+import { pino } from 'pino';
+import type { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { SampleReady } from '../../../shared/events/sample-ready.ts';
+import { step } from '../step.ts';
+import { type Training, trainOpenBatch } from '../train-open-batch.ts';
+import { batchData, sampleData } from './facts.ts';
+import { toyEngine } from './toy-engine.ts';
+
+type Sample = SampleReady['data'];
+
+/** For tests: a trainer of a toy model over a checkpoint store and a log in memory. */
+export function openTraining(store: string) {
+  let events: ClawLoopEvent[] = [];
+  let samples: readonly Sample[] = [];
+  let steps = 0;
+  const training = (): Training => ({
+    log: {
+      logId: 'this-log',
+      append: async (added) => void events.push(...added),
+      read: async (_, { offset }) =>
+        SampleReady.create({
+          id: `${samples[offset]!.sampleId}/ready`,
+          source: 'clawloop/collector',
+          time: '2026-01-01T00:00:00Z',
+          data: samples[offset]!,
+        }),
+    },
+    store,
+    parent: undefined,
+    runner: {
+      run: async (input, onProgress) => {
+        steps += 1;
+        return {
+          result: step(toyEngine, input, onProgress),
+          fingerprint: 'toy',
+          milliseconds: 1,
+          tensors: 0,
+        };
+      },
+    },
+    findModel: () => Promise.reject(new Error('no model is asked for')),
+    base: { model: 'toy', folder: '/toy', digest: 'base-digest' },
+    maxStrikes: 3,
+    logger: pino({ level: 'silent' }),
+    onProgress: () => {},
+    onStep: () => {},
+  });
+  /** As the log names a version that was promoted. */
+  const promotedAs = (version: number): Training['parent'] =>
+    events.flatMap((event) =>
+      event.type === 'policy.promoted' && event.data.to === version ? [event.data] : [],
+    )[0];
+  return {
+    events: () => events,
+    /** Steps that ran. */
+    steps: () => steps,
+    /** The log as it was when it held so many facts. */
+    restore: (facts: number) => {
+      events = events.slice(0, facts);
+    },
+    train: (n: number, of: readonly Sample[], changes: Partial<Training> = {}) => {
+      samples = of;
+      const batch: BatchSubmitted['data'] = batchData(n, of, { rank: 2, alpha: 2 });
+      const whole = { ...training(), parent: promotedAs(batch.parent), ...changes };
+      return trainOpenBatch(whole, batch, new AbortController().signal);
+    },
+  };
+}
+
+/** A liked and a disliked answer. */
+export const twoSamples = (...[liked, disliked]: readonly [string, string]): readonly Sample[] => [
+  sampleData(liked),
+  sampleData(disliked, { verdict: -1, tokens: { responseIds: [2], logProbs: [-1.6] } }),
+];
