@@ -1,6 +1,7 @@
 import { HubUnreachable } from '../../shared/hub/errors.ts';
 import { isLogError } from '../../shared/log/errors.ts';
 import { ConfigError } from '../../shared/service/config.ts';
+import { keepFilesPrivate } from '../../shared/service/private-folder.ts';
 import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/service/refusal.ts';
 import { NotNow, UsageError } from './command.ts';
 import { commands } from './commands.ts';
@@ -39,6 +40,7 @@ function exitCodeOf(error: unknown): number | undefined {
   return passes || isLogError(error, 'LogUnavailable') ? 1 : undefined;
 }
 
+keepFilesPrivate();
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {

@@ -1,12 +1,13 @@
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { dataFolder } from '../../shared/service/data-folder.ts';
 import { logExists, openLog } from '../../shared/service/open-log.ts';
+import { refuseForeignFolder } from '../../shared/service/private-folder.ts';
 import { UsageError } from './command.ts';
 import type { CliConfig } from './config.ts';
 
 /**
  * Runs `use` on the log that the settings name, and closes it.
- * @throws UsageError where there is none
+ * @throws UsageError where there is none, Refusal where the data folder is another user's
  */
 export async function withLog<Result>(
   settings: CliConfig,
@@ -16,6 +17,7 @@ export async function withLog<Result>(
   if (!logExists(settings, data)) {
     throw new UsageError(`no log in ${data.root}: start ClawLoop there first, or give --data-folder`);
   }
+  await refuseForeignFolder(data.root);
   const log = await openLog(settings, data);
   try {
     return await use(log);

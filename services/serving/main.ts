@@ -7,6 +7,7 @@ import { monotonicNow } from '../../shared/service/clock.ts';
 import { isLoopback } from '../../shared/service/is-loopback.ts';
 import { makeFolder } from '../../shared/service/make-folder.ts';
 import { openService } from '../../shared/service/open-service.ts';
+import { widerThanPrivate } from '../../shared/service/private-folder.ts';
 import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/service/refusal.ts';
 import { openAccess } from './access.ts';
 import { serverEnds } from './chat/answer.ts';
@@ -52,6 +53,8 @@ const {
   run,
 } = await openService('serving', ServingConfig);
 await makeFolder(data.root); // of keys and outbox, also where the log is elsewhere
+const wide = await widerThanPrivate(data.root);
+if (wide !== undefined) logger.warn({ advice: wide.advice }, `${wide.what}; ${wide.advice}`);
 const metrics = createServingMetrics(registry);
 const loopback = isLoopback(config.host);
 const sessionSecret = await openSessionSecret(data.sessionSecret, config.sessionSecret).catch(

@@ -7,7 +7,7 @@ const passing: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE
 export const passes = ({ code = '' }: NodeJS.ErrnoException): boolean => passing.has(code);
 
 /**
- * Makes a folder with those above it, and finds out by a file whether it can be written to. Part by part: of
+ * Makes a folder with those above it, for this user alone, and finds out by a file whether it can be written to. Part by part: of
  * a folder under /proc Node's own recursive way never returns.
  * @throws Refusal where no second try would help
  */
@@ -31,7 +31,7 @@ async function makeParts(folder: string): Promise<void> {
   });
   if (found?.isDirectory()) return;
   if (dirname(folder) !== folder) await makeParts(dirname(folder));
-  await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
+  await mkdir(folder, 0o700).catch((error: NodeJS.ErrnoException) => {
     // another process was first; a file of that name shows when the probe is written
     if (error.code !== 'EEXIST') throw error;
   });

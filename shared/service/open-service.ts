@@ -6,6 +6,7 @@ import { type DataFolder, dataFolder } from './data-folder.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { createMetrics, createRejectedCounter } from './metrics.ts';
 import { openLog, placeOfLog } from './open-log.ts';
+import { keepFilesPrivate, refuseForeignFolder } from './private-folder.ts';
 import { isRefusal, REFUSED_EXIT_CODE } from './refusal.ts';
 
 export type Service<Values> = {
@@ -44,6 +45,7 @@ export async function openService<Shape extends z.ZodRawShape>(
   name: string,
   schema: z.ZodObject<Shape>,
 ): Promise<Service<z.output<z.ZodObject<Shape>> & Common>> {
+  keepFilesPrivate();
   if (process.argv.some((word) => word === '--help' || word === '-h')) {
     process.stdout.write(helpText(name, schema as unknown as z.ZodObject));
     process.exit(0);
@@ -86,6 +88,7 @@ export async function openService<Shape extends z.ZodRawShape>(
   // A service outlives a terminal and a parent that closed its pipe; whoever supervises decides when it ends.
   process.stdout.on('error', () => {});
   const data = dataFolder(config.dataFolder);
+  await refuseForeignFolder(data.root);
   const place = placeOfLog(config, data);
   const metrics = createMetrics(name);
   const rejected = createRejectedCounter(metrics);

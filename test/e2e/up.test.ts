@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -139,6 +139,17 @@ describe('a supervised loop', () => {
     });
     const { judge } = await loop.pids();
     expect(await readFile(`/proc/${judge}/cmdline`, 'utf8').catch(() => '')).not.toContain(key);
+  });
+
+  test('nothing in the data folder can be read by another user', async () => {
+    const names = await readdir(data, { recursive: true });
+    expect(names.length).toBeGreaterThan(10);
+    const open: string[] = [];
+    for (const name of ['.', ...names]) {
+      const found = await stat(join(data, name)).catch(() => undefined); // gone meanwhile
+      if (found !== undefined && (found.mode & 0o077) !== 0) open.push(name);
+    }
+    expect(open).toEqual([]);
   });
 
   test('it ends with the process that started it, and leaves nothing that says it runs', async () => {

@@ -8,6 +8,7 @@ import {
 import { adapterName } from '../../../shared/service/config.ts';
 import { dataFolder as layout } from '../../../shared/service/data-folder.ts';
 import { makeFolder } from '../../../shared/service/make-folder.ts';
+import { refuseForeignFolder } from '../../../shared/service/private-folder.ts';
 import { type Command, UsageError } from '../command.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
 import { formatTable } from '../table.ts';
@@ -53,6 +54,7 @@ export const keys: Command = {
       case 'create': {
         if (word === undefined || word.trim() === '') throw new UsageError('keys create NAME');
         const rules = { ...limitsIn(values), ...adapterIn(values['only-adapter']) };
+        await refuseForeignFolder(data.root);
         await makeFolder(data.root);
         const isFirst = (await readAccessKeys(data.keys)).length === 0;
         const { id, secret } = await createAccessKey(data.keys, word, rules);

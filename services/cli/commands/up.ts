@@ -5,6 +5,7 @@ import { claimFile } from '../../../shared/service/claim.ts';
 import { type DataFolder, dataFolder } from '../../../shared/service/data-folder.ts';
 import { makeFolder } from '../../../shared/service/make-folder.ts';
 import { openLog } from '../../../shared/service/open-log.ts';
+import { refuseForeignFolder } from '../../../shared/service/private-folder.ts';
 import { REFUSED_EXIT_CODE } from '../../../shared/service/refusal.ts';
 import { type Command, UsageError } from '../command.ts';
 import {
@@ -159,6 +160,7 @@ function judgeOnOurOwn(own: RoutedFlags['own'], endpoint: Endpoint): Readonly<Re
 
 /** The folder and the port for this process alone. @throws UsageError where either cannot be had */
 async function takeFolder(data: DataFolder, { host, port, url }: Endpoint) {
+  await refuseForeignFolder(data.root);
   await makeFolder(data.serviceLogs);
   const claim = claimFile(data.claim);
   const before = readRunning(data.running);

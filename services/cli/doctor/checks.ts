@@ -7,6 +7,7 @@ import { openBackend } from '../../../shared/policy/backend.ts';
 import { dataFolder } from '../../../shared/service/data-folder.ts';
 import { makeFolder } from '../../../shared/service/make-folder.ts';
 import { logExists } from '../../../shared/service/open-log.ts';
+import { refuseForeignFolder, widerThanPrivate } from '../../../shared/service/private-folder.ts';
 import { adaptersOf } from '../adapters.ts';
 import { type CliConfig, commonSettings } from '../config.ts';
 import { readTopic } from '../read-topic.ts';
@@ -65,8 +66,10 @@ export async function modelFiles(): Promise<Finding> {
 export async function writableFolder(path: string): Promise<Finding> {
   const folder = resolve(path);
   try {
+    await refuseForeignFolder(folder);
     await makeFolder(folder);
-    return { state: 'ok', what: `data folder ${folder}` };
+    const wide = await widerThanPrivate(folder);
+    return wide === undefined ? { state: 'ok', what: `data folder ${folder}` } : { state: 'note', ...wide };
   } catch (error) {
     return {
       state: 'bad',

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { copyFile, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Json } from './json.ts';
 import { parsePlain } from './settings.ts';
@@ -52,7 +52,8 @@ export async function writePlan(
     }
   }
   const draft = `${file}.${process.pid}.draft`;
-  await writeFile(draft, after, { mode, flag: 'wx' });
+  await writeFile(draft, after, { mode: 0o600, flag: 'wx' });
+  await chmod(draft, mode); // that of the file before, whatever this process's umask is
   await rename(draft, file);
   return backup;
 }
