@@ -19,7 +19,7 @@ export const ServingConfig = CommonConfig.extend({
     .min(16)
     .optional()
     .describe(
-      'what session keys are signed with, the same on every replica; else a file in the data folder, made once',
+      'what session keys and ids of answers are signed with, the same on every replica; else a file in the data folder, made once',
     ),
   maxSessions: z
     .int()

@@ -91,7 +91,7 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: "'api_key' is no session key of yours; leave it out to get a new one.",
   },
-  /** Thrown when feedback names an answer that was given to another key. */
+  /** Thrown when feedback names an answer that was given to another key or session, or to nobody. */
   FOREIGN_COMPLETION: {
     status: 404,
     type: 'invalid_request_error',

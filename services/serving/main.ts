@@ -11,17 +11,18 @@ import { widerThanPrivate } from '../../shared/service/private-folder.ts';
 import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/service/refusal.ts';
 import { openAccess } from './access.ts';
 import { serverEnds } from './chat/answer.ts';
+import { createAnswerIds } from './chat/answer-ids.ts';
 import { ServingConfig } from './config.ts';
 import { openEngine } from './engine/open-engine.ts';
 import { followHead, onlyBase } from './head-view.ts';
 import { createKeyQuota } from './key-quota.ts';
 import { createServingMetrics, watch } from './metrics.ts';
 import { createPerKeyLimit } from './per-key-limit.ts';
-import { createRecentOwners } from './recent-owners.ts';
 import { openOutbox } from './record/outbox.ts';
 import { openRecordedAnswers } from './record/recorded-answers.ts';
 import { createRecorder } from './record/recorder.ts';
 import { openConversations } from './responses/conversations.ts';
+import { createLanePlaces } from './responses/lane-places.ts';
 import { openSessionSecret } from './rl/session-secret.ts';
 import { followSessions } from './rl/session-view.ts';
 import { openSessions } from './rl/sessions.ts';
@@ -105,11 +106,18 @@ const served = serveHeads(config.adapters, (adapter) =>
     retryMs: LOAD_RETRY_MS,
   }),
 );
+const ids = createAnswerIds(sessionSecret);
+const places = createLanePlaces();
 const conversations = openConversations({
-  log,
-  heard: async () => (await sessionView.reachEnd()) || sessionView.isCaughtUp(),
+  ...{ log, ids, places },
+  reachEnd: () => sessionView.reachEnd(),
+  isCaughtUp: () => sessionView.isCaughtUp(),
 });
-const sessionView = followSessions({ log, signal: shutdown, onDeleted: conversations.forget });
+const sessionView = followSessions({
+  ...{ log, signal: shutdown },
+  onDeleted: conversations.forget,
+  onHeading: places.note,
+});
 watch(registry, engine, recorder.outboxDepth, head, sessionView.openCount);
 const training = defaultTrainingSettings(config.model, config.training);
 const batchSize = config.batchSize ?? training.batchSize;
@@ -150,7 +158,7 @@ const server = createServer(
     answers,
     head: versions,
     unserved: served.unserved,
-    owners: createRecentOwners(),
+    ids,
     conversations,
     sessions,
     limit: createPerKeyLimit(config.maxConcurrentPerKey),

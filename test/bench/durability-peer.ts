@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { openAccess } from '../../services/serving/access.ts';
+import { createAnswerIds } from '../../services/serving/chat/answer-ids.ts';
 import { ServingConfig } from '../../services/serving/config.ts';
 import type { Engine, Generated } from '../../services/serving/engine/engine.ts';
 import { onlyBase } from '../../services/serving/head-view.ts';
 import { createKeyQuota } from '../../services/serving/key-quota.ts';
 import { createServingMetrics } from '../../services/serving/metrics.ts';
 import { createPerKeyLimit } from '../../services/serving/per-key-limit.ts';
-import { createRecentOwners } from '../../services/serving/recent-owners.ts';
 import { openOutbox } from '../../services/serving/record/outbox.ts';
 import { openRecordedAnswers } from '../../services/serving/record/recorded-answers.ts';
 import { createRecorder } from '../../services/serving/record/recorder.ts';
@@ -94,6 +94,7 @@ const server = createServer(
       drainIntervalMs: 1e8,
       logger,
     }),
+    ids: createAnswerIds(randomBytes(32)),
     access: openAccess({
       path: dataFolder(folder).keys,
       configured: undefined,
@@ -103,7 +104,6 @@ const server = createServer(
     answers: openRecordedAnswers(dataFolder(folder).answers),
     head: onlyBase,
     unserved: () => undefined,
-    owners: createRecentOwners(),
     sessions: noSessions,
     conversations: {
       remember: () => {},

@@ -88,6 +88,30 @@ test('no key is needed until one is made; from then on it is, at once', async ()
   expect(foreign.status).toBe(404);
 });
 
+test('feedback is of an answer that the key was given, also after a restart; else no fact comes of it', async () => {
+  const serving = await on.start();
+  const ann = await createAccessKey(on.folder.data.keys, 'ann');
+  const bob = await createAccessKey(on.folder.data.keys, 'bob');
+  const hers = await chat(withKey(serving, ann.secret));
+  await serving.stop();
+  const again = await on.start();
+  const give = async (secret: string, completion_id: string) =>
+    (
+      await fetch(`${again.url}/v1/feedback`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${secret}` },
+        body: JSON.stringify({ completion_id, rating: 'up' }),
+      })
+    ).status;
+  const madeUp = hers.id.replace(/.{12}$/, 'ffffffffffff');
+  const elsewhere = hers.id.replace(/-[0-9a-f]{12}-/, '-0123456789ab-');
+  for (const id of [hers.id, madeUp, elsewhere]) expect(await give(bob.secret, id), id).toBe(404);
+  for (const id of [madeUp, elsewhere]) expect(await give(ann.secret, id), id).toBe(404);
+  expect(await give(ann.secret, hers.id)).toBe(200);
+  const given = (await on.folder.events('conversations')).filter(({ type }) => type === 'feedback.given');
+  expect(given.map(({ data }) => data)).toMatchObject([{ interactionId: hers.id, key: ann.id }]);
+});
+
 test('a key of the settings lets the server listen beyond loopback; its requests are limited in number', async () => {
   const more = ['--host', '0.0.0.0', '--api-key', 'a-configured-key', '--max-concurrent-per-key', '2'];
   const serving = await on.start(...more);

@@ -77,7 +77,8 @@ describe('when the log takes no facts', () => {
     await blockLog();
     await rm(folder.data.outbox, { recursive: true, force: true });
     await writeFile(folder.data.outbox, 'a file where a folder should be');
-    expect((await chat(serving)).recorded).toBe(false);
+    const first = await chat(serving);
+    expect(first.recorded).toBe(false);
     const stream = await serving.client.chat.completions.create({
       model: 'clawloop',
       messages: [{ role: 'user', content: 'hello' }],
@@ -95,7 +96,7 @@ describe('when the log takes no facts', () => {
     const feedback = await fetch(`${serving.url}/v1/feedback`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ completion_id: `chatcmpl-${'0'.repeat(12)}-${'0'.repeat(24)}`, rating: 'up' }),
+      body: JSON.stringify({ completion_id: first.id, rating: 'up' }),
     });
     expect(feedback.status).toBe(503);
     await rm(folder.data.outbox);

@@ -7,11 +7,11 @@ import { ServingError } from '../errors.ts';
 import type { ServingMetrics } from '../metrics.ts';
 import { interactionCompleted, interactionFailed } from '../record/interaction.ts';
 import type { Recorder } from '../record/recorder.ts';
+import { choiceId } from './answer-ids.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { type CollectedAnswer, collectAnswer } from './collect-answer.ts';
 import type { Finished, FinishedChoice } from './completion.ts';
 import type { Envelope } from './envelope.ts';
-import { choiceId } from './lane.ts';
 
 export type AskedChat = {
   readonly id: string;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readEnvelope } from './envelope.ts';
-import { laneOf, laneOfCompletion, newAnswerId } from './lane.ts';
+import { laneOf } from './lane.ts';
 
 test('a session comes from whichever header names it, without the count of compactions', () => {
   expect(readEnvelope({ 'x-session-id': 'probe-1:2' }).session).toBe('probe-1');
@@ -18,14 +18,10 @@ test('what is malformed is refused, or ignored where it is only for tracing', ()
   expect(readEnvelope({ traceparent: 'nonsense' }).traceparent).toBeUndefined();
 });
 
-test('a lane is of the key and the explicit session, and completion ids carry it', () => {
+test('a lane is of the key and the explicit session', () => {
   const lane = laneOf('key', undefined);
   expect(laneOf('key', undefined)).toBe(lane);
   expect(
     new Set([lane, laneOf('key', ''), laneOf('key', 's'), laneOf('keys', ''), laneOf('other', 's')]).size,
   ).toBe(5);
-  expect(laneOfCompletion(newAnswerId(lane, 'chat'))).toBe(lane);
-  expect(laneOfCompletion(newAnswerId(lane, 'messages'))).toBe(lane);
-  for (const foreign of ['chatcmpl-abc', `chatcmpl-${lane}-xyz`, '', `x${newAnswerId(lane, 'chat')}`])
-    expect(laneOfCompletion(foreign)).toBeUndefined();
 });

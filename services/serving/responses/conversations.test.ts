@@ -4,14 +4,16 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
 import { ResponseDeleted } from '../../../shared/events/response-deleted.ts';
+import { logError } from '../../../shared/log/errors.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
-import { newAnswerId } from '../chat/lane.ts';
+import { createAnswerIds } from '../chat/answer-ids.ts';
 import { interactionCompleted } from '../record/interaction.ts';
 import { REPEATABLE_MS } from '../record/recorded-answers.ts';
 import { followSessions } from '../rl/session-view.ts';
 import { instructionsMessage } from './chat-messages.ts';
 import { type Conversations, openConversations } from './conversations.ts';
+import { createLanePlaces } from './lane-places.ts';
 import { conversationOf, toldByFact } from './told-response.ts';
 
 let folder: string;
@@ -28,8 +30,27 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const heard = async () => true;
 const lane = '0123456789ab';
+const ids = createAnswerIds(Buffer.alloc(32, 1));
+const newId = (api: 'chat' | 'responses' = 'responses') => ids.make('ann', lane, api);
+
+type Options = Parameters<typeof openConversations>[0];
+/** Follows the log as serving does. */
+const opened = (options: Partial<Options> = {}, most?: number): Conversations => {
+  const places = createLanePlaces(most);
+  const conversations = openConversations({
+    ...{ log, ids, places },
+    reachEnd: () => view.reachEnd(),
+    isCaughtUp: () => view.isCaughtUp(),
+    ...options,
+  });
+  const view = followSessions({
+    ...{ log, signal: stop.signal },
+    onDeleted: conversations.forget,
+    onHeading: places.note,
+  });
+  return conversations;
+};
 const user = { role: 'user', content: 'hi' } as const;
 const answer = { role: 'assistant', content: 'hello' } as const;
 const fact = (interactionId: string, maxRecordBytes = 1e6, more: object = {}) =>
@@ -60,36 +81,128 @@ const finder =
   };
 
 test('what is not remembered is found in the log, by the key that it was given to', async () => {
-  const [id, other, large] = [1, 2, 3].map(() => newAnswerId(lane, 'responses')) as [string, string, string];
+  const [id, other, large] = [1, 2, 3].map(() => newId()) as [string, string, string];
   await log.append([fact(id), fact(large, 10)]);
-  const conversations = openConversations({ log, heard });
+  const conversations = opened();
   const find = finder(conversations);
   expect(await Promise.all([find(id, 'ann'), find(id, 'bob')])).toEqual([[user, answer], undefined]);
   for (const lost of [other, large, 'resp_1', '']) expect(await find(lost, 'ann'), lost).toBeUndefined();
 });
 
 test('several are found at once, remembered or not', async () => {
-  const ids = [1, 2, 3, 4].map(() => newAnswerId(lane, 'responses'));
-  const [remembered, old, older, lost] = ids as [string, string, string, string];
+  const made = [1, 2, 3, 4].map(() => newId());
+  const [remembered, old, older, lost] = made as [string, string, string, string];
   await log.append([fact(older), fact(old)]);
-  const conversations = openConversations({ log, heard });
+  const conversations = opened();
   conversations.remember(remembered, told);
   const found = await conversations.find([remembered, old, older, lost, old], 'ann');
   expect([...found.keys()].sort()).toEqual([remembered, old, older].sort());
   for (const one of found.values()) expect(conversationOf(one)).toEqual([user, answer]);
-  expect(await conversations.find(ids, 'bob')).toEqual(new Map());
+  expect(await conversations.find(made, 'bob')).toEqual(new Map());
 });
 
-test('the latest are remembered', async () => {
-  const [first, second] = [1, 2].map(() => newAnswerId(lane, 'responses')) as [string, string];
-  const conversations = openConversations({ log, heard, most: 1 });
+/** Counts what is read. */
+const countingLog = () => {
+  const counted = { reads: 0, follows: 0 };
+  const counting: Pick<EventLog, 'read' | 'follow'> = {
+    read: (...args) => {
+      counted.reads += 1;
+      return log.read(...args);
+    },
+    follow: (...args) => {
+      counted.follows += 1;
+      return log.follow(...args);
+    },
+  };
+  return { counted, counting };
+};
+
+test('the latest are remembered, up to so many bytes, and of each key up to a quarter of them', async () => {
+  const { counted, counting } = countingLog();
+  const conversations = opened({ log: counting, mostBytes: 400_000 });
+  const messages = [{ ...user, content: 'x'.repeat(10_000) }];
+  const long = (key: string) => ({ ...told, key, messages });
+  const hers = Array.from({ length: 40 }, () => newId());
+  const his = ids.make('bob', lane, 'responses');
+  conversations.remember(his, long('bob'));
+  for (const id of hers) conversations.remember(id, long('ann'));
   const find = finder(conversations);
-  conversations.remember(first, told);
-  expect(await find(first, 'ann')).toEqual([user, answer]);
-  expect(await find(first, 'bob')).toBeUndefined();
-  conversations.remember(second, told);
-  expect(await find(second, 'ann')).toEqual([user, answer]);
-  expect(await find(first, 'ann')).toBeUndefined();
+  expect(await find(his, 'bob')).toHaveLength(2);
+  expect(await find(hers.at(-1)!, 'ann')).toHaveLength(2);
+  expect(await find(hers.at(-4)!, 'ann')).toHaveLength(2);
+  expect(await find(hers.at(-5)!, 'ann')).toBeUndefined();
+  expect(await find(his, 'ann')).toBeUndefined();
+  expect(counted).toEqual({ reads: 0, follows: 0 });
+});
+
+test('an answer that is large is read from the log each time', async () => {
+  const { counted, counting } = countingLog();
+  const conversations = opened({ log: counting });
+  const id = newId();
+  const messages = [{ ...user, content: 'x'.repeat(600_000) }];
+  const large = { ...fact(id).data, messages };
+  conversations.remember(id, toldByFact(large)!);
+  await log.append([interactionCompleted(large, undefined, 1e7)]);
+  const find = finder(conversations);
+  for (const reads of [1, 2]) {
+    expect(await find(id, 'ann')).toEqual([...messages, answer]);
+    expect(counted).toEqual({ reads, follows: 0 });
+  }
+});
+
+test('an id of another key, or of nobody, costs no look into the log', async () => {
+  const { counted, counting } = countingLog();
+  const id = newId();
+  await log.append([fact(id)]);
+  const conversations = opened({ log: counting });
+  const find = finder(conversations);
+  const made = [1, 2, 3].map((n) => `resp_${lane}-${String(n).repeat(32)}`);
+  for (const one of [...made, id, id.replace(/.$/, (last) => (last === '0' ? '1' : '0'))])
+    expect(await find(one, 'bob'), one).toBeUndefined();
+  expect(counted).toEqual({ reads: 0, follows: 0 });
+});
+
+test('an answer is found by the index of its lane, and the log is read only where the index forgot', async () => {
+  const [oldest, ...others] = Array.from({ length: 12 }, () => newId()) as [string, ...string[]];
+  const elsewhere = Array.from({ length: 50 }, (_, n) => {
+    const other = String(n).padStart(12, '0');
+    return fact(ids.make('bob', other, 'chat'), 1e6, { lane: other, key: 'bob' });
+  });
+  await log.append([fact(oldest), ...elsewhere, ...others.map((id) => fact(id)), deletion(others[1]!)]);
+  const { counted, counting } = countingLog();
+  const find = finder(opened({ log: counting }));
+  expect(await find(oldest, 'ann')).toEqual([user, answer]);
+  expect(await find(others[1]!, 'ann')).toBeUndefined();
+  expect(counted).toEqual({ reads: 13, follows: 0 });
+  const short = countingLog();
+  const findShort = finder(opened({ log: short.counting }, 20));
+  expect(await findShort(others[0]!, 'ann')).toEqual([user, answer]);
+  expect(short.counted.follows).toBe(0);
+  expect(await findShort(oldest, 'ann')).toEqual([user, answer]);
+  expect(short.counted.follows).toBe(1);
+});
+
+test('one key that looks up waits for itself alone', async () => {
+  const [stuck, fine] = [newId(), ids.make('bob', lane, 'responses')];
+  await log.append([fact(stuck), fact(fine, 1e6, { key: 'bob' })]);
+  const places = createLanePlaces();
+  const view = followSessions({ log, signal: stop.signal, onHeading: places.note });
+  await view.reachEnd();
+  let first = true;
+  const read: EventLog['read'] = (...args) => {
+    if (!first) return log.read(...args);
+    first = false;
+    return new Promise(() => {});
+  };
+  const conversations = openConversations({
+    ...{ ids, places, limitMs: 1_000, log: { follow: log.follow, read } },
+    ...{ reachEnd: async () => true, isCaughtUp: () => true },
+  });
+  const find = finder(conversations);
+  const hers = Promise.allSettled(Array.from({ length: 20 }, () => find(stuck, 'ann')));
+  expect(await find(fine, 'bob')).toEqual([user, answer]);
+  for (const one of await hers)
+    expect(one).toMatchObject({ status: 'rejected', reason: { name: 'RESPONSES_UNREADABLE' } });
 });
 
 const deletion = (interactionId: string, at = Date.now()) =>
@@ -99,7 +212,7 @@ const deletion = (interactionId: string, at = Date.now()) =>
   });
 
 test('what was not stored, or was deleted, is not found, by whichever replica', async () => {
-  const made = [1, 2, 3, 4].map(() => newAnswerId(lane, 'responses'));
+  const made = [1, 2, 3, 4].map(() => newId());
   const [unstored, deleted, kept, overtaken] = made as [string, string, string, string];
   const facts = [
     fact(unstored, 1e6, { response: { store: false, created_at: 1 } }),
@@ -107,12 +220,11 @@ test('what was not stored, or was deleted, is not found, by whichever replica', 
     fact(kept),
   ];
   await log.append([...facts, deletion(deleted), deletion(overtaken), fact(overtaken)]);
-  const one = openConversations({ log, heard });
-  const other = openConversations({ log, heard });
-  followSessions({ log, signal: stop.signal, onDeleted: other.forget });
-  const ids = [unstored, deleted, kept, overtaken];
-  expect([...(await one.find(ids, 'ann')).keys()]).toEqual([kept]);
-  expect([...(await other.find(ids, 'ann')).keys()]).toEqual([kept]);
+  const one = opened();
+  const other = opened();
+  const asked = [unstored, deleted, kept, overtaken];
+  expect([...(await one.find(asked, 'ann')).keys()]).toEqual([kept]);
+  expect([...(await other.find(asked, 'ann')).keys()]).toEqual([kept]);
   one.forget(deletion(kept));
   expect(await one.find([kept], 'ann')).toEqual(new Map());
   await log.append([deletion(kept)]);
@@ -121,44 +233,42 @@ test('what was not stored, or was deleted, is not found, by whichever replica', 
 });
 
 test('a deletion is known as long as the answer can be asked for again, also one of before the start', async () => {
-  const made = [1, 2, 3].map(() => newAnswerId(lane, 'responses'));
+  const made = [1, 2, 3].map(() => newId());
   const [old, deleted, kept] = made as [string, string, string];
   const begun = Date.now();
   await log.append([deletion(old, begun - REPEATABLE_MS - 1), deletion(deleted, begun)]);
   let time = begun;
-  const conversations = openConversations({ log, heard: () => view.reachEnd(), now: () => time });
-  const view = followSessions({ log, signal: stop.signal, onDeleted: conversations.forget });
+  const conversations = opened({ now: () => time });
   const known = () => Promise.all([old, deleted, kept].map(conversations.isDeleted));
   expect(await known()).toEqual([false, true, false]);
   time += REPEATABLE_MS;
   conversations.forget(deletion(kept, time));
   expect(await known()).toEqual([false, false, true]);
-  const unheard = openConversations({ log, heard: async () => false });
+  const unheard = opened({ reachEnd: async () => false, isCaughtUp: () => false });
   await expect(unheard.isDeleted(deleted)).rejects.toMatchObject({ name: 'RESPONSES_UNREADABLE' });
-  expect(await unheard.isDeleted(newAnswerId(lane, 'chat'))).toBe(false);
+  expect(await unheard.isDeleted(newId('chat'))).toBe(false);
   unheard.forget(deletion(deleted));
   expect(await unheard.isDeleted(deleted)).toBe(true);
 });
 
 test('a log that does not answer is no proof that there is no such response', async () => {
-  const id = newAnswerId(lane, 'responses');
-  const silent = (done: Promise<never>): Pick<EventLog, 'follow'> => ({
-    follow: (_topic, _from, _onRecord, signal) => ({
-      caughtUp: new Promise(() => {}),
-      reachEnd: async () => {},
-      done: Promise.race([
-        done,
-        new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve())),
-      ]),
-    }),
-  });
+  const id = newId();
+  await log.append([fact(id)]);
+  const places = createLanePlaces();
+  const view = followSessions({ log, signal: stop.signal, onHeading: places.note });
+  await view.reachEnd();
   const unreadable = { name: 'RESPONSES_UNREADABLE', status: 503 };
-  const broken = openConversations({
-    log: silent(Promise.reject(new Error('it is away'))),
-    heard,
-  });
+  const silent = (read: EventLog['read'], limitMs?: number) =>
+    openConversations({
+      ...{ ids, places, log: { follow: log.follow, read } },
+      ...{ reachEnd: async () => true, isCaughtUp: () => true },
+      ...(limitMs === undefined ? {} : { limitMs }),
+    });
+  const broken = silent(() => Promise.reject(logError('LogUnavailable', 'it is away')));
   await expect(broken.find([id], 'ann')).rejects.toMatchObject(unreadable);
-  const hangs = openConversations({ log: silent(new Promise(() => {})), heard, limitMs: 50 });
+  const unheard = opened({ reachEnd: async () => false, isCaughtUp: () => true });
+  await expect(unheard.find([newId()], 'ann')).rejects.toMatchObject(unreadable);
+  const hangs = silent(() => new Promise(() => {}), 50);
   const asked = Array.from({ length: 5 }, () => hangs.find([id], 'ann'));
   const began = performance.now();
   for (const one of asked) await expect(one).rejects.toMatchObject(unreadable);

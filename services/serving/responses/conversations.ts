@@ -1,11 +1,13 @@
 import type { ResponseDeleted } from '../../../shared/events/response-deleted.ts';
-import type { EventLog, Heading, Recorded } from '../../../shared/log/event-log.ts';
-import { laneOfCompletion } from '../chat/lane.ts';
+import type { EventLog } from '../../../shared/log/event-log.ts';
+import type { AnswerIds } from '../chat/answer-ids.ts';
 import { ServingError } from '../errors.ts';
+import { bytesOf, createFairCache } from '../fair-cache.ts';
+import { createInTurn } from '../in-turn.ts';
 import { REPEATABLE_MS } from '../record/recorded-answers.ts';
-import { type ToldResponse, toldByFact } from './told-response.ts';
-
-type Found = ReadonlyMap<string, ToldResponse>;
+import type { LanePlaces } from './lane-places.ts';
+import { type Found, readAll, readPlaces } from './look-up.ts';
+import type { ToldResponse } from './told-response.ts';
 
 export type Conversations = {
   readonly remember: (responseId: string, told: ToldResponse) => void;
@@ -25,121 +27,133 @@ export type Conversations = {
 };
 
 type Options = {
-  readonly log: Pick<EventLog, 'follow'>;
-  /** Waits for the deletions that stand in the log; false: those of before the start are not known yet. */
-  readonly heard: () => Promise<boolean>;
-  /** answers that are remembered */
-  readonly most?: number;
+  readonly log: Pick<EventLog, 'follow' | 'read'>;
+  readonly ids: Pick<AnswerIds, 'laneOf'>;
+  /** Where answers and deletions stand in the log. */
+  readonly places: Pick<LanePlaces, 'of' | 'isWhole'>;
+  /** Waits until `places` and `forget` have heard of all that stands in the log now; false: they have not. */
+  readonly reachEnd: () => Promise<boolean>;
+  /** Whether they have heard of all that stood there at the start. */
+  readonly isCaughtUp: () => boolean;
+  /** of the answers that are remembered */
+  readonly mostBytes?: number;
   /** ms that an older one is looked for in the log */
   readonly limitMs?: number;
   /** ms since 1970 */
   readonly now?: () => number;
 };
 
+const MIB = 2 ** 20;
+/** A larger answer is read from the log each time that it is named. */
+const LARGEST_BYTES = MIB;
+/** One access key has at most so large a part of the answers that are remembered. */
+const PART_OF_KEY = 4;
+
 /**
  * The answers that clients name by id. The latest are remembered; those of before a restart, of another
- * replica or of long ago stand in the log.
+ * replica or of long ago stand in the log. An id that was given to another key, or to nobody, is known by its
+ * signature, and costs no look into the log.
  */
-export function openConversations({
-  log,
-  heard,
-  most = 1_000,
-  limitMs = 10_000,
-  now = Date.now,
-}: Options): Conversations {
-  const latest = new Map<string, ToldResponse>();
-  /** When, ms since 1970; only as long as an answer can be asked for again, the log has them all. */
-  const deleted = new Map<string, number>();
+export function openConversations(options: Options): Conversations {
+  const { ids, reachEnd, isCaughtUp, mostBytes = 256 * MIB, now = Date.now } = options;
+  const latest = createFairCache<ToldResponse>({ bytes: mostBytes, bytesPerOwner: mostBytes / PART_OF_KEY });
+  const deletions = rememberDeletions(now);
   const remember = (id: string, told: ToldResponse) => {
-    latest.delete(id);
-    if (!deleted.has(id)) latest.set(id, told);
-    if (latest.size > most) latest.delete(latest.keys().next().value!);
+    const bytes = bytesOf(told, LARGEST_BYTES);
+    if (bytes > LARGEST_BYTES || deletions.has(id)) latest.delete(id);
+    else latest.set(id, { owner: told.key, value: told, bytes });
   };
-  const forget = ({ data: { interactionId }, time }: ResponseDeleted) => {
-    latest.delete(interactionId);
-    const isOld = (at: number) => now() - at >= REPEATABLE_MS;
-    if (!isOld(Date.parse(time))) deleted.set(interactionId, Date.parse(time));
-    for (const [id, at] of deleted) {
-      if (!isOld(at)) break;
-      deleted.delete(id);
-    }
+  const known = (wanted: readonly string[]) =>
+    new Map(
+      wanted.flatMap((id) => {
+        const told = latest.get(id);
+        return told === undefined ? [] : [[id, told] as const];
+      }),
+    );
+  const lookUp = createLookUps(options, known);
+  return {
+    remember,
+    forget: (deleted) => {
+      latest.delete(deleted.data.interactionId);
+      deletions.add(deleted);
+    },
+    isDeleted: async (id) => {
+      if (!id.startsWith('resp_')) return false;
+      if (!deletions.has(id) && !(await reachEnd()) && !isCaughtUp())
+        throw ServingError.RESPONSES_UNREADABLE({ retryAfterSeconds: 5 });
+      return deletions.has(id);
+    },
+    find: async (asked, keyId, adapter) => {
+      const isGiven = (id: string) => ids.laneOf(id, keyId) !== undefined && !deletions.has(id);
+      const wanted = [...new Set(asked)].filter(isGiven);
+      const there = known(wanted);
+      const found = there.size === wanted.length ? there : await lookUp(wanted, keyId);
+      const isTheirs = (told: ToldResponse) =>
+        told.key === keyId && (adapter === undefined || told.adapter === adapter);
+      const theirs = [...found].filter(([id, told]) => isTheirs(told) && !deletions.has(id));
+      for (const [id, told] of theirs) remember(id, told);
+      return new Map(theirs);
+    },
   };
-  const isDeleted = async (id: string) => {
-    if (!id.startsWith('resp_')) return false;
-    if (!deleted.has(id) && !(await heard()))
-      throw ServingError.RESPONSES_UNREADABLE({ retryAfterSeconds: 5 });
-    return deleted.has(id);
+}
+
+/** By id; when, ms since 1970. Only as long as an answer can be asked for again: the log has them all. */
+function rememberDeletions(now: () => number) {
+  const deleted = new Map<string, number>();
+  const isOld = (at: number) => now() - at >= REPEATABLE_MS;
+  return {
+    has: (id: string): boolean => deleted.has(id),
+    add: ({ data: { interactionId }, time }: ResponseDeleted): void => {
+      if (!isOld(Date.parse(time))) deleted.set(interactionId, Date.parse(time));
+      for (const [id, at] of deleted) {
+        if (!isOld(at)) break;
+        deleted.delete(id);
+      }
+    },
   };
-  /** One look-up at a time: each reads the log from its beginning. */
-  let before: Promise<unknown> = Promise.resolve();
-  const known = (ids: readonly string[]) =>
-    new Map(ids.flatMap((id) => (latest.has(id) ? [[id, latest.get(id)!] as const] : [])));
-  const lookInTurn = async (ids: readonly string[]): Promise<Found> => {
+}
+
+/**
+ * Looks answers up in the log. The look-ups of one key come one after the other, and nobody else waits for
+ * them.
+ *
+ * @param known those that are remembered: an earlier look-up may have found what this one wants
+ */
+function createLookUps(
+  { log, ids, places, reachEnd, limitMs = 10_000 }: Options,
+  known: (wanted: readonly string[]) => Found,
+): (wanted: readonly string[], keyId: string) => Promise<Found> {
+  const inTurn = createInTurn();
+  const read = async (wanted: readonly string[], keyId: string, signal: AbortSignal): Promise<Found> => {
+    if (!(await reachEnd())) throw new Error('the end of the log is not known');
+    const found = new Map<string, ToldResponse>();
+    const byLane = Map.groupBy(wanted, (id) => ids.laneOf(id, keyId)!);
+    for (const [lane, inLane] of byLane)
+      for (const [id, told] of await readPlaces(log, places.of(lane), new Set(inLane), signal))
+        found.set(id, told);
+    const missing = wanted.filter((id) => !found.has(id));
+    if (missing.length === 0 || places.isWhole()) return found;
+    return new Map([...found, ...(await readAll(log, new Set(missing), signal))]);
+  };
+  return async (wanted, keyId) => {
     const late = new AbortController();
-    const looked = before.then(async () => {
-      const there = known(ids);
-      return new Map([
-        ...there,
-        ...(await look(log, new Set(ids.filter((id) => !there.has(id))), late.signal)),
-      ]);
+    const looked = inTurn(keyId, async () => {
+      const there = known(wanted);
+      const others = wanted.filter((id) => !there.has(id));
+      return new Map([...there, ...(await read(others, keyId, late.signal))]);
     });
-    before = looked.catch(() => {});
-    const timer = setTimeout(() => late.abort(), limitMs);
-    const tooLate = new Promise<never>((_, reject) => {
-      late.signal.addEventListener('abort', () => reject(new Error('the log was not read in time')));
-    });
+    looked.catch(() => {}); // who waits may have been told already
+    const tooLate = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      late.abort();
+      tooLate.reject(new Error('the log was not read in time'));
+    }, limitMs);
     try {
-      return await Promise.race([looked, tooLate]);
+      return await Promise.race([looked, tooLate.promise]);
     } catch {
       throw ServingError.RESPONSES_UNREADABLE({ retryAfterSeconds: 5 });
     } finally {
       clearTimeout(timer);
     }
   };
-  const find: Conversations['find'] = async (asked, keyId, adapter) => {
-    const ids = asked.filter((id) => laneOfCompletion(id) !== undefined && !deleted.has(id)); // the others are none of ours
-    const there = known(ids);
-    const found = there.size === new Set(ids).size ? there : await lookInTurn(ids);
-    const isTheirs = (told: ToldResponse) =>
-      told.key === keyId && (adapter === undefined || told.adapter === adapter);
-    const theirs = [...found].filter(([id, told]) => isTheirs(told) && !deleted.has(id));
-    for (const [id, told] of theirs) remember(id, told);
-    return new Map(theirs);
-  };
-  return { remember, forget, isDeleted, find };
-}
-
-/** Reads the log to its end: what was told may have been deleted later. Rejects where the signal comes first. */
-async function look(
-  log: Pick<EventLog, 'follow'>,
-  ids: ReadonlySet<string>,
-  signal: AbortSignal,
-): Promise<Found> {
-  const found = new Map<string, ToldResponse>();
-  const gone = new Set<string>(); // a deletion may overtake its answer, which waits in an outbox
-  if (ids.size === 0) return found;
-  signal.throwIfAborted();
-  const onRecord = ({ event }: Recorded) => {
-    if (event.type === 'response.deleted') {
-      gone.add(event.data.interactionId);
-      found.delete(event.data.interactionId);
-    }
-    if (event.type !== 'interaction.completed' || !ids.has(event.id) || gone.has(event.id)) return;
-    const told = toldByFact(event.data);
-    if (told !== undefined) found.set(event.id, told);
-  };
-  const lanes = new Set([...ids].map(laneOfCompletion));
-  const wants = ({ type, subject }: Heading) =>
-    lanes.has(subject) && (type === 'interaction.completed' || type === 'response.deleted');
-  const stop = new AbortController();
-  signal.addEventListener('abort', () => stop.abort());
-  const following = log.follow('conversations', {}, onRecord, stop.signal, wants);
-  try {
-    await Promise.race([following.caughtUp, following.done]);
-    signal.throwIfAborted();
-    return found;
-  } finally {
-    stop.abort();
-    await following.done.catch(() => {});
-  }
 }

@@ -16,7 +16,7 @@ const started = (session: string, seconds = 0, sessionKey = `k-${session}`, key 
 const answered = (session: string, id: string, seconds = 0, data: object = {}) =>
   ({
     ...{ id, type: 'interaction.completed', subject: `lane-${session}`, time: at(seconds), source },
-    data: { settle: 'reward', live: true, disconnected: false, finishReason: 'stop', ...data },
+    data: { key: 'ann', settle: 'reward', live: true, disconnected: false, finishReason: 'stop', ...data },
   }) as unknown as ClawLoopEvent;
 const rewarded = (session: string, interactionId: string, score: number, n = 0, seconds = 0) =>
   FeedbackGiven.create({
@@ -48,6 +48,34 @@ test('a session is known by its key and its lane, with what was answered and rew
   table.apply(ended('s', 5, { interactions: 2 }));
   expect(table.of('k-s')).toMatchObject({ interactions: 2, ended: { at: at(5), reason: 'explicit' } });
   expect(table.openCount()).toBe(0);
+});
+
+test('a fact of another access key changes nothing in a session, though it is of the same lane', () => {
+  const table = tableOf(started('s'), answered('s', 'a', 1), rewarded('s', 'a', 0.5, 0, 1));
+  const before = {
+    ...table.of('k-s')!,
+    rewards: new Map(table.of('k-s')!.rewards),
+    has: expect.any(Function),
+  };
+  const [open] = table.open();
+  const feedback = FeedbackGiven.create({
+    ...{ id: 'feedback-1', source, time: at(9) },
+    data: { interactionId: 'b', lane: 'lane-s', key: 'bob', score: 1 },
+  });
+  for (const foreign of [
+    ...[feedback, answered('s', 'b', 9, { key: 'bob' })],
+    ...[ended('s', 9, { key: 'bob' }), ended('s', 99, { key: 'bob', reason: 'idle', last: 'a', epoch: 'e' })],
+  ])
+    table.apply(foreign);
+  expect(table.of('k-s')).toEqual(before);
+  expect(table.open()).toEqual([open]);
+});
+
+test('of the rewards of a session the latest thousand are listed', () => {
+  const rewards = Array.from({ length: 1_100 }, (_, n) => rewarded('s', `a${n}`, 1, n));
+  const table = tableOf(started('s'), answered('s', 'a'), ...rewards);
+  const listed = [...table.of('k-s')!.rewards.keys()];
+  expect([listed.length, listed[0], listed.at(-1)]).toEqual([1_000, 'a100', 'a1099']);
 });
 
 test('an answer that was cut off, or is a side turn, is none that a reward falls to by itself', () => {

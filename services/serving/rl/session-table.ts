@@ -100,6 +100,8 @@ const types: ReadonlySet<string> = new Set([
   'feedback.given',
 ]);
 
+/** Rewards of a session that are listed, the latest ones. */
+const MOST_REWARDS = 1_000;
 /** Sessions whose answers are averaged. */
 const USUAL_OF = 20;
 /** Answers that a session is taken to have before any has ended. */
@@ -156,7 +158,7 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
   };
 
   const onCompleted = (row: Row, { id, time, data }: InteractionCompleted) => {
-    if (isOver(row) || data.settle !== 'reward' || !data.live) return;
+    if (isForeign(row, data) || isOver(row) || data.settle !== 'reward' || !data.live) return;
     const isCut = data.disconnected || data.finishReason === 'aborted' || data.finishReason === 'error';
     if (!row.answers.has(id) && !isCut && data.turnType !== 'side') row.last = id;
     row.answers.add(id);
@@ -165,13 +167,15 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
   };
 
   const onFeedback = (row: Row, { id, time, data }: FeedbackGiven) => {
-    if (isOver(row)) return;
+    if (isForeign(row, data) || isOver(row)) return;
+    row.rewards.delete(data.interactionId);
     row.rewards.set(data.interactionId, data.score);
+    if (row.rewards.size > MOST_REWARDS) row.rewards.delete(row.rewards.keys().next().value!);
     heard(row, id, time);
   };
 
   const onEnded = (row: Row, { time, data }: SessionEnded) => {
-    if (isOver(row)) return;
+    if (isForeign(row, data) || isOver(row)) return;
     if (data.reason === 'idle' && isOutOfDate(row, data.last, time)) return;
     row.counted = data.interactions ?? row.answers.size + row.unread.length;
     row.isDiscarded = data.discard === true;
@@ -250,6 +254,9 @@ function heard(row: Row, id: string, time: string): void {
   row.latest = id;
   row.latestAt = Math.max(row.latestAt, Date.parse(time));
 }
+
+/** A fact of another access key: its lane is no proof, since its ids show it, and 48 bits can be searched. */
+const isForeign = ({ fixed }: Row, { key }: { readonly key: string }): boolean => key !== fixed.keyId;
 
 /** The end of one that was superseded may be still to come, from another partition. */
 const isOver = ({ ended }: Row): boolean => ended !== undefined && ended.reason !== 'superseded';

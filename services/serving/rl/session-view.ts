@@ -29,6 +29,8 @@ type Options = {
   readonly signal: AbortSignal;
   /** Is told of each response that was deleted, also before this process began: one reader of the topic is enough. */
   readonly onDeleted?: (deleted: ResponseDeleted) => void;
+  /** Is told of each record, before it is parsed. */
+  readonly onHeading?: (heading: Heading) => void;
 };
 
 const LONGEST_WAIT_MS = 2_000;
@@ -37,7 +39,7 @@ const SHORT_WAIT_MS = 50;
 const READ_RETRY_MS = 500;
 const LOOK_UP_LIMIT_MS = 10_000;
 
-export function followSessions({ log, signal, onDeleted }: Options): SessionView {
+export function followSessions({ log, signal, onDeleted, onHeading }: Options): SessionView {
   const table = createSessionTable();
   const inTurn = createInTurn();
   let caughtUp = false;
@@ -49,7 +51,10 @@ export function followSessions({ log, signal, onDeleted }: Options): SessionView
     {},
     ({ event }) => (event.type === 'response.deleted' ? onDeleted?.(event) : table.apply(event)),
     signal,
-    (heading) => heading.type === 'response.deleted' || table.wants(heading, skimmed),
+    (heading) => {
+      onHeading?.(heading);
+      return heading.type === 'response.deleted' || table.wants(heading, skimmed);
+    },
   );
   /** Of what was only noted, the answers of sessions that are open are needed after all. */
   const whenCaughtUp = following.caughtUp.then(async () => {

@@ -7,6 +7,7 @@ import { SessionStarted } from '../../../shared/events/session-started.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
 import { laneOf } from '../chat/lane.ts';
+import type { Session } from './session-table.ts';
 import { followSessions } from './session-view.ts';
 import { openSessions } from './sessions.ts';
 import { countWaitingSamples } from './waiting-samples.ts';
@@ -23,6 +24,37 @@ afterEach(async () => {
   stop.abort();
   await log.close();
   await rm(folder, { recursive: true });
+});
+
+test('a session is ended by the key that opened it, also where another name has the same lane', async () => {
+  const open = {
+    session: 'hers',
+    keyId: 'ann',
+    lane: laneOf('bob', 'his'),
+    sessionKey: 'k',
+    ended: undefined,
+  };
+  const view = { ...followSessions({ log, signal: stop.signal }), inLane: () => open as unknown as Session };
+  const recorded: unknown[] = [];
+  const sessions = openSessions({
+    view,
+    recorder: { record: async (event) => recorded.push(event) > 0, outboxDepth: () => 0 },
+    append: log.append,
+    limits: { maxSessions: 10, batchSize: 2, maxBatchSize: 16, maxStaleness: 4 },
+    samplesOf: () => countWaitingSamples('bob'),
+    countOn: async () => {},
+    now: Date.now,
+  });
+  for (const [key, name] of [
+    ['bob', 'his'],
+    ['bob', 'hers'],
+    ['ann', 'his'],
+  ] as const) {
+    expect(await sessions.isOpen(key, name)).toBe(false);
+    await expect(sessions.endNamed(key, name, false)).rejects.toMatchObject({ name: 'SESSION_NOT_FOUND' });
+  }
+  expect(await sessions.isOpen('ann', 'hers')).toBe(true);
+  expect(recorded).toEqual([]);
 });
 
 const facts = { source: 'clawloop/test', time: '2026-03-01T12:00:00.000Z' };

@@ -233,6 +233,11 @@ export function openSessions(options: Options): Sessions {
       return now.ended === undefined ? await endNow(now, discard) : now;
     });
 
+  /** Two names may have the same lane, since it is a short hash. */
+  const ofThisKey = (keyId: string, session: string): Session | undefined => {
+    const found = view.inLane(laneOf(keyId, session));
+    return found?.keyId === keyId && found.session === session ? found : undefined;
+  };
   const readOn = async (): Promise<void> => {
     await view.reachEnd();
     if (!view.isCaughtUp()) throw ServingError.SESSIONS_UNREAD({ retryAfterSeconds: RETRY_SECONDS });
@@ -269,13 +274,13 @@ export function openSessions(options: Options): Sessions {
     end,
     endNamed: async (keyId, session, discard) => {
       await readOn();
-      const found = view.inLane(laneOf(keyId, session));
+      const found = ofThisKey(keyId, session);
       if (found === undefined) throw ServingError.SESSION_NOT_FOUND({ session, param: 'session_id' });
       return endThis(found, discard);
     },
     isOpen: async (keyId, session) => {
       await view.reachEnd();
-      const found = view.inLane(laneOf(keyId, session));
+      const found = ofThisKey(keyId, session);
       return found !== undefined && found.ended === undefined;
     },
     list: async (keyId) => {

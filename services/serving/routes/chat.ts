@@ -10,7 +10,7 @@ import {
 import { type ChatRequest, parseChatRequest } from '../chat/chat-request.ts';
 import { type CompletionHead, completionBody, completionChunks, type Finished } from '../chat/completion.ts';
 import { type Envelope, readEnvelope } from '../chat/envelope.ts';
-import { choiceId, laneOf, newAnswerId } from '../chat/lane.ts';
+import { laneOf } from '../chat/lane.ts';
 import type { ServingConfig } from '../config.ts';
 import type { PolicyTarget } from '../engine/engine.ts';
 import { asServingError, errorBody } from '../error-body.ts';
@@ -90,7 +90,6 @@ export async function answerRequest(
       created,
       target: nobody,
     };
-    rememberOwner(world, asked);
     return tellAgain(asked, form, claim.answer, reply);
   }
   const keep: Keep = async ({ id, created }, finished) => {
@@ -107,10 +106,6 @@ const nobody: PolicyTarget = { kind: 'live', adapter: '' };
 
 /** Makes an answer one that can be asked for again, before its end goes out. */
 type Keep = (asked: AskedChat, finished: Finished) => Promise<void>;
-
-const rememberOwner = ({ owners }: ServingWorld, { id, keyId, chat: { generation } }: AskedChat): void => {
-  for (let choice = 0; choice < generation.choices; choice++) owners.remember(choiceId(id, choice), keyId);
-};
 
 type ToAnswer = {
   readonly chat: ChatRequest;
@@ -141,7 +136,6 @@ async function answerAnew(
     if (usedUp !== undefined) throw ServingError.RATE_LIMIT_EXCEEDED(usedUp);
     const target = await targetOf(world, toAnswer.model);
     const asked = { ...readAsked(world, request, toAnswer, form.api), target };
-    rememberOwner(world, asked);
     const signal = abortOnDisconnect(reply.raw, world.ending);
     return await (asked.chat.stream ? stream : json)(world, asked, form, reply, signal, keep);
   } finally {
@@ -170,7 +164,7 @@ function refuseTooMany(config: ServingConfig, choices: number): void {
  * @throws ServingError INVALID_REQUEST
  */
 function readAsked(
-  { sessions }: ServingWorld,
+  { sessions, ids }: ServingWorld,
   request: FastifyRequest,
   { chat: asked, session, model: { adapter, isDefault } }: ToAnswer,
   api: AskedChat['api'],
@@ -186,7 +180,7 @@ function readAsked(
   }
   const lane = laneOf(keyId, envelope.session, isDefault ? undefined : adapter);
   return {
-    id: newAnswerId(lane, api),
+    id: ids.make(keyId, lane, api),
     created: Math.floor(Date.now() / 1000),
     api,
     requestId: envelope.requestId ?? request.id,

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
 import { utcNow } from '../../../shared/service/clock.ts';
-import { laneOfCompletion } from '../chat/lane.ts';
+import { laneOfCompletion } from '../chat/answer-ids.ts';
 import { ServingError } from '../errors.ts';
 import { callerOf } from '../server.ts';
 import { readBody } from './read-body.ts';
@@ -27,23 +27,22 @@ const FeedbackBody = z
 
 /**
  * Takes a rating or a reward of an answer. The answer need not be known here: its fact may lie in an
- * outbox, or another replica gave it. Whose answer it was is checked where it is attributed; nothing is
- * matched across keys.
+ * outbox, or another replica gave it. Its id alone proves that this key was given it.
  */
 export function registerFeedback(server: FastifyInstance, world: ServingWorld): void {
   server.post('/v1/feedback', async (request) => {
     const { completion_id: id, rating, reward, comment } = readBody(FeedbackBody, request.body);
-    const lane = laneOfCompletion(id);
-    if (lane === undefined) {
+    if (laneOfCompletion(id) === undefined) {
       throw ServingError.INVALID_REQUEST({
         param: 'completion_id',
         detail: 'completion_id is no id of this server.',
       });
     }
     const { keyId, sessionKey } = callerOf(request);
-    const owner = world.owners.ownerOf(id);
-    const isForeign = sessionKey !== undefined && (await world.sessions.speaking(sessionKey)).lane !== lane;
-    if (isForeign || (owner !== undefined && owner !== keyId))
+    const lane = world.ids.laneOf(id, keyId);
+    const isOfAnotherSession =
+      sessionKey !== undefined && (await world.sessions.speaking(sessionKey)).lane !== lane;
+    if (lane === undefined || isOfAnotherSession)
       throw ServingError.FOREIGN_COMPLETION({ id, param: 'completion_id' });
     const score = reward ?? (rating === 'up' ? 1 : -1);
     const event = FeedbackGiven.create({

@@ -1,12 +1,12 @@
 import type { Logger } from '../../../shared/service/logger.ts';
 import type { Access } from '../access.ts';
+import type { AnswerIds } from '../chat/answer-ids.ts';
 import type { ServingConfig } from '../config.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { AdapterHead, HeadView } from '../head-view.ts';
 import type { KeyQuota } from '../key-quota.ts';
 import type { ServingMetrics } from '../metrics.ts';
 import type { PerKeyLimit } from '../per-key-limit.ts';
-import type { RecentOwners } from '../recent-owners.ts';
 import type { RecordedAnswers } from '../record/recorded-answers.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { Conversations } from '../responses/conversations.ts';
@@ -28,7 +28,7 @@ export type ServingWorld = {
   readonly ending: AbortSignal;
   readonly limit: PerKeyLimit;
   readonly quota: KeyQuota;
-  readonly owners: RecentOwners;
+  readonly ids: AnswerIds;
   readonly conversations: Conversations;
   /** those of the session protocol */
   readonly sessions: Sessions;

@@ -1,0 +1,87 @@
+export type CacheEntry<Value> = {
+  /** Id of the access key that it belongs to. */
+  readonly owner: string;
+  readonly value: Value;
+  readonly bytes: number;
+};
+
+/** What is kept of requests, bounded in bytes: together, and for each access key. */
+export type FairCache<Value> = {
+  readonly get: (id: string) => Value | undefined;
+  /** It becomes the latest of its owner. What is too large for the owner's share is not kept. */
+  readonly set: (id: string, entry: CacheEntry<Value>) => void;
+  readonly delete: (id: string) => void;
+  readonly bytes: () => number;
+};
+
+export type FairCacheLimits = {
+  readonly bytes: number;
+  readonly bytesPerOwner: number;
+};
+
+/** By id, the oldest first. */
+type Owned<Value> = { readonly entries: Map<string, CacheEntry<Value>>; bytes: number };
+
+/**
+ * Where there is no room, the owner that holds most loses its oldest entry, so that no access key can push out
+ * what the others need. A cache for one owner (lru-cache) does not know that rule.
+ */
+export function createFairCache<Value>(limits: FairCacheLimits): FairCache<Value> {
+  const owners = new Map<string, Owned<Value>>();
+  const ownerOf = new Map<string, string>();
+  let bytes = 0;
+  const remove = (id: string): void => {
+    const owner = ownerOf.get(id);
+    if (owner === undefined) return;
+    const owned = owners.get(owner)!;
+    const entry = owned.entries.get(id)!;
+    ownerOf.delete(id);
+    owned.entries.delete(id);
+    owned.bytes -= entry.bytes;
+    bytes -= entry.bytes;
+    if (owned.entries.size === 0) owners.delete(owner);
+  };
+  const removeOldestOf = ({ entries }: Owned<Value>): void => remove(entries.keys().next().value!);
+  const largest = (): Owned<Value> =>
+    [...owners.values()].reduce((one, other) => (other.bytes > one.bytes ? other : one));
+  return {
+    get: (id) => owners.get(ownerOf.get(id) ?? '')?.entries.get(id)?.value,
+    set: (id, entry) => {
+      remove(id);
+      if (entry.bytes > Math.min(limits.bytesPerOwner, limits.bytes)) return;
+      const owned = owners.get(entry.owner) ?? { entries: new Map(), bytes: 0 };
+      owners.set(entry.owner, owned);
+      ownerOf.set(id, entry.owner);
+      owned.entries.set(id, entry);
+      owned.bytes += entry.bytes;
+      bytes += entry.bytes;
+      while (owned.bytes > limits.bytesPerOwner) removeOldestOf(owned);
+      while (bytes > limits.bytes) removeOldestOf(largest());
+    },
+    delete: remove,
+    bytes: () => bytes,
+  };
+}
+
+/** Bytes of an object, a list or a number besides the text that it holds. */
+const PART_BYTES = 48;
+
+/**
+ * About how much memory a value of JSON takes, at most `most` or a little more: then the rest is not looked at.
+ */
+export function bytesOf(value: unknown, most = Number.POSITIVE_INFINITY): number {
+  let bytes = 0;
+  const open: unknown[] = [value];
+  while (open.length > 0 && bytes <= most) {
+    const part = open.pop();
+    bytes += PART_BYTES;
+    if (typeof part === 'string') bytes += 2 * part.length;
+    else if (Array.isArray(part)) for (const item of part) open.push(item);
+    else if (typeof part === 'object' && part !== null)
+      for (const [name, item] of Object.entries(part)) {
+        bytes += 2 * name.length;
+        open.push(item);
+      }
+  }
+  return bytes;
+}
