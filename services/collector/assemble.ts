@@ -96,7 +96,7 @@ function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSet
     state.heldOf(turn.epoch).set(turnId, { adapter: turn.adapter, at: turn.at, verdict });
     return settle({ ...row, held: (row.held ?? 0) + 1 }, []);
   }
-  const sample = ready(event, turn.at, verdict);
+  const sample = ready(event, { turnId, ...turn }, verdict);
   if (isEffective(method, score, hints)) {
     return settle({ ...row, effective: true, zeros: 0, best: null }, [
       sample,
@@ -186,7 +186,8 @@ function finish(
   if (settings.atLeastOne && !row.effective && row.best !== null) {
     const { turnId, mean, hints } = row.best;
     const zeros = state.zerosOf(epoch);
-    emit.push(ready(event, zeros.get(turnId)!.at, { verdict: mean, source: 'votes', soft: true, hints }));
+    const turn = { turnId, epoch, ...zeros.get(turnId)! };
+    emit.push(ready(event, turn, { verdict: mean, source: 'votes', soft: true, hints }));
     zeros.delete(turnId);
   }
   emit.push(...dropZeros(state, epoch, row, event));
@@ -211,6 +212,6 @@ function releaseHeld(state: Tables, epoch: string, row: EpochRow, event: ClawLoo
   return rows.map(([turnId, { adapter, at, verdict }], index) => {
     held.delete(turnId);
     const following = rows.slice(index + 1).filter(([, other]) => other.adapter === adapter).length;
-    return ready(event, at, { ...verdict, following });
+    return ready(event, { turnId, adapter, epoch, at }, { ...verdict, following });
   });
 }

@@ -14,5 +14,7 @@ export const dropReasons: Readonly<Record<SampleDropped['data']['reason'], strin
   deleted: 'its client deleted it before it was in a batch',
   secret: 'one of its hints holds an API key, a private key, a token or a card number; `rule` names the kind',
   stale: 'the head moved on by more versions than maxStaleness while it waited, or before its session ended',
+  'record-gone':
+    "the record of its turn is no longer in the log, cannot be read, or another record stands in its place; `rule` is the record's position",
   'off-lineage': 'the version that sampled it was rolled back: it is no ancestor of the head',
 };

@@ -26,9 +26,20 @@ export const dropped = (
     data: { sampleId, adapter, reason, ...(rule === undefined ? {} : { rule }) },
   });
 
+/** A turn that waits for its verdict: where its record is, and what is known without it. */
+export type TurnRecord = {
+  readonly turnId: string;
+  readonly adapter: string;
+  /** as `epoch` names it in the rows of `assemble` */
+  readonly epoch: string;
+  readonly at: Position;
+};
+
 /** One that does. The turn's record holds messages and tokens; its verdict comes from what settled it. */
-export const ready = (cause: ClawLoopEvent, reads: Position, verdict: Verdict): DeferredEvent => ({
-  reads,
+export const ready = (cause: ClawLoopEvent, turn: TurnRecord, verdict: Verdict): DeferredEvent => ({
+  reads: turn.at,
+  id: `${turn.turnId}/completed`,
+  gone: () => lost(cause, turn, verdict.following),
   create: (record) => {
     const { data: turn } = record as TurnCompleted;
     const { adapter, lane, session, epoch, version, messages, tools, templateInput, tokens } = turn;
@@ -51,3 +62,15 @@ export const ready = (cause: ClawLoopEvent, reads: Position, verdict: Verdict): 
     });
   },
 });
+
+/** Its record cannot be read. Whoever waits for the samples of its session is told how many more come. */
+const lost = (cause: ClawLoopEvent, turn: TurnRecord, following: number | undefined): SampleDropped => {
+  const { turnId: sampleId, adapter, epoch, at } = turn;
+  const coming = following === undefined ? {} : { coming: { session: decodeURIComponent(epoch), following } };
+  const rule = `turns/${at.partition}/${at.offset}`;
+  return SampleDropped.create({
+    ...facts(cause),
+    id: `${sampleId}/dropped`,
+    data: { sampleId, adapter, reason: 'record-gone', rule, ...coming },
+  });
+};

@@ -66,7 +66,7 @@ export const submit: Fold<SubmitSettings> = {
     const before = table.get('now') ?? emptyRow;
     const commanded = onCommand(draft, before, event);
     const stocked = onSample(draft, commanded, event, at);
-    const withdrawn = onWithdrawn(draft, stocked, event);
+    const withdrawn = onWithdrawn(draft, afterLost(stocked, event), event);
     const { row, dropped: unfit } = dropUnfit(draft, withdrawn.row, event, settings);
     const dropped = [...withdrawn.dropped, ...unfit];
     const formed = formBatch(draft, row, event, settings);
@@ -95,10 +95,20 @@ function onSample(draft: Draft, row: SubmitRow, event: ClawLoopEvent, at: Positi
   if (event.type !== 'sample.ready') return row;
   const sample = eligibleSample(event, at);
   draft.table<EligibleSample>('sample').set(orderKey(row.arrived), sample);
-  const { [sample.session]: _, ...others } = row.coming ?? {};
-  const { following = 0 } = event.data;
-  const coming = following === 0 ? others : { ...others, [sample.session]: following };
+  const coming = comingAfter(row, sample.session, event.data.following);
   return { ...row, arrived: row.arrived + 1, eligible: row.eligible + 1, coming };
+}
+
+function comingAfter(row: SubmitRow, session: string, following = 0): NonNullable<SubmitRow['coming']> {
+  const { [session]: _, ...others } = row.coming ?? {};
+  return following === 0 ? others : { ...others, [session]: following };
+}
+
+/** A sample of a rewarded session whose record was lost never comes: nobody waits for it. */
+function afterLost(row: SubmitRow, event: ClawLoopEvent): SubmitRow {
+  if (event.type !== 'sample.dropped' || event.data.coming === undefined) return row;
+  const { session, following } = event.data.coming;
+  return { ...row, coming: comingAfter(row, session, following) };
 }
 
 /** What is in a batch, or was dropped, is not here any more: it stays what it is. */

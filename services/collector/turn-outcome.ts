@@ -61,10 +61,16 @@ export function skipTurn(
   releaseFeedback(cause, id, turn.feedback);
 }
 
-export function tellSkipped({ event, emit }: Cause, data: Omit<TurnSkipped['data'], 'lane' | 'by'>): void {
+type Skipped = Omit<TurnSkipped['data'], 'lane' | 'by'>;
+
+export function tellSkipped({ event, emit }: Cause, data: Skipped): void {
+  emit.push(turnSkipped(event, data));
+}
+
+function turnSkipped(event: ClawLoopEvent, data: Skipped): TurnSkipped {
   const ending = data.reason === 'too-late' ? 'too-late' : 'skipped';
   const whole = { ...data, lane: event.subject, by: event.id };
-  emit.push(TurnSkipped.create({ ...facts(event), id: `${data.turnId}/${ending}`, data: whole }));
+  return TurnSkipped.create({ ...facts(event), id: `${data.turnId}/${ending}`, data: whole });
 }
 
 export function tellFeedback({ event, emit }: Cause, turnId: string, feedback: HeldFeedback): void {
@@ -147,9 +153,24 @@ function turnCompleted(
     shown === undefined
       ? []
       : evidenceIn((record as InteractionCompleted).data.messages.slice(shown.start, shown.end));
+  const lost = (reads: Position) => () => recordGone(event, id, turn, reads);
   return isOwn && shown !== undefined
-    ? { reads: shown.at, create: (record) => create(event as InteractionCompleted, nextIn(record)) }
-    : { reads: turn.at, create: (record) => create(record as InteractionCompleted, nextIn(event)) };
+    ? {
+        ...{ reads: shown.at, id: shown.from, gone: lost(shown.at) },
+        create: (record) => create(event as InteractionCompleted, nextIn(record)),
+      }
+    : {
+        ...{ reads: turn.at, id, gone: lost(turn.at) },
+        create: (record) => create(record as InteractionCompleted, nextIn(event)),
+      };
+}
+
+/** Without the turn's own words, or without what came next, there is nothing to judge. */
+function recordGone(event: ClawLoopEvent, turnId: string, turn: OpenTurn, reads: Position): TurnSkipped {
+  const { session, epoch, disagreement } = turn;
+  const rule = `conversations/${reads.partition}/${reads.offset}`;
+  const different = disagreement === undefined ? {} : { disagreement };
+  return turnSkipped(event, { turnId, session, epoch, reason: 'record-gone', rule, ...different });
 }
 
 function recordedTurn({ data }: InteractionCompleted) {

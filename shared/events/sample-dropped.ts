@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** Id: `<turn>/dropped`. */
-export const SampleDropped = defineEvent('sample.dropped', 5, {
+export const SampleDropped = defineEvent('sample.dropped', 6, {
   topic: 'training',
   key: (sample) => sample.adapter,
   writtenBy: 'collector',
@@ -20,11 +20,21 @@ export const SampleDropped = defineEvent('sample.dropped', 5, {
       'secret',
       'stale',
       'off-lineage',
+      'record-gone',
     ]),
     rule: z
       .string()
       .optional()
-      .describe('only of a secret: its kind and the version of the rules, as in jwt@1'),
+      .describe(
+        'of a secret its kind and the version of the rules, as in jwt@1; of a lost record its position; else absent',
+      ),
+    coming: z
+      .object({
+        session: z.string().describe('<session>@<epoch>'),
+        following: z.int().min(0),
+      })
+      .optional()
+      .describe('only of a lost record in a rewarded session: how many samples of the session still follow'),
   }),
 });
 export type SampleDropped = EventOf<typeof SampleDropped>;

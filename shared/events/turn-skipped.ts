@@ -3,7 +3,7 @@ import { defineEvent, type EventOf } from './define-event.ts';
 import { disagreement } from './disagreement.ts';
 
 /** Id: `<turn>/skipped`, or `<turn>/too-late`. */
-export const TurnSkipped = defineEvent('turn.skipped', 4, {
+export const TurnSkipped = defineEvent('turn.skipped', 5, {
   topic: 'turns',
   key: (turn) => turn.lane,
   writtenBy: 'collector',
@@ -33,12 +33,15 @@ export const TurnSkipped = defineEvent('turn.skipped', 4, {
         'mixed-versions',
         'penalties',
         'constrained',
+        'record-gone',
       ])
       .describe('why it does not train'),
     rule: z
       .string()
       .optional()
-      .describe('the rule that matched; of a secret its kind and the version of the rules, as in jwt@1'),
+      .describe(
+        'the rule that matched; of a secret its kind and the version of the rules, as in jwt@1; of a lost record its position',
+      ),
     disagreement: disagreement.optional().describe('where the content tells something else than the client'),
     by: z.string().describe('id of the event that decided it'),
   }),

@@ -2,8 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClawLoopEvent } from '../events/catalogue.ts';
 import type { Topic } from '../events/define-event.ts';
 import { EventRejected } from '../events/event-rejected.ts';
-import { parseEvent, topicOf } from '../events/parse-event.ts';
+import { type ParsedRecord, parseEvent, topicOf } from '../events/parse-event.ts';
 import type { Position } from '../events/position.ts';
+import { logError } from './errors.ts';
 import type { SubjectView } from './event-log.ts';
 import type { DeferredEvent, Fold, Folded } from './fold.ts';
 import { type MemoryRows, memoryRows } from './rows.ts';
@@ -14,6 +15,8 @@ export type InputRecord = {
   readonly time: number;
   readonly subject: string;
   readonly body: string;
+  /** Why its body cannot be read from the disk; then `body` is empty. */
+  readonly damage?: string;
 };
 
 /** The rows of one partition of one group. */
@@ -42,8 +45,8 @@ type Options<Settings> = {
   readonly settings: Settings;
   /** ms of folding after which the rest is left for the next chunk */
   readonly budgetMs: number;
-  /** Reads records of the fold's own topic, which its deferred events need. */
-  readonly read: (positions: readonly Position[]) => Promise<readonly ClawLoopEvent[]>;
+  /** Reads records of the fold's own topic, which its deferred events need; undefined: it cannot be read. */
+  readonly read: (positions: readonly Position[]) => Promise<readonly (ClawLoopEvent | undefined)[]>;
 };
 
 /** ms after which the thread serves others before the next record. */
@@ -70,7 +73,7 @@ export async function foldChunk<Settings>(
 
   for (const record of records) {
     const at = { partition: state.partition, offset: record.offset };
-    const parsed = parseEvent(record.body);
+    const parsed = parseRecord(record);
     if (parsed.kind === 'newer') {
       stopped = newerSchema(fold.reads, at, parsed);
       break;
@@ -104,6 +107,9 @@ export async function foldChunk<Settings>(
     stopped,
   };
 }
+
+const parseRecord = ({ body, damage }: InputRecord): ParsedRecord =>
+  damage === undefined ? parseEvent(body) : { kind: 'broken', error: damage };
 
 /** Folds one event and leaves the state as it is after it. */
 export function foldEvent<Settings>(
@@ -174,7 +180,10 @@ function rejection(
   });
 }
 
-/** Makes the deferred events, and sees to it that a fold writes the topic that it names. */
+/**
+ * Makes the deferred events, and sees to it that a fold writes the topic that it names. A record that cannot be
+ * read, or that is not the expected one, does not stop the fold: the deferred event says what it becomes.
+ */
 export async function completeEvents<Settings>(
   fold: Fold<Settings>,
   emit: readonly (ClawLoopEvent | DeferredEvent)[],
@@ -184,7 +193,7 @@ export async function completeEvents<Settings>(
   const found = positions.length === 0 ? [] : await read(positions);
   let used = 0;
   return emit.map((event) => {
-    const whole = 'reads' in event ? event.create(found[used++]!) : event;
+    const whole = 'reads' in event ? completed(event, found[used++]) : event;
     if (topicOf(whole) !== fold.writes) {
       throw new Error(
         `fold ${fold.name} writes ${fold.writes}, but emitted ${whole.type} of ${topicOf(whole)}`,
@@ -192,4 +201,18 @@ export async function completeEvents<Settings>(
     }
     return whole;
   });
+}
+
+/** What a deferred event becomes, given what stands at its position; undefined: nothing that can be read. */
+export const completed = (event: DeferredEvent, record: ClawLoopEvent | undefined): ClawLoopEvent =>
+  record?.id === event.id ? event.create(record) : event.gone();
+
+/**
+ * The event in a record's body, for a deferred event; undefined: there is none that can be read.
+ * @throws NewerSchema: an update reads it
+ */
+export function readableEvent(topic: Topic, at: Position, body: string | null): ClawLoopEvent | undefined {
+  const parsed = body === null ? undefined : parseEvent(body);
+  if (parsed?.kind === 'newer') throw logError('NewerSchema', newerSchema(topic, at, parsed));
+  return parsed?.kind === 'event' ? parsed.event : undefined;
 }

@@ -9,7 +9,14 @@ import type { RowChange, Rows } from './rows.ts';
  */
 export type DeferredEvent = {
   readonly reads: Position;
+  /** The record's id. Another record at that position is never used: its words belong to somebody else. */
+  readonly id: string;
   readonly create: (record: ClawLoopEvent) => ClawLoopEvent;
+  /**
+   * The fact that takes its place where the record is lost: trimmed, damaged, or replaced by another record.
+   * As pure as `create`. The fold goes on.
+   */
+  readonly gone: () => ClawLoopEvent;
 };
 
 export type Folded = {

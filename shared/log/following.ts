@@ -22,6 +22,9 @@ export type TrimmedRecords = {
   readonly to: number;
 };
 
+/** Records `from` up to `to` were appended, and are not in the log any more. */
+export type LostRecords = Omit<TrimmedRecords, 'group'>;
+
 export type FollowOptions = {
   readonly topic: Topic;
   readonly from: Offsets;

@@ -1,4 +1,7 @@
 import type { ClawLoopEvent } from '../events/catalogue.ts';
+import type { Topic } from '../events/define-event.ts';
+import type { Position } from '../events/position.ts';
+import { isLogError } from './errors.ts';
 import type { EventLog, GroupLag, SettingsStretch, SubjectView } from './event-log.ts';
 import type { DeferredEvent, Fold } from './fold.ts';
 import { completeEvents, foldEvent, openState, type PartitionState, viewsOf } from './fold-chunk.ts';
@@ -14,8 +17,8 @@ export type RebuiltPartition = {
 /**
  * What a group's rows and facts must be, from its input alone: folds each partition again from 0 to the
  * group's position, under the settings that were in force at each position. Only reads. Rejected records are
- * not made again: they are no work of the fold. Throws NewerSchema, and RecordGone where a deferred event's
- * record was trimmed.
+ * not made again: they are no work of the fold. Where a deferred event's record is gone, its outcome is
+ * `record-gone`, as it would be in the fold itself. Throws NewerSchema.
  */
 export async function rebuild<Settings>(
   log: EventLog,
@@ -49,10 +52,19 @@ export async function rebuild<Settings>(
       position,
       subjects: viewsOf(state),
       emitted: await completeEvents(fold, emit, (positions) =>
-        Promise.all(positions.map((at) => log.read(fold.reads, at))),
+        Promise.all(positions.map((at) => readIfThere(log, fold.reads, at))),
       ),
     })),
   );
+}
+
+async function readIfThere(log: EventLog, topic: Topic, at: Position): Promise<ClawLoopEvent | undefined> {
+  try {
+    return await log.read(topic, at);
+  } catch (error) {
+    if (isLogError(error, 'RecordGone') || isLogError(error, 'BrokenRecord')) return undefined;
+    throw error;
+  }
 }
 
 function openPart<Settings>({ topic, partition, position }: GroupLag, stretches: readonly SettingsStretch[]) {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { SASLOptions } from 'kafkajs';
 import { isLogError, logError } from '../log/errors.ts';
 import type { EventLog } from '../log/event-log.ts';
-import type { RejectedRecord, TrimmedRecords } from '../log/following.ts';
+import type { LostRecords, RejectedRecord, TrimmedRecords } from '../log/following.ts';
 import type { KafkaConnectionOptions } from '../log/kafka/connection.ts';
 import { pause } from '../log/pause.ts';
 import { openSqliteLog } from '../log/sqlite/open-sqlite-log.ts';
@@ -20,6 +20,7 @@ export type OpenLogOptions = {
   readonly sessionTimeoutMs?: number;
   readonly onRejected?: (rejected: RejectedRecord) => void;
   readonly onTrimmed?: (trimmed: TrimmedRecords) => void;
+  readonly onLost?: (lost: LostRecords) => void;
   /**
    * Brokers that do not answer, and a file on a full disk, are waited for if this is given; it is told what
    * for, and again now and then with the s that it has taken so far.

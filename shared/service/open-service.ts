@@ -107,6 +107,7 @@ export async function openService<Shape extends z.ZodRawShape>(
       logger.warn(record, 'a record cannot be parsed');
     },
     onTrimmed: (trimmed) => logger.warn(trimmed, 'records are gone that were not read; goes on behind them'),
+    onLost: (lost) => logger.error(lost, 'the last records of a partition are lost; goes on without them'),
     onWaiting: (where, reason, seconds) => logger.warn({ reason, seconds }, `waiting for ${where}`),
     signal: shutdown.signal,
   });

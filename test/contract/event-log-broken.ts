@@ -2,7 +2,16 @@ import { describe, expect, test } from 'vitest';
 import { isLogError } from '../../shared/log/errors.ts';
 import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
 import type { Fold } from '../../shared/log/fold.ts';
-import { ledger, ledgers, readLedger, readTopic, started, until, untilLevel } from './event-log-fixtures.ts';
+import {
+  echo,
+  ledger,
+  ledgers,
+  readLedger,
+  readTopic,
+  started,
+  until,
+  untilLevel,
+} from './event-log-fixtures.ts';
 import { type LogHarness, logForEach } from './log-harness.ts';
 
 /** What every EventLog does with records that cannot be read, and with folds that fail. */
@@ -45,6 +54,22 @@ export function eventLogBrokenContract(name: string, makeHarness: () => Promise<
       await expect(log.read('conversations', { partition, offset: 1 })).rejects.toSatisfy((error) =>
         isLogError(error, 'BrokenRecord'),
       );
+    });
+
+    test('a fact whose record is lost has an outcome that says so, and the fold goes on', async () => {
+      const before = await on.harness.open();
+      await before.append([started('a', 0)]);
+      await fold(before, echo, 'echoes');
+      const [{ at }] = (await readTopic(before, 'conversations')) as [Recorded];
+      await on.harness.lose('conversations', at);
+      const log = await on.harness.open(); // the other may remember what it read
+      await log.append([started('a', 1), started('a', 2)]);
+      await fold(log, echo, 'echoes');
+      const echoes = (await readTopic(log, 'turns')).map(({ event }) => event);
+      expect(echoes).toMatchObject([
+        { id: 'a-1/echo', data: { turnId: 'a-0', reason: 'record-gone' } },
+        { id: 'a-2/echo', data: { turnId: 'a-1', reason: 'side' } },
+      ]);
     });
 
     test('a newer version of a known type stops its partition alone, and lag says so', async () => {
@@ -93,6 +118,14 @@ export function eventLogBrokenContract(name: string, makeHarness: () => Promise<
       expect(await readLedger(log)).toEqual({ a: ['a-0 1', 'a-1 2'] });
     });
   });
+}
+
+async function fold(log: EventLog, by: Fold<null>, group: string): Promise<void> {
+  const stop = new AbortController();
+  const done = log.process(by, { group, settings: null }, stop.signal);
+  await Promise.race([untilLevel(log, group), done]);
+  stop.abort();
+  await done;
 }
 
 async function readLane(log: EventLog, lane: string): Promise<Recorded[]> {

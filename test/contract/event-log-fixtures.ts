@@ -1,6 +1,7 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { Topic } from '../../shared/events/define-event.ts';
 import { FeedbackGiven } from '../../shared/events/feedback-given.ts';
+import type { Position } from '../../shared/events/position.ts';
 import { SessionStarted } from '../../shared/events/session-started.ts';
 import { TurnSkipped } from '../../shared/events/turn-skipped.ts';
 import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
@@ -77,9 +78,9 @@ export const echo: Fold<null> = {
   writes: 'turns',
   on: (rows, event, at) => {
     const draft = openDraft(rows);
-    const last = draft.table<{ readonly partition: number; readonly offset: number }>('last');
-    const previous = last.get('at');
-    last.set('at', at);
+    const last = draft.table<{ readonly id: string; readonly at: Position }>('last');
+    const previous = last.get('event');
+    last.set('event', { id: event.id, at });
     if (previous === undefined) return { changes: draft.changes(), emit: [] };
     const create = (record: ClawLoopEvent) =>
       TurnSkipped.create({
@@ -94,7 +95,12 @@ export const echo: Fold<null> = {
           rule: record.type === 'feedback.given' ? String(record.data.comment?.length) : record.type,
         },
       });
-    return { changes: draft.changes(), emit: [{ reads: previous, create }] };
+    const gone = () =>
+      TurnSkipped.create({
+        ...{ id: `${event.id}/echo`, source: 'clawloop/echo', time: event.time },
+        data: { turnId: previous.id, lane: event.subject, reason: 'record-gone', by: event.id },
+      });
+    return { changes: draft.changes(), emit: [{ reads: previous.at, id: previous.id, create, gone }] };
   },
 };
 

@@ -38,6 +38,17 @@ export async function kafkaHarness(node: KafkaNode, sessionTimeoutMs = 2_000): P
       await queue.append([recordOfBody(at, topic, subject, body, partitions, '')], 10_000);
       await queue.close();
     },
+    lose: async (topic, { partition, offset }) => {
+      const admin = at.kafka.admin();
+      await admin.connect();
+      const name = at.topicName(topic);
+      await admin.fetchTopicOffsets(name); // or kafkajs does not know who leads it
+      await admin.deleteTopicRecords({
+        topic: name,
+        partitions: [{ partition, offset: String(offset + 1) }],
+      });
+      await admin.disconnect();
+    },
     dispose: async () => {
       await Promise.all(opened.map((log) => log.close()));
       const admin = at.kafka.admin();

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach } from 'vitest';
 import type { Topic } from '../../shared/events/define-event.ts';
+import type { Position } from '../../shared/events/position.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { type Child, startChild } from './event-log-child.ts';
 import type { MemberTask } from './event-log-member.ts';
@@ -9,6 +10,8 @@ export type LogHarness = {
   readonly open: (options?: { readonly sessionTimeoutMs?: number }) => Promise<EventLog>;
   /** Appends a record as some other program might: its body need not be an event. */
   readonly inject: (topic: Topic, subject: string, body: string) => Promise<void>;
+  /** Takes a record away, as a retention or a damaged disk might; on Kafka those before it go too. */
+  readonly lose: (topic: Topic, at: Position) => Promise<void>;
   /** How a process of its own opens the same log; see event-log-member.ts. */
   readonly opener: string;
   readonly connection: unknown;

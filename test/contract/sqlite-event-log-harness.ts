@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { partitionOf } from '../../shared/log/partition-of.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
@@ -38,6 +39,13 @@ export async function sqliteHarness(
       const record = { topic, partition: partitionOf(subject, partitions), type: '', subject, body };
       await store.call('append', { records: [record], deadline: monotonicMs() + 5_000 });
       await store.close();
+    },
+    lose: async (topic, { partition, offset }) => {
+      const db = new DatabaseSync(join(folder, 'log.sqlite'));
+      const { id } = db.prepare('SELECT id FROM topics WHERE name = ?').get(topic)!;
+      const key = (Number(id) * 256 + partition) * 2 ** 40 + offset;
+      db.prepare('DELETE FROM records WHERE k = ?').run(key);
+      db.close();
     },
     dispose: async () => {
       await Promise.all(opened.map((log) => log.close()));

@@ -1,5 +1,6 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { Fold } from '../../../shared/log/fold.ts';
+import { completed } from '../../../shared/log/fold-chunk.ts';
 import { type MemoryRows, memoryRows } from '../../../shared/log/rows.ts';
 
 export type Run = {
@@ -10,12 +11,13 @@ export type Run = {
 
 /**
  * Folds a list of events, one partition, as a log would: rows per subject, deferred events made from what
- * they read.
+ * they read. `stands`: what can be read at each offset afterwards, where that is not what was folded.
  */
 export function runFold<Settings>(
   fold: Fold<Settings>,
   events: readonly ClawLoopEvent[],
   settings: Settings,
+  stands: readonly (ClawLoopEvent | undefined)[] = events,
 ): Run {
   const rows = new Map<string, MemoryRows>();
   const emitted: ClawLoopEvent[] = [];
@@ -24,7 +26,8 @@ export function runFold<Settings>(
     rows.set(event.subject, mine);
     const { changes, emit } = fold.on(mine, event, { partition: 0, offset }, settings);
     mine.apply(changes);
-    for (const fact of emit) emitted.push('reads' in fact ? fact.create(events[fact.reads.offset]!) : fact);
+    for (const fact of emit)
+      emitted.push('reads' in fact ? completed(fact, stands[fact.reads.offset]) : fact);
   });
   return { emitted, rows };
 }

@@ -1,7 +1,6 @@
 import type { ClawLoopEvent } from '../../events/catalogue.ts';
-import { parseEvent } from '../../events/parse-event.ts';
 import type { Position } from '../../events/position.ts';
-import { isLogError, logError } from '../errors.ts';
+import { isLogError } from '../errors.ts';
 import type { ProcessOptions } from '../event-log.ts';
 import type { Fold } from '../fold.ts';
 import {
@@ -10,6 +9,7 @@ import {
   foldChunk,
   openState,
   type PartitionState,
+  readableEvent,
   viewsOf,
 } from '../fold-chunk.ts';
 import type { RejectedRecord, TrimmedRecords } from '../following.ts';
@@ -173,16 +173,8 @@ function readEvents(
   store: KafkaStore,
   topic: Fold['reads'],
   positions: readonly Position[],
-): Promise<readonly ClawLoopEvent[]> {
-  return Promise.all(
-    positions.map(async (at) => {
-      const body = await readBody(store, topic, at);
-      const parsed = body === null ? undefined : parseEvent(body);
-      if (parsed?.kind === 'event') return parsed.event;
-      const name = `${topic}/${at.partition}/${at.offset}`;
-      throw logError('RecordGone', `${name} is needed for an event and cannot be read`);
-    }),
-  );
+): Promise<readonly (ClawLoopEvent | undefined)[]> {
+  return Promise.all(positions.map(async (at) => readableEvent(topic, at, await readBody(store, topic, at))));
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>

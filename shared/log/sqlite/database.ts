@@ -2,11 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { accessSync, constants } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { topics } from '../../events/define-event.ts';
+import { emptyChain } from '../chain.ts';
 import { logError } from '../errors.ts';
 
-const schemaVersion = 1;
+/** 2: offsets are counted in `runs`, and records are chained. */
+const schemaVersion = 2;
 const defaultPartitions = 3;
 const maxPartitions = 256;
+/** per partition: a record's key has 40 bits for its offset */
+export const maxOffsets = 2 ** 40;
 
 /**
  * A record's key is (topic * 256 + partition) * 2^40 + offset: one B-tree in which every partition is a dense
@@ -18,7 +22,14 @@ const schema = `
   CREATE TABLE IF NOT EXISTS topics (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
   CREATE TABLE IF NOT EXISTS records (
     k INTEGER PRIMARY KEY, time INTEGER NOT NULL, type TEXT NOT NULL, subject TEXT NOT NULL,
-    body ANY NOT NULL -- TEXT as it is, BLOB compressed with zstd
+    body ANY NOT NULL, -- TEXT as it is, BLOB compressed with zstd
+    link TEXT -- of the last record of an append in its partition: the chain's link after it
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS runs (
+    run INTEGER PRIMARY KEY, -- topic * 256 + partition
+    next INTEGER NOT NULL, -- offset of the next record; never one that a record has had
+    since INTEGER NOT NULL, -- first offset that the chain covers
+    link TEXT NOT NULL -- the last one
   ) STRICT;
   CREATE TABLE IF NOT EXISTS subscriptions (
     id INTEGER PRIMARY KEY, grp TEXT NOT NULL, topic INTEGER NOT NULL REFERENCES topics, UNIQUE (grp, topic)
@@ -84,7 +95,8 @@ export function openDatabase(file: string, askedPartitions: number | undefined):
         `${file} was made with ${partitions} partitions, which is fixed; ${askedPartitions} were asked for`,
       );
     }
-    const put = db.prepare('INSERT OR IGNORE INTO meta VALUES (?, ?)');
+    addLinks(db);
+    const put = db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)');
     for (const [name, value] of Object.entries({ schemaVersion, logId, partitions }))
       put.run(name, String(value));
     for (const topic of topics) db.prepare('INSERT OR IGNORE INTO topics (name) VALUES (?)').run(topic);
@@ -94,6 +106,8 @@ export function openDatabase(file: string, askedPartitions: number | undefined):
         .all()
         .map((row) => [String(row.name), Number(row.id)] as const),
     );
+    for (const topic of topicIds.values())
+      for (let partition = 0; partition < partitions; partition += 1) addRun(db, topic, partition);
     db.exec('COMMIT');
     // From here on a lock is waited for without blocking the thread (write-queue.ts).
     db.exec('PRAGMA busy_timeout = 0');
@@ -104,6 +118,32 @@ export function openDatabase(file: string, askedPartitions: number | undefined):
       throw logError('LogRefused', `${file} is not a log of ours: move it away`, error);
     throw error;
   }
+}
+
+/** A file of schema 1 has no such column. */
+function addLinks(db: DatabaseSync): void {
+  const columns = db.prepare('PRAGMA table_info(records)').all();
+  if (!columns.some(({ name }) => name === 'link')) db.exec('ALTER TABLE records ADD COLUMN link TEXT');
+}
+
+/** In a file of schema 1 the chain begins at the next record, and no group has read beyond it. */
+function addRun(db: DatabaseSync, topic: number, partition: number): void {
+  const run = topic * 256 + partition;
+  if (db.prepare('SELECT 1 FROM runs WHERE run = ?').get(run) !== undefined) return;
+  const last = db
+    .prepare('SELECT max(k) AS k FROM records WHERE k >= ? AND k < ?')
+    .get(run * maxOffsets, (run + 1) * maxOffsets)?.k;
+  const read = db
+    .prepare(`SELECT max(position) AS position FROM shares JOIN subscriptions s ON s.id = subscription
+      WHERE s.topic = ? AND partition = ?`)
+    .get(topic, partition)?.position;
+  const next = Math.max(last === null ? 0 : (Number(last) % maxOffsets) + 1, Number(read ?? 0));
+  db.prepare('INSERT INTO runs (run, next, since, link) VALUES (?, ?, ?, ?)').run(
+    run,
+    next,
+    next,
+    emptyChain,
+  );
 }
 
 /** SQLite says the same of a file that it may not open and of a disk that is full. */
@@ -123,6 +163,12 @@ const isNoDatabase = (error: unknown): boolean => (error as { errcode?: unknown 
 export function isBusy(error: unknown): boolean {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   return typeof code === 'number' && (code & 0xff) === 5;
+}
+
+/** SQLITE_CORRUPT: a page of the file does not hold what it must. */
+export function isDamage(error: unknown): error is Error {
+  const code = (error as { errcode?: unknown } | null)?.errcode;
+  return typeof code === 'number' && (code & 0xff) === 11;
 }
 
 /**

@@ -83,7 +83,8 @@ export function openGroups({ db, partitions }: LogDatabase, records: Records, on
           topic: topic as Topic,
           partition: partition as number,
           position: position as number,
-          end: of[partition as number]!,
+          // behind it, where the records that were read last are lost
+          end: Math.max(of[partition as number]!, position as number),
           ...(stopped === null ? {} : { stopped: stopped as string }),
         };
       });

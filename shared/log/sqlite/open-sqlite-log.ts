@@ -4,7 +4,7 @@ import { parseEvent } from '../../events/parse-event.ts';
 import { logError } from '../errors.ts';
 import type { EventLog } from '../event-log.ts';
 import { newerSchema } from '../fold-chunk.ts';
-import type { RejectedRecord } from '../following.ts';
+import type { LostRecords, RejectedRecord, TrimmedRecords } from '../following.ts';
 import { followTopic } from './follow-topic.ts';
 import { processGroup } from './process-group.ts';
 import { graceMs, monotonicMs } from './protocol.ts';
@@ -24,6 +24,10 @@ export type SqliteLogOptions = {
   readonly maxRecordBytes?: number;
   /** Called for each record that cannot be parsed, by whoever meets it: to be counted and logged. */
   readonly onRejected?: (rejected: RejectedRecord) => void;
+  /** Called at the start for each partition whose last records are lost: to be logged. */
+  readonly onLost?: (lost: LostRecords) => void;
+  /** Called where a group goes on behind records that are lost: to be logged. */
+  readonly onTrimmed?: (trimmed: TrimmedRecords) => void;
   /**
    * For tests: address of a module whose `onStep(step)` is called in the database's thread at every step of a
    * transaction, one of begun, fenced, rows, records, written, committed.
@@ -42,11 +46,14 @@ export async function openSqliteLog({
   deliveryTimeoutMs = 5_000,
   maxRecordBytes = 16 * 2 ** 20,
   onRejected = () => undefined,
+  onTrimmed = () => undefined,
+  onLost = () => undefined,
   stepsModule,
 }: SqliteLogOptions): Promise<EventLog> {
   await mkdir(folder, { recursive: true });
   const file = join(folder, 'log.sqlite');
   const store = await openStore({ file, folder, partitions, sessionTimeoutMs, stepsModule });
+  for (const lost of store.lost) onLost(lost);
   const closing = new AbortController();
   const open = new Set<Promise<unknown>>();
   const untilOver = <Result>(promise: Promise<Result>): Promise<Result> => {
@@ -80,7 +87,7 @@ export async function openSqliteLog({
     process: async (fold, options, signal) => {
       stillOpen();
       await untilOver(
-        processGroup({ store, fold, options, deliveryTimeoutMs, onRejected }, orClosed(signal)),
+        processGroup({ store, fold, options, deliveryTimeoutMs, onRejected, onTrimmed }, orClosed(signal)),
       );
     },
 
@@ -98,6 +105,7 @@ export async function openSqliteLog({
       const [record] = await store.call('read', { topic, positions: [at] });
       const name = `${topic}/${at.partition}/${at.offset}`;
       if (record === null || record === undefined) throw logError('RecordGone', `there is no record ${name}`);
+      if (record.damage !== undefined) throw logError('BrokenRecord', `${name} ${record.damage}`);
       const parsed = parseEvent(record.body);
       if (parsed.kind === 'newer') throw logError('NewerSchema', newerSchema(topic, at, parsed));
       if (parsed.kind !== 'event') {

@@ -1,7 +1,7 @@
 import { isLogError } from '../errors.ts';
 import type { ProcessOptions } from '../event-log.ts';
 import type { Fold } from '../fold.ts';
-import type { RejectedRecord } from '../following.ts';
+import type { RejectedRecord, TrimmedRecords } from '../following.ts';
 import { pause } from '../pause.ts';
 import { processPartition } from './process-partition.ts';
 import type { Lease } from './protocol.ts';
@@ -13,6 +13,7 @@ type Group<Settings> = {
   readonly options: ProcessOptions<Settings>;
   readonly deliveryTimeoutMs: number;
   readonly onRejected: (rejected: RejectedRecord) => void;
+  readonly onTrimmed: (trimmed: TrimmedRecords) => void;
 };
 
 /**

@@ -1,7 +1,6 @@
 import type { ClawLoopEvent } from '../../events/catalogue.ts';
-import { parseEvent } from '../../events/parse-event.ts';
 import type { Position } from '../../events/position.ts';
-import { isLogError, logError } from '../errors.ts';
+import { isLogError } from '../errors.ts';
 import type { ProcessOptions } from '../event-log.ts';
 import type { Fold } from '../fold.ts';
 import {
@@ -10,9 +9,10 @@ import {
   foldChunk,
   openState,
   type PartitionState,
+  readableEvent,
   viewsOf,
 } from '../fold-chunk.ts';
-import type { RejectedRecord } from '../following.ts';
+import type { RejectedRecord, TrimmedRecords } from '../following.ts';
 import { pause } from '../pause.ts';
 import { stableJson } from '../stable-json.ts';
 import { graceMs, type Lease, monotonicMs, type StoredChange } from './protocol.ts';
@@ -27,6 +27,7 @@ export type PartitionWork<Settings> = {
   readonly lease: Lease;
   readonly deliveryTimeoutMs: number;
   readonly onRejected: (rejected: RejectedRecord) => void;
+  readonly onTrimmed: (trimmed: TrimmedRecords) => void;
   /** Aborts when the partition is to be given up; what is in hand is committed first. */
   readonly stop: AbortSignal;
 };
@@ -95,6 +96,7 @@ async function runFromLoad<Settings>(work: PartitionWork<Settings>): Promise<'vo
     ahead = folded.stopped === null ? fetch(folded.next) : Promise.resolve([]);
     ahead.catch(() => undefined);
     if (!(await commit(work, position, folded, recorded === settings ? null : settings))) return 'again';
+    tellGaps(work, position, records.slice(0, folded.taken));
     recorded = settings;
     position = folded.next;
     for (const { data } of folded.rejected) work.onRejected({ topic, ...data.at, error: data.error });
@@ -103,6 +105,20 @@ async function runFromLoad<Settings>(work: PartitionWork<Settings>): Promise<'vo
     if (folded.stopped !== null) await untilStopped(work, state, owed, owedIntervalMs);
   }
   return 'void';
+}
+
+/** Offsets are dense here: what is left out was appended once and is lost. */
+function tellGaps<Settings>(
+  { fold, options, lease, onTrimmed }: PartitionWork<Settings>,
+  position: number,
+  records: readonly { readonly offset: number }[],
+): void {
+  let from = position;
+  for (const { offset } of records) {
+    if (offset > from)
+      onTrimmed({ group: options.group, topic: fold.reads, partition: lease.partition, from, to: offset });
+    from = offset + 1;
+  }
 }
 
 function commit<Settings>(
@@ -148,14 +164,9 @@ async function readEvents(
   store: Store,
   topic: Fold['reads'],
   positions: readonly Position[],
-): Promise<readonly ClawLoopEvent[]> {
+): Promise<readonly (ClawLoopEvent | undefined)[]> {
   const records = await store.call('read', { topic, positions });
-  return records.map((record, index) => {
-    const parsed = record === null ? undefined : parseEvent(record.body);
-    if (parsed?.kind === 'event') return parsed.event;
-    const { partition, offset } = positions[index]!;
-    throw logError('RecordGone', `${topic}/${partition}/${offset} is needed for an event and cannot be read`);
-  });
+  return records.map((record, index) => readableEvent(topic, positions[index]!, record?.body ?? null));
 }
 
 const parsedRows = (rows: readonly (readonly [string, string, string])[]) =>

@@ -1,6 +1,8 @@
 import type { Topic } from '../../events/define-event.ts';
 import type { Position } from '../../events/position.ts';
+import type { ChainedRecord } from '../chain.ts';
 import type { GroupLag, SettingsStretch } from '../event-log.ts';
+import type { LostRecords } from '../following.ts';
 
 /**
  * A record on its way into the log. `body` is its JSON, as text or as the bytes of that, in a buffer where
@@ -21,10 +23,18 @@ export type StoredRecord = {
   readonly type: string;
   readonly subject: string;
   readonly body: string;
+  /** Why its body, or the whole row, cannot be read; then `body` is empty. */
+  readonly damage?: string;
 };
 
+/** A record as its row has it; `link`: the chain's link after it, where an append ended with it. */
+export type StoredLink = ChainedRecord & { readonly link: string | null };
+
+/** From the first offset that a partition's chain covers to the next record's, and the last link. */
+export type StoredChain = { readonly from: number; readonly to: number; readonly link: string };
+
 /** `body`: of a short record; null where it is to be read by itself. */
-export type SkimmedRecord = Omit<StoredRecord, 'time' | 'body'> & { readonly body: string | null };
+export type SkimmedRecord = Omit<StoredRecord, 'time' | 'body' | 'damage'> & { readonly body: string | null };
 
 /** The right to commit for one partition of a group. A newer generation makes every older one void. */
 export type Lease = {
@@ -72,6 +82,11 @@ export type Calls = {
     response: readonly (StoredRecord | null)[];
   };
   readonly ends: { request: { topic: Topic }; response: readonly number[] };
+  readonly chains: { request: { topic: Topic }; response: readonly StoredChain[] };
+  readonly fetchStored: {
+    request: { topic: Topic; partition: number; from: number; maxRecords: number };
+    response: readonly StoredLink[];
+  };
   readonly join: { request: { group: string; topic: Topic }; response: { member: string } };
   readonly leave: { request: { member: string }; response: null };
   /** null: the lease is void. */
@@ -93,7 +108,12 @@ export type ToWorker = {
 export type SentError = { readonly name: string; readonly message: string };
 
 export type FromWorker =
-  | { readonly kind: 'ready'; readonly logId: string; readonly partitions: number }
+  | {
+      readonly kind: 'ready';
+      readonly logId: string;
+      readonly partitions: number;
+      readonly lost: readonly LostRecords[];
+    }
   | { readonly kind: 'failed'; readonly error: SentError }
   | { readonly kind: 'reply'; readonly id: number; readonly response: unknown }
   | { readonly kind: 'refusal'; readonly id: number; readonly error: SentError }

@@ -1,12 +1,15 @@
 import { Worker } from 'node:worker_threads';
 import { type Topic, topics } from '../../events/define-event.ts';
 import { type LogErrorName, logError } from '../errors.ts';
+import type { LostRecords } from '../following.ts';
 import { inTurns } from './in-turns.ts';
 import type { CallName, Calls, FromWorker, Lease, SentError, ToWorker, WorkerOptions } from './protocol.ts';
 
 export type Store = {
   readonly logId: string;
   readonly partitions: number;
+  /** Of the ends of partitions, as they were found. */
+  readonly lost: readonly LostRecords[];
   /**
    * Rejects with LogUnavailable if there is no answer `timeoutMs` after the request's own deadline has
    * passed: the thread hangs, as it does when the disk does. What was asked for may still happen.
@@ -40,7 +43,7 @@ export async function openStore(options: WorkerOptions): Promise<Store> {
   let calls = 0;
   let ended: Error | undefined;
 
-  const opening = Promise.withResolvers<{ logId: string; partitions: number }>();
+  const opening = Promise.withResolvers<Pick<Store, 'logId' | 'partitions' | 'lost'>>();
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
 
@@ -83,7 +86,7 @@ export async function openStore(options: WorkerOptions): Promise<Store> {
     worker.postMessage(messages, messages.flatMap(handedOver)),
   );
 
-  const { logId, partitions } = await opening.promise;
+  const { logId, partitions, lost } = await opening.promise;
   for (const topic of topics) if (!ends.has(topic)) ends.set(topic, Array(partitions).fill(0));
 
   const call: Store['call'] = (name, request, timeoutMs) => {
@@ -112,6 +115,7 @@ export async function openStore(options: WorkerOptions): Promise<Store> {
   return {
     logId,
     partitions,
+    lost,
     call,
     ends: (topic) => ends.get(topic)!,
     onEnds: (listener) => {

@@ -116,6 +116,9 @@ function start(onStep: Steps): void {
     skim: ({ topic, partition, from, maxRecords }) => records.skim(topic, partition, from, maxRecords),
     read: ({ topic, positions }) => positions.map((at) => records.read(topic, at)),
     ends: ({ topic }) => records.ends(topic),
+    chains: ({ topic }) => records.chains(topic),
+    fetchStored: ({ topic, partition, from, maxRecords }) =>
+      records.fetchStored(topic, partition, from, maxRecords),
     join: async ({ group, topic }) => {
       const member = await membership.join(group, topic);
       void membership.reconcile();
@@ -147,7 +150,7 @@ function start(onStep: Steps): void {
   port.on('message', (calls: readonly ToWorker[]) => {
     for (const call of calls) void answer(call);
   });
-  send({ kind: 'ready', logId, partitions });
+  send({ kind: 'ready', logId, partitions, lost: records.lostTails() });
   refresh();
 }
 
