@@ -25,11 +25,13 @@ const MOST_VAIN_TRIES = 5;
 
 /**
  * Fetches a file to `blob`, going on where a former try or a former process stopped. It gets its name only
- * when its bytes have the digest that the hub names. Throws what the last try threw, HubRefused when the
+ * when its bytes have the digest that the hub names. A blob that is there may be another tool's: it is read
+ * too, and replaced where its bytes have another digest. Throws what the last try threw, HubRefused when the
  * bytes are not those of the digest, the signal's reason when it aborts.
  */
 export async function fetchFile(file: HubFile, blob: string, options: FetchFileOptions): Promise<void> {
-  if (existsSync(blob)) return options.onBytes(file.size);
+  if (existsSync(blob) && (await digestOf(blob, file)) === file.digest.value)
+    return options.onBytes(file.size);
   await mkdir(dirname(blob), { recursive: true });
   const part = `${blob}.incomplete`;
   for (let again = false; ; again = true) {

@@ -7,9 +7,11 @@ import { claimFileInTurn } from '../service/claim.ts';
 import type { HubSettings } from './config.ts';
 import { HubRefused, isOfThisMachine, isRefusedByHub, refusalOf, unreachable } from './errors.ts';
 import { fetchFile } from './fetch-file.ts';
+import { commitOf, filesOf } from './hub-answers.ts';
 import { cachedModel, cacheOf, type HubCache, linkBlob, writeRef } from './hub-cache.ts';
+import { hubFetch, refuseAddress } from './hub-fetch.ts';
 import type { HubId } from './hub-id.ts';
-import { type HubFile, missingFiles, neededFiles } from './needed-files.ts';
+import { missingFiles } from './needed-files.ts';
 
 export type Progress = {
   readonly id: string;
@@ -45,6 +47,7 @@ export async function fetchModel(
   hubId: HubId,
   options: FetchModelOptions,
 ): Promise<string> {
+  refuseAddress(hub);
   const cache = cacheOf(hub.cache, hubId);
   await mkdir(dirname(cache.claim), { recursive: true }).catch((error: Error) => {
     throw new HubRefused(`cannot write to ${hub.cache} (${error.message}); give --hub-cache`);
@@ -80,10 +83,11 @@ async function fetchWhole(
   const access = {
     hubUrl: hub.url,
     ...(hub.token !== undefined && { accessToken: hub.token }),
-    fetch: withSignal(AbortSignal.any([signal, AbortSignal.timeout(LISTING_LIMIT_MS)])),
+    fetch: hubFetch(hub, AbortSignal.any([signal, AbortSignal.timeout(LISTING_LIMIT_MS)])),
   };
-  const { sha } = await modelInfo({ ...access, name: id, revision, additionalFields: ['sha'] });
-  const files = neededFiles(await listed({ ...access, repo: id, revision: sha }));
+  const info = await modelInfo({ ...access, name: id, revision, additionalFields: ['sha'] });
+  const sha = commitOf(hubId, info.sha);
+  const files = filesOf(hubId, await listed({ ...access, repo: id, revision: sha }));
   const missing = missingFiles(files.map(({ path }) => path));
   if (missing.length > 0)
     throw new HubRefused(`${id} cannot be loaded: the hub has no ${missing.join(', no ')} of it`);
@@ -98,14 +102,14 @@ async function fetchWhole(
       read: async (from, tried) => {
         await checkRoom(hub.cache, total - before - from, id);
         const whole = await downloadFile({
-          ...{ ...access, repo: id, path, revision: sha, xet: false, fetch: withSignal(tried) },
+          ...{ ...access, repo: id, path, revision: sha, xet: false, fetch: hubFetch(hub, tried) },
         });
         if (whole === null) throw new HubRefused(`${id}: the hub lists ${path} and does not have it`);
         return whole.slice(from).stream() as ReadableStream<Uint8Array>;
       },
       onBytes: (bytes) => onProgress({ id, path, done: before + bytes, total }),
     });
-    if (path === 'config.json') parseModelConfig(JSON.parse(await readFile(blob, 'utf8')));
+    if (path === 'config.json') checkConfig(hubId, await readFile(blob, 'utf8'));
     await linkBlob(blob, join(cache.snapshot(sha), path));
     before += size;
   }
@@ -113,23 +117,27 @@ async function fetchWhole(
   return cache.snapshot(sha);
 }
 
-async function listed(repository: Parameters<typeof listFiles>[0]): Promise<readonly HubFile[]> {
-  const files: HubFile[] = [];
-  for await (const { type, path, size, oid, lfs } of listFiles(repository)) {
-    if (type !== 'file' || oid === undefined) continue;
-    const digest =
-      lfs === undefined
-        ? ({ type: 'git', value: oid } as const)
-        : ({ type: 'sha256', value: lfs.oid } as const);
-    files.push({ path, size, digest });
+/** A list without an end, page by page, is no model's. */
+const MOST_LISTED = 100_000;
+
+async function listed(repository: Parameters<typeof listFiles>[0]): Promise<readonly unknown[]> {
+  const entries: unknown[] = [];
+  for await (const entry of listFiles(repository)) {
+    entries.push(entry);
+    if (entries.length > MOST_LISTED) throw new HubRefused(`the hub lists more than ${MOST_LISTED} files`);
   }
-  return files;
+  return entries;
 }
 
-const withSignal =
-  (signal: AbortSignal): typeof fetch =>
-  (input, init) =>
-    fetch(input, { ...init, signal });
+/** @throws UnsupportedModel; HubRefused where it is no configuration */
+function checkConfig({ id }: HubId, text: string): void {
+  try {
+    parseModelConfig(JSON.parse(text));
+  } catch (error) {
+    if (error instanceof UnsupportedModel) throw error;
+    throw new HubRefused(`${id}: its config.json cannot be read: ${(error as Error).message}`);
+  }
+}
 
 async function checkRoom(folder: string, bytes: number, id: string): Promise<void> {
   const { bavail, bsize } = await statfs(folder);

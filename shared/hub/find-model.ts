@@ -1,10 +1,10 @@
 import { modelFolder } from '../policy/model-folder.ts';
-import { type HubConfig, hubSettings } from './config.ts';
+import { type GivenHubConfig, hubSettings } from './config.ts';
 import { type FetchModelOptions, fetchModel } from './fetch-model.ts';
 import { cachedModel } from './hub-cache.ts';
 import { hubIdOf } from './hub-id.ts';
 
-export type ModelSettings = HubConfig & { readonly model: string };
+export type ModelSettings = GivenHubConfig & { readonly model: string };
 
 /**
  * The folder of the model that the settings name, fetched from the hub when it is not on this machine. A

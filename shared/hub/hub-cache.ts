@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readlink, rename, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { z } from 'zod';
+import { isCommit } from './hub-answers.ts';
 import type { HubId } from './hub-id.ts';
 import { missingFiles } from './needed-files.ts';
 
@@ -25,7 +26,9 @@ export type HubCache = ReturnType<typeof cacheOf>;
 /** The folder of a model that is there whole, without asking anybody; undefined: it has to be fetched. */
 export function cachedModel(root: string, hubId: HubId): string | undefined {
   const cache = cacheOf(root, hubId);
-  const commit = existsSync(cache.ref) ? readFileSync(cache.ref, 'utf8').trim() : hubId.revision;
+  const isNamed = !isCommit(hubId.revision) && existsSync(cache.ref);
+  const commit = isNamed ? readFileSync(cache.ref, 'utf8').trim() : hubId.revision;
+  if (!isCommit(commit)) return undefined;
   const folder = cache.snapshot(commit);
   return existsSync(folder) && isWhole(folder) ? folder : undefined;
 }
@@ -42,11 +45,15 @@ function isWhole(folder: string): boolean {
   return [...new Set(Object.values(weight_map))].every(has);
 }
 
-/** Puts a blob into a snapshot under its name: a relative link, so that the cache can be moved. */
+/**
+ * Puts a blob into a snapshot under its name: a relative link, so that the cache can be moved. What has that
+ * name already may be anything, and is replaced.
+ */
 export async function linkBlob(blob: string, path: string): Promise<void> {
-  if (existsSync(path)) return;
+  const goal = relative(dirname(path), blob);
+  if ((await readlink(path).catch(() => undefined)) === goal) return;
   await mkdir(dirname(path), { recursive: true });
-  await replace(path, (to) => symlink(relative(dirname(path), blob), to));
+  await replace(path, (to) => symlink(goal, to));
 }
 
 /** Written once all of a snapshot is there: a reader finds the old one or the whole new one. */

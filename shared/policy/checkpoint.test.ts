@@ -181,6 +181,8 @@ test.each([
   ],
   [{ num_local_experts: 8 }, 'a mixture of 8 experts'],
   [{ quantization_config: { bits: 4 } }, 'quantised weights'],
+  [{ num_hidden_layers: 1e9 }, 'num_hidden_layers 1000000000 (at most 1024)'],
+  [{ vocab_size: 1e12, head_dim: 1e6 }, 'vocab_size 1000000000000'],
 ])('what is not supported is named: %o', (change, message) => {
   const parse = () => parseModelConfig({ ...hub, ...change });
   expect(parse).toThrow(UnsupportedModel);
@@ -219,6 +221,15 @@ test('a malformed configuration or folder says where', async () => {
     const lacking = openCheckpoint(folder);
     await expect(lacking).rejects.toThrow(UnsupportedModel);
     await expect(lacking).rejects.toThrow(/no weight "model.embed_tokens.weight"; .*; and 26 more/);
+    for (const elsewhere of [
+      '../part.safetensors',
+      join(folder, 'part.safetensors'),
+      '..',
+      'a/b.safetensors',
+    ]) {
+      await writeFile(index, JSON.stringify({ weight_map: { a: elsewhere } }));
+      await expect(openCheckpoint(folder)).rejects.toThrow('a shard is a file beside its index');
+    }
   } finally {
     await rm(folder, { recursive: true });
   }

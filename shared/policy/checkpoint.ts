@@ -36,7 +36,9 @@ const GenerationFile = EosField.extend({
   top_p: z.number().min(0).max(1).nullish(),
   top_k: z.int().min(0).nullish(),
 });
-const ShardIndex = z.looseObject({ weight_map: z.record(z.string(), z.string()) });
+/** A shard stands beside its index: a path would make any file of this machine part of the model. */
+const shardName = z.string().regex(/^[\w-][\w.-]*\.safetensors$/, 'a shard is a file beside its index');
+const ShardIndex = z.looseObject({ weight_map: z.record(z.string(), shardName) });
 
 /**
  * Opens a folder with config.json and model.safetensors, or shards named by model.safetensors.index.json.

@@ -140,6 +140,24 @@ function readFamily(json: unknown): ModelConfig['family'] {
   throw new UnsupportedModel(`config.json has ${found}; supported are ${families.join(', ')}.`);
 }
 
+/** Far above any model of these families; a number from a file must not decide how much memory is taken. */
+const mostSizes = {
+  num_hidden_layers: 1_024,
+  vocab_size: 2 ** 22,
+  hidden_size: 2 ** 17,
+  intermediate_size: 2 ** 20,
+  num_attention_heads: 2 ** 12,
+  num_key_value_heads: 2 ** 12,
+  head_dim: 2 ** 12,
+  max_position_embeddings: 2 ** 26,
+} as const satisfies Partial<Readonly<Record<keyof HubConfig, number>>>;
+
+const tooLarge = (config: HubConfig): readonly string[] =>
+  Object.entries(mostSizes).flatMap(([name, most]) => {
+    const found = config[name as keyof typeof mostSizes] ?? 0;
+    return found > most ? [`${name} ${found} (at most ${most})`] : [];
+  });
+
 function unsupported(
   family: ModelConfig['family'],
   config: HubConfig,
@@ -165,7 +183,7 @@ function unsupported(
     ],
     [config.quantization_config != null, 'quantised weights (quantization_config)'],
   ];
-  return checks.filter(([fails]) => fails).map(([, name]) => name);
+  return [...checks.filter(([fails]) => fails).map(([, name]) => name), ...tooLarge(config)];
 }
 
 /** Qwen2 and Qwen3 name a window that they do not use; of Llama's kind, one that is named is used. */

@@ -44,7 +44,7 @@ beforeEach(async () => {
     },
     'someone/pickled': { commit, files: without(all, 'model.safetensors') },
   });
-  hub = { cache: join(root, 'cache'), url: server.url, token: undefined };
+  hub = { cache: join(root, 'cache'), url: server.url, token: undefined, plainHttp: false };
   abort = new AbortController();
   progress = [];
   options = {
