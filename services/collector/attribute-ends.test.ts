@@ -104,6 +104,8 @@ test('a closed session is forgotten a day later, and a late copy of its turn is 
       feedback({ id: 'f' }, 'a', 1),
       sessionEnded({ id: 'e' }, 'chat-a'),
       interaction({ id: 'b', at: 2 * 24 * 60, messages: [user('x')], answer: 'y', session: 'later' }),
+      // rows go by the hour before, so that one wrong reading of a clock forgets nothing
+      interaction({ id: 'c', at: 2 * 24 * 60 + 60, messages: [user('z')], answer: 'y', session: 'later' }),
       a,
     ],
     {},

@@ -8,9 +8,10 @@ import type { SessionStarted } from '../../shared/events/session-started.ts';
 import type { Fold } from '../../shared/log/fold.ts';
 import { openDraft } from '../../shared/log/rows.ts';
 import { onDeleted } from './deletion.ts';
-import { forget, forgetLane, isTimeToForget, isTooLate } from './forget.ts';
+import { forget, forgetLane } from './forget.ts';
 import { onInteraction } from './interaction.ts';
 import { type LaneRow, laneTable, laneTables, type OpenTurn } from './lane-tables.ts';
+import { horizonOf, isTooLate, laneAt, sweptLane } from './lane-time.ts';
 import { forgetNodes, setReward } from './reward-nodes.ts';
 import { touchSession, updateSession } from './session.ts';
 import { type SessionReturns, sessionReturns } from './session-returns.ts';
@@ -39,12 +40,12 @@ export const attribute: Fold<AttributeSettings | undefined> = {
     const cause: Cause = { event, at, mine: laneTables(draft, event.data.key), emit: [] };
     const time = Date.parse(event.time);
     const lanes = laneTable(draft);
-    const before = lanes.get('now') ?? { time, sweptAt: time };
-    const lane = { ...before, time: movesTime(event) ? Math.max(before.time, time) : before.time };
-    if (isTimeToForget(lane)) forget(rows, draft, lane.time);
-    const after = isTimeToForget(lane) ? { ...lane, sweptAt: lane.time } : lane;
-    if (after.time !== before.time || after.sweptAt !== before.sweptAt || lanes.get('now') === undefined)
-      lanes.set('now', after);
+    const before = lanes.get('now');
+    const lane = laneAt(before, { time, recorded: event.recorded, moves: movesTime(event) });
+    const horizon = horizonOf(lane);
+    if (horizon !== undefined) forget(rows, draft, horizon);
+    const after = horizon === undefined ? lane : sweptLane(lane, horizon);
+    if (after !== before) lanes.set('now', after);
     if (!isKnown(cause, event)) react(cause, event, lane, time, settings?.turnDiscount ?? 1);
     return { changes: draft.changes(), emit: cause.emit };
   },

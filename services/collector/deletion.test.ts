@@ -42,6 +42,7 @@ test('what the lane has forgotten is withdrawn all the same, and that is forgott
   expect(told([...over, forgotten, late]).at(-1)).toBe('withdrawn a: default');
   expect(told([...over, forgotten, gone]).at(-1)).toBe('withdrawn a: default'); // of before, out of an outbox
   const later = interaction({ id: 'z', at: 6 * day, messages: [user('x')], answer: 'y' });
-  const { rows } = runFold(attribute, [...over, forgotten, late, later], {});
+  const hourLater = interaction({ id: 'z2', at: 6 * day + 60, messages: [user('w')], answer: 'y' });
+  const { rows } = runFold(attribute, [...over, forgotten, late, later, hourLater], {});
   expect([...rows.get('lane')!.entries('deleted/')]).toEqual([]);
 });

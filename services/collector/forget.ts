@@ -8,22 +8,8 @@ import {
   type SessionRow,
 } from './lane-tables.ts';
 
-const HOUR_MS = 3_600_000;
-/** Ids are kept while their session is open and a day of event time longer. */
-export const DAY_MS = 24 * HOUR_MS;
-
-/** Whether an event is so far behind its lane that its id may have been forgotten. */
-export const isTooLate = (lane: LaneRow, time: number): boolean => time < lane.time - DAY_MS;
-
-/**
- * Reads all rows of the lane, so only once per hour of event time. Keeping a row longer than a day is always
- * safe.
- */
-export const isTimeToForget = (lane: LaneRow): boolean => lane.time - lane.sweptAt >= HOUR_MS;
-
-/** Removes what belongs to sessions that closed more than a day before `time`, and ids as old. */
-export function forget(rows: Rows, draft: Draft, time: number): void {
-  const horizon = time - DAY_MS;
+/** Removes what belongs to sessions that closed before the horizon, ms since 1970, and ids as old. */
+export function forget(rows: Rows, draft: Draft, horizon: number): void {
   const gone = new Set<string>();
   const place = (key: string, session: string) => `${key} ${session}`;
   for (const [name, row] of rows.entries('session/')) {
@@ -42,14 +28,12 @@ export function forget(rows: Rows, draft: Draft, time: number): void {
 
 /**
  * A lane in which nothing happens is not reached by `forget`: a sweeper says when it has rested for a day.
- * All goes but its time, which moves on so far that whatever came before is too late, as no id of it is
- * known.
+ * All goes but its time. Whatever came before is too late from then on, as no id of it is known.
  */
 export function forgetLane(rows: Rows, { data }: LaneForgotten): readonly RowChange[] {
   const last = Date.parse(data.last);
   if (restedLane(rows) !== last) return [];
-  const time = last + DAY_MS + 1;
-  const now: LaneRow = { time, sweptAt: time };
+  const now: LaneRow = { time: last, sweptAt: last, floor: last + 1 };
   return [...rows.entries('')].map(([key]) => ({ key, row: key === LANE_NOW ? now : undefined }));
 }
 

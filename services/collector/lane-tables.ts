@@ -102,8 +102,14 @@ export type NextRow = {
 /** `time`: ms since 1970, of the latest such request. */
 export type FirstPrompt = { readonly session: string; readonly time: number };
 
-/** `lane/now`: event time, ms since 1970. */
-export type LaneRow = { readonly time: number; readonly sweptAt: number };
+/** `lane/now`: event times, ms since 1970. */
+export type LaneRow = {
+  /** of the latest event, and never far ahead of when events are appended */
+  readonly time: number;
+  readonly sweptAt: number;
+  /** ids of earlier events may be forgotten; absent in rows of earlier programs: those a day before `time` */
+  readonly floor?: number;
+};
 
 /** Session names are any text; encoded, no name can reach into another's rows. Half a surrogate pair has no code. */
 export const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());

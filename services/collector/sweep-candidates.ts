@@ -3,8 +3,9 @@ import type { NewEvent } from '../../shared/events/define-event.ts';
 import { LaneForgotten } from '../../shared/events/lane-forgotten.ts';
 import { SessionEnded } from '../../shared/events/session-ended.ts';
 import type { SubjectView } from '../../shared/log/event-log.ts';
-import { DAY_MS, restedLane } from './forget.ts';
+import { restedLane } from './forget.ts';
 import type { SessionRow } from './lane-tables.ts';
+import { DAY_MS } from './lane-time.ts';
 import type { Candidate } from './sightings.ts';
 import { waitingSamples } from './submit.ts';
 

@@ -66,7 +66,7 @@ test('of several adapters each has its head, by one reading of the log; of other
     ends: async () => [0],
     follow: (topic, from, onRecord) => {
       seen.push(topic);
-      say = (event) => void onRecord({ event, at: { partition: 0, offset: offset++ } });
+      say = (event) => void onRecord({ event, at: { partition: 0, offset: offset++ }, time: 0 });
       return follow({}).follow(topic, from, onRecord, new AbortController().signal);
     },
   };

@@ -4,7 +4,12 @@ import type { Position } from '../events/position.ts';
 import type { Fold } from './fold.ts';
 import type { Rows } from './rows.ts';
 
-export type Recorded = { readonly event: ClawLoopEvent; readonly at: Position };
+export type Recorded = {
+  readonly event: ClawLoopEvent;
+  readonly at: Position;
+  /** ms since 1970, when it was appended */
+  readonly time: number;
+};
 
 /** What is known of a record before it is parsed. */
 export type Heading = { readonly type: string; readonly subject: string; readonly at: Position };

@@ -6,7 +6,7 @@ import { type ParsedRecord, parseEvent, topicOf } from '../events/parse-event.ts
 import type { Position } from '../events/position.ts';
 import { logError } from './errors.ts';
 import type { SubjectView } from './event-log.ts';
-import type { DeferredEvent, Fold, Folded } from './fold.ts';
+import type { DeferredEvent, Fold, Folded, InputEvent } from './fold.ts';
 import { type MemoryRows, memoryRows } from './rows.ts';
 
 /** One record as a log hands it to a fold. `time`: ms since 1970, when it was appended. */
@@ -82,7 +82,7 @@ export async function foldChunk<Settings>(
     if (parsed.kind === 'broken') rejected.push(rejection(group, fold.reads, at, record, parsed.error));
     if (parsed.kind !== 'event') continue;
 
-    const folded = foldEvent(state, fold, parsed.event, at, settings);
+    const folded = foldEvent(state, fold, { ...parsed.event, recorded: record.time }, at, settings);
     if (folded.changes.length > 0) {
       const changed = changes.get(parsed.event.subject) ?? new Map<string, unknown>();
       for (const { key, row } of folded.changes) changed.set(key, row);
@@ -115,7 +115,7 @@ const parseRecord = ({ body, damage }: InputRecord): ParsedRecord =>
 export function foldEvent<Settings>(
   { subjects }: PartitionState,
   fold: Fold<Settings>,
-  event: ClawLoopEvent,
+  event: InputEvent,
   at: Position,
   settings: Settings,
 ): Folded {

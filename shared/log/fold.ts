@@ -19,6 +19,15 @@ export type DeferredEvent = {
   readonly gone: () => ClawLoopEvent;
 };
 
+/** An event as a log hands it to a fold. */
+export type InputEvent = ClawLoopEvent & {
+  /**
+   * ms since 1970, when its record was appended: what a wrong clock of its writer is held against. The log keeps
+   * it, so a rebuild reads the same.
+   */
+  readonly recorded?: number;
+};
+
 export type Folded = {
   readonly changes: readonly RowChange[];
   readonly emit: readonly (ClawLoopEvent | DeferredEvent)[];
@@ -36,5 +45,5 @@ export type Fold<Settings = unknown> = {
   readonly name: string;
   readonly reads: Topic;
   readonly writes: Topic;
-  readonly on: (rows: Rows, event: ClawLoopEvent, at: Position, settings: Settings) => Folded;
+  readonly on: (rows: Rows, event: InputEvent, at: Position, settings: Settings) => Folded;
 };

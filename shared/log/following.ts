@@ -38,12 +38,12 @@ export type FollowOptions = {
 export function deliver(
   { topic, onRecord, onRejected }: Pick<FollowOptions, 'topic' | 'onRecord' | 'onRejected'>,
   at: Position,
-  body: string,
+  { body, time }: { readonly body: string; readonly time: number },
 ): void {
   const parsed = parseEvent(body);
   if (parsed.kind === 'newer') throw logError('NewerSchema', newerSchema(topic, at, parsed));
   if (parsed.kind === 'broken') onRejected({ topic, ...at, error: parsed.error });
-  if (parsed.kind === 'event') onRecord({ event: parsed.event, at });
+  if (parsed.kind === 'event') onRecord({ event: parsed.event, at, time });
 }
 
 type Waiter = {

@@ -35,10 +35,11 @@ export async function rebuild<Settings>(
   const following = log.follow(
     fold.reads,
     {},
-    ({ event, at }) => {
+    ({ event, at, time }) => {
       const part = parts.get(at.partition);
       if (part === undefined || at.offset >= part.position) return;
-      part.emit.push(...foldEvent(part.state, fold, event, at, part.settingsAt(at.offset)).emit);
+      const input = { ...event, recorded: time };
+      part.emit.push(...foldEvent(part.state, fold, input, at, part.settingsAt(at.offset)).emit);
     },
     enough.signal,
   );

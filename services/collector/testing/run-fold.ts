@@ -1,5 +1,5 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
-import type { Fold } from '../../../shared/log/fold.ts';
+import type { Fold, InputEvent } from '../../../shared/log/fold.ts';
 import { completed } from '../../../shared/log/fold-chunk.ts';
 import { type MemoryRows, memoryRows } from '../../../shared/log/rows.ts';
 
@@ -15,7 +15,7 @@ export type Run = {
  */
 export function runFold<Settings>(
   fold: Fold<Settings>,
-  events: readonly ClawLoopEvent[],
+  events: readonly InputEvent[],
   settings: Settings,
   stands: readonly (ClawLoopEvent | undefined)[] = events,
 ): Run {

@@ -39,7 +39,9 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
           for (const record of records) {
             if (signal.aborted) return;
             const at = { partition, offset: Number(record.offset) };
-            if (isWanted(record, at)) deliver(options, at, record.value?.toString('utf8') ?? '');
+            if (!isWanted(record, at)) continue;
+            const body = record.value?.toString('utf8') ?? '';
+            deliver(options, at, { body, time: Number(record.timestamp) });
           }
           next.set(partition, after);
         }

@@ -40,7 +40,8 @@ export function followTopic(store: Store, options: FollowOptions): Following {
           if (signal.aborted) return;
           const body = wants === undefined ? record.body! : await wantedBody(partition, record);
           next[partition] = record.offset + 1;
-          if (body !== undefined) deliver(options, { partition, offset: record.offset }, body);
+          if (body !== undefined)
+            deliver(options, { partition, offset: record.offset }, { body, time: record.time });
         }
       }
     }

@@ -34,7 +34,7 @@ export type StoredLink = ChainedRecord & { readonly link: string | null };
 export type StoredChain = { readonly from: number; readonly to: number; readonly link: string };
 
 /** `body`: of a short record; null where it is to be read by itself. */
-export type SkimmedRecord = Omit<StoredRecord, 'time' | 'body' | 'damage'> & { readonly body: string | null };
+export type SkimmedRecord = Omit<StoredRecord, 'body' | 'damage'> & { readonly body: string | null };
 
 /** The right to commit for one partition of a group. A newer generation makes every older one void. */
 export type Lease = {

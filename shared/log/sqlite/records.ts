@@ -54,7 +54,7 @@ export function openRecords({ db, partitions, topicIds }: LogDatabase) {
   );
   // what type a column has is told without reading it
   const headings = db.prepare(
-    `SELECT k, type, subject, CASE WHEN typeof(body) = 'text' AND length(body) <= ${skimmed} THEN body END AS body
+    `SELECT k, time, type, subject, CASE WHEN typeof(body) = 'text' AND length(body) <= ${skimmed} THEN body END AS body
      FROM records WHERE k >= ? AND k < ? ORDER BY k LIMIT ?`,
   );
   const one = db.prepare('SELECT k, time, type, subject, body FROM records WHERE k = ?');
@@ -196,6 +196,7 @@ export function openRecords({ db, partitions, topicIds }: LogDatabase) {
       const readRun = () =>
         headings.all(start + from, start + offsets, maxRecords).map((row) => ({
           offset: (row.k as number) % offsets,
+          time: row.time as number,
           type: row.type as string,
           subject: row.subject as string,
           body: row.body as string | null,

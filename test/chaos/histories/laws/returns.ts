@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../../../services/collector/forget.ts';
+import { DAY_MS } from '../../../../services/collector/lane-time.ts';
 import type { ClawLoopEvent } from '../../../../shared/events/catalogue.ts';
 import type { InteractionCompleted } from '../../../../shared/events/interaction-completed.ts';
 import { firstPlaces, type Law } from './history.ts';
