@@ -88,6 +88,12 @@ export const ServingConfig = CommonConfig.extend({
     .describe(
       'MiB of keys and values that are kept, so that a prompt that begins as an earlier one is read from there on; 0: none',
     ),
+  sharePrefixes: z
+    .boolean()
+    .default(false)
+    .describe(
+      'all access keys share what is kept of prompts; else each has its own, since what is known already tells what others said',
+    ),
   warmPrompts: z
     .int()
     .min(0)

@@ -10,6 +10,7 @@ import { openService } from '../../shared/service/open-service.ts';
 import { widerThanPrivate } from '../../shared/service/private-folder.ts';
 import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/service/refusal.ts';
 import { openAccess } from './access.ts';
+import { createCacheSalts } from './cache-salt.ts';
 import { serverEnds } from './chat/answer.ts';
 import { createAnswerIds } from './chat/answer-ids.ts';
 import { ServingConfig } from './config.ts';
@@ -159,6 +160,7 @@ const server = createServer(
     head: versions,
     unserved: served.unserved,
     ids,
+    cacheSaltOf: createCacheSalts(sessionSecret, config.sharePrefixes),
     conversations,
     sessions,
     limit: createPerKeyLimit(config.maxConcurrentPerKey),

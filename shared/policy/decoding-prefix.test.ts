@@ -43,8 +43,8 @@ function logSoftmax(logits: Float32Array): Float64Array {
 const tokens = (count: number, step: number) => Array.from({ length: count }, (_, i) => (i * step + i) % 89);
 
 /** Reads a whole prompt. */
-function readAll(decoder: Decoder, ids: readonly number[]) {
-  const slot = decoder.begin(ids);
+function readAll(decoder: Decoder, ids: readonly number[], owner?: string) {
+  const slot = decoder.begin(ids, owner);
   for (let pieces = 1; ; pieces++) {
     const done = decoder.read(slot);
     if (done !== undefined)
@@ -188,6 +188,31 @@ describeOnBackends('common beginnings', (open) => {
     expect(readAll(adapted!, prompt).cachedTokens).toBe(192);
     base!.dispose();
     adapted!.dispose();
+    policy.dispose();
+  });
+
+  test('each owner finds its own prompts alone, and hundreds of owners leave nothing behind', async () => {
+    const policy = await smallPolicy(await open());
+    const prefixes = createSharedPrefixes(config, 20 * bytesPerBlock);
+    const decoder = createDecoder(policy, undefined, limits, prefixes);
+    const cached = (ids: readonly number[], owner?: string) => {
+      const { slot, cachedTokens, logProbs } = readAll(decoder, ids, owner);
+      decoder.release(slot);
+      return { cachedTokens, logProbs };
+    };
+    const prompt = tokens(200, 19);
+    const { logProbs } = cached(prompt, 'ann');
+    for (const other of ['bob', undefined]) {
+      const read = cached(prompt, other);
+      expect(read.cachedTokens).toBe(0);
+      expect(largestDifference(read.logProbs, logProbs)).toBeLessThan(1e-4);
+    }
+    for (const owner of ['ann', 'bob', undefined]) expect(cached(prompt, owner).cachedTokens).toBe(192);
+    for (let n = 0; n < 300; n++) cached([1, 2, n % 89], `short-${n}`);
+    expect(cached(prompt, 'ann').cachedTokens).toBe(192);
+    expect(prefixes.size).toBe(9);
+    decoder.dispose();
+    expect(prefixes.size).toBe(0);
     policy.dispose();
   });
 

@@ -5,9 +5,11 @@ import { weightShapes } from './layout.ts';
 import { mergeLora } from './lora.ts';
 import { createKeyValueCache } from './ops/kv-cache.ts';
 import { type Adapter, networkOf, type Policy } from './policy.ts';
+import type { PrefixNode } from './prefix-cache.ts';
 import {
   beginShared,
   type CachedSequence,
+  createPrefixRoots,
   createSharedPrefixes,
   loadKnown,
   type SharedPrefixes,
@@ -46,9 +48,11 @@ export type Decoder = {
    * Takes a place for a prompt; nothing is computed yet. Throws DecoderFull, and an Error for a prompt that
    * is
    * empty or leaves no room.
+   *
+   * @param owner what prompts of one owner begin with is shared among them alone; those without one share too
    * @returns its slot, which names the sequence until it is released
    */
-  begin(promptIds: readonly number[]): number;
+  begin(promptIds: readonly number[], owner?: string): number;
   /**
    * Reads the next piece of a prompt. Others may step in between.
    * @returns undefined while more is to be read
@@ -98,7 +102,7 @@ function modelToDecode(policy: Policy, adapter: Adapter | undefined) {
 }
 
 /** `ids`: prompt and answer as far as they are known. */
-type Sequence = CachedSequence & { readonly promptTokens: number };
+type Sequence = CachedSequence & { readonly promptTokens: number; readonly root: PrefixNode<Float32Array> };
 
 const lengthOf = ({ promptTokens, filled }: Sequence): number => Math.max(promptTokens, filled + 1);
 const noSize: CacheSize = { slots: 0, positions: 0 };
@@ -123,9 +127,9 @@ export function createDecoder(
   } = limits;
   const { model, lora, own } = modelToDecode(policy, adapter);
   const cache = createKeyValueCache(executor, config);
-  const root = prefixes.root();
   /** By slot; undefined: free. */
   const sequences: (Sequence | undefined)[] = Array(limits.maxSequences).fill(undefined);
+  const roots = createPrefixRoots(prefixes, (root) => sequences.some((held) => held?.root === root));
   let size = noSize;
 
   const lengths = (): (number | undefined)[] => sequences.map((held) => held && lengthOf(held));
@@ -174,13 +178,14 @@ export function createDecoder(
     });
   };
 
-  const begin = (promptIds: readonly number[]): number => {
+  const begin = (promptIds: readonly number[], owner?: string): number => {
     const slot = sequences.indexOf(undefined);
     if (slot === -1) throw new DecoderFull(`all ${limits.maxSequences} sequences are taken`);
     const promptTokens = promptIds.length;
     if (promptTokens === 0 || promptTokens > maxPositions)
       throw new Error(`a prompt of ${promptTokens} tokens; 1 to ${maxPositions} fit`);
-    sequences[slot] = { promptTokens, ...beginShared(root, promptIds) };
+    const root = roots.of(owner);
+    sequences[slot] = { promptTokens, root, ...beginShared(root, promptIds) };
     try {
       makeRoom();
     } catch (error) {
@@ -212,7 +217,7 @@ export function createDecoder(
     if (sequence.filled >= sequence.promptTokens)
       throw new Error(`the prompt in slot ${slot} is read already`);
     makeRoom();
-    if (loadKnown(cache, prefixes, root, slot, sequence)) return undefined;
+    if (loadKnown(cache, prefixes, sequence.root, slot, sequence)) return undefined;
     const { count, logits } = readPiece(slot, sequence);
     sequence.filled += count;
     share(cache, prefixes, slot, sequence);
@@ -272,7 +277,7 @@ export function createDecoder(
     },
 
     dispose() {
-      prefixes.drop(root);
+      roots.drop();
       sequences.fill(undefined);
       executor.dispose(own);
       cache.clear();

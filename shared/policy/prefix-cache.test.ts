@@ -52,6 +52,20 @@ test('what was not used for longest goes first, from its end', () => {
   expect(cache.match(root, [8, 9]).blocks).toEqual(['8', '8,9']);
 });
 
+test('where there is no room the owner that holds most makes some, over all of its roots', () => {
+  const cache = createPrefixCache<string>(1, 6);
+  const [old, live, other] = [cache.root('ann'), cache.root('ann'), cache.root('bob')];
+  remember(cache, other, [1, 2]);
+  remember(cache, old, [1, 2]);
+  remember(cache, live, [1, 2, 3, 4]);
+  const known = (root: PrefixNode<string>) => cache.match(root, [1, 2, 3, 4]).blocks.length;
+  expect([old, live, other].map(known)).toEqual([0, 4, 2]);
+  expect(remember(cache, other, [1, 2, 3])).toBe(3);
+  expect([live, other].map(known)).toEqual([3, 3]);
+  cache.drop(live);
+  expect(cache.size).toBe(3);
+});
+
 test('a sequence longer than the room keeps its beginning', () => {
   const cache = createPrefixCache<string>(2, 3);
   const root = cache.root();
@@ -66,7 +80,7 @@ test('whatever comes, a match is a true beginning and the room is never exceeded
   fc.assert(
     fc.property(fc.array(fc.tuple(sequence, fc.nat(2)), { maxLength: 60 }), fc.nat(6), (all, room) => {
       const cache = createPrefixCache<string>(2, room);
-      const roots = [cache.root(), cache.root()];
+      const roots = [cache.root('ann'), cache.root('bob')];
       for (const [ids, action] of all) {
         const root = roots[action % 2]!;
         if (action === 2 && ids.length === 0) cache.drop(root);

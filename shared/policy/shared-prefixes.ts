@@ -14,6 +14,35 @@ export function createSharedPrefixes(config: ModelConfig, maxBytes: number): Sha
   return createPrefixCache(blockTokens, Math.floor(maxBytes / blockBytes));
 }
 
+/**
+ * One decoder's trees, by owner. Those without blocks are forgotten when there are many, but for those in use.
+ */
+export function createPrefixRoots(
+  prefixes: SharedPrefixes,
+  isUsed: (root: PrefixNode<Float32Array>) => boolean,
+) {
+  const roots = new Map<string, PrefixNode<Float32Array>>();
+  const forgetEmpty = () => {
+    for (const [owner, root] of roots) if (root.children.size === 0 && !isUsed(root)) roots.delete(owner);
+  };
+  return {
+    of: (owner = ''): PrefixNode<Float32Array> => {
+      const known = roots.get(owner);
+      if (known !== undefined) return known;
+      if (roots.size >= mostEmptyRoots) forgetEmpty();
+      const root = prefixes.root(owner);
+      roots.set(owner, root);
+      return root;
+    },
+    drop: (): void => {
+      for (const root of roots.values()) prefixes.drop(root);
+      roots.clear();
+    },
+  };
+}
+
+const mostEmptyRoots = 100;
+
 /** What of a sequence is shared. */
 export type CachedSequence = {
   readonly ids: number[];

@@ -95,6 +95,7 @@ const server = createServer(
       logger,
     }),
     ids: createAnswerIds(randomBytes(32)),
+    cacheSaltOf: () => undefined,
     access: openAccess({
       path: dataFolder(folder).keys,
       configured: undefined,

@@ -1,5 +1,8 @@
-import type OpenAI from 'openai';
+import { rm } from 'node:fs/promises';
+import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAccessKey } from '../../shared/service/access-keys.ts';
+import { rlClient } from './rl-client.ts';
 import { type ServingFolder, servingFolder } from './serving-process.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;
@@ -42,6 +45,34 @@ describe('the engine behind the endpoint', () => {
     const fact = facts.find(({ id }) => id === again.id);
     expect(fact?.data).toMatchObject({ usage: { cachedPromptTokens: cachedOf(again) } });
     await serving.stop();
+  });
+
+  test('no key learns from the cache what another said, unless the keys share it', async () => {
+    const create = (name: string) => createAccessKey(folder.data.keys, name);
+    const [ann, bob, eve] = [await create('ann'), await create('bob'), await create('eve')];
+    const rl = rlClient(() => serving.url);
+    let serving = await folder.start();
+    const cachedFor = async (apiKey: string, content: string) => {
+      const client = new OpenAI({ baseURL: `${serving.url}/v1`, apiKey, maxRetries: 0 });
+      const answer = await client.chat.completions.create({
+        ...{ model: 'clawloop', messages: [user(content)], max_tokens: 1 },
+      });
+      return answer.usage!.prompt_tokens_details!.cached_tokens!;
+    };
+    const secret = `${manual} Jane owes me 4711.`;
+    expect(await cachedFor(ann.secret, secret)).toBe(0);
+    expect(await cachedFor(bob.secret, secret)).toBe(0);
+    expect(await cachedFor(eve.secret, manual)).toBe(0);
+    const own = await cachedFor(ann.secret, secret);
+    expect(own).toBeGreaterThanOrEqual(64);
+    const { api_key: ofSession } = await rl.start('demo', undefined, ann.secret);
+    expect(await cachedFor(ofSession, secret)).toBe(own);
+    await serving.stop();
+    serving = await folder.start(['--share-prefixes']);
+    expect(await cachedFor(ann.secret, secret)).toBe(0);
+    expect(await cachedFor(bob.secret, secret)).toBe(own);
+    await serving.stop();
+    await rm(folder.data.keys);
   });
 
   test('stop tokens end an answer, and min_p is noted', async () => {

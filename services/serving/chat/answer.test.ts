@@ -17,6 +17,7 @@ const envelope = {
 const asked = {
   ...{
     id: 'chatcmpl-1',
+    cacheSalt: undefined,
     created: 7,
     api: 'chat' as const,
     requestId: 'req_1',

@@ -22,6 +22,8 @@ export type AskedChat = {
   readonly requestId: string;
   readonly lane: string;
   readonly keyId: string;
+  /** Of the engine's cache; undefined: it is shared. */
+  readonly cacheSalt: string | undefined;
   readonly envelope: Envelope;
   readonly chat: ChatRequest;
   readonly adapter: string;
@@ -75,7 +77,7 @@ export async function answerChat(
   let generated: readonly Choice[];
   try {
     generated = await world.engine.generate(
-      { ...chat.generation, target: asked.target },
+      { ...chat.generation, target: asked.target, cacheSalt: asked.cacheSalt },
       {
         onStart: listener.onStart,
         onChunk: (chunk, choice) => {

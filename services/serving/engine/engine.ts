@@ -48,6 +48,11 @@ export type GenerationRequest = {
   readonly format?: AnswerFormat;
   /** An answer ends before a second call. */
   readonly singleCall?: true;
+  /**
+   * Only prompts of the same salt find what was computed for the beginning of this one. Absent: those without
+   * a salt.
+   */
+  readonly cacheSalt?: string | undefined;
 };
 
 /** What a prompt is written from. */

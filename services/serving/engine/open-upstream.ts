@@ -110,6 +110,7 @@ const vllmDialect = (
     hidesCalls: true,
     strictForcedCalls: true,
     renamesThoughts: true,
+    saltField: 'cache_salt',
   });
   return withPlainTexts({ ...chat, countTokens: countWithTokenize(http, `${root}/tokenize`) }, specialTokens);
 };

@@ -6,9 +6,11 @@ import type { LoadedVersion } from './versions.ts';
 function version(room = 1000) {
   const held = new Map<number, number>();
   const read: number[] = [];
+  const owners: (string | undefined)[] = [];
   const decoder = {
     hasRoom: (tokens: number) => tokens <= room,
-    begin: (ids: readonly number[]) => {
+    begin: (ids: readonly number[], owner?: string) => {
+      owners.push(owner);
       held.set(0, ids.length);
       return 0;
     },
@@ -20,17 +22,18 @@ function version(room = 1000) {
     },
     release: (slot: number) => held.delete(slot),
   };
-  return { loaded: { version: 1, decoder } as unknown as LoadedVersion, held, read };
+  return { loaded: { version: 1, decoder } as unknown as LoadedVersion, held, read, owners };
 }
-const prompt = (length: number) => Array<number>(length).fill(1);
+const prompt = (length: number) => ({ promptIds: Array<number>(length).fill(1), cacheSalt: 'ann' });
 
 test('prompts are read piece by piece, one after the other, and nothing stays held', async () => {
   const warmer = createPrefixWarmer(100, () => 0);
-  const { loaded, held, read } = version(5);
+  const { loaded, held, read, owners } = version(5);
   const done = warmer.warm(loaded, [prompt(4), prompt(9), prompt(3)]);
   while (warmer.isActive()) warmer.goOn(true);
   await done;
   expect(read).toEqual([2, 0, 1, -1]); // the second has no room
+  expect(owners).toEqual(['ann', 'ann']);
   expect(held.size).toBe(0);
 });
 

@@ -1,8 +1,9 @@
+import type { RecentPrompt } from './recent-prompts.ts';
 import type { LoadedVersion } from './versions.ts';
 
 export type PrefixWarmer = {
   /** Resolves when the prompts are read, or when it is time to do without; a warming under way ends. */
-  readonly warm: (version: LoadedVersion, prompts: readonly (readonly number[])[]) => Promise<void>;
+  readonly warm: (version: LoadedVersion, prompts: readonly RecentPrompt[]) => Promise<void>;
   readonly stop: () => void;
   readonly isActive: () => boolean;
   /** Once between two steps: reads the next piece where it may, and ends when its time is over. */
@@ -37,7 +38,7 @@ type Warming = {
   readonly version: LoadedVersion;
   readonly until: number;
   readonly done: () => void;
-  prompts: readonly (readonly number[])[];
+  prompts: readonly RecentPrompt[];
   slot: number | undefined;
 };
 
@@ -63,8 +64,9 @@ export function createPrefixWarmer(limitMs: number, now: () => number): PrefixWa
   const begin = (current: Warming): void => {
     const [prompt, ...rest] = current.prompts;
     current.prompts = rest;
-    if (prompt !== undefined && current.version.decoder.hasRoom(prompt.length))
-      current.slot = current.version.decoder.begin(prompt);
+    const { decoder } = current.version;
+    if (prompt !== undefined && decoder.hasRoom(prompt.promptIds.length))
+      current.slot = decoder.begin(prompt.promptIds, prompt.cacheSalt);
   };
   return {
     warm: async (version, prompts) => {

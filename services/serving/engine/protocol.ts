@@ -43,7 +43,7 @@ export type EngineSetup = {
 /** A request whose prompt is made. */
 export type SequenceRequest = Pick<
   GenerationRequest,
-  'target' | 'sampling' | 'topLogProbs' | 'forcedCall' | 'format' | 'singleCall'
+  'target' | 'sampling' | 'topLogProbs' | 'forcedCall' | 'format' | 'singleCall' | 'cacheSalt'
 > & {
   readonly prompt: Prompt;
   readonly callsTools: boolean;

@@ -1,7 +1,10 @@
-/** Token ids of the latest prompts, one per conversation, the latest first. */
+/** Token ids, and whose cache they are read into: `cacheSalt` of the request. */
+export type RecentPrompt = { readonly promptIds: readonly number[]; readonly cacheSalt?: string | undefined };
+
+/** The latest prompts, one per conversation, the latest first. */
 export type RecentPrompts = {
-  readonly add: (promptIds: readonly number[]) => void;
-  readonly latest: () => readonly (readonly number[])[];
+  readonly add: (prompt: RecentPrompt) => void;
+  readonly latest: () => readonly RecentPrompt[];
 };
 
 /** A shorter prompt is read about as fast as it is looked up. */
@@ -11,16 +14,18 @@ const ENDING_TOKENS = 32;
 
 /** @param most prompts that are remembered */
 export function createRecentPrompts(most: number, leastTokens = LEAST_TOKENS): RecentPrompts {
-  let prompts: readonly (readonly number[])[] = [];
+  let prompts: readonly RecentPrompt[] = [];
   return {
-    add: (promptIds) => {
+    add: ({ promptIds, cacheSalt }) => {
       if (promptIds.length < leastTokens) return;
-      const others = prompts.filter((other) => !goesOnFrom(promptIds, other));
-      prompts = [promptIds, ...others].slice(0, most);
+      const prompt = { promptIds, cacheSalt };
+      const others = prompts.filter((other) => !goesOnFrom(prompt, other));
+      prompts = [prompt, ...others].slice(0, most);
     },
     latest: () => prompts,
   };
 }
 
-const goesOnFrom = (promptIds: readonly number[], before: readonly number[]): boolean =>
-  before.slice(0, -ENDING_TOKENS).every((id, index) => promptIds[index] === id);
+const goesOnFrom = ({ promptIds, cacheSalt }: RecentPrompt, before: RecentPrompt): boolean =>
+  before.cacheSalt === cacheSalt &&
+  before.promptIds.slice(0, -ENDING_TOKENS).every((id, index) => promptIds[index] === id);

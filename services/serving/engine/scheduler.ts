@@ -134,7 +134,7 @@ export function createScheduler({
       if (job.version === undefined) settleVersion(job.call, version);
       waiting = waiting.filter((other) => other.id !== id);
       try {
-        const slot = version.decoder.begin(idsOf(job));
+        const slot = version.decoder.begin(idsOf(job), job.request.cacheSalt);
         reading = [...reading, { ...job, version, slot }];
       } catch (error) {
         versions.letGo(version);
@@ -170,7 +170,8 @@ export function createScheduler({
         counted.promptTokens += job.request.prompt.promptIds.length;
         counted.cachedTokens += cachedTokens;
         const served = liveOf(job.request);
-        if (job.version === served?.version) served?.recent.add(job.request.prompt.promptIds);
+        if (job.version === served?.version)
+          served?.recent.add({ promptIds: job.request.prompt.promptIds, cacheSalt: job.request.cacheSalt });
       }
       const answer = job.answer ?? { sequence: beginSequence(job.request, cachedTokens), ids: [] };
       const begun: RunningJob = { ...job, answer };

@@ -49,7 +49,7 @@ function parserOf(
 
 /** A request whose prompt is made, for one of its choices. */
 export const sequenceRequest = (request: GenerationRequest, prompt: Prompt): SequenceRequest => {
-  const { target, sampling, tools, topLogProbs, forcedCall: forced, format, singleCall } = request;
+  const { target, sampling, tools, topLogProbs, forcedCall: forced, format, singleCall, cacheSalt } = request;
   return {
     target,
     sampling,
@@ -60,6 +60,7 @@ export const sequenceRequest = (request: GenerationRequest, prompt: Prompt): Seq
     ...(forced === undefined ? {} : { forcedCall: forced, ...strictOf(forced, tools) }),
     ...(format === undefined ? {} : { format }),
     ...(singleCall === undefined ? {} : { singleCall }),
+    ...(cacheSalt === undefined ? {} : { cacheSalt }),
   };
 };
 

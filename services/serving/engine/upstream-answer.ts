@@ -18,6 +18,8 @@ export type UpstreamSpeaker = {
   readonly vocabularySize?: number | undefined;
   /** What every part of the answer has to be from; undefined: its names say nothing. */
   readonly model: string | undefined;
+  /** What it says of its cache tells what others said, since all keys share that. */
+  readonly hidesCached?: boolean;
 };
 
 export type UpstreamAnswer = {
@@ -85,7 +87,7 @@ function collectChoice(request: GenerationRequest, speaker: UpstreamSpeaker, ind
         usage = {
           promptTokens: prompt_tokens,
           completionTokens: completion_tokens,
-          ...(cached == null ? {} : { cachedPromptTokens: cached }),
+          ...(cached == null || speaker.hidesCached ? {} : { cachedPromptTokens: cached }),
         };
       }
       const choice = frame.choices.find((one) => (one.index ?? 0) === index);

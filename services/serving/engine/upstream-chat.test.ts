@@ -60,6 +60,23 @@ test('vLLM holds the call that has to come to its schema, which is that of an ob
   expect((await bodyOf(openai, { tools, forcedCall: ['look'] })).tools).toEqual(tools);
 });
 
+test('what is cached is kept apart by a salt, or not told where the engine has none', async () => {
+  const salted = { cacheSalt: 'of-ann' };
+  expect(await bodyOf({ ...vllm, saltField: 'cache_salt' }, salted)).toMatchObject({ cache_salt: 'of-ann' });
+  expect(await bodyOf({ ...vllm, saltField: 'extra_key' }, salted)).toMatchObject({ extra_key: 'of-ann' });
+  expect(await bodyOf({ ...vllm, saltField: 'cache_salt' }, {})).not.toHaveProperty('cache_salt');
+  expect(await bodyOf(openai, salted)).not.toHaveProperty('cache_salt');
+  const usage = { prompt_tokens: 90, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 64 } };
+  const cachedOf = async (setup: ChatDialectSetup, more: Partial<GenerationRequest>) => {
+    const { hear, choices } = await chatDialect(setup).ask({ ...request, ...more }, lease({ model: 'm' }));
+    hear(JSON.stringify({ choices: [{ delta: { content: 'a' }, finish_reason: 'stop' }], usage }));
+    return choices(false)[0]!.generated.usage.cachedPromptTokens;
+  };
+  expect(await cachedOf({ ...vllm, saltField: 'cache_salt' }, salted)).toBe(64);
+  expect(await cachedOf(openai, {})).toBe(64);
+  expect(await cachedOf(openai, salted)).toBeUndefined();
+});
+
 test('a base model with several names answers under its first one', async () => {
   const reasonOf = async (names: Pick<ModelLease, 'model' | 'answersAs'>) => {
     const { hear, choices } = await chatDialect(vllm).ask(request, lease(names));

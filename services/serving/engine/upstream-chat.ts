@@ -33,6 +33,8 @@ export type ChatDialectSetup = {
   readonly strictForcedCalls?: true;
   /** vLLM: the thoughts of earlier answers are read from `reasoning`, their newer name. */
   readonly renamesThoughts?: true;
+  /** The field that keeps what the engine caches for one key apart. Absent: it has none. */
+  readonly saltField?: 'cache_salt' | 'extra_key';
   /** SGLang: the adapter is named in a field of its own, beside the base model. */
   readonly adapterField?: true;
   /** An answer names the model that gave it, and that has to be the one that was asked. */
@@ -44,7 +46,10 @@ export const chatDialect = (setup: ChatDialectSetup): UpstreamDialect => ({
   ask: async (request, { version, model, answersAs = model }) => {
     const expected = setup.namesModel ? answersAs : undefined;
     const { logProbs, vocabularySize } = setup;
-    const answers = collectUpstream(request, { version, logProbs, vocabularySize, model: expected });
+    const hidesCached = request.cacheSalt !== undefined && setup.saltField === undefined;
+    const answers = collectUpstream(request, {
+      ...{ version, logProbs, vocabularySize, model: expected, hidesCached },
+    });
     return {
       address: `${setup.url}/chat/completions`,
       body: chatJson(setup, request, setup.adapterField && version > 0 ? { lora_path: model } : { model }),
@@ -76,7 +81,13 @@ export const chatDialect = (setup: ChatDialectSetup): UpstreamDialect => ({
 type Named = { readonly model: string } | { readonly lora_path: string };
 type Settings = Pick<
   ChatDialectSetup,
-  'logProbs' | 'tokenIds' | 'allSettings' | 'hidesCalls' | 'strictForcedCalls' | 'renamesThoughts'
+  | 'logProbs'
+  | 'tokenIds'
+  | 'allSettings'
+  | 'hidesCalls'
+  | 'strictForcedCalls'
+  | 'renamesThoughts'
+  | 'saltField'
 >;
 
 /** Messages and tools, which are most of it, are the text that the log takes too. */
@@ -148,6 +159,7 @@ function chatFields(
     logprobs: wantsLogProbs || undefined,
     top_logprobs: asked.topLogProbs || undefined,
     return_token_ids: setup.tokenIds || undefined,
+    ...(setup.saltField === undefined ? {} : { [setup.saltField]: asked.cacheSalt }),
   };
   return {
     model: 'default',

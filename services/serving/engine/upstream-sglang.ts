@@ -55,6 +55,7 @@ export async function openSglangDialect({
     allSettings: true,
     namesModel: false,
     adapterField: true,
+    saltField: 'extra_key',
   });
   const forcedCalls = withPlainTexts(chat, tokenizer.specialTokens);
   return {
@@ -128,7 +129,7 @@ const messageOfFault = (fault: string | { readonly message?: string | undefined 
 
 /** Every setting is sent: what it would use else is the server's affair, and is not told. */
 function generateBody(
-  { sampling, choices, topLogProbs, format }: GenerationRequest,
+  { sampling, choices, topLogProbs, format, cacheSalt }: GenerationRequest,
   { promptIds, maxTokens }: Prompt,
   { version, model }: ModelLease,
 ): object {
@@ -157,6 +158,7 @@ function generateBody(
     return_logprob: true,
     ...(topLogProbs === undefined || topLogProbs === 0 ? {} : { top_logprobs_num: topLogProbs }),
     ...(version === 0 ? {} : { lora_path: model }),
+    ...(cacheSalt === undefined ? {} : { extra_key: cacheSalt }),
   };
 }
 

@@ -164,7 +164,7 @@ function refuseTooMany(config: ServingConfig, choices: number): void {
  * @throws ServingError INVALID_REQUEST
  */
 function readAsked(
-  { sessions, ids }: ServingWorld,
+  { sessions, ids, cacheSaltOf }: ServingWorld,
   request: FastifyRequest,
   { chat: asked, session, model: { adapter, isDefault } }: ToAnswer,
   api: AskedChat['api'],
@@ -186,6 +186,7 @@ function readAsked(
     requestId: envelope.requestId ?? request.id,
     lane,
     keyId,
+    cacheSalt: cacheSaltOf(keyId),
     adapter,
     envelope,
     ...(session === undefined

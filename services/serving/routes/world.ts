@@ -29,6 +29,8 @@ export type ServingWorld = {
   readonly limit: PerKeyLimit;
   readonly quota: KeyQuota;
   readonly ids: AnswerIds;
+  /** What keeps a key's part of the engine's cache apart; undefined: it shares it. */
+  readonly cacheSaltOf: (keyId: string) => string | undefined;
   readonly conversations: Conversations;
   /** those of the session protocol */
   readonly sessions: Sessions;
