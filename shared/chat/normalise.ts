@@ -49,8 +49,11 @@ const textOf = ({ content }: ChatMessage): string =>
   );
 
 /** After a compaction the `Runtime:` line is a text part of its own, beside the summary. */
-const isRuntimePart = ({ text = '' }: ContentPart): boolean =>
-  /^\s*Runtime: agent=[^\n]* \| [^\n]*$/.test(text.trimEnd());
+function isRuntimePart({ text = '' }: ContentPart): boolean {
+  const line = text.trim();
+  // not by one regular expression, which would try every bar of a long line
+  return line.startsWith('Runtime: agent=') && line.includes(' | ') && !line.includes('\n');
+}
 
 const normalisers: Readonly<Record<NormalisedMessage['role'], (text: string) => string>> = {
   system: withoutDynamicPart,
