@@ -1,12 +1,9 @@
-import { type ChatMessage, contentText, isHuman } from '../../shared/chat/message.ts';
-import { userWords } from '../../shared/chat/normalise.ts';
+import type { ChatMessage } from '../../shared/chat/message.ts';
+import { type OwnWords, readOwnWords } from './own-words/own-words.ts';
 
-/** What people said, without what their client put around it. */
+/** What people said, without what they passed on and what their client put around it. */
 export const personsWords = (messages: readonly ChatMessage[]): readonly string[] =>
-  messages.filter(isHuman).map(userWords);
+  ownWordsOf(messages).map(({ words }) => words);
 
-export const toolOutputs = (messages: readonly ChatMessage[]): readonly string[] =>
-  messages.filter(({ role }) => role === 'tool').map(({ content }) => contentText(content));
-
-/** What the person asked for last, before the answer. */
-export const lastRequest = (messages: readonly ChatMessage[]): string => personsWords(messages).at(-1) ?? '';
+export const ownWordsOf = (messages: readonly ChatMessage[]): readonly OwnWords[] =>
+  messages.filter(({ role }) => role === 'user').map(readOwnWords);

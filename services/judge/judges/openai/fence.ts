@@ -44,20 +44,30 @@ const disarm: readonly (readonly [RegExp, string])[] = [
   [/[<＜﹤](?=[/!]?[a-zA-Z_])/g, '‹'],
   // [INST], [/INST], <<SYS>>
   [
-    /[[［](?=\s*\/?\s*(?:INST|SYS\w*|AVAILABLE_TOOLS|TOOL_\w+|HINT_\w+|g?MASK|sop|[BE]_INST|UNK|CLS|SEP)\b)/gi,
+    /[[［](?=\s*(?:\/\s*)?(?:INST|SYS\w*|AVAILABLE_TOOLS|TOOL_\w+|HINT_\w+|g?MASK|sop|[BE]_INST|UNK|CLS|SEP)\b)/gi,
     '⟦',
   ],
   [/[<＜]{2,}/g, '‹‹'],
   [/[>＞]{2,}/g, '››'],
-  // a verdict in our form, with or without its backslash
-  [/[\\＼⧵∖﹨]*\s*b\s*o\s*x\s*e\s*d\s*[{｛﹛]/gi, 'boxed ('],
+  // a verdict in our form
+  [/b\s*o\s*x\s*e\s*d\s*[{｛﹛]/gi, 'boxed ('],
 ];
+const backslashes = '\\＼⧵∖﹨';
 
 /** Takes every control token, tag and verdict form apart; words stay readable. */
 export function neutralise(text: string): string {
   let harmless = visible(text);
   for (const [pattern, replacement] of disarm) harmless = harmless.replace(pattern, replacement);
-  return harmless;
+  return harmless.split('boxed (').map(withoutBackslashes).join('boxed (');
+}
+
+/** Before a verdict. Not by a regular expression, which would try every run of backslashes. */
+function withoutBackslashes(before: string, index: number, all: readonly string[]): string {
+  if (index === all.length - 1) return before;
+  let end = before.trimEnd().length;
+  if (!backslashes.includes(before[end - 1] ?? ' ')) return before;
+  while (backslashes.includes(before[end - 1] ?? ' ')) end -= 1;
+  return before.slice(0, end);
 }
 
 /** The text without what is not seen, its lines ended in one way. */

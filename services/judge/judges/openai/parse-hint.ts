@@ -30,5 +30,5 @@ function lastBlock(said: string): string | undefined {
     .slice(start + HINT_START.length, end)
     .trim()
     .slice(0, HINT_LIMIT);
-  return hint.length > SHORT_HINT && !/^\s*\||\\boxed/m.test(hint) ? hint : undefined;
+  return hint.length > SHORT_HINT && !/^[^\S\n]*\||\\boxed/m.test(hint) ? hint : undefined;
 }

@@ -1,3 +1,5 @@
+import { sentencesIn } from '../../own-words/sentences.ts';
+
 /** A piece of a sentence, as the person wrote it and as the rules read it. */
 export type Clause = {
   /** lower case, contractions spelled out, no punctuation at its ends */
@@ -8,9 +10,8 @@ export type Clause = {
   readonly contrast: boolean;
 };
 
-/** More than this of a message is material, not reaction. Characters from each end. */
-const READ_FROM_START = 600;
-const READ_FROM_END = 300;
+/** A longer clause is no reaction. Bounds what a rule with many choices can cost. Characters. */
+const LONGEST_CLAUSE = 300;
 
 const contractions: readonly (readonly [RegExp, string])[] = [
   [/\b(do|does|did|is|are|was|were|has|have|had|could|would|should|must|need)n'?t\b/g, '$1 not'],
@@ -31,44 +32,40 @@ const contractions: readonly (readonly [RegExp, string])[] = [
 
 const CONTRAST = /\b(?:but|however|though|although|except|only that)\b/;
 
-/** What the person says, cut into clauses. Code, quotations and quoted lines are not their own words. */
-export function clausesOf(message: string): readonly Clause[] {
-  return sentencesOf(ownWords(message)).flatMap((sentence) => {
+/** A person's own words, cut into clauses. */
+export function clausesOf(words: string): readonly Clause[] {
+  return sentencesOf(words).flatMap((sentence) => {
     let contrast = false;
     return sentence
       .split(/[,;:()]|\s[-–—]+\s|—|(?=\b(?:but|however|although|except)\b)/i)
       .map((piece) => {
         const text = normalise(piece);
         contrast = contrast || CONTRAST.test(text);
-        return { text: text.replace(/^(?:but|however|although|though)\s+/, ''), sentence, contrast };
+        return { text: text.replace(/^(?:but|however|although|though) /, ''), sentence, contrast };
       })
-      .filter(({ text }) => text !== '');
+      .filter(({ text }) => text !== '' && text.length <= LONGEST_CLAUSE);
   });
 }
 
-function ownWords(message: string): string {
-  const spoken = message
-    .replace(/```[\s\S]*?(?:```|$)/g, '\n')
-    .replace(/^\s*>.*$/gm, '')
-    .replace(/`[^`\n]*`/g, ' ')
-    .replace(/[“„«][^“”«»]*[”»]/g, ' ')
-    .replace(/(?<![\p{L}\p{N}])"[^"\n]*"/gu, ' ')
-    .replace(/(?<![\p{L}\p{N}])['‘][^'’\n]+['’](?![\p{L}\p{N}])/gu, ' ');
-  if (spoken.length <= READ_FROM_START + READ_FROM_END) return spoken;
-  return `${spoken.slice(0, READ_FROM_START)}\n${spoken.slice(-READ_FROM_END)}`;
-}
-
 const sentencesOf = (text: string): readonly string[] =>
-  [...text.matchAll(/[^.!?…\n]+(?:[.!?…]+|\n|$)|[\p{Extended_Pictographic}]+/gu)]
-    .map(([sentence]) => sentence.trim())
+  sentencesIn(text)
+    .map((sentence) => sentence.trim())
     .filter((sentence) => sentence !== '');
 
 /** Lower case, straight apostrophes, contractions spelled out, single spaces. */
 export function normalise(text: string): string {
   let plain = text.toLowerCase().replace(/[’‘ʼ]/g, "'");
   for (const [short, long] of contractions) plain = plain.replace(short, long);
-  return plain
-    .replace(/[^\p{L}\p{N}\p{Extended_Pictographic}'+\s-]/gu, ' ')
-    .replace(/\s+/g, ' ')
-    .replace(/^[\s'-]+|[\s'-]+$/g, '');
+  return trimmed(
+    plain.replace(/[^\p{L}\p{N}\p{Extended_Pictographic}'+\s-]/gu, ' ').replace(/\s+/g, ' '),
+    " '-",
+  );
+}
+
+/** The text without these marks at its ends. Not by a regular expression: it would try every run of them. */
+function trimmed(text: string, marks: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && marks.includes(text[start]!)) start += 1;
+  while (end > start && marks.includes(text[end - 1]!)) end -= 1;
+  return text.slice(start, end);
 }

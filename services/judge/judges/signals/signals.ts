@@ -1,25 +1,28 @@
-import type { TurnCompleted } from '../../../../shared/events/turn-completed.ts';
-import { lastRequest, personsWords, toolOutputs } from '../../message-text.ts';
+import { type ChatMessage, isHuman } from '../../../../shared/chat/message.ts';
+import { ownWordsOf } from '../../message-text.ts';
+import { readOwnWords } from '../../own-words/own-words.ts';
 import { SHORT_HINT } from '../../tally.ts';
 import type { Judge } from '../judge.ts';
+import { boundTurn, type Turn } from './bound-turn.ts';
 import { type Evidence, lexicalEvidence, weigh } from './evidence.ts';
 import { isRepeatedRequest } from './repeated-request.ts';
 import { toolOutcome } from './tool-result.ts';
 
-type Turn = Pick<TurnCompleted['data'], 'messages' | 'next'>;
 export type Signals = { readonly vote: -1 | 0 | 1; readonly text: string; readonly hint?: string };
 
 /** Longest hint. Characters. */
 const HINT_LIMIT = 1000;
 
 /**
- * Transparent evidence, no model: what the person says next, the same request again, an error of a tool. A
- * person's words
- * outrank a tool's output; a tool call that merely worked and a new subject say nothing.
+ * Transparent evidence, no model: what the person says next, the same request again, a failed call of a tool.
+ * A person's words outrank a tool's output; a tool call that merely worked and a new subject say nothing.
+ * Takes time in proportion to a bounded part of the turn.
  */
 export function readSignals(turn: Turn): Signals {
-  const words = personsWords(turn.next).flatMap(lexicalEvidence);
-  const evidence = words.length > 0 ? words : [...repeatEvidence(turn), ...toolEvidence(turn)].slice(0, 1);
+  const bounded = boundTurn(turn);
+  const words = ownWordsOf(bounded.next).flatMap((own) => lexicalEvidence(own.words));
+  const evidence =
+    words.length > 0 ? words : [...repeatEvidence(bounded), ...toolEvidence(bounded)].slice(0, 1);
   const vote = weigh(evidence);
   const text = evidence.length === 0 ? 'no evidence' : evidence.map(describe).join('\n');
   const hint = vote === -1 ? correctiveWords(evidence) : undefined;
@@ -28,17 +31,28 @@ export function readSignals(turn: Turn): Signals {
 
 const ofNobody = { sentence: '', contrast: false };
 
+/** Two requests about two texts may be in the same words: only what holds no other text is compared. */
 function repeatEvidence({ messages, next }: Turn): readonly Evidence[] {
-  const again = personsWords(next).find((text) => isRepeatedRequest(lastRequest(messages), text));
+  const asked = wholeWords(messages.findLast(isHuman));
+  if (asked === undefined) return [];
+  const again = next.map(wholeWords).find((words) => words !== undefined && isRepeatedRequest(asked, words));
   return again === undefined
     ? []
     : [{ rule: 'repeated-request', weight: -2, on: again.slice(0, 200), ...ofNobody }];
 }
 
+function wholeWords(message: ChatMessage | undefined): string | undefined {
+  if (message?.role !== 'user') return undefined;
+  const { words, holdsOthers } = readOwnWords(message);
+  return holdsOthers ? undefined : words;
+}
+
 function toolEvidence({ next }: Turn): readonly Evidence[] {
-  return toolOutputs(next)
-    .filter((output) => toolOutcome(output) === 'error')
-    .map((output) => ({ rule: 'tool-error', weight: -2, on: output.trim().slice(0, 200), ...ofNobody }));
+  return next
+    .filter(({ role }) => role === 'tool')
+    .map(toolOutcome)
+    .filter(({ outcome }) => outcome === 'error')
+    .map(({ line }) => ({ rule: 'tool-error', weight: -2, on: line.slice(0, 200), ...ofNobody }));
 }
 
 const describe = ({ rule, weight, on }: Evidence): string =>

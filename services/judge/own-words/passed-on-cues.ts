@@ -1,0 +1,109 @@
+/** Of a line or a sentence no more is looked at. Characters. */
+const LOOK_AT = 300;
+
+/** Words before a colon that are a person's own, not the name of somebody who is quoted. */
+const ownLabels = new Set(
+  (
+    'no nope yes wrong right note hint please ok okay well question edit update ps also still again actually sorry ' +
+    'hm hmm correction problem problems issue issues bug error answer summary perfect great thanks nice reminder ' +
+    'remember example better instead next first second third one two three last finally today tomorrow feedback ' +
+    'point points reason fact suggestion request goal rule rules style format length tone language so and but'
+  ).split(' '),
+);
+
+const separator = /^(?:[-_*=~]\s?){3,}$/;
+const forwarded =
+  /^(?:-{2,}\s*(?:original|forwarded|weitergeleitete|ursprüngliche)|begin forwarded message)/i;
+const mailHeader = /^(?:from|sent|to|cc|date|subject|von|gesendet|an|betreff|objet|asunto)\s?:/i;
+const attribution = /\b(?:wrote|writes|schrieb|écrit|escribió)(?: [^\s:]+){0,4}\s?:$/i;
+const salutation =
+  /^(?:(?:hi|hello|hey|hallo|good (?:morning|afternoon|evening)|liebe[rs]?|bonjour|hola) \p{Lu}[\p{L}.'-]*|dear\b[^,:!\n]{1,60})(?: \p{Lu}[\p{L}.'-]*){0,3}\s?(?:[,!:]|$)/iu;
+const toolLabel =
+  /^(?:\[[^\]\n]{1,80}\]\s?(?:result|output|response)|(?:(?:tool|function|command|action|shell|api|code)[ _-])?(?:observation|output|results?|response|returned|stdout|stderr))(?:[ _]?\d+)?(?:\s?\([^)\n]{1,80}\))?\s?:/i;
+const chatLine =
+  /^(?:[-*•] )?(?:\[[^\]\n]{1,40}\] ?[^\s:]{1,40}(?: [^\s:]{1,40})?|\p{Lu}[\p{L}\p{N}_.-]{0,30}(?: \p{Lu}[\p{L}.-]{0,30})?(?: ?\([^)\n]{1,40}\))?|(?:user|assistant|human|ai|bot|system|customer|agent|client|support)):(?:\s|$)/u;
+const data = /^[{[]\s?(?:["{[]|$)/;
+const heading = /^#{1,6} /;
+
+/** Whether a line begins a text that is passed on: a mail, a chat, the output of a tool, a page. */
+export function foreignLine(line: string, isFirst: boolean): boolean {
+  const start = line.slice(0, LOOK_AT);
+  const label = /^(?:[-*•] )?([^\s:]{1,40}):/.exec(start)?.[1]?.toLowerCase();
+  if (chatLine.test(start) && !(label !== undefined && ownLabels.has(label))) return true;
+  if (isFirst && data.test(start)) return true;
+  return (
+    [separator, forwarded, mailHeader, salutation, toolLabel, heading].some((mark) => mark.test(start)) ||
+    attribution.test(line.slice(-LOOK_AT))
+  );
+}
+
+/** What is asked for about a text, and hardly ever about the answer before. */
+const textWork =
+  /\b(?:summari[sz]e|sum (?:it|this|that|them)? ?up|tl ?;? ?dr|translate|proof-?read|paraphrase|transcribe|classify|categori[sz]e|sentiment|grammar|spelling|spell-?check|extract|draft|compose)\b|\b(?:reply|respond|react) to\b|\banswer (?:to )?(?:this|that|the|my|him|her|them|a|an) (?:e-?mail|mail|message|letter|question from|customer|review|comment|ticket|post)\b/i;
+const theText =
+  /\b(?:the|an?|his|her|their|its) (?:\p{L}+ )?(?:e-?mail|mail|message|letter|article|page|website|post|tweet|review|comment|ticket|transcript|document|log|paragraph|passage|minutes|chat|thread|essay|paper|contract|stack ?trace|traceback|snippet|csv|speech|quote|story|poem|song|script|dialog(?:ue)?)s?\b/iu;
+const pointing = /\b(?:this|these|following|below|attached|here)\b/i;
+const asking =
+  /^\W*(?:(?:please|now|then|and|also|so|ok|okay|can you|could you|would you|will you) ){0,4}(?:explain|check|review|read|look|see|analy[sz]e|improve|edit|rewrite|fix|correct|rate|evaluate|judge|compare|help|turn|convert|format|use|consider|here|take|find|count|list|tell me|give me|answer|what|how|who|which|why|when|where|does|do|is|are|based on)\b/i;
+/** "make a table out of", "add to my list": a verb, and what it is about */
+const order =
+  /^\W*(?:(?:please|now|then|and|also|so|ok|okay|can you|could you|would you|will you) ){0,4}(?!(?:not|like|no|that|this|it|all|with|without|still|same|in|of|on)\b)\p{L}{2,20} (?:the|this|these|an?|my|his|her|their|our|all|any|out|up|to|me|for|in|on)\b/iu;
+const received =
+  /\b(?:i|we) (?:just )?(?:got|received|found|have|saw|read) (?:this|these|the following|an?)\b/i;
+const reported =
+  /\b([\p{L}']+) (?:(?:just|also|then|already|has|have) )?(?:wrote|writes|written|said|says|replied|replies|answered|asked|asks|commented|posted|sent|sends|told me|tells me|texted|mailed|emailed|complained)\b/giu;
+const speakers = new Set(['i', 'you', 'we', 'it', 'that', 'this', 'what', 'as', 'who', 'not']);
+
+/** Whether a sentence says that the text of somebody else follows, or asks for something about it. */
+export function introduces(sentence: string): boolean {
+  const start = sentence.slice(0, LOOK_AT);
+  if (textWork.test(start) || received.test(start)) return true;
+  const asks = asking.test(start) || order.test(start);
+  if ((asks || start.trimEnd().endsWith('?')) && pointing.test(start)) return true;
+  return asks && theText.test(start);
+}
+
+/** Where in a sentence the words of somebody else begin: behind "my boss says". -1: nowhere. */
+export function startOfReport(sentence: string): number {
+  for (const { index, 0: found, 1: who } of sentence.slice(0, LOOK_AT).matchAll(reported))
+    if (!speakers.has(who!.toLowerCase())) return index + found.length;
+  return -1;
+}
+
+/** Where a sentence goes over to what it announces: behind a colon. -1: nowhere. */
+export function endOfAnnouncement(sentence: string): number {
+  const { index } = /:(?=\s|$)/.exec(sentence) ?? { index: -1 };
+  const label = sentence.slice(0, index).trim().toLowerCase();
+  return index === -1 || ownLabels.has(label) ? -1 : index + 1;
+}
+
+/** Whether a short paragraph asks for something. */
+export const isRequest = (paragraph: string): boolean =>
+  introduces(paragraph) || paragraph.trimEnd().endsWith('?') || asking.test(paragraph.slice(0, LOOK_AT));
+
+const english = new Set(
+  (
+    'the it is this that you i my your not do does did of to for with without and or but what why how when where who ' +
+    'which can could would should are be have has had were from on at by as if then there here these those they them ' +
+    'their we us our he she his her its all any some get got make made give write use stop keep try need want like ' +
+    'love hate yes ok okay sorry well please thanks thank right good great nice perfect better short shorter long ' +
+    'longer too more less list lists answer answers again still just only much very job work works worked error same ' +
+    'sentence sentences greeting greetings emojis bullet points plain simple words text way never nothing exactly ' +
+    "lovely awesome excellent brilliant terrible useless helpful explanation english wrong don't it's that's isn't"
+  ).split(' '),
+);
+
+const wordsOf = (sentence: string): readonly string[] =>
+  sentence
+    .slice(0, LOOK_AT)
+    .toLowerCase()
+    .replaceAll('’', "'")
+    .match(/[\p{L}']+/gu) ?? [];
+
+/** Whether a person who does not write English goes over to it: what is English then is passed on. */
+export function isForeignThenEnglish([first = '', ...others]: readonly string[]): boolean {
+  const words = wordsOf(first);
+  const enough = first.trimEnd().endsWith(':') ? 2 : 3;
+  if (words.length < enough || words.some((word) => english.has(word))) return false;
+  return others.some((other) => new Set(wordsOf(other).filter((word) => english.has(word))).size >= 2);
+}
