@@ -12,7 +12,8 @@ export const dropReasons: Readonly<Record<SampleDropped['data']['reason'], strin
   'no-reward': 'its session is settled by reward, and ended without any for it',
   discarded: 'its session ended, and its client took it back: an attempt that failed, say',
   deleted: 'its client deleted it before it was in a batch',
-  secret: 'one of its hints holds an API key, a private key, a token or a card number; `rule` names the kind',
+  secret:
+    'one of its hints holds an API key, a password, a private key, a token or a card number; `rule` names the kind',
   stale: 'the head moved on by more versions than maxStaleness while it waited, or before its session ended',
   'record-gone':
     "the record of its turn is no longer in the log, cannot be read, or another record stands in its place; `rule` is the record's position",

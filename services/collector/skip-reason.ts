@@ -1,4 +1,4 @@
-import { type ChatMessage, contentText } from '../../shared/chat/message.ts';
+import { messageTexts } from '../../shared/chat/message.ts';
 import { normaliseMessage } from '../../shared/chat/normalise.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import type { TurnSkipped } from '../../shared/events/turn-skipped.ts';
@@ -19,13 +19,6 @@ type Rule = {
   /** The rule's name where it matches. */
   readonly matches: (view: AnswerView) => string | undefined;
 };
-
-/** All that an answer's tokens were read into: what a step would teach. */
-const targetTexts = ({ content, reasoning_content, tool_calls = [] }: ChatMessage): readonly string[] => [
-  contentText(content),
-  reasoning_content ?? '',
-  ...tool_calls.map(({ function: called }) => `${called.name} ${called.arguments}`),
-];
 
 const when = (holds: boolean, rule: string) => (holds ? rule : undefined);
 const declared =
@@ -51,8 +44,8 @@ export const skipRules: readonly Rule[] = [
   {
     reason: 'secret',
     about:
-      'the answer or its tool calls hold an API key, a private key, a token or a card number; the rule names the kind',
-    matches: ({ data }) => secretKindIn(targetTexts(data.answer)),
+      'the answer or its tool calls hold an API key, a password, a private key or a card number; the rule names the kind',
+    matches: ({ data }) => secretKindIn(messageTexts(data.answer)),
   },
   {
     reason: 'aborted',

@@ -60,7 +60,8 @@ ${rows(Object.entries(dropReasons))}
 
 The answer with its reasoning and the arguments of its tool calls is looked through as soon as it was given, hints when the verdict is reached.
 \`rule\` says \`KIND@VERSION\`, the version being that of this table. What was found stands in no fact but the conversation's own.
-UUIDs, hashes, order numbers and the placeholders of documentation are none; nor is a password that nothing but its place gives away.
+Secrets are also found behind zero-width characters, Markdown escapes and percent-encoding, and in Base64.
+UUIDs, hashes, order numbers and the placeholders of documentation are not secrets. A password without a name beside it is not recognised.
 
 | kind | what |
 |---|---|

@@ -17,6 +17,17 @@ export function contentText(content: ChatMessage['content']): string {
   return (content ?? []).map((part) => (part.type === 'text' ? (part.text ?? '') : '')).join('');
 }
 
+/** The texts of a message that a template may write into a prompt. */
+export const messageTexts = ({
+  content,
+  reasoning_content,
+  tool_calls = [],
+}: ChatMessage): readonly string[] => [
+  contentText(content),
+  reasoning_content ?? '',
+  ...tool_calls.map(({ function: called }) => `${called.name} ${called.arguments}`),
+];
+
 /** System and developer messages say the same under two names. */
 export const isSystem = (message: ChatMessage): boolean =>
   message.role === 'system' || message.role === 'developer';

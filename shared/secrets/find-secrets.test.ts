@@ -131,17 +131,41 @@ test('a text that almost matches again and again takes linear time', () => {
     '4111 ',
     'xoxb-1',
     '\\',
+    '\\_',
+    '\u200b',
+    '%41',
+    'A',
+    'AKIA ',
+    'password is ',
+    'password="',
+    'DB_PASSWORD=',
+    'mysql ',
+    'curl -u a',
+    'login a password',
+    'http://a:',
+    'otpauth://',
+    '?token=',
+    'Cookie: ',
+    '"kty"',
+    'recovery codes ',
+    'the key is ',
+    'abandon ',
+    'MII',
+    'DE89 ',
+    '0123-',
+    '$6$a$',
+    'Basic a',
   ]) {
-    const text = piece.repeat(400_000 / piece.length);
+    const text = piece.repeat(200_000 / piece.length);
     const before = process.threadCpuUsage();
     findSecrets(text);
     const { user } = process.threadCpuUsage(before); // microseconds, whatever else the machine does
-    expect(user, piece).toBeLessThan(3_000_000);
+    expect(user, piece).toBeLessThan(1_500_000);
   }
 });
 
 test('a changed table has a new version', () => {
   const patterns = secretRules.map(({ kind, pattern }) => [kind, String(pattern)]);
   const digest = createHash('sha256').update(JSON.stringify(patterns)).digest('hex').slice(0, 12);
-  expect(`${SECRET_RULES_VERSION}: ${digest}`).toMatchInlineSnapshot(`"1: 368d52d120cd"`);
+  expect(`${SECRET_RULES_VERSION}: ${digest}`).toMatchInlineSnapshot(`"2: 075b37f2e0d6"`);
 });

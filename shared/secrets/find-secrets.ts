@@ -1,17 +1,32 @@
+import { foldText } from './fold-text.ts';
 import { SECRET_RULES_VERSION, secretRules } from './secret-rules.ts';
 
 export type FoundSecret = { readonly kind: string; readonly start: number; readonly end: number };
 
-/** `\n`, `\"` and the like, as JSON and source text write them, escaped once or a few times over. */
-const escapes = /\\{1,8}[nrt"']/g;
+/** Base64 that may hold a text; the shortest hides 18 characters. */
+const base64 = /(?<![\w+/-])(?:[A-Za-z0-9+/]{24,20000}={0,2}|[A-Za-z0-9_-]{24,20000})(?![\w+/=-])/g;
+const printable = /^[\x20-\x7e\s]{16,}$/;
 
 /**
- * The secrets in a text, by where they begin, none inside another. Pure, and linear in the text: the same
- * answer on every replay under the same rules.
+ * The secrets in a text, by where they begin, none inside another. Looks behind invisible characters, escapes
+ * and percent-encoding, and one level into Base64. Pure, and linear in the text: the same answer on every
+ * replay under the same rules.
  */
 export function findSecrets(text: string): readonly FoundSecret[] {
-  const flat = text.replace(escapes, (one) => ' '.repeat(one.length)); // positions stay
-  const found = secretRules.flatMap(({ kind, pattern, holds }) =>
+  const { flat, positionOf } = foldText(text);
+  const found = [...matches(flat), ...hiddenInBase64(flat)].sort(
+    (a, b) => a.start - b.start || b.end - a.end,
+  );
+  let reached = 0;
+  return found.flatMap(({ kind, start, end }) => {
+    if (start < reached) return [];
+    reached = end;
+    return [{ kind, start: positionOf(start), end: positionOf(end) }];
+  });
+}
+
+const matches = (flat: string): readonly FoundSecret[] =>
+  secretRules.flatMap(({ kind, pattern, holds }) =>
     [...flat.matchAll(pattern)].flatMap((match) => {
       const secret = match.groups?.secret ?? match[0];
       const end = match.index + match[0].length;
@@ -19,14 +34,14 @@ export function findSecrets(text: string): readonly FoundSecret[] {
       return holds(secret, flat, start) ? [{ kind, start, end }] : [];
     }),
   );
-  let reached = 0;
-  return found
-    .sort((a, b) => a.start - b.start || b.end - a.end)
-    .filter(({ start, end }) => {
-      if (start < reached) return false;
-      reached = end;
-      return true;
-    });
+
+function hiddenInBase64(flat: string): readonly FoundSecret[] {
+  return [...flat.matchAll(base64)].flatMap(({ 0: found, index }) => {
+    const decoded = Buffer.from(found, found.includes('-') || found.includes('_') ? 'base64url' : 'base64');
+    const text = decoded.toString('latin1');
+    const [first] = printable.test(text) ? matches(text) : [];
+    return first === undefined ? [] : [{ kind: first.kind, start: index, end: index + found.length }];
+  });
 }
 
 /** The kind of the first secret in any of the texts, with the version of the rules: `github-token@1`. */

@@ -27,6 +27,7 @@ function node(id: string, { prompt, answer, ...given }: Given): ExportNode {
     turn: { id, at: { partition: 0, offset: 0 }, reason, earned: undefined },
     data: data as unknown as InteractionCompleted['data'],
     ...{ parent, own, earned, advantage: null, isSide: given.isSide ?? false },
+    holdsSecret: reason === 'secret',
   };
 }
 
@@ -146,8 +147,8 @@ test.each(['secret', 'deleted'])(
       node('c', { parent: 'b', prompt: [1, 2, 3, 4, 5], answer: [6], own: 0.25, earned: 0.25 }),
       node('d', { parent: 'c', prompt: [1, 2, 3, 4, 5, 6, 7], answer: [8], finishReason: 'aborted' }),
     ];
-    const { lines: made, leftOut } = exportLines(session, nodes, 'concat', 1);
-    expect(leftOut).toBe(2);
+    const { lines: made, leftOut, withSecrets } = exportLines(session, nodes, 'concat', 1);
+    expect([leftOut, withSecrets]).toEqual(reason === 'secret' ? [1, 1] : [2, 0]);
     expect(made.map(brief)).toEqual([['a c', '1 2 3 4 5 6', null, 0.5]]);
     expect(made[0]!.loss_mask).toEqual([0, 1, 0, 0, 0, 1]);
   },

@@ -51,10 +51,9 @@ type Sampled = ExportNode & { readonly tokens: TokenRecord };
 
 const ended: ReadonlySet<string> = new Set(['stop', 'length', 'tool_calls', 'content_filter']);
 
-/** Answers that came to their end, whose tokens are known and hold no secret, and that nobody deleted. */
+/** Answers that came to their end, whose tokens are known, and that nobody deleted. */
 const isWhole = (node: ExportNode): node is Sampled & ExportNode =>
   ended.has(node.data.finishReason) &&
-  node.turn.reason !== 'secret' &&
   node.turn.reason !== 'deleted' &&
   node.data.tokens !== null &&
   node.data.tokens.responseIds.length > 0 &&
@@ -64,6 +63,8 @@ export type Exported = {
   readonly lines: readonly ExportLine[];
   /** interactions that no line can be made of */
   readonly leftOut: number;
+  /** interactions that have no line because their prompt or their answer holds a secret */
+  readonly withSecrets: number;
 };
 
 /**
@@ -78,12 +79,17 @@ export function exportLines(
   style: ExportStyle,
   discount: number,
 ): Exported {
-  const whole = nodes.filter(isWhole).map((node): Sampled => ({ ...node, tokens: node.data.tokens! }));
+  const complete = nodes.filter(isWhole).map((node): Sampled => ({ ...node, tokens: node.data.tokens! }));
+  const whole = complete.filter(({ holdsSecret }) => !holdsSecret);
   const lines =
     style === 'individual'
       ? whole.map((node) => lineOf(session, 'individual', [node], node.earned, null))
       : concatLines(session, nodes, whole, discount);
-  return { lines, leftOut: nodes.length - whole.length };
+  return {
+    lines,
+    leftOut: nodes.length - complete.length,
+    withSecrets: complete.length - whole.length,
+  };
 }
 
 function concatLines(

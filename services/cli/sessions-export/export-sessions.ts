@@ -126,7 +126,9 @@ async function copySessions(
 const wanted = (ended: readonly EndedSession[], { sessions }: Wish) =>
   ended.filter(({ session }) => sessions.size === 0 || sessions.has(session));
 
-type Counts = Readonly<Record<'sessions' | 'lines' | 'leftOut' | 'discarded' | 'before', number>>;
+type Counts = Readonly<
+  Record<'sessions' | 'lines' | 'leftOut' | 'withSecrets' | 'discarded' | 'before', number>
+>;
 
 async function copyAll(
   log: Pick<EventLog, 'read'>,
@@ -136,18 +138,20 @@ async function copyAll(
   stop: AbortSignal,
 ): Promise<Counts> {
   const kept = ended.filter(({ discarded }) => !discarded);
-  const counts = { sessions: 0, lines: 0, leftOut: 0, discarded: ended.length - kept.length, before: 0 };
+  const discarded = ended.length - kept.length;
+  const counts = { sessions: 0, lines: 0, leftOut: 0, withSecrets: 0, discarded, before: 0 };
   for (const session of kept) {
     if (stop.aborted) break;
     if (await writer.isWritten(session.session)) {
       counts.before += 1;
       continue;
     }
-    const { lines, leftOut } = await linesOf(log, session, wish);
+    const { lines, leftOut, withSecrets } = await linesOf(log, session, wish);
     await writer.write(lines, session.session);
     counts.sessions += 1;
     counts.lines += lines.length;
     counts.leftOut += leftOut;
+    counts.withSecrets += withSecrets;
   }
   return counts;
 }
@@ -175,13 +179,15 @@ async function linesOf(log: Pick<EventLog, 'read'>, session: EndedSession, { sty
 }
 
 /** On the error stream: the lines may go to the other one. */
-function tell({ sessions, lines, leftOut, discarded, before }: Counts, open: number): void {
+function tell(counts: Counts, open: number): void {
+  const { sessions, lines, leftOut, withSecrets, discarded, before } = counts;
   const told = [`${many(sessions, 'session')} in ${many(lines, 'line')}`];
   if (before > 0) told.push(`there already: ${many(before, 'session')}`);
   if (open > 0) told.push(`left out: ${many(open, 'session')} still open`);
   if (discarded > 0) told.push(`left out: ${many(discarded, 'session')} that their clients took back`);
-  if (leftOut > 0)
-    told.push(`left out: ${many(leftOut, 'answer')} cut off, without token ids, or with a secret in them`);
+  if (leftOut > 0) told.push(`left out: ${many(leftOut, 'answer')} cut off, deleted or without token ids`);
+  if (withSecrets > 0)
+    told.push(`left out: ${many(withSecrets, 'answer')} with a secret in the prompt or the answer`);
   console.error(told.join('\n'));
 }
 

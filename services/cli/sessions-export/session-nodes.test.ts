@@ -68,3 +68,16 @@ test('a session without rewards has its tree by what was said, and nothing was e
     [null, null, true],
   ]);
 });
+
+test('a secret marks its own interaction and all whose prompts repeat it, also in a tool', () => {
+  const token = `gh${'p_'}aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5`;
+  const turns = ['a', 'b', 'c', 'd'].map((id) => turn(id));
+  const asked = [
+    body('hi|hello'),
+    body(`hi|hello|use ${token}|done`),
+    body(`hi|hello|use ${token}|done|thanks|welcome`),
+    { ...body('hi|hello'), tools: [{ type: 'function', function: { name: 'f', description: token } }] },
+  ];
+  const nodes = sessionNodes({ turns }, asked, undefined);
+  expect(nodes.map(({ holdsSecret }) => holdsSecret)).toEqual([false, true, true, true]);
+});

@@ -1,7 +1,9 @@
 import { parentsOf, placeInTree } from '../../../shared/chat/conversation-tree.ts';
+import { messageTexts } from '../../../shared/chat/message.ts';
 import { emptyConversation, nextHash, rollingHashes } from '../../../shared/chat/rolling-hash.ts';
 import type { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
 import { treeReturns } from '../../../shared/policy/losses/tree-returns.ts';
+import { findSecrets } from '../../../shared/secrets/find-secrets.ts';
 import type { EndedSession, IndexedTurn } from './session-index.ts';
 
 /** An interaction of a session that ended, with its place in the tree and what it earned. */
@@ -16,6 +18,8 @@ export type ExportNode = {
   /** against other attempts at the task; null: none was given in its session */
   readonly advantage: number | null;
   readonly isSide: boolean;
+  /** whether its tokens hold a secret: those of the answer, or those of the prompt */
+  readonly holdsSecret: boolean;
 };
 
 /**
@@ -33,6 +37,7 @@ export function sessionNodes(
     ? new Map(turns.map(({ id, earned }) => [id, earned?.return?.parent ?? null]))
     : treeOf(turns, bodies);
   const returns = returnsOf(turns, discount);
+  const holdsSecret = secretsByText();
   return turns.map((turn, index) => ({
     turn,
     data: bodies[index]!,
@@ -41,7 +46,26 @@ export function sessionNodes(
     earned: returns.get(turn.id)?.earned ?? null,
     advantage: returns.get(turn.id)?.advantage ?? null,
     isSide: turn.reason === 'side',
+    holdsSecret: turn.reason === 'secret' || textsOf(bodies[index]!).some(holdsSecret),
   }));
+}
+
+/** Everything that the tokens of an interaction may have been made from. */
+const textsOf = ({ messages, tools = [], answer }: InteractionCompleted['data']): readonly string[] => [
+  ...[...messages, answer].flatMap(messageTexts),
+  ...tools.map((tool) => JSON.stringify(tool)),
+];
+
+/** Looks through a text once: the requests of a session repeat what was said before. */
+function secretsByText(): (text: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (text) => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const holds = findSecrets(text).length > 0;
+    known.set(text, holds);
+    return holds;
+  };
 }
 
 function treeOf(turns: readonly IndexedTurn[], bodies: readonly InteractionCompleted['data'][]) {

@@ -1,0 +1,123 @@
+import { looksRandom } from '../looks-random.ts';
+import type { SecretRule } from './secret-rule.ts';
+
+/** characters before a value that say what it is */
+const CONTEXT = 48;
+
+const before = (text: string, start: number): string => text.slice(Math.max(0, start - CONTEXT), start);
+
+/** Keys and tokens that open nothing. */
+const harmless =
+  /\b(?:public|primary|foreign|unique|composite|cache|partition|sort|range|hash|shard|idempotency|object|row|lookup|dedup\w{0,10}|dictionary|map|sort|host|message|routing|page|next|cursor|continuation|pagination|resume|sync|csrf|xsrf|stop|pad|special|site|product|registry|i18n|translation|json|yaml|config|query|search|etag|integrity|ssh-\w{2,10})[ _.-]?(?:[a-z]{1,12}[ _.-])?(?:key|token|secret|credential|signature)s?\b/i;
+
+const isOpening = (secret: string, text: string, start: number): boolean =>
+  looksRandom(secret) && !harmless.test(before(text, start));
+
+/** What stands where documentation leaves a password out, and references to where it is kept. */
+const noPassword =
+  /^(?:pass(?:word|wd|phrase|code)?|pwd|secret|string|str|text|varchar|hidden|none|null|nil|undefined|true|false|required|optional|incorrect|wrong|invalid|missing|empty|changeme|change_me|redacted|removed|example|test|foo|bar|x+|\*+|\.+|-+|_+)\W*$|^(?:your|my|the|some|new|old|enter|insert|choose)[-_ ]|^[$<{[(%@]|\$\{|\{\{|process\.|env\b|os\.|getenv|config\.|secrets?\.|vault|placeholder|password>/i;
+
+const isPassword = (secret: string): boolean => secret.length >= 4 && !noPassword.test(secret);
+/** In prose and in source text, a word after a password's name is seldom one: a digit or a sign tells. */
+const isWrittenPassword = (secret: string): boolean =>
+  isPassword(secret) &&
+  secret.length >= 5 &&
+  /\d|[!@#$%^&*+=?~]/.test(secret.replace(/[.!?:]+$/, '')) &&
+  !/[()[\]{}\\]|^[A-Za-z_]+(?:\.[A-Za-z_]+)+$/.test(secret);
+
+const isQuotedPassword = (secret: string): boolean => isPassword(secret) && secret.length >= 6;
+
+/** Values that a word before them makes a secret. */
+export const namedValueRules: readonly SecretRule[] = [
+  {
+    kind: 'bearer-token',
+    about: 'the value after the word Bearer, when it is no placeholder',
+    pattern: /\bBearer["'`\s]{1,4}(?<secret>[A-Za-z0-9._~+/-]{20,4000}={0,2})/gi,
+    holds: looksRandom,
+  },
+  {
+    kind: 'basic-auth',
+    about: 'the value after `Authorization: Basic`: Base64 of a name and a password',
+    pattern: /\bBasic["'`\s]{1,4}(?<secret>[A-Za-z0-9+/]{8,1000}={0,2})(?![\w+/=])/g,
+    holds: (secret) =>
+      /^[\x20-\x7e]{1,300}:[\x20-\x7e]{3,300}$/.test(Buffer.from(secret, 'base64').toString('latin1')),
+  },
+  {
+    kind: 'assigned-key',
+    about: 'a value that is given the name of a key, token or secret, when it is no placeholder',
+    pattern:
+      /(?:api|secret|access|auth|client|refresh|signing|private|session|encryption|master|webhook|bot|app|deploy|license|service|admin|account|consumer|subscription|ingest|write|read)[ _-]?(?:access[ _-]?)?(?:key|token|secret|salt)["'`\s]{0,4}(?::=|=>|[:=]|is|to)["'`\s]{0,4}(?<secret>[A-Za-z0-9_+/-]{20,500}={0,2})(?![\w+/=(-]|\.\w)/gi,
+    holds: looksRandom,
+  },
+  {
+    kind: 'named-token',
+    about:
+      'a drawn value beside the word key, token, secret or credential, unless these open nothing (a public or primary key)',
+    pattern:
+      /(?:key|token|secret|credential|signature)s?["'`\s]{0,4}(?:(?::=|=>|->|[:=]|is|was|to)["'`\s]{0,4}|["'`\s]{1,4})(?<secret>[A-Za-z0-9_+/~-]{24,500}={0,2})(?![\w+/=(~-]|\.\w)/gi,
+    holds: isOpening,
+  },
+  {
+    kind: 'url-password',
+    about: 'a password in an address, as in `postgres://name:password@host`',
+    pattern: /\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s:/@"'<>]{0,100}:(?<secret>[^\s/@"'<>]{3,300})(?=@[\w[.-])/gi,
+    holds: isPassword,
+  },
+  {
+    kind: 'url-token',
+    about: 'a key, token or signature in the query of an address, when it is no placeholder',
+    pattern:
+      /[?&#](?:api_?key|access_?token|auth_?token|id_?token|refresh_?token|token|sig|signature|secret|client_secret|key|auth)=(?<secret>[A-Za-z0-9._~+/=-]{20,1000})/gi,
+    holds: looksRandom,
+  },
+  {
+    kind: 'otp-secret',
+    about: 'the shared secret of one-time codes, as `otpauth://` links and set-up pages write it',
+    pattern:
+      /otpauth(?:-migration)?:\/\/[^\s"'<>]{1,500}?(?:secret|data)=(?<secret>[A-Za-z0-9+/=]{16,500})|\b(?:totp|2fa|mfa|otp|authenticator)[ _-](?:secret|seed|key|setup key)["'`\s]{0,4}(?:[:=]|is)["'`\s]{0,4}(?<secret>[A-Z2-7]{4}(?: ?[A-Z2-7]{4}){3,15})/gi,
+    holds: (secret) => secret.length >= 16,
+  },
+  {
+    kind: 'recovery-code',
+    about: 'a recovery or backup code of an account',
+    pattern:
+      /(?:recovery|backup|emergency|scratch|one-time|2fa)[ -](?:code|key)s?\b[^A-Za-z0-9]{0,12}(?:(?:are|is)[^A-Za-z0-9]{0,6})?(?<secret>[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8}){1,7}|\d{8}|\d{4} \d{4}|[a-z0-9]{10})(?![\w-])/gi,
+    holds: (secret) => /\d/.test(secret),
+  },
+  {
+    kind: 'password',
+    about: 'a password, passphrase or PIN that is given after its name, when it is no placeholder',
+    pattern:
+      /(?:pass(?:word|wd|phrase|code)|passwd|pwd)s?["'`*_]{0,3}\s{0,3}(?:(?::=|=>|->|[:=→])|\b(?:is|was|to|are)\b)[\s:]{0,3}(?:["`](?<secret>[^"`\n]{6,200})(?=["`])|["'`*_]{0,3}(?<secret>[^\s"'`,;<>]{4,200}))/gi,
+    holds: (secret, text, start) =>
+      /["'`]/.test(text[start - 1] ?? '') ? isQuotedPassword(secret) : isWrittenPassword(secret),
+  },
+  {
+    kind: 'password',
+    about: 'a password in an environment variable, a command or a file of credentials',
+    pattern:
+      /(?:\b[A-Z0-9_]{0,40}(?:PASS|PASSWORD|PASSWD|PWD|PASSPHRASE)=["']?(?<secret>[^\s"'`,;]{4,200})|--?(?:password|passwd|pass|pw)[= ]["']?(?<secret>[^\s"'`,;-][^\s"'`,;]{3,200})|\bsshpass -p ?["']?(?<secret>[^\s"'`]{4,200})|\bmysql(?:dump|admin)?\b[^\n]{0,120}?\s-p(?<secret>[^\s"'`-][^\s"'`]{3,100})|\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?["']?[^\s:"'`]{1,100}:(?<secret>[^\s"'`]{4,200})|\b(?:machine\s+\S{1,200}\s+)?login\s+\S{1,200}\s+password\s+(?<secret>\S{4,200})|_password=(?<secret>[A-Za-z0-9+/]{8,200}={0,2}))/g,
+    holds: isPassword,
+  },
+  {
+    kind: 'password',
+    about: 'the PIN of a card, a phone or a door',
+    pattern:
+      /\bpin(?: code| number)?["'`*]{0,2}\s{0,2}(?:[:=]|\bis\b)\s{0,2}["'`*]{0,2}(?<secret>\d{4,8})(?!\w|[.-]\d)/gi,
+    holds: () => true,
+  },
+  {
+    kind: 'password-hash',
+    about: 'the hash of a password, as system and web servers keep it (crypt, bcrypt, Argon2, NTLM)',
+    pattern:
+      /\$2[abxy]\$\d{2}\$[./A-Za-z0-9]{53}|\$[156]\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22,86}|\$argon2(?:id|i|d)\$v=\d{1,3}\$m=\d{1,9},t=\d{1,4},p=\d{1,3}\$[A-Za-z0-9+/]{8,100}\$[A-Za-z0-9+/]{16,200}|\$y\$[./A-Za-z0-9]{1,10}\$[./A-Za-z0-9]{1,40}\$[./A-Za-z0-9]{43}|\$apr1\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{22}|\b[0-9a-f]{32}:[0-9a-f]{32}:::/g,
+    holds: () => true,
+  },
+  {
+    kind: 'cookie',
+    about: 'the session in a Cookie header',
+    pattern:
+      /\bCookie:[^\n]{0,300}?(?:sess|sid|auth|token|jwt)[\w.-]{0,30}=(?<secret>[A-Za-z0-9%._~+/=-]{16,2000})/gi,
+    holds: looksRandom,
+  },
+];
