@@ -38,6 +38,8 @@ test.each<[FormatBody, string]>([
   [{ guided_json: '[1]' }, 'guided_json'],
   [{ guided_json: deep(200) as Record<string, unknown> }, 'guided_json'],
   [{ guided_json: { enum: ['x'.repeat(300_000)] } }, 'guided_json'],
+  [{ guided_json: '['.repeat(2_000_000) }, 'guided_json'],
+  [{ guided_choice: Array.from({ length: 400 }, (_, at) => `${'x'.repeat(600)}${at}`) }, 'guided_choice'],
 ])('refused by its name', (body, param) => {
   expect(() => answerFormat(body)).toThrow(expect.objectContaining({ status: 400, param }));
 });

@@ -6,7 +6,7 @@ import { tooLarge } from '../format/schema-size.ts';
 // What a request can ask an answer to be: OpenAI's field, and those of vLLM and SGLang.
 
 const schema = z.union([z.boolean(), z.record(z.string(), z.unknown())]);
-const written = z.string().min(1);
+const written = z.string().min(1).max(1_000_000);
 const choices = z.array(written).min(1).max(10_000);
 /** `type` is looked at where the format is made, so that the refusal can name it. */
 const responseFormat = z.looseObject({
@@ -71,9 +71,20 @@ export function answerFormat(body: FormatBody, param = 'response_format'): Answe
   ];
   const [format, other] = asked;
   if (other !== undefined) throw refusal(other.param, `'${format!.param}' asks for a format already`);
-  const fault = format?.kind === 'schema' ? tooLarge(format.schema) : undefined;
+  const fault = format === undefined ? undefined : faultOf(format);
   if (fault !== undefined) throw refusal(format!.param, fault);
   return format;
+}
+
+function faultOf(format: AnswerFormat): string | undefined {
+  switch (format.kind) {
+    case 'schema':
+      return tooLarge(format.schema);
+    case 'choice':
+      return tooLarge(format.of);
+    default:
+      return undefined;
+  }
 }
 
 const guided = <Value>(

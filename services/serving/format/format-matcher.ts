@@ -16,6 +16,7 @@ import {
   text,
   withoutDeadEnds,
 } from './pattern.ts';
+import { createPatternBudget } from './pattern-budget.ts';
 import { isFault, regexPattern } from './regex-pattern.ts';
 import { schemaPattern } from './schema-pattern.ts';
 
@@ -55,11 +56,12 @@ const lead = optional(oneOf(' \n'));
 
 function patternOf(format: AnswerFormat): Pattern {
   const { param } = format;
+  const budget = createPatternBudget((why) => refusal(param, why));
   switch (format.kind) {
     case 'json':
       return sequence(lead, anyObject);
     case 'schema':
-      return sequence(lead, schemaPattern(format.schema, param));
+      return sequence(lead, schemaPattern(format.schema, param, budget));
     case 'choice':
       return oneOfTexts(format.of);
     case 'regex': {

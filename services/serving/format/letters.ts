@@ -23,12 +23,18 @@ export function lettersOf(ranges: Letters): Letters {
 export const lettersIn = (text: string): Letters =>
   lettersOf(Array.from(text, (letter) => [letter.codePointAt(0)!, letter.codePointAt(0)!] as const));
 
-export const common = (one: Letters, other: Letters): Letters =>
-  one.flatMap(([first, last]) =>
-    other
-      .map(([from, to]) => [Math.max(first, from), Math.min(last, to)] as const)
-      .filter(([from, to]) => from <= to),
-  );
+/** The letters that are in both. */
+export function common(one: Letters, other: Letters): Letters {
+  const found: (readonly [number, number])[] = [];
+  for (let at = 0, there = 0; at < one.length && there < other.length; ) {
+    const from = Math.max(one[at]![0], other[there]![0]);
+    const to = Math.min(one[at]![1], other[there]![1]);
+    if (from <= to) found.push([from, to]);
+    if (one[at]![1] < other[there]![1]) at++;
+    else there++;
+  }
+  return found;
+}
 
 /** All letters but these. */
 export function othersThan(set: Letters): Letters {
@@ -40,5 +46,13 @@ export function othersThan(set: Letters): Letters {
 export const hasLetter = (set: Letters, letter: number): boolean => hasLetterWithin(set, letter, letter);
 
 /** Whether a letter of the set lies from `from` to `to`. */
-export const hasLetterWithin = (set: Letters, from: number, to: number): boolean =>
-  set.some(([first, last]) => first <= to && from <= last);
+export function hasLetterWithin(set: Letters, from: number, to: number): boolean {
+  let low = 0;
+  let high = set.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (set[middle]![1] < from) low = middle + 1;
+    else high = middle;
+  }
+  return low < set.length && set[low]![0] <= to;
+}

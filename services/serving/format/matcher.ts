@@ -1,4 +1,4 @@
-import { hasLetter, hasLetterWithin } from './letters.ts';
+import { hasLetter, hasLetterWithin, type Letters, lettersOf } from './letters.ts';
 import { nothing, type Pattern } from './pattern.ts';
 
 /** Where the reading of a text stands: all places of the pattern at which its next letter may be. */
@@ -31,11 +31,15 @@ export type Matcher = {
 
 /** Places that a state may have: a pattern that is ambiguous beyond this costs too much with every letter. */
 const MOST_PLACES = 5_000;
+/** Steps without a letter from the places of one state to those of the next. */
+const MOST_STEPS = 4 * MOST_PLACES;
 /** Places that are looked at for one token; what is known already costs nothing. */
 const MOST_WORK = 500_000;
 /** States that are remembered, and places of them all; then all are forgotten. */
 const MOST_STATES = 5_000;
 const MOST_REMEMBERED = 200_000;
+/** Places that are remembered, those between states included; each takes about half a kilobyte. */
+const MOST_MADE = 100_000;
 
 /**
  * Reads texts of a pattern letter by letter, all ways at once (a pushdown automaton whose states are made as
@@ -59,14 +63,19 @@ export function createMatcher(pattern: Pattern, refusal: (why: string) => Error)
   const end = newPlace(nothing, 0, undefined);
   /** By what follows them: one object for each, so that equal ones are the same. */
   const places = new Map<Place, Map<Pattern, Map<number, Place>>>();
+  /** Places in it. */
+  let made = 0;
   const placeOf = (of: Pattern, at: number, next: Place): Place => {
     const byPattern = places.get(next) ?? new Map<Pattern, Map<number, Place>>();
     if (byPattern.size === 0) places.set(next, byPattern);
     const byAt = byPattern.get(of) ?? new Map<number, Place>();
     if (byAt.size === 0) byPattern.set(of, byAt);
-    const known = byAt.get(at) ?? newPlace(of, at, next);
-    byAt.set(at, known);
-    return known;
+    const known = byAt.get(at);
+    if (known !== undefined) return known;
+    const place = newPlace(of, at, next);
+    byAt.set(at, place);
+    made += 1;
+    return place;
   };
 
   /** Where a place leads without a letter. */
@@ -92,6 +101,8 @@ export function createMatcher(pattern: Pattern, refusal: (why: string) => Error)
     }
   };
 
+  /** Letters that may come next, by state, once they were asked for. */
+  const nextLetters = new WeakMap<MatchState, Letters>();
   let start: MatchState | undefined;
   const states = new Map<string, MatchState>();
   /** Places of all states. */
@@ -103,36 +114,42 @@ export function createMatcher(pattern: Pattern, refusal: (why: string) => Error)
     states.clear();
     places.clear();
     remembered = 0;
+    made = 0;
   };
   const stateOf = (open: Place[]): MatchState | undefined => {
     const visited = new Set<Place>();
     const found: Place[] = [];
     let canEnd = false;
+    let steps = 0;
     for (let place = open.pop(); place !== undefined; place = open.pop()) {
       if (visited.has(place)) continue;
       visited.add(place);
-      if (visited.size > 4 * MOST_PLACES || found.length > MOST_PLACES)
+      steps += place.pattern.kind === 'choice' ? place.pattern.of.length : 1;
+      if (steps > MOST_STEPS || found.length > MOST_PLACES)
         throw refuse('there are too many ways to read an answer of this format');
       if (place === end) canEnd = true;
       else if (place.pattern.kind === 'letters' || place.pattern.kind === 'text') found.push(place);
       else onward(place, open);
     }
-    work += visited.size;
+    work += steps;
     if (found.length === 0 && !canEnd) return undefined;
     const key = `${canEnd}${found.map(({ id }) => id).join()}`;
     const known = states.get(key);
     if (known !== undefined) return known;
-    if (states.size >= MOST_STATES || remembered >= MOST_REMEMBERED) forget();
+    if (states.size >= MOST_STATES || remembered >= MOST_REMEMBERED || made >= MOST_MADE) forget();
     const state: MatchState = { places: found, canEnd, after: new Map() };
     states.set(key, state);
     remembered += found.length;
     return state;
   };
 
+  const look = (count: number): void => {
+    work += count;
+    if (work > MOST_WORK) throw refuse('it takes too long to tell which tokens are of this format');
+  };
   const read = ({ places: here }: MatchState, letter: number): MatchState | undefined => {
     const open: Place[] = [];
-    work += here.length;
-    if (work > MOST_WORK) throw refuse('it takes too long to tell which tokens are of this format');
+    look(here.length);
     for (const { pattern: of, at, next } of here) {
       if (of.kind === 'letters' && hasLetter(of.set, letter)) open.push(next!);
       if (of.kind === 'text' && of.letters[at] === letter)
@@ -155,11 +172,22 @@ export function createMatcher(pattern: Pattern, refusal: (why: string) => Error)
     rest: () => {
       work = 0;
     },
-    mayBeWithin: (state, from, to) =>
-      state.places.some(({ pattern: of, at }) =>
-        of.kind === 'letters'
-          ? hasLetterWithin(of.set, from, to)
-          : of.kind === 'text' && of.letters[at]! >= from && of.letters[at]! <= to,
-      ),
+    mayBeWithin: (state, from, to) => {
+      const known = nextLetters.get(state);
+      if (known !== undefined) return hasLetterWithin(known, from, to);
+      const ranges = state.places.flatMap(rangesAt);
+      look(ranges.length);
+      const all = lettersOf(ranges);
+      nextLetters.set(state, all);
+      return hasLetterWithin(all, from, to);
+    },
   };
+}
+
+/** Letters that may come next at a place. */
+function rangesAt({ pattern: of, at }: Place): Letters {
+  if (of.kind === 'letters') return of.set;
+  if (of.kind !== 'text') return [];
+  const letter = of.letters[at]!;
+  return [[letter, letter]];
 }

@@ -41,26 +41,35 @@ export const never: Pattern = choice();
 const MOST_BRANCHES = 200;
 
 /** One of these texts, told apart at the first letter that differs. */
-export function oneOfTexts(texts: readonly string[], depth = 0): Pattern {
-  const written = [...new Set(texts)];
-  if (written.length === 1 || depth >= MOST_BRANCHES)
-    return choice(...written.map((one) => (one === '' ? nothing : text(one))));
-  const groups = Map.groupBy(written, (one) => String.fromCodePoint(one.codePointAt(0) ?? 0));
-  return choice(
-    ...[...groups].map(([first, group]) => {
-      if (group.includes('') || group.length === 1) return oneOfTexts(group, MOST_BRANCHES);
-      const shared = sharedStart(group, first.length);
-      const rests = group.map((one) => one.slice(shared));
-      return sequence(text(group[0]!.slice(0, shared)), oneOfTexts(rests, depth + 1));
-    }),
-  );
+export function oneOfTexts(texts: readonly string[]): Pattern {
+  const sorted = [...new Set(texts)].sort((one, other) => (one < other ? -1 : 1));
+  const shared = sorted.map((one, at) => (at === 0 ? 0 : sharedLength(sorted[at - 1]!, one)));
+  /** Those from `first` to before `end`, which have their first `from` units in common. */
+  const among = (first: number, end: number, from: number, depth: number): Pattern => {
+    const rests = () => sorted.slice(first, end).map((one) => one.slice(from));
+    if (end - first === 1 || depth >= MOST_BRANCHES)
+      return choice(...rests().map((rest) => (rest === '' ? nothing : text(rest))));
+    let least = Number.POSITIVE_INFINITY;
+    for (let at = first + 1; at < end; at++) least = Math.min(least, shared[at]!);
+    if (least > from)
+      return sequence(text(sorted[first]!.slice(from, least)), among(first, end, least, depth + 1));
+    const groups: Pattern[] = [];
+    for (let start = first, at = first + 1; at <= end; at++) {
+      if (at < end && shared[at]! > from) continue;
+      groups.push(among(start, at, from, depth + 1));
+      start = at;
+    }
+    return choice(...groups);
+  };
+  return sorted.length === 0 ? never : among(0, sorted.length, 0, 0);
 }
 
-function sharedStart([first, ...others]: readonly string[], least: number): number {
-  let length = least;
-  while (length < first!.length && others.every((one) => one[length] === first![length])) length++;
-  // not amid a letter of two units
-  return /[\ud800-\udbff]/.test(first![length - 1]!) ? length - 1 : length;
+/** Units that two texts begin with, not half a letter of two units. */
+function sharedLength(one: string, other: string): number {
+  const most = Math.min(one.length, other.length);
+  let length = 0;
+  while (length < most && one.charCodeAt(length) === other.charCodeAt(length)) length++;
+  return length > 0 && /[\ud800-\udbff]/.test(one[length - 1]!) ? length - 1 : length;
 }
 
 /**
@@ -68,9 +77,7 @@ function sharedStart([first, ...others]: readonly string[], least: number): numb
  * end. Undefined: no text is of the pattern.
  */
 export function withoutDeadEnds(pattern: Pattern): Pattern | undefined {
-  const possible = possibleRules(pattern);
-  const seen = new Map<Pattern, boolean>();
-  const isPossible = (one: Pattern): boolean => canBe(one, possible, seen);
+  const possible = possiblePatterns(pattern);
   const kept = new Map<Pattern, Pattern>();
   const keep = (one: Pattern): Pattern => {
     const known = kept.get(one);
@@ -84,78 +91,79 @@ export function withoutDeadEnds(pattern: Pattern): Pattern | undefined {
       case 'sequence':
         return { kind: 'sequence', parts: one.parts.map(keep) };
       case 'choice':
-        return { kind: 'choice', of: one.of.filter(isPossible).map(keep) };
+        return { kind: 'choice', of: one.of.filter((part) => possible.has(part)).map(keep) };
       case 'repeat':
-        return isPossible(one.of) ? { ...one, of: keep(one.of) } : nothing;
+        return possible.has(one.of) ? { ...one, of: keep(one.of) } : nothing;
       case 'rule':
         return rule(() => keep(one.of()));
       default:
         return one;
     }
   };
-  return isPossible(pattern) ? keep(pattern) : undefined;
+  return possible.has(pattern) ? keep(pattern) : undefined;
 }
 
-type Known = ReadonlyMap<Pattern, boolean>;
-type Rule = Extract<Pattern, { readonly kind: 'rule' }>;
-
-/** Whether some text is of the pattern, as far as is known of its rules. */
-function canBe(pattern: Pattern, known: Known, seen: Map<Pattern, boolean>): boolean {
-  const before = seen.get(pattern);
-  if (before !== undefined) return before;
-  const answer = ((): boolean => {
-    switch (pattern.kind) {
-      case 'letters':
-        return pattern.set.length > 0;
-      case 'text':
-        return pattern.letters.every((letter) => hasLetter(anyLetter, letter)); // no token is half a letter
-      case 'sequence':
-        return pattern.parts.every((part) => canBe(part, known, seen));
-      case 'choice':
-        return pattern.of.some((one) => canBe(one, known, seen));
-      case 'repeat':
-        return pattern.most >= pattern.least && (pattern.least === 0 || canBe(pattern.of, known, seen));
-      case 'rule':
-        return known.get(pattern) === true;
-    }
-  })();
-  seen.set(pattern, answer);
-  return answer;
-}
-
-/** A rule is possible once what it stands for is, with the rules that are known to be. */
-function possibleRules(pattern: Pattern): Known {
-  const namedBy = new Map<Rule, Rule[]>([...rulesIn(pattern)].map((one) => [one, []]));
-  for (const one of namedBy.keys())
-    for (const named of rulesIn(one.of())) {
-      const naming = namedBy.get(named);
-      if (naming === undefined) namedBy.set(named, [one]);
-      else naming.push(one);
-    }
-  const known = new Map<Pattern, boolean>();
-  const open = [...namedBy.keys()].reverse(); // what a rule needs stands after it
-  for (const one of open) {
-    if (known.get(one) || !canBe(one.of(), known, new Map())) continue;
-    known.set(one, true);
-    open.push(...namedBy.get(one)!); // only these can have become possible by it
+/** What a pattern is made of, directly. */
+function partsIn(pattern: Pattern): readonly Pattern[] {
+  switch (pattern.kind) {
+    case 'sequence':
+      return pattern.parts;
+    case 'choice':
+      return pattern.of;
+    case 'repeat':
+      return [pattern.of];
+    case 'rule':
+      return [pattern.of()];
+    default:
+      return [];
   }
-  return known;
 }
 
-/** The rules that a pattern names itself, not by others. */
-function rulesIn(pattern: Pattern): ReadonlySet<Rule> {
-  const rules = new Set<Rule>();
-  const visited = new Set<Pattern>();
-  const find = (one: Pattern): void => {
-    if (visited.has(one)) return;
-    visited.add(one);
-    if (one.kind === 'sequence') one.parts.forEach(find);
-    else if (one.kind === 'choice') one.of.forEach(find);
-    else if (one.kind === 'repeat') find(one.of);
-    else if (one.kind === 'rule') rules.add(one);
-  };
-  find(pattern);
-  return rules;
+/** Parts that must be possible before the pattern is: all of a sequence, one of a choice. */
+function neededOf(pattern: Pattern): number {
+  switch (pattern.kind) {
+    case 'letters':
+      return pattern.set.length > 0 ? 0 : Number.POSITIVE_INFINITY;
+    case 'text': // no token is half a letter
+      return pattern.letters.every((letter) => hasLetter(anyLetter, letter)) ? 0 : Number.POSITIVE_INFINITY;
+    case 'sequence':
+      return pattern.parts.length;
+    case 'choice':
+    case 'rule':
+      return 1;
+    case 'repeat':
+      return pattern.most < pattern.least ? Number.POSITIVE_INFINITY : pattern.least === 0 ? 0 : 1;
+  }
+}
+
+/** The patterns in this one that some text is of. Looks at each part of each pattern once. */
+function possiblePatterns(pattern: Pattern): ReadonlySet<Pattern> {
+  const missing = new Map<Pattern, number>();
+  const wholes = new Map<Pattern, Pattern[]>();
+  const open: Pattern[] = [];
+  const visit = [pattern];
+  for (let one = visit.pop(); one !== undefined; one = visit.pop()) {
+    if (missing.has(one)) continue;
+    const needed = neededOf(one);
+    missing.set(one, needed);
+    if (needed === 0) open.push(one);
+    for (const part of partsIn(one)) {
+      const known = wholes.get(part);
+      if (known === undefined) wholes.set(part, [one]);
+      else known.push(one);
+      visit.push(part);
+    }
+  }
+  const possible = new Set<Pattern>(open);
+  for (let one = open.pop(); one !== undefined; one = open.pop())
+    for (const whole of wholes.get(one) ?? []) {
+      const left = missing.get(whole)! - 1;
+      missing.set(whole, left);
+      if (left !== 0 || possible.has(whole)) continue;
+      possible.add(whole);
+      open.push(whole);
+    }
+  return possible;
 }
 
 /** Letters of the shortest and the longest text of a pattern without rules. */

@@ -1,3 +1,4 @@
+import type { PatternBudget } from './pattern-budget.ts';
 import type { JsonType } from './schema-keywords.ts';
 
 type Followed = (reference: string) => unknown;
@@ -23,11 +24,30 @@ export function typeOfValue(value: unknown, type: unknown): boolean {
 
 /**
  * Whether it is plain that no value is of two of these schemas: by type, by value, or by a property's value.
+ *
+ * @param budget pays for the pairs that are compared
  */
-export function areApart(schemas: readonly unknown[], follow: Followed): boolean {
-  const seen = schemas.map((schema) => resolved(schema, follow));
-  return seen.every((one, at) => seen.slice(at + 1).every((other) => arePairApart(one, other, follow)));
+export function areApart(schemas: readonly unknown[], follow: Followed, budget: PatternBudget): boolean {
+  const told = schemas.map((schema) => toldOf(resolved(schema, follow), follow, budget));
+  return told.every((one, at) =>
+    told.slice(at + 1).every((other) => {
+      budget.spend((1 + one.properties.size) / COMPARED_PER_PART);
+      return arePairApart(one, other, budget);
+    }),
+  );
 }
+
+/** Comparisons that cost as much as one pattern. */
+const COMPARED_PER_PART = 20;
+
+/** What tells a schema apart from others. */
+type Told = {
+  /** Its values as JSON, where they are listed. */
+  readonly values: ReadonlySet<string> | undefined;
+  readonly types: readonly unknown[] | undefined;
+  /** Values of the required properties that list theirs. */
+  readonly properties: ReadonlyMap<string, ReadonlySet<string>>;
+};
 
 type Plain = Readonly<Record<string, unknown>>;
 const isPlain = (value: unknown): value is Plain => typeof value === 'object' && value !== null;
@@ -39,22 +59,35 @@ function resolved(schema: unknown, follow: Followed): Plain {
   return isPlain(found) ? found : {};
 }
 
-function arePairApart(one: Plain, other: Plain, follow: Followed): boolean {
-  const [values, otherValues] = [valuesOf(one), valuesOf(other)];
-  if (values !== undefined && otherValues !== undefined)
-    return values.every((value) => !otherValues.includes(value));
-  const [types, otherTypes] = [typesOf(one), typesOf(other)];
+function toldOf(schema: Plain, follow: Followed, budget: PatternBudget): Told {
+  const own = propertiesOf(schema);
+  const required = [...new Set(requiredOf(schema))].filter((name) => Object.hasOwn(own, name));
+  const properties = new Map<string, ReadonlySet<string>>();
+  for (const name of required) {
+    const values = valuesOf(resolved(own[name], follow));
+    budget.spend((1 + (values?.length ?? 0)) / COMPARED_PER_PART);
+    if (values !== undefined) properties.set(name, new Set(values));
+  }
+  const values = valuesOf(schema);
+  budget.spend((1 + (values?.length ?? 0)) / COMPARED_PER_PART);
+  return { values: values && new Set(values), types: typesOf(schema, values), properties };
+}
+
+function arePairApart(one: Told, other: Told, budget: PatternBudget): boolean {
+  const isApart = (values: ReadonlySet<string>, others: ReadonlySet<string>): boolean => {
+    const [few, many] = values.size < others.size ? [values, others] : [others, values];
+    budget.spend(few.size / COMPARED_PER_PART);
+    return [...few].every((value) => !many.has(value));
+  };
+  if (one.values !== undefined && other.values !== undefined) return isApart(one.values, other.values);
+  const { types } = one;
+  const { types: otherTypes } = other;
   if (types === undefined || otherTypes === undefined) return false;
   if (types.every((type) => !otherTypes.includes(type))) return true;
   if ([...types, ...otherTypes].some((type) => type !== 'object')) return false;
-  return requiredOf(one).some((name) => {
-    if (!requiredOf(other).includes(name)) return false;
-    const [value, otherValue] = [one, other].map((schema) =>
-      valuesOf(resolved(propertiesOf(schema)[name], follow)),
-    );
-    return (
-      value !== undefined && otherValue !== undefined && value.every((each) => !otherValue.includes(each))
-    );
+  return [...one.properties].some(([name, values]) => {
+    const others = other.properties.get(name);
+    return others !== undefined && isApart(values, others);
   });
 }
 
@@ -74,8 +107,11 @@ function valuesOf(schema: Plain): readonly string[] | undefined {
 const wider = (type: unknown): unknown => (type === 'integer' ? 'number' : type);
 const typesOfJson: readonly JsonType[] = ['object', 'array', 'string', 'number', 'boolean', 'null'];
 
-function typesOf(schema: Plain): readonly unknown[] | undefined {
-  if (schema.type !== undefined) return [schema.type].flat().map(wider);
-  const values = valuesOf(schema)?.map((value): unknown => JSON.parse(value));
-  return values?.map((value) => typesOfJson.find((type) => typeOfValue(value, type)));
+function typesOf(schema: Plain, listed: readonly string[] | undefined): readonly unknown[] | undefined {
+  if (schema.type !== undefined) {
+    const types = new Set([schema.type].flat().map(wider));
+    return typesOfJson.filter((type) => types.has(type)); // whoever reads the schema refuses others
+  }
+  const values = listed?.map((value): unknown => JSON.parse(value));
+  return values && [...new Set(values.map((value) => typesOfJson.find((type) => typeOfValue(value, type))))];
 }

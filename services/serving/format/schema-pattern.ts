@@ -10,6 +10,7 @@ import {
   jsonValue,
 } from './json-patterns.ts';
 import { choice, never, type Pattern, rule } from './pattern.ts';
+import type { PatternBudget } from './pattern-budget.ts';
 import { areApart } from './schema-apart.ts';
 import {
   type JsonType,
@@ -19,27 +20,46 @@ import {
   sayingKeywords,
   schemaKeywords,
 } from './schema-keywords.ts';
-import { alone, isObject, type Place, refuse, resolve, within } from './schema-place.ts';
+import { alone, isObject, type Place, placeOfRoot, refuse, resolve, within } from './schema-place.ts';
 import { expression, numberOf, textOf, valuesOf } from './schema-scalars.ts';
 import { quoted } from './string-patterns.ts';
 
 /** Properties of one object, and schemas of one choice: each costs with every letter. */
 const MOST_PROPERTIES = 1_000;
 const MOST_BRANCHES = 500;
+/** Members of a list that cost as much as one pattern. */
+const MEMBERS_PER_PART = 8;
+/** Patterns that a property of an object is made of, besides its value. */
+const PARTS_OF_PROPERTY = 6;
 
 /**
  * The values of a JSON schema, as a pattern of their texts. Not every value need be of the pattern (an object has
  * its `properties` in their order and no others), but every text of it is a value of the schema.
  *
  * @param param the field of the request that is named where the schema is refused
+ * @param budget pays for every pattern that is made
  * @throws ServingError INVALID_REQUEST for a schema that is none, or has what answers cannot be held to
  */
-export const schemaPattern = (schema: unknown, param: string): Pattern =>
-  patternOf(schema, { root: schema, at: '#', param, rules: new Map() });
+export const schemaPattern = (schema: unknown, param: string, budget: PatternBudget): Pattern =>
+  patternOf(schema, placeOfRoot(schema, param, budget));
 
+/** Each schema of the document is made once, however many ways lead to it. */
 function patternOf(given: unknown, place: Place): Pattern {
   if (given === true) return jsonValue;
   if (given === false) return never;
+  if (!isObject(given)) return madeOf(given, place);
+  const { patterns } = place.known;
+  const known = patterns.get(given);
+  if (known !== undefined) return known;
+  if (patterns.has(given)) return rule(() => patterns.get(given) ?? never); // it holds itself
+  patterns.set(given, undefined);
+  const made = madeOf(given, place);
+  patterns.set(given, made);
+  return made;
+}
+
+function madeOf(given: unknown, place: Place): Pattern {
+  if (isObject(given)) place.budget.spend(1 + membersOf(given));
   const schema = read(given, place);
   const refused = refusedKeywords.find((name) => schema[name] !== undefined && !saysNothing(schema, name));
   if (refused !== undefined) refuse(place, `\`${refused}\` is not supported`);
@@ -54,6 +74,13 @@ function patternOf(given: unknown, place: Place): Pattern {
   return choice(...typesOf(schema).map((type) => ofType(schema, type, place)));
 }
 
+/** Members of a schema and of its lists, which are looked at to read it. */
+const membersOf = (given: Readonly<Record<string, unknown>>): number =>
+  Object.values(given).reduce<number>(
+    (sum, value) => sum + 1 + (Array.isArray(value) ? Math.floor(value.length / MEMBERS_PER_PART) : 0),
+    0,
+  );
+
 function read(given: unknown, place: Place): Schema {
   const parsed = schemaKeywords.safeParse(given);
   if (parsed.success) return parsed.data;
@@ -67,14 +94,14 @@ const saysNothing = (schema: Schema, name: string): boolean =>
   (name === 'unevaluatedProperties' || name === 'unevaluatedItems') && schema[name] === false;
 
 function referred(reference: string, place: Place): Pattern {
-  const { rules } = place;
+  const { rules } = place.known;
   const known = rules.get(reference);
   if (known !== undefined) return known;
   const found = resolve(reference, place);
   let made: Pattern | undefined;
   const named = rule(() => made ?? never);
   rules.set(reference, named);
-  made = patternOf(found, { ...place, at: reference });
+  made = patternOf(found, { ...place, at: { before: undefined, step: reference } });
   return named;
 }
 
@@ -83,7 +110,7 @@ function combined(schema: Schema, name: 'anyOf' | 'oneOf' | 'allOf', place: Plac
   if (branches.length > MOST_BRANCHES) refuse(place, `\`${name}\` has more than ${MOST_BRANCHES} schemas`);
   if (name === 'allOf' && branches.length > 1) return patternOf(merged(schema, branches, place), place);
   alone(schema, place, name, 'type');
-  if (name === 'oneOf' && !areApart(branches, (reference) => resolve(reference, place)))
+  if (name === 'oneOf' && !areApart(branches, (reference) => resolve(reference, place), place.budget))
     refuse(
       place,
       '`oneOf` needs schemas that no value can have in common: of other types, or told apart by a `const` property that is required',
@@ -99,7 +126,9 @@ const mergeable = ['type', 'properties', 'required', 'additionalProperties'];
 /** Objects of several schemas at once, whose properties are not of two of them. */
 function merged({ allOf: _, ...own }: Schema, branches: readonly unknown[], place: Place): object {
   const parts = [own, ...branches].map((branch, at) => {
-    const part = read(follow(branch, place), within(place, 'allOf', at));
+    const target = follow(branch, place);
+    if (isObject(target)) place.budget.spend(1 + membersOf(target));
+    const part = read(target, within(place, 'allOf', at));
     const other = sayingKeywords(part).find((name) => !mergeable.includes(name));
     if (other !== undefined)
       refuse(place, `\`${other}\` in one of several schemas of \`allOf\` is not supported`);
@@ -111,6 +140,7 @@ function merged({ allOf: _, ...own }: Schema, branches: readonly unknown[], plac
   if (new Set(names).size < names.length) refuse(place, '`allOf` with a property twice is not supported');
   const required = parts.flatMap((part) => part.required ?? []);
   const all = [...names, ...required];
+  place.budget.spend(all.length);
   const isClosed = ({ properties = {}, additionalProperties = true }: Schema) =>
     additionalProperties !== true &&
     (all.length === 0 || all.some((name) => !Object.hasOwn(properties, name)));
@@ -181,26 +211,33 @@ function objectOf(schema: Schema, place: Place): Pattern {
     patternProperties,
   } = schema;
   const { minProperties = 0, maxProperties = Number.POSITIVE_INFINITY } = schema;
-  const other = (): Pattern => patternOf(additionalProperties, within(place, 'additionalProperties'));
+  let shared: Pattern | undefined;
+  const other = (): Pattern => {
+    shared ??= patternOf(additionalProperties, within(place, 'additionalProperties'));
+    return shared;
+  };
+  const isRequired = new Set(required);
   const listed = namesOf(propertyNames);
   const names = [...new Set([...Object.keys(properties), ...required, ...(listed ?? [])])];
   const patterns = Object.entries(patternProperties ?? {});
   if (names.length > 0) {
     if (names.length > MOST_PROPERTIES) refuse(place, `it has more than ${MOST_PROPERTIES} \`properties\``);
     if (patterns.length > 0) refuse(place, '`patternProperties` beside named ones is not supported');
-    if (propertyNames !== undefined && (listed === undefined || names.some((name) => !listed.includes(name))))
+    const isListed = new Set(listed);
+    if (propertyNames !== undefined && (listed === undefined || names.some((name) => !isListed.has(name))))
       refuse(place, '`propertyNames` beside named ones is not supported');
-    if (minProperties > new Set(required).size)
+    if (minProperties > isRequired.size)
       refuse(place, '`minProperties` above what is `required` is not supported');
     if (maxProperties < names.length)
       refuse(place, '`maxProperties` below the number of `properties` is not supported');
+    place.budget.spend(names.length * PARTS_OF_PROPERTY);
     return jsonObject(
       names.map((name) => ({
         name,
         value: Object.hasOwn(properties, name)
           ? patternOf(properties[name], within(place, 'properties', name))
           : other(),
-        isRequired: required.includes(name),
+        isRequired: isRequired.has(name),
       })),
     );
   }
@@ -246,6 +283,7 @@ function arrayOf(schema: Schema, place: Place): Pattern {
   const items = isOld ? schema.additionalItems : schema.items;
   const name = isOld ? 'additionalItems' : 'items';
   const firstName = isOld ? 'items' : 'prefixItems';
+  place.budget.spend(first.length);
   const head = first.slice(0, maxItems).map((item, at) => patternOf(item, within(place, firstName, at)));
   const least = Math.max(0, minItems - head.length);
   if (minItems > maxItems) return never;

@@ -1,6 +1,7 @@
 import { jsonInteger, jsonNumber, jsonText } from './json-patterns.ts';
 import { integersIn, LARGEST, type NumberRange, numbersIn } from './number-range.ts';
 import { lengthOf, never, oneOfTexts, type Pattern } from './pattern.ts';
+import { partsOf } from './pattern-budget.ts';
 import { isFault, regexPattern } from './regex-pattern.ts';
 import { typeOfValue } from './schema-apart.ts';
 import type { Schema } from './schema-keywords.ts';
@@ -9,6 +10,12 @@ import { formatPattern, quoted } from './string-patterns.ts';
 
 // What a schema says of values that hold no others.
 
+/** Each of them is small; a budget bounds how many a schema has. */
+const paid = <Made extends Pattern>(made: Made, { budget }: Place): Made => {
+  budget.spend(partsOf(made));
+  return made;
+};
+
 /** Of `enum` and `const`. */
 export function valuesOf(schema: Schema, values: readonly unknown[], place: Place): Pattern {
   alone(schema, place, schema.enum === undefined ? 'const' : 'enum', 'type', 'format', 'const');
@@ -16,7 +23,7 @@ export function valuesOf(schema: Schema, values: readonly unknown[], place: Plac
     refuse(place, '`const` beside `enum` is not supported');
   const types = schema.type === undefined ? undefined : [schema.type].flat();
   const fits = (value: unknown) => types?.some((type) => typeOfValue(value, type)) ?? true;
-  return oneOfTexts(values.filter(fits).map((value) => JSON.stringify(value)));
+  return paid(oneOfTexts(values.filter(fits).map((value) => JSON.stringify(value))), place);
 }
 
 export function textOf(schema: Schema, place: Place): Pattern {
@@ -33,7 +40,7 @@ export function textOf(schema: Schema, place: Place): Pattern {
   if (minLength > least)
     refuse(place, `\`minLength\` beyond what \`${name}\` itself asks for is not supported`);
   if (maxLength < most) refuse(place, `\`maxLength\` below what \`${name}\` itself allows is not supported`);
-  return quoted(held);
+  return paid(quoted(held), place);
 }
 
 /** Letters of one kind, so many of them, can be fewer or more. */
@@ -46,7 +53,7 @@ function ofLength(told: Pattern, minLength: number, maxLength: number): Pattern 
 
 export function expression(source: string, place: Place): Pattern {
   const made = regexPattern(source, false);
-  return isFault(made) ? refuse(place, `\`pattern\` cannot be held: ${made.fault}`) : made;
+  return isFault(made) ? refuse(place, `\`pattern\` cannot be held: ${made.fault}`) : paid(made, place);
 }
 
 export function numberOf(schema: Schema, type: 'number' | 'integer', place: Place): Pattern {
@@ -60,10 +67,10 @@ export function numberOf(schema: Schema, type: 'number' | 'integer', place: Plac
   const range: NumberRange = { from, to };
   if ((from?.value ?? 0) > LARGEST || (to?.value ?? 0) < -LARGEST)
     refuse(place, '`minimum` and `maximum` beyond 2^53 are not supported');
-  return (
-    (isWhole ? integersIn(range) : numbersIn(range)) ??
-    refuse(place, '`minimum` and `maximum` with more than 12 decimals are not supported')
-  );
+  const made = isWhole ? integersIn(range) : numbersIn(range);
+  if (made === undefined)
+    return refuse(place, '`minimum` and `maximum` with more than 12 decimals are not supported');
+  return paid(made, place);
 }
 
 /** The narrower one of two bounds. */

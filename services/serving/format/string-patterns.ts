@@ -53,8 +53,13 @@ const formats: Readonly<Record<string, string>> = {
   uri: 'https?://([a-z0-9]{1,20}[.]){1,3}[a-z]{2,10}(/[A-Za-z0-9._~-]{1,40}){0,6}/?',
 };
 
+const madeFormats = new Map<string, Pattern>();
+
 /** Letters that a text of this format is of; undefined: the format is not known, and so says nothing. */
 export function formatPattern(name: string): Pattern | undefined {
   const source = Object.hasOwn(formats, name) ? formats[name] : undefined;
-  return source === undefined ? undefined : (regexPattern(source, true) as Pattern);
+  if (source === undefined) return undefined;
+  const made = madeFormats.get(name) ?? (regexPattern(source, true) as Pattern);
+  madeFormats.set(name, made);
+  return made;
 }
