@@ -25,7 +25,9 @@ export const ServingConfig = CommonConfig.extend({
     .int()
     .min(1)
     .default(256)
-    .describe('sessions of the session protocol that may be open; more get 429 with Retry-After'),
+    .describe(
+      'sessions of the session protocol that one access key may have open; more get 429 with Retry-After',
+    ),
   batchSize: z
     .int()
     .min(1)
@@ -107,6 +109,13 @@ export const ServingConfig = CommonConfig.extend({
     .min(1)
     .default(32)
     .describe('answers that one access key may have open; more get 429 with Retry-After'),
+  otherRequestsPerMinute: z
+    .int()
+    .min(1)
+    .default(6_000)
+    .describe(
+      'requests for anything but answers that an access key without --requests-per-minute may send; one with it may send four times as many as for answers; more get 429 with Retry-After',
+    ),
   maxChoices: z
     .int()
     .min(1)

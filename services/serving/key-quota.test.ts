@@ -53,3 +53,33 @@ test('a key without limits is never refused', () => {
     quota.spend('key-1', 1_000_000);
   }
 });
+
+test('requests for anything but answers have a limit of their own, of every key', () => {
+  let ms = 0;
+  const quota = createKeyQuota(() => ms, 10);
+  const many = (key: ReturnType<typeof caller>, count: number) =>
+    Array.from({ length: count }, () => quota.admitOther(key)).filter((usedUp) => usedUp === undefined)
+      .length;
+  const [ann, bob] = [caller({ requestsPerMinute: 2 }), caller({}, 'key-2')];
+  expect([many(ann, 30), many(bob, 30)]).toEqual([8, 10]);
+  expect(quota.admitOther(ann)).toEqual({
+    ...{ limit: '8 requests per minute for anything but answers', retryAfterSeconds: 8 },
+  });
+  expect(quota.admit(ann)).toBeUndefined();
+  ms += 60_000;
+  expect(many(bob, 30)).toBe(10);
+});
+
+test('tokens are set aside before an answer and settled behind it', () => {
+  const { quota, wait } = quotaAt();
+  const ann = caller({ tokensPerMinute: 600 });
+  expect(quota.admit(ann, 400)).toBeUndefined();
+  expect(quota.admit(ann, 400)).toEqual({ limit: '600 tokens per minute', retryAfterSeconds: 20 });
+  expect(quota.admit(ann, 200)).toBeUndefined();
+  quota.spend(ann.keyId, 100 - 400);
+  expect(quota.admit(ann, 300)).toBeUndefined();
+  wait(60);
+  // what can never be there is let in when all is there
+  expect(quota.admit(ann, 5000)).toBeUndefined();
+  expect(quota.admit(ann, 5000)).toMatchObject({ limit: '600 tokens per minute' });
+});

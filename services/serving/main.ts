@@ -164,7 +164,7 @@ const server = createServer(
     conversations,
     sessions,
     limit: createPerKeyLimit(config.maxConcurrentPerKey),
-    quota: createKeyQuota(monotonicNow),
+    quota: createKeyQuota(monotonicNow, config.otherRequestsPerMinute),
     metrics,
     logger,
   },

@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client';
 import type { ServiceError } from '../../shared/service/errors.ts';
 import { type Readiness, registerHealth } from '../../shared/service/health.ts';
 import { isLoopback } from '../../shared/service/is-loopback.ts';
+import type { Logger } from '../../shared/service/logger.ts';
 import { bearerOf, type Caller } from './access.ts';
 import { refuseUnserved } from './chat/adapters-of.ts';
 import { parseJsonBody } from './chat/json-body.ts';
@@ -15,6 +16,7 @@ import { isSessionKey } from './rl/session-key.ts';
 import { registerChat } from './routes/chat.ts';
 import { discardBody } from './routes/discard-body.ts';
 import { registerFeedback } from './routes/feedback.ts';
+import { admitOther } from './routes/key-limits.ts';
 import { registerMessages } from './routes/messages.ts';
 import { registerModels } from './routes/models.ts';
 import { registerResponses } from './routes/responses.ts';
@@ -26,6 +28,10 @@ import type { ServingWorld } from './routes/world.ts';
 const open: ReadonlySet<string> = new Set(['/health', '/healthz', '/readyz']);
 /** What it says of who chats is for who may chat, where others could ask. */
 const openOnLoopback: ReadonlySet<string> = new Set([...open, '/metrics']);
+/** Their requests are counted when they are let in, as answers. */
+const answers: ReadonlySet<string> = new Set(
+  ['/chat/completions', '/messages', '/responses'].flatMap((path) => [path, `/v1${path}`]),
+);
 const IDLE_CHECK_MS = 50;
 /** ms of the end of the service that answers have to come to their own end */
 const ANSWERS_LIMIT_MS = 5_000;
@@ -98,6 +104,8 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
     if (caller.sessionKey !== undefined && request.routeOptions.url === '/metrics')
       throw ServingError.NOT_FOR_SESSION_KEYS();
     callers.set(request, caller);
+    if (request.method !== 'POST' || !answers.has(request.routeOptions.url ?? ''))
+      admitOther(world.quota, caller);
   };
   server.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id);
@@ -112,8 +120,7 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
   server.setErrorHandler(async (error, request, reply) => {
     const failure = asServingError(error, maxBodyBytes);
     if (failure.status === 413) await discardBody(request.raw, DISCARD_LIMIT_MS);
-    if (failure.status >= 500)
-      world.logger.error({ err: error, request: request.id, url: request.url }, 'failed');
+    if (failure.status >= 500) logFailure(world.logger, request, error, failure);
     if (failure.retryAfterSeconds !== undefined) void reply.header('retry-after', failure.retryAfterSeconds);
     return reply.code(failure.status).send(bodyOf(request, failure));
   });
@@ -126,6 +133,19 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
   registerSessions(server, world);
   registerRl(server, world);
   return server;
+}
+
+/** What passes by itself, or a file says, is no fault in the code: a line without a trace. */
+function logFailure(
+  logger: Logger,
+  { id: request, url }: FastifyRequest,
+  error: unknown,
+  { status, code, message }: ServiceError,
+): void {
+  const { cause } = error as Error;
+  const reason = cause instanceof Error ? cause.message : message;
+  if (status === 503) logger.warn({ request, url, code, reason }, 'not available');
+  else logger.error({ err: error, request, url }, 'failed');
 }
 
 const bodyOf = ({ url, id }: FastifyRequest, failure: ServiceError): object =>

@@ -81,6 +81,37 @@ test('tokens count when they were taken, prompt and answer, streamed or not', as
   expect(Number(refused!.headers!.get('retry-after'))).toBeGreaterThan(800);
 });
 
+test('whatever else a key asks for has a limit too, and no other key waits for it', async () => {
+  const [ann, bob] = [await create('ann', '--requests-per-minute', '2'), await create('bob')];
+  const ask = async (path: string, apiKey: string, body?: object) => {
+    const response = await fetch(`${on.serving.url}${path}`, {
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
+      ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+    });
+    return [response.status, response.headers.get('retry-after')] as const;
+  };
+  const messages = [{ role: 'user', content: 'hi' }];
+  const requests: readonly (readonly [path: string, body?: object])[] = [
+    ['/v1/messages/count_tokens', { model: 'clawloop', messages }],
+    ['/v1/feedback', { completion_id: 'x', rating: 'up' }],
+    ['/v1/sessions/end', { session: 'made-up' }],
+    ['/rl/start_session', { task_id: 'demo' }],
+    ['/rl/end_session', { session_id: 'none' }],
+    ['/rl/sessions'],
+    ['/v1/responses/resp_none'],
+    ['/v1/models'],
+  ];
+  const first = await Promise.all(requests.map(([path, body]) => ask(path, ann.secret, body)));
+  expect(first.map(([status]) => status)).toEqual([404, 400, 202, 200, 404, 200, 404, 200]);
+  for (const [path, body] of requests) {
+    const [status, retryAfter] = await ask(path, ann.secret, body);
+    expect([path, status]).toEqual([path, 429]);
+    expect(Number(retryAfter)).toBeGreaterThan(0);
+    expect((await ask(path, bob.secret, body))[0], path).not.toBe(429);
+  }
+  expect(await refusalOf(ann.secret)).toBeUndefined();
+});
+
 test('a key for one adapter opens no other', async () => {
   const other = await create('ann', '--only-adapter', 'work');
   expect(await refusalOf(other.secret)).toMatchObject({ status: 403, code: 'key_of_another_adapter' });

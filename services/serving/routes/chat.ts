@@ -22,6 +22,7 @@ import { type AskedModel, askedModel, targetOf } from './asked-model.ts';
 import { abortOnDisconnect } from './disconnect.ts';
 import { type Frame, openEventStream } from './event-stream.ts';
 import { digestOfRequest, idempotencyKeyOf, isWholeAnswer, tellAgain } from './idempotency.ts';
+import { type AnswerCount, admitAnswer, admitOther } from './key-limits.ts';
 import type { ServingWorld } from './world.ts';
 
 /** OpenAI's chat completions, as JSON or as a stream. */
@@ -73,6 +74,7 @@ export async function answerRequest(
   const ask = (keep: Keep | undefined) => answerAnew(world, request, reply, { ...toAnswer, keep }, form);
   const idempotencyKey = idempotencyKeyOf(request.headers);
   if (idempotencyKey === undefined) return ask(undefined);
+  admitOther(world.quota, caller); // an answer that is told again counts as no answer
   const digest = digestOfRequest(form.api, request.body);
   const signal = abortOnDisconnect(reply.raw, world.ending);
   const owner = session === undefined ? keyId : `${keyId}/${session.session}`;
@@ -131,14 +133,15 @@ async function answerAnew(
     throw ServingError.TOO_MANY_REQUESTS({ limit: maxConcurrentPerKey, retryAfterSeconds: 1 });
   }
   world.metrics.open.inc();
+  let count: AnswerCount | undefined;
   try {
-    const usedUp = world.quota.admit(caller);
-    if (usedUp !== undefined) throw ServingError.RATE_LIMIT_EXCEEDED(usedUp);
+    count = admitAnswer(world.quota, caller, toAnswer.chat.generation);
     const target = await targetOf(world, toAnswer.model);
-    const asked = { ...readAsked(world, request, toAnswer, form.api), target };
+    const asked = { ...readAsked(world, request, toAnswer, form.api), target, count };
     const signal = abortOnDisconnect(reply.raw, world.ending);
     return await (asked.chat.stream ? stream : json)(world, asked, form, reply, signal, keep);
   } finally {
+    count?.took(0); // where it came to no answer
     world.metrics.open.dec();
     leave();
   }
@@ -209,21 +212,28 @@ const answerWorld = ({ engine, recorder, metrics, config }: ServingWorld): Answe
   maxRecordBytes: config.maxRecordBytes,
 });
 
-/** The answer, counted against what its key may take: also one whose client left halfway. */
+type CountedChat = AskedChat & { readonly count: AnswerCount };
+
+/** The answer, counted against what its key may take: also one whose client left. */
 async function answerAndCount(
   world: ServingWorld,
-  asked: AskedChat,
+  asked: CountedChat,
   listener: AnswerListener,
   signal: AbortSignal,
 ): Promise<Finished> {
-  const finished = await answerChat(answerWorld(world), asked, listener, signal);
-  world.quota.spend(asked.keyId, finished.usage.promptTokens + finished.usage.completionTokens);
-  return finished;
+  try {
+    const finished = await answerChat(answerWorld(world), asked, listener, signal);
+    asked.count.took(finished.usage.promptTokens + finished.usage.completionTokens);
+    return finished;
+  } catch (error) {
+    if (signal.aborted && !isEnding(signal)) asked.count.tookPrompt();
+    throw error;
+  }
 }
 
 async function json(
   world: ServingWorld,
-  asked: AskedChat,
+  asked: CountedChat,
   form: AnswerForm,
   reply: FastifyReply,
   signal: AbortSignal,
@@ -238,7 +248,7 @@ async function json(
 
 async function stream(
   world: ServingWorld,
-  asked: AskedChat,
+  asked: CountedChat,
   form: AnswerForm,
   reply: FastifyReply,
   signal: AbortSignal,

@@ -15,22 +15,24 @@ import { bodyOf, conversationOf, type ToldResponse } from '../responses/told-res
 import { callerOf } from '../server.ts';
 import { askedModel } from './asked-model.ts';
 import { answerRequest } from './chat.ts';
+import { admitOther } from './key-limits.ts';
 import type { ServingWorld } from './world.ts';
 
 type Find = (ids: readonly string[]) => Promise<ReadonlyMap<string, ToldResponse>>;
 
 /** OpenAI's Responses, as JSON or as a stream. */
 export function registerResponses(server: FastifyInstance, world: ServingWorld): void {
-  const { conversations, sessions, recorder } = world;
+  const { conversations, sessions, recorder, quota } = world;
   /**
    * Who speaks by a session's key goes on from that session alone, and no adapter from what another one said.
    *
-   * @param model that would go on; without one it is only told again
+   * @param model that would go on, which counts as a request of its own; without one it is only told again
    */
   const finder =
     (caller: Caller, model?: string): Find =>
     async (ids) => {
       const { keyId, sessionKey } = caller;
+      if (model !== undefined && ids.length > 0) admitOther(quota, caller);
       const session = sessionKey === undefined ? undefined : await sessions.speaking(sessionKey);
       const theirs = ids.filter((id) => session === undefined || laneOfCompletion(id) === session.lane);
       const asked = model === undefined ? undefined : askedModel(world, caller, session, model);
