@@ -1,4 +1,13 @@
 import { defineConfig } from 'vitest/config';
+import { machineNodeWillDo, OLDEST } from './infra/runtime/node-path.js';
+
+// An older Node loads this file, but not what the tests import: they would fail one by one.
+if (!machineNodeWillDo) {
+  console.error(
+    `The tests need Node ${OLDEST} or newer, and this is ${process.versions.node}. Run \`npm test -- FILE\` or \`npm run test:long -- FILE\` instead: they find or install it.`,
+  );
+  process.exit(1);
+}
 
 /**
  * `default` stays under six minutes on two cores; `long` runs in CI too; `nightly` needs hours, hundreds of

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 const bundled = fileURLToPath(new URL('./node_modules/node/bin/node', import.meta.url));
-const OLDEST = 24;
+export const OLDEST = 24;
 
 export const machineNodeWillDo = Number(process.versions.node.split('.')[0]) >= OLDEST;
 
