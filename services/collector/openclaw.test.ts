@@ -1,123 +1,12 @@
-import { describe, expect, test } from 'vitest';
-import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { expect, test } from 'vitest';
 import type { ChatMessage } from '../../shared/events/chat-message.ts';
-import { attribute } from './attribute.ts';
-import { readConversation } from './conversation.ts';
-import { capturedInteractions, hasCapturedRequests } from './testing/captured-requests.ts';
-import { assistant, interaction, sessionEnded, user } from './testing/events.ts';
-import { runFold } from './testing/run-fold.ts';
+import { attributionSuite, placed } from '../../test/openclaw-requests/attribution-suite.ts';
+import { builtRequests } from '../../test/openclaw-requests/built-requests.ts';
+import { assistant, interaction, user } from './testing/events.ts';
 
-const describeCaptured = hasCapturedRequests ? describe : describe.skip;
+attributionSuite('requests in the shape of OpenClaw', builtRequests);
 
-/** Where each request went, by its number: `session rule outcome`. */
-function placed(events: readonly ClawLoopEvent[], sessions: readonly string[]): Record<string, string> {
-  const ends = sessions.map((session) => ({
-    ...sessionEnded({ id: `end of ${session}` }, session),
-    time: events.at(-1)!.time,
-  }));
-  const { emitted } = runFold(attribute, [...events, ...ends], undefined);
-  return Object.fromEntries(
-    emitted.flatMap(({ type, data }) => {
-      if (type === 'turn.completed') return [[data.turnId, `${data.session} ${data.rule} completed`]];
-      if (type === 'turn.skipped') return [[data.turnId, `${data.session} ${data.rule} ${data.reason}`]];
-      return [];
-    }),
-  );
-}
-
-const parent = '39f3f8a7-7c69-45da-a277-142e8b73625e';
-const child = '13e26516-85d5-4378-85e0-3cd066e3caf3';
-
-describeCaptured('requests captured from OpenClaw', () => {
-  test('are attributed to their sessions and classified by the Runtime line and their text', () => {
-    const captured = capturedInteractions();
-    expect(placed(captured, ['probe-1', 'probe-2', 'drop-early', parent, child, 'chat-69'])).toEqual({
-      3: 'probe-1 conversation no-next-state',
-      // a tool loop: the tool's result is the next state
-      7: 'probe-2 conversation completed',
-      8: 'probe-2 conversation completed',
-      9: 'probe-2 conversation no-next-state',
-      // the overgrown history, and what it was cut to after a crash: a made-up tool result is no evidence
-      966: 'probe-2 conversation no-next-state',
-      967: 'probe-2 conversation completed',
-      968: 'probe-2 conversation completed',
-      969: 'probe-2 conversation no-next-state',
-      // the connection was dropped, and the client tried again
-      14: 'drop-early disconnected aborted',
-      ...Object.fromEntries([15, 16, 17, 18, 19, 20, 21].map((n) => [n, 'drop-early disconnected aborted'])),
-      50: `${parent} conversation completed`,
-      51: `${parent} conversation no-next-state`,
-      52: `${child} subagent side`,
-      53: `${parent} announce side`,
-      69: 'chat-69 conversation no-next-state', // its Runtime line was cut out of the capture
-    });
-  });
-
-  test('are told apart without a Runtime line too, by their histories', () => {
-    const captured = capturedInteractions(withoutRuntimeLine);
-    expect(captured.some((one) => readConversation(one).runtime.session !== undefined)).toBe(false);
-    const where = placed(
-      captured,
-      ['3', '7', '966', '967', '14', '50', '69'].map((n) => `chat-${n}`),
-    );
-    expect(where).toMatchObject({
-      3: 'chat-3 conversation no-next-state',
-      7: 'chat-7 conversation completed',
-      8: 'chat-7 conversation completed',
-      9: 'chat-7 conversation no-next-state',
-      967: 'chat-967 conversation completed',
-      968: 'chat-967 conversation completed',
-      969: 'chat-967 conversation no-next-state',
-      14: 'chat-14 disconnected aborted',
-      21: 'chat-14 disconnected aborted',
-      50: 'chat-50 conversation completed',
-      51: 'chat-50 conversation no-next-state',
-      53: 'chat-50 announce side',
-      69: 'chat-69 conversation no-next-state',
-    });
-    expect(where[52]).toMatch(/ subagent side$/);
-  });
-
-  test('a retry, whatever the client wraps around the words, is the same user turn', () => {
-    const tries = capturedInteractions().filter(({ id }) => Number(id) >= 14 && Number(id) <= 21);
-    expect(new Set(tries.map((one) => readConversation(one).prompt)).size).toBe(1);
-    const last = tries.at(-1)!;
-    const success = interaction({
-      id: 'ok',
-      time: last.time,
-      messages: last.data.messages,
-      answer: 'Hello.',
-    });
-    const original = tries[0]!.data.messages.slice(0, 2); // system and the person's words as they were
-    const next = interaction({
-      id: 'next',
-      time: last.time,
-      messages: [...original, assistant('Hello.'), user('Thanks.')],
-      answer: 'Welcome.',
-    });
-    expect(placed([...tries, success, next], [])).toMatchObject({ ok: 'drop-early conversation completed' });
-  });
-
-  test('a tool result is the next state; what the client says by itself is not in it', () => {
-    const { emitted } = runFold(attribute, capturedInteractions(), undefined);
-    expect(emitted.find(({ id }) => id === '7/completed')?.data).toMatchObject({
-      next: [{ role: 'tool', content: 'tool-ran-ok' }],
-    });
-  });
-});
-
-function withoutRuntimeLine(message: ChatMessage): ChatMessage {
-  const strip = (text: string) => text.replace(/\n*Runtime: agent=[^\n]*/g, '');
-  const { content } = message;
-  if (typeof content === 'string') return { ...message, content: strip(content) };
-  if (!Array.isArray(content)) return message;
-  return {
-    ...message,
-    content: content.map((part) => (part.text === undefined ? part : { ...part, text: strip(part.text) })),
-  };
-}
-
-/** The requests that no capture holds, in the words by which they are known. */
+/** Requests that the scenarios do not hold, in the words by which ClawLoop knows them. */
 const sideRequests: readonly [rule: string, messages: readonly ChatMessage[]][] = [
   [
     'memory-flush',
