@@ -3,6 +3,7 @@ import { isLogError } from '../../shared/log/errors.ts';
 import { ConfigError } from '../../shared/service/config.ts';
 import { keepFilesPrivate } from '../../shared/service/private-folder.ts';
 import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/service/refusal.ts';
+import { guardTerminal, visible } from '../../shared/service/terminal.ts';
 import { NotNow, UsageError } from './command.ts';
 import { commands } from './commands.ts';
 import { helpOf, helpOfAll, isHelp } from './help.ts';
@@ -40,12 +41,19 @@ function exitCodeOf(error: unknown): number | undefined {
   return passes || isLogError(error, 'LogUnavailable') ? 1 : undefined;
 }
 
+/** Node prints the stack of what is thrown past every guard. */
+function asShown(error: unknown): unknown {
+  if (error instanceof Error && error.stack !== undefined) error.stack = visible(error.stack);
+  return error;
+}
+
 keepFilesPrivate();
+for (const stream of [process.stdout, process.stderr]) guardTerminal(stream);
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   const code = exitCodeOf(error);
-  if (code === undefined) throw error;
+  if (code === undefined) throw asShown(error);
   process.stderr.write(`clawloop: ${(error as Error).message}\n`);
   process.exitCode = code;
 }

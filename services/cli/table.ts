@@ -1,10 +1,14 @@
+import { visibleLine } from '../../shared/service/terminal.ts';
+
 /** Rows as columns padded to their widest cell; numbers to the right. */
 export function formatTable(
   headings: readonly string[],
   rows: readonly (readonly (string | number)[])[],
 ): string {
+  // a client's words among them: made visible before they are measured
+  const shown = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? cell : visibleLine(cell))));
   const widths = headings.map((heading, column) =>
-    Math.max(heading.length, ...rows.map((row) => String(row[column] ?? '').length)),
+    Math.max(heading.length, ...shown.map((row) => String(row[column] ?? '').length)),
   );
   const line = (cells: readonly (string | number)[]) =>
     cells
@@ -15,7 +19,7 @@ export function formatTable(
       )
       .join('  ')
       .trimEnd();
-  return [line(headings), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+  return [line(headings), line(widths.map((width) => '-'.repeat(width))), ...shown.map(line)].join('\n');
 }
 
 /** The start of a text on one line. */

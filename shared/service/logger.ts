@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
+import { visible } from './terminal.ts';
 
 export type { Logger };
 
@@ -34,5 +35,6 @@ function standardOutput(): DestinationStream {
   const output = pino.destination({ fd: 1, sync: true });
   const silence = () => {};
   output.on('error', () => Object.assign(output, { write: silence, flushSync: silence, end: silence }));
-  return output;
+  // JSON leaves some characters that drive a terminal as they are
+  return { write: (line) => output.write(visible(line)) };
 }

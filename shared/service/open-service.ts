@@ -8,6 +8,7 @@ import { createMetrics, createRejectedCounter } from './metrics.ts';
 import { openLog, placeOfLog } from './open-log.ts';
 import { keepFilesPrivate, refuseForeignFolder } from './private-folder.ts';
 import { isRefusal, REFUSED_EXIT_CODE } from './refusal.ts';
+import { guardTerminal } from './terminal.ts';
 
 export type Service<Values> = {
   readonly name: string;
@@ -46,6 +47,7 @@ export async function openService<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
 ): Promise<Service<z.output<z.ZodObject<Shape>> & Common>> {
   keepFilesPrivate();
+  guardTerminal(process.stderr);
   if (process.argv.some((word) => word === '--help' || word === '-h')) {
     process.stdout.write(helpText(name, schema as unknown as z.ZodObject));
     process.exit(0);

@@ -1,3 +1,5 @@
+import { writeOver } from './terminal.ts';
+
 const CELLS = 24;
 /** ms between two drawings of a bar */
 const REDRAW_MS = 100;
@@ -46,7 +48,7 @@ export function openBar<Progress extends Done>(
     on: (progress) => {
       if (now() - drawn < REDRAW_MS && progress.done < progress.total) return;
       drawn = now();
-      output.write(`\r\u001b[K${line(progress).slice(0, Math.max(20, output.columns - 1))}`);
+      writeOver(output, line(progress).slice(0, Math.max(20, output.columns - 1)));
     },
     end: () => void (drawn > Number.NEGATIVE_INFINITY && output.write('\n')),
   };

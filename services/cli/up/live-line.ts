@@ -1,3 +1,5 @@
+import { writeOver } from '../../../shared/service/terminal.ts';
+
 /** ms between two lines where the output is no terminal. */
 const LINE_INTERVAL_MS = 5_000;
 const REDRAW_INTERVAL_MS = 250;
@@ -9,13 +11,15 @@ export function openLiveLine(output: NodeJS.WriteStream, text: () => string) {
     const line = text();
     if (line === shown) return;
     shown = line;
-    output.write(output.isTTY ? `\r\x1b[2K${line.slice(0, (output.columns ?? 120) - 1)}` : `${line}\n`);
+    if (output.isTTY) writeOver(output, line.slice(0, (output.columns ?? 120) - 1));
+    else output.write(`${line}\n`);
   };
   const timer = setInterval(draw, output.isTTY ? REDRAW_INTERVAL_MS : LINE_INTERVAL_MS);
   return {
     /** A whole line above the live one. */
     print: (line: string): void => {
-      output.write(output.isTTY ? `\r\x1b[2K${line}\n` : `${line}\n`);
+      if (output.isTTY) writeOver(output, '');
+      output.write(`${line}\n`);
       shown = '';
     },
     close: (): void => {

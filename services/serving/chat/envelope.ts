@@ -25,14 +25,19 @@ export function readEnvelope(headers: IncomingHttpHeaders, bodySession?: string)
     }
     return text === '' ? undefined : text;
   };
-  const affinity = header('x-session-id') ?? header('session_id') ?? header('x-session-affinity');
+  const affinity = utf8(header('x-session-id') ?? header('session_id') ?? header('x-session-affinity'));
   const turnType = header('x-turn-type')?.toLowerCase();
   if (turnType !== undefined && turnType !== 'main' && turnType !== 'side') {
     throw ServingError.INVALID_REQUEST({ param: 'x-turn-type', detail: 'x-turn-type is main or side.' });
   }
+  const session = withoutBoundary(affinity) ?? (bodySession?.toWellFormed().trim() || undefined);
+  if (session !== undefined && /\p{Cc}/u.test(session)) {
+    const detail = 'The name of a session has no control characters.';
+    throw ServingError.INVALID_REQUEST({ param: 'session_id', detail });
+  }
   const traceparent = header('traceparent');
   return {
-    session: withoutBoundary(affinity) ?? (bodySession?.toWellFormed().trim() || undefined),
+    session,
     turnType,
     sessionDone: /^(true|1)$/i.test(header('x-session-done') ?? ''),
     traceparent:
@@ -41,6 +46,13 @@ export function readEnvelope(headers: IncomingHttpHeaders, bodySession?: string)
         : undefined,
     requestId: header('x-request-id') ?? header('x-client-request-id'),
   };
+}
+
+/** Headers come as Latin-1; names beyond ASCII are sent as UTF-8. */
+function utf8(header: string | undefined): string | undefined {
+  if (header === undefined || !/[\x80-\xff]/.test(header)) return header;
+  const text = Buffer.from(header, 'latin1').toString('utf8');
+  return text.includes('\ufffd') ? header : text;
 }
 
 const withoutBoundary = (affinity: string | undefined): string | undefined =>
