@@ -206,3 +206,10 @@ test('rewards take no part in the at-least-one rule of the votes beside them', (
     ...['ready r: 0', 'ready v: 0.3 (soft)'],
   ]);
 });
+
+test('a turn that broke its judge is dropped under that name', () => {
+  const events = [turnCompleted('a'), judgment('a', null, { reason: 'vote-failed' })];
+  expect(runFold(assemble, events, { atLeastOne: true }).emitted.map(brief)).toEqual([
+    'dropped a: vote-failed',
+  ]);
+});

@@ -78,7 +78,9 @@ function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSet
     return [...emit, ...finish(state, turn.epoch, event, settings)];
   };
   if (source === 'unavailable' || score === null)
-    return settle(row, [dropped(event, turnId, turn.adapter, whyUnavailable(turn, row))]);
+    return settle(row, [
+      dropped(event, turnId, turn.adapter, event.data.reason ?? whyUnavailable(turn, row)),
+    ]);
   const secret = secretKindIn(hints);
   if (secret !== undefined) return settle(row, [dropped(event, turnId, turn.adapter, 'secret', secret)]);
   const method = settings.adapterMethods?.[turn.adapter] ?? settings.method ?? 'binary';

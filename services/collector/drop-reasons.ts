@@ -9,6 +9,7 @@ export const dropReasons: Readonly<Record<SampleDropped['data']['reason'], strin
   'no-hint':
     'its adapter learns from hints alone (method opd), and nobody said what the answer should have been',
   unavailable: 'no judgment: the votes were not all in by the deadline',
+  'vote-failed': 'set aside: three votes on it were ended at their time limit or broke the judge',
   'no-reward': 'its session is settled by reward, and ended without any for it',
   discarded: 'its session ended, and its client took it back: an attempt that failed, say',
   deleted: 'its client deleted it before it was in a batch',

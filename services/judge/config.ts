@@ -27,7 +27,9 @@ export const JudgeConfig = CommonConfig.extend({
     .min(10)
     .max(2_000_000_000)
     .default(60_000)
-    .describe('ms per try of one vote; then it is tried again'),
+    .describe(
+      'ms per try of one vote; then it is ended and tried again. Of signals the third such try sets its turn aside',
+    ),
   voteAttempts: z
     .int()
     .min(1)

@@ -16,6 +16,16 @@ export const JudgeError = errorTable({
     type: 'server_error',
     message: 'the judge did not answer with a chat completion: {reason}',
   },
+  /** Thrown when a vote is ended because it ran until the time limit. Counts against the turn. */
+  VOTE_OVERRAN: { status: 500, type: 'server_error', message: 'the vote was ended at its time limit' },
+  /** Thrown when the rules fail on a turn or the thread ends under it. Counts against the turn. */
+  VOTE_BROKE: { status: 500, type: 'server_error', message: 'the vote broke the judge: {reason}' },
+  /** Thrown when the thread of the rules cannot be started. */
+  THREAD_NOT_STARTED: {
+    status: 500,
+    type: 'server_error',
+    message: 'the thread of the rules did not start: {reason}',
+  },
   /** Thrown when the record at a job's position is not the turn that the job names. */
   NOT_THE_TURN: {
     status: 500,

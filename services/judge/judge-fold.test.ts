@@ -13,6 +13,7 @@ import {
   turnWithdrawn,
   voteCast,
   voteExpired,
+  voteFailed,
 } from './test-events.ts';
 
 function openRun() {
@@ -279,4 +280,25 @@ test('at the deadline a verdict counts without the hints that lack; hints withou
     ...{ score: -1, source: 'votes', hints: ['Answer in plain sentences.'] },
   });
   expect(expired(hintCast('t', 0), hintCast('t', 1))).toMatchObject({ score: null, source: 'unavailable' });
+});
+
+test('a turn whose votes fail three times is set aside by name, and owes nothing', () => {
+  const run = openRun();
+  run.on([turnCompleted('t'), voteFailed('t', 1), voteFailed('t', 1), voteFailed('t', 2)]);
+  expect(run.owed()).toEqual(['t/vote/0', 't/vote/1', 't/vote/2']);
+  run.on([voteFailed('t', 3), voteFailed('t', 4), voteCast('t', 0, 1)]);
+  expect(run.emitted).toMatchObject([
+    { turnId: 't', score: null, source: 'unavailable', reason: 'vote-failed', by: 't/failed/3' },
+  ]);
+  expect(run.owed()).toEqual([]);
+  expect(run.rows.size()).toBe(0);
+});
+
+test('failed votes settle no turn that waits for a reward, and take no verdict away', () => {
+  const failures = [1, 2, 3].map((nth) => voteFailed('t', nth));
+  expect(judge([turnCompleted('t', { settle: 'reward' }), ...failures])).toEqual([]);
+  const settings = { votes: 1, hintVotes: 1 };
+  expect(judge([turnCompleted('t'), voteCast('t', 0, -1), ...failures], settings)).toMatchObject([
+    { turnId: 't', score: -1, source: 'votes' },
+  ]);
 });

@@ -8,6 +8,7 @@ import type { TurnFeedback } from '../../shared/events/turn-feedback.ts';
 import type { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
 import type { VoteCast } from '../../shared/events/vote-cast.ts';
 import type { VoteExpired } from '../../shared/events/vote-expired.ts';
+import type { VoteFailed } from '../../shared/events/vote-failed.ts';
 import type { Fold } from '../../shared/log/fold.ts';
 import { openDraft, type Rows, type Table } from '../../shared/log/rows.ts';
 import type { Job } from '../../shared/queue/job-queue.ts';
@@ -38,6 +39,8 @@ export type OpenTurn = {
   readonly needsHints?: number;
   /** by index; the first one in the log counts; null: no hint */
   readonly hints?: Readonly<Record<string, string | null>>;
+  /** ids of its `vote.failed`; absent: none */
+  readonly failed?: readonly string[];
 };
 
 /** What a worker needs to cast one vote: no bodies. */
@@ -89,6 +92,8 @@ function onEvent(
       return onHint(turns, event);
     case 'vote.expired':
       return onExpired(turns, event);
+    case 'vote.failed':
+      return onFailed(turns, event);
     case 'session.closed':
       return onClosed(turns, event);
     case 'turn.withdrawn':
@@ -160,6 +165,20 @@ function onExpired(turns: Table<OpenTurn>, event: VoteExpired) {
   return [hasAllVotes(turn) ? reachByVotes(turnId, turn, event) : reach(turnId, turn, event, unavailable)];
 }
 
+/** Failed votes of one turn, after which it is set aside. */
+export const MOST_FAILURES = 3;
+
+/** What the judge cannot get through is not tried for ever: not in this process, nor in the next one. */
+function onFailed(turns: Table<OpenTurn>, event: VoteFailed) {
+  const { turnId } = event.data;
+  const open = turns.get(turnId);
+  if (open?.settle !== 'votes' || open.failed?.includes(event.id)) return [];
+  const turn: OpenTurn = { ...open, failed: [...(open.failed ?? []), event.id] };
+  turns.set(turnId, turn);
+  if (turn.failed!.length < MOST_FAILURES) return [];
+  return [hasAllVotes(turn) ? reachByVotes(turnId, turn, event) : reach(turnId, turn, event, setAside)];
+}
+
 /** Its session is over, and no reward came: what comes later is late. */
 function onClosed(turns: Table<OpenTurn>, event: SessionClosed) {
   const { key, session, epoch } = event.data;
@@ -178,8 +197,9 @@ function onWithdrawn(turns: Table<OpenTurn>, event: TurnWithdrawn) {
   return turn === undefined ? [] : [reach(turnId, turn, event, unavailable)];
 }
 
-type Verdict = Pick<JudgmentReached['data'], 'score' | 'mean' | 'source' | 'advantage'>;
+type Verdict = Pick<JudgmentReached['data'], 'score' | 'mean' | 'source' | 'advantage' | 'reason'>;
 const unavailable: Verdict = { score: null, mean: 0, source: 'unavailable' };
+const setAside: Verdict = { ...unavailable, reason: 'vote-failed' };
 
 function reach(
   turnId: string,

@@ -64,6 +64,6 @@ await service.run(
     // A retried vote that is no longer owed ends at once.
     every(config.retryAfterMs, () => queue.retryAll(), logger, shutdown),
   ],
-  [() => queue.close(), () => server.close()],
+  [() => queue.close(), () => server.close(), async () => judge.close?.()],
   [queue.refused],
 );

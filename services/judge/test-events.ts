@@ -7,6 +7,7 @@ import { TurnFeedback } from '../../shared/events/turn-feedback.ts';
 import { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
 import { VoteCast } from '../../shared/events/vote-cast.ts';
 import { VoteExpired } from '../../shared/events/vote-expired.ts';
+import { VoteFailed } from '../../shared/events/vote-failed.ts';
 import type { Vote } from './tally.ts';
 
 /** Events of one lane as a test writes them. */
@@ -107,6 +108,12 @@ export const turnFeedback = (
 
 export const voteExpired = (turnId: string): VoteExpired =>
   VoteExpired.create({ ...at(`${turnId}/expired`), data: { turnId, lane } });
+
+export const voteFailed = (turnId: string, nth: number): VoteFailed =>
+  VoteFailed.create({
+    ...at(`${turnId}/failed/${nth}`),
+    data: { turnId, lane, index: 0, reason: 'time-limit' },
+  });
 
 export const turnWithdrawn = (turnId: string): TurnWithdrawn =>
   TurnWithdrawn.create({

@@ -4,14 +4,16 @@ import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { parseEvent } from '../../shared/events/parse-event.ts';
 import { memoryRows } from '../../shared/log/rows.ts';
+import type { Job } from '../../shared/queue/job-queue.ts';
 import { openMemoryQueue } from '../../shared/queue/memory/open-memory-queue.ts';
 import { judgeFold, type VoteJob } from './judge-fold.ts';
 import type { Judge } from './judges/judge.ts';
 import { signalsJudge } from './judges/signals/signals.ts';
+import { openSignalsThread } from './judges/signals/signals-thread.ts';
 import { createJudgeMetrics } from './metrics.ts';
 import { createOpenVotes } from './open-votes.ts';
 import { expireVotes } from './sweeper.ts';
-import { turnCompleted, turnFeedback } from './test-events.ts';
+import { turnCompleted, turnFeedback, user } from './test-events.ts';
 import { castVote } from './votes.ts';
 
 /** One lane with one open turn, and a log that only remembers. */
@@ -106,6 +108,25 @@ test('a position that holds something else is refused', async () => {
   const { world, job, records } = openWorld();
   records[0] = turnFeedback('t', 1, 'f');
   await expect(castVote(world, job, never)).rejects.toThrow(/turn\.feedback, not turn t/);
+});
+
+test('a turn that breaks its judge is set aside after three tries, also when each is in a process of its own', async () => {
+  const { world, job, records, fold } = openWorld(
+    openSignalsThread(new URL('./judges/signals/testing/unruly-worker.ts', import.meta.url)),
+  );
+  records[0] = turnCompleted('t', { next: [user('die')] });
+  let owed: readonly Job<VoteJob>[] = [job];
+  for (const process of [1, 2, 3]) {
+    expect(owed.map(({ id }) => id)).toEqual(['t/vote/0']);
+    await expect(castVote(world, { ...owed[0]!, attempt: 1 }, never)).rejects.toThrow(/code 7/);
+    const failure = records[process]!;
+    expect(failure).toMatchObject({ type: 'vote.failed', data: { turnId: 't', index: 0, reason: 'broke' } });
+    expect(parseEvent(JSON.stringify(failure)).kind).toBe('event');
+    owed = fold(failure, process);
+  }
+  expect(owed).toEqual([]);
+  await castVote(world, job, never); // no longer owed: nobody is asked
+  expect(records).toHaveLength(4);
 });
 
 test('the sweeper says once which turns are overdue, and again if it could not say it', async () => {

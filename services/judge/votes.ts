@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { HintCast } from '../../shared/events/hint-cast.ts';
 import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
 import { VoteCast } from '../../shared/events/vote-cast.ts';
+import { VoteFailed } from '../../shared/events/vote-failed.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import type { Attempt } from '../../shared/queue/job-queue.ts';
 import { utcNow } from '../../shared/service/clock.ts';
@@ -39,9 +41,28 @@ export async function castVote(world: VoteWorld, job: Attempt<VoteJob>, signal: 
     const reason = reasonOf(error, signal);
     world.metrics.failures.inc({ reason });
     world.logger.warn({ turnId, index, attempt: job.attempt, reason, err: error }, 'no vote');
+    await noteFailure(world, job, reason);
     throw error;
   }
 }
+
+/** What a turn did to its judge is a fact: the next process does not begin to count again. */
+async function noteFailure({ log, logger }: VoteWorld, job: Attempt<VoteJob>, code: string): Promise<void> {
+  const reason = ofTurn[code];
+  if (reason === undefined) return;
+  const { turnId, lane, index } = job.data;
+  const id = `${turnId}/failed/${randomUUID()}`;
+  const fact = { id, source: 'clawloop/judge', time: utcNow(), data: { turnId, lane, index, reason } };
+  await log
+    .append([VoteFailed.create(fact)])
+    .catch((error: unknown) => logger.warn({ turnId, err: error }, 'a failed vote could not be recorded'));
+}
+
+/** Failures that the turn itself causes. */
+const ofTurn: Readonly<Record<string, VoteFailed['data']['reason']>> = {
+  vote_overran: 'time-limit',
+  vote_broke: 'broke',
+};
 
 /** The fact, and what it says in one word. */
 async function ask(judge: Judge, job: Attempt<VoteJob>, turn: TurnCompleted, signal: AbortSignal) {

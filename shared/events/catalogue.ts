@@ -28,6 +28,7 @@ import { TurnSkipped } from './turn-skipped.ts';
 import { TurnWithdrawn } from './turn-withdrawn.ts';
 import { VoteCast } from './vote-cast.ts';
 import { VoteExpired } from './vote-expired.ts';
+import { VoteFailed } from './vote-failed.ts';
 
 /** Every fact that exists, in the order in which a message meets them on its way to the gradient. */
 export const catalogue = [
@@ -46,6 +47,7 @@ export const catalogue = [
   VoteCast,
   HintCast,
   VoteExpired,
+  VoteFailed,
   JudgmentReached,
   SampleReady,
   SampleDropped,
@@ -79,6 +81,7 @@ export type ClawLoopEvent =
   | VoteCast
   | HintCast
   | VoteExpired
+  | VoteFailed
   | JudgmentReached
   | SampleReady
   | SampleDropped

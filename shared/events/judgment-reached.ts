@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** What was made of one turn. The first one in the log settles it. Id: `<turn>/judgment`. */
-export const JudgmentReached = defineEvent('judgment.reached', 2, {
+export const JudgmentReached = defineEvent('judgment.reached', 3, {
   topic: 'turns',
   key: (judgment) => judgment.lane,
   writtenBy: 'judge',
@@ -23,6 +23,12 @@ export const JudgmentReached = defineEvent('judgment.reached', 2, {
     source: z
       .enum(['votes', 'feedback', 'reward', 'unavailable'])
       .describe('explicit feedback outranks votes; reward: of a session that is settled by it, 0 counts'),
+    reason: z
+      .enum(['vote-failed'])
+      .optional()
+      .describe(
+        'only of unavailable: three votes were ended at their time limit or broke the judge; absent: another cause',
+      ),
     advantage: z.number().optional().describe('stands in for the score less the baseline'),
     by: z.string().describe('id of the event that settled it'),
   }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** Id: `<turn>/dropped`. */
-export const SampleDropped = defineEvent('sample.dropped', 6, {
+export const SampleDropped = defineEvent('sample.dropped', 7, {
   topic: 'training',
   key: (sample) => sample.adapter,
   writtenBy: 'collector',
@@ -14,6 +14,7 @@ export const SampleDropped = defineEvent('sample.dropped', 6, {
       'no-verdict',
       'no-hint',
       'unavailable',
+      'vote-failed',
       'no-reward',
       'discarded',
       'deleted',

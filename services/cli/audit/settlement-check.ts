@@ -36,6 +36,7 @@ export function createSettlementCheck(broken: (sentence: string) => void) {
       case 'vote.cast':
       case 'hint.cast':
       case 'vote.expired':
+      case 'vote.failed':
       case 'turn.withdrawn':
       case 'session.closed': {
         const number = seenAs.get(event.id) ?? seenAs.size;

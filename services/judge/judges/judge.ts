@@ -13,7 +13,10 @@ export type Judge = {
   readonly name: string;
   /** one for a judge that does not vary */
   readonly defaultVotes: number;
-  /** Throws when the judge cannot be reached or does not answer: that is no vote, and it is tried again. */
+  /**
+   * Throws when the judge cannot be reached or does not answer: that is no vote, and it is tried again. Throws
+   * VOTE_OVERRAN or VOTE_BROKE when the turn itself is the cause: the third time the turn is set aside.
+   */
   readonly vote: (turn: TurnCompleted['data'], index: number, signal: AbortSignal) => Promise<Opinion>;
   /** 0 for a judge whose votes bring their hints */
   readonly defaultHintVotes: number;
@@ -22,4 +25,6 @@ export type Judge = {
    * does.
    */
   readonly hint?: (turn: TurnCompleted['data'], index: number, signal: AbortSignal) => Promise<HintOpinion>;
+  /** Ends what the judge keeps running between votes. */
+  readonly close?: () => Promise<void>;
 };

@@ -4,11 +4,11 @@ import { asksOwnServing } from '../own-serving.ts';
 import type { Judge } from './judge.ts';
 import { openaiJudge } from './openai/openai.ts';
 import { asItIs } from './openai/prompt.ts';
-import { signalsJudge } from './signals/signals.ts';
+import { openSignalsThread } from './signals/signals-thread.ts';
 
 /** Every judge there is. A new one is a file and a line here. */
 const judges: { readonly [Name in JudgeConfig['kind']]: (config: JudgeConfig) => Judge } = {
-  signals: () => signalsJudge,
+  signals: () => openSignalsThread(),
   openai: (config) => {
     const server = {
       baseUrl: config.openaiBaseUrl,

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { defineEvent, type EventOf } from './define-event.ts';
+
+/** Id: `<turn>/failed/<random>`. The third one of a turn settles it. */
+export const VoteFailed = defineEvent('vote.failed', 1, {
+  topic: 'turns',
+  key: (vote) => vote.lane,
+  writtenBy: 'judge',
+  about:
+    'A turn took its judge longer than the time limit, or broke it. After three of these it is set aside.',
+  data: z.object({
+    turnId: z.string(),
+    lane: z.string(),
+    index: z.int().min(0),
+    reason: z
+      .enum(['time-limit', 'broke'])
+      .describe('time-limit: the vote was ended at --vote-timeout-ms; broke: the thread of the judge ended'),
+  }),
+});
+export type VoteFailed = EventOf<typeof VoteFailed>;
