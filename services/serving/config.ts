@@ -151,6 +151,20 @@ export const ServingConfig = CommonConfig.extend({
     .min(10)
     .default(2_000)
     .describe('ms that a fact waits for the log before it goes to the outbox'),
+  promptTimeoutMs: z
+    .int()
+    .min(100)
+    .default(20_000)
+    .describe(
+      'ms that the prompt of one request may take to make; then that request gets 400 and the thread is started again',
+    ),
+  engineTimeoutMs: z
+    .int()
+    .min(1_000)
+    .default(300_000)
+    .describe(
+      'ms without a sign of life from the thread that generates; then serving ends, to be started again',
+    ),
   engine: z.enum(['local', 'upstream']).default('local').describe('who generates'),
   upstreamUrl: z.url().optional().describe('base address of an OpenAI-compatible server, with its /v1'),
   upstreamKind: z

@@ -25,6 +25,12 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: "The policy's chat template refuses these messages: {detail}",
   },
+  /** Thrown when a request takes more time or memory to read than one may. */
+  REQUEST_TOO_COSTLY: {
+    status: 400,
+    type: 'invalid_request_error',
+    message: "Invalid '{param}': to read it takes more time or memory than a request may take.",
+  },
   /**
    * Thrown when a key is needed and none or a wrong one came. Never for a passing cause: clients lock the
    * key out.

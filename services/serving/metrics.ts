@@ -130,8 +130,8 @@ export function watch(
     help: 'whether the upstream engine answers; left out where the engine is a local one',
     registers,
     collect() {
-      if (engine.problem === undefined) this.remove();
-      else this.set(engine.problem() === undefined ? 1 : 0);
+      if (engine.name === 'local') this.remove();
+      else this.set(engine.problem?.() === undefined ? 1 : 0);
     },
   });
   new Gauge({

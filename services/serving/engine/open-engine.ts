@@ -14,7 +14,7 @@ import { openUpstream, type UpstreamOptions } from './open-upstream.ts';
 export async function openEngine(config: ServingConfig, fetching: UpstreamOptions): Promise<Engine> {
   if (config.engine === 'local') {
     const { model } = config;
-    return openLocalEngine({
+    const setup = {
       modelFolder: await findModel(config, fetching),
       backend: config.backend,
       threads: config.threads ?? (model === CLAW_NANO ? 1 : undefined),
@@ -27,7 +27,9 @@ export async function openEngine(config: ServingConfig, fetching: UpstreamOption
       prefixBytes: config.prefixCacheMib * 2 ** 20,
       warmPrompts: config.warmPrompts,
       keptVersions: config.keptVersions ?? (config.training === 'full' ? 0 : 2),
-    });
+    };
+    const { promptTimeoutMs, engineTimeoutMs } = config;
+    return openLocalEngine(setup, { promptTimeoutMs, engineTimeoutMs, logger: fetching.logger });
   }
   return openUpstream(config, fetching);
 }

@@ -26,7 +26,9 @@ import { openSglangDialect } from './upstream-sglang.ts';
 import { countWithTokenize } from './upstream-tokenize.ts';
 import { fitsLogProbs, type UpstreamLogProbs } from './upstream-tokens.ts';
 
-export type UpstreamOptions = FetchModelOptions & { readonly logger: Pick<Logger, 'info' | 'warn'> };
+export type UpstreamOptions = FetchModelOptions & {
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+};
 
 /** ms that a server which is well may take to say so */
 const HEALTH_LIMIT_MS = 5_000;
@@ -119,10 +121,12 @@ const sglangDialect = async (
   config: ServingConfig,
   root: string,
   { logProbs, vocabularySize }: Believed,
-  fetching: FetchModelOptions,
+  fetching: UpstreamOptions,
 ): Promise<UpstreamDialect> =>
   openSglangDialect({
     root,
+    promptTimeoutMs: config.promptTimeoutMs,
+    logger: fetching.logger,
     logProbs,
     vocabularySize,
     prompts: {

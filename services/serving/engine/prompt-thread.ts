@@ -8,6 +8,7 @@ import type { GenerationRequest, PromptParts } from './engine.ts';
 import { countPrompt, makePrompt } from './prompt.ts';
 import type { PromptCalls, PromptSetup } from './protocol.ts';
 import { type FromThread, failureOf, type ToThread } from './thread.ts';
+import type { ReadingEvent } from './watched-thread.ts';
 
 // Text to token ids. A long prompt takes a second, which would be a gap in every stream if the engine's
 // thread spent it.
@@ -30,11 +31,12 @@ const maker = {
 port.on('message', (message: ToThread) => {
   if (message.kind !== 'call') return;
   const { id } = message;
+  const reading = (param: string) => send({ kind: 'event', id, event: { param } satisfies ReadingEvent });
   try {
     const result =
       (message.name as keyof PromptCalls) === 'count'
         ? countPrompt(maker, message.ask as PromptParts)
-        : makePrompt(maker, message.ask as GenerationRequest);
+        : makePrompt({ ...maker, reading }, message.ask as GenerationRequest);
     send({ kind: 'result', id, result });
   } catch (error) {
     send({ kind: 'failed', id, failure: failureOf(error) });

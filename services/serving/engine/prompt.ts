@@ -27,6 +27,8 @@ export type PromptMaker = {
   readonly toolCallForm?: ToolCallForm;
   readonly contextTokens: number;
   readonly context: 'window' | 'error';
+  /** Hears which field of the request is read next. */
+  readonly reading?: (param: string) => void;
 };
 
 export type Prompt = {
@@ -49,7 +51,11 @@ const formatMatchers = createFormatMatchers();
  */
 export function makePrompt(maker: PromptMaker, request: GenerationRequest): Prompt {
   refuseUnknownTokens(maker, request);
-  if (request.format !== undefined) formatMatchers(request.format);
+  if (request.format !== undefined) {
+    maker.reading?.(request.format.param);
+    formatMatchers(request.format);
+  }
+  maker.reading?.('messages');
   const { contextTokens, context } = maker;
   const asked = request.sampling.maxTokens;
   const room = context === 'window' ? answerRoom(contextTokens, asked) : 1;

@@ -20,7 +20,7 @@ export type FromThread =
   | { readonly kind: 'result'; readonly id: number; readonly result: unknown }
   | { readonly kind: 'failed'; readonly id: number; readonly failure: Failure };
 
-type Calls = Readonly<Record<string, { readonly ask: unknown; readonly result: unknown }>>;
+export type Calls = Readonly<Record<string, { readonly ask: unknown; readonly result: unknown }>>;
 
 export type CallOptions = {
   readonly onEvent?: (event: unknown) => void;
@@ -45,9 +45,19 @@ type Pending = CallOptions & {
   readonly reject: (error: unknown) => void;
 };
 
+/** How long a thread may take to start, and how much it may hold; else both are unbounded. */
+export type ThreadLimits = { readonly startMs?: number; readonly heapMib?: number };
+
 /** Starts a worker thread that answers calls. Resolves when it is ready; rejects when it ends before. */
-export async function openThread<Known extends Calls>(module: URL, setup: unknown): Promise<Thread<Known>> {
-  const worker = new Worker(module, { workerData: setup });
+export async function openThread<Known extends Calls>(
+  module: URL,
+  setup: unknown,
+  { startMs, heapMib }: ThreadLimits = {},
+): Promise<Thread<Known>> {
+  const worker = new Worker(module, {
+    workerData: setup,
+    ...(heapMib === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: heapMib } }),
+  });
   const post = (message: ToThread) => worker.postMessage(message);
   const pending = new Map<number, Pending>();
   const ready = Promise.withResolvers<string>();
@@ -84,8 +94,13 @@ export async function openThread<Known extends Calls>(module: URL, setup: unknow
   worker.on('error', (error) => end(error as Error));
   worker.on('exit', (code) => end(new Error(`a thread of the engine ended with code ${code}`)));
 
+  const late = () => {
+    end(new Error(`a thread of the engine did not start within ${startMs} ms`));
+    void worker.terminate();
+  };
+  const timer = startMs === undefined ? undefined : setTimeout(late, startMs);
   return {
-    report: await ready.promise,
+    report: await ready.promise.finally(() => clearTimeout(timer)),
     call: async (name, ask, options = {}) => {
       if (ended !== undefined) throw ServingError.ENGINE_FAILED({ detail: ended.message });
       const id = nextId++;

@@ -32,5 +32,7 @@ export type UpstreamDialect = {
   readonly countTokens?: (prompt: PromptParts) => Promise<number>;
   /** Rejects when it cannot go on. */
   readonly failed?: Promise<never>;
+  /** Why it can write no request just now. */
+  readonly problem?: () => string | undefined;
   readonly close: () => Promise<void>;
 };

@@ -1,15 +1,16 @@
 import { loadChatTemplate } from '../../../shared/policy/chat-template.ts';
 import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
+import type { Logger } from '../../../shared/service/logger.ts';
 import { toolCallForm } from '../chat/tool-call-form.ts';
 import { ServingError } from '../errors.ts';
 import type { AnswerFormat } from '../format/answer-format.ts';
 import type { GenerationRequest } from './engine.ts';
+import { openPromptThread } from './open-prompt-thread.ts';
 import type { Prompt } from './prompt.ts';
 import type { PromptCalls, PromptSetup } from './protocol.ts';
 import { answerTextFor, sequenceRequest } from './sequence-text.ts';
 import { collectSglang } from './sglang-answer.ts';
 import { SglangChunk } from './sglang-chunk.ts';
-import { openThread, type Thread } from './thread.ts';
 import { chatDialect } from './upstream-chat.ts';
 import type { HeardChunk, UpstreamDialect } from './upstream-exchange.ts';
 import type { ModelLease } from './upstream-models.ts';
@@ -17,6 +18,7 @@ import { readPart } from './upstream-part.ts';
 import { withPlainTexts } from './upstream-plain.ts';
 import { errorFrame, type UpstreamRefusal } from './upstream-refusal.ts';
 import type { UpstreamLogProbs } from './upstream-tokens.ts';
+import type { WatchedThread } from './watched-thread.ts';
 
 export type SglangSetup = {
   /** without /v1 */
@@ -25,6 +27,9 @@ export type SglangSetup = {
   /** of the model that trains; undefined: not known */
   readonly vocabularySize?: number | undefined;
   readonly prompts: PromptSetup;
+  /** ms that one prompt may take */
+  readonly promptTimeoutMs: number;
+  readonly logger: Pick<Logger, 'error'>;
 };
 
 /** A fault that SGLang finds in a request comes as the first event of the answer, without a status. */
@@ -40,10 +45,12 @@ export async function openSglangDialect({
   logProbs,
   vocabularySize,
   prompts: setup,
+  promptTimeoutMs,
+  logger,
 }: SglangSetup): Promise<UpstreamDialect> {
   const { modelFolder } = setup;
   const [prompts, tokenizer, template] = await Promise.all([
-    openThread<PromptCalls>(new URL('./prompt-thread.ts', import.meta.url), setup),
+    openPromptThread(setup, promptTimeoutMs, logger),
     loadTokenizer(modelFolder),
     loadChatTemplate(modelFolder),
   ]);
@@ -89,6 +96,7 @@ export async function openSglangDialect({
       };
     },
     countTokens: (parts) => prompts.call('count', parts),
+    problem: prompts.problem,
     failed: prompts.failed,
     close: async () => {
       await prompts.close();
@@ -100,7 +108,7 @@ export async function openSglangDialect({
 const LEAST_ROOM = 6;
 
 async function promptOf(
-  prompts: Pick<Thread<PromptCalls>, 'call'>,
+  prompts: Pick<WatchedThread<PromptCalls>, 'call'>,
   request: GenerationRequest,
 ): Promise<Prompt> {
   const asked = withoutItsGrammar(request);

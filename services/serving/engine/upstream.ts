@@ -166,7 +166,7 @@ export function openUpstreamEngine(setup: UpstreamSetup): Engine {
               throw asUpstreamFailure(error);
             }),
         }),
-    problem: health.problem,
+    problem: () => dialect.problem?.() ?? health.problem(),
     counters: async () => ({ ...nothingCounted, running, versions: models.loaded() }),
     failed: dialect.failed ?? new Promise<never>(() => {}),
     close: async () => {
