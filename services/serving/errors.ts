@@ -178,11 +178,11 @@ export const ServingError = errorTable({
     type: 'rate_limit_error',
     message: 'This key may take {limit}; try again in {retryAfterSeconds} s.',
   },
-  /** Thrown when no more sessions may be open. Carries Retry-After. */
+  /** Thrown when an access key may have no more sessions open. Carries Retry-After. */
   TOO_MANY_SESSIONS: {
     status: 429,
     type: 'rate_limit_error',
-    message: '{most} sessions are open already (--max-sessions); try again when one has ended.',
+    message: 'This key has {most} sessions open already (--max-sessions); try again when one has ended.',
   },
   /** Thrown when a session that began now would train too late. Carries Retry-After. */
   TRAINING_BEHIND: {

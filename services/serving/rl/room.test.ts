@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lackOfRoom, type Occupancy, type OpenSession, PATIENCE_MS } from './room.ts';
+import { hasLessThanItsShare, lackOfRoom, type Occupancy, type OpenSession, PATIENCE_MS } from './room.ts';
 
 const limits = { maxSessions: 30, batchSize: 2, maxBatchSize: 16, maxStaleness: 4 };
 const many = (count: number, more: Partial<OpenSession> = {}): readonly OpenSession[] =>
@@ -70,4 +70,14 @@ test('a session that ends for another one leaves its place, but not that of its 
   const waiting = { ...none, single: 9 };
   expect(lack({ waiting }, {}, 0)).toBeUndefined();
   expect(lack({ waiting }, {}, 1)).toBe('staleness');
+});
+
+test('a key that has less than its share of the room may begin, and one alone has no share', () => {
+  const lessOf = (more: Partial<Parameters<typeof hasLessThanItsShare>[1]>, usual = 2) =>
+    hasLessThanItsShare(limits, { open: [], waiting: [], keys: 2, ...more }, usual);
+  expect([lessOf({}), lessOf({ keys: 1 }), lessOf({ keys: 10 })]).toEqual([true, false, true]);
+  expect([lessOf({ open: many(2) }), lessOf({ open: many(3) })]).toEqual([true, false]);
+  expect([lessOf({ waiting: [7, 7] }), lessOf({ waiting: [7, 7, 1] })]).toEqual([true, false]);
+  expect(lessOf({ open: many(1), keys: 5 })).toBe(false);
+  expect(lessOf({ open: many(1), keys: 5 }, 1)).toBe(true);
 });

@@ -35,6 +35,13 @@ export type Occupancy = {
   readonly usual: number;
 };
 
+/** What one access key has of the room of an adapter, and how many keys have any of it, that one included. */
+export type KeyUse = Pick<Occupancy, 'open'> & {
+  /** samples of its sessions that ended, by session */
+  readonly waiting: readonly number[];
+  readonly keys: number;
+};
+
 /** What begins: an attempt at that task, in the place of a session that ends for it, if any. */
 export type Beginning = {
   readonly task: string | undefined;
@@ -85,6 +92,22 @@ export function lackOfRoom(
     return Math.floor(coming + versionsOf(others) + share(usual) + EPSILON) > maxStaleness - age;
   };
   return heard.some(isOvertaken) ? 'staleness' : undefined;
+}
+
+/**
+ * Whether a key has less than its share of the versions that the samples of all keys may make. Then it may begin
+ * though there is no room: others have more than their shares, and wait until they have less. So for a while
+ * there may be more than trains in time; but nobody keeps all the room by asking for it most often.
+ */
+export function hasLessThanItsShare(
+  { batchSize, maxStaleness }: Pick<RoomLimits, 'batchSize' | 'maxStaleness'>,
+  { open, waiting, keys }: KeyUse,
+  usual: number,
+): boolean {
+  if (keys < 2) return false;
+  const share = (samples: number) => Math.min(1, samples / batchSize);
+  const versions = sum([...waiting, ...open.map(({ answers }) => Math.max(answers, usual))].map(share));
+  return versions < (maxStaleness + 1) / keys - EPSILON;
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((before, one) => before + one, 0);

@@ -138,6 +138,18 @@ test('the latest that ended are remembered, and all that are open', () => {
   expect(table.list('bob')).toEqual([]);
 });
 
+test('a key that ends sessions does not push out what another one ended', () => {
+  const table = createSessionTable({ most: 4 });
+  table.apply(started('his', 0, 'k-his', 'bob'));
+  table.apply(ended('his', 0, { key: 'bob' }));
+  for (let n = 0; n < 10; n++) {
+    table.apply(started(`hers-${n}`, n));
+    table.apply(ended(`hers-${n}`, n));
+  }
+  expect(table.of('k-his')).toMatchObject({ session: 'his', ended: { reason: 'explicit' } });
+  expect(table.list('ann').map(({ session }) => session)).toEqual(['hers-9', 'hers-8', 'hers-7']);
+});
+
 test('what ended since a moment is told, but sessions without answers and those that were taken back', () => {
   const table = createSessionTable();
   for (const name of ['early', 'late', 'empty', 'discarded', 'open']) {
@@ -151,7 +163,12 @@ test('what ended since a moment is told, but sessions without answers and those 
   ] as const)
     table.apply(ended(name, seconds));
   table.apply(ended('discarded', 9, { discard: true }));
-  const [early, late] = ['early', 'late'].map((session) => ({ session, adapter: 'default', answers: 1 }));
+  const [early, late] = ['early', 'late'].map((session) => ({
+    session,
+    keyId: 'ann',
+    adapter: 'default',
+    answers: 1,
+  }));
   expect(table.endedSince(Date.parse(at(5)))).toEqual([late]);
   expect(table.endedSince(Date.parse(at(0)))).toEqual([early, late]);
 });
@@ -168,12 +185,14 @@ test('of open sessions it is told how much was said, whether it was rewarded, an
   );
   expect(table.open()).toEqual([
     {
-      ...{ session: 's', task: 'task', adapter: 'default', interactions: 2, rewarded: true, oldest: 7 },
+      ...{ session: 's', keyId: 'ann', task: 'task', adapter: 'default' },
+      ...{ interactions: 2, rewarded: true, oldest: 7 },
       ...{ startedAt: Date.parse(at(0)), heardAt: Date.parse(at(3)) },
     },
     {
       ...{
         session: 't',
+        keyId: 'ann',
         task: 'task',
         adapter: 'default',
         interactions: 0,

@@ -5,6 +5,7 @@ import type { Position } from '../../../shared/events/position.ts';
 import type { SessionEnded } from '../../../shared/events/session-ended.ts';
 import type { SessionStarted } from '../../../shared/events/session-started.ts';
 import type { Heading } from '../../../shared/log/event-log.ts';
+import { createEndedRows } from './ended-rows.ts';
 
 /** One session of the session protocol, as far as the log tells. */
 export type Session = {
@@ -54,7 +55,7 @@ export type SessionTable = {
 };
 
 /** An open session without what is said of it. */
-export type OpenRow = Pick<Session, 'session' | 'task' | 'adapter' | 'interactions'> & {
+export type OpenRow = Pick<Session, 'session' | 'keyId' | 'task' | 'adapter' | 'interactions'> & {
   readonly rewarded: boolean;
   /** policy version of its first answer; undefined: none yet */
   readonly oldest: number | undefined;
@@ -63,7 +64,7 @@ export type OpenRow = Pick<Session, 'session' | 'task' | 'adapter' | 'interactio
   readonly heardAt: number;
 };
 
-export type EndedRow = Pick<Session, 'session' | 'adapter'> & { readonly answers: number };
+export type EndedRow = Pick<Session, 'session' | 'keyId' | 'adapter'> & { readonly answers: number };
 
 type Row = {
   readonly fixed: Pick<
@@ -121,8 +122,7 @@ type TableOptions = {
 export function createSessionTable({ most = 1_000, only }: TableOptions = {}): SessionTable {
   const byLane = new Map<string, Row>();
   const byKey = new Map<string, Row>();
-  /** in the order of their ends */
-  const ended = new Set<Row>();
+  const ended = createEndedRows<Row>(most);
   /** with answers that were only noted */
   const noted = new Set<Row>();
 
@@ -131,14 +131,11 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
 
   const leave = (row: Row, how: NonNullable<Session['ended']>) => {
     row.ended = how;
-    ended.delete(row);
-    ended.add(row);
-    if (ended.size <= most) return;
-    const [oldest] = ended;
-    ended.delete(oldest!);
-    noted.delete(oldest!);
-    byLane.delete(oldest!.fixed.lane);
-    if (byKey.get(oldest!.fixed.sessionKey) === oldest) byKey.delete(oldest!.fixed.sessionKey);
+    const oldest = ended.add(row);
+    if (oldest === undefined) return;
+    noted.delete(oldest);
+    byLane.delete(oldest.fixed.lane);
+    if (byKey.get(oldest.fixed.sessionKey) === oldest) byKey.delete(oldest.fixed.sessionKey);
   };
 
   const onStarted = ({ id, time, data }: SessionStarted) => {
@@ -225,21 +222,23 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
     },
     of: (sessionKey) => shown(byKey.get(sessionKey)),
     inLane: (lane) => shown(byLane.get(lane)),
-    openCount: () => byLane.size - ended.size,
+    openCount: () => byLane.size - ended.size(),
     open: () =>
       [...byLane.values()]
         .filter((row) => row.ended === undefined)
         .map(({ fixed, answers, unread, oldest, rewards, latestAt }) => ({
-          ...{ session: fixed.session, task: fixed.task, adapter: fixed.adapter, oldest },
+          ...{ session: fixed.session, keyId: fixed.keyId, task: fixed.task, adapter: fixed.adapter, oldest },
           ...{ startedAt: Date.parse(fixed.startedAt), heardAt: latestAt },
           ...{ interactions: answers.size + unread.length, rewarded: rewards.size > 0 },
         })),
     endedSince: (time) =>
-      [...ended].flatMap(({ fixed, ended: end, counted, isDiscarded }) =>
-        end !== undefined && Date.parse(end.at) >= time && counted !== 0 && !isDiscarded
-          ? [{ session: fixed.session, adapter: fixed.adapter, answers: counted ?? 1 }]
-          : [],
-      ),
+      ended
+        .all()
+        .flatMap(({ fixed, ended: end, counted, isDiscarded }) =>
+          end !== undefined && Date.parse(end.at) >= time && counted !== 0 && !isDiscarded
+            ? [{ ...pick(fixed), answers: counted ?? 1 }]
+            : [],
+        ),
     usualAnswers: () =>
       lengths.length === 0 ? FIRST_GUESS : lengths.reduce((sum, one) => sum + one, 0) / lengths.length,
     list: (keyId) =>
@@ -249,6 +248,8 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
         .sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1)),
   };
 }
+
+const pick = ({ session, keyId, adapter }: Row['fixed']) => ({ session, keyId, adapter });
 
 function heard(row: Row, id: string, time: string): void {
   row.latest = id;

@@ -17,7 +17,7 @@ export type SessionView = Omit<SessionTable, 'wants' | 'nextUnread' | 'read'> & 
   readonly reachEnd: () => Promise<boolean>;
   readonly isCaughtUp: () => boolean;
   /** The last session of a key out of the whole log, where it ended so long ago that it is forgotten here. */
-  readonly lookUp: (sessionKey: string) => Promise<Session | undefined>;
+  readonly lookUp: (sessionKey: string, keyId?: string) => Promise<Session | undefined>;
   /** Why the view goes no further: the log was written on by a newer version. */
   readonly stopped: () => string | undefined;
   /** Rejects when the log cannot be followed any more, for any other reason. */
@@ -83,8 +83,8 @@ export function followSessions({ log, signal, onDeleted, onHeading }: Options): 
       if (!isReached) isLate = true;
       return isReached;
     },
-    // one at a time: each reads the log from its beginning
-    lookUp: (sessionKey) => inTurn('look-up', () => lookUp(log, sessionKey)),
+    // one at a time for each access key: each reads the log from its beginning
+    lookUp: (sessionKey, keyId = '') => inTurn(keyId, () => lookUp(log, sessionKey)),
     stopped: () => stopped,
     done: following.done.catch((error: Error) => {
       if (!isLogError(error, 'NewerSchema')) throw error;

@@ -57,6 +57,44 @@ test('a session is ended by the key that opened it, also where another name has 
   expect(recorded).toEqual([]);
 });
 
+test('a key has places and room of its own, whatever another one holds and asks for', async () => {
+  const view = followSessions({ log, signal: stop.signal });
+  await view.reachEnd();
+  const samples = countWaitingSamples('default');
+  const sessions = openSessions({
+    view,
+    recorder: { record: async () => true, outboxDepth: () => 0 },
+    append: log.append,
+    limits: { maxSessions: 4, batchSize: 2, maxBatchSize: 16, maxStaleness: 4 },
+    samplesOf: () => samples,
+    countOn: async () => {},
+    now: Date.now,
+  });
+  const start = (keyId: string, adapter = 'default') =>
+    sessions.start({ keyId, adapter, adapters: ['default', 'other'] }, 'cook', undefined).then(
+      () => 'open',
+      ({ name }: Error) => name,
+    );
+  const many = async (keyId: string, count: number) => {
+    const started = await Promise.all(Array.from({ length: count }, () => start(keyId)));
+    return Object.entries(Object.groupBy(started, (one) => one)).map(([how, all]) => [how, all!.length]);
+  };
+  expect(await many('ann', 10)).toEqual([
+    ['open', 4],
+    ['TOO_MANY_SESSIONS', 6],
+  ]);
+  expect(await start('ann', 'other')).toBe('TOO_MANY_SESSIONS');
+  // a session usually makes a version here, and five may be under way
+  expect(await many('bob', 10)).toEqual([
+    ['open', 3],
+    ['TRAINING_BEHIND', 7],
+  ]);
+  expect(await many('eve', 10)).toEqual([
+    ['open', 2],
+    ['TRAINING_BEHIND', 8],
+  ]);
+});
+
 const facts = { source: 'clawloop/test', time: '2026-03-01T12:00:00.000Z' };
 
 test('a session that is refreshed has task and adapter of the one before, also where that is long forgotten', async () => {

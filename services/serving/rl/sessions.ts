@@ -8,7 +8,8 @@ import { laneOf } from '../chat/lane.ts';
 import { ServingError } from '../errors.ts';
 import { createInTurn } from '../in-turn.ts';
 import type { Recorder } from '../record/recorder.ts';
-import { lackOfRoom, type Occupancy, type RoomLimits } from './room.ts';
+import { occupancyFor } from './occupancy.ts';
+import { hasLessThanItsShare, lackOfRoom, type RoomLimits } from './room.ts';
 import { newSessionKey, type SessionKey } from './session-key.ts';
 import type { Session } from './session-table.ts';
 import type { SessionView } from './session-view.ts';
@@ -30,6 +31,14 @@ type Starting = {
   readonly adapter?: string | undefined;
   /** those that the key may ask */
   readonly adapters: readonly string[];
+};
+
+/** A session that is to begin, in the place of `old` where its key has an open one. */
+type Beginner = {
+  readonly adapter: string;
+  readonly keyId: string;
+  readonly task: string;
+  readonly old: Session | undefined;
 };
 
 /** The session protocol: sessions that programs open, reward and end. */
@@ -94,11 +103,9 @@ const RETRY_SECONDS = 5;
 const NO_TASK = 'task';
 /** A step may be over in less than that. */
 const ROOM_RETRY_SECONDS = 1;
-/** ms that the sample of a session that ended may take to come; most come sooner, of some none comes */
-const ON_THE_WAY_MS = 3_000;
 
 export function openSessions(options: Options): Sessions {
-  const { view, recorder, append, limits, samplesOf, countOn, now } = options;
+  const { view, recorder, append, limits, countOn, now } = options;
   const inTurn = createInTurn();
   const time = () => new Date(now()).toISOString();
 
@@ -146,38 +153,23 @@ export function openSessions(options: Options): Sessions {
     return { session, interactions };
   };
 
-  const occupancy = (adapter: string, ending: Session | undefined): Occupancy => {
-    const at = now();
-    const samples = samplesOf(adapter);
-    const open = view.open().filter(({ session }) => session !== ending?.session);
-    const own = open.filter((one) => one.adapter === adapter);
-    const onTheWay = view
-      .endedSince(at - ON_THE_WAY_MS)
-      .filter((ended) => ended.adapter === adapter && !samples.hasCome(ended.session));
-    const { sessions, single } = samples.waiting();
-    return {
-      open: own.map(({ interactions, rewarded, task, oldest, startedAt, heardAt }) => ({
-        ...{ answers: interactions, rewarded, task },
-        age: oldest === undefined ? 0 : samples.ageOf(oldest, limits.maxStaleness),
-        ...{ openMs: at - startedAt, quietMs: at - heardAt },
-      })),
-      others: open.length - own.length,
-      waiting: { sessions: [...sessions, ...onTheWay.map(({ answers }) => answers)], single },
-      trains: samples.trains() || onTheWay.length > 0,
-      usual: view.usualAnswers(),
-    };
-  };
-  const makeRoom = async (adapter: string, task: string, old: Session | undefined): Promise<void> => {
+  /** A key that has less than its share of the room begins though others have left none. */
+  const lackFor = (starting: Beginner): 'sessions' | 'staleness' | undefined => {
+    const { adapter, keyId, task, old } = starting;
+    const { room, own, ownOpen } = occupancyFor(options, adapter, keyId, old);
+    if (ownOpen >= limits.maxSessions) return 'sessions';
     const beginning = { task, ...(old?.adapter === adapter ? { ending: old.interactions } : {}) };
-    const lacking = () => lackOfRoom(limits, occupancy(adapter, old), beginning);
-    if (lacking() === undefined) return;
+    const lack = lackOfRoom({ ...limits, maxSessions: Number.POSITIVE_INFINITY }, room, beginning);
+    return lack === 'staleness' && hasLessThanItsShare(limits, own, room.usual) ? undefined : lack;
+  };
+  const makeRoom = async (beginner: Beginner): Promise<void> => {
+    if (lackFor(beginner) === undefined) return;
     await countOn();
-    const lack = lacking();
+    const lack = lackFor(beginner);
     if (lack === 'sessions')
       throw ServingError.TOO_MANY_SESSIONS({ most: limits.maxSessions, retryAfterSeconds: RETRY_SECONDS });
     if (lack === 'staleness') throw ServingError.TRAINING_BEHIND({ retryAfterSeconds: ROOM_RETRY_SECONDS });
   };
-
   /** The one before, of which task or adapter are needed, where it is known no more but to the log. */
   const lookBack = async (
     { adapter, adapters }: Starting,
@@ -186,7 +178,7 @@ export function openSessions(options: Options): Sessions {
   ): Promise<Session | undefined> => {
     const isTold = task !== undefined && (adapter !== undefined || adapters.length === 1);
     if (refreshed === undefined || isTold || (await find(refreshed.id)) !== undefined) return undefined;
-    return view.lookUp(refreshed.id);
+    return view.lookUp(refreshed.id, refreshed.keyId);
   };
   const startNow = async (
     caller: Starting,
@@ -202,7 +194,7 @@ export function openSessions(options: Options): Sessions {
     const task = told ?? last?.task ?? NO_TASK;
     const adapter = caller.adapter ?? adapters.find((name) => name === last?.adapter) ?? adapters[0]!;
     const open = before?.ended === undefined ? before : undefined;
-    await makeRoom(adapter, task, open);
+    await makeRoom({ adapter, keyId, task, old: open });
     if (open !== undefined) await endNow(open, false);
     const session = `${task}-${randomBytes(8).toString('hex')}`;
     const after = before === undefined ? 0 : Date.parse(before.startedAt) + 1;
@@ -248,7 +240,9 @@ export function openSessions(options: Options): Sessions {
       const key = refreshed ?? newSessionKey(caller.keyId);
       return inTurn(key.id, async () => {
         const forgotten = await lookBack(caller, task, refreshed); // takes long: others begin meanwhile
-        return inTurn('start', () => startNow(caller, task, key, forgotten));
+        const start = () => startNow(caller, task, key, forgotten);
+        // one of each access key stands in line, so that nobody waits for all that another one starts
+        return inTurn(`starts of ${caller.keyId}`, () => inTurn('start', start));
       });
     },
     speaking,

@@ -11,7 +11,7 @@ const foldedBy = () => {
 };
 const ready = (sampleId: string, session = 's', following?: number): Fact => ({
   type: 'sample.ready',
-  data: { sampleId, session, ...(following === undefined ? {} : { following }) },
+  data: { sampleId, session, lane: `lane-${session}`, ...(following === undefined ? {} : { following }) },
 });
 const submitted = (n: number, ...ids: readonly string[]): Fact => ({
   type: 'batch.submitted',
@@ -46,6 +46,10 @@ test('what a session was rewarded for waits as a whole', () => {
     on(fact);
   on(ready('5', 'u'));
   expect(samples.waiting()).toEqual({ sessions: [3, 1], single: 1 });
+  expect(samples.bySession()).toEqual([
+    { lane: 'lane-s', count: 3 },
+    { lane: 'lane-t', count: 1 },
+  ]);
   on(submitted(1, '1', '2', '3'));
   on(promoted(1, 0));
   expect(samples.waiting()).toEqual({ sessions: [1], single: 1 });
