@@ -68,8 +68,8 @@ const head = `# Metrics
 
 Made from the services' code by \`npm run docs\`. Every service has \`/metrics\` in Prometheus' format, \`/healthz\`
 (the process answers) and \`/readyz\` (it does its work; if not, \`missing\` says why): serving at its endpoint,
-the others at their health port. Serving that listens beyond loopback gives \`/metrics\` to who has an access
-key alone (Prometheus: \`authorization\` with \`credentials\`). Every figure has the label \`service\`; Node's own
+the others at their health port. Once there is an access key, serving's \`/metrics\` needs
+one (Prometheus: \`authorization\` with \`credentials\`). A port on loopback answers under loopback names alone. Every figure has the label \`service\`; Node's own
 (\`process_\`, \`nodejs_\`) come besides. Counters are of the process and begin at 0 with it: of several replicas,
 take the sum.
 

@@ -32,6 +32,7 @@ const health = await openHealthPort(
   { host: config.healthHost, port: config.healthPort },
   watch.missing,
   service.metrics,
+  { logger },
 );
 logger.info({ port: health.port }, 'health port');
 

@@ -3,7 +3,7 @@ import { fastify } from 'fastify';
 import type { SubjectView } from '../../shared/log/event-log.ts';
 import { registerJobs } from '../../shared/queue/job-routes.ts';
 import { monotonicNow } from '../../shared/service/clock.ts';
-import { registerHealth } from '../../shared/service/health.ts';
+import { refuseForeignHosts, registerHealth } from '../../shared/service/health.ts';
 import { isLoopback } from '../../shared/service/is-loopback.ts';
 import { openQueue } from '../../shared/service/open-queue.ts';
 import { openService } from '../../shared/service/open-service.ts';
@@ -45,7 +45,8 @@ const watch = watchFolds({
 const enqueueOwed = (views: readonly SubjectView[]) => void queue.add(open.see(views));
 
 const server = fastify({ logger: false });
-registerHealth(server, () => watch.missing() ?? queue.missing(), service.metrics);
+refuseForeignHosts(server, config.healthHost);
+registerHealth(server, () => watch.missing() ?? queue.missing(), service.metrics, { logger });
 registerJobs(server, queue, { key: config.boardKey, isPrivate: isLoopback(config.healthHost) });
 await queue.mountBoard(server);
 await server.listen({ host: config.healthHost, port: config.healthPort });

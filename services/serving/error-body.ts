@@ -1,10 +1,15 @@
 import { isServiceError, type ServiceError } from '../../shared/service/errors.ts';
+import { withoutPlaces } from '../../shared/service/without-places.ts';
 import { ServingError } from './errors.ts';
 
 /** OpenAI's error shape. */
-export const errorBody = ({ message, type, param, code }: ServiceError) => ({
-  error: { message, type, param, code },
+export const errorBody = (error: ServiceError) => ({
+  error: { message: toldMessage(error), type: error.type, param: error.param, code: error.code },
 });
+
+/** What a client hears: of our own faults neither paths nor digests, which are in the log. */
+export const toldMessage = ({ status, message }: Pick<ServiceError, 'status' | 'message'>): string =>
+  status < 500 ? message : withoutPlaces(message);
 
 type HttpError = Error & { readonly code?: string; readonly statusCode?: number };
 

@@ -4,7 +4,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import type { Registry } from 'prom-client';
 import type { ServiceError } from '../../shared/service/errors.ts';
 import { type Readiness, registerHealth } from '../../shared/service/health.ts';
-import { isLoopback } from '../../shared/service/is-loopback.ts';
+import { hostName, isLoopback } from '../../shared/service/is-loopback.ts';
 import type { Logger } from '../../shared/service/logger.ts';
 import { bearerOf, type Caller } from './access.ts';
 import { refuseUnserved } from './chat/adapters-of.ts';
@@ -25,9 +25,8 @@ import { registerSessions } from './routes/sessions.ts';
 import { watchRoutes } from './routes/unknown-request.ts';
 import type { ServingWorld } from './routes/world.ts';
 
-const open: ReadonlySet<string> = new Set(['/health', '/healthz', '/readyz']);
-/** What it says of who chats is for who may chat, where others could ask. */
-const openOnLoopback: ReadonlySet<string> = new Set([...open, '/metrics']);
+/** Alive: open to anybody, under any name. */
+const alwaysOpen: ReadonlySet<string> = new Set(['/health', '/healthz']);
 /** Their requests are counted when they are let in, as answers. */
 const answers: ReadonlySet<string> = new Set(
   ['/chat/completions', '/messages', '/responses'].flatMap((path) => [path, `/v1${path}`]),
@@ -48,7 +47,9 @@ export const callerOf = (request: FastifyRequest): Caller => callers.get(request
 /** The HTTP border: every answer of it that is no success has the error shape of the API that was asked. */
 export function createServer(world: ServingWorld, readiness: Readiness, registry: Registry): FastifyInstance {
   const { maxBodyBytes, host } = world.config;
-  const isOpen = isLoopback(host) ? openOnLoopback : open;
+  /** Beyond loopback a probe asks by whatever name; on loopback a foreign name may be a web page's. */
+  const isOpen = ({ url, headers }: FastifyRequest): boolean =>
+    alwaysOpen.has(url) || (url === '/readyz' && (!isLoopback(host) || isLoopback(hostName(headers.host))));
   const server = fastify({
     logger: false,
     bodyLimit: maxBodyBytes,
@@ -110,7 +111,7 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
   server.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id);
     if (isMessagesPath(request.url)) void reply.header('request-id', request.id);
-    if (!isOpen.has(request.url)) await letIn(request);
+    if (!isOpen(request)) await letIn(request);
     if (request.is404) throw unknownRequest(request, reply);
   });
   server.addHook('onResponse', async (request, reply) => {
@@ -124,7 +125,7 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
     if (failure.retryAfterSeconds !== undefined) void reply.header('retry-after', failure.retryAfterSeconds);
     return reply.code(failure.status).send(bodyOf(request, failure));
   });
-  registerHealth(server, readiness, registry);
+  registerHealth(server, readiness, registry, { logger: world.logger });
   registerChat(server, world);
   registerMessages(server, world);
   registerResponses(server, world);
@@ -154,11 +155,6 @@ const bodyOf = ({ url, id }: FastifyRequest, failure: ServiceError): object =>
 /** Anthropic's clients send their key in a header of its own. */
 const apiKeyOf = ({ headers }: FastifyRequest): string | undefined =>
   typeof headers['x-api-key'] === 'string' ? `Bearer ${headers['x-api-key']}` : undefined;
-
-/**
- * The name in a Host header, without its port; none at all is what only old programs on this machine send.
- */
-const hostName = (host: string | undefined): string => (host ?? 'localhost').replace(/:\d+$/, '');
 
 /**
  * Ends when the last open answer has ended; clients keep their connections, so those are closed as they fall

@@ -8,7 +8,7 @@ import { headFold } from '../../shared/lineage/head-fold.ts';
 import { trainingMismatch } from '../../shared/lineage/training-mismatch.ts';
 import { modelDigest } from '../../shared/policy/model-digest.ts';
 import { claimFileInTurn } from '../../shared/service/claim.ts';
-import { registerHealth } from '../../shared/service/health.ts';
+import { refuseForeignHosts, registerHealth } from '../../shared/service/health.ts';
 import { makeFolder } from '../../shared/service/make-folder.ts';
 import { openQueue } from '../../shared/service/open-queue.ts';
 import { openService } from '../../shared/service/open-service.ts';
@@ -52,7 +52,8 @@ const retries = {
 const queue = await openQueue<WakeUp>(config, 'batches', retries, logger);
 
 const server = fastify({ logger: false });
-registerHealth(server, () => missing ?? watch.missing() ?? queue.missing(), service.metrics);
+refuseForeignHosts(server, config.healthHost);
+registerHealth(server, () => missing ?? watch.missing() ?? queue.missing(), service.metrics, { logger });
 await queue.mountBoard(server);
 await server.listen({ host: config.healthHost, port: config.healthPort });
 const { port } = server.server.address() as AddressInfo;

@@ -1,5 +1,6 @@
 import { fastify } from 'fastify';
 import { expect, test } from 'vitest';
+import { refuseForeignHosts } from '../service/health.ts';
 import { registerJobs } from './job-routes.ts';
 import { openMemoryQueue } from './memory/open-memory-queue.ts';
 
@@ -18,6 +19,19 @@ test.each([
   const retry = await server.inject({ method: 'POST', url: '/jobs/retry', headers, payload: { id: 'none' } });
   expect(retry.statusCode).toBe(status);
   expect((await server.inject('/jobs')).statusCode).toBe(200);
+  await server.close();
+  await queue.close();
+});
+
+test('no page whose name was rebound to this machine retries a job', async () => {
+  const queue = openMemoryQueue<null>('votes', settings);
+  const server = fastify();
+  refuseForeignHosts(server, '127.0.0.1');
+  registerJobs(server, queue, { key: undefined, isPrivate: true });
+  const retry = (host: string) =>
+    server.inject({ method: 'POST', url: '/jobs/retry', headers: { host }, payload: { id: 'none' } });
+  expect((await retry('evil.example')).statusCode).toBe(403);
+  expect((await retry('127.0.0.1:8702')).statusCode).toBe(404);
   await server.close();
   await queue.close();
 });

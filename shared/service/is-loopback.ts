@@ -7,3 +7,8 @@ export function isLoopback(host: string): boolean {
   if (isIP(name) === 6) return name === '::1' || name.startsWith('::ffff:127.');
   return name === 'localhost' || name.endsWith('.localhost');
 }
+
+/**
+ * The name in a Host header, without its port; none at all is what only old programs on this machine send.
+ */
+export const hostName = (host: string | undefined): string => (host ?? 'localhost').replace(/:\d+$/, '');

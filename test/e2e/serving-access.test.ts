@@ -16,9 +16,9 @@ const chat = (client: OpenAI) =>
   client.chat.completions.create({ model: 'clawloop', messages: [{ role: 'user', content: 'hi' }] });
 
 /** Asks under another name than the address: what a page does whose name was rebound to this machine. */
-const statusUnder = (serving: ServingProcess, host: string) =>
+const statusUnder = (serving: ServingProcess, host: string, path = '/v1/models') =>
   new Promise<number | undefined>((resolve, reject) => {
-    const call = request(`${serving.url}/v1/models`, { headers: { host } }, (response) => {
+    const call = request(`${serving.url}${path}`, { headers: { host } }, (response) => {
       response.resume();
       resolve(response.statusCode);
     });
@@ -59,6 +59,11 @@ test('no key is needed until one is made; from then on it is, at once', async ()
   await chat(serving.client);
   expect(await statusUnder(serving, 'evil.example')).toBe(403);
   expect(await statusUnder(serving, 'localhost:1234')).toBe(200);
+  for (const path of ['/metrics', '/readyz']) {
+    expect(await statusUnder(serving, 'evil.example', path), path).toBe(403);
+    expect(await statusUnder(serving, 'localhost:1234', path), path).toBe(200);
+  }
+  expect(await statusUnder(serving, 'evil.example', '/healthz')).toBe(200);
   const ann = await createAccessKey(on.folder.data.keys, 'ann');
   const bob = await createAccessKey(on.folder.data.keys, 'bob');
   for (const client of [serving.client, withKey(serving, 'claw-wrong')]) {
@@ -69,7 +74,16 @@ test('no key is needed until one is made; from then on it is, at once', async ()
     });
   }
   expect((await fetch(`${serving.url}/healthz`)).status).toBe(200);
-  for (const path of ['/v1/models', '/v1/models/clawloop', '/v1/models?x=/healthz', '/v1/nowhere'])
+  expect((await fetch(`${serving.url}/readyz`)).status).toBe(200);
+  expect(await statusUnder(serving, 'evil.example', '/readyz')).toBe(401);
+  // a reverse proxy on this machine asks from loopback too
+  for (const path of [
+    '/v1/models',
+    '/v1/models/clawloop',
+    '/v1/models?x=/healthz',
+    '/v1/nowhere',
+    '/metrics',
+  ])
     expect((await fetch(`${serving.url}${path}`)).status, path).toBe(401);
   const models = await withKey(serving, ann.secret).models.list();
   expect(models.data.map(({ id }) => id)).toEqual(['clawloop', 'clawloop@base']);

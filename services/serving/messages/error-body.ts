@@ -1,4 +1,5 @@
 import type { ServiceError } from '../../../shared/service/errors.ts';
+import { toldMessage } from '../error-body.ts';
 
 /** Whether a request is one of Anthropic's API, also where there is no such route. */
 export const isMessagesPath = (url: string): boolean => /^(?:\/v1)?\/messages(?:[/?]|$)/.test(url);
@@ -19,7 +20,10 @@ export const messagesError = ({ status, message, code }: ServiceError, requestId
   error: {
     type: types[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error'),
     // the words by which clients know that they must compact
-    message: code === 'context_length_exceeded' ? `prompt is too long: ${message}` : message,
+    message:
+      code === 'context_length_exceeded'
+        ? `prompt is too long: ${message}`
+        : toldMessage({ status, message }),
   },
   request_id: requestId,
 });

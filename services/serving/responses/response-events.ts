@@ -3,6 +3,7 @@ import type { ServiceError } from '../../../shared/service/errors.ts';
 import { callsInTurn } from '../chat/calls-in-turn.ts';
 import type { Finished } from '../chat/completion.ts';
 import type { AnswerChunk, CallPart } from '../engine/engine.ts';
+import { toldMessage } from '../error-body.ts';
 import type { Frame } from '../routes/event-stream.ts';
 import {
   callItem,
@@ -147,7 +148,7 @@ export function responseEvents(head: ReturnType<typeof responseHead>) {
       return [...rest, frame(`response.${response.status}`, { response })];
     },
     failure: ({ status, message }: ServiceError): Frame => {
-      const error = { code: failureCode(status), message };
+      const error = { code: failureCode(status), message: toldMessage({ status, message }) };
       return frame('response.failed', { response: { ...head, status: 'failed', output, error } });
     },
   };
