@@ -26,9 +26,11 @@ const houseRules = (count: number) =>
     (_, index) => `Rule ${index + 1}: on day ${index % 31} of a month, ${chores[index % 5]} before noon.`,
   ).join('\n');
 
-const systemText = (count: number, more = '') =>
-  `<!-- openclaw:attempt:STABLE -->\nYou keep house for one person.\n${houseRules(count)}\n<!-- /openclaw:attempt:STABLE -->\n` +
+const stablePart = (count: number) =>
+  `<!-- openclaw:attempt:STABLE -->\nYou keep house for one person.\n${houseRules(count)}\n<!-- /openclaw:attempt:STABLE -->`;
+const dynamicPart = (more: string) =>
   `<!-- openclaw:attempt:DYNAMIC -->\nThe model is tier/m.${more}\n<!-- /openclaw:attempt:DYNAMIC -->`;
+const systemText = (count: number, more = '') => `${stablePart(count)}\n${dynamicPart(more)}`;
 const rules: ChatMessage = { role: 'system', content: systemText(20) };
 /** About as long as OpenClaw's own prompt in its first run. */
 const longRules: ChatMessage = { role: 'system', content: systemText(600) };
@@ -225,9 +227,10 @@ function subagent(): OpenClawRequests['subagent'] {
 
 function qwenPlugin(): OpenClawRequests['qwen-plugin'] {
   const session = 'built-qwen';
+  const line = dynamicPart(`\n${runtime(`explicit:${session}`, session)}`);
   const cached = (text: string) => ({ type: 'text', text, cache_control: { type: 'ephemeral' } });
   const messages: readonly ChatMessage[] = [
-    { role: 'system', content: [cached(systemText(20, `\n${runtime(`explicit:${session}`, session)}`))] },
+    { role: 'system', content: [cached(stablePart(20)), { type: 'text', text: line }] },
     { role: 'user', content: [cached(`${date}${said['qwen-plugin'][0]}`)] },
     context,
   ];

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -20,8 +20,11 @@ export type OpenClawHome = {
   readonly settings: () => Promise<Settings>;
   /** Lays more settings over those that there are, objects by their fields. */
   readonly configure: (settings: Settings) => Promise<void>;
-  /** One command of OpenClaw's own command line. */
-  readonly openclaw: (argv: readonly string[]) => Promise<{ readonly code: number; readonly text: string }>;
+  /** One command of OpenClaw's own command line. The signal kills it at once. */
+  readonly openclaw: (
+    argv: readonly string[],
+    kill?: AbortSignal,
+  ) => Promise<{ readonly code: number; readonly text: string }>;
   readonly start: () => Promise<OpenClawGateway>;
   /** Ends its gateway and removes everything. */
   readonly dispose: () => Promise<void>;
@@ -53,7 +56,18 @@ const START_LIMIT_MS = 180_000;
  * OpenClaw as a person sets it up for a ClawLoop that runs: `clawloop openclaw config --write` on an empty home,
  * then a gateway without channels. `more`: flags of that command. Its first-run files are left out (`skipBootstrap`), and its timers rest.
  */
-export async function openClawHome(url: string, more: readonly string[] = []): Promise<OpenClawHome> {
+export const openClawHome = (url: string, more: readonly string[] = []): Promise<OpenClawHome> =>
+  emptyHome(async (file) => {
+    const argv = ['openclaw', 'config', '--write', '--yes', '--file', file, '--url', url, ...more];
+    const wrote = await clawloop(argv);
+    if (wrote.code !== 0) throw new Error(`openclaw config: ${wrote.stderr}${wrote.stdout}`);
+  });
+
+/** OpenClaw in an empty home, with these settings and no others but those that `openClawHome` adds. */
+export const openClawHomeWith = (settings: Settings): Promise<OpenClawHome> =>
+  emptyHome((file) => writeFile(file, JSON.stringify(settings)));
+
+async function emptyHome(writeSettings: (file: string) => Promise<void>): Promise<OpenClawHome> {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-openclaw-home-'));
   const [file, workspace, home] = ['openclaw.json', 'workspace', 'home'].map((name) => join(folder, name));
   await Promise.all([mkdir(workspace!), mkdir(home!)]);
@@ -65,27 +79,17 @@ export async function openClawHome(url: string, more: readonly string[] = []): P
     OPENCLAW_CONFIG_PATH: file!,
     OPENCLAW_GATEWAY_TOKEN: token,
   };
-  const run = (argv: readonly string[]): ChildProcess =>
+  const run = (argv: readonly string[], more: SpawnOptions = {}): ChildProcess =>
     spawn(command!, [...before, openClawLauncher, ...argv], {
       stdio: ['ignore', 'pipe', 'pipe'],
       cwd: workspace,
       env: environment,
+      ...more,
     });
   const settings = async () => JSON.parse(await readFile(file!, 'utf8')) as Settings;
   const configure: OpenClawHome['configure'] = async (more) =>
     writeFile(file!, JSON.stringify(laidOver(await settings(), more), null, 2));
-  const wrote = await clawloop([
-    'openclaw',
-    'config',
-    '--write',
-    '--yes',
-    '--file',
-    file!,
-    '--url',
-    url,
-    ...more,
-  ]);
-  if (wrote.code !== 0) throw new Error(`openclaw config: ${wrote.stderr}${wrote.stdout}`);
+  await writeSettings(file!);
   await configure({
     logging: { file: join(folder, 'openclaw.log') },
     gateway: { mode: 'local', port, bind: 'loopback', auth: { mode: 'token', token } },
@@ -94,10 +98,13 @@ export async function openClawHome(url: string, more: readonly string[] = []): P
   let running: OpenClawGateway | undefined;
   return {
     ...{ folder, workspace: workspace!, file: file!, settings, configure },
-    openclaw: async (argv) => {
-      const child = run(argv);
+    openclaw: async (argv, kill) => {
+      const child = run(argv, { detached: true, env: { ...environment, OPENCLAW_NO_RESPAWN: '1' } });
       const text = textOf(child);
+      const end = () => process.kill(-child.pid!, 'SIGKILL');
+      kill?.addEventListener('abort', end);
       const [code] = (await once(child, 'close')) as [number | null];
+      kill?.removeEventListener('abort', end);
       return { code: code ?? 1, text: text() };
     },
     start: async () => {

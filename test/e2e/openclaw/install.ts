@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const OPENCLAW_VERSION = '2026.9.6';
-const cache = fileURLToPath(new URL('../../../.openclaw/', import.meta.url));
-const folder = join(cache, OPENCLAW_VERSION);
+/** A folder of the checkout that git ignores. */
+export const openClawCache = fileURLToPath(new URL('../../../.openclaw/', import.meta.url));
+const folder = join(openClawCache, OPENCLAW_VERSION);
 /** Its launcher: a script for the Node that runs this. */
 export const openClawLauncher = join(folder, 'node_modules/openclaw/openclaw.mjs');
 
@@ -17,27 +18,44 @@ export const whyNoOpenClaw = (): string | null =>
     : `OpenClaw ${OPENCLAW_VERSION} is not there: node test/e2e/openclaw/install.ts fetches it, 650 MB`;
 
 /**
- * OpenClaw as its users have it, from the npm registry, into a folder of the checkout that git does not see. Its
+ * OpenClaw as its users have it, from the npm registry, into a folder of the checkout that git ignores. Its
  * install scripts do not run. Nothing is done where it lies already.
  *
  * @throws Error with what npm said
  */
 export async function installOpenClaw(tell: (line: string) => void = () => {}): Promise<void> {
   if (existsSync(openClawLauncher)) return;
-  mkdirSync(cache, { recursive: true });
-  const part = mkdtempSync(join(cache, 'part-'));
   const started = performance.now();
   const seconds = () => `${Math.round((performance.now() - started) / 1000)} s`;
   tell(`OpenClaw ${OPENCLAW_VERSION} is fetched from the npm registry, 650 MB ...`);
   const ticking = setInterval(() => tell(`OpenClaw is being fetched, ${seconds()}`), 15_000);
   try {
-    const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'];
-    await npm(['install', ...flags, '--prefix', part, `openclaw@${OPENCLAW_VERSION}`]);
-    // Two that fetch at once: the first folder in place is as good as the other.
-    if (!existsSync(openClawLauncher)) renameSync(part, folder);
+    await installPackage(OPENCLAW_VERSION, `openclaw@${OPENCLAW_VERSION}`);
     tell(`OpenClaw is there, after ${seconds()}`);
   } finally {
     clearInterval(ticking);
+  }
+}
+
+/**
+ * Installs a package of the npm registry into a folder of the cache, whole or not at all.
+ *
+ * @throws Error with what npm said
+ */
+export async function installPackage(
+  name: string,
+  specifier: string,
+  more: readonly string[] = [],
+): Promise<void> {
+  mkdirSync(openClawCache, { recursive: true });
+  const part = mkdtempSync(join(openClawCache, 'part-'));
+  const target = join(openClawCache, name);
+  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'];
+  try {
+    await npm(['install', ...flags, ...more, '--prefix', part, specifier]);
+    // Two processes may fetch at once: the first folder in place is as good as the other.
+    if (!existsSync(target)) renameSync(part, target);
+  } finally {
     rmSync(part, { recursive: true, force: true });
   }
 }
@@ -47,7 +65,7 @@ async function npm(argv: readonly string[]): Promise<void> {
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (text += part));
   const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`npm could not fetch OpenClaw: ${text.slice(-2_000)}`);
+  if (code !== 0) throw new Error(`npm could not install ${argv.at(-1)}: ${text.slice(-2_000)}`);
 }
 
 if (import.meta.main) await installOpenClaw((line) => console.log(line));

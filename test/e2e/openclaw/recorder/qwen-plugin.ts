@@ -1,0 +1,14 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { installPackage, openClawCache } from '../install.ts';
+
+const QWEN_PLUGIN_VERSION = '2026.9.4';
+const folder = `qwen-provider-${QWEN_PLUGIN_VERSION}`;
+/** Where OpenClaw loads the plugin from. */
+export const qwenPlugin = join(openClawCache, folder, 'node_modules/@openclaw/qwen-provider');
+
+/** The official plugin for provider id `qwen`, without its peer OpenClaw. Does nothing where the plugin is. */
+export async function installQwenPlugin(): Promise<void> {
+  if (existsSync(qwenPlugin)) return;
+  await installPackage(folder, `@openclaw/qwen-provider@${QWEN_PLUGIN_VERSION}`, ['--legacy-peer-deps']);
+}
