@@ -165,6 +165,13 @@ export const ServingConfig = CommonConfig.extend({
     .describe(
       'ms without a sign of life from the thread that generates; then serving ends, to be started again',
     ),
+  outboxMib: z
+    .int()
+    .min(1)
+    .default(4_096)
+    .describe(
+      'MiB of facts that may wait for the log in the outbox, half of them of one access key; what finds no room is not recorded, and the answer says so',
+    ),
   engine: z.enum(['local', 'upstream']).default('local').describe('who generates'),
   upstreamUrl: z.url().optional().describe('base address of an OpenAI-compatible server, with its /v1'),
   upstreamKind: z

@@ -75,7 +75,7 @@ if (!loopback && !hasKey) {
 }
 const recorder = createRecorder({
   log,
-  outbox: await openOutbox(data.outbox),
+  outbox: await openOutbox(data.outbox, config.outboxMib * 2 ** 20),
   appendTimeoutMs: config.appendTimeoutMs,
   drainIntervalMs: DRAIN_INTERVAL_MS,
   logger,

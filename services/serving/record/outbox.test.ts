@@ -1,4 +1,5 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -7,6 +8,17 @@ import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
 import { createLogger } from '../../../shared/service/logger.ts';
 import { openOutbox } from './outbox.ts';
 import { createRecorder } from './recorder.ts';
+
+const listed = vi.hoisted(() => ({ names: 0 }));
+vi.mock('node:fs/promises', async (original) => {
+  const actual = await original<typeof import('node:fs/promises')>();
+  const readdir = async (path: string) => {
+    const names = await actual.readdir(path);
+    listed.names += names.length;
+    return names;
+  };
+  return { ...actual, readdir };
+});
 
 let folder: string;
 beforeEach(async () => {
@@ -131,6 +143,48 @@ test('a log that does not answer is not waited for', async () => {
   expect(await recorder.record(fact(1))).toBe(true);
   expect(outcomes).toEqual(['outbox']);
   await recorder.close();
+});
+
+const factOf = (key: string, n: number, comment = ''): ClawLoopEvent =>
+  FeedbackGiven.create({
+    ...{ id: `feedback-${key}-${n}`, source: 'test', time: '2026-01-01T00:00:00Z' },
+    data: { interactionId: 'x', lane: 'lane', key, score: 0, comment },
+  });
+
+test('the outbox has so many bytes at most, half of them of one key, also after a restart', async () => {
+  const room = 40_000;
+  const put = async (outbox: Awaited<ReturnType<typeof openOutbox>>, key: string, n: number) =>
+    outbox.put(factOf(key, n, 'x'.repeat(5_000))).then(
+      () => 'kept',
+      ({ message }: Error) => message.replace(/:.*/, ''),
+    );
+  const first = await openOutbox(folder, room);
+  for (const n of [1, 2, 3]) expect(await put(first, 'ann', n)).toBe('kept');
+  expect(await put(first, 'ann', 4)).toBe('an access key has filled its part of the outbox');
+  const second = await openOutbox(folder, room);
+  expect(await put(second, 'ann', 5)).toBe('an access key has filled its part of the outbox');
+  for (const n of [1, 2, 3]) expect(await put(second, 'bob', n)).toBe('kept');
+  expect(await put(second, 'eve', 1)).toBe('kept');
+  expect(await put(second, 'eve', 2)).toBe('the outbox is full');
+  const seen: string[] = [];
+  expect(await second.drain(async ({ id }) => void seen.push(id))).toBe(7);
+  expect(seen).toHaveLength(7);
+  for (const n of [1, 2, 3]) expect(await put(second, 'eve', n)).toBe('kept');
+  const { recorder, outcomes } = recorderOver(() => Promise.reject(new Error('away')), second);
+  expect(await recorder.record(factOf('eve', 4, 'x'.repeat(5_000)))).toBe(false);
+  expect(outcomes).toEqual(['lost']);
+  await recorder.close();
+});
+
+test('a fact costs no more the more wait', async () => {
+  const names = Array.from({ length: 2_000 }, (_, n) => `${String(n).padStart(15, '0')}-x.json`);
+  for (const name of names) writeFileSync(join(folder, name), '{');
+  const outbox = await openOutbox(folder);
+  expect(outbox.depth()).toBe(2_000);
+  listed.names = 0;
+  for (let n = 0; n < 60; n++) await outbox.put(fact(n));
+  expect(listed.names).toBeLessThan(60 * 150);
+  expect(outbox.depth()).toBe(2_060);
 });
 
 test('what cannot be read does not stand in the way, and is kept', async () => {
