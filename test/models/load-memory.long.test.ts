@@ -25,7 +25,8 @@ function load(backend: 'native' | 'wasm') {
   return JSON.parse(stdout) as { loading: number; weights: number };
 }
 
-const backends = nativeInstalled() ? (['native', 'wasm'] as const) : (['wasm'] as const);
+const withNative = nativeInstalled() || process.env.CLAWLOOP_REQUIRE_ALL === '1';
+const backends = withNative ? (['native', 'wasm'] as const) : (['wasm'] as const);
 test.runIf(linux).each(backends)(
   'loading 135 million weights on %s takes at most 1.3 times their size in f32',
   (backend) => {

@@ -10,7 +10,8 @@ import { makeRandomModel, randomModels } from '../fixtures/make-random-model.ts'
 
 const child = fileURLToPath(new URL('measure-memory.ts', import.meta.url));
 const config = randomModels['smollm2-135m'];
-const measurable = process.platform === 'linux' && nativeInstalled();
+const measurable =
+  process.platform === 'linux' && (nativeInstalled() || process.env.CLAWLOOP_REQUIRE_ALL === '1');
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`;
 let folder = '';
 
