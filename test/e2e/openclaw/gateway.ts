@@ -99,6 +99,7 @@ async function emptyHome(writeSettings: (file: string) => Promise<void>): Promis
   return {
     ...{ folder, workspace: workspace!, file: file!, settings, configure },
     openclaw: async (argv, kill) => {
+      // one group without a child in a group of its own: a kill leaves nothing behind
       const child = run(argv, { detached: true, env: { ...environment, OPENCLAW_NO_RESPAWN: '1' } });
       const text = textOf(child);
       const end = () => process.kill(-child.pid!, 'SIGKILL');
