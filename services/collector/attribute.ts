@@ -1,6 +1,7 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { FeedbackGiven } from '../../shared/events/feedback-given.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import type { InteractionWithdrawn } from '../../shared/events/interaction-withdrawn.ts';
 import type { ResponseDeleted } from '../../shared/events/response-deleted.ts';
 import { SessionClosed } from '../../shared/events/session-closed.ts';
 import type { SessionEnded } from '../../shared/events/session-ended.ts';
@@ -23,7 +24,13 @@ export type AttributeSettings = {
   readonly turnDiscount?: number;
 };
 
-type Attributed = InteractionCompleted | ResponseDeleted | FeedbackGiven | SessionStarted | SessionEnded;
+type Attributed =
+  | InteractionCompleted
+  | ResponseDeleted
+  | InteractionWithdrawn
+  | FeedbackGiven
+  | SessionStarted
+  | SessionEnded;
 
 /**
  * Which session and turn an interaction belongs to, and which turns it completes. conversations -> turns.
@@ -52,13 +59,14 @@ export const attribute: Fold<AttributeSettings | undefined> = {
 };
 
 const attributed: readonly ClawLoopEvent['type'][] = [
-  ...(['interaction.completed', 'response.deleted', 'feedback.given'] as const),
+  ...(['interaction.completed', 'response.deleted', 'interaction.withdrawn', 'feedback.given'] as const),
   ...(['session.started', 'session.ended'] as const),
 ];
 const isAttributed = (event: ClawLoopEvent): event is Attributed => attributed.includes(event.type);
 
-/** A sweeper's timer tells no time of the lane's: only what serving saw does. */
-const movesTime = (event: Attributed) => !isIdleTimer(event);
+/** A sweeper's timer and an operator tell no time of the lane: only what serving saw does. */
+const movesTime = (event: Attributed) => !isIdleTimer(event) && event.type !== 'interaction.withdrawn';
+const takesBack = ({ type }: Attributed) => type === 'response.deleted' || type === 'interaction.withdrawn';
 const isIdleTimer = (event: Attributed) => event.type === 'session.ended' && event.data.reason === 'idle';
 
 function isKnown({ mine }: Cause, event: Attributed): boolean {
@@ -69,7 +77,7 @@ function isKnown({ mine }: Cause, event: Attributed): boolean {
 
 function react(cause: Cause, event: Attributed, lane: LaneRow, time: number, discount: number): void {
   const { mine } = cause;
-  if (isTooLate(lane, time) && !isIdleTimer(event) && event.type !== 'response.deleted') {
+  if (isTooLate(lane, time) && !isIdleTimer(event) && !takesBack(event)) {
     if (event.type === 'interaction.completed' && event.data.live)
       tellSkipped(cause, { turnId: event.id, reason: 'too-late' });
     return;
@@ -80,6 +88,7 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, time: number, dis
       onInteraction(cause, event);
       break;
     case 'response.deleted':
+    case 'interaction.withdrawn':
       onDeleted(cause, event, time);
       break;
     case 'feedback.given':

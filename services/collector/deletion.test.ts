@@ -1,8 +1,17 @@
 import { expect, test } from 'vitest';
 import { LaneForgotten } from '../../shared/events/lane-forgotten.ts';
+import { assemble } from './assemble.ts';
 import { attribute } from './attribute.ts';
-import { feedback, interaction, responseDeleted, sessionEnded, timeAt, user } from './testing/events.ts';
-import { runFold } from './testing/run-fold.ts';
+import {
+  feedback,
+  interaction,
+  interactionWithdrawn,
+  responseDeleted,
+  sessionEnded,
+  timeAt,
+  user,
+} from './testing/events.ts';
+import { brief, runFold } from './testing/run-fold.ts';
 import { goesOn, hi, told } from './testing/short-chat.ts';
 
 const a = interaction({ id: 'a', messages: hi, answer: 'hello' });
@@ -45,4 +54,15 @@ test('what the lane has forgotten is withdrawn all the same, and that is forgott
   const hourLater = interaction({ id: 'z2', at: 6 * day + 60, messages: [user('w')], answer: 'y' });
   const { rows } = runFold(attribute, [...over, forgotten, late, later, hourLater], {});
   expect([...rows.get('lane')!.entries('deleted/')]).toEqual([]);
+});
+
+test('what an operator took back ends under that name, open or told, and never moves the time of its lane', () => {
+  const takenBack = interactionWithdrawn({ id: 'a/taken-back', at: 100 * 24 * 60 }, 'a');
+  expect(told([a, takenBack, goneOn])).toEqual(['skipped a: withdrawn']);
+  expect(told([a, goneOn, takenBack, takenBack])).toEqual(['completed a <- thanks', 'withdrawn a: default']);
+  const { emitted } = runFold(attribute, [a, goneOn, takenBack], {});
+  const { emitted: after } = runFold(assemble, emitted, { atLeastOne: true });
+  expect(after.map(brief)).toEqual(['dropped a: withdrawn']);
+  const later = interaction({ id: 'c', at: 2, messages: hi, answer: 'again' });
+  expect(told([a, takenBack, later]).filter((line) => line.includes('too-late'))).toEqual([]);
 });

@@ -1,8 +1,8 @@
 import type { SampleDropped } from '../../shared/events/sample-dropped.ts';
 
 /**
- * Why a completed turn does not train; `stale`, `off-lineage` and what was `deleted` while it waited for a
- * batch are decided by `submit`, the others by `assemble`.
+ * Why a completed turn does not train; `stale`, `off-lineage` and what was `deleted` or
+ * `withdrawn` while it waited for a batch are decided by `submit`, the others by `assemble`.
  */
 export const dropReasons: Readonly<Record<SampleDropped['data']['reason'], string>> = {
   'no-verdict': 'the judges saw neither good nor bad, and its session had a better sample or nothing to tell',
@@ -13,6 +13,7 @@ export const dropReasons: Readonly<Record<SampleDropped['data']['reason'], strin
   'no-reward': 'its session is settled by reward, and ended without any for it',
   discarded: 'its session ended, and its client took it back: an attempt that failed, say',
   deleted: 'its client deleted it before it was in a batch',
+  withdrawn: 'an operator took it back (`clawloop turns withdraw`) before it was in a batch',
   secret:
     'one of its hints holds an API key, a password, a private key, a token or a card number; `rule` names the kind',
   stale: 'the head moved on by more versions than maxStaleness while it waited, or before its session ended',

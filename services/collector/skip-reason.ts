@@ -111,6 +111,7 @@ export const laterReasons: Readonly<Partial<Record<SkipReason, string>>> = {
   'no-reward': 'the session ended, and no reward came',
   discarded: 'the session ended, and its client took it back: an attempt that failed, say',
   deleted: 'its client deleted it, as a response of its own',
+  withdrawn: 'an operator took it back (`clawloop turns withdraw`)',
   'record-gone':
     "the record of the answer, or of what came next, is no longer in the log, cannot be read, or another record stands in its place; the rule is the record's position",
   'too-late': 'its record came a day behind its lane or after the lane was forgotten: it may be a copy',

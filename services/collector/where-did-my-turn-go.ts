@@ -14,6 +14,8 @@ Every answer of the served policy ends in exactly one way: in a batch, or with o
 \`clawloop turns list --why\` shows which, \`clawloop audit\` proves from the log that none is missing.
 Made from the collector's own tables; the first row that matches decides.
 
+\`clawloop turns withdraw ID\` takes a turn out while it waits for anything but the outcome of its batch.
+
 ## Which session is it in?
 
 | \`sessionBy\` | how |

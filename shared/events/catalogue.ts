@@ -5,6 +5,7 @@ import { FeedbackGiven } from './feedback-given.ts';
 import { HintCast } from './hint-cast.ts';
 import { InteractionCompleted } from './interaction-completed.ts';
 import { InteractionFailed } from './interaction-failed.ts';
+import { InteractionWithdrawn } from './interaction-withdrawn.ts';
 import { JudgmentReached } from './judgment-reached.ts';
 import { LaneForgotten } from './lane-forgotten.ts';
 import { LearningPaused } from './learning-paused.ts';
@@ -35,6 +36,7 @@ export const catalogue = [
   InteractionCompleted,
   InteractionFailed,
   ResponseDeleted,
+  InteractionWithdrawn,
   FeedbackGiven,
   SessionStarted,
   SessionEnded,
@@ -69,6 +71,7 @@ export type ClawLoopEvent =
   | InteractionCompleted
   | InteractionFailed
   | ResponseDeleted
+  | InteractionWithdrawn
   | FeedbackGiven
   | SessionStarted
   | SessionEnded

@@ -18,6 +18,7 @@ export const SampleDropped = defineEvent('sample.dropped', 7, {
       'no-reward',
       'discarded',
       'deleted',
+      'withdrawn',
       'secret',
       'stale',
       'off-lineage',

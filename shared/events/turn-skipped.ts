@@ -26,6 +26,7 @@ export const TurnSkipped = defineEvent('turn.skipped', 5, {
         'no-reward',
         'discarded',
         'deleted',
+        'withdrawn',
         'too-late',
         'too-large',
         'no-token-ids',

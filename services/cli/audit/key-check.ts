@@ -12,6 +12,7 @@ export function createKeyCheck(broken: (sentence: string) => void) {
       event.type === 'interaction.completed' ||
       event.type === 'feedback.given' ||
       event.type === 'response.deleted' ||
+      event.type === 'interaction.withdrawn' ||
       event.type === 'session.ended'
     )
       keyOf.set(event.id, event.data.key);

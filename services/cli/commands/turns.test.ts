@@ -71,3 +71,17 @@ test('of several adapters each turn says whose it is, and those of one can be as
     adapter: 'bob',
   });
 });
+
+test('turns withdraw refuses an id that no turn has, and says of the others what it did', async () => {
+  const withdraw = (...more: readonly string[]) =>
+    clawloop(['turns', 'withdraw', ...more, '--data-folder', folder]);
+  expect(await withdraw('nobody')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('no turn nobody'),
+  });
+  expect(await withdraw()).toMatchObject({ code: 2 });
+  expect(await withdraw('a')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('does not train anyway: secret'),
+  });
+});

@@ -11,6 +11,7 @@ import {
   type TurnView,
 } from '../views/turn-view.ts';
 import { withLog } from '../with-log.ts';
+import { withdrawTurn } from '../withdraw-turn.ts';
 
 const options = {
   why: { type: 'boolean' },
@@ -21,7 +22,7 @@ const options = {
 
 export const turns: Command = {
   name: 'turns',
-  usage: 'list [--why] [--session S] [-n 20] [--json]',
+  usage: 'list [--why] [--session S] [-n 20] [--json] | withdraw ID',
   about: 'every turn, and why it did or did not train',
   details: [
     ['--why', 'besides, how many turns ended how'],
@@ -29,10 +30,13 @@ export const turns: Command = {
     ['--adapters A,B', 'of these alone'],
     ['-n, --last N', 'the latest N'],
     ['--json', 'one object per line'],
+    ['withdraw ID', 'this turn does not train, whatever it waits for; too late once it is in a batch'],
+    ['--reason TEXT', 'of the withdrawal; stands in the fact'],
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
-    if (action !== 'list') throw new UsageError(`turns ${action}? only: list`);
+    if (action === 'withdraw') return withdraw(rest);
+    if (action !== 'list') throw new UsageError(`turns ${action}? one of: list, withdraw`);
     const { values, settings } = readOptions(rest, options);
     return withLog(settings, async (log) => {
       const views = createTurnViews();
@@ -53,6 +57,13 @@ export const turns: Command = {
     });
   },
 };
+
+function withdraw(argv: readonly string[]): Promise<number> {
+  const { values, words, settings } = readOptions(argv, { reason: { type: 'string' } });
+  const [turnId, ...more] = words;
+  if (turnId === undefined || more.length > 0) throw new UsageError('turns withdraw ID: the id of one turn');
+  return withLog(settings, (log) => withdrawTurn(log, turnId, values.reason));
+}
 
 /** What is said to a person who looks is no place for a secret either. */
 const concealed = (turn: TurnView): TurnView => ({

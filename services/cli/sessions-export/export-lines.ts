@@ -51,10 +51,10 @@ type Sampled = ExportNode & { readonly tokens: TokenRecord };
 
 const ended: ReadonlySet<string> = new Set(['stop', 'length', 'tool_calls', 'content_filter']);
 
-/** Answers that came to their end, whose tokens are known, and that nobody deleted. */
+/** Answers that came to their end, whose tokens are known, and that nobody deleted or withdrew. */
 const isWhole = (node: ExportNode): node is Sampled & ExportNode =>
   ended.has(node.data.finishReason) &&
-  node.turn.reason !== 'deleted' &&
+  !['deleted', 'withdrawn'].includes(node.turn.reason ?? '') &&
   node.data.tokens !== null &&
   node.data.tokens.responseIds.length > 0 &&
   node.data.tokens.responseIds.length === node.data.tokens.logProbs.length;

@@ -185,7 +185,8 @@ function tell(counts: Counts, open: number): void {
   if (before > 0) told.push(`there already: ${many(before, 'session')}`);
   if (open > 0) told.push(`left out: ${many(open, 'session')} still open`);
   if (discarded > 0) told.push(`left out: ${many(discarded, 'session')} that their clients took back`);
-  if (leftOut > 0) told.push(`left out: ${many(leftOut, 'answer')} cut off, deleted or without token ids`);
+  if (leftOut > 0)
+    told.push(`left out: ${many(leftOut, 'answer')} cut off, deleted, withdrawn or without token ids`);
   if (withSecrets > 0)
     told.push(`left out: ${many(withSecrets, 'answer')} with a secret in the prompt or the answer`);
   console.error(told.join('\n'));

@@ -2,6 +2,7 @@ import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
 import { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
+import { InteractionWithdrawn } from '../../../shared/events/interaction-withdrawn.ts';
 import { JudgmentReached } from '../../../shared/events/judgment-reached.ts';
 import { ResponseDeleted } from '../../../shared/events/response-deleted.ts';
 import { SampleReady } from '../../../shared/events/sample-ready.ts';
@@ -96,6 +97,15 @@ export const responseDeleted = (
   ResponseDeleted.create({
     ...{ id, source, time: timeAt(at) },
     data: { interactionId, lane, key, ...(adapter === undefined ? {} : { adapter }) },
+  });
+
+export const interactionWithdrawn = (
+  { id, at = 0, lane = 'lane', key = 'key' }: Given,
+  interactionId: string,
+) =>
+  InteractionWithdrawn.create({
+    ...{ id, source, time: timeAt(at) },
+    data: { interactionId, lane, key, adapter: 'default' },
   });
 
 export const sessionEnded = (
