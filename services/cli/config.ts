@@ -23,6 +23,7 @@ const EndpointConfig = z.object({
   host: z.string().default('127.0.0.1').describe('address of the endpoint'),
   port: z.int().min(1).max(65_535).default(8700).describe('port of the endpoint'),
   apiKey: z.string().optional().describe('an access key'),
+  apiKeyFile: z.string().optional().describe('file of an access key'),
 });
 
 /** What `clawloop model` takes: which model, where it comes from, and what computes. */
@@ -52,7 +53,11 @@ export const judgeServerSettings = (judgeFlags: readonly string[]) =>
     .values;
 
 export const endpointSettings = (servingFlags: readonly string[]) =>
-  loadConfig('serving', EndpointConfig, ofThese(servingFlags, ['--host', '--port', '--api-key'])).values;
+  loadConfig(
+    'serving',
+    EndpointConfig,
+    ofThese(servingFlags, ['--host', '--port', '--api-key', '--api-key-file']),
+  ).values;
 
 /** Of a service's settings, where it tells its health. */
 const HealthConfig = CommonConfig.pick({ healthHost: true }).extend({

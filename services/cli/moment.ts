@@ -6,10 +6,15 @@ const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600
  * A moment typed by a person, ms since 1970: an ISO date or time (without a zone: this machine's), or how
  * long before `now`, as 30s, 10m, 2h or 1d. @throws UsageError
  */
-export function momentOf(text: string, what: string, now: number): number {
+export const momentOf = (text: string, what: string, now: number): number => moment(text, what, now, -1);
+
+/** The same, of how long after `now`. @throws UsageError */
+export const momentAhead = (text: string, what: string, now: number): number => moment(text, what, now, 1);
+
+function moment(text: string, what: string, now: number, direction: 1 | -1): number {
   const span = /^(\d+)([smhd])$/.exec(text);
-  if (span !== null) return now - Number(span[1]) * unitMs[span[2]!]!;
-  const moment = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(moment)) throw new UsageError(`${what} is a span (10m) or a time (ISO), not '${text}'`);
-  return moment;
+  if (span !== null) return now + direction * Number(span[1]) * unitMs[span[2]!]!;
+  const named = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(named)) throw new UsageError(`${what} is a span (10m) or a time (ISO), not '${text}'`);
+  return named;
 }

@@ -119,5 +119,20 @@ test('a session key has what its access key has, and opens nothing when that is 
 
 test('no access key looks like the key of a session, since nobody could come in by it', () => {
   const fits = (apiKey: string) => ServingConfig.shape.apiKey.safeParse(apiKey).success;
-  expect([fits('sk-sess-mine'), fits('sk-mine')]).toEqual([false, true]);
+  expect([fits('sk-sess-mine-alone'), fits('sk-mine-and-mine-alone')]).toEqual([false, true]);
+});
+
+test('a key opens nothing from its end on, nor do its session keys, and nobody else is let in instead', async () => {
+  const path = join(folder, 'keys.json');
+  const { id, secret } = await createAccessKey(path, 'ann', { expiresAt: '2030-01-01T00:00:00.000Z' });
+  let now = Date.parse('2029-12-31T23:59:59Z');
+  const access = openAccess({ path, configured: undefined, always: false, now: () => now });
+  const session = newSessionKey(id);
+  const sessionKey = access.writeSessionKey(session);
+  expect(await access.callerOf(`Bearer ${secret}`)).toMatchObject({ keyId: id });
+  expect(await access.callerOf(`Bearer ${sessionKey}`)).toMatchObject({ keyId: id, sessionKey: session.id });
+  now += 1_000;
+  for (const shown of [`Bearer ${secret}`, `Bearer ${sessionKey}`, undefined])
+    expect(await access.callerOf(shown)).toBeUndefined();
+  expect(await access.needsKey()).toBe(true);
 });

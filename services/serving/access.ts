@@ -22,11 +22,16 @@ export type Caller = {
   readonly sessionKey?: string | undefined;
 };
 
-type KnownKey = { readonly hash: Buffer; readonly caller: Caller };
+type KnownKey = {
+  readonly hash: Buffer;
+  readonly caller: Caller;
+  /** ms since 1970 */
+  readonly expiresAt: number;
+};
 
 export type Access = {
   /**
-   * Undefined: a key is needed, and it is missing or wrong. A session key has the limits of the access key
+   * Undefined: a key is needed, and it is missing, wrong or expired. A session key has the limits of the access key
    * that opened its sessions, and opens nothing when that one is gone.
    */
   readonly callerOf: (authorization: string | undefined) => Promise<Caller | undefined>;
@@ -46,22 +51,32 @@ export type AccessOptions = {
   readonly always: boolean;
   /** what session keys are signed with */
   readonly sessionSecret: Uint8Array;
+  /** ms since 1970; the system's clock unless told */
+  readonly now?: () => number;
 };
 
 /** Who may ask. */
-export function openAccess({ path, configured, always, sessionSecret }: AccessOptions): Access {
+export function openAccess({
+  path,
+  configured,
+  always,
+  sessionSecret,
+  now = Date.now,
+}: AccessOptions): Access {
+  const configuredHash = configured === undefined ? undefined : hashOfKey(configured);
+  const configuredCaller: Caller = { keyId: CONFIGURED_KEY, limits: {} };
   let stamp = '';
   let keys: readonly KnownKey[] = [];
   const stampNow = oncePerTurn(() => stampOf(path));
   const known = async () => {
-    const now = stampNow();
-    if (now !== stamp) {
+    const stampThen = stampNow();
+    if (stampThen !== stamp) {
       keys = (await readAccessKeys(path)).map(knownKey);
-      stamp = now;
+      stamp = stampThen;
     }
     return configured === undefined
       ? keys
-      : [...keys, { hash: hashOfKey(configured), caller: { keyId: CONFIGURED_KEY, limits: {} } }];
+      : [...keys, { hash: configuredHash!, caller: configuredCaller, expiresAt: Number.POSITIVE_INFINITY }];
   };
   const knownNow = () =>
     known().catch((cause: unknown) => {
@@ -77,13 +92,15 @@ export function openAccess({ path, configured, always, sessionSecret }: AccessOp
       if (secret !== undefined && isSessionKey(secret)) {
         const key = readSessionKey(secret, sessionSecret);
         const holder =
-          key?.keyId === NO_KEY ? nobody : all.find(({ caller }) => caller.keyId === key?.keyId)?.caller;
+          key?.keyId === NO_KEY
+            ? nobody
+            : all.find(({ caller, expiresAt }) => caller.keyId === key?.keyId && now() < expiresAt)?.caller;
         return holder && { ...holder, sessionKey: key!.id };
       }
       if (nobody !== undefined) return nobody;
       if (secret === undefined) return undefined;
       const hash = hashOfKey(secret);
-      return all.find((key) => timingSafeEqual(key.hash, hash))?.caller;
+      return all.find((key) => timingSafeEqual(key.hash, hash) && now() < key.expiresAt)?.caller;
     },
     readSessionKey: (key) => readSessionKey(key, sessionSecret),
     writeSessionKey: (key) => writeSessionKey(key, sessionSecret),
@@ -122,7 +139,12 @@ function knownKey({
   requestsPerMinute,
   tokensPerMinute,
   tokensPerDay,
+  expiresAt,
 }: AccessKey): KnownKey {
   const limits = { requestsPerMinute, tokensPerMinute, tokensPerDay };
-  return { hash: Buffer.from(sha256, 'hex'), caller: { keyId: id, limits, adapter } };
+  return {
+    hash: Buffer.from(sha256, 'hex'),
+    caller: { keyId: id, limits, adapter },
+    expiresAt: expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
+  };
 }

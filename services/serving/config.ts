@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CommonConfig } from '../../shared/service/config.ts';
-import { isSessionKey } from './rl/session-key.ts';
+import { configuredKey } from '../../shared/service/configured-key.ts';
 
 export const ServingConfig = CommonConfig.extend({
   host: z
@@ -8,12 +8,12 @@ export const ServingConfig = CommonConfig.extend({
     .default('127.0.0.1')
     .describe('address of the endpoint; beyond loopback a key is required'),
   port: z.int().min(0).max(65_535).default(8700).describe('port of the endpoint; 0: any free one'),
-  apiKey: z
-    .string()
-    .min(1)
-    .refine((key) => !isSessionKey(key), 'sk-sess- begins the key of a session')
+  apiKey: configuredKey
     .optional()
-    .describe('an access key besides those of `clawloop keys`'),
+    .describe(
+      'an access key besides those of `clawloop keys`, 16 characters or more; `ps` shows a flag, not the variable',
+    ),
+  apiKeyFile: z.string().optional().describe('file that holds that access key'),
   sessionSecret: z
     .string()
     .min(16)

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fetchingInService } from '../../shared/hub/fetching-in-service.ts';
 import { defaultTrainingSettings, largestBatch } from '../../shared/policy/training-defaults.ts';
 import { monotonicNow } from '../../shared/service/clock.ts';
+import { type KeySettings, keyOf } from '../../shared/service/configured-key.ts';
 import { isLoopback } from '../../shared/service/is-loopback.ts';
 import { makeFolder } from '../../shared/service/make-folder.ts';
 import { openService } from '../../shared/service/open-service.ts';
@@ -57,13 +58,22 @@ const {
 await makeFolder(data.root); // of keys and outbox, also where the log is elsewhere
 const wide = await widerThanPrivate(data.root);
 if (wide !== undefined) logger.warn({ advice: wide.advice }, `${wide.what}; ${wide.advice}`);
+/** A file of the key that cannot be used is refused like any other setting. */
+function keyFrom(settings: KeySettings): string | undefined {
+  try {
+    return keyOf(settings);
+  } catch (error) {
+    return refuse((error as Error).message);
+  }
+}
+
 const metrics = createServingMetrics(registry);
 const loopback = isLoopback(config.host);
 const sessionSecret = await openSessionSecret(data.sessionSecret, config.sessionSecret).catch(
   (error: Error) => refuse(error.message),
 );
 const access = openAccess({
-  ...{ path: data.keys, configured: config.apiKey, always: !loopback },
+  ...{ path: data.keys, configured: keyFrom(config), always: !loopback },
   sessionSecret,
 });
 const hasKey = await access.hasKey().catch((error: Error) => refuse(error.message));

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
+import { monotonicNow } from '../../shared/service/clock.ts';
 import type { ServiceError } from '../../shared/service/errors.ts';
 import { type Readiness, registerHealth } from '../../shared/service/health.ts';
 import { hostName, isLoopback } from '../../shared/service/is-loopback.ts';
@@ -24,6 +26,7 @@ import { registerRl } from './routes/rl.ts';
 import { registerSessions } from './routes/sessions.ts';
 import { watchRoutes } from './routes/unknown-request.ts';
 import type { ServingWorld } from './routes/world.ts';
+import { createWrongKeys } from './wrong-keys.ts';
 
 /** Alive: open to anybody, under any name. */
 const alwaysOpen: ReadonlySet<string> = new Set(['/health', '/healthz']);
@@ -88,6 +91,9 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
     async ({ method }: FastifyRequest, body: Buffer) =>
       method === 'DELETE' && body.length === 0 ? undefined : parseJsonBody(body),
   );
+  const wrongKeys = createWrongKeys(monotonicNow, (ms) =>
+    pause(ms, undefined, { ref: false, signal: world.ending }).catch(() => {}),
+  );
   const letIn = async (request: FastifyRequest): Promise<void> => {
     const shown = [request.headers.authorization, apiKeyOf(request)];
     const ofSession = shown.find((one) => isSessionKey(bearerOf(one) ?? ''));
@@ -95,7 +101,10 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
       ofSession === undefined
         ? ((await world.access.callerOf(shown[0])) ?? (await world.access.callerOf(shown[1])))
         : await world.access.callerOf(ofSession);
-    if (caller === undefined) throw ServingError.INVALID_API_KEY();
+    if (caller === undefined) {
+      await wrongKeys.refuse(request.socket.remoteAddress);
+      throw ServingError.INVALID_API_KEY();
+    }
     if (!(await world.access.needsKey()) && !isLoopback(hostName(request.headers.host))) {
       throw ServingError.HOST_NOT_LOOPBACK({ host: hostName(request.headers.host).slice(0, 200) });
     }

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { holdingFile } from './claim.ts';
 import { utcNow } from './clock.ts';
 import { Refusal } from './refusal.ts';
 import { writeDurably } from './write-durably.ts';
@@ -21,6 +22,7 @@ const AccessKeys = z.object({
       ...keyLimits.shape,
       sha256: z.string().regex(/^[0-9a-f]{64}$/),
       createdAt: z.string(),
+      expiresAt: z.iso.datetime().optional().describe('opens nothing from then on; never unless told'),
     }),
   ),
 });
@@ -55,7 +57,7 @@ function parseJson(text: string): unknown {
 export async function createAccessKey(
   path: string,
   name: string,
-  rules: Partial<Pick<AccessKey, 'adapter' | keyof KeyLimits>> = {},
+  rules: Partial<Pick<AccessKey, 'adapter' | 'expiresAt' | keyof KeyLimits>> = {},
 ): Promise<{ readonly id: string; readonly secret: string }> {
   const secret = `claw-${randomBytes(24).toString('base64url')}`;
   const key: AccessKey = {
@@ -66,18 +68,28 @@ export async function createAccessKey(
     ...rules,
   };
   AccessKeys.parse({ keys: [key] }); // what could not be read again would lock everybody out
-  await writeAccessKeys(path, [...(await readAccessKeys(path)), key]);
+  await changeAccessKeys(path, (before) => [...before, key]);
   return { id: key.id, secret };
 }
 
 /** From then on the key opens nothing. False when there is none of that id. */
 export async function removeAccessKey(path: string, id: string): Promise<boolean> {
-  const before = await readAccessKeys(path);
-  const left = before.filter((key) => key.id !== id);
-  if (left.length === before.length) return false;
-  await writeAccessKeys(path, left);
-  return true;
+  const has = (keys: readonly AccessKey[]) => keys.some((key) => key.id === id);
+  if (!has(await readAccessKeys(path))) return false;
+  let wasThere = false;
+  await changeAccessKeys(path, (before) => {
+    wasThere = has(before);
+    return before.filter((key) => key.id !== id);
+  });
+  return wasThere;
 }
 
-const writeAccessKeys = (path: string, keys: readonly AccessKey[]): Promise<void> =>
-  writeDurably(path, JSON.stringify({ keys }, null, 2));
+/** Reads, changes and writes as one step: of two commands at once neither undoes what the other did. */
+const changeAccessKeys = (
+  path: string,
+  change: (before: readonly AccessKey[]) => readonly AccessKey[],
+): Promise<void> =>
+  holdingFile(`${path}.lock`, async () => {
+    const keys = change(await readAccessKeys(path));
+    await writeDurably(path, JSON.stringify({ keys }, null, 2));
+  });

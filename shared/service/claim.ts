@@ -1,6 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { pause } from '../log/pause.ts';
 import { isBusy } from '../log/sqlite/database.ts';
+import { monotonicNow } from './clock.ts';
+import { Refusal } from './refusal.ts';
 
 export type Claim = { readonly release: () => void };
 
@@ -20,6 +22,32 @@ export function claimFile(path: string): Claim | undefined {
     held.close();
     if (isBusy(error)) return undefined;
     throw error;
+  }
+}
+
+/** ms between two tries at what is held for a moment */
+const SOON_MS = 20;
+
+/**
+ * Does something while this process alone holds the file; others that want it wait for their turn.
+ * @throws Refusal after `limitMs` in vain
+ */
+export async function holdingFile<Result>(
+  path: string,
+  use: () => Promise<Result>,
+  limitMs = 10_000,
+): Promise<Result> {
+  const began = monotonicNow();
+  let claim = claimFile(path);
+  while (claim === undefined) {
+    if (monotonicNow() - began > limitMs) throw new Refusal(`another process holds ${path}; try again`);
+    await pause(SOON_MS, new AbortController().signal);
+    claim = claimFile(path);
+  }
+  try {
+    return await use();
+  } finally {
+    claim.release();
   }
 }
 

@@ -23,19 +23,29 @@ export function describeSettings(
   shared: ReadonlySet<string>,
 ): readonly Setting[] {
   return Object.entries(schema.shape).map(([name, field]) => {
-    const words = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    const scope = shared.has(name) ? '' : `${service.toUpperCase()}_`;
     return {
       name,
-      flag: `--${words}`,
-      env: `CLAWLOOP_${scope}${words.replaceAll('-', '_').toUpperCase()}`,
+      flag: flagNameOf(name),
+      env: envNameOf(name, shared.has(name) ? undefined : service),
       type: typeOf(field as z.ZodType),
       default: defaultOf(field as z.ZodType),
       about: (field as z.ZodType).description ?? '',
-      secret: /key|token|password|secret/i.test(name) && !/path|file|folder|limit|budget|tokens/i.test(name),
+      secret: isSecretSetting(name),
     };
   });
 }
+
+/** Whether a setting of this name holds what nobody may read. */
+export const isSecretSetting = (name: string): boolean =>
+  /key|token|password|secret/i.test(name) && !/path|file|folder|limit|budget|tokens/i.test(name);
+
+const wordsOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+export const flagNameOf = (name: string): string => `--${wordsOf(name)}`;
+
+/** @param service undefined: one value fits every service that takes the setting */
+export const envNameOf = (name: string, service: string | undefined): string =>
+  `CLAWLOOP_${service === undefined ? '' : `${service.toUpperCase()}_`}${wordsOf(name).replaceAll('-', '_').toUpperCase()}`;
 
 /**
  * The text of an environment variable or flag as the field's type has it; what does not fit is left for the

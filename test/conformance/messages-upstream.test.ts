@@ -8,10 +8,10 @@ import { deltaFrame, finishFrame, sendFrames, usageFrame } from '../e2e/serving-
 
 // Anthropic's own client against an engine that says what a test wants it to say.
 
-const on = servingOnScript(['--api-key', 'sk-here', '--max-concurrent-per-key', '1']);
+const on = servingOnScript(['--api-key', 'sk-here-and-nowhere-else', '--max-concurrent-per-key', '1']);
 const withKey = (key: { readonly apiKey: string } | { readonly authToken: string }) =>
   new Anthropic({ baseURL: on.serving.url, apiKey: null, maxRetries: 0, ...key });
-const client = () => withKey({ apiKey: 'sk-here' });
+const client = () => withKey({ apiKey: 'sk-here-and-nowhere-else' });
 const facts = async (): Promise<readonly ClawLoopEvent[]> => on.folder.events('conversations');
 const ask = { model: 'clawloop', max_tokens: 50, messages: [{ role: 'user', content: 'list' } as const] };
 const exec: Anthropic.Tool = { name: 'exec', description: 'Runs', input_schema: { type: 'object' } };
@@ -33,7 +33,7 @@ test('a key comes as x-api-key or as Bearer', async () => {
   on.upstream.script((_, response) =>
     sendFrames(response, [deltaFrame({ content: 'hi' }), finishFrame('stop')]),
   );
-  for (const key of [{ apiKey: 'sk-here' }, { authToken: 'sk-here' }])
+  for (const key of [{ apiKey: 'sk-here-and-nowhere-else' }, { authToken: 'sk-here-and-nowhere-else' }])
     expect((await withKey(key).messages.create(ask)).content).toMatchObject([{ text: 'hi' }]);
   for (const key of [{ apiKey: 'sk-other' }, { authToken: 'sk-other' }]) {
     const error = await withKey(key)

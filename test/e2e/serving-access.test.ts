@@ -32,16 +32,16 @@ test('without a key the server stays on loopback', async () => {
 });
 
 test('beyond loopback /metrics is for who has a key; whether it is well, anybody may ask', async () => {
-  const serving = await on.start('--host', '0.0.0.0', '--api-key', 'a-key');
+  const serving = await on.start('--host', '0.0.0.0', '--api-key', 'a-key-of-this-test');
   const url = serving.url.replace('0.0.0.0', '127.0.0.1');
   const status = async (path: string, headers: Readonly<Record<string, string>> = {}) =>
     (await fetch(`${url}${path}`, { headers })).status;
   expect(await status('/metrics')).toBe(401);
-  expect(await status('/metrics', { authorization: 'Bearer a-key' })).toBe(200);
+  expect(await status('/metrics', { authorization: 'Bearer a-key-of-this-test' })).toBe(200);
   expect(await status('/healthz')).toBe(200);
   expect(await status('/readyz')).toBe(200);
   expect(await status('/health')).toBe(200);
-  const { api_key } = await rlClient(() => url).start('demo', undefined, 'a-key');
+  const { api_key } = await rlClient(() => url).start('demo', undefined, 'a-key-of-this-test');
   expect(await status('/v1/models', { authorization: `Bearer ${api_key}` })).toBe(200);
   for (const spelling of ['/metrics', '/%6detrics', '/metrics?all'])
     expect(await status(spelling, { authorization: `Bearer ${api_key}` }), spelling).toBe(403);

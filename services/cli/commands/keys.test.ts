@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { readAccessKeys } from '../../../shared/service/access-keys.ts';
 import { dataFolder } from '../../../shared/service/data-folder.ts';
 import { keys } from './keys.ts';
 
@@ -15,10 +16,22 @@ test.each([
   [['create', ' '], 'keys create NAME'],
   [['create', 'bo', '--only-adapter', 'Bob B'], '--only-adapter Bob B? a name has small letters'],
   [['create', 'bo', '--requests-per-minute', '0'], '--requests-per-minute must be at least 1'],
+  [['create', 'bo', '--expires', 'soon'], "--expires is a span (10m) or a time (ISO), not 'soon'"],
+  [['create', 'bo', '--expires', '2020-01-01'], '--expires 2020-01-01 has passed already'],
+  [['create', 'bo', '--expires', '99999999d'], '--expires 99999999d is too far away'],
 ])('%j makes no key, and says why', async (words, why) => {
   const root = await emptyFolder();
   await expect(keys.run([...words, '--data-folder', root])).rejects.toThrow(why);
   expect(await readdir(root)).toEqual([]);
+});
+
+test('a key may have an end', async () => {
+  const root = await emptyFolder();
+  const began = Date.now();
+  expect(await keys.run(['create', 'bo', '--expires', '90d', '--data-folder', root])).toBe(0);
+  const [key] = await readAccessKeys(dataFolder(root).keys);
+  const days = (Date.parse(key!.expiresAt!) - began) / 86_400_000;
+  expect(Math.round(days)).toBe(90);
 });
 
 test('a file that holds something else is left as it is', async () => {

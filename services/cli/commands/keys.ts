@@ -10,6 +10,7 @@ import { dataFolder as layout } from '../../../shared/service/data-folder.ts';
 import { makeFolder } from '../../../shared/service/make-folder.ts';
 import { refuseForeignFolder } from '../../../shared/service/private-folder.ts';
 import { type Command, UsageError } from '../command.ts';
+import { momentAhead } from '../moment.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
 import { formatTable } from '../table.ts';
 
@@ -21,6 +22,7 @@ const limitFlags = {
 
 const options = {
   'only-adapter': { type: 'string' },
+  expires: { type: 'string' },
   'requests-per-minute': { type: 'string' },
   'tokens-per-minute': { type: 'string' },
   'tokens-per-day': { type: 'string' },
@@ -37,6 +39,7 @@ export const keys: Command = {
     ['--requests-per-minute N', 'requests for answers that it may send'],
     ['--tokens-per-minute N', 'tokens of prompts and answers; --tokens-per-day N likewise'],
     ['--only-adapter A', 'talks to this adapter, and to no other'],
+    ['--expires T', 'opens nothing from then on: 90d, 12h or an ISO time from now'],
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
@@ -46,14 +49,18 @@ export const keys: Command = {
     switch (action) {
       case 'list': {
         const rows = (await readAccessKeys(data.keys)).map((key) => [
-          ...[key.id, key.name, key.adapter ?? 'any', limitsOf(key), key.createdAt],
+          ...[key.id, key.name, key.adapter ?? 'any', limitsOf(key), key.createdAt, expiryOf(key)],
         ]);
-        console.log(formatTable(['id', 'name', 'adapter', 'limits', 'created'], rows));
+        console.log(formatTable(['id', 'name', 'adapter', 'limits', 'created', 'expires'], rows));
         return 0;
       }
       case 'create': {
         if (word === undefined || word.trim() === '') throw new UsageError('keys create NAME');
-        const rules = { ...limitsIn(values), ...adapterIn(values['only-adapter']) };
+        const rules = {
+          ...limitsIn(values),
+          ...adapterIn(values['only-adapter']),
+          ...expiryIn(values.expires, Date.now()),
+        };
         await refuseForeignFolder(data.root);
         await makeFolder(data.root);
         const isFirst = (await readAccessKeys(data.keys)).length === 0;
@@ -101,6 +108,19 @@ function adapterIn(adapter: string | undefined): Pick<AccessKey, 'adapter'> {
   if (!named.success) throw new UsageError(`--only-adapter ${adapter}? ${named.error.issues[0]!.message}`);
   return { adapter };
 }
+
+function expiryIn(text: string | undefined, now: number): Pick<AccessKey, 'expiresAt'> {
+  if (text === undefined) return {};
+  const moment = momentAhead(text, '--expires', now);
+  if (moment > Date.UTC(9999, 0)) throw new UsageError(`--expires ${text} is too far away`);
+  if (moment <= now) throw new UsageError(`--expires ${text} has passed already`);
+  return { expiresAt: new Date(moment).toISOString() };
+}
+
+const expiryOf = ({ expiresAt }: AccessKey): string => {
+  if (expiresAt === undefined) return 'never';
+  return Date.parse(expiresAt) <= Date.now() ? `${expiresAt} (expired)` : expiresAt;
+};
 
 const limitsOf = (key: AccessKey): string =>
   limitKinds

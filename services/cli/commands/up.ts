@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { defaultTrainingSettings } from '../../../shared/policy/training-defaults.ts';
 import { claimFile } from '../../../shared/service/claim.ts';
+import { keyOf } from '../../../shared/service/configured-key.ts';
 import { type DataFolder, dataFolder } from '../../../shared/service/data-folder.ts';
 import { makeFolder } from '../../../shared/service/make-folder.ts';
 import { openLog } from '../../../shared/service/open-log.ts';
@@ -21,6 +22,7 @@ import { portIsFree } from '../port-is-free.ts';
 import { EXPORTER, type ProcessName, serviceNames } from '../service-entry.ts';
 import { banner } from '../up/banner.ts';
 import { type HealthUrls, healthOf } from '../up/health-here.ts';
+import { hideSecrets } from '../up/hide-secrets.ts';
 import { openLiveLine } from '../up/live-line.ts';
 import { type Endpoint, endpointOf, waitUntilReady, withKeysOf } from '../up/readiness.ts';
 import { type RoutedFlags, routeFlags } from '../up/route-flags.ts';
@@ -35,7 +37,7 @@ export const up: Command = {
   about: 'all services on this machine, supervised, on an embedded log',
   details: [
     ['--port N, --host H', 'where the endpoint listens; 8700 and 127.0.0.1 unless told'],
-    ['--api-key KEY', 'an access key; needed beyond loopback'],
+    ['--api-key-file FILE', 'holds an access key; needed beyond loopback. CLAWLOOP_SERVING_API_KEY does too'],
     ['--context window|error', 'what becomes of a prompt that does not fit'],
     ['--queue, --redis-..., --board-key', 'the queues of judge and trainer'],
     ['--sessions-export FOLDER', 'writes each session of the session protocol that ends into it, as JSONL'],
@@ -96,11 +98,12 @@ export const up: Command = {
 
     const pids = new Map<string, number>();
     const health = healthOf((name) => [...shared, ...own[name]]);
-    const start = (name: ProcessName, flags: readonly string[]): Supervised =>
-      supervise(
+    const start = (name: ProcessName, flags: readonly string[]): Supervised => {
+      const hidden = hideSecrets(name, flags);
+      return supervise(
         name,
         {
-          ...{ flags, secrets: name === 'judge' ? secrets : {} },
+          ...{ flags: hidden.flags, secrets: { ...hidden.secrets, ...(name === 'judge' ? secrets : {}) } },
           ...{ logFolder: data.serviceLogs, isBeside: name === EXPORTER },
         },
         {
@@ -117,6 +120,7 @@ export const up: Command = {
           refused: (service, reason) => fail(`${service} cannot go on:\n${reason}`, REFUSED_EXIT_CODE),
         },
       );
+    };
     const supervised = serviceNames.map((name) => start(name, [...shared, ...own[name]]));
     if (sessionsExport !== undefined)
       supervised.push(start(EXPORTER, [...commandFlags(shared), '--into', sessionsExport]));
@@ -154,7 +158,7 @@ function judgeOnOurOwn(own: RoutedFlags['own'], endpoint: Endpoint): Readonly<Re
   const { openaiBaseUrl, openaiApiKey } = judgeServerSettings(own.judge);
   if (openaiBaseUrl !== undefined) return {};
   own.judge.push('--openai-base-url', `${endpoint.url}/v1`);
-  const { apiKey } = endpointSettings(own.serving);
+  const apiKey = keyOf(endpointSettings(own.serving));
   return apiKey === undefined || openaiApiKey !== undefined ? {} : { CLAWLOOP_JUDGE_OPENAI_API_KEY: apiKey };
 }
 

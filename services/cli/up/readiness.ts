@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readAccessKeys } from '../../../shared/service/access-keys.ts';
 import { monotonicNow } from '../../../shared/service/clock.ts';
+import { keyOf } from '../../../shared/service/configured-key.ts';
 import { endpointSettings } from '../config.ts';
 
 export type Endpoint = {
@@ -16,8 +17,8 @@ const GIVE_UP_AFTER_MS = 10 * 60_000;
 
 /** Where serving will listen, from the flags and variables that it will read itself. */
 export function endpointOf(servingFlags: readonly string[] = []): Endpoint {
-  const { host, port, apiKey } = endpointSettings(servingFlags);
-  return { host, port, url: reachableUrl(host, port), needsKey: apiKey !== undefined };
+  const { host, port, ...key } = endpointSettings(servingFlags);
+  return { host, port, url: reachableUrl(host, port), needsKey: keyOf(key) !== undefined };
 }
 
 /** Where this machine reaches what listens there. */

@@ -52,7 +52,13 @@ const flagsOf = (schema: unknown): ReadonlySet<string> =>
 const ofAll = flagsOf(CommonConfig);
 
 /** Flags that a person means for the endpoint. */
-const ofServing: ReadonlySet<string> = new Set(['--port', '--host', '--context', '--api-key']);
+const ofServing: ReadonlySet<string> = new Set([
+  '--port',
+  '--host',
+  '--context',
+  '--api-key',
+  '--api-key-file',
+]);
 
 /** Flags of services that own a queue. */
 const ofQueues = flagsOf(QueueConfig);

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { SESSION_KEY_BEGINS } from '../../../shared/service/configured-key.ts';
 
 /** What a session key says of itself; whose it is stands in it, so that any replica can tell. */
 export type SessionKey = {
@@ -8,7 +9,7 @@ export type SessionKey = {
   readonly keyId: string;
 };
 
-const PREFIX = 'sk-sess-';
+const PREFIX = SESSION_KEY_BEGINS;
 const ID_BYTES = 12;
 const SIGNATURE_BYTES = 32;
 

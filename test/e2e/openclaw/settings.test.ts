@@ -15,7 +15,7 @@ describe("OpenClaw's settings for a server that runs", () => {
     folder = await servingFolder();
     home = await mkdtemp(join(tmpdir(), 'clawloop-openclaw-home-'));
     file = join(home, 'openclaw.json');
-    serving = await folder.start(['--api-key', 'secret-key']);
+    serving = await folder.start(['--api-key', 'a-secret-key-of-this-test']);
   });
   afterAll(async () => {
     await folder?.dispose();
@@ -23,14 +23,16 @@ describe("OpenClaw's settings for a server that runs", () => {
   });
 
   const config = (...more: readonly string[]) =>
-    clawloop(['openclaw', 'config', '--url', serving.url, '--key', 'secret-key', ...more]);
+    clawloop(['openclaw', 'config', '--url', serving.url, '--key', 'a-secret-key-of-this-test', ...more]);
   const found = () => openClawSettings(file, serving.url);
 
   test('are printed from what the server says of its model', async () => {
     const { code, stdout, stderr } = await config();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const served = (await (
-      await fetch(`${serving.url}/v1/models`, { headers: { authorization: 'Bearer secret-key' } })
+      await fetch(`${serving.url}/v1/models`, {
+        headers: { authorization: 'Bearer a-secret-key-of-this-test' },
+      })
     ).json()) as { data: readonly { id: string; max_model_len: number; clawloop: object }[] };
     const { id, max_model_len: reads, clawloop: extension } = served.data[0]!;
     expect(extension).toEqual({ live: true, context: 'window' });
@@ -39,7 +41,7 @@ describe("OpenClaw's settings for a server that runs", () => {
         providers: {
           clawloop: {
             baseUrl: `${serving.url}/v1`,
-            apiKey: 'secret-key',
+            apiKey: 'a-secret-key-of-this-test',
             api: 'openai-completions',
             models: [
               expect.objectContaining({

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { hideSecrets } from './hide-secrets.ts';
+
+test('secrets go from the command line into the environment', () => {
+  const flags = [
+    '--port',
+    '1',
+    '--api-key',
+    'k',
+    '--hub-token',
+    'hf_t',
+    '--api-key-file',
+    'f',
+    '--kafka-ssl',
+  ];
+  expect(hideSecrets('serving', flags)).toEqual({
+    flags: ['--port', '1', '--api-key-file', 'f', '--kafka-ssl'],
+    secrets: { CLAWLOOP_SERVING_API_KEY: 'k', CLAWLOOP_HUB_TOKEN: 'hf_t' },
+  });
+  expect(hideSecrets('judge', ['--openai-api-key', 'o', '--redis-password', 'r', '--board-key'])).toEqual({
+    flags: ['--board-key'], // its value is missing, which the service says
+    secrets: { CLAWLOOP_JUDGE_OPENAI_API_KEY: 'o', CLAWLOOP_REDIS_PASSWORD: 'r' },
+  });
+});
