@@ -27,6 +27,8 @@ const head = `# Events
 Made from \`shared/events\` by \`npm run docs\`. Each fact is a CloudEvents 1.0 envelope in structured JSON mode; \`subject\` is the partition key,
 \`dataschema\` is \`clawloop:<type>:<version>\`. A reader accepts older versions, ignores types that it does not know, and stops its partition at a
 newer version of one that it knows. What cannot be parsed goes to \`dead-letters\`.
+
+A change of a schema raises the version of its type. A test compares each schema with that of the last release, which \`npm run release:events\` notes in \`shared/events/released.json\`.
 `;
 
 function factSection({ type, version, writtenBy, about, schema }: (typeof catalogue)[number]): string {

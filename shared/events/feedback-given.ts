@@ -5,7 +5,7 @@ import { defineEvent, type EventOf } from './define-event.ts';
  * Explicit feedback on one answer. It outranks votes. The first one decides; in a session that is settled by
  * reward, the last one before its end.
  */
-export const FeedbackGiven = defineEvent('feedback.given', 1, {
+export const FeedbackGiven = defineEvent('feedback.given', 2, {
   topic: 'conversations',
   key: (feedback) => feedback.lane,
   writtenBy: 'serving',

@@ -8,7 +8,7 @@ import { tokenRecord } from './token-record.ts';
  * One request that was answered. Holds everything that training will ever need. Id: the completion id that
  * the client saw.
  */
-export const InteractionCompleted = defineEvent('interaction.completed', 1, {
+export const InteractionCompleted = defineEvent('interaction.completed', 2, {
   topic: 'conversations',
   key: (interaction) => interaction.lane,
   writtenBy: 'serving',

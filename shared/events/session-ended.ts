@@ -4,7 +4,7 @@ import { defineEvent, type EventOf } from './define-event.ts';
 /**
  * An idle end names what the sweeper saw last; if more happened since, it is out of date and ends nothing.
  */
-export const SessionEnded = defineEvent('session.ended', 1, {
+export const SessionEnded = defineEvent('session.ended', 2, {
   topic: 'conversations',
   key: (session) => session.lane,
   writtenBy: 'serving, collector (idle)',

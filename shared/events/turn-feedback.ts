@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** Explicit feedback, after its turn, so that a judge never sees it first. Id: `<feedback>/feedback`. */
-export const TurnFeedback = defineEvent('turn.feedback', 1, {
+export const TurnFeedback = defineEvent('turn.feedback', 2, {
   topic: 'turns',
   key: (feedback) => feedback.lane,
   writtenBy: 'collector',

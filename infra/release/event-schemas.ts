@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { catalogue } from '../../shared/events/catalogue.ts';
+
+/** The JSON schema of a fact's data, without its descriptions. */
+export type EventSchema = { readonly version: number; readonly schema: JsonSchema };
+type JsonSchema = { readonly [key: string]: unknown };
+
+export const releasedPath = fileURLToPath(new URL('../../shared/events/released.json', import.meta.url));
+
+/** By type: what the facts of the last release look like. */
+export const readReleased = (): Readonly<Record<string, EventSchema>> =>
+  JSON.parse(readFileSync(releasedPath, 'utf8')) as Readonly<Record<string, EventSchema>>;
+
+/** By type: what the facts of this code look like. */
+export const currentSchemas = (): Readonly<Record<string, EventSchema>> =>
+  Object.fromEntries(
+    catalogue.map(({ type, version, schema }) => [
+      type,
+      { version, schema: withoutDescriptions(z.toJSONSchema(schema, { io: 'output' })) as JsonSchema },
+    ]),
+  );
+
+function withoutDescriptions(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutDescriptions);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const { description: _, ...rest } = schema as { readonly description?: unknown };
+  return Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, withoutDescriptions(value)]));
+}
+
+/**
+ * What a change of the schemas does to a reader of the last release, one line each: it would take a fact of
+ * the same version for something else, or not find it at all. Empty when every change raises its version.
+ */
+export function unannounced(
+  released: Readonly<Record<string, EventSchema>>,
+  current: Readonly<Record<string, EventSchema>>,
+): readonly string[] {
+  return Object.entries(released).flatMap(([type, before]) => {
+    const now = current[type];
+    if (now === undefined) return [`${type}: released as version ${before.version}, and gone`];
+    if (now.version < before.version)
+      return [`${type}: version ${now.version} is older than the released ${before.version}`];
+    const isSame = JSON.stringify(sorted(now.schema)) === JSON.stringify(sorted(before.schema));
+    return isSame || now.version > before.version
+      ? []
+      : [`${type}: its schema differs from the released one, and its version is still ${now.version}`];
+  });
+}
+
+/** The order of fields means nothing. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, of]) => [key, sorted(of)]));
+}

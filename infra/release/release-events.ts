@@ -1,0 +1,9 @@
+import { writeFileSync } from 'node:fs';
+import { currentSchemas, readReleased, releasedPath, unannounced } from './event-schemas.ts';
+
+// `npm run release:events`: from now on the schemas of this code count as released.
+const wrong = unannounced(readReleased(), currentSchemas());
+for (const line of wrong) console.error(`release:events: ${line}`);
+if (wrong.length > 0) process.exit(1);
+writeFileSync(releasedPath, `${JSON.stringify(currentSchemas(), null, 2)}\n`);
+console.log(`release:events: wrote ${Object.keys(currentSchemas()).length} schemas to ${releasedPath}`);
