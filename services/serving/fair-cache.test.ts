@@ -8,10 +8,10 @@ test('no owner has more than its share, and its oldest entries go first', () => 
   const cache = createFairCache<number>({ bytes: 100, bytesPerOwner: 30 });
   for (const id of ['a', 'b', 'c']) cache.set(id, { owner: 'ann', value: 1, bytes: 10 });
   cache.set('a', { owner: 'ann', value: 2, bytes: 10 });
-  cache.set('d', { owner: 'ann', value: 1, bytes: 10 });
+  expect(cache.set('d', { owner: 'ann', value: 1, bytes: 10 })).toEqual(['b']);
   expect(kept(cache, ['a', 'b', 'c', 'd'])).toEqual(['a', 'c', 'd']);
   expect([cache.get('a'), cache.bytes()]).toEqual([2, 30]);
-  cache.set('large', { owner: 'ann', value: 1, bytes: 31 });
+  expect(cache.set('large', { owner: 'ann', value: 1, bytes: 31 })).toEqual(['large']);
   expect(kept(cache, ['a', 'c', 'd', 'large'])).toEqual(['a', 'c', 'd']);
 });
 

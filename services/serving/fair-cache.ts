@@ -8,8 +8,11 @@ export type CacheEntry<Value> = {
 /** What is kept of requests, bounded in bytes: together, and for each access key. */
 export type FairCache<Value> = {
   readonly get: (id: string) => Value | undefined;
-  /** It becomes the latest of its owner. What is too large for the owner's share is not kept. */
-  readonly set: (id: string, entry: CacheEntry<Value>) => void;
+  /**
+   * It becomes the latest of its owner. What is too large for the owner's share is not kept.
+   * @returns ids of what is kept no more
+   */
+  readonly set: (id: string, entry: CacheEntry<Value>) => readonly string[];
   readonly delete: (id: string) => void;
   readonly bytes: () => number;
 };
@@ -41,22 +44,28 @@ export function createFairCache<Value>(limits: FairCacheLimits): FairCache<Value
     bytes -= entry.bytes;
     if (owned.entries.size === 0) owners.delete(owner);
   };
-  const removeOldestOf = ({ entries }: Owned<Value>): void => remove(entries.keys().next().value!);
+  const removeOldestOf = ({ entries }: Owned<Value>): string => {
+    const id = entries.keys().next().value!;
+    remove(id);
+    return id;
+  };
   const largest = (): Owned<Value> =>
     [...owners.values()].reduce((one, other) => (other.bytes > one.bytes ? other : one));
   return {
     get: (id) => owners.get(ownerOf.get(id) ?? '')?.entries.get(id)?.value,
     set: (id, entry) => {
       remove(id);
-      if (entry.bytes > Math.min(limits.bytesPerOwner, limits.bytes)) return;
+      if (entry.bytes > Math.min(limits.bytesPerOwner, limits.bytes)) return [id];
       const owned = owners.get(entry.owner) ?? { entries: new Map(), bytes: 0 };
       owners.set(entry.owner, owned);
       ownerOf.set(id, entry.owner);
       owned.entries.set(id, entry);
       owned.bytes += entry.bytes;
       bytes += entry.bytes;
-      while (owned.bytes > limits.bytesPerOwner) removeOldestOf(owned);
-      while (bytes > limits.bytes) removeOldestOf(largest());
+      const removed: string[] = [];
+      while (owned.bytes > limits.bytesPerOwner) removed.push(removeOldestOf(owned));
+      while (bytes > limits.bytes) removed.push(removeOldestOf(largest()));
+      return removed;
     },
     delete: remove,
     bytes: () => bytes,

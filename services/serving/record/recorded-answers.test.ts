@@ -100,3 +100,33 @@ test('after a day it is another request, and what is too old or broken is no ans
   for (const name of await readdir(folder)) await writeFile(join(folder, name), '{"digest"');
   expect((await answers.claim(asked, never)).kind).toBe('first');
 });
+
+test('the answers of each key take so many bytes at most, also after a restart: the oldest ones go', async () => {
+  const limits = { bytes: 20_000, bytesPerOwner: 8_000 };
+  const keep = async (answers: ReturnType<typeof openRecordedAnswers>, keyId: string, n: number) => {
+    const claim = await answers.claim({ keyId, idempotencyKey: `k${n}`, digest: 'body' }, never);
+    if (claim.kind !== 'first') throw new Error('nobody came before');
+    const [choice] = finished.choices;
+    const long = { ...choice!, answer: { role: 'assistant', content: 'x'.repeat(2_000) } as const };
+    await claim.keep({ ...answer, finished: { ...finished, choices: [long] } });
+    claim.leave();
+  };
+  const kept = async (answers: ReturnType<typeof openRecordedAnswers>, keyId: string, count: number) => {
+    const found: number[] = [];
+    for (let n = 0; n < count; n++) {
+      const claim = await answers.claim({ keyId, idempotencyKey: `k${n}`, digest: 'body' }, never);
+      if (claim.kind === 'first') claim.leave();
+      else found.push(n);
+    }
+    return found;
+  };
+  const first = openRecordedAnswers(folder, Date.now, limits);
+  await keep(first, 'bob', 0);
+  for (const n of [0, 1, 2, 3, 4]) await keep(first, 'ann', n);
+  expect([await kept(first, 'ann', 5), await kept(first, 'bob', 1)]).toEqual([[2, 3, 4], [0]]);
+  const again = openRecordedAnswers(folder, Date.now, limits);
+  await again.sweep();
+  await keep(again, 'ann', 5);
+  expect([await kept(again, 'ann', 6), await kept(again, 'bob', 1)]).toEqual([[3, 4, 5], [0]]);
+  expect(await readdir(folder)).toHaveLength(4);
+});

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { writeDurably } from '../../../shared/service/write-durably.ts';
 import type { Finished } from '../chat/completion.ts';
 import { ServingError } from '../errors.ts';
+import { createFairCache, type FairCacheLimits } from '../fair-cache.ts';
 
 /** What a client was told, as far as it takes to tell it once more. */
 export type RecordedAnswer = {
@@ -18,6 +19,8 @@ export type RecordedAnswer = {
 export type RepeatableRequest = {
   /** Keys of different clients have nothing to do with each other. */
   readonly keyId: string;
+  /** Nor have those of the sessions of one access key. */
+  readonly session?: string | undefined;
   readonly idempotencyKey: string;
   /** Of all that the answer depends on. */
   readonly digest: string;
@@ -51,13 +54,27 @@ const LEAST_LOG_PROB = -9999;
 
 const Kept = z.object({ digest: z.string(), at: z.number(), answer: z.custom<RecordedAnswer>() });
 
+/** Of the files together, as far as this process knows them: those of other replicas are seen by each sweep. */
+const LIMITS: FairCacheLimits = { bytes: 2 ** 30, bytesPerOwner: 2 ** 28 };
+
 /**
  * Answers to requests with an `Idempotency-Key`, one file each. They outlive the process; replicas that share
- * the folder share them, but do not wait for each other.
+ * the folder share them, but do not wait for each other. Where they take too many bytes, the oldest ones of
+ * the access key that has most go.
  *
  * @param now ms since 1970
  */
-export function openRecordedAnswers(folder: string, now: () => number = Date.now): RecordedAnswers {
+export function openRecordedAnswers(
+  folder: string,
+  now: () => number = Date.now,
+  limits = LIMITS,
+): RecordedAnswers {
+  const files = createFairCache<true>(limits);
+  const count = async (name: string, bytes: number): Promise<void> => {
+    const owner = name.split('-')[0]!;
+    for (const old of files.set(name, { owner, value: true, bytes }))
+      await unlink(join(folder, old)).catch(() => {});
+  };
   const underway = new Map<string, { readonly digest: string; readonly done: Promise<void> }>();
   const find = async (path: string) => {
     const text = await readFile(path, 'utf8').catch(() => undefined);
@@ -66,11 +83,11 @@ export function openRecordedAnswers(folder: string, now: () => number = Date.now
     return kept.success && now() - kept.data.at < REPEATABLE_MS ? kept.data : undefined;
   };
   return {
-    claim: async ({ keyId, idempotencyKey, digest }, signal) => {
-      const name = createHash('sha256')
-        .update(JSON.stringify([keyId, idempotencyKey]))
-        .digest('hex');
-      const path = join(folder, `${name}.json`);
+    claim: async ({ keyId, session, idempotencyKey, digest }, signal) => {
+      const owner = session === undefined ? keyId : `${keyId}/${session}`;
+      const hashed = sha256(JSON.stringify([owner, idempotencyKey]));
+      const name = `${sha256(keyId).slice(0, 16)}-${hashed}.json`;
+      const path = join(folder, name);
       const refuseOther = (other: string) => {
         if (other !== digest) throw ServingError.IDEMPOTENCY_KEY_REUSED({ param: 'idempotency-key' });
       };
@@ -88,11 +105,13 @@ export function openRecordedAnswers(folder: string, now: () => number = Date.now
       };
       underway.set(name, { digest, done }); // before anything is waited for: of two, one is first
       try {
-        const kept = await find(path);
+        const kept = (await find(path)) ?? (await find(join(folder, `${hashed}.json`))); // of an earlier program
         if (kept === undefined) {
           const keep = async (answer: RecordedAnswer) => {
             await mkdir(folder, { recursive: true });
-            await writeDurably(path, toJson({ digest, at: now(), answer }));
+            const text = toJson({ digest, at: now(), answer });
+            await writeDurably(path, text);
+            await count(name, Buffer.byteLength(text));
           };
           return { kind: 'first', keep, leave };
         }
@@ -105,14 +124,23 @@ export function openRecordedAnswers(folder: string, now: () => number = Date.now
       }
     },
     sweep: async () => {
+      const kept: { readonly name: string; readonly bytes: number; readonly at: number }[] = [];
       for (const name of await readdir(folder).catch(() => [])) {
         const path = join(folder, name);
         const file = await stat(path).catch(() => undefined);
-        if (file !== undefined && now() - file.mtimeMs >= REPEATABLE_MS) await unlink(path).catch(() => {});
+        if (file === undefined) continue;
+        if (now() - file.mtimeMs < REPEATABLE_MS) kept.push({ name, bytes: file.size, at: file.mtimeMs });
+        else {
+          await unlink(path).catch(() => {});
+          files.delete(name);
+        }
       }
+      for (const { name, bytes } of kept.sort((a, b) => a.at - b.at)) await count(name, bytes);
     },
   };
 }
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 async function unlessAborted(done: Promise<void>, signal: AbortSignal): Promise<void> {
   const { promise: aborted, resolve } = Promise.withResolvers<void>();

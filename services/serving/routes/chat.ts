@@ -77,8 +77,8 @@ export async function answerRequest(
   admitOther(world.quota, caller); // an answer that is told again counts as no answer
   const digest = digestOfRequest(form.api, request.body);
   const signal = abortOnDisconnect(reply.raw, world.ending);
-  const owner = session === undefined ? keyId : `${keyId}/${session.session}`;
-  const claim = await world.answers.claim({ keyId: owner, idempotencyKey, digest }, signal).catch((error) => {
+  const asked = { keyId, session: session?.session, idempotencyKey, digest };
+  const claim = await world.answers.claim(asked, signal).catch((error) => {
     if (!signal.aborted) throw error;
     throw isEnding(signal) ? ServingError.STOPPING({ retryAfterSeconds: 1 }) : ServingError.CLIENT_LEFT();
   });
