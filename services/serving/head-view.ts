@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { applyHead, type HeadState, initialHead } from '../../shared/lineage/head.ts';
@@ -123,8 +123,10 @@ function adapterHead(name: string, checkpoints: string): FoldedHead {
     if (row?.checkpoint == null || row.digest == null) return undefined;
     return { version, adapter: { name, folder: join(checkpoints, row.checkpoint), digest: row.digest } };
   };
+  /** While the store is away nobody knows: a version in memory goes on, another one says what is missing. */
   const isKept = (found: PolicyVersion | undefined): boolean =>
-    found !== undefined && (found.adapter === undefined || existsSync(found.adapter.folder));
+    found !== undefined &&
+    (found.adapter === undefined || existsSync(found.adapter.folder) || isAway(checkpoints));
   const head = (): PolicyVersion => find(state.head) ?? { version: 0 };
   const tell = () => {
     for (const listener of listeners) listener(head());
@@ -154,6 +156,15 @@ function adapterHead(name: string, checkpoints: string): FoldedHead {
       tell();
     },
   };
+}
+
+/** Holds no checkpoint at all, as a mount that is away. */
+function isAway(checkpoints: string): boolean {
+  try {
+    return !readdirSync(checkpoints).some((name) => /^\d/.test(name));
+  } catch {
+    return true;
+  }
 }
 
 /** The answer, or `otherwise` where it takes longer than a scrape should. */

@@ -39,6 +39,7 @@ const watch = watchFolds({
 });
 const wait = createBatchWait({ log, logger, signal: shutdown });
 let openBatches = () => 0;
+let waitsFor: () => string | undefined = () => undefined;
 watchBatches(service.metrics, () => openBatches(), wait.seconds);
 let missing: string | undefined = 'the model is not loaded yet';
 
@@ -53,7 +54,7 @@ const queue = await openQueue<WakeUp>(config, 'batches', retries, logger);
 
 const server = fastify({ logger: false });
 refuseForeignHosts(server, config.healthHost);
-registerHealth(server, () => missing ?? watch.missing() ?? queue.missing(), service.metrics, { logger });
+registerHealth(server, () => missing ?? waitsFor() ?? watch.missing() ?? queue.missing(), service.metrics, { logger });
 await queue.mountBoard(server);
 await server.listen({ host: config.healthHost, port: config.healthPort });
 const { port } = server.server.address() as AddressInfo;
@@ -94,6 +95,7 @@ async function work(): Promise<void> {
     wait,
   });
   openBatches = trainer.openBatches;
+  waitsFor = trainer.missing;
   missing = undefined;
   try {
     await Promise.all([

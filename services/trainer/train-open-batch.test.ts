@@ -50,6 +50,8 @@ const training = (changes: Partial<Training> = {}): Training => ({
   },
   store,
   parent: undefined,
+  isParentHead: () => false,
+  holdsVersions: false,
   runner: { run: toyRunner },
   findModel: () => Promise.reject(new Error('no model is asked for')),
   base: { model: 'toy', folder: '/toy', digest: 'base-digest' },

@@ -12,6 +12,7 @@ import {
   type StoredCheckpoint,
 } from '../../shared/policy/checkpoint-store.ts';
 import { beginAttempt, clearAttempts, readStrikes } from '../../shared/policy/checkpoint-store-attempts.ts';
+import { isPresent, storeProblem } from '../../shared/policy/checkpoint-store-presence.ts';
 import { sealing } from '../../shared/policy/checkpoint-store-state.ts';
 import { inPieces } from '../../shared/policy/pieces.ts';
 import { utcNow } from '../../shared/service/clock.ts';
@@ -23,6 +24,7 @@ import { ownTeacher } from './own-teacher.ts';
 import { areGone, digestOf, readSamples } from './read-samples.ts';
 import type { StepProgress } from './step.ts';
 import type { RunStep, StepRunner } from './step-runner.ts';
+import { isStorageError, isStoreAway, storeAway } from './store-away.ts';
 
 type Batch = BatchSubmitted['data'];
 
@@ -32,6 +34,10 @@ export type Training = {
   readonly store: string;
   /** The checkpoint that was promoted as the batch's parent, as the log names it; undefined: the base. */
   readonly parent: { readonly checkpoint: string; readonly digest: string } | undefined;
+  /** Whether the parent is the head still; an operator's rollback gives it up. */
+  readonly isParentHead: () => boolean;
+  /** Whether the log knows a version of the adapter that has a checkpoint. */
+  readonly holdsVersions: boolean;
   readonly runner: Pick<StepRunner, 'run'>;
   /** The folder of a model by its name or hub id; brings it from the hub first where it is not here. */
   readonly findModel: (model: string, signal: AbortSignal) => Promise<string>;
@@ -52,6 +58,7 @@ const BEAT_MS = 5_000;
  * outcomes have ids that follow from the batch.
  *
  * Rejects when an attempt failed, or was stopped; the job is then tried again.
+ * @throws StoreAway while checkpoints cannot be reached
  */
 export async function trainOpenBatch(
   training: Training,
@@ -69,6 +76,8 @@ const nameOf = (batch: Batch): string => checkpointName(batch.n, batchDigest(bat
 async function settle(training: Training, batch: Batch, signal: AbortSignal): Promise<Outcome> {
   const { store, maxStrikes, base, log, logger } = training;
   const name = nameOf(batch);
+  const away = await storeProblem(store, training.holdsVersions);
+  if (away !== undefined) throw storeAway(away);
   const committed = await findCommitted(training, batch, name);
   if (committed !== undefined) return committed;
 
@@ -163,7 +172,7 @@ async function attempt(
     await marker.end();
     return outcome;
   } catch (error) {
-    if (isCalledOff(signal)) await marker.end();
+    if (isCalledOff(signal) || isStoreAway(error)) await marker.end();
     else await marker.fail((error as Error).message);
     throw error;
   } finally {
@@ -209,22 +218,45 @@ async function commit(
     ...(await inPieces(sealing({ adapter, optimizer, baseline }))),
   };
   const content = { adapter, optimizer, state };
-  const { won, checkpoint } = await commitCheckpoint(store, nameOf(batch), content, base.folder);
+  const { won, checkpoint } = await commitTo(store, nameOf(batch), content, base.folder);
   if (!won) logger.info({ batch: batch.batchId }, 'another trainer was first; its checkpoint counts');
   return { kind: 'trained', checkpoint: checkpoint.name, state: { ...state, ...checkpoint.state } };
 }
+
+/** A store that is away, or full, is no fault of the step. @throws StoreAway */
+async function commitTo(
+  store: string,
+  ...committed: Tail<Parameters<typeof commitCheckpoint>>
+): ReturnType<typeof commitCheckpoint> {
+  try {
+    if (!(await isPresent(store))) throw storeAway(`${store} went away during the step`);
+    return await commitCheckpoint(store, ...committed);
+  } catch (error) {
+    if (!isStorageError(error)) throw error;
+    throw storeAway(`the checkpoint cannot be written: ${error.message}`, error);
+  }
+}
+type Tail<Parameters> = Parameters extends readonly [unknown, ...infer Rest] ? Rest : never;
 
 /** Stopped by a shutdown or a dropped queue, which is no strike. A time limit is one. */
 export const isCalledOff = (signal: AbortSignal): boolean =>
   signal.aborted && (signal.reason as Partial<Error> | undefined)?.name !== 'TimeoutError';
 
-/** What the batch starts from: the checkpoint that was promoted, or none for version 0. */
+/**
+ * What the batch starts from: the checkpoint that was promoted, or none for version 0. One that cannot be read is
+ * waited for as long as it is the head. @throws StoreAway
+ */
 async function readParent(
-  { store, parent }: Training,
+  { store, parent, isParentHead }: Training,
   batch: Batch,
 ): Promise<{ readonly checkpoint: StoredCheckpoint | undefined } | Failed> {
   if (batch.parent === 0) return { checkpoint: undefined };
-  const missing = (detail: string) => failed('parent-missing', detail);
+  const missing = (detail: string): Failed => {
+    if (!isParentHead()) return failed('parent-missing', detail);
+    throw storeAway(
+      `${detail}; bring it back, or give v${batch.parent} up with \`clawloop policy rollback VERSION\``,
+    );
+  };
   if (parent === undefined || !(await hasCheckpoint(store, parent.checkpoint)))
     return missing(`there is no checkpoint of v${batch.parent} in ${store}`);
   try {

@@ -2,7 +2,7 @@ import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { HeadView } from '../../shared/lineage/head.ts';
 import { headView } from '../../shared/lineage/head-rows.ts';
 import type { EventLog, SubjectView } from '../../shared/log/event-log.ts';
-import { openDraft } from '../../shared/log/rows.ts';
+import { openDraft, type Rows } from '../../shared/log/rows.ts';
 import { pruneCheckpoints } from '../../shared/policy/checkpoint-store-prune.ts';
 import type { Job } from '../../shared/queue/job-queue.ts';
 import { monotonicNow } from '../../shared/service/clock.ts';
@@ -12,7 +12,9 @@ import type { TrainerMetrics } from './metrics.ts';
 import { outcomeName } from './outcome.ts';
 import { progressReport } from './progress-report.ts';
 import type { RunStep, StepRunner } from './step-runner.ts';
+import { isStoreAway } from './store-away.ts';
 import { isCalledOff, type Training, trainOpenBatch } from './train-open-batch.ts';
+import { watchStores } from './watch-stores.ts';
 
 /** A job says no more than this: look what is open. */
 export type WakeUp = { readonly adapter: string };
@@ -36,7 +38,9 @@ export function createTrainer(options: Options) {
   const { metrics, logger, keep } = options;
   const open = new Map<string, BatchSubmitted['data']>();
   /** by adapter: what the log says of the open batch's parent */
-  const parents = new Map<string, Training['parent']>();
+  const parents = new Map<string, Pick<Training, 'parent' | 'holdsVersions'>>();
+  const heads = new Map<string, number>();
+  const stores = watchStores(logger);
   const seen = new Set<string>();
   /** Ends that this process has written and the fold has not read yet: they need no second telling. */
   const told = new Set<string>();
@@ -56,13 +60,17 @@ export function createTrainer(options: Options) {
     for (const { subject, rows } of subjects) {
       const view = headView(openDraft(rows));
       const { head, open: batch } = view;
+      heads.set(subject, head);
       metrics.head.set({ adapter: subject }, head);
       const before = open.get(subject);
       options.wait?.see(subject, batch);
-      if (batch === null) open.delete(subject);
-      else {
+      if (batch === null) {
+        open.delete(subject);
+        stores.back(subject);
+      } else {
         open.set(subject, batch);
-        parents.set(subject, promotedAs(view, batch.parent));
+        const holdsVersions = batch.parent !== 0 || hasPromoted(rows);
+        parents.set(subject, { parent: promotedAs(view, batch.parent), holdsVersions });
       }
       const settled = before !== undefined && before.batchId !== batch?.batchId;
       if (settled) told.delete(before.batchId);
@@ -87,7 +95,9 @@ export function createTrainer(options: Options) {
     const training: Training = {
       ...options,
       store,
-      parent: parents.get(adapter),
+      parent: parents.get(adapter)?.parent,
+      holdsVersions: parents.get(adapter)?.holdsVersions ?? false,
+      isParentHead: () => heads.get(adapter) === parent,
       onProgress: (progress) => {
         if (progress.phase === 'training') metrics.progress.set(progress.samples / progress.of);
         report(progress);
@@ -96,6 +106,7 @@ export function createTrainer(options: Options) {
     };
     try {
       const outcome = await trainOpenBatch(training, batch, signal);
+      stores.back(adapter);
       if (open.get(adapter)?.batchId === batchId) told.add(batchId);
       metrics.outcomes.inc({ outcome: outcomeName(outcome), adapter });
       const { kind, ...detail } =
@@ -105,6 +116,11 @@ export function createTrainer(options: Options) {
         'batch ended',
       );
     } catch (error) {
+      if (isStoreAway(error)) {
+        stores.away(adapter, error.message);
+        throw error;
+      }
+      stores.back(adapter);
       if (isCalledOff(signal)) logger.info({ batch: batchId }, 'the step was called off');
       else logger.error({ err: error, batch: batchId }, 'an attempt failed');
       throw error;
@@ -113,8 +129,13 @@ export function createTrainer(options: Options) {
     }
   };
 
-  return { owed, wakeUp, openBatches: () => open.size };
+  return { owed, wakeUp, openBatches: () => open.size, missing: stores.missing };
 }
+
+const hasPromoted = (rows: Rows): boolean => {
+  for (const _ of rows.entries('version/')) return true;
+  return false;
+};
 
 /** The base has no checkpoint. */
 function promotedAs({ version }: Pick<HeadView, 'version'>, number: number): Training['parent'] {

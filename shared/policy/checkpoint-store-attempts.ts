@@ -50,16 +50,29 @@ export async function beginAttempt(store: string, name: string): Promise<Attempt
       const now = new Date();
       await utimes(path, now, now).catch(() => {}); // gone: another trainer has settled the batch
     },
-    end: () => rm(path, { force: true }),
+    end: () => endMarker(path),
     // settled by another
     fail: (error) => writeFile(path, JSON.stringify({ ...self, error }), { flag: 'r+' }).catch(() => {}),
   };
 }
 
+/** Markers of attempts that ended while their store was away: they are found again when it is back. */
+const endedElsewhere = new Set<string>();
+
+async function endMarker(path: string): Promise<void> {
+  try {
+    await rm(path);
+    endedElsewhere.delete(path);
+  } catch {
+    endedElsewhere.add(path);
+  }
+}
+
 /** The attempts at this checkpoint that died. One that still runs, in another process, is none of them. */
 export async function readStrikes(store: string, name: string): Promise<Strikes> {
   const folder = join(store, name + attemptsSuffix);
-  const markers = await Promise.all((await entriesOf(folder)).map((file) => readStrike(join(folder, file))));
+  const paths = (await entriesOf(folder)).map((file) => join(folder, file));
+  const markers = await Promise.all(paths.map(readStrike));
   const strikes = markers.filter((marker) => marker !== undefined);
   return {
     count: strikes.length,
@@ -68,10 +81,17 @@ export async function readStrikes(store: string, name: string): Promise<Strikes>
 }
 
 /** Forgets the attempts: the batch is settled. */
-export const clearAttempts = (store: string, name: string): Promise<void> =>
-  rm(join(store, name + attemptsSuffix), { recursive: true, force: true });
+export async function clearAttempts(store: string, name: string): Promise<void> {
+  const folder = join(store, name + attemptsSuffix);
+  await rm(folder, { recursive: true, force: true });
+  for (const path of endedElsewhere) if (path.startsWith(`${folder}/`)) endedElsewhere.delete(path);
+}
 
 async function readStrike(path: string): Promise<Partial<Marker> | undefined> {
+  if (endedElsewhere.has(path)) {
+    await endMarker(path);
+    return undefined;
+  }
   try {
     const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
     const marker = parseMarker(text);

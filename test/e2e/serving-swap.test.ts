@@ -1,3 +1,5 @@
+import { readdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { until } from './harness/clawloop.ts';
@@ -149,6 +151,35 @@ describe('a new version', () => {
     await rollBack(log, 1, 0);
     await isServed(0);
     expect((await ask('clawloop', 'hello')).version).toBe(0);
+  });
+
+  test('whose checkpoint is away at a start is waited for, and the base and the versions before go on', async () => {
+    await promoteNext(1, 1);
+    await promoteNext(2, 2);
+    await isServed(2);
+    expect((await ask('@v1', 'hello')).version).toBe(1);
+    const store = folder.data.checkpoints('default');
+    await rename(store, `${store}.away`);
+    // what is in memory goes on without the store
+    expect((await ask('clawloop', 'hello')).version).toBe(2);
+    expect((await ask('@v1', 'hello')).version).toBe(1);
+    await serving.stop();
+
+    serving = await folder.start(['--backend', 'auto'], 'listening');
+    await until('it says why', async () =>
+      /version 2 cannot be loaded/.test(await (await fetch(`${serving.url}/readyz`)).text()),
+    );
+    await expect(ask('clawloop', 'hello')).rejects.toMatchObject({ status: 503, code: 'nothing_served' });
+    await expect(ask('@v1', 'hello')).rejects.toMatchObject({ code: 'version_unavailable' });
+    expect((await ask('@base', 'hello')).version).toBe(0);
+
+    const [lost] = (await readdir(`${store}.away`)).filter((name) => name.startsWith('2-'));
+    await rename(`${store}.away`, store);
+    await rename(join(store, lost!), join(store, '.elsewhere'));
+    expect((await ask('@v1', 'hello')).version).toBe(1);
+    await rename(join(store, '.elsewhere'), join(store, lost!));
+    await isServed(2);
+    expect((await ask('clawloop', 'hello')).version).toBe(2);
   });
 
   test('is found again after a restart, and only the head is loaded', async () => {

@@ -1,4 +1,5 @@
-import { cp, readdir } from 'node:fs/promises';
+import { cp, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
 import { referencePath } from '../../shared/policy/reference-fixtures.ts';
@@ -136,6 +137,42 @@ test('a rollback before the step ends is not undone by its end', async () => {
   expect(head().head).toBe(0);
   await submit(3); // from the base again
   expect(await settled(3)).toMatchObject({ head: 3, versions: { 3: { parent: 0 } } });
+});
+
+test('checkpoints that are away are waited for, said so, and not given up before an operator does', async () => {
+  const { start, submit, settled, events, checkpoints, log } = await open();
+  const trainer = start();
+  await submit(1);
+  await settled(1);
+  const missing = async () => (await fetch(`${await trainer.url()}/readyz`)).text();
+  const away = `${checkpoints}.away`;
+  await rename(checkpoints, away);
+  await submit(2);
+  await until('it says what it waits for', async () =>
+    /checkpoints of default are waited for/.test(await missing()),
+  );
+  expect(trainer.output()).toMatch(/"level":40.*waiting for the checkpoints/);
+  expect(endings(events(), 2)).toEqual({ outcomes: [], digests: 0 });
+  await rename(away, checkpoints);
+  expect(await settled(2)).toMatchObject({ head: 2 });
+  expect(endings(events(), 2)).toEqual(endedOnce(2));
+  await until('it is ready', async () => /"ready":true/.test(await missing()));
+
+  const [lost] = (await readdir(checkpoints)).filter((name) => name.startsWith('2-'));
+  await rm(join(checkpoints, lost!), { recursive: true });
+  await submit(3);
+  await until('it names the way out', async () => /policy rollback/.test(await missing()));
+  const back = { adapter: 'default', from: 2, to: 1 };
+  await log.append([
+    PolicyRolledBack.create({ id: 'back', source: 'clawloop/cli', time: '2026-01-01T00:00:00Z', data: back }),
+  ]);
+  expect(await settled(3)).toMatchObject({ head: 1 });
+  const failed = events().flatMap((event) =>
+    event.type === 'policy.update-failed' ? [event.data.reason] : [],
+  );
+  expect(failed).toEqual(['parent-missing']);
+  await submit(4);
+  expect(await settled(4)).toMatchObject({ head: 4 });
 });
 
 test('told to stop in the middle of a step, it stops, and that is no strike', async () => {

@@ -18,7 +18,10 @@ export const policy: Command = {
   details: [
     ['list', 'every version, its parent and its outcome'],
     ['show VERSION', 'its batch, digest and figures'],
-    ['rollback VERSION', 'makes it the head again; a step in flight cannot undo it'],
+    [
+      'rollback VERSION',
+      'makes it the head again; gives up a head whose checkpoint is lost; a step in flight cannot undo it',
+    ],
     ['--reason TEXT', 'stands in the fact'],
     ['--adapters A,B', 'of these alone; `show` and `rollback` take one where there are several'],
   ],

@@ -14,6 +14,13 @@ export function openTraining(store: string) {
   let events: ClawLoopEvent[] = [];
   let samples: readonly Sample[] = [];
   let steps = 0;
+  const runner: Training['runner'] = {
+    run: async (input, onProgress) => {
+      steps += 1;
+      const result = step(toyEngine, input, onProgress);
+      return { result, fingerprint: 'toy', milliseconds: 1, tensors: 0 };
+    },
+  };
   const training = (): Training => ({
     log: {
       logId: 'this-log',
@@ -28,17 +35,9 @@ export function openTraining(store: string) {
     },
     store,
     parent: undefined,
-    runner: {
-      run: async (input, onProgress) => {
-        steps += 1;
-        return {
-          result: step(toyEngine, input, onProgress),
-          fingerprint: 'toy',
-          milliseconds: 1,
-          tensors: 0,
-        };
-      },
-    },
+    isParentHead: () => true,
+    holdsVersions: false,
+    runner,
     findModel: () => Promise.reject(new Error('no model is asked for')),
     base: { model: 'toy', folder: '/toy', digest: 'base-digest' },
     maxStrikes: 3,
@@ -52,6 +51,7 @@ export function openTraining(store: string) {
       event.type === 'policy.promoted' && event.data.to === version ? [event.data] : [],
     )[0];
   return {
+    runner,
     events: () => events,
     /** Steps that ran. */
     steps: () => steps,
