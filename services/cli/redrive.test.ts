@@ -6,6 +6,7 @@ import { EventRejected } from '../../shared/events/event-rejected.ts';
 import { LearningPaused } from '../../shared/events/learning-paused.ts';
 import { SessionStarted } from '../../shared/events/session-started.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
+import type { Fold } from '../../shared/log/fold.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
 import { dataFolder } from '../../shared/service/data-folder.ts';
 import { readTopic } from './read-topic.ts';
@@ -97,6 +98,34 @@ test('one record that two groups rejected is put back once', async () => {
   await log.append([letter(bodyOf('a'), 10), letter(bodyOf('a'), 10, { group: 'judge' })]);
   await redrive();
   expect(await standing()).toEqual(['a']);
+});
+
+test('a letter goes back for the group that rejected it, and for no other', async () => {
+  await log.append([started('a'), letter(bodyOf('a'), 0), letter(bodyOf('a'), 0, { group: 'second' })]);
+  const folded = { attribute: [] as string[], second: [] as string[], other: [] as string[] };
+  const stop = new AbortController();
+  const fold = (group: keyof typeof folded): Fold => ({
+    name: group,
+    reads: 'conversations',
+    writes: 'turns',
+    on: (_, event) => {
+      folded[group].push(event.id);
+      return { changes: [], emit: [] };
+    },
+  });
+  const groups = ['attribute', 'second', 'other'] as const;
+  const working = groups.map((group) => log.process(fold(group), { group, settings: null }, stop.signal));
+  await redrive();
+  await redrive();
+  await log.append([started('last')]);
+  await vi.waitFor(() => expect(groups.every((group) => folded[group].includes('last'))).toBe(true), 20_000);
+  stop.abort();
+  await Promise.all(working);
+  expect(folded).toEqual({
+    attribute: ['a', 'a', 'last'],
+    second: ['a', 'a', 'last'],
+    other: ['a', 'last'],
+  });
 });
 
 test('left with the reason: another topic, another key, a type or a version that is not known', async () => {

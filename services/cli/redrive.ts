@@ -13,9 +13,10 @@ export type Redrive =
 
 /**
  * What is to become of the latest `last` dead letters, or of all, in the order in which they were written.
- * Nothing is appended. A letter whose event stands in its topic already, or goes there by another letter, is
- * not put back again; the record that a reader rejected does not count, though this code may read it now:
- * that reader has passed it.
+ * Nothing is appended. A letter is put back for the group that rejected it: the others have folded the record.
+ * One record that several groups rejected goes back once, for all of them. A letter whose event stands in its
+ * topic for that group already, or goes there by another letter, is not put back again; the record that a group
+ * rejected does not count for it, though this code may read it now: that group has passed it.
  */
 export async function planRedrive(log: EventLog, last?: number): Promise<readonly Redrive[]> {
   const letters: EventRejected[] = [];
@@ -26,20 +27,31 @@ export async function planRedrive(log: EventLog, last?: number): Promise<readonl
   const chosen = last === undefined ? letters : letters.slice(Math.max(0, letters.length - last));
   const parsed = chosen.map(parseLetter);
   const wanted = new Set(parsed.flatMap((one) => (one.kind === 'left' ? [] : [one.event.id])));
-  const rejected = new Set(letters.map(({ data }) => place(data.topic, data.at)));
+  const rejected = new Set(letters.map(({ data }) => `${data.group} ${place(data.topic, data.at)}`));
+  const groups = new Set(letters.map(({ data }) => data.group));
   const standing = new Set<string>();
   for (const topic of new Set(parsed.flatMap((one) => (one.kind === 'left' ? [] : [topicOf(one.event)])))) {
     await readTopic(log, topic, ({ event, at }) => {
-      if (wanted.has(event.id) && !rejected.has(place(topic, at))) standing.add(event.id);
+      if (!wanted.has(event.id)) return;
+      for (const group of event.redrivenfor?.split(',') ?? groups)
+        if (!rejected.has(`${group} ${place(topic, at)}`)) standing.add(`${group} ${event.id}`);
     });
   }
+  const lacking = Map.groupBy(
+    parsed.flatMap((one) => (one.kind === 'append' && !standing.has(needOf(one)) ? [one] : [])),
+    ({ event }) => event.id,
+  );
   return parsed.map((one) => {
     if (one.kind !== 'append') return one;
-    if (standing.has(one.event.id)) return { ...one, kind: 'stands' };
-    standing.add(one.event.id);
-    return one;
+    const together = lacking.get(one.event.id) ?? [];
+    if (together[0] !== one) return { ...one, kind: 'stands' };
+    const redrivenfor = [...new Set(together.map(({ letter }) => letter.data.group))].join(',');
+    return { ...one, event: { ...one.event, redrivenfor } };
   });
 }
+
+const needOf = ({ letter, event }: Extract<Redrive, { kind: 'append' }>): string =>
+  `${letter.data.group} ${event.id}`;
 
 function parseLetter(letter: EventRejected): Redrive {
   const left = (why: string): Redrive => ({ kind: 'left', letter, why });

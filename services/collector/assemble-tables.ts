@@ -1,5 +1,6 @@
 import type { Position } from '../../shared/events/position.ts';
 import type { Draft } from '../../shared/log/rows.ts';
+import { settledIds } from '../../shared/log/settled-ids.ts';
 import type { Verdict } from './sample-facts.ts';
 
 /** `turn/<turn id>`: waits for its judgment. */
@@ -48,5 +49,7 @@ export const tables = (draft: Draft) => ({
   heldOf: (epoch: string) => draft.table<HeldTurn>(`held/${epoch}`),
   zeros: draft.table<ZeroTurn>('zero'),
   zerosOf: (epoch: string) => draft.table<ZeroTurn>(`zero/${epoch}`),
+  /** turns that wait for no judgment any more, though their sample may be held here */
+  settled: settledIds(draft),
 });
 export type Tables = ReturnType<typeof tables>;

@@ -3,10 +3,14 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { LearningMethod } from '../../shared/events/training-settings.ts';
 import { assemble } from './assemble.ts';
 import { judgment, sessionClosed, turnCompleted, turnWithdrawn } from './testing/events.ts';
-import { brief, runFold } from './testing/run-fold.ts';
+import { brief, type Run, runFold } from './testing/run-fold.ts';
 
 const told = (events: readonly ClawLoopEvent[], atLeastOne = true, method?: LearningMethod) =>
   runFold(assemble, events, { atLeastOne, ...(method === undefined ? {} : { method }) }).emitted.map(brief);
+
+/** All rows but the memory of ids that are settled. */
+const waitingIn = (rows: Run['rows']) =>
+  [...rows.get('lane')!.entries('')].filter(([key]) => !key.startsWith('settled'));
 
 test('a verdict makes a sample that holds all that training needs', () => {
   const turn = turnCompleted('a');
@@ -98,7 +102,7 @@ test('what was deleted while it waited here is dropped, whatever is judged later
     ...['dropped a: deleted', 'dropped b: deleted', 'ready c: 0.1 (soft)'],
   ]);
   const { rows } = runFold(assemble, [...zeros, ca, cb, ...rest], { atLeastOne: true });
-  expect([...rows.get('lane')!.entries('')]).toEqual([]);
+  expect(waitingIn(rows)).toEqual([]);
 });
 
 test('what was deleted while it waited for the rest of its rewarded session is dropped', () => {
@@ -108,7 +112,7 @@ test('what was deleted while it waited for the rest of its rewarded session is d
   const { emitted, rows } = runFold(assemble, log, { atLeastOne: true });
   expect(emitted.map(brief)).toEqual(['dropped a: deleted', 'ready b: 1', 'ready c: 1']);
   expect(emitted.map(({ data }) => (data as { following?: number }).following)).toEqual([undefined, 1, 0]);
-  expect([...rows.get('lane')!.entries('')]).toEqual([]);
+  expect(waitingIn(rows)).toEqual([]);
 });
 
 test('a sample that is ready already is withdrawn where batches are formed', () => {
@@ -138,7 +142,7 @@ test('nothing is left of an epoch that is over, and sessions do not mix', () => 
     { atLeastOne: true },
   );
   expect(emitted.map(brief)).toEqual(['ready b: 1', 'ready a: 0.1 (soft)']);
-  expect([...rows.get('lane')!.entries('')]).toEqual([]);
+  expect(waitingIn(rows)).toEqual([]);
 });
 
 test('what is learned from decides what counts: a hint does for combine and opd, a verdict for binary and combine', () => {
@@ -183,7 +187,7 @@ test.each(['binary', 'combine'] as const)('a reward of 0 is a sample like any ot
     { source: 'reward', soft: false, advantage: -2 },
   ]);
   expect(emitted[0]!.data).not.toHaveProperty('advantage');
-  expect([...rows.get('lane')!.entries('')]).toEqual([]);
+  expect(waitingIn(rows)).toEqual([]);
 });
 
 test('a rewarded turn without a hint teaches opd nothing', () => {

@@ -7,7 +7,7 @@ import type { SessionClosed } from '../../shared/events/session-closed.ts';
 import type { LearningMethod } from '../../shared/events/training-settings.ts';
 import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
 import type { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
-import type { DeferredEvent, Fold } from '../../shared/log/fold.ts';
+import type { DeferredEvent, Fold, InputEvent } from '../../shared/log/fold.ts';
 import { openDraft, type Table } from '../../shared/log/rows.ts';
 import { secretKindIn } from '../../shared/secrets/find-secrets.ts';
 import { type EpochRow, emptyEpoch, type Tables, tables, type WaitingTurn } from './assemble-tables.ts';
@@ -38,10 +38,13 @@ export const assemble: Fold<AssembleSettings> = {
   },
 };
 
-function react(state: Tables, event: ClawLoopEvent, at: Position, settings: AssembleSettings) {
+function react(state: Tables, event: InputEvent, at: Position, settings: AssembleSettings) {
   switch (event.type) {
     case 'turn.completed':
       onTurn(state, event, at);
+      return [];
+    case 'turns.forgotten':
+      state.settled.forgetAll();
       return [];
     case 'judgment.reached':
       return onJudgment(state, event, settings);
@@ -57,8 +60,8 @@ function react(state: Tables, event: ClawLoopEvent, at: Position, settings: Asse
 const epochName = ({ session, epoch }: { readonly session: string; readonly epoch: string }) =>
   encoded(`${session}@${epoch}`);
 
-function onTurn({ turns, epochs }: Tables, { data }: TurnCompleted, at: Position): void {
-  if (turns.get(data.turnId) !== undefined) return;
+function onTurn({ turns, epochs, settled }: Tables, { data }: TurnCompleted, at: Position): void {
+  if (turns.get(data.turnId) !== undefined || settled.has(data.turnId)) return;
   const epoch = epochName(data);
   const row = epochs.get(epoch) ?? emptyEpoch;
   const settle = data.settle === 'reward' ? { settle: data.settle } : {};
@@ -73,6 +76,7 @@ function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSet
   const before = state.epochs.get(turn.epoch)!;
   const row = { ...before, waiting: before.waiting - 1 };
   state.turns.delete(turnId);
+  state.settled.add(turnId, event);
   const settle = (after: EpochRow, emit: readonly Emitted[]) => {
     state.epochs.set(turn.epoch, after);
     return [...emit, ...finish(state, turn.epoch, event, settings)];
@@ -121,6 +125,7 @@ function onWithdrawn(state: Tables, event: TurnWithdrawn, settings: AssembleSett
   if (turn !== undefined) {
     const row = state.epochs.get(turn.epoch)!;
     state.turns.delete(turnId);
+    state.settled.add(turnId, event);
     state.epochs.set(turn.epoch, { ...row, waiting: row.waiting - 1 });
     return [dropped(event, turnId, turn.adapter, reason), ...finish(state, turn.epoch, event, settings)];
   }

@@ -141,6 +141,7 @@ test('a lane that rested is forgotten but for its time, and what came before is 
     'completed a <- ',
     'feedback a: 1',
     'closed chat-a',
+    'turns.forgotten',
     'skipped a: too-late',
     'skipped b: no-next-state',
     'closed chat-a',

@@ -2,17 +2,19 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { FeedbackGiven } from '../../shared/events/feedback-given.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import type { InteractionWithdrawn } from '../../shared/events/interaction-withdrawn.ts';
+import type { LaneForgotten } from '../../shared/events/lane-forgotten.ts';
 import type { ResponseDeleted } from '../../shared/events/response-deleted.ts';
 import { SessionClosed } from '../../shared/events/session-closed.ts';
 import type { SessionEnded } from '../../shared/events/session-ended.ts';
 import type { SessionStarted } from '../../shared/events/session-started.ts';
+import { TurnsForgotten } from '../../shared/events/turns-forgotten.ts';
+import { clockAt, horizonOf, isTooLate, sweptClock } from '../../shared/log/event-clock.ts';
 import type { Fold } from '../../shared/log/fold.ts';
 import { openDraft } from '../../shared/log/rows.ts';
 import { onDeleted } from './deletion.ts';
 import { forget, forgetLane } from './forget.ts';
 import { onInteraction } from './interaction.ts';
 import { type LaneRow, laneTable, laneTables, type OpenTurn } from './lane-tables.ts';
-import { horizonOf, isTooLate, laneAt, sweptLane } from './lane-time.ts';
 import { forgetNodes, setReward } from './reward-nodes.ts';
 import { touchSession, updateSession } from './session.ts';
 import { type SessionReturns, sessionReturns } from './session-returns.ts';
@@ -23,6 +25,14 @@ export type AttributeSettings = {
   /** of the returns along the conversation tree of a session that is settled by reward; 1 unless told */
   readonly turnDiscount?: number;
 };
+
+/** The other folds of the lane do not read its conversations. */
+const turnsForgotten = (event: LaneForgotten) =>
+  TurnsForgotten.create({
+    ...facts(event),
+    id: `${event.subject}/turns-forgotten/${event.data.last}`,
+    data: { lane: event.subject, last: event.data.last, by: event.id },
+  });
 
 type Attributed =
   | InteractionCompleted
@@ -41,17 +51,20 @@ export const attribute: Fold<AttributeSettings | undefined> = {
   reads: 'conversations',
   writes: 'turns',
   on: (rows, event, at, settings) => {
-    if (event.type === 'lane.forgotten') return { changes: forgetLane(rows, event), emit: [] };
+    if (event.type === 'lane.forgotten') {
+      const changes = forgetLane(rows, event);
+      return { changes, emit: changes.length === 0 ? [] : [turnsForgotten(event)] };
+    }
     if (!isAttributed(event)) return { changes: [], emit: [] };
     const draft = openDraft(rows);
     const cause: Cause = { event, at, mine: laneTables(draft, event.data.key), emit: [] };
     const time = Date.parse(event.time);
     const lanes = laneTable(draft);
     const before = lanes.get('now');
-    const lane = laneAt(before, { time, recorded: event.recorded, moves: movesTime(event) });
+    const lane = clockAt(before, { time, recorded: event.recorded, moves: movesTime(event) });
     const horizon = horizonOf(lane);
     if (horizon !== undefined) forget(rows, draft, horizon);
-    const after = horizon === undefined ? lane : sweptLane(lane, horizon);
+    const after = horizon === undefined ? lane : sweptClock(lane, horizon);
     if (after !== before) lanes.set('now', after);
     if (!isKnown(cause, event)) react(cause, event, lane, time, settings?.turnDiscount ?? 1);
     return { changes: draft.changes(), emit: cause.emit };

@@ -2,6 +2,7 @@ import type { TreePlace } from '../../shared/chat/conversation-tree.ts';
 import type { Disagreement } from '../../shared/events/disagreement.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import type { Position } from '../../shared/events/position.ts';
+import type { EventClock } from '../../shared/log/event-clock.ts';
 import type { Draft } from '../../shared/log/rows.ts';
 import type { SystemSketch } from './system-sketch.ts';
 
@@ -102,14 +103,8 @@ export type NextRow = {
 /** `time`: ms since 1970, of the latest such request. */
 export type FirstPrompt = { readonly session: string; readonly time: number };
 
-/** `lane/now`: event times, ms since 1970. */
-export type LaneRow = {
-  /** of the latest event, and never far ahead of when events are appended */
-  readonly time: number;
-  readonly sweptAt: number;
-  /** ids of earlier events may be forgotten; absent in rows of earlier programs: those a day before `time` */
-  readonly floor?: number;
-};
+/** `lane/now` */
+export type LaneRow = EventClock;
 
 /** Session names are any text; encoded, no name can reach into another's rows. Half a surrogate pair has no code. */
 export const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());

@@ -11,8 +11,9 @@ import type {
 } from '../../shared/events/training-settings.ts';
 import { staleness } from '../../shared/lineage/head.ts';
 import { foldHead, headView, writeHeadChange } from '../../shared/lineage/head-rows.ts';
-import type { Fold } from '../../shared/log/fold.ts';
+import type { Fold, InputEvent } from '../../shared/log/fold.ts';
 import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
+import { forgetLeft, isKnown, noteCame, noteLeft, rememberPool } from './known-samples.ts';
 import { type EligibleSample, pickSamples } from './pick-samples.ts';
 import { facts } from './source.ts';
 
@@ -37,17 +38,29 @@ type SubmitRow = {
   readonly eligible: number;
   readonly paused: boolean;
   readonly requested: boolean;
-  /** sessions of which more samples follow at once, and how many; absent: none */
-  readonly coming?: Readonly<Record<string, number>>;
+  /** sessions of which more samples follow at once; absent: none */
+  readonly coming?: Readonly<Record<string, Coming>>;
+  /** ids of samples are remembered; absent in rows of earlier programs */
+  readonly remembers?: true;
   /** against which head and bound the pool was last looked through */
   readonly checked: { readonly head: number; readonly maxStaleness: number };
 };
+
+/**
+ * How many samples follow, and when the one before was appended, ms since 1970. A bare number, of an earlier
+ * program, has no such moment.
+ */
+type Coming = number | { readonly following: number; readonly since: number };
+
+/** ms for which the samples of one commit wait for each other: they are appended together */
+const COMING_MS = 60_000;
 
 const emptyRow: SubmitRow = {
   arrived: 0,
   eligible: 0,
   paused: false,
   requested: false,
+  remembers: true,
   checked: { head: 0, maxStaleness: -1 },
 };
 
@@ -64,8 +77,8 @@ export const submit: Fold<SubmitSettings> = {
     const table = draft.table<SubmitRow>('submit');
     foldHead(draft, event);
     const before = table.get('now') ?? emptyRow;
-    const commanded = onCommand(draft, before, event);
-    const stocked = onSample(draft, commanded, event, at);
+    const commanded = onCommand(draft, remembering(draft, before), event);
+    const stocked = withoutLost(onSample(draft, commanded, event, at), event);
     const withdrawn = onWithdrawn(draft, afterLost(stocked, event), event);
     const { row, dropped: unfit } = dropUnfit(draft, withdrawn.row, event, settings);
     const dropped = [...withdrawn.dropped, ...unfit];
@@ -91,34 +104,57 @@ function onCommand(draft: Draft, row: SubmitRow, event: ClawLoopEvent): SubmitRo
   }
 }
 
-function onSample(draft: Draft, row: SubmitRow, event: ClawLoopEvent, at: Position): SubmitRow {
-  if (event.type !== 'sample.ready') return row;
+function remembering(draft: Draft, row: SubmitRow): SubmitRow {
+  if (row.remembers) return row;
+  rememberPool(draft);
+  return { ...row, remembers: true };
+}
+
+/** A copy of a sample changes nothing, wherever the sample is now. */
+function onSample(draft: Draft, row: SubmitRow, event: InputEvent, at: Position): SubmitRow {
+  if (event.type !== 'sample.ready' || isKnown(draft, event.data.sampleId)) return row;
+  noteCame(draft, event.data.sampleId);
   const sample = eligibleSample(event, at);
   draft.table<EligibleSample>('sample').set(orderKey(row.arrived), sample);
-  const coming = comingAfter(row, sample.session, event.data.following);
+  const coming = comingAfter(row, sample.session, event, event.data.following);
   return { ...row, arrived: row.arrived + 1, eligible: row.eligible + 1, coming };
 }
 
-function comingAfter(row: SubmitRow, session: string, following = 0): NonNullable<SubmitRow['coming']> {
+function comingAfter(
+  row: SubmitRow,
+  session: string,
+  { recorded: since }: InputEvent,
+  following = 0,
+): NonNullable<SubmitRow['coming']> {
   const { [session]: _, ...others } = row.coming ?? {};
-  return following === 0 ? others : { ...others, [session]: following };
+  const more = since === undefined ? following : { following, since };
+  return following === 0 ? others : { ...others, [session]: more };
+}
+
+/** Samples that could not be read when they came hold up no batch for ever. */
+function withoutLost(row: SubmitRow, { recorded }: InputEvent): SubmitRow {
+  if (row.coming === undefined || recorded === undefined) return row;
+  const isLost = (one: Coming) => typeof one === 'number' || recorded - one.since > COMING_MS;
+  const left = Object.entries(row.coming).filter(([, one]) => !isLost(one));
+  return left.length === Object.keys(row.coming).length ? row : { ...row, coming: Object.fromEntries(left) };
 }
 
 /** A sample of a rewarded session whose record was lost never comes: nobody waits for it. */
-function afterLost(row: SubmitRow, event: ClawLoopEvent): SubmitRow {
+function afterLost(row: SubmitRow, event: InputEvent): SubmitRow {
   if (event.type !== 'sample.dropped' || event.data.coming === undefined) return row;
   const { session, following } = event.data.coming;
-  return { ...row, coming: comingAfter(row, session, following) };
+  return { ...row, coming: comingAfter(row, session, event, following) };
 }
 
 /** What is in a batch, or was dropped, is not here any more: it stays what it is. */
-function onWithdrawn(draft: Draft, row: SubmitRow, event: ClawLoopEvent) {
+function onWithdrawn(draft: Draft, row: SubmitRow, event: InputEvent) {
   if (event.type !== 'sample.withdrawn') return { row, dropped: [] };
   const samples = draft.table<EligibleSample>('sample');
   const { sampleId, reason } = event.data;
   const found = [...samples.entries()].find(([, sample]) => sample.sampleId === sampleId);
   if (found === undefined) return { row, dropped: [] };
   samples.delete(found[0]);
+  noteLeft(draft, sampleId, event);
   return { row: { ...row, eligible: row.eligible - 1 }, dropped: [dropSample(event, sampleId, reason)] };
 }
 
@@ -139,24 +175,26 @@ const eligibleSample = ({ data }: SampleReady, at: Position): EligibleSample => 
 const orderKey = (arrived: number) => String(arrived).padStart(12, '0');
 
 /** Looks through the whole pool only when head or bound moved; else only the sample that just came. */
-function dropUnfit(draft: Draft, row: SubmitRow, event: ClawLoopEvent, { maxStaleness }: SubmitSettings) {
+function dropUnfit(draft: Draft, row: SubmitRow, event: InputEvent, { maxStaleness }: SubmitSettings) {
   const view = headView(draft);
   const moved = row.checked.head !== view.head || row.checked.maxStaleness !== maxStaleness;
   if (!moved && event.type !== 'sample.ready') return { row, dropped: [] };
   const samples = draft.table<EligibleSample>('sample');
   const newest = orderKey(row.arrived - 1);
-  const looked = moved ? [...samples.entries()] : [[newest, samples.get(newest)!] as const];
+  const looked = moved ? [...samples.entries()] : [[newest, samples.get(newest)] as const];
   const dropped = looked.flatMap(([key, sample]) => {
+    if (sample === undefined) return []; // a copy came, and the last sample has left
     const steps = staleness(view, sample.version, view.head);
     if (steps >= 0 && steps <= maxStaleness) return [];
     samples.delete(key);
+    noteLeft(draft, sample.sampleId, event);
     return [dropSample(event, sample.sampleId, steps < 0 ? 'off-lineage' : 'stale')];
   });
   const checked = { head: view.head, maxStaleness };
   return { row: { ...row, checked, eligible: row.eligible - dropped.length }, dropped };
 }
 
-function formBatch(draft: Draft, row: SubmitRow, event: ClawLoopEvent, settings: SubmitSettings) {
+function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: SubmitSettings) {
   const view = headView(draft);
   const enough = row.eligible >= settings.size || (row.requested && row.eligible > 0);
   const isWhole = Object.keys(row.coming ?? {}).length === 0;
@@ -179,7 +217,11 @@ function formBatch(draft: Draft, row: SubmitRow, event: ClawLoopEvent, settings:
     seed: batchSeed(adapter, n),
   };
   writeHeadChange(draft, { open: data, n });
-  for (const [key] of picked) samples.delete(key);
+  for (const [key, { sampleId }] of picked) {
+    samples.delete(key);
+    noteLeft(draft, sampleId, event);
+  }
+  forgetLeft(draft, event, maxStaleness);
   return {
     batch: BatchSubmitted.create({ ...facts(event), id: data.batchId, data }),
     row: { ...row, requested: false, eligible: row.eligible - picked.length },

@@ -2,10 +2,10 @@ import { BatchRequested } from '../../shared/events/batch-requested.ts';
 import type { NewEvent } from '../../shared/events/define-event.ts';
 import { LaneForgotten } from '../../shared/events/lane-forgotten.ts';
 import { SessionEnded } from '../../shared/events/session-ended.ts';
+import { DAY_MS } from '../../shared/log/event-clock.ts';
 import type { SubjectView } from '../../shared/log/event-log.ts';
 import { restedLane } from './forget.ts';
 import type { SessionRow } from './lane-tables.ts';
-import { DAY_MS } from './lane-time.ts';
 import type { Candidate } from './sightings.ts';
 import { waitingSamples } from './submit.ts';
 

@@ -32,6 +32,8 @@ function openRun() {
       }
       return emitted;
     },
+    /** Rows, but for the memory of ids that are settled. */
+    waiting: () => [...rows.entries('')].filter(([key]) => !key.startsWith('settled')).length,
     owed: () => owedVotes('lane-1', rows).map(({ id }) => id),
   };
 }
@@ -48,7 +50,7 @@ test('a turn owes its votes, with the position of its body, and less with each o
   expect(run.owed()).toEqual(['t/vote/0', 't/vote/2']);
   run.on([voteCast('t', 0, 1), voteCast('t', 2, 1)]);
   expect(run.owed()).toEqual([]);
-  expect(run.rows.size()).toBe(0);
+  expect(run.waiting()).toBe(0);
 });
 
 test('nobody is asked about what was deleted: it is settled without a verdict', () => {
@@ -62,7 +64,7 @@ test('nobody is asked about what was deleted: it is settled without a verdict', 
   ]);
   expect(run.emitted).toMatchObject([{ turnId: 't', score: null, source: 'unavailable', by: 't/withdrawn' }]);
   expect(run.owed()).toEqual([]);
-  expect(run.rows.size()).toBe(0);
+  expect(run.waiting()).toBe(0);
 });
 
 test('the last vote settles the turn: votes by index, hints longest first, by whom', () => {
@@ -128,7 +130,7 @@ test('feedback or votes on a turn that is not open change nothing', () => {
   const run = openRun();
   run.on([turnFeedback('t', 1, 'f'), voteCast('t', 0, 1), voteExpired('t')]);
   expect(run.emitted).toEqual([]);
-  expect(run.rows.size()).toBe(0);
+  expect(run.waiting()).toBe(0);
 });
 
 test('at the deadline a turn whose votes are not all in is unavailable; the votes that are in are told', () => {
@@ -243,7 +245,7 @@ test('any history settles each turn at most once, and one whose evidence is comp
       expect(new Set(run.emitted.map(({ turnId }) => turnId))).toEqual(
         new Set(turns.filter((turn) => completed.has(turn))),
       );
-      expect(run.rows.size()).toBe(0);
+      expect(run.waiting()).toBe(0);
     }),
     { seed: 7, numRuns: 300 },
   );
@@ -270,7 +272,7 @@ test('a turn waits for its votes about hints, too, and keeps what they brought',
   expect(run.emitted).toEqual([
     expect.objectContaining({ score: 0, hints: ['Answer in plain sentences.'], by: 't/hint/0' }),
   ]);
-  expect(run.rows.size()).toBe(0);
+  expect(run.waiting()).toBe(0);
 });
 
 test('at the deadline a verdict counts without the hints that lack; hints without a verdict do not', () => {
@@ -291,7 +293,7 @@ test('a turn whose votes fail three times is set aside by name, and owes nothing
     { turnId: 't', score: null, source: 'unavailable', reason: 'vote-failed', by: 't/failed/3' },
   ]);
   expect(run.owed()).toEqual([]);
-  expect(run.rows.size()).toBe(0);
+  expect(run.waiting()).toBe(0);
 });
 
 test('failed votes settle no turn that waits for a reward, and take no verdict away', () => {
@@ -301,4 +303,12 @@ test('failed votes settle no turn that waits for a reward, and take no verdict a
   expect(judge([turnCompleted('t'), voteCast('t', 0, -1), ...failures], settings)).toMatchObject([
     { turnId: 't', score: -1, source: 'votes' },
   ]);
+});
+
+test('a turn that comes again after its judgment owes no votes and gets no second judgment', () => {
+  const run = openRun();
+  run.on([turnCompleted('t'), turnFeedback('t', 1, 'f'), turnCompleted('t')]);
+  expect(run.owed()).toEqual([]);
+  run.on([turnFeedback('t', -1, 'g')]);
+  expect(run.emitted).toHaveLength(1);
 });

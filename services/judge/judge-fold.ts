@@ -11,6 +11,7 @@ import type { VoteExpired } from '../../shared/events/vote-expired.ts';
 import type { VoteFailed } from '../../shared/events/vote-failed.ts';
 import type { Fold } from '../../shared/log/fold.ts';
 import { openDraft, type Rows, type Table } from '../../shared/log/rows.ts';
+import { settledIds } from '../../shared/log/settled-ids.ts';
 import type { Job } from '../../shared/queue/job-queue.ts';
 import { acceptedHints, tally, type Vote } from './tally.ts';
 
@@ -22,8 +23,7 @@ export type JudgeSettings = {
 };
 
 /**
- * An open turn. Removed when it is settled: a turn that is not here is settled, so no memory of ids is
- * needed.
+ * An open turn. Removed when it is settled; its id is remembered for a day, so that a copy of it opens no votes.
  */
 export type OpenTurn = {
   readonly key: string;
@@ -69,8 +69,14 @@ export const judgeFold: Fold<JudgeSettings> = {
   on(rows, event, at, settings) {
     const draft = openDraft(rows);
     const turns = draft.table<OpenTurn>(TURNS);
+    const settled = settledIds(draft);
+    if (event.type === 'turns.forgotten') settled.forgetAll();
+    if (event.type === 'turn.completed' && settled.has(event.data.turnId)) return { changes: [], emit: [] };
     const judgments = onEvent(turns, event, at, settings);
-    for (const { data } of judgments) turns.delete(data.turnId);
+    for (const { data } of judgments) {
+      turns.delete(data.turnId);
+      settled.add(data.turnId, event);
+    }
     return { changes: draft.changes(), emit: judgments };
   },
 };

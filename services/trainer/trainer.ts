@@ -69,7 +69,7 @@ export function createTrainer(options: Options) {
         stores.back(subject);
       } else {
         open.set(subject, batch);
-        const holdsVersions = batch.parent !== 0 || hasPromoted(rows);
+        const holdsVersions = hasPromoted(rows);
         parents.set(subject, { parent: promotedAs(view, batch.parent), holdsVersions });
       }
       const settled = before !== undefined && before.batchId !== batch?.batchId;

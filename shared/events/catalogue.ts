@@ -27,6 +27,7 @@ import { TurnCompleted } from './turn-completed.ts';
 import { TurnFeedback } from './turn-feedback.ts';
 import { TurnSkipped } from './turn-skipped.ts';
 import { TurnWithdrawn } from './turn-withdrawn.ts';
+import { TurnsForgotten } from './turns-forgotten.ts';
 import { VoteCast } from './vote-cast.ts';
 import { VoteExpired } from './vote-expired.ts';
 import { VoteFailed } from './vote-failed.ts';
@@ -45,6 +46,7 @@ export const catalogue = [
   TurnSkipped,
   TurnFeedback,
   TurnWithdrawn,
+  TurnsForgotten,
   SessionClosed,
   VoteCast,
   HintCast,
@@ -80,6 +82,7 @@ export type ClawLoopEvent =
   | TurnSkipped
   | TurnFeedback
   | TurnWithdrawn
+  | TurnsForgotten
   | SessionClosed
   | VoteCast
   | HintCast

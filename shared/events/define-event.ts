@@ -19,6 +19,8 @@ export type Envelope<Type extends string = string, Data = unknown> = {
   readonly dataschema: string;
   /** W3C Trace Context */
   readonly traceparent?: string;
+  /** Of a dead letter that was put back: the groups that had rejected it, separated by commas. Others pass it over. */
+  readonly redrivenfor?: string;
   readonly data: Data;
 };
 
@@ -95,5 +97,6 @@ export const envelopeSchema = z.object({
   datacontenttype: z.literal('application/json'),
   dataschema: z.string().regex(/^clawloop:[a-z.-]+:\d+$/),
   traceparent: z.string().optional(),
+  redrivenfor: z.string().optional(),
   data: z.unknown(),
 });

@@ -80,7 +80,7 @@ export async function foldChunk<Settings>(
     }
     taken += 1;
     if (parsed.kind === 'broken') rejected.push(rejection(group, fold.reads, at, record, parsed.error));
-    if (parsed.kind !== 'event') continue;
+    if (parsed.kind !== 'event' || !isFor(group, parsed.event)) continue;
 
     const folded = foldEvent(state, fold, { ...parsed.event, recorded: record.time }, at, settings);
     if (folded.changes.length > 0) {
@@ -107,6 +107,10 @@ export async function foldChunk<Settings>(
     stopped,
   };
 }
+
+/** Whether a group folds an event: a dead letter that was put back is for those that had rejected it. */
+export const isFor = (group: string, { redrivenfor }: ClawLoopEvent): boolean =>
+  redrivenfor === undefined || redrivenfor.split(',').includes(group);
 
 const parseRecord = ({ body, damage }: InputRecord): ParsedRecord =>
   damage === undefined ? parseEvent(body) : { kind: 'broken', error: damage };

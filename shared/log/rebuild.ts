@@ -4,7 +4,7 @@ import type { Position } from '../events/position.ts';
 import { isLogError } from './errors.ts';
 import type { EventLog, GroupLag, SettingsStretch, SubjectView } from './event-log.ts';
 import type { DeferredEvent, Fold } from './fold.ts';
-import { completeEvents, foldEvent, openState, type PartitionState, viewsOf } from './fold-chunk.ts';
+import { completeEvents, foldEvent, isFor, openState, type PartitionState, viewsOf } from './fold-chunk.ts';
 
 export type RebuiltPartition = {
   readonly partition: number;
@@ -37,7 +37,7 @@ export async function rebuild<Settings>(
     {},
     ({ event, at, time }) => {
       const part = parts.get(at.partition);
-      if (part === undefined || at.offset >= part.position) return;
+      if (part === undefined || at.offset >= part.position || !isFor(group, event)) return;
       const input = { ...event, recorded: time };
       part.emit.push(...foldEvent(part.state, fold, input, at, part.settingsAt(at.offset)).emit);
     },

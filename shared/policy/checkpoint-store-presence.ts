@@ -15,7 +15,7 @@ export async function storeProblem(store: string, holdsVersions: boolean): Promi
     if (await exists(join(store, sentinelName))) return undefined;
     const entries = (await exists(store)) ? await readdir(store) : [];
     if (holdsVersions && !entries.some((name) => /^\d/.test(name)))
-      return `${store} is ${entries.length === 0 ? 'empty or missing' : 'not the store'}, and the log knows versions that were kept there`;
+      return `${store} is ${entries.length === 0 ? 'empty or missing' : 'not the store'}, and the log knows versions that were kept there: bring them back, or make the file ${sentinelName} there if they are lost for good`;
     await mkdir(store, { recursive: true });
     await writeFile(join(store, sentinelName), 'checkpoints of ClawLoop are kept here\n');
     return undefined;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import {
   audit,
   batch,
@@ -148,4 +149,12 @@ test('what was deleted is dropped before its verdict or after it; nobody deletes
   expect(audit([interaction('a'), deleted('other'), completed('a'), withdrawn]).broken).toEqual([
     'a was withdrawn by a/deleted, which is of another access key',
   ]);
+});
+
+test('a fact that was put back for a group that could not read it stands twice and counts once', () => {
+  const facts = trained('a');
+  const again = { ...facts.at(-1)!, redrivenfor: 'submit' } as ClawLoopEvent;
+  expect(audit(facts, again, batch(1, 0, 'a'), promoted(1, 0)).broken).toEqual([]);
+  // what only the copy tells counts, where the first one cannot be read
+  expect(audit(facts.slice(0, -1), again, batch(1, 0, 'a'), promoted(1, 0)).broken).toEqual([]);
 });

@@ -75,6 +75,8 @@ export function createAudit() {
 
   const on = (event: ClawLoopEvent): void => {
     const name = `${event.type} ${event.id}`;
+    // put back for a group that could not read the first one: here that can be read, and counts
+    if (event.redrivenfor !== undefined && emitted.has(name)) return;
     const copies = (emitted.get(name) ?? 0) + 1;
     if (decidedOnce.has(event.type)) emitted.set(name, copies);
     const tooLate = event.type === 'turn.skipped' && event.data.reason === 'too-late';

@@ -1,6 +1,6 @@
-import { DAY_MS } from '../../../../services/collector/lane-time.ts';
 import type { ClawLoopEvent } from '../../../../shared/events/catalogue.ts';
 import type { InteractionCompleted } from '../../../../shared/events/interaction-completed.ts';
+import { DAY_MS } from '../../../../shared/log/event-clock.ts';
 import { firstPlaces, type Law } from './history.ts';
 
 /**

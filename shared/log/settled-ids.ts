@@ -1,0 +1,39 @@
+import { clockAt, type EventClock, horizonOf } from './event-clock.ts';
+import type { InputEvent } from './fold.ts';
+import type { Draft } from './rows.ts';
+
+export type SettledIds = {
+  readonly has: (id: string) => boolean;
+  readonly add: (id: string, event: InputEvent) => void;
+  readonly forgetAll: () => void;
+};
+
+/**
+ * What a fold has settled and keeps no other row of: `settled/<id>`, for a day of event time. A fact that comes
+ * again is then known. Sweeping reads all of them, so it is done once per hour of event time.
+ */
+export function settledIds(draft: Draft): SettledIds {
+  const ids = draft.table<number>('settled');
+  const clocks = draft.table<Pick<EventClock, 'sweptAt'>>('settled-clock');
+  const forgetBefore = (horizon: number) => {
+    for (const [id, time] of ids.entries()) if (time < horizon) ids.delete(id);
+  };
+  return {
+    has: (id) => ids.get(id) !== undefined,
+    add: (id, event) => {
+      const before = clocks.get('now');
+      const moment = { time: Date.parse(event.time), recorded: event.recorded, moves: true };
+      // the row is written once an hour; in between it is as old as the last sweep
+      const clock = clockAt(before && { time: before.sweptAt, sweptAt: before.sweptAt }, moment);
+      const horizon = horizonOf(clock);
+      if (horizon !== undefined) forgetBefore(horizon);
+      const sweptAt = horizon === undefined ? clock.sweptAt : clock.time;
+      if (before?.sweptAt !== sweptAt) clocks.set('now', { sweptAt });
+      ids.set(id, clock.time);
+    },
+    forgetAll: () => {
+      forgetBefore(Number.POSITIVE_INFINITY);
+      if (clocks.get('now') !== undefined) clocks.delete('now');
+    },
+  };
+}
