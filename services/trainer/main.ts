@@ -54,7 +54,9 @@ const queue = await openQueue<WakeUp>(config, 'batches', retries, logger);
 
 const server = fastify({ logger: false });
 refuseForeignHosts(server, config.healthHost);
-registerHealth(server, () => missing ?? waitsFor() ?? watch.missing() ?? queue.missing(), service.metrics, { logger });
+registerHealth(server, () => missing ?? waitsFor() ?? watch.missing() ?? queue.missing(), service.metrics, {
+  logger,
+});
 await queue.mountBoard(server);
 await server.listen({ host: config.healthHost, port: config.healthPort });
 const { port } = server.server.address() as AddressInfo;
