@@ -124,8 +124,26 @@ export const ServingConfig = CommonConfig.extend({
     .describe('answers that one request may ask for with `n`; more get 400'),
   maxBodyBytes: z
     .int()
+    .min(1)
+    .optional()
+    .describe('larger request bodies get 413; else 16 MiB, and 8 MiB while no key is needed'),
+  maxBodyBytesPerKey: z
+    .int()
+    .min(1)
     .default(64 * 1024 * 1024)
-    .describe('larger request bodies get 413'),
+    .describe(
+      'bytes of request bodies that one access key may have under way, each until its answer has ended; more get 429 with Retry-After',
+    ),
+  requestTimeoutMs: z
+    .int()
+    .min(100)
+    .default(60_000)
+    .describe('ms that a client may take to send a request; then it gets 408 and its connection is closed'),
+  maxConnections: z
+    .int()
+    .min(1)
+    .default(1_000)
+    .describe('open connections; for one more, the oldest that waits for no answer is closed'),
   maxRecordBytes: z
     .int()
     .min(10_000)

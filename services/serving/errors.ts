@@ -147,6 +147,18 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: 'The body is larger than {limit} bytes.',
   },
+  /** Thrown when the client does not send the whole body within the time limit. */
+  REQUEST_TIMEOUT: {
+    status: 408,
+    type: 'invalid_request_error',
+    message: 'The request was not sent within {seconds} s.',
+  },
+  /** Thrown when the key would have more bytes of requests under way than its limit allows. Carries Retry-After. */
+  TOO_MANY_BYTES: {
+    status: 429,
+    type: 'rate_limit_error',
+    message: 'This key may have {limit} bytes of requests under way; try again when an answer has ended.',
+  },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     type: 'invalid_request_error',

@@ -10,9 +10,10 @@ import { hostName, isLoopback } from '../../shared/service/is-loopback.ts';
 import type { Logger } from '../../shared/service/logger.ts';
 import { bearerOf, type Caller } from './access.ts';
 import { refuseUnserved } from './chat/adapters-of.ts';
-import { parseJsonBody } from './chat/json-body.ts';
 import { asServingError, errorBody } from './error-body.ts';
 import { ServingError } from './errors.ts';
+import { limitConnections } from './http/connections.ts';
+import { mostBodyBytes, readJsonBodies } from './http/request-bodies.ts';
 import { isMessagesPath, messagesError } from './messages/error-body.ts';
 import { isSessionKey } from './rl/session-key.ts';
 import { registerChat } from './routes/chat.ts';
@@ -40,6 +41,10 @@ const ANSWERS_LIMIT_MS = 5_000;
 /** ms after which nobody is waited for: an answer that was cut short is a fact by then, in log or outbox */
 const CONNECTIONS_LIMIT_MS = 7_500;
 const DISCARD_LIMIT_MS = 5_000;
+/** ms that a client has to take the answer to what is no request */
+const LINGER_MS = 1_000;
+/** ms between two looks for connections that are late */
+const CHECK_INTERVAL_MS = 5_000;
 const callers = new WeakMap<FastifyRequest, Caller>();
 /** Open ones, by server. */
 const connections = new WeakMap<FastifyInstance, ReadonlySet<Socket>>();
@@ -49,13 +54,16 @@ export const callerOf = (request: FastifyRequest): Caller => callers.get(request
 
 /** The HTTP border: every answer of it that is no success has the error shape of the API that was asked. */
 export function createServer(world: ServingWorld, readiness: Readiness, registry: Registry): FastifyInstance {
-  const { maxBodyBytes, host } = world.config;
+  const { host, requestTimeoutMs } = world.config;
+  const maxBodyBytes = mostBodyBytes(world.config, true);
   /** Beyond loopback a probe asks by whatever name; on loopback a foreign name may be a web page's. */
   const isOpen = ({ url, headers }: FastifyRequest): boolean =>
     alwaysOpen.has(url) || (url === '/readyz' && (!isLoopback(host) || isLoopback(hostName(headers.host))));
   const server = fastify({
     logger: false,
     bodyLimit: maxBodyBytes,
+    requestTimeout: 2 * requestTimeoutMs, // a body that is late is refused before
+    http: { connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, requestTimeoutMs) },
     genReqId: () => `req_${randomUUID()}`,
     routerOptions: { maxParamLength: 512 },
     forceCloseConnections: 'idle',
@@ -64,33 +72,34 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
       const failure = asServingError(error, maxBodyBytes);
       void (reply as FastifyReply).code(failure.status).send(bodyOf(request, failure));
     },
-    clientErrorHandler: (_error, socket) => {
+    clientErrorHandler: (error, socket) => {
+      setTimeout(() => socket.destroy(), LINGER_MS).unref(); // whether or not the client takes the answer
       if (!socket.writable) return;
+      const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
       const body = JSON.stringify(
-        errorBody(ServingError.INVALID_REQUEST({ detail: 'This is no HTTP request.' })),
+        errorBody(
+          isLate
+            ? ServingError.REQUEST_TIMEOUT({ seconds: requestTimeoutMs / 1_000 })
+            : ServingError.INVALID_REQUEST({ detail: 'This is no HTTP request.' }),
+        ),
       );
       socket.end(
-        `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n` +
+        `HTTP/1.1 ${isLate ? '408 Request Timeout' : '400 Bad Request'}\r\n` +
+          `content-type: application/json\r\nconnection: close\r\n` +
           `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
       );
     },
   });
-  const sockets = new Set<Socket>();
-  connections.set(server, sockets);
-  server.server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
+  const open = limitConnections(server.server, world.config.maxConnections);
+  connections.set(server, open.open);
   const unknownRequest = watchRoutes(server);
   server.removeContentTypeParser('text/plain');
   server.removeContentTypeParser('application/json');
-  server.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer' },
-    // some clients say of nothing, too, that it is JSON
-    async ({ method }: FastifyRequest, body: Buffer) =>
-      method === 'DELETE' && body.length === 0 ? undefined : parseJsonBody(body),
-  );
+  readJsonBodies(server, {
+    limits: world.config,
+    needsKey: world.access.needsKey,
+    keyOf: (request) => callerOf(request).keyId,
+  });
   const wrongKeys = createWrongKeys(monotonicNow, (ms) =>
     pause(ms, undefined, { ref: false, signal: world.ending }).catch(() => {}),
   );
@@ -123,13 +132,20 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
     if (!isOpen(request)) await letIn(request);
     if (request.is404) throw unknownRequest(request, reply);
   });
+  server.addHook('preHandler', async ({ raw: { socket } }, reply) => {
+    open.began(socket);
+    reply.raw.once('close', () => open.ended(socket));
+  });
   server.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';
     world.metrics.requests.inc({ route, status: reply.statusCode });
   });
   server.setErrorHandler(async (error, request, reply) => {
     const failure = asServingError(error, maxBodyBytes);
-    if (failure.status === 413) await discardBody(request.raw, DISCARD_LIMIT_MS);
+    if (!request.raw.complete) {
+      await discardBody(request.raw, Math.min(DISCARD_LIMIT_MS, requestTimeoutMs));
+      if (!request.raw.complete) void reply.header('connection', 'close'); // the rest is not waited for
+    }
     if (failure.status >= 500) logFailure(world.logger, request, error, failure);
     if (failure.retryAfterSeconds !== undefined) void reply.header('retry-after', failure.retryAfterSeconds);
     return reply.code(failure.status).send(bodyOf(request, failure));

@@ -20,6 +20,9 @@ export type CallState =
   | { readonly kind: 'name'; readonly written: string }
   | { readonly kind: 'arguments'; readonly name: string; readonly json: JsonState };
 
+/** Texts that no tool begins with and that are remembered all the same. */
+const MOST_BEGINNINGS = 200_000;
+
 /** @param names not empty */
 export function forcedCall(form: ToolCallForm, names: readonly string[]): ForcedCall {
   const key = form === 'tagged' ? 'arguments' : 'parameters';
@@ -27,6 +30,16 @@ export function forcedCall(form: ToolCallForm, names: readonly string[]): Forced
   const named = names.map((name) => ({ name, written: `${JSON.stringify(name)}, "${key}":` }));
   const argumentsOf = (name: string): CallState => ({ kind: 'arguments', name, json: jsonStart });
   const [only] = named.length === 1 ? named : [];
+  /** Those that begin with a text, by that text: each step looks at those of the step before. */
+  const beginning = new Map([['', named]]);
+  const begunWith = (before: string, letter: string): typeof named => {
+    const written = before + letter;
+    const known = beginning.get(written);
+    if (known !== undefined) return known;
+    const found = beginning.get(before)!.filter((one) => one.written[before.length] === letter);
+    if (found.length > 0 || beginning.size < MOST_BEGINNINGS) beginning.set(written, found);
+    return found;
+  };
   return {
     heads: new Map(named.map(({ name, written }) => [name, only === undefined ? written : ''])),
     beginning: only === undefined ? opening : `${opening} ${only.written}`,
@@ -35,7 +48,7 @@ export function forcedCall(form: ToolCallForm, names: readonly string[]): Forced
       if (state.kind === 'arguments') return nextArgument(state, letter);
       if (state.written === '' && letter === ' ') return state;
       const written = state.written + letter;
-      const found = named.find((one) => one.written.startsWith(written));
+      const [found] = begunWith(state.written, letter);
       if (found === undefined) return undefined;
       return found.written === written ? argumentsOf(found.name) : { kind: 'name', written };
     },

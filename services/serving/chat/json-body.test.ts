@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { jsonOnce } from '../../../shared/chat/json-text.ts';
 import { parseJsonBody } from './json-body.ts';
 
@@ -59,4 +59,34 @@ test('a byte order mark is passed over', () =>
 test('what is no JSON is told so', () => {
   for (const text of ['', '{', 'undefined', '{"a":1}}'])
     expect(failure(text)).toMatchObject({ name: 'INVALID_JSON' });
+});
+
+test('where the parts of a body stand in its bytes is found by measuring each character once', () => {
+  const members = Array.from({ length: 5_000 }, (_, at) => `"é${at}":{}`);
+  const body = Buffer.from(`{${members.join()}}`);
+  const measured = vi.spyOn(Buffer, 'byteLength');
+  const read = parseJsonBody(body) as Record<string, object>;
+  const letters = measured.mock.calls.reduce((sum, [text]) => sum + (text as string).length, 0);
+  measured.mockRestore();
+  expect(letters).toBeLessThan(2 * body.length);
+  expect(String(jsonOnce(read.é4999!))).toBe('{}');
+});
+
+test('a name that comes twice knows what stands last', () => {
+  const body = `{"a":{"é":1},"b":{"x":"${'ü'.repeat(3_000)}"},"a":{"é":2}}`;
+  const read = parseJsonBody(Buffer.from(body)) as Record<string, object>;
+  expect(String(jsonOnce(read.a!))).toBe('{"é":2}');
+});
+
+test('a body of too many values is refused before it is parsed', () => {
+  const parse = vi.spyOn(JSON, 'parse');
+  for (const value of ['[],', '{},', '1,'])
+    expect(failure(`[${value.repeat(300_000)}0]`)).toMatchObject({
+      name: 'INVALID_REQUEST',
+      message: /values/,
+    });
+  expect(parse).not.toHaveBeenCalled();
+  parse.mockRestore();
+  const commas = `"${',[{\\"'.repeat(100_000)}"`;
+  expect(failure(`[${commas}]`)).toEqual([JSON.parse(commas)]);
 });

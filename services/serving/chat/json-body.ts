@@ -1,10 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { type JsonText, rememberJson } from '../../../shared/chat/json-text.ts';
-import { memberSpans } from '../../../shared/chat/member-spans.ts';
+import { memberSpans, type Span } from '../../../shared/chat/member-spans.ts';
 import { ServingError } from '../errors.ts';
+import { hasMoreValues } from './json-values.ts';
 
 /** Deeper JSON than this overflows the stack of whatever walks it later. */
 const DEEPEST_JSON = 128;
+/** Values of a body, those within others included: each costs whoever walks it. */
+const MOST_VALUES = 250_000;
 /** Some clients of Windows begin a text with it. */
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 /** Bytes of a body whose parts are remembered as bytes: below, texts are quicker to put together. */
@@ -19,15 +22,51 @@ type Flaw = 'too deep' | 'sets a prototype';
  * nests too deeply
  */
 export function parseJsonBody(received: Buffer): unknown {
-  const hasMark = received.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-  const body = hasMark ? received.subarray(BYTE_ORDER_MARK.length) : received;
+  const body = withoutMark(received);
+  const { value, text } = readJson(body);
+  if (!isRecord(value)) return value;
+  if (body.length >= LONG && isUtf8(body)) rememberBytes(value, spansInBytes(text, body.length), body);
+  else for (const [name, { from, to }] of memberSpans(text)) remember(value, name, text.slice(from, to));
+  return value;
+}
+
+/** A body that was read in another thread. */
+export type ReadBody = {
+  readonly value: unknown;
+  /** Where the values of its members stand in its bytes. */
+  readonly spans: readonly NamedSpan[];
+};
+type NamedSpan = Span & { readonly name: string };
+
+/** The same of a long body, for another thread than the one that goes on with it: see `knowBytes`. */
+export function readLongBody(received: Buffer): ReadBody {
+  const body = withoutMark(received);
+  const { value, text } = readJson(body);
+  return { value, spans: isRecord(value) && isUtf8(body) ? spansInBytes(text, body.length) : [] };
+}
+
+/** The value of a body that was read elsewhere; its lists and objects know the bytes that they were read from. */
+export function knowBytes({ value, spans }: ReadBody, received: Buffer): unknown {
+  if (isRecord(value)) rememberBytes(value, spans, withoutMark(received));
+  return value;
+}
+
+const withoutMark = (received: Buffer): Buffer =>
+  received.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+    ? received.subarray(BYTE_ORDER_MARK.length)
+    : received;
+
+function readJson(body: Buffer): { readonly value: unknown; readonly text: string } {
+  if (hasMoreValues(body, MOST_VALUES)) {
+    const detail = `The body holds more than ${MOST_VALUES} values.`;
+    throw ServingError.INVALID_REQUEST({ detail });
+  }
   const text = body.toString('utf8');
   const value = parseJson(text);
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null) return { value, text };
   switch (flawOf(value, DEEPEST_JSON)) {
     case undefined:
-      if (!Array.isArray(value)) rememberTexts(value, text, body);
-      return value;
+      return { value, text };
     case 'too deep':
       throw ServingError.INVALID_REQUEST({ detail: 'The body nests too deeply.' });
     case 'sets a prototype':
@@ -35,22 +74,34 @@ export function parseJsonBody(received: Buffer): unknown {
   }
 }
 
-function rememberTexts(object: object, text: string, body: Buffer): void {
-  const part = body.length >= LONG && isUtf8(body) ? partsOf(text, body) : partsOf(text);
-  for (const [name, { from, to }] of memberSpans(text)) {
-    const value = (object as Readonly<Record<string, unknown>>)[name];
-    if (typeof value === 'object' && value !== null) rememberJson(value, part(from, to));
-  }
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function remember(object: Readonly<Record<string, unknown>>, name: string, text: JsonText): void {
+  const value = object[name];
+  if (typeof value === 'object' && value !== null) rememberJson(value, text);
 }
 
-type Part = (from: number, to: number) => JsonText;
+function rememberBytes(
+  object: Readonly<Record<string, unknown>>,
+  spans: readonly NamedSpan[],
+  body: Buffer,
+): void {
+  for (const { name, from, to } of spans) remember(object, name, body.subarray(from, to));
+}
 
-/** Cuts parts out of a body; where its bytes are given, they are as many as its characters, or more. */
-function partsOf(text: string, bytes?: Buffer): Part {
-  if (bytes === undefined) return (from, to) => text.slice(from, to);
-  if (bytes.length === text.length) return (from, to) => bytes.subarray(from, to);
-  const byteAt = (at: number) => Buffer.byteLength(text.slice(0, at));
-  return (from, to) => bytes.subarray(byteAt(from), byteAt(to));
+/** The spans of a text's members in its bytes: each character is measured once. */
+function spansInBytes(text: string, bytes: number): readonly NamedSpan[] {
+  const spans = [...memberSpans(text)].map(([name, { from, to }]) => ({ name, from, to }));
+  if (bytes === text.length) return spans;
+  let [character, byte] = [0, 0];
+  const byteAt = (at: number): number => {
+    byte += Buffer.byteLength(text.slice(character, at));
+    character = at;
+    return byte;
+  };
+  const inOrder = spans.toSorted((one, other) => one.from - other.from); // a name that comes twice stands first
+  return inOrder.map(({ name, from, to }) => ({ name, from: byteAt(from), to: byteAt(to) }));
 }
 
 function parseJson(text: string): unknown {

@@ -1,4 +1,5 @@
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+import { LONGEST_TOOL_NAME, MOST_CALLS, MOST_MESSAGES, MOST_PARTS, MOST_TOOLS } from './request-bounds.ts';
 
 const roles: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
 type Fields = Readonly<Record<string, unknown>>;
@@ -9,11 +10,14 @@ type Fields = Readonly<Record<string, unknown>>;
  * behind. False where in doubt: then the schema decides, and names the fault.
  */
 export const arePlainMessages = (messages: unknown): messages is readonly ChatMessage[] =>
-  Array.isArray(messages) && messages.length > 0 && messages.every(isPlainMessage);
+  Array.isArray(messages) &&
+  messages.length > 0 &&
+  messages.length <= MOST_MESSAGES &&
+  messages.every(isPlainMessage);
 
 /** The same of tools. */
 export const arePlainTools = (tools: unknown): boolean =>
-  tools == null || (Array.isArray(tools) && tools.length <= 1024 && tools.every(isPlainTool));
+  tools == null || (Array.isArray(tools) && tools.length <= MOST_TOOLS && tools.every(isPlainTool));
 
 function isPlainMessage(message: unknown): boolean {
   if (!isObject(message) || !roles.has(message.role)) return false;
@@ -26,7 +30,7 @@ function isPlainMessage(message: unknown): boolean {
         hasContent = true;
         break;
       case 'tool_calls':
-        if (!Array.isArray(value) || !value.every(isPlainCall)) return false;
+        if (!Array.isArray(value) || value.length > MOST_CALLS || !value.every(isPlainCall)) return false;
         break;
       case 'name':
       case 'tool_call_id':
@@ -44,7 +48,8 @@ function isPlainMessage(message: unknown): boolean {
 }
 
 const isPlainContent = (content: unknown): boolean =>
-  typeof content === 'string' || (Array.isArray(content) && content.every(isPlainPart));
+  typeof content === 'string' ||
+  (Array.isArray(content) && content.length <= MOST_PARTS && content.every(isPlainPart));
 
 const isPlainPart = (part: unknown): boolean =>
   isObject(part) && part.type === 'text' && typeof part.text === 'string';
@@ -63,6 +68,7 @@ const isPlainTool = (tool: unknown): boolean =>
   isObject(tool.function) &&
   typeof tool.function.name === 'string' &&
   tool.function.name !== '' &&
+  tool.function.name.length <= LONGEST_TOOL_NAME &&
   (tool.function.parameters == null || isObject(tool.function.parameters));
 
 const isTextOrAbsent = (value: unknown): boolean => value === undefined || typeof value === 'string';

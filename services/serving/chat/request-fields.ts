@@ -1,5 +1,15 @@
 import { z } from 'zod';
 import { chatMessage, toolCall } from '../../../shared/events/chat-message.ts';
+import {
+  LONGEST_MODEL,
+  LONGEST_STOP,
+  LONGEST_TOOL_NAME,
+  MOST_BIASES,
+  MOST_CALLS,
+  MOST_MESSAGES,
+  MOST_PARTS,
+  MOST_TOOLS,
+} from './request-bounds.ts';
 import { formatFields } from './structured-output.ts';
 import { toolChoice } from './tool-choice.ts';
 
@@ -29,12 +39,13 @@ const isEmpty = (value: unknown) =>
 const text = z.string();
 /** Unknown parts are kept for what is not text, so that the refusal can name their type. */
 const part = z.looseObject({ type: z.string() });
+const stopText = text.min(1).max(LONGEST_STOP);
 const message = z
   .looseObject({
     ...chatMessage.shape,
     role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
-    content: z.union([text, z.array(part), z.null()]).optional(),
-    tool_calls: z.array(toolCall).nullish(),
+    content: z.union([text, z.array(part).max(MOST_PARTS), z.null()]).optional(),
+    tool_calls: z.array(toolCall).max(MOST_CALLS).nullish(),
     name: text.nullish(),
     tool_call_id: text.nullish(),
   })
@@ -50,7 +61,10 @@ const message = z
   });
 const tool = z.looseObject({
   type: z.literal('function'),
-  function: z.looseObject({ name: text.min(1), parameters: z.looseObject({}).nullish() }),
+  function: z.looseObject({
+    name: text.min(1).max(LONGEST_TOOL_NAME),
+    parameters: z.looseObject({}).nullish(),
+  }),
 });
 const count = z.int().min(1);
 
@@ -58,8 +72,14 @@ const count = z.int().min(1);
  * The one place where it is decided what a chat request may ask for. docs/compatibility.md is made of it.
  */
 export const requestFields = {
-  model: honoured(text.min(1), 'any name: the live policy; `@base`, `@v3`: a version of its own'),
-  messages: honoured(z.array(message).min(1), 'content as text or as text parts; `developer` is `system`'),
+  model: honoured(
+    text.min(1).max(LONGEST_MODEL),
+    'any name: the live policy; `@base`, `@v3`: a version of its own',
+  ),
+  messages: honoured(
+    z.array(message).min(1).max(MOST_MESSAGES),
+    'content as text or as text parts; `developer` is `system`',
+  ),
   stream: honoured(z.boolean().nullish(), 'server-sent events, one per piece of text'),
   stream_options: honoured(
     z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
@@ -74,7 +94,7 @@ export const requestFields = {
   ),
   seed: honoured(z.int().nullish(), 'same request, version and batch give the same answer'),
   stop: honoured(
-    z.union([text.min(1), z.array(text.min(1)).max(16)]).nullish(),
+    z.union([stopText, z.array(stopText).max(16)]).nullish(),
     'a text or up to 16; what it matches is not shown',
   ),
   stop_token_ids: honoured(z.array(z.int().min(0)).max(64).nullish(), 'end the answer; not shown'),
@@ -87,10 +107,13 @@ export const requestFields = {
   presence_penalty: honoured(z.number().min(-2).max(2).nullish(), 'not 0: the turn does not train'),
   repetition_penalty: honoured(z.number().min(0.01).max(10).nullish(), 'not 1: the turn does not train'),
   logit_bias: honoured(
-    z.record(z.string().regex(/^\d{1,9}$/), z.number().min(-100).max(100)).nullish(),
+    z
+      .record(z.string().regex(/^\d{1,9}$/), z.number().min(-100).max(100))
+      .refine((biases) => Object.keys(biases).length <= MOST_BIASES, `more than ${MOST_BIASES} tokens`)
+      .nullish(),
     'by token id; not empty: the turn does not train',
   ),
-  tools: honoured(z.array(tool).max(1024).nullish(), 'functions; given to the chat template'),
+  tools: honoured(z.array(tool).max(MOST_TOOLS).nullish(), 'functions; given to the chat template'),
   tool_choice: honoured(
     toolChoice.nullish(),
     '`none`: no tools are shown; `required`, a named function: the answer is one call; `allowed_tools`: only those are shown',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { GenerationRequest } from '../engine/engine.ts';
 import { ServingError } from '../errors.ts';
+import { MOST_TOOLS } from './request-bounds.ts';
 
 const named = z.looseObject({
   type: z.literal('function'),
@@ -8,7 +9,10 @@ const named = z.looseObject({
 });
 const allowed = z.looseObject({
   type: z.literal('allowed_tools'),
-  allowed_tools: z.looseObject({ mode: z.enum(['auto', 'required']), tools: z.array(named).min(1) }),
+  allowed_tools: z.looseObject({
+    mode: z.enum(['auto', 'required']),
+    tools: z.array(named).min(1).max(MOST_TOOLS),
+  }),
 });
 
 /** `tool_choice`, as OpenAI's API has it; `custom` tools there are none. */
@@ -58,10 +62,12 @@ function forced(tools: readonly Tool[], callable: readonly Tool[]): ChosenTools 
 
 function pick(tools: readonly Tool[], wanted: readonly Tool[]): readonly Tool[] {
   const names = wanted.map((tool) => tool.function.name);
-  const missing = names.find((name) => !tools.some((tool) => tool.function.name === name));
+  const known = new Set(tools.map((tool) => tool.function.name));
+  const missing = names.find((name) => !known.has(name));
   if (missing !== undefined)
     throw refusal(`there is no tool ${JSON.stringify(missing.slice(0, 100))} in 'tools'`);
-  return tools.filter((tool) => names.includes(tool.function.name));
+  const picked = new Set(names);
+  return tools.filter((tool) => picked.has(tool.function.name));
 }
 
 const refusal = (detail: string): Error =>

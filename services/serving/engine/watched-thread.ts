@@ -25,6 +25,8 @@ export type WatchLimits = {
   readonly callMs: number;
   readonly startMs: number;
   readonly heapMib: number;
+  /** Field of the request that a call is about unless it says otherwise. */
+  readonly param?: string;
   readonly logger?: Pick<Logger, 'error'> | undefined;
 };
 
@@ -116,7 +118,7 @@ export async function openWatchedThread<Known extends Calls>(
     call: (name, ask, { signal } = {}) =>
       new Promise<never>((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason);
-        const item: Item = { name, ask, resolve, reject, param: 'messages', ticks: 0 };
+        const item: Item = { name, ask, resolve, reject, param: limits.param ?? 'messages', ticks: 0 };
         const onAbort = () => {
           if (!waiting.includes(item)) return; // the thread has it
           waiting = waiting.filter((one) => one !== item);

@@ -1,19 +1,30 @@
 import { z } from 'zod';
 import { hint, honoured, refused } from '../chat/field-row.ts';
+import {
+  LONGEST_MODEL,
+  LONGEST_STOP,
+  LONGEST_TOOL_NAME,
+  MOST_MESSAGES,
+  MOST_PARTS,
+  MOST_TOOLS,
+} from '../chat/request-bounds.ts';
 import { ServingError } from '../errors.ts';
 
 const text = z.string();
 /** Of whatever type: what is no text is refused by the name of its type. */
 const block = z.looseObject({ type: text });
 export type Block = z.output<typeof block>;
-const content = z.union([text, z.array(block)], 'text or a list of blocks');
+const content = z.union(
+  [text, z.array(block).max(MOST_PARTS)],
+  `text or a list of at most ${MOST_PARTS} blocks`,
+);
 
 const message = z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content });
 export type Message = z.output<typeof message>;
 
 const tool = z.looseObject({
   type: text.nullish(),
-  name: text.min(1),
+  name: text.min(1).max(LONGEST_TOOL_NAME),
   description: text.nullish(),
   input_schema: z.looseObject({}).optional(),
 });
@@ -31,9 +42,9 @@ const toolChoice = z.discriminatedUnion('type', [
 export type ToolChoice = z.output<typeof toolChoice>;
 
 const fields = {
-  model: honoured(text.min(1), 'any name without `@` is the live policy'),
+  model: honoured(text.min(1).max(LONGEST_MODEL), 'any name without `@` is the live policy'),
   messages: honoured(
-    z.array(message).min(1),
+    z.array(message).min(1).max(MOST_MESSAGES),
     'text, `thinking`, `tool_use` and `tool_result` blocks; images, documents and all others are refused. Each result becomes a message of its own. The last message must not be of the assistant',
   ),
   system: honoured(content.nullish(), 'text, or text blocks'),
@@ -41,7 +52,7 @@ const fields = {
   top_p: honoured(z.number().gt(0).max(1).nullish(), "default: the model's own, else 1"),
   top_k: honoured(z.int().min(0).nullish(), "default: the model's own; 0: off"),
   stop_sequences: honoured(
-    z.array(text.min(1)).max(16).nullish(),
+    z.array(text.min(1).max(LONGEST_STOP)).max(16).nullish(),
     'up to 16; the one that ended the answer stands in `stop_sequence`. An upstream engine that does not tell which gives `end_turn`',
   ),
   stream: honoured(
@@ -49,7 +60,7 @@ const fields = {
     "events in Anthropic's order. `message_delta` and `message_stop` come when the fact of the answer is durable",
   ),
   tools: honoured(
-    z.array(tool).max(1024).nullish(),
+    z.array(tool).max(MOST_TOOLS).nullish(),
     "the client's own; those that a server would run are refused",
   ),
   tool_choice: honoured(

@@ -32,7 +32,7 @@ export const withoutInstructions = (messages: readonly ChatMessage[]): readonly 
 export function chatMessages(input: ResponsesBody['input']): readonly ChatMessage[] {
   if (typeof input === 'string') return [{ role: 'user', content: input }];
   const messages: ChatMessage[] = [];
-  let answer: Answer | undefined;
+  let answer: { text: string; reasoning: string; calls: ToolCall[] } | undefined;
   const finish = () => {
     if (answer !== undefined) messages.push(answerMessage(answer));
     answer = undefined;
@@ -45,11 +45,9 @@ export function chatMessages(input: ResponsesBody['input']): readonly ChatMessag
       continue;
     }
     answer ??= { text: '', reasoning: '', calls: [] };
-    answer = {
-      text: answer.text + part.text,
-      reasoning: answer.reasoning + part.reasoning,
-      calls: [...answer.calls, ...part.calls],
-    };
+    answer.text += part.text;
+    answer.reasoning += part.reasoning;
+    answer.calls.push(...part.calls);
   }
   finish();
   return messages;

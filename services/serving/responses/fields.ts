@@ -1,12 +1,22 @@
 import { z } from 'zod';
 import { hint, honoured, refused } from '../chat/field-row.ts';
+import {
+  LONGEST_MODEL,
+  LONGEST_TOOL_NAME,
+  MOST_MESSAGES,
+  MOST_PARTS,
+  MOST_TOOLS,
+} from '../chat/request-bounds.ts';
 import { ServingError } from '../errors.ts';
 
 const text = z.string();
 /** Of whatever type: what is no text is refused by the name of its type. */
 const part = z.looseObject({ type: text });
 export type Part = z.output<typeof part>;
-const content = z.union([text, z.array(part)], 'text or a list of parts');
+const content = z.union(
+  [text, z.array(part).max(MOST_PARTS)],
+  `text or a list of at most ${MOST_PARTS} parts`,
+);
 
 /** A message may come without its type; what else there is is told apart by it. */
 const item = z.looseObject({ type: text.optional() });
@@ -23,7 +33,7 @@ export const reasoningItem = z.looseObject({ content: z.array(part).nullish() })
 
 const tool = z.looseObject({
   type: text,
-  name: text.min(1).optional(),
+  name: text.min(1).max(LONGEST_TOOL_NAME).optional(),
   description: text.nullish(),
   parameters: z.looseObject({}).nullish(),
   strict: z.boolean().nullish(),
@@ -38,7 +48,7 @@ const toolChoice = z.union(
     z.looseObject({
       type: z.literal('allowed_tools'),
       mode: z.enum(['auto', 'required']),
-      tools: z.array(named).min(1),
+      tools: z.array(named).min(1).max(MOST_TOOLS),
     }),
   ],
   'none, auto, required, a function or allowed_tools of functions',
@@ -47,9 +57,15 @@ export type ToolChoice = z.output<typeof toolChoice>;
 
 /** A request for a response; docs/compatibility.md has the same fields. */
 export const responsesBody = z.strictObject({
-  model: honoured(text.min(1), 'any name: the live policy; `@base`, `@v3`: a version of its own'),
+  model: honoured(
+    text.min(1).max(LONGEST_MODEL),
+    'any name: the live policy; `@base`, `@v3`: a version of its own',
+  ),
   input: honoured(
-    z.union([text.min(1), z.array(item).min(1)], 'text or a list of items'),
+    z.union(
+      [text.min(1), z.array(item).min(1).max(MOST_MESSAGES)],
+      `text or a list of at most ${MOST_MESSAGES} items`,
+    ),
     'text, or items: messages of text, `function_call`, `function_call_output`, `reasoning`, and `item_reference` to what a stored answer to the same key held. What the policy thought, said and called in one answer is one message of the chat',
   ),
   instructions: honoured(text.nullish(), 'a system message before all others, of this request alone'),
@@ -71,7 +87,10 @@ export const responsesBody = z.strictObject({
     z.boolean().nullish(),
     '`false`: it is not found by its id. It is recorded all the same, since that is what trains',
   ),
-  tools: honoured(z.array(tool).max(1024).nullish(), 'functions; those that a server would run are refused'),
+  tools: honoured(
+    z.array(tool).max(MOST_TOOLS).nullish(),
+    'functions; those that a server would run are refused',
+  ),
   tool_choice: honoured(toolChoice.nullish(), "a chat's `tool_choice`"),
   parallel_tool_calls: honoured(z.boolean().nullish(), '`false`: an answer ends before a second call'),
   user: honoured(text.max(512).nullish(), 'a hint at the session'),

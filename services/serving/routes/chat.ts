@@ -15,6 +15,7 @@ import type { ServingConfig } from '../config.ts';
 import type { PolicyTarget } from '../engine/engine.ts';
 import { asServingError, errorBody } from '../error-body.ts';
 import { ServingError } from '../errors.ts';
+import { mostBodyBytes } from '../http/request-bodies.ts';
 import type { Session } from '../rl/session-table.ts';
 import { callerOf } from '../server.ts';
 import type { AnswerForm } from './answer-form.ts';
@@ -274,7 +275,7 @@ async function stream(
     events.end(form.endMark);
   } catch (error) {
     if (!events.isOpen()) throw error; // nothing was sent yet: an ordinary error response
-    const failure = asServingError(error, world.config.maxBodyBytes);
+    const failure = asServingError(error, mostBodyBytes(world.config, true));
     if (!signal.aborted) logBroken(world, asked, error, failure);
     events.fail(form.failure(failure, asked));
   }

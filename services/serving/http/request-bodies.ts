@@ -1,0 +1,63 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ServingConfig } from '../config.ts';
+import { ServingError } from '../errors.ts';
+import { createBodyParser } from './body-parser.ts';
+import { createBytesUnderWay } from './bytes-under-way.ts';
+import { readBytes } from './read-bytes.ts';
+
+type Limits = Pick<ServingConfig, 'maxBodyBytes' | 'maxBodyBytesPerKey' | 'requestTimeoutMs'>;
+
+type Options = {
+  readonly limits: Limits;
+  readonly needsKey: () => Promise<boolean>;
+  readonly keyOf: (request: FastifyRequest) => string;
+};
+
+const MIB = 1024 * 1024;
+/** Unless the settings say otherwise. */
+const MOST_BYTES = { withKey: 16 * MIB, withoutKey: 8 * MIB };
+
+/** Bytes that one body may have. */
+export const mostBodyBytes = ({ maxBodyBytes }: Pick<Limits, 'maxBodyBytes'>, needsKey: boolean): number =>
+  maxBodyBytes ?? (needsKey ? MOST_BYTES.withKey : MOST_BYTES.withoutKey);
+
+/**
+ * Reads the JSON bodies of a server. What a key has under way counts from the first byte of a body until its response
+ * has ended: for as long the request is held in memory.
+ */
+export function readJsonBodies(server: FastifyInstance, { limits, needsKey, keyOf }: Options): void {
+  const { maxBodyBytesPerKey, requestTimeoutMs } = limits;
+  const underWay = createBytesUnderWay(maxBodyBytesPerKey);
+  const parser = createBodyParser();
+  const replies = new WeakMap<FastifyRequest, FastifyReply>();
+  server.addHook('onClose', parser.close);
+  server.addHook('preParsing', async (request, reply) => {
+    replies.set(request, reply);
+  });
+  const holdFor = (request: FastifyRequest) => {
+    const keyId = keyOf(request);
+    const { raw } = replies.get(request)!;
+    return (bytes: number): boolean => {
+      if (!underWay.add(keyId, bytes)) return false;
+      if (raw.destroyed) underWay.remove(keyId, bytes);
+      else raw.once('close', () => underWay.remove(keyId, bytes));
+      return true;
+    };
+  };
+  server.addContentTypeParser(
+    'application/json',
+    async (request: FastifyRequest, payload: IncomingMessage) => {
+      const length = request.headers['content-length'];
+      const body = await readBytes(payload, {
+        mostBytes: mostBodyBytes(limits, await needsKey()),
+        announced: length === undefined ? undefined : Number(length),
+        hold: holdFor(request),
+        tooMany: () => ServingError.TOO_MANY_BYTES({ limit: maxBodyBytesPerKey, retryAfterSeconds: 1 }),
+        timeoutMs: requestTimeoutMs,
+      });
+      // some clients say of nothing, too, that it is JSON
+      return request.method === 'DELETE' && body.length === 0 ? undefined : parser.parse(body);
+    },
+  );
+}
