@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { until } from './harness/clawloop.ts';
 import { servingForSuite } from './serving-process.ts';
 
-const KEY = 'bodies-key';
+const KEY = 'a-key-for-bodies-of-24-characters';
 const sockets: Socket[] = [];
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
