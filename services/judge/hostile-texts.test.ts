@@ -14,8 +14,8 @@ import { rules } from './judges/signals/rules.ts';
 import { readSignals } from './judges/signals/signals.ts';
 import { toolOutcome } from './judges/signals/tool-result.ts';
 import { beforePassedOn } from './own-words/passed-on.ts';
-import { withoutFences, withoutQuotations, withoutQuotedLines } from './own-words/quoted-text.ts';
-import { withoutTaggedBlocks } from './own-words/tagged-blocks.ts';
+import { firstSpan } from './own-words/quoted-text.ts';
+import { unwrapped } from './own-words/wrapped-words.ts';
 import { assistant, tool, turnCompleted, user } from './test-events.ts';
 
 /** Everything in this service that reads a text of a client, of a tool or of a model. */
@@ -37,10 +37,8 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'a hint': (text) => parseHint(`[HINT_START]${text}[HINT_END]\n\\boxed{1}`),
   // parts of the above, on texts that are longer than what reaches them
   fence: neutralise,
-  'tagged blocks': withoutTaggedBlocks,
-  fences: withoutFences,
-  'quoted lines': withoutQuotedLines,
-  quotations: withoutQuotations,
+  wrappers: unwrapped,
+  'marks of quotations': firstSpan,
   'passed on': beforePassedOn,
   'result of a tool': (text) => toolOutcome(tool(text)),
 };

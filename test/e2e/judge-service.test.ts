@@ -91,6 +91,21 @@ test('a turn is judged by what the person said next, and the service says how it
   expect(output()).not.toMatch(/capital|lists/);
 });
 
+test('a message of megabytes delays neither the other turns nor the health port', async () => {
+  const { folder, log, of } = await openWorkplace();
+  const { health } = await startJudge(folder);
+  const long = ['-', '\n', '„', ' ‘'].map((piece) => user(`x${piece.repeat(1_500_000 / piece.length)}x`));
+  await log.append([
+    ...long.map((message, index) =>
+      turnCompleted(`long-${index}`, { lane: 'a', messages: [message], next: [message] }),
+    ),
+    turnCompleted('good', { lane: 'b' }),
+  ]);
+  await until(() => expect(of('judgment.reached')).toHaveLength(5));
+  expect(of('vote.failed')).toEqual([]);
+  expect((await fetch(`${health}/healthz`)).status).toBe(200);
+});
+
 test('killed in mid-vote and started again: exactly one judgment', async () => {
   const { folder, log, of } = await openWorkplace();
   const hanging = () => {};

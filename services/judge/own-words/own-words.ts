@@ -3,8 +3,6 @@ import { userWords } from '../../../shared/chat/normalise.ts';
 import { boundMessage } from './bound-text.ts';
 import { tellsOfGroup } from './group-chat.ts';
 import { beforePassedOn } from './passed-on.ts';
-import { withoutFences, withoutQuotations, withoutQuotedLines } from './quoted-text.ts';
-import { withoutTaggedBlocks } from './tagged-blocks.ts';
 
 export type OwnWords = {
   /** '' where nothing of the message is known to be the person's own */
@@ -24,7 +22,7 @@ export function readOwnWords(message: ChatMessage): OwnWords {
   const texts = textsOf(boundMessage(message));
   if (texts.some(tellsOfGroup)) return { words: '', holdsOthers: true };
   const said = texts.map((text) => userWords({ role: 'user', content: text })).filter((text) => text !== '');
-  const own = said.map(wordsIn).filter((text) => text !== '');
+  const own = said.map(beforePassedOn).filter((text) => text !== '');
   // of several texts that are left, one may be a document: nothing tells which
   const words = own.length === 1 ? own[0]! : '';
   return { words, holdsOthers: said.length !== 1 || said[0] !== words };
@@ -36,8 +34,3 @@ const textsOf = ({ content }: ChatMessage): readonly string[] =>
   Array.isArray(content)
     ? content.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : []))
     : [content ?? ''];
-
-function wordsIn(text: string): string {
-  const plain = withoutQuotations(withoutQuotedLines(withoutFences(withoutTaggedBlocks(text))));
-  return beforePassedOn(plain);
-}

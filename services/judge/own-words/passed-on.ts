@@ -6,25 +6,45 @@ import {
   isRequest,
   startOfReport,
 } from './passed-on-cues.ts';
+import { firstSpan } from './quoted-text.ts';
 import { sentencesIn } from './sentences.ts';
+import { unwrapped } from './wrapped-words.ts';
 
 /** A longer message is material with a word of the person's before it. Characters. */
 const LONG = 900;
 /** A first or last paragraph up to this length may be all that the person wrote. Characters. */
 const SHORT_PARAGRAPH = 300;
 
+/** Quotations that are looked behind; a text with more is not a person's. */
+const MOST_SPANS = 16;
+
 /**
- * The person's own words in a text without quotations, code and tagged blocks: what stands before the first
- * sign of a text that is only passed on. Nobody marks where a pasted text ends, so nothing after it counts;
- * where it may stand first, nothing counts at all.
+ * The person's own words in a text: what stands before the first sign of a text that is only passed on, or
+ * before a quotation that may end anywhere. Nobody marks where a pasted text ends, so nothing after it
+ * counts; where it may stand first, nothing counts at all.
  */
 export function beforePassedOn(text: string): string {
-  const whole = text.trim();
-  const lines = whole.split('\n');
+  let rest = unwrapped(text)
+    .replace(/^\s*\n/, '')
+    .trimEnd();
+  for (let spans = 0; spans < MOST_SPANS; spans += 1) {
+    const span = firstSpan(rest);
+    const before = span === undefined ? rest : rest.slice(0, span.from);
+    const { words, isAll } = ownStart(before, rest);
+    if (!isAll || span?.to === undefined) return standsFirst(rest) ? '' : words;
+    rest = `${before}${rest[span.to - 1] === '\n' ? '' : ' '}${rest.slice(span.to)}`;
+  }
+  return '';
+}
+
+/** The own words at the start of a text up to where it may be of others, and whether all of it is own. */
+function ownStart(text: string, whole: string): { readonly words: string; readonly isAll: boolean } {
+  const lines = text.split('\n');
   const foreign = lines.findIndex((line, index) => foreignLine(line.trim(), index === 0));
   const spoken = foreign === -1 ? lines : lines.slice(0, foreign);
-  const lead = leadOf(whole.length > LONG ? beginningOf(spoken) : spoken.join('\n').trim());
-  return standsFirst(whole) ? '' : lead;
+  const { words, isAll } = leadOf(spoken.join('\n').trim(), isForeignThenEnglish(sentencesIn(whole)));
+  if (whole.length <= LONG) return { words, isAll: isAll && foreign === -1 };
+  return { words: beginningOf(words.split('\n')), isAll: isAll && foreign === -1 };
 }
 
 /** Of a long message the first paragraph, or the first sentence where that paragraph is long itself. */
@@ -34,19 +54,20 @@ function beginningOf(lines: readonly string[]): string {
 }
 
 /** Up to the first sentence that introduces another text, that sentence included. */
-function leadOf(text: string): string {
+function leadOf(text: string, changesLanguage: boolean): { readonly words: string; readonly isAll: boolean } {
   const kept: string[] = [];
-  const changesLanguage = isForeignThenEnglish(sentencesIn(text));
-  for (const paragraph of paragraphsOf(text)) {
+  const paragraphs = paragraphsOf(text);
+  for (const [index, paragraph] of paragraphs.entries()) {
     for (const line of paragraph.split('\n')) {
       const { words, goesOn } = leadOfLine(line, changesLanguage && kept.length === 0);
       kept.push(words);
-      if (!goesOn) return kept.join('\n').trim();
+      if (!goesOn) return { words: kept.join('\n').trim(), isAll: false };
     }
-    if (paragraph.trimEnd().endsWith('?')) break;
+    if (paragraph.trimEnd().endsWith('?') && index < paragraphs.length - 1)
+      return { words: kept.join('\n').trim(), isAll: false };
     kept.push('');
   }
-  return kept.join('\n').trim();
+  return { words: kept.join('\n').trim(), isAll: true };
 }
 
 /** @param oneSentence whether no more than the first sentence of the line may count */
