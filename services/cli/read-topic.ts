@@ -8,7 +8,8 @@ export const readTopic = async (
   onRecord: (record: Recorded) => void,
 ): Promise<void> => readUpTo(log, topic, await log.ends(topic), onRecord);
 
-async function readUpTo(
+/** Hands every record before `ends` to `onRecord`, per partition. */
+export async function readUpTo(
   log: EventLog,
   topic: Topic,
   ends: readonly number[],
@@ -28,17 +29,25 @@ async function readUpTo(
 }
 
 /**
+ * Where each topic ends, asked in the opposite order of the loop: then, while people chat, nothing is read
+ * whose cause is not.
+ */
+export async function endsOfAll(
+  log: EventLog,
+): Promise<Readonly<Record<'conversations' | 'turns' | 'training', readonly number[]>>> {
+  const training = await log.ends('training');
+  const turns = await log.ends('turns');
+  const conversations = await log.ends('conversations');
+  return { conversations, turns, training };
+}
+
+/**
  * Conversations, turns, training: in the order of the loop, so that what answers comes after what it answers.
- * Where each ends is asked in the opposite order: then, while people chat, nothing is read whose cause is
- * not.
  */
 export async function readAll(
   log: EventLog,
   onRecord: (record: Recorded, topic: Topic) => void,
 ): Promise<void> {
-  const training = await log.ends('training');
-  const turns = await log.ends('turns');
-  const conversations = await log.ends('conversations');
-  for (const [topic, ends] of Object.entries({ conversations, turns, training }) as [Topic, number[]][])
+  for (const [topic, ends] of Object.entries(await endsOfAll(log)) as [Topic, number[]][])
     await readUpTo(log, topic, ends, (record) => onRecord(record, topic));
 }

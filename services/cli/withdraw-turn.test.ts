@@ -3,7 +3,7 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { Topic } from '../../shared/events/define-event.ts';
 import { topicOf } from '../../shared/events/parse-event.ts';
 import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
-import { batch, completed, event, judged, trained } from './audit/testing/facts.ts';
+import { batch, completed, event, type Facts, factsOf, judged, ready } from './audit/testing/facts.ts';
 import { withdrawTurn } from './withdraw-turn.ts';
 
 afterEach(() => vi.restoreAllMocks());
@@ -37,20 +37,20 @@ const chat = event('interaction.completed', 'a', {
   ...{ messages: [{ role: 'user', content: 'hi' }], answer: { role: 'assistant', content: 'hello' } },
 });
 const pinned = { ...chat, data: { ...chat.data, live: false } } as ClawLoopEvent;
-const [, , , , ready] = trained('a');
+const told = completed('a', { from: 'b' });
 
-async function withdrawn(...events: readonly ClawLoopEvent[]) {
+async function withdrawn(...facts: readonly Facts[]) {
   const said = vi.spyOn(console, 'log').mockImplementation(() => undefined);
-  const { log, added } = logOf(events);
+  const { log, added } = logOf(factsOf(facts));
   const code = await withdrawTurn(log, 'a', 'a private matter');
   return { code, said: said.mock.calls.flat().join('\n'), added };
 }
 
 test.each([
   ['waiting for next state', [chat]],
-  ['waiting for verdict', [chat, completed('a')]],
-  ['waiting for session', [chat, completed('a'), judged('a')]],
-  ['waiting for batch', [chat, completed('a'), judged('a'), ready!]],
+  ['waiting for verdict', [chat, told]],
+  ['waiting for session', [chat, told, judged('a')]],
+  ['waiting for batch', [chat, told, judged('a'), ready('a')]],
 ])('a turn that is %s is withdrawn by a fact', async (stage, events) => {
   const { code, said, added } = await withdrawn(...events);
   expect(code).toBe(0);
@@ -79,7 +79,7 @@ test('of a turn that does not train it says why, and writes nothing', async () =
 });
 
 test('of a turn that is in a batch or has trained it says what undoes that', async () => {
-  const inBatch = [chat, completed('a'), judged('a'), ready!, batch(1, 0, 'a')];
+  const inBatch = [chat, told, judged('a'), ready('a'), batch(1, 0, 'a')];
   expect(await withdrawn(...inBatch)).toMatchObject({
     code: 1,
     said: expect.stringMatching(/in b1.*rollback/),

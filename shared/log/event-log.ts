@@ -118,6 +118,10 @@ export type EventLog = {
    * records.
    */
   readonly ends: (topic: Topic) => Promise<readonly number[]>;
+  /** Per partition the first offset that is kept: above 0 where the first records were trimmed. */
+  readonly starts: (topic: Topic) => Promise<readonly number[]>;
+  /** Whether every offset between start and end belongs to a record. */
+  readonly hasDenseOffsets: boolean;
   readonly lag: (group: string) => Promise<readonly GroupLag[]>;
   /** Why `process` of a group in this process has not got on for some seconds; empty while it does. */
   readonly troubles: (group: string) => readonly string[];

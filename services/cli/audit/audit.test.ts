@@ -6,11 +6,12 @@ import {
   completed,
   earned,
   event,
+  type Facts,
   feedback,
-  given,
   interaction,
   judged,
   promoted,
+  ready,
   trained,
   vote,
 } from './testing/facts.ts';
@@ -19,7 +20,7 @@ test('a trained, a skipped and an open interaction balance', () => {
   const report = audit(
     trained('a'),
     interaction('b'),
-    event('turn.skipped', 'b/skipped', { turnId: 'b', reason: 'side' }),
+    event('turn.skipped', 'b/skipped', { turnId: 'b', reason: 'side', by: 'b' }),
     interaction('c'),
     batch(1, 0, 'a'),
     promoted(1, 0),
@@ -40,11 +41,12 @@ test('a trained, a skipped and an open interaction balance', () => {
 test('a verdict of 0 that waits for its session is no turn without a judgment', () => {
   const report = audit(
     interaction('a'),
-    completed('a'),
-    vote('a'),
-    judged('a'),
+    completed('a', { from: 'b' }),
+    vote('a', 0),
+    judged('a', { score: 0 }),
     interaction('b'),
-    completed('b'),
+    interaction('c'),
+    completed('b', { from: 'c' }),
   );
   expect(report.broken).toEqual([]);
   expect(report.open).toMatchObject({ 'turns without a judgment': 1, 'judgments without a sample': 1 });
@@ -57,8 +59,9 @@ test('a copy of an appended fact is no second interaction', () => {
 });
 
 test('the last hint to come may settle a turn, as the last vote does', () => {
-  const hint = event('hint.cast', 'a/hint/0', { turnId: 'a' });
-  const report = audit(interaction('a'), completed('a'), vote('a'), hint, judged('a', { by: 'a/hint/0' }));
+  const hint = event('hint.cast', 'a/hint/0', { turnId: 'a', index: 0 });
+  const judgment = judged('a', { by: 'a/hint/0' });
+  const report = audit(interaction('a'), completed('a'), vote('a'), hint, judgment, ready('a'));
   expect(report.broken).toEqual([]);
 });
 
@@ -78,7 +81,7 @@ test('a late outcome of a settled batch is void, not a violation', () => {
 
 test('a candidate whose parent was rolled back meanwhile has its outcome, and the head stays', () => {
   const report = audit(
-    [...trained('a'), ...trained('b')],
+    [trained('a'), trained('b')],
     batch(1, 0, 'a'),
     promoted(1, 0),
     batch(2, 1, 'b'),
@@ -93,19 +96,22 @@ test('a candidate whose parent was rolled back meanwhile has its outcome, and th
 
 test('returns along the conversation tree add up', () => {
   const report = audit(
-    [interaction('a'), interaction('b'), completed('a', { settle: 'reward' })],
-    [completed('b', { settle: 'reward', epoch: 'a' }), ...earned('a', 0.45, null, null)],
-    [...earned('b', 0.5, 0.5, 'a'), judged('a', { score: 0.45, source: 'reward', by: 'a/return' })],
+    [interaction('a', true, 0, { settle: 'reward' }), interaction('b', true, 0, { settle: 'reward' })],
+    [completed('a', { settle: 'reward' }), completed('b', { settle: 'reward' })],
+    [earned('a', 0.45, null, null), earned('b', 0.5, 0.5, 'a')],
+    judged('a', { score: 0.45, source: 'reward', by: 'a/return' }),
     judged('b', { score: 0.5, source: 'reward', by: 'b/return' }),
+    ready('a', { verdict: 0.45, source: 'reward', following: 0 }),
+    ready('b', { verdict: 0.5, source: 'reward', following: 0 }),
   );
   expect(report.broken).toEqual([]);
 });
 
 test('feedback in time decides, later feedback is late, and both are within the law', () => {
   const report = audit(
-    [interaction('a'), given('f'), given('g'), completed('a'), feedback('f', 'a')],
+    [interaction('a'), completed('a'), feedback('f', 'a')],
     judged('a', { score: -1, source: 'feedback', by: 'f/feedback' }),
-    feedback('g', 'a', 1),
+    [feedback('g', 'a', 1), ready('a', { verdict: -1, source: 'feedback' })],
   );
   expect(report.broken).toEqual([]);
 });
@@ -113,7 +119,7 @@ test('feedback in time decides, later feedback is late, and both are within the 
 test('a batch that was formed while a rollback came is no violation, nor is a late copy of the rollback', () => {
   const rollback = event('policy.rolled-back', 'r', { from: 1, to: 0 });
   const report = audit(
-    [...trained('a'), ...trained('b'), ...trained('c')],
+    [trained('a'), trained('b'), trained('c')],
     batch(1, 0, 'a'),
     promoted(1, 0),
     rollback,
@@ -140,9 +146,9 @@ test('what was deleted is dropped before its verdict or after it; nobody deletes
   const unavailable = { score: null, source: 'unavailable', by: 'a/withdrawn' };
   const early = [interaction('a'), deleted(), completed('a'), withdrawn, judged('a', unavailable), dropped];
   const asked = event('sample.withdrawn', 'a/withdrawn', { sampleId: 'a', reason: 'deleted' });
-  const late = [deleted(), ...trained('a'), withdrawn, asked, dropped];
+  const late = [deleted(), trained('a'), withdrawn, asked, dropped];
   for (const log of [early, late]) {
-    const { broken, counts } = audit(log);
+    const { broken, counts } = audit(log as Facts);
     expect(broken).toEqual([]);
     expect(counts['  deleted']).toBe(1);
   }
@@ -152,9 +158,9 @@ test('what was deleted is dropped before its verdict or after it; nobody deletes
 });
 
 test('a fact that was put back for a group that could not read it stands twice and counts once', () => {
-  const facts = trained('a');
-  const again = { ...facts.at(-1)!, redrivenfor: 'submit' } as ClawLoopEvent;
-  expect(audit(facts, again, batch(1, 0, 'a'), promoted(1, 0)).broken).toEqual([]);
+  const facts = [interaction('a'), completed('a'), vote('a'), judged('a')];
+  const again = { ...ready('a'), redrivenfor: 'submit' } as ClawLoopEvent;
+  expect(audit(facts, ready('a'), again, batch(1, 0, 'a'), promoted(1, 0)).broken).toEqual([]);
   // what only the copy tells counts, where the first one cannot be read
-  expect(audit(facts.slice(0, -1), again, batch(1, 0, 'a'), promoted(1, 0)).broken).toEqual([]);
+  expect(audit(facts, again, batch(1, 0, 'a'), promoted(1, 0)).broken).toEqual([]);
 });

@@ -5,12 +5,17 @@ import type { PolicyRejected } from '../../../shared/events/policy-rejected.ts';
 import type { PolicyTrained } from '../../../shared/events/policy-trained.ts';
 import type { PolicyUpdateFailed } from '../../../shared/events/policy-update-failed.ts';
 import { batchDigest } from '../../../shared/lineage/batch-digest.ts';
+import type { Audited, Tell } from './audited.ts';
 
 type Adapter = {
   openBatch: string | undefined;
+  /** ms since 1970: when it was submitted */
+  openSince: number;
   head: number;
   readonly versions: Set<number>;
   readonly parents: Map<number, number | null>;
+  /** versions that were the head, and whether a rollback led away from them last */
+  readonly left: Map<number, boolean>;
   readonly outcomes: Map<string, string>;
   readonly batches: Set<string>;
   lastBatch: BatchSubmitted['data'] | undefined;
@@ -34,7 +39,7 @@ const isOutcome = (event: ClawLoopEvent): event is Outcome =>
  * samples on the lineage and fresh enough, smaller batches only on request, nothing answered by a version
  * that was never promoted.
  */
-export function createLineageCheck(broken: (sentence: string) => void) {
+export function createLineageCheck(broken: Tell) {
   const adapters = new Map<string, Adapter>();
   const counts = {
     batches: 0,
@@ -49,9 +54,11 @@ export function createLineageCheck(broken: (sentence: string) => void) {
     if (found !== undefined) return found;
     const fresh = {
       openBatch: undefined,
+      openSince: 0,
       head: 0,
       versions: new Set<number>([0]),
       parents: new Map<number, number | null>([[0, null]]),
+      left: new Map<number, boolean>(),
       outcomes: new Map<string, string>(),
       batches: new Set<string>(),
       lastBatch: undefined,
@@ -71,7 +78,7 @@ export function createLineageCheck(broken: (sentence: string) => void) {
     return -1;
   };
 
-  const on = (event: ClawLoopEvent): void => {
+  const on = ({ event, time }: Audited): void => {
     if (event.type === 'interaction.completed') {
       const { answeredBy } = adapterOf(event.data.adapter);
       if (!answeredBy.has(event.data.version)) answeredBy.set(event.data.version, event.id);
@@ -88,11 +95,15 @@ export function createLineageCheck(broken: (sentence: string) => void) {
         broken(`${batchId} was submitted while ${adapter.openBatch} was open`);
       if (adapter.versions.has(n)) broken(`${event.subject} v${n} is used twice`);
       // Not "is the head": a rollback may have come between what the collector saw and what it submitted.
-      if (!adapter.parents.has(parent)) broken(`${batchId} starts from v${parent}, which was never promoted`);
+      if (!adapter.parents.has(parent))
+        broken(`${batchId} starts from v${parent}, which was never promoted`, 'training');
+      else if (parent !== adapter.head && !adapter.left.get(parent))
+        broken(`${batchId} starts from v${parent}, although v${adapter.head} is the head`, 'training');
       adapter.batches.add(batchId);
       adapter.lastBatch = event.data;
       adapter.versions.add(n);
       adapter.openBatch = batchId;
+      adapter.openSince = time;
       counts.batches += 1;
     } else if (event.type === 'policy.trained') checkInput(event);
     else if (isOutcome(event)) onOutcome(event);
@@ -102,11 +113,12 @@ export function createLineageCheck(broken: (sentence: string) => void) {
       if (commands.has(event.id)) return;
       commands.add(event.id);
       if (stepsBetween(adapter, from, adapter.head) < 0 || !adapter.parents.has(to)) return;
+      adapter.left.set(adapter.head, true);
       adapter.head = to;
       counts.rollbacks += 1;
     } else if (event.type === 'policy.loaded') {
       if (!adapterOf(event.subject).parents.has(event.data.version))
-        broken(`v${event.data.version} of ${event.subject} was loaded, but never promoted`);
+        broken(`v${event.data.version} of ${event.subject} was loaded, but never promoted`, 'training');
     }
   };
 
@@ -119,7 +131,7 @@ export function createLineageCheck(broken: (sentence: string) => void) {
       const version = adapter.sampledBy.get(sampleId);
       if (version === undefined) continue; // said where samples are counted
       const steps = stepsBetween(adapter, version, parent);
-      if (steps < 0) broken(`${sampleId} of v${version} is off the lineage of ${batchId}`);
+      if (steps < 0) broken(`${sampleId} of v${version} is off the lineage of ${batchId}`, 'training');
       if (steps > maxStaleness)
         broken(`${sampleId} is ${steps} steps old in ${batchId}, which allows ${maxStaleness}`);
     }
@@ -142,15 +154,19 @@ export function createLineageCheck(broken: (sentence: string) => void) {
     const { batchId } = event.data;
     if (adapter.outcomes.has(batchId)) return;
     if (adapter.openBatch !== batchId) {
-      broken(`${event.type} names ${batchId}, which was not open`);
+      broken(`${event.type} names ${batchId}, which was not open`, 'training');
       return;
     }
     adapter.openBatch = undefined;
     adapter.outcomes.set(batchId, event.type);
     if (event.type === 'policy.rejected') counts.rejected += 1;
     else if (event.type === 'policy.update-failed') counts['update failed'] += 1;
-    else if (event.data.from !== adapter.head) counts['parent rolled back'] += 1;
-    else {
+    else if (event.data.from !== adapter.head) {
+      counts['parent rolled back'] += 1;
+      if (!adapter.left.get(event.data.from))
+        broken(`${event.id} leads away from v${event.data.from}, which nobody rolled back`, 'training');
+    } else {
+      adapter.left.set(adapter.head, false);
       adapter.parents.set(event.data.to, event.data.from);
       adapter.head = event.data.to;
       counts.promoted += 1;
@@ -158,20 +174,21 @@ export function createLineageCheck(broken: (sentence: string) => void) {
   };
 
   /** An answer may be newer than the batches that were read: of those it is said nothing. */
-  const neverPromoted = (): readonly string[] =>
-    [...adapters].flatMap(([name, { answeredBy, parents, versions }]) =>
-      [...answeredBy]
-        .filter(([version]) => !parents.has(version) && version <= Math.max(...versions))
-        .map(([version, id]) => `${id} was answered by v${version} of ${name}, which was never promoted`),
-    );
+  const checkAnswers = (): void => {
+    for (const [name, { answeredBy, parents, versions }] of adapters)
+      for (const [version, id] of answeredBy)
+        if (!parents.has(version) && version <= Math.max(...versions))
+          broken(`${id} was answered by v${version} of ${name}, which was never promoted`, 'training');
+  };
 
-  const report = () => ({
-    counts,
-    broken: neverPromoted(),
-    open: {
-      'batches without an outcome': [...adapters.values()].filter((one) => one.openBatch !== undefined)
-        .length,
-    },
-  });
+  const report = () => {
+    checkAnswers();
+    const open = [...adapters.values()].filter((one) => one.openBatch !== undefined);
+    return {
+      counts,
+      open: { 'batches without an outcome': open.length },
+      owed: open.map((one) => ({ what: `${one.openBatch} has no outcome`, since: one.openSince })),
+    };
+  };
   return { on, report };
 }

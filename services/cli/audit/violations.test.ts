@@ -1,59 +1,55 @@
 import { expect, test } from 'vitest';
-import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import {
   audit,
   batch,
   completed,
   earned,
   event,
+  type Facts,
   feedback,
-  given,
   interaction,
   judged,
   promoted,
+  ready,
   stepped,
   trained,
   vote,
 } from './testing/facts.ts';
 
-test.each<[string, readonly ClawLoopEvent[], RegExp]>([
+test.each<[string, Facts, RegExp]>([
   [
     'two outcomes',
-    [...trained('a'), event('turn.skipped', 'a/skipped', { turnId: 'a', reason: 'side' })],
+    [trained('a'), event('turn.skipped', 'a/skipped', { turnId: 'a', reason: 'side' })],
     /2 outcomes/,
   ],
-  ['a fact decided twice', [...trained('a'), trained('a').at(-1)!], /stands 2 times/],
+  ['a fact decided twice', [trained('a'), ready('a')], /stands 2 times/],
   [
     'a sample in two batches',
-    [...trained('a'), batch(1, 0, 'a'), promoted(1, 0), batch(2, 1, 'a')],
+    [trained('a'), batch(1, 0, 'a'), promoted(1, 0), batch(2, 1, 'a')],
     /in 2 batches/,
   ],
   ['a sample from nowhere', [batch(1, 0, 'x')], /stands nowhere/],
-  [
-    'two open batches',
-    [...trained('a'), ...trained('b'), batch(1, 0, 'a'), batch(2, 0, 'b')],
-    /while b1 was open/,
-  ],
+  ['two open batches', [trained('a'), trained('b'), batch(1, 0, 'a'), batch(2, 0, 'b')], /while b1 was open/],
   [
     'a version number again',
     [
-      ...trained('a'),
+      trained('a'),
       batch(1, 0, 'a'),
       promoted(1, 0),
-      { ...batch(1, 1, 'a'), id: 'b1x', data: { ...batch(1, 1, 'a').data, batchId: 'b1x' } } as ClawLoopEvent,
+      event('batch.submitted', 'b1x', { ...batch(1, 1, 'a').data, batchId: 'b1x' }),
     ],
     /used twice/,
   ],
-  ['a batch on a version that was never the head', [...trained('a'), batch(1, 3, 'a')], /starts from v3/],
+  ['a batch on a version that was never the head', [trained('a'), batch(1, 3, 'a')], /starts from v3/],
   ['an outcome of no open batch', [promoted(1, 0)], /was not open/],
   [
     'a version that was trained from another batch',
-    [...trained('a'), batch(1, 0, 'a'), stepped(1, batch(1, 0, 'b')), promoted(1, 0)],
+    [trained('a'), batch(1, 0, 'a'), stepped(1, batch(1, 0, 'b')), promoted(1, 0)],
     /v1 of default was not trained from b1/,
   ],
   [
     'a version that hides what it was trained from',
-    [...trained('a'), batch(1, 0, 'a'), stepped(1, undefined), promoted(1, 0)],
+    [trained('a'), batch(1, 0, 'a'), stepped(1, undefined), promoted(1, 0)],
     /v1 of default was not trained from b1/,
   ],
   ['a pinned version that made a turn', [interaction('a', false), completed('a')], /pinned/],
@@ -65,7 +61,7 @@ test.each<[string, readonly ClawLoopEvent[], RegExp]>([
   [
     'an answer by a version that was never promoted',
     [
-      ...trained('a'),
+      trained('a'),
       batch(1, 0, 'a'),
       event('policy.rejected', 'r', { batchId: 'b1' }),
       interaction('b', true, 1),
@@ -89,10 +85,10 @@ test.each<[string, readonly ClawLoopEvent[], RegExp]>([
   [
     'a sample of a version that was rolled back',
     [
-      ...trained('a'),
+      trained('a'),
       batch(1, 0, 'a'),
       promoted(1, 0),
-      ...trained('b', 1),
+      trained('b', 1),
       event('policy.rolled-back', 'r', { from: 1, to: 0 }),
       batch(2, 0, 'b'),
     ],
@@ -100,26 +96,25 @@ test.each<[string, readonly ClawLoopEvent[], RegExp]>([
   ],
   [
     'a next state of another key',
-    [
-      interaction('a'),
-      event('interaction.completed', 'b', { interactionId: 'b', live: true, key: 'other', version: 0 }),
-      completed('a', { from: 'b' }),
-    ],
+    [interaction('a'), interaction('b', true, 0, { key: 'other' }), completed('a', { from: 'b' })],
     /next state of a comes from b/,
   ],
   [
     'a session of two keys',
-    [completed('a', { epoch: 'e' }), completed('b', { epoch: 'e', key: 'other' })],
+    [
+      completed('a', { session: 's', epoch: 'e' }),
+      completed('b', { session: 's', epoch: 'e', key: 'other' }),
+    ],
     /session s has turns of two/,
   ],
   [
     'feedback of another key',
-    [interaction('a'), given('f', 'other'), completed('a'), feedback('f', 'a')],
+    [interaction('a'), completed('a'), feedback('f', 'a', -1, 'other')],
     /feedback f on a is of another/,
   ],
   [
     'feedback that came first and did not decide',
-    [interaction('a'), given('f'), completed('a'), feedback('f', 'a'), vote('a'), judged('a')],
+    [interaction('a'), completed('a'), feedback('f', 'a'), vote('a'), judged('a')],
     /did not decide/,
   ],
   [
@@ -139,17 +134,17 @@ test.each<[string, readonly ClawLoopEvent[], RegExp]>([
   ],
   [
     'a return that is no sum',
-    [interaction('a'), interaction('b'), ...earned('a', 0.5, null, null), ...earned('b', 1, 1, 'a')],
+    [interaction('a'), interaction('b'), earned('a', 0.5, null, null), earned('b', 1, 1, 'a')],
     /a earned 0.9 by the conversation tree, and was told 0.5/,
   ],
   [
     'a return from nowhere',
-    [interaction('b'), ...earned('b', 1, 1, 'a')],
+    [interaction('b'), earned('b', 1, 1, 'a')],
     /goes on from a, which was told no return/,
   ],
   [
     'a reward that nobody gave',
-    [interaction('a'), ...earned('a', 2, 2, null).slice(1)],
+    [interaction('a'), (earned('a', 2, 2, null) as readonly Facts[]).slice(1)],
     /which reward-a did not give/,
   ],
   ['a judgment by nothing', [completed('a'), judged('a')], /stands nowhere before/],

@@ -1,32 +1,77 @@
-import { createAudit } from '../audit/audit.ts';
+import { isLogError, type LogErrorName } from '../../../shared/log/errors.ts';
+import { auditLog, type LogReport } from '../audit/audit-log.ts';
 import type { Command } from '../command.ts';
+import { spanOf } from '../moment.ts';
 import { readOptions } from '../options.ts';
-import { readAll } from '../read-topic.ts';
 import { formatTable } from '../table.ts';
 import { withLog } from '../with-log.ts';
 
+/** Longer than the deadline of votes and than the time after which an idle session ends. */
+const OVERDUE_AFTER = '48h';
+
+const BROKEN = 1;
+/** Something is open for too long, or the log cannot be read to its end. */
+const UNSETTLED = 2;
+
+/** What stops the audit before the end of the log. */
+const unreadable: readonly LogErrorName[] = ['LogUnavailable', 'NewerSchema', 'BrokenRecord', 'RecordGone'];
+
 export const audit: Command = {
   name: 'audit',
-  usage: '[--json]',
-  about: 'the conservation law, from the log alone; exit 1 when it is broken',
-  details: [['--json', 'counts, what is open and what is broken, as one object']],
+  usage: '[--overdue-after SPAN] [--json]',
+  about:
+    'whether the log is whole and everything in it adds up; exit 1 when it does not, 2 when it cannot tell',
+  details: [
+    [
+      '--overdue-after SPAN',
+      `what is open for longer is overdue, exit 2: as 90m, 12h or 3d; ${OVERDUE_AFTER} unless told`,
+    ],
+    ['--json', 'counts, what is open, overdue and broken, as one object'],
+  ],
   run: async (argv) => {
-    const { values, settings } = readOptions(argv, { json: { type: 'boolean' } });
+    const { values, settings } = readOptions(argv, {
+      'overdue-after': { type: 'string' },
+      json: { type: 'boolean' },
+    });
+    const limit = values['overdue-after'] ?? OVERDUE_AFTER;
+    const limitMs = spanOf(limit, '--overdue-after');
     return withLog(settings, async (log) => {
-      const ledger = createAudit();
-      await readAll(log, ({ event }) => ledger.on(event));
-      const { counts, open, broken } = ledger.report();
-      if (values.json) {
-        console.log(JSON.stringify({ logId: log.logId, counts, open, broken }, null, 2));
-        return broken.length === 0 ? 0 : 1;
+      try {
+        const report = await auditLog(log, limitMs);
+        if (values.json) console.log(JSON.stringify({ logId: log.logId, ...report }, null, 2));
+        else print(log.logId, report, limit);
+        return report.broken.length > 0 ? BROKEN : report.overdue.length > 0 ? UNSETTLED : 0;
+      } catch (error) {
+        if (!unreadable.some((name) => isLogError(error, name))) throw error;
+        console.error(`cannot tell: ${(error as Error).message}`);
+        return UNSETTLED;
       }
-      const rows = Object.entries(counts).map(([name, count]) => [name, count]);
-      console.log(`log ${log.logId}, from its first record\n\n${formatTable(['', 'count'], rows)}\n`);
-      for (const [what, count] of Object.entries(open))
-        if (count > 0) console.log(`still open: ${count} ${what}`);
-      for (const violation of broken) console.log(`BROKEN  ${violation}`);
-      console.log(broken.length === 0 ? 'balances' : `${broken.length} violations`);
-      return broken.length === 0 ? 0 : 1;
     });
   },
 };
+
+function print(logId: string, report: LogReport, limit: string): void {
+  const { counts, open, broken, overdue, trimmed, uncovered } = report;
+  const rows = Object.entries(counts).map(([name, count]) => [name, count]);
+  const window = Object.entries(trimmed).map(
+    ([topic, starts]) =>
+      `${topic} from ${starts.map((start, partition) => `${partition}@${start}`).join(', ')} on`,
+  );
+  console.log(
+    `log ${logId}, ${window.length === 0 ? 'from its first record' : `trimmed: ${window.join('; ')}`}`,
+  );
+  console.log(`\n${formatTable(['', 'count'], rows)}\n`);
+  for (const [what, count] of Object.entries(open))
+    if (count > 0) console.log(`still open: ${count} ${what}`);
+  if (uncovered > 0)
+    console.log(`not covered: ${uncovered} references lead to records that may have been trimmed`);
+  const [oldest] = overdue;
+  if (oldest !== undefined) {
+    const since = new Date(oldest.since).toISOString();
+    console.log(
+      `OVERDUE  ${overdue.length} open for more than ${limit}; the oldest since ${since}: ${oldest.what}`,
+    );
+  }
+  for (const violation of broken) console.log(`BROKEN  ${violation}`);
+  console.log(broken.length === 0 ? 'balances' : `${broken.length} violations`);
+}

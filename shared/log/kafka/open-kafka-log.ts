@@ -130,6 +130,8 @@ export async function openKafkaLog({
     },
 
     ends: (topic) => query.offsets(connection.topicName(topic), 'end'),
+    starts: (topic) => query.offsets(connection.topicName(topic), 'start'),
+    hasDenseOffsets: false,
     lag: (group) => lagOf(store, group),
     troubles: store.troubles.of,
     stretches: (group) => stretchesOf(store, group),

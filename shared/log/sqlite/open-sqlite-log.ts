@@ -116,6 +116,8 @@ export async function openSqliteLog({
     },
 
     ends: (topic) => store.call('ends', { topic }),
+    starts: async () => Array(store.partitions).fill(0),
+    hasDenseOffsets: true,
     lag: (group) => store.call('lag', { group }),
     troubles: () => [],
     stretches: (group) => store.call('stretches', { group }),

@@ -6,8 +6,10 @@ import { type HistoryOptions, runHistory } from './run-history.ts';
 function report(seed: number, options?: HistoryOptions) {
   const { world } = runHistory(seed, options);
   const audit = createAudit();
-  for (const topic of [world.records.conversations, world.records.turns, world.records.training])
-    for (const event of topic.flat()) audit.on(event);
+  for (const topic of ['conversations', 'turns', 'training'] as const)
+    for (const [partition, events] of world.records[topic].entries())
+      for (const [offset, event] of events.entries())
+        audit.on({ topic, at: { partition, offset }, time: Date.parse(event.time), event });
   return audit.report();
 }
 

@@ -11,10 +11,11 @@ import { PolicyRolledBack } from '../../../shared/events/policy-rolled-back.ts';
 import { PolicyTrained } from '../../../shared/events/policy-trained.ts';
 import { PolicyUpdateFailed } from '../../../shared/events/policy-update-failed.ts';
 import { ResponseDeleted } from '../../../shared/events/response-deleted.ts';
+import type { SampleReady } from '../../../shared/events/sample-ready.ts';
 import { SessionEnded } from '../../../shared/events/session-ended.ts';
 import { VoteCast } from '../../../shared/events/vote-cast.ts';
 import { VoteExpired } from '../../../shared/events/vote-expired.ts';
-import { batchDigest } from '../../../shared/lineage/batch-digest.ts';
+import { batchDigest, sampleDigest, samplesDigest } from '../../../shared/lineage/batch-digest.ts';
 import type { OpenBatch } from '../../../shared/lineage/head.ts';
 
 /** A day of event time is 400 ticks. */
@@ -116,7 +117,7 @@ export const policyLoaded = (one: Said, adapter: string, version: number, replic
   PolicyLoaded.create({ ...said(one), data: { adapter, version, replica, milliseconds: 1 } });
 
 /** A batch's facts, with the ids that every trainer gives them. */
-export const trained = (tick: number, batch: OpenBatch) =>
+export const trained = (tick: number, batch: OpenBatch, samples: readonly SampleReady['data'][]) =>
   PolicyTrained.create({
     ...said({ id: `${batch.batchId}/trained`, tick }),
     data: {
@@ -127,6 +128,7 @@ export const trained = (tick: number, batch: OpenBatch) =>
       checkpoint: `c${batch.n}`,
       digest: `d${batch.n}`,
       batchDigest: batchDigest(batch),
+      samplesDigest: samplesDigest(samples.map(sampleDigest)),
       ...{ metrics: {}, fingerprint: 'test', milliseconds: 1 },
     },
   });

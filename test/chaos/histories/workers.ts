@@ -1,4 +1,5 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { SampleReady } from '../../../shared/events/sample-ready.ts';
 import { initialHead, type OpenBatch } from '../../../shared/lineage/head.ts';
 import { promoted, rejected, trained, updateFailed, voteCast } from './facts.ts';
 import { hashOf } from './random.ts';
@@ -75,7 +76,7 @@ export function train(world: World, index: number): void {
       }
       return;
     case 'announce':
-      say(trained(world.now, batch));
+      say(trained(world.now, batch, samplesOf(world, batch)));
       task.stage = 'gate';
       return;
     case 'gate': {
@@ -86,5 +87,8 @@ export function train(world: World, index: number): void {
     }
   }
 }
+
+const samplesOf = ({ records }: World, { samples }: OpenBatch) =>
+  samples.map(({ at }) => (records.training[at.partition]![at.offset] as SampleReady).data);
 
 const killsItsProcess = ({ seed }: World, { batchId }: OpenBatch) => hashOf(`${batchId}${seed}`) % 10 === 0;

@@ -1,0 +1,155 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Topic } from '../../../shared/events/define-event.ts';
+import { EventRejected } from '../../../shared/events/event-rejected.ts';
+import type { EventLog } from '../../../shared/log/event-log.ts';
+import type { Fold } from '../../../shared/log/fold.ts';
+import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
+import { dataFolder } from '../../../shared/service/data-folder.ts';
+import { audit as command } from '../commands/audit.ts';
+import { auditLog } from './audit-log.ts';
+import {
+  auditRecords,
+  completed,
+  type Facts,
+  interaction,
+  judged,
+  ready,
+  records,
+  trained,
+  vote,
+} from './testing/facts.ts';
+
+const HOUR_MS = 3_600_000;
+let folder: string;
+let log: EventLog;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'clawloop-audit-'));
+  log = await openSqliteLog({ folder: dataFolder(folder).log, partitions: 1 });
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await log.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const groups: Readonly<Record<string, Topic>> = {
+  attribute: 'conversations',
+  judge: 'turns',
+  assemble: 'turns',
+  submit: 'training',
+};
+
+/** Every group reads its topic to the end. */
+async function readAsServicesDo(): Promise<void> {
+  const reading = Object.entries(groups).map(async ([group, reads]) => {
+    const stop = new AbortController();
+    const idle: Fold = { name: group, reads, writes: reads, on: () => ({ changes: [], emit: [] }) };
+    const done = log.process(idle, { group, settings: {} }, stop.signal);
+    await vi.waitFor(
+      async () => {
+        const [end] = await log.ends(reads);
+        expect(await log.lag(group)).toEqual([expect.objectContaining({ position: end })]);
+      },
+      { timeout: 30_000 },
+    );
+    stop.abort();
+    await done;
+  });
+  await Promise.all(reading);
+}
+
+const write = async (...facts: readonly Facts[]) => {
+  await log.append(records(...facts).map(({ event }) => event));
+  await readAsServicesDo();
+};
+
+function inFile(statement: string): void {
+  const db = new DatabaseSync(join(dataFolder(folder).log, 'log.sqlite'), { timeout: 10_000 });
+  db.exec(statement);
+  db.close();
+}
+const row = (type: string, id: string) => `type = '${type}' AND body LIKE '%"id":"${id}"%'`;
+
+test('an untouched log balances', async () => {
+  await write(trained('a'), trained('b'));
+  expect(await auditLog(log, HOUR_MS)).toMatchObject({ broken: [], overdue: [], uncovered: 0, trimmed: {} });
+});
+
+test('a record that is missing between others is named by its place', async () => {
+  await write(trained('a'), trained('b'));
+  inFile(`DELETE FROM records WHERE ${row('vote.cast', 'a/vote/0')}`);
+  expect((await auditLog(log, HOUR_MS)).broken).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^turns\/0@\d+ is missing$/)]),
+  );
+});
+
+test('the last record of a topic is missed, since its readers were beyond it', async () => {
+  await write(trained('a'), interaction('b'));
+  inFile(`DELETE FROM records WHERE ${row('interaction.completed', 'b')}`);
+  expect((await auditLog(log, HOUR_MS)).broken.join()).toMatch(
+    /attribute has read conversations\/0 up to 3, and its records end at 2/,
+  );
+});
+
+test('a record that cannot be read is a violation, unless a dead letter holds it', async () => {
+  await write(trained('a'), interaction('b', false), interaction('c'));
+  inFile(`UPDATE records SET body = '{' WHERE ${row('interaction.completed', 'b')}`);
+  const { broken } = await auditLog(log, HOUR_MS);
+  expect(broken).toEqual([
+    expect.stringMatching(/conversations\/0\/2 cannot be read.*no dead letter names it/),
+  ]);
+  const at = { partition: 0, offset: 2 };
+  await log.append([
+    EventRejected.create({
+      ...{ id: 'attribute/conversations/0/2/rejected', source: 'test', time: '2026-01-01T00:00:00Z' },
+      data: { topic: 'conversations', at, subject: 'l', group: 'attribute', error: 'not JSON', body: '{' },
+    }),
+  ]);
+  expect((await auditLog(log, HOUR_MS)).broken).toEqual([]);
+});
+
+test('what a group does not read is overdue after the limit, and the oldest is named', async () => {
+  await write(trained('a'));
+  await log.append([interaction('b'), interaction('c')]);
+  inFile(`UPDATE records SET time = time - 2 * ${HOUR_MS} WHERE ${row('interaction.completed', 'b')}`);
+  expect((await auditLog(log, 3 * HOUR_MS)).overdue).toEqual([]);
+  const [oldest] = (await auditLog(log, HOUR_MS)).overdue;
+  expect(oldest?.what).toMatch(/attribute has not read conversations\/0@2 \(interaction.completed b\)/);
+});
+
+test('the exit code tells a log that balances, one that is broken and one that waits for too long', async () => {
+  const print = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+  const run = (...flags: string[]) => command.run([...flags, '--data-folder', folder]);
+  await write(trained('a'));
+  expect(await run()).toBe(0);
+  await log.append([interaction('b'), interaction('c')]);
+  inFile(`UPDATE records SET time = time - 2 * ${HOUR_MS} WHERE ${row('interaction.completed', 'b')}`);
+  expect(await run('--overdue-after', '1h')).toBe(2);
+  expect(print.mock.calls.flat().join('\n')).toMatch(/OVERDUE {2}1 open for more than 1h; the oldest since/);
+  inFile(`DELETE FROM records WHERE ${row('judgment.reached', 'a/judgment')}`);
+  expect(await run()).toBe(1);
+});
+
+test('references to records that were trimmed are counted, and break no law', () => {
+  const whole = records(trained('a'), trained('b'));
+  const late = whole.filter(({ topic, at }) => topic !== 'conversations' || at.offset > 1);
+  expect(auditRecords(late).broken).not.toEqual([]);
+  const report = auditRecords(late, { trimmed: new Set<Topic>(['conversations']) });
+  expect(report.broken).toEqual([]);
+  expect(report.uncovered).toBeGreaterThan(0);
+});
+
+test('a record that a group set aside and that was put back stands twice within the law', () => {
+  const log = records(interaction('a'), completed('a'), vote('a'), judged('a'), judged('a'), ready('a'));
+  const [first] = log.filter(({ event }) => event.type === 'judgment.reached');
+  expect(auditRecords(log).broken.join()).toMatch(/judgment.reached a\/judgment stands 2 times/);
+  const isFirst = (one: (typeof log)[number]) => one === first;
+  const folded = (group: string, { topic, at }: (typeof log)[number]) =>
+    !(group === 'assemble' && topic === 'turns' && at.offset === first!.at.offset);
+  expect(auditRecords(log, { setAside: isFirst, folded }).broken).toEqual([]);
+});

@@ -1,0 +1,46 @@
+import { type ClawLoopEvent, catalogue } from '../../../shared/events/catalogue.ts';
+import type { NewEvent } from '../../../shared/events/define-event.ts';
+import { type Audited, placeName, type Tell } from './audited.ts';
+
+type Named<Type extends ClawLoopEvent['type']> = (
+  data: Extract<ClawLoopEvent, { readonly type: Type }>['data'],
+) => string;
+
+/** Ids that follow from the data. */
+const ids: { readonly [Type in ClawLoopEvent['type']]?: Named<Type> } = {
+  'interaction.completed': ({ interactionId }) => interactionId,
+  'turn.completed': ({ turnId }) => `${turnId}/completed`,
+  'turn.skipped': ({ turnId, reason }) => `${turnId}/${reason === 'too-late' ? 'too-late' : 'skipped'}`,
+  'turn.feedback': (data) => (data.return ? `${data.turnId}/return` : `${data.given}/feedback`),
+  'turn.withdrawn': ({ turnId }) => `${turnId}/withdrawn`,
+  'session.closed': ({ session, epoch }) => `${session}@${epoch}/closed`,
+  'vote.cast': ({ turnId, index }) => `${turnId}/vote/${index}`,
+  'hint.cast': ({ turnId, index }) => `${turnId}/hint/${index}`,
+  'judgment.reached': ({ turnId }) => `${turnId}/judgment`,
+  'sample.ready': ({ sampleId }) => `${sampleId}/ready`,
+  'sample.dropped': ({ sampleId }) => `${sampleId}/dropped`,
+  'sample.withdrawn': ({ sampleId }) => `${sampleId}/withdrawn`,
+  'batch.submitted': ({ batchId }) => batchId,
+  'policy.trained': ({ batchId }) => `${batchId}/trained`,
+  'policy.promoted': ({ batchId }) => `${batchId}/promoted`,
+  'policy.rejected': ({ batchId }) => `${batchId}/rejected`,
+  'policy.update-failed': ({ batchId }) => `${batchId}/update-failed`,
+};
+
+type Definition = { readonly type: string; readonly create: (event: NewEvent<unknown>) => ClawLoopEvent };
+const definitions = new Map(
+  (catalogue as unknown as readonly Definition[]).map((definition) => [definition.type, definition]),
+);
+
+/** The id and the partition key of an event follow from its data. */
+export function createNameCheck(tell: Tell) {
+  return (record: Audited): void => {
+    const { event } = record;
+    const expected = (ids[event.type] as ((data: unknown) => string) | undefined)?.(event.data);
+    if (expected !== undefined && expected !== event.id)
+      tell(`${placeName(record)} is ${event.type} ${event.id}, and holds the data of ${expected}`);
+    const subject = definitions.get(event.type)?.create(event).subject;
+    if (subject !== event.subject)
+      tell(`${placeName(record)} has the key '${event.subject}', and its data belong to '${subject}'`);
+  };
+}

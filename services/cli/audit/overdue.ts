@@ -1,0 +1,76 @@
+import type { Topic } from '../../../shared/events/define-event.ts';
+import { type Audited, type Folded, type GroupName, placeName } from './audited.ts';
+
+/** Something that is owed, and since when: ms since 1970. */
+export type Owed = { readonly what: string; readonly since: number };
+
+const readers: readonly (readonly [GroupName, Topic])[] = [
+  ['attribute', 'conversations'],
+  ['judge', 'turns'],
+  ['assemble', 'turns'],
+  ['submit', 'training'],
+];
+
+/** The oldest record of each topic that a group has not read, and samples that nobody puts into a batch. */
+export function createBacklog(folded: Folded) {
+  const unread = new Map<string, Owed>();
+  const adapters = new Map<
+    string,
+    { size: number; open: boolean; paused: boolean; waiting: Map<string, Owed> }
+  >();
+  const adapterOf = (name: string) => {
+    const adapter = adapters.get(name) ?? {
+      size: 0,
+      open: false,
+      paused: false,
+      waiting: new Map<string, Owed>(),
+    };
+    adapters.set(name, adapter);
+    return adapter;
+  };
+
+  const on = (record: Audited): void => {
+    const { event, topic } = record;
+    const since = record.time;
+    for (const [group, reads] of readers) {
+      if (reads !== topic || folded(group, record)) continue;
+      const owed = { what: `${group} has not read ${placeName(record)} (${event.type} ${event.id})`, since };
+      if (since < (unread.get(group)?.since ?? Number.POSITIVE_INFINITY)) unread.set(group, owed);
+    }
+    if (topic !== 'training') return;
+    const adapter = adapterOf(event.subject);
+    switch (event.type) {
+      case 'sample.ready': {
+        const what = `the sample ${event.data.sampleId} waits for a batch of ${event.subject}`;
+        adapter.waiting.set(event.data.sampleId, { what, since });
+        break;
+      }
+      case 'sample.dropped':
+        adapter.waiting.delete(event.data.sampleId);
+        break;
+      case 'batch.submitted':
+        for (const { sampleId } of event.data.samples) adapter.waiting.delete(sampleId);
+        adapter.size = event.data.size;
+        adapter.open = true;
+        break;
+      case 'policy.promoted':
+      case 'policy.rejected':
+      case 'policy.update-failed':
+        adapter.open = false;
+        break;
+      case 'learning.paused':
+      case 'learning.resumed':
+        adapter.paused = event.type === 'learning.paused';
+        break;
+    }
+  };
+
+  /** Samples wait for others, for the open batch, or for an operator: only a full batch is owed. */
+  const owed = (): readonly Owed[] => [
+    ...unread.values(),
+    ...[...adapters.values()].flatMap(({ size, open, paused, waiting }) =>
+      size > 0 && waiting.size >= size && !open && !paused ? [...waiting.values()] : [],
+    ),
+  ];
+  return { on, owed };
+}

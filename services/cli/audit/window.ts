@@ -1,0 +1,46 @@
+import type { Topic } from '../../../shared/events/define-event.ts';
+import type { Position } from '../../../shared/events/position.ts';
+import type { Audited } from './audited.ts';
+
+export type Gap = {
+  readonly topic: Topic;
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+};
+
+/** Which offsets of each partition were read, and which were not. */
+export function openWindow() {
+  const next = new Map<string, number>();
+  const gaps: Gap[] = [];
+  const firstTime = new Map<Topic, number>();
+  let lastTime = Number.NEGATIVE_INFINITY;
+
+  const upTo = (topic: Topic, { partition, offset }: Position): void => {
+    const name = `${topic}/${partition}`;
+    const from = next.get(name) ?? 0;
+    if (offset > from) gaps.push({ topic, partition, from, to: offset });
+    next.set(name, Math.max(from, offset));
+  };
+
+  return {
+    on: ({ topic, at, time }: Audited): void => {
+      upTo(topic, at);
+      next.set(`${topic}/${at.partition}`, at.offset + 1);
+      firstTime.set(topic, Math.min(firstTime.get(topic) ?? time, time));
+      lastTime = Math.max(lastTime, time);
+    },
+    /** What was not read between the first offset that is kept and the end. */
+    gaps: (topic: Topic, starts: readonly number[], ends: readonly number[]): readonly Gap[] => {
+      for (const [partition, offset] of ends.entries()) upTo(topic, { partition, offset });
+      return gaps
+        .filter((gap) => gap.topic === topic)
+        .map((gap) => ({ ...gap, from: Math.max(gap.from, starts[gap.partition] ?? 0) }))
+        .filter(({ from, to }) => from < to);
+    },
+    /** ms since 1970: when the earliest record that was read of a topic was appended */
+    firstTime: (topic: Topic): number => firstTime.get(topic) ?? Number.POSITIVE_INFINITY,
+    /** ms since 1970: when the latest record that was read was appended */
+    lastTime: (): number => lastTime,
+  };
+}
