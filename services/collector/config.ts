@@ -45,6 +45,14 @@ export const CollectorConfig = CommonConfig.extend({
     .min(0)
     .optional()
     .describe('steps along the lineage that a sample may be behind the head; 4 unless told'),
+  maxShare: z
+    .number()
+    .gt(0)
+    .max(1)
+    .default(0.5)
+    .describe(
+      'of a batch, at most for one session and for one access key while others have samples waiting; 1: no limit',
+    ),
   atLeastOne: z
     .boolean()
     .default(true)
@@ -106,6 +114,7 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
     size,
     most: config.maxBatchSize ?? largestBatch(size),
     maxStaleness: config.maxStaleness ?? defaults.maxStaleness,
+    share: config.maxShare,
     training,
     adapterMethods: adapterMethods(config),
     adapterDistillation: byAdapter<DistillationForm>(config.adapterDistillation),

@@ -7,6 +7,8 @@ export type EligibleSample = {
   /** session and epoch */
   readonly session: string;
   readonly version: number;
+  /** id of the access key; absent in rows of earlier programs */
+  readonly key?: string;
   /** absent: it trains with whatever else there is; else with all others of its session that are so */
   readonly whole?: true;
 };
@@ -18,6 +20,8 @@ export type PickOptions = {
   readonly size: number;
   /** of one that has to take more, so that none that waits grows too old */
   readonly most: number;
+  /** of a batch, at most for one session and for one access key while others have samples */
+  readonly share: number;
   /** batches from now on that may take a sample of that version, this one included: 1 or more */
   readonly batchesLeft: (version: number) => number;
 };
@@ -26,43 +30,67 @@ export type PickOptions = {
 type Unit = {
   readonly rows: readonly Row[];
   readonly session: string;
+  readonly key: string | undefined;
   readonly isWhole: boolean;
   readonly left: number;
 };
 
 /**
- * The samples of one batch: `size`, newest first, at most half of them of one session as long as other
- * sessions have any. Where so many wait that batches of that size would leave some behind until they are too
- * old, the batch is as large as it takes, up to `most`, and those that no later batch could take go first.
- * What a session was rewarded for stays together, and may make a batch larger. `rows`: oldest first.
+ * The samples of one batch: `size`, newest first, no more than a share of them of one session, or of one access
+ * key, as long as others have any. Where so many wait that batches of that size would leave some behind until
+ * they are too old, the batch is as large as it takes, up to `most`, and those that no later batch could take go
+ * first. What a session was rewarded for stays together, and may make a batch or a share larger. `rows`: oldest
+ * first.
  */
-export function pickSamples(rows: readonly Row[], { size, most, batchesLeft }: PickOptions): readonly Row[] {
+export function pickSamples(
+  rows: readonly Row[],
+  { size, most, share, batchesLeft }: PickOptions,
+): readonly Row[] {
   const units = unitsOf(rows, batchesLeft);
   const urgent = units.toReversed().sort((a, b) => a.left - b.left);
   const enough = sizeForAll(urgent);
   // what cannot be saved anyway is no reason to train older samples
   const target = Math.min(Math.max(size, enough), Math.max(size, most));
   const due = enough > target ? 0 : dueNow(urgent, target);
+  const cap = Math.max(1, Math.floor(target * share));
+  const batch = openBatch(new Set(units.map(({ key }) => key)).size > 1 ? cap : Number.POSITIVE_INFINITY);
+  batch.take(urgent, due, () => true);
+  const newest = units.toReversed();
+  // a session that was rewarded has earned its place as a whole
+  batch.take(newest, target, ({ session, isWhole }) => isWhole || batch.ofSession(session) < cap);
+  batch.take(newest, target, () => true);
+  batch.liftKeyCap();
+  batch.take(newest, target, ({ session, isWhole }) => isWhole || batch.ofSession(session) < cap);
+  batch.take(newest, target, () => true);
+  return batch.rows();
+}
+
+function openBatch(keyCap: number) {
   const picked = new Set<Unit>();
-  let count = 0;
-  const take = (unit: Unit): void => {
+  const sessions = new Map<string, number>();
+  const keys = new Map<string | undefined, number>();
+  let [count, cap] = [0, keyCap];
+  const add = (unit: Unit): void => {
     picked.add(unit);
     count += unit.rows.length;
+    keys.set(unit.key, (keys.get(unit.key) ?? 0) + unit.rows.length);
+    if (!unit.isWhole) sessions.set(unit.session, (sessions.get(unit.session) ?? 0) + 1);
   };
-  for (const unit of urgent) if (count < due) take(unit);
-  const cap = Math.max(1, Math.floor(target / 2));
-  const taken = new Map<string, number>();
-  for (const { session, isWhole } of picked) if (!isWhole) taken.set(session, (taken.get(session) ?? 0) + 1);
-  const newest = units.toReversed().filter((unit) => !picked.has(unit));
-  for (const unit of newest) {
-    if (count >= target) break;
-    const before = taken.get(unit.session) ?? 0;
-    if (!unit.isWhole && before >= cap) continue;
-    taken.set(unit.session, before + 1);
-    take(unit);
-  }
-  for (const unit of newest) if (count < target && !picked.has(unit)) take(unit);
-  return [...picked].flatMap((unit) => unit.rows.toReversed());
+  return {
+    ofSession: (session: string): number => sessions.get(session) ?? 0,
+    /** Adds units until there are so many samples, but none of a key that has its share. */
+    take: (units: readonly Unit[], until: number, fits: (unit: Unit) => boolean): void => {
+      for (const unit of units) {
+        if (count >= until) return;
+        if (!picked.has(unit) && (keys.get(unit.key) ?? 0) < cap && fits(unit)) add(unit);
+      }
+    },
+    /** No other key has any left. */
+    liftKeyCap: (): void => {
+      cap = Number.POSITIVE_INFINITY;
+    },
+    rows: (): readonly Row[] => [...picked].flatMap((unit) => unit.rows.toReversed()),
+  };
 }
 
 /** Oldest first, by the first of each. */
@@ -71,9 +99,9 @@ function unitsOf(rows: readonly Row[], batchesLeft: PickOptions['batchesLeft']):
     whole ? `whole ${session}` : `single ${key}`,
   );
   return [...together.values()].map((mine) => {
-    const [, { session, whole }] = mine[0]!;
+    const [, { session, key, whole }] = mine[0]!;
     const left = Math.min(...mine.map(([, { version }]) => batchesLeft(version)));
-    return { rows: mine, session, isWhole: whole === true, left };
+    return { rows: mine, session, key, isWhole: whole === true, left };
   });
 }
 

@@ -42,7 +42,7 @@ export const ready = (cause: ClawLoopEvent, turn: TurnRecord, verdict: Verdict):
   gone: () => lost(cause, turn, verdict.following),
   create: (record) => {
     const { data: turn } = record as TurnCompleted;
-    const { adapter, lane, session, epoch, version, messages, tools, templateInput, tokens } = turn;
+    const { adapter, lane, key, session, epoch, version, messages, tools, templateInput, tokens } = turn;
     return SampleReady.create({
       ...facts(cause),
       id: `${turn.turnId}/ready`,
@@ -50,6 +50,7 @@ export const ready = (cause: ClawLoopEvent, turn: TurnRecord, verdict: Verdict):
         sampleId: turn.turnId,
         adapter,
         lane,
+        key,
         session,
         epoch,
         version,

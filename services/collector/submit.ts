@@ -24,6 +24,8 @@ export type SubmitSettings = {
   readonly most?: number;
   /** steps along the lineage that a sample may be behind the head */
   readonly maxStaleness: number;
+  /** of a batch, at most for one session and for one access key while others have samples; half unless told */
+  readonly share?: number;
   readonly training: TrainingSettings;
   /** of those adapters that learn by another method */
   readonly adapterMethods?: Readonly<Record<string, LearningMethod>>;
@@ -168,6 +170,7 @@ const eligibleSample = ({ data }: SampleReady, at: Position): EligibleSample => 
   at,
   session: `${data.session}@${data.epoch}`,
   version: data.version,
+  ...(data.key === undefined ? {} : { key: data.key }),
   ...(data.following === undefined ? {} : { whole: true }),
 });
 
@@ -200,9 +203,9 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
   const isWhole = Object.keys(row.coming ?? {}).length === 0;
   if (view.open !== null || row.paused || !enough || !isWhole) return undefined;
   const samples = draft.table<EligibleSample>('sample');
-  const { size, most = size, maxStaleness } = settings;
+  const { size, most = size, maxStaleness, share = 0.5 } = settings;
   const batchesLeft = (version: number) => maxStaleness - staleness(view, version, view.head) + 1;
-  const picked = pickSamples([...samples.entries()], { size, most, batchesLeft });
+  const picked = pickSamples([...samples.entries()], { size, most, share, batchesLeft });
   const adapter = event.subject;
   const n = view.n + 1;
   const data: BatchSubmitted['data'] = {

@@ -4,8 +4,8 @@ import { defineEvent, type EventOf } from './define-event.ts';
 import { templateInput } from './template-input.ts';
 import { tokenRecord } from './token-record.ts';
 
-/** Holds all that training needs. Id: `<turn>/ready`. */
-export const SampleReady = defineEvent('sample.ready', 2, {
+/** Holds all that training needs. Id: `<turn>/ready`. Version 3 names the access key. */
+export const SampleReady = defineEvent('sample.ready', 3, {
   topic: 'training',
   key: (sample) => sample.adapter,
   writtenBy: 'collector',
@@ -14,6 +14,7 @@ export const SampleReady = defineEvent('sample.ready', 2, {
     sampleId: z.string().describe('the turn id'),
     adapter: z.string(),
     lane: z.string(),
+    key: z.string().optional().describe('id of the access key; absent: written by an earlier version'),
     session: z.string(),
     epoch: z.string(),
     version: z.int().min(0).describe('policy version that sampled it'),
