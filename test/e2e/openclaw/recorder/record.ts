@@ -19,8 +19,6 @@ import { providerSettings, recordedScenarios } from './scenarios.ts';
 export const recordingsFolder = join(openClawCache, 'requests');
 /** Homes at the same time: each is a process of some 500 MB. */
 const AT_ONCE = 2;
-/** OpenClaw gives parts of its own start five seconds, which a busy machine may need longer for. */
-const ATTEMPTS = 3;
 
 const recording = z.object({
   openclaw: z.string(),
@@ -38,7 +36,8 @@ const recording = z.object({
 
 /**
  * Drives the pinned OpenClaw through every scenario and stores what it sends. Fetches OpenClaw first where it is
- * absent. The older recordings stay until all scenarios are done.
+ * absent. OpenClaw gives parts of its own start five seconds, so what fails on a busy machine is tried again
+ * alone. The older recordings stay until all scenarios are done.
  */
 export async function recordOpenClaw(tell: (line: string) => void = () => {}): Promise<OpenClawRequests> {
   await installOpenClaw(tell);
@@ -46,16 +45,21 @@ export async function recordOpenClaw(tell: (line: string) => void = () => {}): P
   const part = `${recordingsFolder}.part-${process.pid}`;
   mkdirSync(part, { recursive: true });
   try {
-    const queue = new PQueue({ concurrency: AT_ONCE });
     const record = async (name: ScenarioName) => {
-      const scenario = await recordScenario(name, tell);
+      const scenario = await recordScenario(name);
       const stored = { openclaw: OPENCLAW_VERSION, ...scenario };
       writeFileSync(join(part, `${name}.json`), JSON.stringify(stored, null, 1));
       tell(`${name}: ${scenario.requests.length} requests`);
     };
-    // all have ended before the first failure is thrown, so that none writes into a folder that is gone
-    const ends = await Promise.allSettled(scenarioNames.map((name) => queue.add(() => record(name))));
-    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    const failed: ScenarioName[] = [];
+    const queue = new PQueue({ concurrency: AT_ONCE });
+    const recordOrPutOff = (name: ScenarioName) =>
+      record(name).catch((error: Error) => {
+        tell(`${name} is tried again later: ${error.message.slice(0, 300)}`);
+        failed.push(name);
+      });
+    await Promise.all(scenarioNames.map((name) => queue.add(() => recordOrPutOff(name))));
+    for (const name of failed) await record(name).catch(() => record(name));
     rmSync(recordingsFolder, { recursive: true, force: true });
     renameSync(part, recordingsFolder);
   } finally {
@@ -64,24 +68,16 @@ export async function recordOpenClaw(tell: (line: string) => void = () => {}): P
   return readRecordings();
 }
 
-async function recordScenario(
-  name: ScenarioName,
-  tell: (line: string) => void,
-  attempt = 1,
-): Promise<OpenClawScenario> {
+async function recordScenario(name: ScenarioName): Promise<OpenClawScenario> {
   const { settings = providerSettings, answer, play } = recordedScenarios[name];
   const upstream = await recordingUpstream(answer());
   const home = await openClawHomeWith(settings(upstream.url));
   try {
     return await play(home, upstream);
-  } catch (error) {
-    if (attempt === ATTEMPTS) throw error;
-    tell(`${name}: attempt ${attempt} failed: ${String(error).slice(0, 300)}`);
   } finally {
     await home.dispose();
     await upstream.close();
   }
-  return recordScenario(name, tell, attempt + 1);
 }
 
 /** What `recordOpenClaw` stored last. */
