@@ -1,3 +1,4 @@
+import type { Topic } from '../../shared/events/define-event.ts';
 import { connectTo } from '../../shared/log/kafka/connection.ts';
 import {
   createTopics,
@@ -13,7 +14,13 @@ import { formatTable } from './table.ts';
 const CreateConfig = CommonConfig.pick({ partitions: true }).extend(LogConfig.shape);
 
 /** Every group of the services, each of which keeps its rows in a topic of its own. */
-export const groups = ['attribute', 'assemble', 'submit', 'judge', 'trainer'] as const;
+export const groups: readonly { readonly group: string; readonly reads: Topic }[] = [
+  { group: 'attribute', reads: 'conversations' },
+  { group: 'assemble', reads: 'turns' },
+  { group: 'judge', reads: 'turns' },
+  { group: 'submit', reads: 'training' },
+  { group: 'trainer', reads: 'training' },
+];
 
 /**
  * `topics create`: the topics of a Kafka log and of the groups' rows, with all of their settings, where they
@@ -25,7 +32,7 @@ export async function createTopicsOfLog(argv: readonly string[]): Promise<number
   const connection = connectTo(await kafkaConnection(config));
   const plans = [
     ...planTopics(connection, partitions, maxRecordBytes),
-    ...groups.map((group) => planRowsTopic(connection, group, partitions, maxRecordBytes)),
+    ...groups.map(({ group }) => planRowsTopic(connection, group, partitions, maxRecordBytes)),
   ];
   const created = new Set(await createTopics(connection, plans));
   const rows = plans.map(({ topic, partitions: count, settings }) => {

@@ -18,7 +18,7 @@ export async function withLog<Result>(
     throw new UsageError(`no log in ${data.root}: start ClawLoop there first, or give --data-folder`);
   }
   await refuseForeignFolder(data.root);
-  const log = await openLog(settings, data);
+  const log = await openLog(settings, data, { anyRetention: true });
   try {
     return await use(log);
   } finally {

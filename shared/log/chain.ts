@@ -19,22 +19,33 @@ export const emptyChain = '';
  * of them can be changed, left out, added or moved without changing every later link.
  */
 export function linkAfter(before: string, records: readonly ChainedRecord[]): string {
-  if (records.every(({ body }) => typeof body === 'string')) {
-    return hash(
-      'sha256',
-      records.reduce((text, record) => `${text}${head(record)}${record.body}`, before),
-    );
-  }
-  const parts = records.flatMap((record) => [head(record), record.body]);
-  return hash('sha256', Buffer.concat([before, ...parts].map((part) => Buffer.from(part as string))));
+  const link = openLink(before);
+  for (const record of records) link.add(record.offset, record.time, record);
+  return link.end();
 }
 
-/** Every length is said before what it measures, so no two lists of records give the same text. */
-function head({ offset, time, type, subject, body }: ChainedRecord): string {
-  const [typeBytes, subjectBytes] = [Buffer.byteLength(type), Buffer.byteLength(subject)];
-  const bodyBytes = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
-  return `\n${offset} ${time} ${typeBytes} ${subjectBytes} ${bodyBytes} ${type} ${subject} `;
+/** The same, record by record. */
+export function openLink(before: string) {
+  let text = before;
+  /** of those with bytes among them, all up to the last bytes */
+  let parts: readonly Uint8Array[] = [];
+  return {
+    add: (offset: number, time: number, { type, subject, body }: Content): void => {
+      // every length is said before what it measures, so no two lists of records give the same text
+      const lengths = `${type.length} ${subject.length} ${typeof body} ${body.length}`;
+      text += `\n${offset} ${time} ${lengths} ${type} ${subject} `;
+      if (typeof body === 'string') text += body;
+      else {
+        parts = [...parts, Buffer.from(text), body];
+        text = '';
+      }
+    },
+    end: (): string =>
+      hash('sha256', parts.length === 0 ? text : Buffer.concat([...parts, Buffer.from(text)])),
+  };
 }
+
+type Content = Pick<ChainedRecord, 'type' | 'subject' | 'body'>;
 
 /** The head of a chain, to be noted in a safe place: whoever rewrites the log cannot rewrite that too. */
 export type ChainHead = {

@@ -4,6 +4,7 @@
  *  - LogUnavailable: not durable within `deliveryTimeoutMs`, no space, or closed. What was appended may still
  *    appear: append it again.
  *  - RecordGone: no record at that position, or it was trimmed.
+ *  - RecordsLost: a partition holds less than was read of it, or other records at the same offsets.
  *  - BrokenRecord: a record was asked for by position and cannot be parsed.
  *  - NewerSchema: written by a newer version of the project than this one.
  *  - RecordTooLarge: above `maxRecordBytes`: nothing of that append was written; or above what a topic of
@@ -16,6 +17,7 @@
 export type LogErrorName =
   | 'LogUnavailable'
   | 'RecordGone'
+  | 'RecordsLost'
   | 'BrokenRecord'
   | 'NewerSchema'
   | 'RecordTooLarge'

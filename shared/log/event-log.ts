@@ -1,6 +1,7 @@
 import type { ClawLoopEvent } from '../events/catalogue.ts';
 import type { Topic } from '../events/define-event.ts';
 import type { Position } from '../events/position.ts';
+import type { ChainHead, VerifiedChain } from './chain.ts';
 import type { Fold } from './fold.ts';
 import type { Rows } from './rows.ts';
 
@@ -71,6 +72,18 @@ export type SettingsStretch = {
   readonly settings: unknown;
 };
 
+/** A group's partition that was set back, since the log lost what the group had read. */
+export type RepairedPartition = {
+  readonly group: string;
+  readonly topic: Topic;
+  readonly partition: number;
+  /** where it stood */
+  readonly from: number;
+  /** where it goes on: all that it read below is there */
+  readonly to: number;
+  readonly why: string;
+};
+
 /**
  * An append-only log of events, partitioned by `subject`.
  *
@@ -127,5 +140,19 @@ export type EventLog = {
   readonly troubles: (group: string) => readonly string[];
   /** Every stretch of a group, in order of partition and position: what a rebuild applies. */
   readonly stretches: (group: string) => Promise<readonly SettingsStretch[]>;
+  /**
+   * Sets a group back where the log lost what the group had read; `dryRun`: only looks. Until then such a
+   * partition waits, and `troubles` says why.
+   */
+  readonly repair: (
+    group: string,
+    topic: Topic,
+    options: { readonly dryRun: boolean },
+  ) => Promise<readonly RepairedPartition[]>;
+  /**
+   * Recomputes the hash chain of each partition of a topic, and compares it with the links in the log and with
+   * heads that were noted earlier. Only reads.
+   */
+  readonly verify: (topic: Topic, noted?: readonly ChainHead[]) => Promise<readonly VerifiedChain[]>;
   readonly close: () => Promise<void>;
 };

@@ -6,6 +6,7 @@ test('the hash is FNV-1a with its published values', () => {
   expect(partitionOf('', 2 ** 32)).toBe(0x811c9dc5);
   expect(partitionOf('a', 2 ** 32)).toBe(0xe40c292c);
   expect(partitionOf('foobar', 2 ** 32)).toBe(0xbf9cf968);
+  expect(partitionOf('Grüße', 2 ** 32)).toBe(0xb8226e38); // over its bytes in UTF-8
 });
 
 test('subjects spread over the partitions', () => {

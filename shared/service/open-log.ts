@@ -18,6 +18,8 @@ export type OpenLogOptions = {
   /** Fixed when the log is made; left out: whatever it was made with. */
   readonly partitions?: number;
   readonly sessionTimeoutMs?: number;
+  /** Topics of Kafka may delete their records: for commands that only look. */
+  readonly anyRetention?: boolean;
   readonly onRejected?: (rejected: RejectedRecord) => void;
   readonly onTrimmed?: (trimmed: TrimmedRecords) => void;
   readonly onLost?: (lost: LostRecords) => void;

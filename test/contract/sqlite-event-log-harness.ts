@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { partitionOf } from '../../shared/log/partition-of.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
-import { monotonicMs } from '../../shared/log/sqlite/protocol.ts';
+import { columnsOf, monotonicMs } from '../../shared/log/sqlite/protocol.ts';
 import { openStore } from '../../shared/log/sqlite/store.ts';
 import type { LogHarness } from './log-harness.ts';
 
@@ -37,7 +37,7 @@ export async function sqliteHarness(
         stepsModule: undefined,
       });
       const record = { topic, partition: partitionOf(subject, partitions), type: '', subject, body };
-      await store.call('append', { records: [record], deadline: monotonicMs() + 5_000 });
+      await store.call('append', { records: columnsOf([record]), deadline: monotonicMs() + 5_000 });
       await store.close();
     },
     lose: async (topic, { partition, offset }) => {

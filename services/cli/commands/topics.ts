@@ -7,6 +7,7 @@ import { createTopicsOfLog } from '../create-topics.ts';
 import { describeCatalogue } from '../describe-catalogue.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
 import { redriveTopics } from '../redrive-topics.ts';
+import { repairTopics } from '../repair-topics.ts';
 import { excerpt, formatTable } from '../table.ts';
 import { openFilter } from '../tail-filter.ts';
 import { withLog } from '../with-log.ts';
@@ -24,7 +25,7 @@ const tailOptions = {
 
 export const topics: Command = {
   name: 'topics',
-  usage: 'list | describe | create | tail | redrive',
+  usage: 'list | describe | create | tail | redrive | repair',
   about: 'what stands in the log',
   details: [
     ['list', 'how many records each topic holds'],
@@ -43,6 +44,8 @@ export const topics: Command = {
       'puts dead letters that can be read now back into their topics; all unless told',
     ],
     ['  --dry-run', 'only says what would be'],
+    ['repair', 'sets readers back to what is there, where a Kafka log lost records that they had read'],
+    ['  --dry-run', 'only says what would be'],
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
@@ -51,7 +54,8 @@ export const topics: Command = {
     if (action === 'create') return createTopicsOfLog(rest);
     if (action === 'tail') return tail(rest);
     if (action === 'redrive') return redriveTopics(rest);
-    throw new UsageError(`topics ${action}? one of: list, describe, create, tail, redrive`);
+    if (action === 'repair') return repairTopics(rest);
+    throw new UsageError(`topics ${action}? one of: list, describe, create, tail, redrive, repair`);
   },
 };
 

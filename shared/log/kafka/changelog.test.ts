@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
 import { changelogRecords, foldChangelog } from './changelog.ts';
+import { readFrom, readOn } from './read-so-far.ts';
+
+const record = (offset: number) => ({ offset, time: 1, type: 'a', subject: 'b', body: `{${offset}}` });
 
 test('rows, settings and position come back from their records, also of a subject without a name', () => {
   const changes = new Map([
@@ -12,7 +15,8 @@ test('rows, settings and position come back from their records, also of a subjec
     ],
     ['', new Map<string, unknown>([['count/n', 1]])],
   ]);
-  const records = changelogRecords('rows', { partition: 2, next: 130 }, changes, {
+  const read = readOn(readFrom(120), [record(128), record(129)]);
+  const records = changelogRecords('rows', { partition: 2, next: 130, read }, changes, {
     from: 120,
     json: '{"label":"one"}',
   });
@@ -26,13 +30,14 @@ test('rows, settings and position come back from their records, also of a subjec
     ],
     stretches: [{ from: 120, settings: '{"label":"one"}' }],
     position: 130,
+    read,
   });
 });
 
 test('a removed row is a tombstone, by which compaction forgets it', () => {
   const changes = new Map([['lane', new Map<string, unknown>([['count/n', undefined]])]]);
-  const [record] = changelogRecords('rows', { partition: 0, next: 1 }, changes, null);
-  expect(record!.message).toEqual({ key: 'lane\u0000count/n', value: null, partition: 0 });
+  const [first] = changelogRecords('rows', { partition: 0, next: 1, read: readFrom(0) }, changes, null);
+  expect(first!.message).toEqual({ key: 'lane\u0000count/n', value: null, partition: 0 });
 });
 
 test('stretches are in the order of their positions, not of their text', () => {

@@ -2,16 +2,18 @@ import type { Message } from 'kafkajs';
 import type { KafkaStore } from './kafka-store.ts';
 import type { RawMessage } from './kafkajs-internals.ts';
 import type { OutgoingRecord } from './messages.ts';
+import type { ReadSoFar } from './read-so-far.ts';
 
 /**
  * A group's compacted topic has a row per key `<subject>\0<row key>`, its JSON as value, and a tombstone
  * where the row was removed. Beside the rows stand the settings, by the position from which they are in
- * force, and the position of the input up to which the rows are: the group's offset says the same, but a
- * broker forgets it when a group was away for a week. No row key starts with a zero character, so no row of
+ * force, what was read of the input, and the position up to which the rows are: the group's offset says the
+ * same, but a broker forgets it when a group was away for a week. No row key starts with a zero character, so no row of
  * any subject, even of one without a name, is taken for them.
  */
 const settingsKey = '\u0000\u0000settings/';
 const positionKey = '\u0000\u0000position';
+const readKey = '\u0000\u0000read';
 
 export type RowEntry = readonly [subject: string, key: string, row: unknown];
 
@@ -21,11 +23,13 @@ export type LoadedChangelog = {
   readonly stretches: readonly { readonly from: number; readonly settings: string }[];
   /** null: nothing was folded yet. */
   readonly position: number | null;
+  /** null: written by an earlier version, or nothing was folded yet. */
+  readonly read: ReadSoFar | null;
 };
 
 export function changelogRecords(
   topic: string,
-  { partition, next }: { readonly partition: number; readonly next: number },
+  { partition, next, read }: { readonly partition: number; readonly next: number; readonly read: ReadSoFar },
   changes: ReadonlyMap<string, ReadonlyMap<string, unknown>>,
   settings: { readonly from: number; readonly json: string } | null,
 ): readonly OutgoingRecord[] {
@@ -39,7 +43,7 @@ export function changelogRecords(
     ),
   );
   const stretch = settings === null ? [] : [record(`${settingsKey}${settings.from}`, settings.json)];
-  return [...rows, ...stretch, record(positionKey, String(next))];
+  return [...rows, ...stretch, record(readKey, JSON.stringify(read)), record(positionKey, String(next))];
 }
 
 /** What stands in one partition of a group's topic: the last value of each key. */
@@ -47,9 +51,14 @@ export function foldChangelog(values: ReadonlyMap<string, string>): LoadedChange
   const rows: RowEntry[] = [];
   const stretches: { from: number; settings: string }[] = [];
   let position: number | null = null;
+  let read: ReadSoFar | null = null;
   for (const [key, json] of values) {
     if (key === positionKey) {
       position = Number(json);
+      continue;
+    }
+    if (key === readKey) {
+      read = JSON.parse(json) as ReadSoFar;
       continue;
     }
     if (key.startsWith(settingsKey)) {
@@ -60,7 +69,7 @@ export function foldChangelog(values: ReadonlyMap<string, string>): LoadedChange
     rows.push([key.slice(0, end), key.slice(end + 1), JSON.parse(json)]);
   }
   stretches.sort((a, b) => a.from - b.from);
-  return { rows, stretches, position };
+  return { rows, stretches, position, read };
 }
 
 /**

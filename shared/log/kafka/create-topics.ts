@@ -3,6 +3,7 @@ import { topics } from '../../events/define-event.ts';
 import { logError } from '../errors.ts';
 import type { KafkaConnection } from './connection.ts';
 import { talking, whenLed } from './kafka-errors.ts';
+import { checkRetention } from './retention.ts';
 import { openTopicReader } from './topic-reader.ts';
 
 /** Every topic of the log with all of its settings. */
@@ -57,15 +58,23 @@ export function planRowsTopic(
   };
 }
 
+export type CreateOptions = {
+  /** A topic may have another number of partitions. */
+  readonly anyPartitions?: boolean;
+  /** A topic may delete its records: for commands that only look. */
+  readonly anyRetention?: boolean;
+};
+
 /**
  * Creates the topics that are not there yet, and returns their names once each of their partitions has a
- * leader. Replicas and in-sync minimum are the cluster's defaults. What exists is left as it is.
- * @throws LogMismatch where a topic has another number of partitions, unless `anyPartitions` says not to look
+ * leader. Replicas and in-sync minimum are the cluster's defaults. Existing topics are not changed.
+ * @throws LogMismatch where a topic has another number of partitions, or deletes records; LogRefused where its
+ * settings may not be read
  */
 export function createTopics(
   connection: KafkaConnection,
   plans: readonly TopicPlan[],
-  { anyPartitions = false } = {},
+  { anyPartitions = false, anyRetention = false }: CreateOptions = {},
 ): Promise<readonly string[]> {
   return talking('creating topics', async () => {
     const admin = connection.kafka.admin();
@@ -80,6 +89,8 @@ export function createTopics(
         }
         return absent.map(({ topic }) => topic);
       });
+      const present = plans.filter(({ topic }) => !missing.includes(topic));
+      if (!anyRetention && present.length > 0) await checkRetention(admin, present);
       await untilLed(connection, plans, anyPartitions);
       return missing;
     } finally {

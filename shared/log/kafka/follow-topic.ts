@@ -6,6 +6,7 @@ import { pause } from '../pause.ts';
 import { errorType } from './kafka-errors.ts';
 import type { KafkaStore } from './kafka-store.ts';
 import type { RawMessage } from './kafkajs-internals.ts';
+import { watchHistory } from './same-history.ts';
 import { skipTrimmed } from './skip-trimmed.ts';
 import { openTopicReader } from './topic-reader.ts';
 
@@ -15,7 +16,7 @@ const waitMs = 500;
 /**
  * A reader of its own, without group or state. Goes on over an outage. Its end is the last record's, open
  * transactions included: what was committed just before is waited for, though its marker may still be on the
- * way.
+ * way. Rejects with RecordsLost where the log lost what was read: the reader's view is of another history.
  */
 export function followTopic(store: KafkaStore, options: FollowOptions): Following {
   const { topic, from, wants, signal } = options;
@@ -24,6 +25,7 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
     Array.from({ length: store.partitions }, (_, partition) => [partition, from[partition] ?? 0]),
   );
   const reader = openTopicReader(store.connection.kafka);
+  const history = watchHistory(reader, name);
 
   /** Without a header nobody knows its type: then its body tells. */
   const isWanted = ({ key, headers }: RawMessage, at: Position): boolean => {
@@ -35,7 +37,9 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
   const run = async (progressed: () => void): Promise<void> => {
     for (let delayMs = 50; !signal.aborted; ) {
       try {
-        for (const { partition, records, next: after } of await reader.fetch(name, next, { waitMs })) {
+        for (const fetched of await reader.fetch(name, next, { waitMs })) {
+          const { partition, records, next: after } = fetched;
+          await history.check(fetched);
           for (const record of records) {
             if (signal.aborted) return;
             const at = { partition, offset: Number(record.offset) };

@@ -1,6 +1,7 @@
 import { topics } from '../../events/define-event.ts';
 import type { GroupLag, SettingsStretch } from '../event-log.ts';
 import { readChangelog } from './changelog.ts';
+import { recordsLost } from './find-loss.ts';
 import { errorType } from './kafka-errors.ts';
 import type { KafkaStore } from './kafka-store.ts';
 import { skipTrimmed } from './skip-trimmed.ts';
@@ -24,6 +25,14 @@ export async function lagOf(store: KafkaStore, group: string): Promise<readonly 
         ends.map(async (end, partition): Promise<GroupLag> => {
           const committed = of[partition]?.position ?? 0;
           const stopped = of[partition]?.stopped ?? null;
+          if (end < committed) {
+            const why = recordsLost(
+              name,
+              partition,
+              `ends at ${end}, and was read up to ${committed}`,
+            ).message;
+            return { topic, partition, position: committed, end: committed, stopped: why };
+          }
           const { position, more } = await lookBeyond(store, name, partition, committed, end);
           return {
             topic,

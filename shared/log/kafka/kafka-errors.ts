@@ -1,4 +1,4 @@
-import { isLogError, logError } from '../errors.ts';
+import { type LogErrorName, logError } from '../errors.ts';
 
 /** The innermost kafkajs error that carries the broker's own word for what is wrong. */
 export function errorType(error: unknown): string {
@@ -17,10 +17,14 @@ const coordinatorHint = ' (none is up yet, or the user has no right to the trans
 
 const tooLarge: ReadonlySet<string> = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
 
+/** Errors of the log itself. */
+const said: ReadonlySet<string> = new Set<LogErrorName>([
+  ...(['LogUnavailable', 'LogMismatch', 'LogRefused', 'RecordsLost'] as const),
+]);
+
 /** What went wrong between here and the broker, as the log says it. */
 export function unavailable(what: string, error: unknown): Error {
-  if (error instanceof Error && (isLogError(error, 'LogUnavailable') || isLogError(error, 'LogMismatch')))
-    return error;
+  if (error instanceof Error && said.has(error.name)) return error;
   const type = errorType(error);
   if (tooLarge.has(type)) {
     return logError('RecordTooLarge', `${what}: the broker refuses a record of this size (${type})`, error);

@@ -19,7 +19,12 @@ export type RawMessage = {
   readonly value: Buffer | null;
   readonly headers?: Readonly<Record<string, Buffer | string | undefined>>;
   readonly isControlRecord: boolean;
-  readonly batchContext: { readonly producerId: string; readonly inTransaction: boolean };
+  readonly batchContext: {
+    readonly producerId: string;
+    readonly inTransaction: boolean;
+    /** rises with each leader */
+    readonly partitionLeaderEpoch: number;
+  };
 };
 
 export type AbortedTransaction = { readonly producerId: string; readonly firstOffset: string };

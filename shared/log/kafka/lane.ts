@@ -18,12 +18,30 @@ export type LaneCommit = {
   readonly stopped: string | null;
 };
 
+/**
+ * Offset and rows are of one transaction. The later one counts: an offset may have expired, or not show yet. An
+ * offset beyond the rows means that rows are lost.
+ */
+export function whereItStands(
+  offset: number | null,
+  { position }: Pick<LoadedChangelog, 'position'>,
+): Pick<Lane, 'position' | 'hasOffset' | 'lostRows'> {
+  const known = [offset, position].filter((one) => one !== null);
+  return {
+    position: known.length === 0 ? null : Math.max(...known),
+    hasOffset: offset !== null,
+    lostRows: offset !== null && (position ?? 0) < offset,
+  };
+}
+
 /** One input partition of a group, held by this process until another opens the same. */
 export type Lane = {
   /** null: nothing was committed yet. */
   readonly position: number | null;
   /** False: the broker knows no offset of the group here, and nobody else sees where it stands. */
   readonly hasOffset: boolean;
+  /** The rows are older than the position. */
+  readonly lostRows: boolean;
   readonly changelog: LoadedChangelog;
   /**
    * All of it or nothing. After any error the outcome is unknown until the lane is opened anew.
@@ -83,10 +101,7 @@ export function openLane(store: KafkaStore, { group, topic, partition }: LaneOf)
       const committed = await store.offsets.committed(groupId, [input]);
       const changelog = await readChangelog(store, rows, partition);
       const offset = committed.get(input)?.[partition]?.position ?? null;
-      // Both are of one transaction. The later one counts: an offset may have expired, or not show yet.
-      const known = [offset, changelog.position].filter((one) => one !== null);
-      const position = known.length === 0 ? null : Math.max(...known);
-      return { position, hasOffset: offset !== null, changelog, commit, close };
+      return { ...whereItStands(offset, changelog), changelog, commit, close };
     } catch (error) {
       await close();
       throw error;

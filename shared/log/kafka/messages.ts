@@ -3,9 +3,11 @@ import type { ClawLoopEvent } from '../../events/catalogue.ts';
 import type { Topic } from '../../events/define-event.ts';
 import { eventText } from '../../events/event-text.ts';
 import { topicOf } from '../../events/parse-event.ts';
+import type { ChainedRecord } from '../chain.ts';
 import { partitionOf } from '../partition-of.ts';
 import type { KafkaConnection } from './connection.ts';
 import { CompressionTypes } from './kafkajs.ts';
+import type { RawMessage } from './kafkajs-internals.ts';
 
 /** A record on its way into one partition. `bytes`: about what it takes uncompressed. */
 export type OutgoingRecord = { readonly topic: string; readonly message: Message; readonly bytes: number };
@@ -34,6 +36,21 @@ export function recordOfBody(
     bytes: value.length,
   };
 }
+
+/** A record as it was read, as its chain covers it. */
+export const chainedRecord = ({
+  offset,
+  timestamp,
+  key,
+  value,
+  headers,
+}: RawMessage): ChainedRecord & { readonly body: string } => ({
+  offset: Number(offset),
+  time: Number(timestamp),
+  type: headers?.type?.toString('utf8') ?? '',
+  subject: key?.toString('utf8') ?? '',
+  body: value?.toString('utf8') ?? '',
+});
 
 /** Uncompressed bytes of one send: a send is one batch per partition, and a batch has a limit. */
 const sendBytes = 4 * 2 ** 20;

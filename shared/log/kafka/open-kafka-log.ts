@@ -16,8 +16,10 @@ import { type KafkaStore, readBody, recordGone, untilAnswered } from './kafka-st
 import { recordOfEvent } from './messages.ts';
 import { processGroup } from './process-group.ts';
 import { openRecordCache } from './record-cache.ts';
+import { repairGroup } from './repair-group.ts';
 import { openTopicReader } from './topic-reader.ts';
 import { createTroubles } from './troubles.ts';
+import { verifyTopic } from './verify-topic.ts';
 
 export type KafkaLogOptions = KafkaConnectionOptions & {
   /** Fixed when the log is made (3 unless told); later only checked, if given. */
@@ -28,6 +30,8 @@ export type KafkaLogOptions = KafkaConnectionOptions & {
   readonly deliveryTimeoutMs?: number;
   /** Largest event that `append` takes, bytes of JSON; 16 MB unless told. What a fold emits may be larger. */
   readonly maxRecordBytes?: number;
+  /** Topics may delete their records: for commands that only look. Else such topics are refused. */
+  readonly anyRetention?: boolean;
   /** Called for each record that cannot be parsed, by whoever meets it: to be counted and logged. */
   readonly onRejected?: (rejected: RejectedRecord) => void;
   /** Called where a group goes on behind records that are gone: to be logged. */
@@ -46,6 +50,7 @@ export async function openKafkaLog({
   sessionTimeoutMs = 6_000,
   deliveryTimeoutMs = 5_000,
   maxRecordBytes = defaultRecordBytes,
+  anyRetention = false,
   onRejected = () => undefined,
   onTrimmed = () => undefined,
   ...connecting
@@ -71,10 +76,10 @@ export async function openKafkaLog({
 
   const make = async (): Promise<{ readonly store: KafkaStore; readonly logId: string }> => {
     const plans = planTopics(connection, asked ?? defaultPartitions, maxRecordBytes);
-    await createTopics(connection, plans, { anyPartitions: asked === undefined });
+    await createTopics(connection, plans, { anyPartitions: asked === undefined, anyRetention });
     const partitions = (await query.offsets(connection.topicName('conversations'), 'end')).length;
     if (asked === undefined)
-      await createTopics(connection, planTopics(connection, partitions, maxRecordBytes));
+      await createTopics(connection, planTopics(connection, partitions, maxRecordBytes), { anyRetention });
     const recent = openRecordCache(cachedCharacters);
     const store: KafkaStore = {
       ...{ connection, partitions, maxRecordBytes, sessionTimeoutMs, queue, query, offsets, recent },
@@ -135,6 +140,10 @@ export async function openKafkaLog({
     lag: (group) => lagOf(store, group),
     troubles: store.troubles.of,
     stretches: (group) => stretchesOf(store, group),
+
+    repair: (group, topic, options) => repairGroup(store, { group, topic }, options),
+
+    verify: (topic, noted = []) => verifyTopic(store, topic, noted),
 
     close: async () => {
       closing.abort(logError('LogUnavailable', 'the log is closed'));

@@ -2,14 +2,19 @@ import type { Topic } from '../../events/define-event.ts';
 import type { InputRecord } from '../fold-chunk.ts';
 import { errorType } from './kafka-errors.ts';
 import type { KafkaStore } from './kafka-store.ts';
+import { chainedRecord } from './messages.ts';
+import { watchHistory } from './same-history.ts';
 import { skipTrimmed } from './skip-trimmed.ts';
 import { openTopicReader } from './topic-reader.ts';
+
+/** As a fold reads it, and as its chain covers it. */
+export type KafkaInput = InputRecord & { readonly type: string };
 
 export type PartitionInput = {
   /**
    * The next records, at most a chunk of them; none if nothing came within `waitMs` or the signal aborted.
    */
-  readonly next: (waitMs: number, signal: AbortSignal) => Promise<readonly InputRecord[]>;
+  readonly next: (waitMs: number, signal: AbortSignal) => Promise<readonly KafkaInput[]>;
   /** So many of the last chunk are done with. */
   readonly taken: (count: number) => void;
   readonly close: () => Promise<void>;
@@ -38,7 +43,8 @@ export function openPartitionInput(
 ): PartitionInput {
   const reader = openTopicReader(store.connection.kafka);
   const name = store.connection.topicName(topic);
-  const buffer: InputRecord[] = [];
+  const history = watchHistory(reader, name);
+  const buffer: KafkaInput[] = [];
   let position = from;
   let ahead: Promise<void> | undefined;
 
@@ -58,11 +64,11 @@ export function openPartitionInput(
     const fetched = await fetchOrSkip();
     if (fetched === undefined) return;
     if (fetched.records.length === 0 && buffer.length === 0) onIdle();
-    for (const { offset, timestamp, key, value } of fetched.records) {
-      const body = value?.toString('utf8') ?? '';
-      store.recent.set(topic, { partition, offset: Number(offset) }, body);
-      const subject = key?.toString('utf8') ?? '';
-      buffer.push({ offset: Number(offset), time: Number(timestamp), subject, body });
+    await history.check(fetched);
+    for (const raw of fetched.records) {
+      const record = chainedRecord(raw);
+      store.recent.set(topic, { partition, offset: record.offset }, record.body);
+      buffer.push(record);
     }
     position = fetched.next;
   };
@@ -75,7 +81,7 @@ export function openPartitionInput(
     return ahead;
   };
 
-  const take = (): InputRecord[] => {
+  const take = (): KafkaInput[] => {
     let count = 0;
     let characters = 0;
     while (count < Math.min(buffer.length, chunk.maxRecords) && characters < chunk.maxCharacters)

@@ -17,10 +17,13 @@ import { pause } from '../pause.ts';
 import { stableJson } from '../stable-json.ts';
 import { countRefusals } from './broker-refusal.ts';
 import { changelogRecords } from './changelog.ts';
+import { recordsLost } from './find-loss.ts';
 import { type KafkaStore, readBody } from './kafka-store.ts';
 import { type Lane, openLane } from './lane.ts';
+import { findLossOf, lookForLoss } from './loss-of-group.ts';
 import { recordOfEvent } from './messages.ts';
 import { openPartitionInput } from './partition-input.ts';
+import { type ReadSoFar, readFrom, readOn } from './read-so-far.ts';
 
 export type PartitionWork<Settings> = {
   readonly store: KafkaStore;
@@ -35,6 +38,8 @@ export type PartitionWork<Settings> = {
   readonly stop: AbortSignal;
 };
 
+/** ms between two looks whether lost records are there again, or the loss is repaired */
+const lossDelayMs = 2_000;
 /** ms of folding per transaction */
 const budgetMs = 100;
 
@@ -61,16 +66,31 @@ export async function processPartition<Settings>(work: PartitionWork<Settings>):
         nothingIsWrong,
       );
     } catch (error) {
-      if (!isLogError(error, 'LogUnavailable')) throw error;
+      const isLoss = isLogError(error, 'RecordsLost');
+      if (!isLoss && !isLogError(error, 'LogUnavailable')) throw error;
       store.troubles.failed(options.group, place, error);
       refusals.failed(error);
-      await pause(delayMs, stop);
+      if (isLoss) await untilRepaired(work);
+      else await pause(delayMs, stop);
       delayMs = Math.min(2 * delayMs, 1_000);
       // One that was fenced while it slept must not fence the new owner in turn.
       if (!stop.aborted) await Promise.race([work.confirmed(), aborted(stop)]);
     }
   }
   nothingIsWrong();
+}
+
+/** A person repairs it; or a leader that came up did not show its last records yet. */
+async function untilRepaired<Settings>({ store, fold, options, partition, stop }: PartitionWork<Settings>) {
+  const lane = { group: options.group, topic: fold.reads, partition };
+  while (!stop.aborted) {
+    await pause(lossDelayMs, stop);
+    try {
+      if (stop.aborted || (await lookForLoss(store, lane)) === undefined) return;
+    } catch (error) {
+      if (!isLogError(error, 'LogUnavailable')) throw error;
+    }
+  }
 }
 
 /** @param onIdle while there is nothing to do */
@@ -84,6 +104,7 @@ async function runFromTakeOver<Settings>(
   const topic = fold.reads;
   const lane = await openLane(store, { group, topic, partition });
   const position = lane.position ?? 0;
+  let read = lane.changelog.read ?? readFrom(position);
   /** Taken from the input, and not committed. */
   let isInHand = false;
   const input = openPartitionInput(store, {
@@ -94,6 +115,8 @@ async function runFromTakeOver<Settings>(
     onTrimmed: (from, to) => work.onTrimmed({ group, topic, partition, from, to }),
   });
   try {
+    const loss = await findLossOf(store, { group, topic, partition }, lane);
+    if (loss !== undefined) throw recordsLost(loss.name, partition, loss.why);
     // Says from the start that the group exists and where it stands.
     if (!lane.hasOffset) await lane.commit({ records: [], next: position, stopped: null });
     const state = openState(partition, lane.changelog.rows);
@@ -121,7 +144,14 @@ async function runFromTakeOver<Settings>(
       });
       input.taken(folded.taken);
       const from = records[0]!.offset;
-      await commit(work, lane, from, folded, recorded === settings ? null : settings);
+      const now = readOn(read, records.slice(0, folded.taken));
+      await commit(
+        work,
+        lane,
+        { from, read: now, settings: recorded === settings ? null : settings },
+        folded,
+      );
+      read = now;
       isInHand = false;
       onCommit();
       recorded = settings;
@@ -137,18 +167,26 @@ async function runFromTakeOver<Settings>(
   }
 }
 
+type Step = {
+  /** offset of the first record */
+  readonly from: number;
+  /** after it */
+  readonly read: ReadSoFar;
+  /** JSON; null: as before */
+  readonly settings: string | null;
+};
+
 function commit<Settings>(
   { store, options, partition }: PartitionWork<Settings>,
   lane: Lane,
-  from: number,
+  { from, read, settings }: Step,
   { next, changes, emit, rejected, stopped }: FoldedChunk,
-  settings: string | null,
 ): Promise<void> {
   const { connection, partitions } = store;
   const stretch = settings === null ? null : { from, json: settings };
   return lane.commit({
     records: [
-      ...changelogRecords(connection.rowsTopic(options.group), { partition, next }, changes, stretch),
+      ...changelogRecords(connection.rowsTopic(options.group), { partition, next, read }, changes, stretch),
       ...[...emit, ...rejected].map((event) => recordOfEvent(connection, event, partitions)),
     ],
     next,

@@ -1,9 +1,9 @@
-import { logError } from '../errors.ts';
+import { recordsLost } from './find-loss.ts';
 import type { TopicReader } from './topic-reader.ts';
 
 /**
  * Where to go on, per partition, after OFFSET_OUT_OF_RANGE: records that were trimmed are gone.
- * @throws LogMismatch where an offset is beyond the end, which means that this is another log; LogUnavailable
+ * @throws RecordsLost where an offset is beyond the end; LogUnavailable
  */
 export async function skipTrimmed(
   reader: Pick<TopicReader, 'offsets'>,
@@ -14,7 +14,7 @@ export async function skipTrimmed(
   return new Map(
     [...positions].map(([partition, at]) => {
       if (at > ends[partition]!) {
-        throw logError('LogMismatch', `${name}/${partition} ends at ${ends[partition]}, before ${at}`);
+        throw recordsLost(name, partition, `ends at ${ends[partition]}, and was read up to ${at}`);
       }
       return [partition, Math.max(at, starts[partition]!)];
     }),

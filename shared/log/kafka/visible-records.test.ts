@@ -8,7 +8,11 @@ const message = (offset: number, producerId: string | null, control?: 'commit' |
   key: control === undefined ? Buffer.from('key') : Buffer.from([0, 0, 0, control === 'commit' ? 1 : 0]),
   value: Buffer.from('value'),
   isControlRecord: control !== undefined,
-  batchContext: { producerId: producerId ?? '-1', inTransaction: producerId !== null },
+  batchContext: {
+    producerId: producerId ?? '-1',
+    inTransaction: producerId !== null,
+    partitionLeaderEpoch: 0,
+  },
 });
 const offsets = (records: readonly RawMessage[]) => records.map(({ offset }) => Number(offset));
 

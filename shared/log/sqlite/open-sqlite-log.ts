@@ -7,9 +7,10 @@ import { newerSchema } from '../fold-chunk.ts';
 import type { LostRecords, RejectedRecord, TrimmedRecords } from '../following.ts';
 import { followTopic } from './follow-topic.ts';
 import { processGroup } from './process-group.ts';
-import { graceMs, monotonicMs } from './protocol.ts';
+import { columnsOf, graceMs, monotonicMs } from './protocol.ts';
 import { recordOf } from './record-of.ts';
 import { openStore } from './store.ts';
+import { verifyTopic } from './verify-topic.ts';
 
 export type SqliteLogOptions = {
   /** Made if it is not there. Must be on a local disk: SQLite's locks do not work over a network. */
@@ -81,7 +82,9 @@ export async function openSqliteLog({
         }
       }
       const deadline = monotonicMs() + deliveryTimeoutMs;
-      await untilOver(store.call('append', { records, deadline }, deliveryTimeoutMs + graceMs));
+      await untilOver(
+        store.call('append', { records: columnsOf(records), deadline }, deliveryTimeoutMs + graceMs),
+      );
     },
 
     process: async (fold, options, signal) => {
@@ -121,6 +124,11 @@ export async function openSqliteLog({
     lag: (group) => store.call('lag', { group }),
     troubles: () => [],
     stretches: (group) => store.call('stretches', { group }),
+
+    // positions and records are in one file, and no offset is used twice
+    repair: () => Promise.resolve([]),
+
+    verify: (topic, noted = []) => verifyTopic(store, topic, noted),
 
     close: async () => {
       closing.abort(logError('LogUnavailable', 'the log is closed'));

@@ -15,7 +15,7 @@ import {
 import type { RejectedRecord, TrimmedRecords } from '../following.ts';
 import { pause } from '../pause.ts';
 import { stableJson } from '../stable-json.ts';
-import { graceMs, type Lease, monotonicMs, type StoredChange } from './protocol.ts';
+import { columnsOf, graceMs, type Lease, monotonicMs, type StoredChange } from './protocol.ts';
 import { recordOf } from './record-of.ts';
 import type { Store } from './store.ts';
 import { nextEnds } from './wait.ts';
@@ -138,7 +138,7 @@ function commit<Settings>(
       from,
       to: next,
       changes: rows,
-      records,
+      records: columnsOf(records),
       settings,
       stopped,
       deadline: monotonicMs() + deliveryTimeoutMs,

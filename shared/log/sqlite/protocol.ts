@@ -16,6 +16,19 @@ export type NewRecord = {
   readonly body: string | Uint8Array<ArrayBuffer>;
 };
 
+/** Records on their way to the other thread: a list per field costs half of what a list of records does. */
+export type RecordColumns = {
+  readonly [Field in keyof NewRecord]: readonly NewRecord[Field][];
+};
+
+export const columnsOf = (records: readonly NewRecord[]): RecordColumns => ({
+  topic: records.map(({ topic }) => topic),
+  partition: records.map(({ partition }) => partition),
+  type: records.map(({ type }) => type),
+  subject: records.map(({ subject }) => subject),
+  body: records.map(({ body }) => body),
+});
+
 /** `time`: ms since 1970, when it was appended. */
 export type StoredRecord = {
   readonly offset: number;
@@ -59,7 +72,7 @@ export type Commit = {
   readonly from: number;
   readonly to: number;
   readonly changes: readonly StoredChange[];
-  readonly records: readonly NewRecord[];
+  readonly records: RecordColumns;
   /** JSON; the settings in force from `from` on, where they differ from those before. */
   readonly settings: string | null;
   /** Why the partition goes no further, at `to`. */
@@ -68,7 +81,7 @@ export type Commit = {
 
 /** Deadlines are `monotonicMs`, which all threads of a process share. */
 export type Calls = {
-  readonly append: { request: { records: readonly NewRecord[]; deadline: number }; response: null };
+  readonly append: { request: { records: RecordColumns; deadline: number }; response: null };
   readonly fetch: {
     request: { topic: Topic; partition: number; from: number; maxRecords: number; maxBytes: number };
     response: readonly StoredRecord[];

@@ -1,10 +1,17 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { type Topic, topics } from '../../events/define-event.ts';
 import type { Position } from '../../events/position.ts';
-import { linkAfter } from '../chain.ts';
+import { openLink } from '../chain.ts';
 import type { LostRecords } from '../following.ts';
 import { isDamage, type LogDatabase, maxOffsets as offsets } from './database.ts';
-import type { NewRecord, SkimmedRecord, StoredChain, StoredLink, StoredRecord } from './protocol.ts';
+import type {
+  NewRecord,
+  RecordColumns,
+  SkimmedRecord,
+  StoredChain,
+  StoredLink,
+  StoredRecord,
+} from './protocol.ts';
 
 /**
  * Characters. A call costs 20 µs however small the body, twice what its row does, and what it saves of a
@@ -24,10 +31,19 @@ const skimmed = 1024;
  */
 export type PackedRecord = NewRecord;
 
-export function pack(record: NewRecord): PackedRecord {
-  const { body } = record;
-  if (body.length > compressAbove) return { ...record, body: zstdCompressSync(body, compression) };
-  return typeof body === 'string' ? record : { ...record, body: Buffer.from(body).toString('utf8') };
+export function pack({ topic, partition, type, subject, body }: RecordColumns): readonly PackedRecord[] {
+  return topic.map((name, index) => ({
+    topic: name,
+    partition: partition[index]!,
+    type: type[index]!,
+    subject: subject[index]!,
+    body: packed(body[index]!),
+  }));
+}
+
+function packed(body: NewRecord['body']): NewRecord['body'] {
+  if (body.length > compressAbove) return zstdCompressSync(body, compression);
+  return typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
 }
 
 function bodyOf(body: unknown): Pick<StoredRecord, 'body' | 'damage'> {
@@ -128,16 +144,13 @@ export function openRecords({ db, partitions, topicIds }: LogDatabase) {
     append: (records: readonly PackedRecord[]): void => {
       const time = Date.now();
       for (const [run, of] of byRun(records)) {
-        const { next, link } = runOf.get(run) as { readonly next: number; readonly link: string };
-        const chained = of.map(({ type, subject, body }, index) => ({
-          ...{ offset: next + index, time, type, subject },
-          body: body as string | Uint8Array,
-        }));
-        const after = linkAfter(link, chained);
-        for (const [index, { offset, type, subject, body }] of chained.entries()) {
-          const isLast = index === chained.length - 1;
-          insert.run(run * offsets + offset, time, type, subject, body, isLast ? after : null);
-        }
+        const { next, link: before } = runOf.get(run) as { readonly next: number; readonly link: string };
+        const link = openLink(before);
+        for (const [index, record] of of.entries()) link.add(next + index, time, record);
+        const after = link.end();
+        const last = of.length - 1;
+        for (const [index, { type, subject, body }] of of.entries())
+          insert.run(run * offsets + next + index, time, type, subject, body, index === last ? after : null);
         advance.run(next + of.length, after, run);
       }
     },

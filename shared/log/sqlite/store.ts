@@ -144,7 +144,7 @@ export async function openStore(options: WorkerOptions): Promise<Store> {
 /** The bytes of records, which the other thread gets without a copy. */
 const handedOver = ({ name, request }: ToWorker): readonly ArrayBuffer[] =>
   name === 'append' || name === 'commit'
-    ? request.records.flatMap(({ body }) => (typeof body === 'string' ? [] : [body.buffer]))
+    ? request.records.body.flatMap((body) => (typeof body === 'string' ? [] : [body.buffer]))
     : [];
 
 const received = ({ name, message }: SentError): Error => logError(name as LogErrorName, message);

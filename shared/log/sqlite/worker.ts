@@ -11,7 +11,7 @@ import {
   type Calls,
   type FromWorker,
   monotonicMs,
-  type NewRecord,
+  type RecordColumns,
   type ToWorker,
   type WorkerOptions,
 } from './protocol.ts';
@@ -97,7 +97,7 @@ function start(onStep: Steps): void {
 
   const handlers: { readonly [Name in CallName]: (request: Calls[Name]['request']) => unknown } = {
     append: ({ records: asked, deadline }) => {
-      const packed = asked.map(pack);
+      const packed = pack(asked);
       const write = (touched: Touched) => {
         records.append(packed);
         onStep('records');
@@ -107,7 +107,7 @@ function start(onStep: Steps): void {
       return queue.write(write, { deadline, bytes: sizeOf(asked) });
     },
     commit: ({ deadline, ...commit }) => {
-      const packed = commit.records.map(pack);
+      const packed = pack(commit.records);
       const write = (touched: Touched) => groups.commit(commit, packed, touched);
       return queue.write(write, { deadline, bytes: sizeOf(commit.records) });
     },
@@ -167,8 +167,8 @@ async function whenUnlocked(read: () => unknown): Promise<unknown> {
   }
 }
 
-function sizeOf(records: readonly Pick<NewRecord, 'body'>[]): number {
-  return records.reduce((sum, { body }) => sum + body.length, 0);
+function sizeOf({ body }: RecordColumns): number {
+  return body.reduce((sum, { length }) => sum + length, 0);
 }
 
 function sent(error: unknown): { readonly name: string; readonly message: string } {

@@ -13,5 +13,7 @@ test('every group of the services gets a topic for its rows', async () => {
     ['judge', 'trainer'].map(async (service) => /const GROUP = '(\w+)'/.exec(await main(service))?.[1]),
   );
   expect(named).toEqual([judgeFold.name, 'trainer']);
-  expect([...groups].sort()).toEqual([attribute.name, assemble.name, submit.name, ...named].sort());
+  expect(groups.map(({ group }) => group).sort()).toEqual(
+    [attribute.name, assemble.name, submit.name, ...named].sort(),
+  );
 });

@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { topics } from '../../../shared/events/define-event.ts';
+import type { ChainHead } from '../../../shared/log/chain.ts';
+import type { EventLog } from '../../../shared/log/event-log.ts';
+import { UsageError } from '../command.ts';
+import { formatTable } from '../table.ts';
+
+/** What `clawloop audit --json` printed earlier, or any object with its heads. */
+const notedFile = z.object({
+  logId: z.string(),
+  heads: z.array(
+    z.object({
+      topic: z.enum(topics),
+      partition: z.int().min(0),
+      from: z.int().min(0),
+      to: z.int().min(0),
+      head: z.string(),
+    }),
+  ),
+});
+export type NotedHeads = z.output<typeof notedFile>;
+
+/** @throws UsageError where the file cannot be read, or holds no heads */
+export async function readNotedHeads(path: string): Promise<NotedHeads> {
+  const text = await readFile(path, 'utf8').catch((error: Error) => {
+    throw new UsageError(`--heads: ${error.message}`);
+  });
+  try {
+    return notedFile.parse(JSON.parse(text));
+  } catch (error) {
+    throw new UsageError(`${path} holds no heads of an audit: ${(error as Error).message}`);
+  }
+}
+
+export type ChainReport = {
+  /** to be noted in a safe place */
+  readonly heads: readonly (ChainHead & { readonly records: number })[];
+  /** one sentence each */
+  readonly broken: readonly string[];
+};
+
+/** Recomputes every partition's chain. @throws LogUnavailable */
+export async function verifyChains(
+  log: Pick<EventLog, 'verify' | 'logId'>,
+  noted?: NotedHeads,
+): Promise<ChainReport> {
+  const verified = (await Promise.all(topics.map((topic) => log.verify(topic, noted?.heads)))).flat();
+  const broken = verified.flatMap(({ topic, partition, broken: at }) =>
+    at === undefined ? [] : [`${topic}/${partition}, offsets ${at.from} to ${at.to}: ${at.why}`],
+  );
+  const isOther = noted !== undefined && noted.logId !== log.logId;
+  return {
+    heads: verified.map(({ broken: _, ...head }) => head),
+    broken: isOther ? [`the heads were noted of the log ${noted.logId}`, ...broken] : broken,
+  };
+}
+
+export const headsTable = ({ heads }: ChainReport): string =>
+  formatTable(
+    ['chain', 'records', 'from', 'to', 'head'],
+    heads
+      .filter(({ records }) => records > 0)
+      .map(({ topic, partition, records, from, to, head }) => [
+        `${topic}/${partition}`,
+        ...[records, from, to, head],
+      ]),
+  );

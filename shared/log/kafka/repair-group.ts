@@ -1,0 +1,66 @@
+import type { Topic } from '../../events/define-event.ts';
+import { isLogError } from '../errors.ts';
+import type { RepairedPartition } from '../event-log.ts';
+import { changelogRecords } from './changelog.ts';
+import type { KafkaStore } from './kafka-store.ts';
+import { type LaneOf, openLane } from './lane.ts';
+import { findLossOf, type LossOfGroup, lookForLoss } from './loss-of-group.ts';
+import { type ReadSoFar, readFrom } from './read-so-far.ts';
+
+type Of = { readonly group: string; readonly topic: Topic };
+
+/**
+ * Sets a group back to what is there, where its input or its rows lost records that it had read. What it folds
+ * again has ids that it knows. Rows that point at lost records stay: their facts become `record-gone`.
+ * @throws LogUnavailable
+ */
+export async function repairGroup(
+  store: KafkaStore,
+  { group, topic }: Of,
+  { dryRun }: { readonly dryRun: boolean },
+): Promise<readonly RepairedPartition[]> {
+  const found: RepairedPartition[] = [];
+  for (let partition = 0; partition < store.partitions; partition += 1) {
+    const loss = await lookForLoss(store, { group, topic, partition });
+    if (loss === undefined) continue;
+    const { position, intact, why, name } = dryRun
+      ? loss
+      : await setBack(store, { group, topic, partition }, loss);
+    found.push({ group, topic, partition, from: position, to: intact, why: `${name}/${partition} ${why}` });
+  }
+  return found;
+}
+
+/** times that a member that took the partition meanwhile is made to lose it again */
+const attempts = 5;
+
+async function setBack(store: KafkaStore, of: LaneOf, found: LossOfGroup): Promise<LossOfGroup> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return (await setBackOnce(store, of)) ?? found;
+    } catch (error) {
+      if (attempt === attempts || !isLogError(error, 'LogUnavailable')) throw error;
+    }
+  }
+}
+
+/** Holding the partition: whoever folds it meanwhile loses it, and takes it over again as it is then. */
+async function setBackOnce(store: KafkaStore, of: LaneOf): Promise<LossOfGroup | undefined> {
+  const { partition } = of;
+  const lane = await openLane(store, of);
+  try {
+    const loss = await findLossOf(store, of, lane);
+    if (loss === undefined) return undefined;
+    const { intact: next } = loss;
+    const read: ReadSoFar = {
+      ...readFrom(next),
+      points: (lane.changelog.read?.points ?? []).filter(([offset]) => offset < next),
+    };
+    const rows = store.connection.rowsTopic(of.group);
+    const records = changelogRecords(rows, { partition, next, read }, new Map(), null);
+    await lane.commit({ records, next, stopped: null });
+    return loss;
+  } finally {
+    await lane.close();
+  }
+}

@@ -1,0 +1,109 @@
+import type { Topic } from '../../events/define-event.ts';
+import type { ChainHead, VerifiedChain } from '../chain.ts';
+import { openVerifier, otherChain, type Witness } from '../verify-chain.ts';
+import { readChangelog } from './changelog.ts';
+import { talking } from './kafka-errors.ts';
+import type { KafkaStore } from './kafka-store.ts';
+import { chainedRecord } from './messages.ts';
+
+/** What one group, or a head that was noted, knows of a partition. */
+type Known = Witness & { readonly partition: number; readonly from: number };
+
+/**
+ * Recomputes the chain of each partition of a topic from its first record, and compares it with what the groups
+ * that read it committed beside their positions, and with the heads that were noted.
+ */
+export async function verifyTopic(
+  store: KafkaStore,
+  topic: Topic,
+  noted: readonly ChainHead[],
+): Promise<readonly VerifiedChain[]> {
+  const known = [
+    ...(await knownByGroups(store, topic)),
+    ...noted
+      .filter((head) => head.topic === topic)
+      .map(({ partition, from, to, head }) => ({
+        ...{ partition, from, at: to, link: head, who: 'the head that was noted' },
+      })),
+  ];
+  const name = store.connection.topicName(topic);
+  const [starts, ends] = [await store.query.offsets(name, 'start'), await store.query.offsets(name, 'end')];
+  const verified: VerifiedChain[] = [];
+  for (const [partition, start] of starts.entries()) {
+    const of = known.filter((one) => one.partition === partition);
+    verified.push(await verifyPartition(store, { topic, partition, start, end: ends[partition]! }, of));
+  }
+  return verified;
+}
+
+type Span = {
+  readonly topic: Topic;
+  readonly partition: number;
+  readonly start: number;
+  readonly end: number;
+};
+
+/** Chains that begin at different offsets, since a group began or was set back there, run side by side. */
+async function verifyPartition(
+  store: KafkaStore,
+  { topic, partition, start, end }: Span,
+  known: readonly Known[],
+): Promise<VerifiedChain> {
+  const begins = new Set([start, ...known.map(({ from }) => from).filter((from) => from >= start)]);
+  const chains = [...begins].map((from) => ({
+    from,
+    verifier: openVerifier(
+      { topic, partition, from },
+      known.filter((one) => one.from === from),
+    ),
+  }));
+  const name = store.connection.topicName(topic);
+  for (let at = start; at < end; ) {
+    const [fetched] = await store.query.fetch(name, new Map([[partition, at]]), { waitMs: 100 });
+    for (const raw of fetched?.records ?? []) {
+      const record = chainedRecord(raw);
+      if (record.offset >= end) break;
+      for (const { from, verifier } of chains) if (record.offset >= from) verifier.add([record]);
+    }
+    if (fetched === undefined || fetched.next === at) break; // an open transaction
+    at = fetched.next;
+  }
+  const [whole, ...others] = chains.map(({ verifier }) => verifier.end(end));
+  // what was trimmed since cannot be computed again
+  const trimmed = known.find(({ from, who }) => from < start && who === 'the head that was noted');
+  const broken =
+    [whole!, ...others].find((one) => one.broken !== undefined)?.broken ??
+    (trimmed &&
+      otherChain({ topic, partition, from: trimmed.from, to: trimmed.at, head: trimmed.link }, start));
+  return broken === undefined ? whole! : { ...whole!, broken };
+}
+
+/** Of every group that keeps rows here; which of them read this topic, their offsets tell. */
+async function knownByGroups(store: KafkaStore, topic: Topic): Promise<readonly Known[]> {
+  const { connection } = store;
+  const [before, after] = connection.rowsTopic('\u0000').split('\u0000') as [string, string];
+  const names = await talking('listing topics', async () => {
+    const admin = connection.kafka.admin();
+    try {
+      await admin.connect();
+      return await admin.listTopics();
+    } finally {
+      await admin.disconnect().catch(() => undefined);
+    }
+  });
+  const groups = names
+    .filter((name) => name.startsWith(before) && name.endsWith(after))
+    .map((name) => name.slice(before.length, -after.length));
+  const known: Known[] = [];
+  for (const group of groups) {
+    const name = connection.topicName(topic);
+    const committed = (await store.offsets.committed(connection.groupId(group), [name])).get(name) ?? [];
+    if (committed.every(({ position }) => position === null)) continue;
+    for (let partition = 0; partition < store.partitions; partition += 1) {
+      const { read, position } = await readChangelog(store, connection.rowsTopic(group), partition);
+      if (read === null || position === null) continue;
+      known.push({ partition, from: read.from, at: position, link: read.link, who: `what ${group} read` });
+    }
+  }
+  return known;
+}
