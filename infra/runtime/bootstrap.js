@@ -12,22 +12,27 @@ if (nodePath() === undefined) {
   install(`Node 24 (this machine has only ${process.versions.node})`, join(root, 'infra', 'runtime'));
 }
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== lock) {
-  install('packages', root);
+  // none of them needs its script: the one that has one comes with prebuilt binaries
+  install('packages', root, ['--ignore-scripts']);
   writeFileSync(stamp, lock);
 }
 
-function install(what, folder) {
+function install(what, folder, flags = []) {
   console.error(`clawloop: installing ${what} ...`);
   const started = Date.now();
   const path =
     machineNodeWillDo || nodePath() === undefined
       ? process.env.PATH
       : dirname(nodePath()) + delimiter + process.env.PATH;
-  const { status, error } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: folder,
-    stdio: ['ignore', 2, 2],
-    env: { ...process.env, PATH: path, npm_config_progress: 'true' },
-  });
+  const { status, error } = spawnSync(
+    'npm',
+    ['ci', ...flags, '--no-audit', '--no-fund', '--loglevel=error'],
+    {
+      cwd: folder,
+      stdio: ['ignore', 2, 2],
+      env: { ...process.env, PATH: path, npm_config_progress: 'true' },
+    },
+  );
   if (status !== 0) {
     console.error(
       `clawloop: npm ci failed in ${folder}: ${error?.message ?? `exit ${status}`}. Is the npm registry reachable?`,

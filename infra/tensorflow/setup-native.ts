@@ -12,6 +12,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -24,16 +25,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nativeRoot } from '../../shared/policy/executors/native-location.ts';
 
+/** as packages/package-lock.json has it */
 const TFJS_NODE = '4.22.0';
+/** as the lists of wheels have it */
 const TENSORFLOW = '2.21.0';
-const HEADERS = '1.9.0';
 
 const packageFolder = join(nativeRoot, 'node_modules', '@tensorflow', 'tfjs-node');
 const stampFile = join(nativeRoot, 'ready.json');
 const gpu = process.argv.includes('--gpu');
-const flavor = gpu
-  ? { wheel: 'tensorflow', download: '3.3 GB with CUDA', disk: '9 GB' }
-  : { wheel: 'tensorflow-cpu', download: '275 MB', disk: '2 GB' };
+const flavor = gpu ? { download: '3.3 GB with CUDA', disk: '9 GB' } : { download: '275 MB', disk: '2 GB' };
 const stamp = JSON.stringify({
   tfjsNode: TFJS_NODE,
   tensorflow: TENSORFLOW,
@@ -74,40 +74,30 @@ function wheelPlatform(): string | undefined {
   return { x64: 'manylinux_2_27_x86_64', arm64: 'manylinux_2_27_aarch64' }[process.arch as string];
 }
 
+/** As the lockfile beside this script has them, by their hashes. */
 function installPackages(scripts: boolean): void {
-  const packages = [`@tensorflow/tfjs-node@${TFJS_NODE}`, `node-api-headers@${HEADERS}`];
-  const flags = [
-    '--no-audit',
-    '--no-fund',
-    '--loglevel=error',
-    '--save-exact',
-    ...(scripts ? [] : ['--ignore-scripts']),
-  ];
-  if (!existsSync(join(nativeRoot, 'package.json'))) {
-    writeFileSync(join(nativeRoot, 'package.json'), '{ "name": "clawloop-native", "private": true }\n');
-  }
-  run('npm', ['install', ...flags, ...packages], 'Is the npm registry reachable?');
+  const flags = ['--no-audit', '--no-fund', '--loglevel=error', ...(scripts ? [] : ['--ignore-scripts'])];
+  for (const name of ['package.json', 'package-lock.json'])
+    copyFileSync(new URL(`packages/${name}`, import.meta.url), join(nativeRoot, name));
+  run('npm', ['ci', ...flags], 'Is the npm registry reachable?');
 }
 
-/** Downloads wheels, each without what it depends on. */
-function download(folder: string, platforms: readonly string[], requirements: readonly string[]): void {
+/** The wheels that this machine needs, each with its hash: pip takes no other bytes. */
+const wheelList = new URL(`wheels/linux-${process.arch}${gpu ? '-gpu' : ''}.txt`, import.meta.url);
+
+/** Downloads the listed wheels, each without what it depends on. */
+function download(folder: string, platform: string): void {
+  const arch = platform.slice('manylinux_2_27_'.length);
+  const older = ['2_17', '2_12', '2_5'].map((version) => platform.replace('2_27', version));
+  const platforms = [platform, ...older, `manylinux2014_${arch}`];
   const wheels = [
     ...['--no-deps', '--only-binary=:all:', '--implementation', 'cp', '--python-version', '3.11'],
     ...platforms.flatMap((name) => ['--platform', name]),
-    ...['--dest', folder, ...requirements],
+    ...['--dest', folder, '--require-hashes', '--requirement', fileURLToPath(wheelList)],
   ];
   const remedy = `Is the Python package index reachable, and are there ${flavor.disk} of free disk?`;
   run('python3', ['-m', 'pip', 'download', ...(gpu ? ['--no-cache-dir'] : []), ...wheels], remedy);
 }
-
-/** What the wheel's extra `and-cuda` asks for, a requirement per line. */
-const listCuda = [
-  'import sys, zipfile',
-  'wheel = zipfile.ZipFile(sys.argv[1])',
-  "name = next(name for name in wheel.namelist() if name.endswith('.dist-info/METADATA'))",
-  'for line in wheel.read(name).decode().splitlines():',
-  "    if line.startswith('Requires-Dist: nvidia-'): print(line.split(': ')[1].split(';')[0])",
-].join('\n');
 
 /** Libraries and headers of TensorFlow; of NVIDIA's wheels all but headers. */
 const unpack = [
@@ -124,15 +114,7 @@ const unpack = [
 function fetchTensorFlow(platform: string): void {
   const downloads = join(nativeRoot, 'downloads');
   rmSync(downloads, { recursive: true, force: true });
-  download(downloads, [platform], [`${flavor.wheel}==${TENSORFLOW}`]);
-  const [file] = readdirSync(downloads);
-  if (file === undefined) fail('pip left no wheel', `Look into ${downloads}.`);
-  if (gpu) {
-    const listed = spawnSync('python3', ['-c', listCuda, join(downloads, file)], { encoding: 'utf8' });
-    const older = ['2_17', '2_12', '2_5'].map((version) => platform.replace('2_27', version));
-    const named = [`manylinux2014_${platform.slice('manylinux_2_27_'.length)}`];
-    download(downloads, [platform, ...older, ...named], listed.stdout.trim().split('\n'));
-  }
+  download(downloads, platform);
   const deps = join(packageFolder, 'deps');
   rmSync(deps, { recursive: true, force: true });
   mkdirSync(deps, { recursive: true });
@@ -201,7 +183,7 @@ if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) {
       fail('pip is missing', 'On Debian or Ubuntu: apt-get install python3-pip');
     say(`installing @tensorflow/tfjs-node ${TFJS_NODE}`);
     installPackages(false);
-    say(`downloading ${flavor.wheel} ${TENSORFLOW} (${flavor.download})`);
+    say(`downloading TensorFlow ${TENSORFLOW} (${flavor.download})`);
     fetchTensorFlow(platform);
     say('compiling the binding');
     compileBinding();

@@ -109,6 +109,18 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
     6 * MINUTES,
   );
 
+  test('a container has the keys that it needs, and writes to its volume alone', async () => {
+    tellIfFailed();
+    const holders: string[] = [];
+    for (const service of ['serving', 'collector', 'judge', 'trainer']) {
+      const environment = await deployment.exec(service, 'env');
+      if (environment.includes(deployment.apiKey)) holders.push(service);
+      await expect(deployment.exec(service, 'touch', '/app/x')).rejects.toThrow(/read-only/i);
+      expect((await deployment.exec(service, 'stat', '-c', '%a', '/data')).trim()).toBe('700');
+    }
+    expect(holders).toEqual(['serving', 'judge']);
+  });
+
   test('kcat and the console tools of Kafka read the topics and show the folds as groups', async () => {
     tellIfFailed();
     const interactions = await facts('conversations');

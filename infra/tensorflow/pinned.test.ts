@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
+
+test('every wheel that setup:native downloads has its hash, and all lists are of one TensorFlow', () => {
+  const [, version] = /TENSORFLOW = '([\d.]+)'/.exec(read('setup-native.ts'))!;
+  const lists = readdirSync(new URL('wheels', import.meta.url));
+  expect(lists.sort()).toEqual(['linux-arm64.txt', 'linux-x64-gpu.txt', 'linux-x64.txt']);
+  for (const list of lists) {
+    const lines = read(`wheels/${list}`)
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    expect(lines[0], list).toMatch(new RegExp(`^tensorflow(?:-cpu)?==${version} `));
+    for (const line of lines) expect(line).toMatch(/^[a-z0-9-]+==[\d.]+ --hash=sha256:[0-9a-f]{64}$/);
+  }
+});
+
+test('every package that it installs has its integrity in the lockfile, and none an address', () => {
+  const { packages } = JSON.parse(read('packages/package-lock.json')) as {
+    packages: Record<string, { version?: string; integrity?: string; resolved?: string }>;
+  };
+  const [, version] = /TFJS_NODE = '([\d.]+)'/.exec(read('setup-native.ts'))!;
+  expect(packages['node_modules/@tensorflow/tfjs-node']?.version).toBe(version);
+  for (const [name, { integrity, resolved }] of Object.entries(packages)) {
+    if (name !== '') expect(integrity, name).toMatch(/^sha512-/);
+    expect(resolved, name).toBeUndefined();
+  }
+});
+
+test('no package needs an install script but the one that comes with prebuilt binaries', () => {
+  const { packages } = JSON.parse(read('../../package-lock.json')) as {
+    packages: Record<string, { hasInstallScript?: boolean }>;
+  };
+  const scripted = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript);
+  expect(scripted.map(([name]) => name.split('node_modules/').at(-1))).toEqual(['msgpackr-extract']);
+});
