@@ -10,6 +10,8 @@ const DEEPEST_JSON = 128;
 const MOST_VALUES = 250_000;
 /** Some clients of Windows begin a text with it. */
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
+/** Members of a body that has its parts remembered. */
+const MOST_REMEMBERED = 256;
 /** Bytes of a body whose parts are remembered as bytes: below, texts are quicker to put together. */
 const LONG = 4096;
 
@@ -24,7 +26,7 @@ type Flaw = 'too deep' | 'sets a prototype';
 export function parseJsonBody(received: Buffer): unknown {
   const body = withoutMark(received);
   const { value, text } = readJson(body);
-  if (!isRecord(value)) return value;
+  if (!isRecord(value) || !isModest(value)) return value;
   if (body.length >= LONG && isUtf8(body)) rememberBytes(value, spansInBytes(text, body.length), body);
   else for (const [name, { from, to }] of memberSpans(text)) remember(value, name, text.slice(from, to));
   return value;
@@ -42,7 +44,10 @@ type NamedSpan = Span & { readonly name: string };
 export function readLongBody(received: Buffer): ReadBody {
   const body = withoutMark(received);
   const { value, text } = readJson(body);
-  return { value, spans: isRecord(value) && isUtf8(body) ? spansInBytes(text, body.length) : [] };
+  return {
+    value,
+    spans: isRecord(value) && isModest(value) && isUtf8(body) ? spansInBytes(text, body.length) : [],
+  };
 }
 
 /** The value of a body that was read elsewhere; its lists and objects know the bytes that they were read from. */
@@ -73,6 +78,10 @@ function readJson(body: Buffer): { readonly value: unknown; readonly text: strin
       throw ServingError.INVALID_JSON();
   }
 }
+
+/** Whether its members are worth remembering: a request has a few dozen fields. */
+const isModest = (value: Readonly<Record<string, unknown>>): boolean =>
+  Object.keys(value).length <= MOST_REMEMBERED;
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
