@@ -1,5 +1,6 @@
 import { isLogError, type LogErrorName } from '../../../shared/log/errors.ts';
 import { auditLog, type LogReport } from '../audit/audit-log.ts';
+import { type ChainReport, headsTable, readNotedHeads, verifyChains } from '../audit/verify-chains.ts';
 import type { Command } from '../command.ts';
 import { spanOf } from '../moment.ts';
 import { readOptions } from '../options.ts';
@@ -18,7 +19,7 @@ const unreadable: readonly LogErrorName[] = ['LogUnavailable', 'NewerSchema', 'B
 
 export const audit: Command = {
   name: 'audit',
-  usage: '[--overdue-after SPAN] [--json]',
+  usage: '[--overdue-after SPAN] [--heads FILE] [--json]',
   about:
     'whether the log is whole and everything in it adds up; exit 1 when it does not, 2 when it cannot tell',
   details: [
@@ -26,20 +27,26 @@ export const audit: Command = {
       '--overdue-after SPAN',
       `what is open for longer is overdue, exit 2: as 90m, 12h or 3d; ${OVERDUE_AFTER} unless told`,
     ],
-    ['--json', 'counts, what is open, overdue and broken, as one object'],
+    ['--heads FILE', 'compares the log with the heads of its chains in FILE: what --json printed earlier'],
+    ['--json', 'counts, heads of the chains, what is open, overdue and broken, as one object'],
   ],
   run: async (argv) => {
     const { values, settings } = readOptions(argv, {
       'overdue-after': { type: 'string' },
+      heads: { type: 'string' },
       json: { type: 'boolean' },
     });
     const limit = values['overdue-after'] ?? OVERDUE_AFTER;
     const limitMs = spanOf(limit, '--overdue-after');
+    const noted = values.heads === undefined ? undefined : await readNotedHeads(values.heads);
     return withLog(settings, async (log) => {
       try {
-        const report = await auditLog(log, limitMs);
-        if (values.json) console.log(JSON.stringify({ logId: log.logId, ...report }, null, 2));
-        else print(log.logId, report, limit);
+        const chains = await verifyChains(log, noted);
+        const audited = await auditLog(log, limitMs);
+        const report = { ...audited, broken: [...chains.broken, ...audited.broken] };
+        const { heads } = chains;
+        if (values.json) console.log(JSON.stringify({ logId: log.logId, ...report, heads }, null, 2));
+        else print(log.logId, report, chains, limit);
         return report.broken.length > 0 ? BROKEN : report.overdue.length > 0 ? UNSETTLED : 0;
       } catch (error) {
         if (!unreadable.some((name) => isLogError(error, name))) throw error;
@@ -50,7 +57,7 @@ export const audit: Command = {
   },
 };
 
-function print(logId: string, report: LogReport, limit: string): void {
+function print(logId: string, report: LogReport, chains: ChainReport, limit: string): void {
   const { counts, open, broken, overdue, trimmed, uncovered } = report;
   const rows = Object.entries(counts).map(([name, count]) => [name, count]);
   const window = Object.entries(trimmed).map(
@@ -61,6 +68,7 @@ function print(logId: string, report: LogReport, limit: string): void {
     `log ${logId}, ${window.length === 0 ? 'from its first record' : `trimmed: ${window.join('; ')}`}`,
   );
   console.log(`\n${formatTable(['', 'count'], rows)}\n`);
+  console.log(`${headsTable(chains)}\n`);
   for (const [what, count] of Object.entries(open))
     if (count > 0) console.log(`still open: ${count} ${what}`);
   if (uncovered > 0)

@@ -58,17 +58,18 @@ async function verifyPartition(
     ),
   }));
   const name = store.connection.topicName(topic);
-  for (let at = start; at < end; ) {
+  let at = start;
+  while (at < end) {
     const [fetched] = await store.query.fetch(name, new Map([[partition, at]]), { waitMs: 100 });
     for (const raw of fetched?.records ?? []) {
       const record = chainedRecord(raw);
       if (record.offset >= end) break;
       for (const { from, verifier } of chains) if (record.offset >= from) verifier.add([record]);
     }
-    if (fetched === undefined || fetched.next === at) break; // an open transaction
+    if (fetched === undefined || fetched.next === at) break; // what follows is not decided yet
     at = fetched.next;
   }
-  const [whole, ...others] = chains.map(({ verifier }) => verifier.end(end));
+  const [whole, ...others] = chains.map(({ verifier }) => verifier.end(Math.min(at, end)));
   // what was trimmed since cannot be computed again
   const trimmed = known.find(({ from, who }) => from < start && who === 'the head that was noted');
   const broken =
