@@ -1,3 +1,4 @@
+import { rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
@@ -124,6 +125,27 @@ test('feedback is of an answer that the key was given, also after a restart; els
   expect(await give(ann.secret, hers.id)).toBe(200);
   const given = (await on.folder.events('conversations')).filter(({ type }) => type === 'feedback.given');
   expect(given.map(({ data }) => data)).toMatchObject([{ interactionId: hers.id, key: ann.id }]);
+});
+
+test('what is not available for a while is one line in the log, without a trace', async () => {
+  const serving = await on.start();
+  await writeFile(on.folder.data.keys, '{"keys": 5}');
+  expect((await fetch(`${serving.url}/v1/models?x=1`)).status).toBe(503);
+  await rm(on.folder.data.keys);
+  const said = () =>
+    serving
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('/v1/models?x=1'));
+  await until('it is said', () => said().length > 0);
+  expect(said().map((line) => JSON.parse(line))).toMatchObject([
+    {
+      level: 40,
+      code: 'keys_unreadable',
+      reason: expect.stringContaining('no list of access keys'),
+    },
+  ]);
+  expect(said()[0]).not.toContain('stack');
 });
 
 test('a key of the settings lets the server listen beyond loopback; its requests are limited in number', async () => {

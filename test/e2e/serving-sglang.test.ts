@@ -1,7 +1,10 @@
+import { rm } from 'node:fs/promises';
+import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
 import { loadTokenizer, type Tokenizer } from '../../shared/policy/tokenizer.ts';
+import { createAccessKey } from '../../shared/service/access-keys.ts';
 import { type SglangFake, sglangFake } from '../upstream-fakes/sglang.ts';
 import { until } from './harness/clawloop.ts';
 import { type ServingFolder, type ServingProcess, servingFolder, tinyModel } from './serving-process.ts';
@@ -62,6 +65,25 @@ describe.each([[false], [true]])('behind SGLang (incremental: %s)', (incremental
     expect(sglang.calls.at(-1)!.body).toMatchObject({ sampling_params: { temperature: 0 } });
     const fact = await factOf(greedy.id);
     expect([fact.untrainable, fact.tokens!.greedy]).toEqual([undefined, true]);
+  });
+
+  test('what it caches is kept apart by access key', async () => {
+    await ask();
+    expect(sglang.calls.at(-1)!.body).not.toHaveProperty('extra_key');
+    const [ann, bob] = [
+      await createAccessKey(folder.data.keys, 'ann'),
+      await createAccessKey(folder.data.keys, 'bob'),
+    ];
+    const saltOf = async (apiKey: string, more: object = {}) => {
+      const client = new OpenAI({ baseURL: `${serving.url}/v1`, apiKey, maxRetries: 0 });
+      await client.chat.completions.create({ ...request, messages: [...request.messages], ...more });
+      return sglang.calls.at(-1)!.body.extra_key;
+    };
+    const hers = await saltOf(ann.secret);
+    expect(hers).toMatch(/^[\w-]{22}$/);
+    expect(await saltOf(ann.secret)).toBe(hers);
+    expect(await saltOf(bob.secret)).not.toBe(hers);
+    await rm(folder.data.keys);
   });
 
   test('calls and thoughts are read here, streamed and whole; one call ends the answer where one is asked for', async () => {

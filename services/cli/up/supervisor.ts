@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { monotonicNow } from '../../../shared/service/clock.ts';
@@ -8,6 +7,7 @@ import { environmentWith } from '../config.ts';
 import { type ProcessName, programOf } from '../service-entry.ts';
 import { createRepeats } from './repeats.ts';
 import { restartDelay } from './restart-delay.ts';
+import { appendTo } from './rotating-file.ts';
 
 /** ms that a service may take to drain before it is killed. */
 const DRAIN_LIMIT_MS = 12_000;
@@ -43,14 +43,7 @@ export function supervise(
   },
   events: SupervisorEvents,
 ): Supervised {
-  const file = join(options.logFolder, `${name}.log`);
-  const keep = (line: string): void => {
-    try {
-      appendFileSync(file, `${line}\n`);
-    } catch {
-      // a full disk costs lines, not the supervisor
-    }
-  };
+  const keep = appendTo(join(options.logFolder, `${name}.log`));
   const repeats = createRepeats(monotonicNow);
   let child: ChildProcess | undefined;
   let stopping = false;
@@ -146,13 +139,14 @@ const WARN = 40;
 function warningOf(line: string): string | undefined {
   if (!line.startsWith('{')) return undefined;
   try {
-    const { level, msg, err } = JSON.parse(line) as {
+    const { level, msg, err, reason } = JSON.parse(line) as {
       level?: number;
       msg?: string;
       err?: { message?: string };
+      reason?: string;
     };
     if (level === undefined || level < WARN) return undefined;
-    return [msg, err?.message].filter(Boolean).join(': ');
+    return [msg, err?.message ?? reason].filter(Boolean).join(': ');
   } catch {
     return undefined;
   }

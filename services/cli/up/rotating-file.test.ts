@@ -1,0 +1,21 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { appendTo } from './rotating-file.ts';
+
+test('a log and the one before it are kept, up to so many bytes each, also after a restart', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'clawloop-logs-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, 'serving.log');
+  const lines = (text: string) => text.split('\n').slice(0, -1);
+  for (let start = 0; start < 5; start++) {
+    const append = appendTo(path, 1_000);
+    for (let n = 0; n < 40; n++) append(`line ${start * 40 + n}`.padEnd(19, '.'));
+  }
+  expect((await readdir(folder)).sort()).toEqual(['serving.log', 'serving.log.1']);
+  const [before, now] = [lines(await readFile(`${path}.1`, 'utf8')), lines(await readFile(path, 'utf8'))];
+  expect([before.length, now.length]).toEqual([50, 50]);
+  expect([before[0], now.at(-1)]).toEqual(['line 100'.padEnd(19, '.'), 'line 199'.padEnd(19, '.')]);
+  appendTo(join(folder, 'no', 'such.log'))('lost, and nobody is stopped by it');
+});
