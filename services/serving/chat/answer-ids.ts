@@ -1,4 +1,5 @@
-import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { randomUUID, timingSafeEqual } from 'node:crypto';
+import { createKeyedHash } from '../keyed-hash.ts';
 
 /** How the ids of each API's answers begin. */
 const beginnings = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' } as const;
@@ -33,11 +34,9 @@ export const choiceId = (completionId: string, choice: number): string =>
  * restart
  */
 export function createAnswerIds(secret: Uint8Array): AnswerIds {
+  const hashed = createKeyedHash(secret);
   const signatureOf = (...signed: readonly string[]): string =>
-    createHmac('sha256', secret)
-      .update(`clawloop answer id\n${JSON.stringify(signed)}`)
-      .digest('hex')
-      .slice(0, SIGNATURE_DIGITS);
+    hashed(`clawloop answer id\n${JSON.stringify(signed)}`).slice(0, SIGNATURE_DIGITS);
   return {
     make: (keyId, lane, api) => {
       const beginning = beginnings[api];
