@@ -129,6 +129,10 @@ test('the exit code tells a log that balances, one that is broken and one that w
   expect(await run()).toBe(0);
   await log.append([interaction('b'), interaction('c')]);
   inFile(`UPDATE records SET time = time - 2 * ${HOUR_MS} WHERE ${row('interaction.completed', 'b')}`);
+  expect(await run('--overdue-after', '1h')).toBe(1); // the chain covers the times
+  print.mockClear();
+  inFile('UPDATE records SET link = NULL');
+  inFile("UPDATE runs SET since = next, link = ''"); // as in a log of an earlier version
   expect(await run('--overdue-after', '1h')).toBe(2);
   expect(print.mock.calls.flat().join('\n')).toMatch(/OVERDUE {2}1 open for more than 1h; the oldest since/);
   inFile(`DELETE FROM records WHERE ${row('judgment.reached', 'a/judgment')}`);
