@@ -92,7 +92,7 @@ test('every edit of what reaches training is noticed by the contents', () => {
   const missed = unnoticed('edited, reaches training, by contents', all.filter(isTraining));
   unnoticed(
     'edited, every fourth of the others, by contents',
-    all.filter((edit) => !isTraining(edit)),
+    all.filter((edit) => !isTraining(edit)).filter((_, index) => index % 4 === 0),
   );
   expect(missed).toEqual([]);
 });
