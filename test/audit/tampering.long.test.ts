@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { auditLog } from '../../services/cli/audit/audit-log.ts';
 import type { Audited } from '../../services/cli/audit/audited.ts';
 import { auditRecords } from '../../services/cli/audit/testing/facts.ts';
+import { verifyChains } from '../../services/cli/audit/verify-chains.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
 import { clawloop } from '../e2e/harness/clawloop.ts';
 import { readLog, recordLog } from './recorded-log.ts';
@@ -74,6 +75,27 @@ test('of every record that is removed from the file at least 99 of 100 are notic
   }
   table['removed from the file'] = { of: log.length, noticed: log.length - missed.length };
   expect(missed.length / log.length, missed.join('\n')).toBeLessThanOrEqual(0.01);
+});
+
+test('every record that is changed in the file breaks the chain', async () => {
+  const open = await openSqliteLog({ folder: join(folder, 'log') });
+  const db = new DatabaseSync(join(folder, 'log', 'log.sqlite'), { timeout: 10_000 });
+  const missed: string[] = [];
+  try {
+    for (const { topic, at, event } of log) {
+      const { id } = db.prepare('SELECT id FROM topics WHERE name = ?').get(topic) as { readonly id: number };
+      const key = (id * 256 + at.partition) * 2 ** 40 + at.offset;
+      db.prepare('UPDATE records SET time = time + 1 WHERE k = ?').run(key);
+      if ((await verifyChains(open)).broken.length === 0) missed.push(`${event.type} ${event.id}`);
+      db.prepare('UPDATE records SET time = time - 1 WHERE k = ?').run(key);
+    }
+    expect((await verifyChains(open)).broken).toEqual([]);
+  } finally {
+    db.close();
+    await open.close();
+  }
+  table['changed in the file, by the chain'] = { of: log.length, noticed: log.length - missed.length };
+  expect(missed).toEqual([]);
 });
 
 test('of nineteen of twenty removed records the others tell that they are missing', () => {

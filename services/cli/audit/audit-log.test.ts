@@ -127,16 +127,23 @@ test('the exit code tells a log that balances, one that is broken and one that w
   const run = (...flags: string[]) => command.run([...flags, '--data-folder', folder]);
   await write(trained('a'));
   expect(await run()).toBe(0);
-  await log.append([interaction('b'), interaction('c')]);
-  inFile(`UPDATE records SET time = time - 2 * ${HOUR_MS} WHERE ${row('interaction.completed', 'b')}`);
-  expect(await run('--overdue-after', '1h')).toBe(1); // the chain covers the times
-  print.mockClear();
-  inFile('UPDATE records SET link = NULL');
-  inFile("UPDATE runs SET since = next, link = ''"); // as in a log of an earlier version
-  expect(await run('--overdue-after', '1h')).toBe(2);
-  expect(print.mock.calls.flat().join('\n')).toMatch(/OVERDUE {2}1 open for more than 1h; the oldest since/);
+  await log.append([interaction('b')]);
+  const appended = Date.now();
+  await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(appended));
+  await log.append([interaction('c')]);
+  expect(await run('--overdue-after', '1h')).toBe(0);
+  expect(await run('--overdue-after', '0s')).toBe(2);
+  expect(print.mock.calls.flat().join('\n')).toMatch(/OVERDUE {2}1 open for more than 0s; the oldest since/);
   inFile(`DELETE FROM records WHERE ${row('judgment.reached', 'a/judgment')}`);
   expect(await run()).toBe(1);
+});
+
+test('a record that is changed where no other record tells of it breaks the chain', async () => {
+  const print = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+  await write(trained('a'));
+  inFile(`UPDATE records SET time = time + 1 WHERE ${row('vote.cast', 'a/vote/0')}`);
+  expect(await command.run(['--data-folder', folder])).toBe(1);
+  expect(print.mock.calls.flat().join('\n')).toMatch(/BROKEN {2}turns\/0, offsets 0 to \d+: /);
 });
 
 test('references to records that were trimmed are counted, and break no law', () => {
