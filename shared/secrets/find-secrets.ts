@@ -3,26 +3,34 @@ import { SECRET_RULES_VERSION, secretRules } from './secret-rules.ts';
 
 export type FoundSecret = { readonly kind: string; readonly start: number; readonly end: number };
 
-/** Base64 that may hold a text; the shortest hides 18 characters. */
+/** Base64 or hexadecimal that may hold a text; the shortest hides 18 characters. */
 const base64 = /(?<![\w+/-])(?:[A-Za-z0-9+/]{24,20000}={0,2}|[A-Za-z0-9_-]{24,20000})(?![\w+/=-])/g;
 const printable = /^[\x20-\x7e\s]{16,}$/;
 
 /**
  * The secrets in a text, by where they begin, none inside another. Looks behind invisible characters, escapes
- * and percent-encoding, and one level into Base64. Pure, and linear in the text: the same answer on every
+ * and encodings of single characters, and one level into Base64 and hexadecimal. Pure, and linear in the text: the same answer on every
  * replay under the same rules.
  */
 export function findSecrets(text: string): readonly FoundSecret[] {
-  const { flat, positionOf } = foldText(text);
-  const found = [...matches(flat), ...hiddenInBase64(flat)].sort(
+  const found = [...findIn(text, false), ...(text.includes('%') ? findIn(text, true) : [])].sort(
     (a, b) => a.start - b.start || b.end - a.end,
   );
   let reached = 0;
-  return found.flatMap(({ kind, start, end }) => {
-    if (start < reached) return [];
+  return found.filter(({ start, end }) => {
+    if (start < reached) return false;
     reached = end;
-    return [{ kind, start: positionOf(start), end: positionOf(end) }];
+    return true;
   });
+}
+
+function findIn(text: string, keepPercent: boolean): readonly FoundSecret[] {
+  const { flat, positionOf } = foldText(text, keepPercent);
+  return [...matches(flat), ...hidden(flat)].map(({ kind, start, end }) => ({
+    kind,
+    start: positionOf(start),
+    end: positionOf(end),
+  }));
 }
 
 const matches = (flat: string): readonly FoundSecret[] =>
@@ -35,14 +43,19 @@ const matches = (flat: string): readonly FoundSecret[] =>
     }),
   );
 
-function hiddenInBase64(flat: string): readonly FoundSecret[] {
+function hidden(flat: string): readonly FoundSecret[] {
   return [...flat.matchAll(base64)].flatMap(({ 0: found, index }) => {
-    const decoded = Buffer.from(found, found.includes('-') || found.includes('_') ? 'base64url' : 'base64');
-    const text = decoded.toString('latin1');
-    const [first] = printable.test(text) ? matches(text) : [];
+    const texts = readings(found).filter((text) => printable.test(text));
+    const first = texts.flatMap(matches)[0];
     return first === undefined ? [] : [{ kind: first.kind, start: index, end: index + found.length }];
   });
 }
+
+/** What letters and digits may be the encoding of. */
+const readings = (found: string): readonly string[] => [
+  Buffer.from(found, found.includes('-') || found.includes('_') ? 'base64url' : 'base64').toString('latin1'),
+  ...(/^[0-9a-fA-F]+$/.test(found) ? [Buffer.from(found, 'hex').toString('latin1')] : []),
+];
 
 /** The kind of the first secret in any of the texts, with the version of the rules: `github-token@1`. */
 export function secretKindIn(texts: readonly string[]): string | undefined {

@@ -8,8 +8,15 @@ const escapes = `\\\\{1,8}[nrt"']`;
 const markdown = '\\\\[_*~.+#()\\[\\]{}!|<>`-]';
 /** a printable character of ASCII, percent-encoded */
 const percent = '%[2-7][0-9A-Fa-f]';
+/** the same as HTML and JSON write it, and its full-width form */
+const encoded =
+  '&#(?:3[2-9]|[4-9]\\d|1[01]\\d|12[0-6]);|&#[xX][2-7][0-9A-Fa-f];|\\\\u00[2-7][0-9A-Fa-f]|[\\uFF01-\\uFF5E]';
+/** `"ghp_" + "abc"`: two literals that a program joins */
+const joined = `["']\\s{0,3}[+.]\\s{0,3}["']`;
 
-const folded = new RegExp(`[${invisible}]|${escapes}|${markdown}|${percent}`, 'gu');
+const inEveryForm = `[${invisible}]|${joined}|${encoded}|${escapes}|${markdown}`;
+const folded = new RegExp(`${inEveryForm}|${percent}`, 'gu');
+const foldedButPercent = new RegExp(inEveryForm, 'gu');
 
 export type FoldedText = {
   readonly flat: string;
@@ -19,14 +26,15 @@ export type FoldedText = {
 
 /**
  * The text as a reader of it would copy a secret out: without invisible characters and Markdown's escapes,
- * percent-encoding decoded, the escapes of strings as spaces. Linear in the text.
+ * what is encoded decoded, the escapes of strings as spaces. A password in an address is percent-encoded for
+ * good: `keepPercent` leaves that as it is. Linear in the text.
  */
-export function foldText(text: string): FoldedText {
+export function foldText(text: string, keepPercent = false): FoldedText {
   let flat = '';
   let reached = 0;
   /** where `flat` and the text part: from `flat[at]` on, a position of the text is `by` larger */
   const shifts: { readonly at: number; readonly by: number }[] = [];
-  for (const { 0: found, index } of text.matchAll(folded)) {
+  for (const { 0: found, index } of text.matchAll(keepPercent ? foldedButPercent : folded)) {
     flat += text.slice(reached, index) + shown(found);
     reached = index + found.length;
     if (reached !== flat.length) shifts.push({ at: flat.length, by: reached - flat.length });
@@ -37,11 +45,15 @@ export function foldText(text: string): FoldedText {
 }
 
 function shown(found: string): string {
-  if (found.startsWith('%'))
-    return String.fromCharCode(Number.parseInt(found.slice(1), 16)).replace('\x7f', ' ');
+  const code = /^(?:%|\\u00|&#[xX])([2-7][0-9A-Fa-f]);?$/.exec(found)?.[1];
+  if (code !== undefined) return printed(Number.parseInt(code, 16));
+  if (found.startsWith('&#')) return printed(Number.parseInt(found.slice(2), 10));
+  if (/^[\uFF01-\uFF5E]$/.test(found)) return printed(found.charCodeAt(0) - 0xfee0);
   if (/^\\+[nrt"']$/.test(found)) return ' '.repeat(found.length);
   return found.startsWith('\\') ? found.slice(1) : '';
 }
+
+const printed = (code: number): string => (code === 0x7f ? ' ' : String.fromCharCode(code));
 
 /** The last shift at or before an index, by halving. */
 function shiftAt(shifts: readonly { readonly at: number; readonly by: number }[], index: number): number {

@@ -12,7 +12,7 @@ export function looksRandom(value: string): boolean {
 }
 
 /** Whether a value is more than a prefix with a row of one character, as documentation writes it. */
-export const isNoFiller = (value: string): boolean => !/(.)\1{5}/.test(value);
+export const isNoFiller = (value: string): boolean => !/(.)\1{8}/.test(value) && new Set(value).size >= 6;
 
 /** RFC 7515: the first part of three is a JSON object that names its algorithm. */
 export function isJwt(token: string): boolean {

@@ -150,6 +150,38 @@ const forms: Readonly<Record<string, readonly [text: string, secret: string]>> =
   ],
   'a cookie': [`Cookie: theme=dark; sessionid=${low(32)}`, low(32)],
   'a signed address of S3': [`https://b.s3.amazonaws.com/k?X-Amz-Signature=${hex(64)}`, hex(64)],
+  'a password in German': ['Das Passwort lautet Birke!plum88', 'Birke!plum88'],
+  'a password in Spanish': ['La contraseña del servidor: Roble#77luz', 'Roble#77luz'],
+  'a password in French': ['Le mot de passe du compte est « Chêne?99bois ».', 'Chêne?99bois'],
+  'a password of a connection string': [
+    'Server=sql01;User Id=sa;Password=QuietRiverStone;Trust=True',
+    'QuietRiverStone',
+  ],
+  'a password of WordPress': ["define( 'DB_PASSWORD', 'plum*Tree9stone' );", 'plum*Tree9stone'],
+  'a password in SQL': ["CREATE USER a WITH PASSWORD 'plum+Tree9';", 'plum+Tree9'],
+  'a password in Java': ['DriverManager.getConnection(url, "app", "plum?Tree9");', 'plum?Tree9'],
+  'a password in XML': ['<server><password>plum+Tree9</password></server>', 'plum+Tree9'],
+  'a password of Redis': ['requirepass plum#Tree9', 'plum#Tree9'],
+  'a line of .pgpass': ['\ndb.example.org:5432:shop:anna:plum$Tree9', 'plum$Tree9'],
+  'a percent-encoded password': ['postgresql://app:p%40ss%2Fplum9@db01:5432/app', 'p%40ss%2Fplum9'],
+  'a login of Docker': [`{"auths":{"x":{"auth":"${base64('anna:plum9Tree')}"}}}`, base64('anna:plum9Tree')],
+  'a token of a constructor': [`co = cohere.Client("${mixed(40)}")`, mixed(40)],
+  'a token in a header': [`Authorization: SSWS 00${mixed(40)}`, mixed(40)],
+  'a key of a node provider': [`https://mainnet.infura.io/v3/${hex(32)}`, hex(32)],
+  'a seed phrase in Spanish': [
+    'ábaco abdomen abeja abierto abogado abono aborto abrazo abrir abuelo abuso acabar',
+    'abogado abono',
+  ],
+  'a token in two literals': [
+    `const t = "gh${'p_'}${mixed(10)}" + "${mixed(36).slice(10)}";`,
+    mixed(36).slice(12),
+  ],
+  'a token in HTML': [`<code>gh${'p'}&#95;${mixed(36)}</code>`, mixed(36)],
+  'a token in full-width letters': [
+    [...github].map((letter) => String.fromCharCode(letter.charCodeAt(0) + 0xfee0)).join(''),
+    'ｇｈｐ',
+  ],
+  'a token in hexadecimal': [Buffer.from(github).toString('hex'), Buffer.from(github).toString('hex')],
   'a webhook of Zapier': [`https://hooks.zapier.com/hooks/catch/1234567/${low(7)}1/`, low(7)],
 };
 

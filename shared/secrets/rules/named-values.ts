@@ -1,4 +1,4 @@
-import { looksRandom } from '../looks-random.ts';
+import { isNoFiller, looksRandom } from '../looks-random.ts';
 import type { SecretRule } from './secret-rule.ts';
 
 /** characters before a value that say what it is */
@@ -15,7 +15,7 @@ const isOpening = (secret: string, text: string, start: number): boolean =>
 
 /** What stands where documentation leaves a password out, and references to where it is kept. */
 const noPassword =
-  /^(?:pass(?:word|wd|phrase|code)?|pwd|secret|string|str|text|varchar|hidden|none|null|nil|undefined|true|false|required|optional|incorrect|wrong|invalid|missing|empty|changeme|change_me|redacted|removed|example|test|foo|bar|x+|\*+|\.+|-+|_+)\W*$|^(?:your|my|the|some|new|old|enter|insert|choose)[-_ ]|^[$<{[(%@]|\$\{|\{\{|process\.|env\b|os\.|getenv|config\.|secrets?\.|vault|placeholder|password>/i;
+  /^(?:pass(?:word|wd|phrase|code)?|pwd|secret|string|str|text|varchar|hidden|none|null|nil|undefined|true|false|required|optional|incorrect|wrong|invalid|missing|empty|changeme|change_me|redacted|removed|example|test|foo|bar|x+|\*+|\.+|-+|_+)\W*$|^(?:your|my|the|some|new|old|enter|insert|choose)[-_ ]|^[$<{[(%@]|\$\{|\{\{|process\.|env\b|os\.|getenv|config\.|secrets?\.|vault|placeholder|password>|passwor[dt]|kennwort|^op:\/\/|[_-]here$|^\/|:latest$/i;
 
 const isPassword = (secret: string): boolean => secret.length >= 4 && !noPassword.test(secret);
 /** In prose and in source text, a word after a password's name is seldom one: a digit or a sign tells. */
@@ -33,7 +33,7 @@ export const namedValueRules: readonly SecretRule[] = [
     kind: 'bearer-token',
     about: 'the value after the word Bearer, when it is no placeholder',
     pattern: /\bBearer["'`\s]{1,4}(?<secret>[A-Za-z0-9._~+/-]{20,4000}={0,2})/gi,
-    holds: looksRandom,
+    holds: (secret) => looksRandom(secret) || /^A{10,60}[A-Za-z0-9%=+/-]{50,}$/.test(secret),
   },
   {
     kind: 'basic-auth',
@@ -46,7 +46,7 @@ export const namedValueRules: readonly SecretRule[] = [
     kind: 'assigned-key',
     about: 'a value that is given the name of a key, token or secret, when it is no placeholder',
     pattern:
-      /(?:api|secret|access|auth|client|refresh|signing|private|session|encryption|master|webhook|bot|app|deploy|license|service|admin|account|consumer|subscription|ingest|write|read)[ _-]?(?:access[ _-]?)?(?:key|token|secret|salt)["'`\s]{0,4}(?::=|=>|[:=]|is|to)["'`\s]{0,4}(?<secret>[A-Za-z0-9_+/-]{20,500}={0,2})(?![\w+/=(-]|\.\w)/gi,
+      /(?:api|secret|access|auth|client|refresh|signing|private|session|encryption|master|webhook|bot|app|deploy|license|service|admin|account|consumer|subscription|ingest|write|read|unseal)[ _-]?(?:access[ _-]?)?(?:key|token|secret|salt)(?: \d{1,2})?["'`\s]{0,4}(?::=|=>|[:=]|is|to)["'`\s]{0,4}(?:base64:)?(?<secret>[A-Za-z0-9_+/-]{20,500}={0,2})(?![\w+/=(-]|\.\w)/gi,
     holds: looksRandom,
   },
   {
@@ -67,14 +67,56 @@ export const namedValueRules: readonly SecretRule[] = [
     kind: 'url-token',
     about: 'a key, token or signature in the query of an address, when it is no placeholder',
     pattern:
-      /[?&#](?:api_?key|access_?token|auth_?token|id_?token|refresh_?token|token|sig|signature|secret|client_secret|key|auth)=(?<secret>[A-Za-z0-9._~+/=-]{20,1000})/gi,
+      /[?&#](?:app_?id|code|access_?key|api_?key|access_?token|auth_?token|id_?token|refresh_?token|token|sig|signature|secret|client_secret|key|auth)=(?<secret>[A-Za-z0-9._~+/=-]{20,1000})/gi,
     holds: looksRandom,
+  },
+  {
+    kind: 'url-token',
+    about: 'a key in the path of an address of a node provider (Infura, Alchemy, QuickNode)',
+    pattern:
+      /\b(?:infura\.io|alchemy\.com|quiknode\.pro|ankr\.com)\/(?:\w{1,12}\/){0,2}(?<secret>[A-Za-z0-9_-]{30,80})(?![\w-])/gi,
+    holds: isNoFiller,
+  },
+  {
+    kind: 'header-token',
+    about: 'the value of an Authorization header, or of one that names a key or a token',
+    pattern:
+      /\b(?:authorization|(?:x-)?[a-z-]{0,30}(?:api-?key|access-?token|auth-?token))["']?\s{0,3}[:=]\s{0,3}["']?(?:(?!basic\b|bearer\b)[A-Za-z]{2,12} )?(?:token=)?(?<secret>[A-Za-z0-9_+/~-]{18,500}={0,2})(?![\w=(+/-]|\.\w)/gi,
+    holds: looksRandom,
+  },
+  {
+    kind: 'assigned-key',
+    about: 'a drawn value that a program hands to a client, or a command takes after `login` or `--token`',
+    pattern:
+      /(?:client|session|api_?key|access_?token|auth|login|token|search)\((?:["'][^"'\n]{0,80}["'],\s{0,3})?["'](?<secret>[A-Za-z0-9_.:/+-]{20,300}={0,2})(?=["'])|(?:--(?:token|api-?key|key|secret|auth-?token)[ =]|\blogin )(?<secret>[A-Za-z0-9_.+/-]{16,300}={0,2})(?![\w=(+/-])/gi,
+    holds: looksRandom,
+  },
+  {
+    kind: 'assigned-key',
+    about: 'a long quoted value with signs in it that is named a key, a secret or a salt',
+    pattern:
+      /(?:KEY|SECRET|SALT|TOKEN)["']?\s{0,3}(?:[,:=]|=>)\s{0,12}["'](?<secret>[^"'\s]{24,200})(?=["'])/gi,
+    holds: (secret) => /\d/.test(secret) && /[a-z]/i.test(secret) && /[!@#$%^&*()=?[\]{}<>|]/.test(secret),
+  },
+  {
+    kind: 'registry-auth',
+    about:
+      'the credentials of a registry in `.npmrc` or a Docker configuration: Base64 of a name and a password',
+    pattern: /\b_?auth["']?\s{0,3}[:=]\s{0,3}["']?(?<secret>[A-Za-z0-9+/]{8,1000}={0,2})(?![\w+/=])/g,
+    holds: (secret) =>
+      /^[\x20-\x7e]{1,300}:[\x20-\x7e]{3,300}$/.test(Buffer.from(secret, 'base64').toString('latin1')),
+  },
+  {
+    kind: 'cluster-token',
+    about: 'a token with which a node joins a cluster of Kubernetes',
+    pattern: /--token[ =](?<secret>[a-z0-9]{6}\.[a-z0-9]{16})(?!\w)/g,
+    holds: isNoFiller,
   },
   {
     kind: 'otp-secret',
     about: 'the shared secret of one-time codes, as `otpauth://` links and set-up pages write it',
     pattern:
-      /otpauth(?:-migration)?:\/\/[^\s"'<>]{1,500}?(?:secret|data)=(?<secret>[A-Za-z0-9+/=]{16,500})|\b(?:totp|2fa|mfa|otp|authenticator)[ _-](?:secret|seed|key|setup key)["'`\s]{0,4}(?:[:=]|is)["'`\s]{0,4}(?<secret>[A-Z2-7]{4}(?: ?[A-Z2-7]{4}){3,15})/gi,
+      /otpauth(?:-migration)?:\/\/[^\s"'<>]{1,500}?(?:secret|data)=(?<secret>[A-Za-z0-9+/=]{16,500})|\b(?:totp|2fa|mfa|otp|authenticator)\b[^\n:=]{0,40}(?:secret|seed|key|code)[^\n:=]{0,20}(?:[:=]|is)["'`\s]{0,4}(?<secret>[A-Z2-7]{4}(?: ?[A-Z2-7]{4}){3,15})/gi,
     holds: (secret) => secret.length >= 16,
   },
   {
@@ -88,7 +130,7 @@ export const namedValueRules: readonly SecretRule[] = [
     kind: 'password',
     about: 'a password, passphrase or PIN that is given after its name, when it is no placeholder',
     pattern:
-      /(?:pass(?:word|wd|phrase|code)|passwd|pwd)s?["'`*_]{0,3}\s{0,3}(?:(?::=|=>|->|[:=→])|\b(?:is|was|to|are)\b)[\s:]{0,3}(?:["`](?<secret>[^"`\n]{6,200})(?=["`])|["'`*_]{0,3}(?<secret>[^\s"'`,;<>]{4,200}))/gi,
+      /(?:pass(?:word|wd|phrase|code)|passwd|passwort|kennwort|passphrase|contrase(?:ñ|n\u0303?)a|clave de acceso|mot de passe|senha|wachtwoord|parola d.ordine|пароль|密码|パスワード|pwd|\bpw)s?(?: [A-Za-zÀ-ÿ' ]{1,40}?)?["'`*_]{0,3}\s{0,3}(?:(?::=|=>|->|[:=：→])|(?<=\s)(?:is|was|to|are|lautet|ist|es|est|é|è|och|is:)(?=\s)|(?<=password|passwort) (?=['"]))[\s:]{0,3}(?:« ?(?<secret>[^»\n]{4,200}?)(?= ?»)|["`](?![,;)\s])(?<secret>[^"`\n]{6,200})(?=["`])|["'`*_]{0,3}(?<secret>[^\s"'`,;<>]{4,200}))/gi,
     holds: (secret, text, start) =>
       /["'`]/.test(text[start - 1] ?? '') ? isQuotedPassword(secret) : isWrittenPassword(secret),
   },
@@ -101,9 +143,30 @@ export const namedValueRules: readonly SecretRule[] = [
   },
   {
     kind: 'password',
+    about: 'a password that a program, a query or a configuration file writes out',
+    pattern:
+      /(?:\bPassword=(?<secret>[^;"'\s]{4,200})(?=[;"'])|\bdefine\(\s?['"]\w{0,30}PASSWORD['"],\s?['"](?<secret>[^'"\n]{4,200})(?=['"])|\b\w{0,30}PASSWORD: &?(?:'static )?str = "(?<secret>[^"\n]{4,200})(?=")|\bConvertTo-SecureString (?:-String )?["'](?<secret>[^"'\n]{4,200})(?=["'])|\b(?:NetworkCredential|getConnection|PDO|createUser|authenticate|login)\([^()\n]{0,200}["'][\w@.-]{1,60}["'],\s?["'](?<secret>[^"'\n]{6,200})(?=["']\s?[),])|<password>(?<secret>[^<\s]{4,200})(?=<)|\brequirepass (?<secret>\S{4,200})|\b(?:psk|wpa_passphrase)=["'](?<secret>[^"'\n]{8,63})(?=["'])|\becho ["'][a-z_][\w-]{0,31}:(?<secret>[^"'\n]{4,200})(?=["'] ?\|[^\n]{0,20}chpasswd)|^[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w-]{1,60}:(?<secret>\S{4,200})$|\bmysql\b[^\n]{0,120}?\s-p'(?<secret>[^'\n]{4,100})(?=')|\bjdbc:oracle:thin:[^\s/]{1,60}\/(?<secret>[^\s@"']{4,200})(?=@))/gim,
+    holds: isPassword,
+  },
+  {
+    kind: 'password',
+    about: 'an application password of Google or Apple beside its name',
+    pattern:
+      /(?:app(?:lication)?(?:-specific)? password|app-passwort)[^\n]{0,30}?(?<![\w-])(?<secret>[a-z]{4}(?:([ -])[a-z]{4})(?:\2[a-z]{4}){2})(?![\w-])/gi,
+    holds: isNoFiller,
+  },
+  {
+    kind: 'password',
+    about: 'a password in German "Schlüssel" of a network, or beside a login name',
+    pattern:
+      /(?:wlan|wi-?fi|network|netzwerk)[^\n]{0,60}?(?:key|schlüssel|passwor[dt])\b[^\n"'„«]{0,12}["'„«](?<secret>[^"'“”»\n]{8,63})(?=["'“”»])/gi,
+    holds: isPassword,
+  },
+  {
+    kind: 'password',
     about: 'the PIN of a card, a phone or a door',
     pattern:
-      /\bpin(?: code| number)?["'`*]{0,2}\s{0,2}(?:[:=]|\bis\b)\s{0,2}["'`*]{0,2}(?<secret>\d{4,8})(?!\w|[.-]\d)/gi,
+      /\bpin(?: code| number|-code)?["'`*]{0,2}(?: [^\n\d.,;:=]{1,30}?)?\s{0,2}(?:[:=]|(?<=\s)(?:is|ist|es|est|lautet|è)\b)\s{0,2}["'`*]{0,2}(?<secret>\d{4,8})(?!\w|[.-]\d)/gi,
     holds: () => true,
   },
   {

@@ -22,6 +22,13 @@ export const personalNumberRules: readonly SecretRule[] = [
     pattern: /(?<![\w.+-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])/g,
     holds: () => true,
   },
+  {
+    kind: 'bank-account',
+    about: 'an account number beside its routing number, or a German tax number beside its name',
+    pattern:
+      /routing (?:number|no\.?)[^\d\n]{0,8}\d{9}[^\n\d]{0,40}account[^\d\n]{0,20}(?<secret>\d{6,17})(?!\d)|steuer-?(?:id|identifikationsnummer)[^\d\n]{0,14}(?<secret>\d{2} ?\d{3} ?\d{3} ?\d{3})(?!\d)/gi,
+    holds: () => true,
+  },
 ];
 
 /** ISO 13616 and ISO 7064 (97-10): the letters as numbers from 10 to 35, the first four characters last. */

@@ -19,7 +19,7 @@ export const vendorTokenRules: readonly SecretRule[] = [
     pattern: wordWithDashes(
       'gl(?:pat|dt|ptt|rt|rtr|soat|cbt|ft|imt|agent|oas|ffct|wt)-[A-Za-z0-9_.-]{20,300}|GR1348941[A-Za-z0-9_-]{20}',
     ),
-    holds: hasDigit,
+    holds: (secret) => /\d|[a-z][A-Z]/.test(secret) && isNoFiller(secret),
   },
   {
     kind: 'clawloop-key',
@@ -56,7 +56,7 @@ export const vendorTokenRules: readonly SecretRule[] = [
     about:
       'a client secret of Entra, a key of a storage account or of another service, or a DevOps token of Azure',
     pattern:
-      /(?<![\w~.-])(?:[A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{31,34}|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9+/]{52}JQQJ99[A-Za-z0-9+/]{20,40}|[A-Za-z0-9_-]{44}AzFu[A-Za-z0-9_-]{5}[AQgw]==)(?![\w~])|(?:AccountKey|SharedAccessKey|SharedSecret|AccessKey)=(?<secret>[A-Za-z0-9+/]{42,86}={0,2})/g,
+      /(?<![\w~.-])(?:[A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{31,34}|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9+/]{52}JQQJ99[A-Za-z0-9+/]{20,40}|[A-Za-z0-9_-]{44}AzFu[A-Za-z0-9_-]{6}==)(?![\w~])|(?:AccountKey|SharedAccessKey|SharedSecret|AccessKey)=(?<secret>[A-Za-z0-9+/]{42,86}={0,2})/g,
     holds: isNoFiller,
   },
   {
@@ -70,7 +70,7 @@ export const vendorTokenRules: readonly SecretRule[] = [
     kind: 'service-token',
     about: 'a token or webhook of Discord, Telegram, Microsoft Teams, Twitch, Facebook or X',
     pattern:
-      /(?<![\w.-])(?:[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}|\d{8,10}:A[A-Za-z0-9_-]{34}|EAA[A-Za-z0-9]{80,400}|A{10,}[A-Za-z0-9%]{60,140})(?![\w-])|\bdiscord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks\/\d{17,20}\/[\w-]{60,80}|\b[a-z0-9-]{1,60}\.webhook\.office\.com\/webhookb2\/[\w@/-]{80,200}/g,
+      /(?<![\w.-])(?:(?:bot)?\d{8,10}:A[A-Za-z0-9_-]{34}|[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}|EAA[A-Za-z0-9]{80,400}|A{10,60}[A-Za-z0-9%=+/-]{50,140})(?![\w-])|\bdiscord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks\/\d{17,20}\/[\w-]{60,80}|\b[a-z0-9-]{1,60}\.webhook\.office\.com\/webhookb2\/[\w@/-]{80,200}/g,
     holds: (secret) => /\d/.test(secret),
   },
   {
@@ -80,7 +80,7 @@ export const vendorTokenRules: readonly SecretRule[] = [
     pattern: wordWithDashes(
       '[sr]k_(?:live|test|prod)_[A-Za-z0-9]{16,250}|whsec_[A-Za-z0-9+/]{32,64}|sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,60}|EAAA[A-Za-z0-9_-]{56,70}' +
         `|shp(?:at|ca|pa|ss|tka)_[A-Fa-f0-9]{32}|access_token\\$(?:production|sandbox)\\$[0-9a-z]{16}\\$[0-9a-f]{32}|access-(?:sandbox|development|production)-${UUID}` +
-        '|AQE[a-z0-9]{1}[A-Za-z0-9+/]{80,300}={0,2}|(?:live|test)_[0-9a-f]{35}|EZ[AT]K[A-Za-z0-9]{54}|shippo_(?:live|test)_[0-9a-f]{40}|FLWSECK(?:_TEST)?-[A-Za-z0-9-]{12,70}',
+        '|AQE[A-Za-z0-9]{3,8}[A-Za-z0-9+/=-]{80,300}|(?:live|test)_[0-9a-zA-Z]{30,35}|EZ[AT]K[A-Za-z0-9]{54}|shippo_(?:live|test)_[0-9a-f]{40}|FLWSECK(?:_TEST)?-[A-Za-z0-9-]{12,70}',
     ),
     holds: isNoFiller,
   },
@@ -118,7 +118,7 @@ export const vendorTokenRules: readonly SecretRule[] = [
         '|tfp_[A-Za-z0-9._=-]{50,70}|[ps]k\\.eyJ[A-Za-z0-9_-]{40,200}\\.[A-Za-z0-9_-]{20,40}|CFPAT-[A-Za-z0-9_-]{43}|duffel_(?:test|live)_[A-Za-z0-9_=-]{43}|rdme_[a-z0-9]{70}' +
         '|aio_[A-Za-z0-9]{28}|LTAI[A-Za-z0-9]{12,24}|AKID[A-Za-z0-9]{32}|t1\\.[A-Z0-9a-z_-]{20,400}[=]{0,2}\\.[A-Za-z0-9_-]{86}|AQVN[A-Za-z0-9_-]{35,38}|API-[A-Z0-9]{26}|ico-[A-Za-z0-9]{32}' +
         '|p8e-[A-Za-z0-9]{32}|b_[A-Za-z0-9=_-]{44}|rnd_[A-Za-z0-9]{28,40}|sm_aat_[A-Za-z0-9]{16,40}|tk-us-[A-Za-z0-9_-]{48}|fio-u-[A-Za-z0-9_=-]{64}|v1\\.0-[a-f0-9]{24}-[a-f0-9]{146}' +
-        '|cloudinary://\\d{10,20}:[A-Za-z0-9_-]{20,40}@[a-z0-9-]{1,60}|[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk|EwB[A-Za-z0-9+/]{80,2000}={0,2}|sl\\.(?:u\\.)?[A-Za-z0-9_-]{120,1400}|MLY\\|\\d{10,20}\\|[0-9a-f]{32}',
+        '|cloudinary://\\d{10,20}:[A-Za-z0-9_-]{20,40}@[a-z0-9-]{1,60}|[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk|hca[a-z]{2}_[a-z0-9]{58}|GOOG1[A-Z0-9]{50,60}|DO[08]0[A-Z0-9]{16,18}|\\d/\\d{12,20}(?:/\\d{12,20})?:[0-9a-f]{32}|pk_\\d{6,9}_[A-Z0-9]{32}|WPL_AP\\d\\.[A-Za-z0-9_.=-]{16,60}|EwB[A-Za-z0-9+/]{80,2000}={0,2}|sl\\.(?:u\\.)?[A-Za-z0-9_-]{120,1400}|MLY\\|\\d{10,20}\\|[0-9a-f]{32}',
     ),
     holds: hasDigit,
   },

@@ -1,5 +1,9 @@
 import { createHash } from 'node:crypto';
-import { wordlist } from '@scure/bip39/wordlists/english.js';
+import { wordlist as english } from '@scure/bip39/wordlists/english.js';
+import { wordlist as french } from '@scure/bip39/wordlists/french.js';
+import { wordlist as italian } from '@scure/bip39/wordlists/italian.js';
+import { wordlist as portuguese } from '@scure/bip39/wordlists/portuguese.js';
+import { wordlist as spanish } from '@scure/bip39/wordlists/spanish.js';
 import { isNoFiller } from '../looks-random.ts';
 import { type SecretRule, word } from './secret-rule.ts';
 
@@ -7,11 +11,13 @@ import { type SecretRule, word } from './secret-rule.ts';
 const PHRASE_WORDS = 12;
 /** fewer of them are a word that somebody repeats */
 const DISTINCT_WORDS = 6;
-const phraseWords: ReadonlySet<string> = new Set(wordlist);
+const lists: readonly ReadonlySet<string>[] = [english, french, italian, portuguese, spanish].map(
+  (words) => new Set(words.map((word) => word.normalize('NFKD'))),
+);
 
 /** 64 hexadecimal digits are as often a digest: the words before them tell. */
 const otherDigits =
-  /\b(?:tx|txn|transaction|hash|block|digest|sha-?\d*|keccak|root|topic|commit|checksum|address|contract|slot|event|data|receipt|signature)\w{0,10}[^\w\n]{0,6}(?:is[^\w\n]{1,4})?$/i;
+  /(?:\/\/|#|--)\s{0,2}$|\b(?:tx|txn|transaction|hash|block|digest|sha-?\d*|keccak|root|topic|commit|checksum|address|contract|slot|event|data|receipt|signature)\w{0,10}[^\w\n]{0,6}(?:is[^\w\n]{1,4})?$/i;
 /** characters before the digits that may say what they are */
 const CONTEXT = 40;
 
@@ -31,18 +37,35 @@ export const walletRules: readonly SecretRule[] = [
   },
   {
     kind: 'seed-phrase',
-    about: 'twelve or more words in a row of the English list of BIP39',
-    pattern: /\b[a-z]{3,8}(?:[\s,;]{1,3}(?:\d{1,2}[.):]?\s{0,2})?[a-z]{3,8}){11,2000}\b/gi,
+    about:
+      'twelve or more words in a row of a list of BIP39 (English, French, Italian, Portuguese or Spanish)',
+    pattern: /(?<!\p{L})\p{L}{3,9}(?:[\s,;]{1,3}(?:\d{1,2}[.):]?\s{0,2})?\p{L}{3,9}){11,2000}(?!\p{L})/gu,
     holds: (secret) => {
-      let row: string[] = [];
-      for (const [found] of secret.matchAll(/[a-z]+/gi)) {
-        row = phraseWords.has(found.toLowerCase()) ? [...row, found].slice(-PHRASE_WORDS) : [];
-        if (row.length === PHRASE_WORDS && new Set(row).size >= DISTINCT_WORDS) return true;
-      }
-      return false;
+      const words =
+        secret
+          .normalize('NFKD')
+          .toLowerCase()
+          .match(/[\p{L}\p{M}]+/gu) ?? [];
+      return lists.some((list) => hasPhrase(words, list));
     },
   },
+  {
+    kind: 'wallet-key',
+    about: 'a private key of Solana under that name, or the 64 bytes of its file',
+    pattern:
+      /(?:private key|keypair|secret key|phantom)[^\n]{0,40}?(?<![\w])(?<secret>[1-9A-HJ-NP-Za-km-z]{80,90})(?!\w)|\[(?:\s?\d{1,3},){63}\s?\d{1,3}\s?\]/gi,
+    holds: isNoFiller,
+  },
 ];
+
+function hasPhrase(words: readonly string[], list: ReadonlySet<string>): boolean {
+  let row: string[] = [];
+  for (const word of words) {
+    row = list.has(word) ? [...row, word].slice(-PHRASE_WORDS) : [];
+    if (row.length === PHRASE_WORDS && new Set(row).size >= DISTINCT_WORDS) return true;
+  }
+  return false;
+}
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 
