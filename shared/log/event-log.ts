@@ -72,6 +72,16 @@ export type SettingsStretch = {
   readonly settings: unknown;
 };
 
+/** One partition of a group as its last commit left it. */
+export type CommittedPartition = {
+  readonly topic: Topic;
+  readonly partition: number;
+  /** of the input, up to which it was folded */
+  readonly position: number;
+  /** Every subject that has rows. */
+  readonly subjects: readonly SubjectView[];
+};
+
 /** A group's partition that was set back, since the log lost what the group had read. */
 export type RepairedPartition = {
   readonly group: string;
@@ -140,6 +150,8 @@ export type EventLog = {
   readonly troubles: (group: string) => readonly string[];
   /** Every stretch of a group, in order of partition and position: what a rebuild applies. */
   readonly stretches: (group: string) => Promise<readonly SettingsStretch[]>;
+  /** Rows and position of a group's partitions, each as one commit left both. Only reads. */
+  readonly committed: (group: string) => Promise<readonly CommittedPartition[]>;
   /**
    * Sets a group back where the log lost what the group had read; `dryRun`: only looks. Until then such a
    * partition waits, and `troubles` says why.

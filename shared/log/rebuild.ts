@@ -2,7 +2,7 @@ import type { ClawLoopEvent } from '../events/catalogue.ts';
 import type { Topic } from '../events/define-event.ts';
 import type { Position } from '../events/position.ts';
 import { isLogError } from './errors.ts';
-import type { EventLog, GroupLag, SettingsStretch, SubjectView } from './event-log.ts';
+import type { CommittedPartition, EventLog, SettingsStretch, SubjectView } from './event-log.ts';
 import type { DeferredEvent, Fold } from './fold.ts';
 import { completeEvents, foldEvent, isFor, openState, type PartitionState, viewsOf } from './fold-chunk.ts';
 
@@ -14,9 +14,11 @@ export type RebuiltPartition = {
   readonly emitted: readonly ClawLoopEvent[];
 };
 
+type Share = Pick<CommittedPartition, 'topic' | 'partition' | 'position'>;
+
 /**
  * What a group's rows and facts must be, from its input alone: folds each partition again from 0 to the
- * group's position, under the settings that were in force at each position. Only reads. Rejected records are
+ * group's position, or to that in `upTo`, under the settings that were in force at each position. Only reads. Rejected records are
  * not made again: they are no work of the fold. Where a deferred event's record is gone, its outcome is
  * `record-gone`, as it would be in the fold itself. Throws NewerSchema.
  */
@@ -24,8 +26,9 @@ export async function rebuild<Settings>(
   log: EventLog,
   group: string,
   fold: Fold<Settings>,
+  upTo?: readonly Share[],
 ): Promise<readonly RebuiltPartition[]> {
-  const [lag, stretches] = await Promise.all([log.lag(group), log.stretches(group)]);
+  const [lag, stretches] = await Promise.all([upTo ?? log.lag(group), log.stretches(group)]);
   const parts = new Map(
     lag
       .filter(({ topic }) => topic === fold.reads)
@@ -68,7 +71,7 @@ async function readIfThere(log: EventLog, topic: Topic, at: Position): Promise<C
   }
 }
 
-function openPart<Settings>({ topic, partition, position }: GroupLag, stretches: readonly SettingsStretch[]) {
+function openPart<Settings>({ topic, partition, position }: Share, stretches: readonly SettingsStretch[]) {
   const mine = stretches.filter((stretch) => stretch.topic === topic && stretch.partition === partition);
   const state: PartitionState = openState(partition, []);
   const emit: (ClawLoopEvent | DeferredEvent)[] = [];

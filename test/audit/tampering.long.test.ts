@@ -50,6 +50,16 @@ test('the log as it was recorded balances', async () => {
   expect(log.filter(({ event }) => event.type === 'policy.promoted').length).toBeGreaterThan(2);
 });
 
+test('a rebuild of the log as it was recorded gives the same facts and rows', async () => {
+  const { code, stdout, stderr } = await clawloop(['audit', '--deep', '--data-folder', folder]);
+  expect([code, stdout.trim().split('\n').at(-1)], stdout + stderr).toEqual([
+    0,
+    'a rebuild gives the same facts and rows',
+  ]);
+  for (const group of ['attribute', 'assemble', 'submit', 'judge', 'trainer'])
+    expect(stdout).toMatch(new RegExp(`${group}: [1-9]`));
+});
+
 test('of every record that is removed from the file at least 99 of 100 are noticed', async () => {
   const file = join(folder, 'log', 'log.sqlite');
   const open = await openSqliteLog({ folder: join(folder, 'log') });

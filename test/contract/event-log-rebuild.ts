@@ -47,8 +47,35 @@ export function eventLogRebuildContract(name: string, makeHarness: () => Promise
       );
       expect(Object.fromEntries(entries)).toEqual(committed);
     });
+
+    test('the committed rows and their positions are those that the group would go on from', async () => {
+      const log = await on.harness.open();
+      expect(await log.committed('ledgers')).toEqual([]);
+      for (const written of [0, 30]) {
+        await log.append(startedMany(30, 4, written));
+        const rounds = new AbortController();
+        const done = log.process(ledger, ledgers, rounds.signal);
+        await untilLevel(log, 'ledgers');
+        rounds.abort();
+        await done;
+      }
+      const partitions = await log.committed('ledgers');
+      const rebuilt = await rebuild(log, 'ledgers', ledger, partitions);
+      for (const { topic, partition, position, subjects } of partitions) {
+        expect(topic).toBe('conversations');
+        const again = rebuilt.find((one) => one.partition === partition)!;
+        expect(position).toBe(again.position);
+        expect(rowsOf(subjects)).toEqual(rowsOf(again.subjects));
+      }
+      const all = Object.assign({}, ...partitions.map(({ subjects }) => rowsOf(subjects)));
+      expect(all).toEqual(await committedRows(log));
+      expect(Object.keys(all).sort()).toEqual(['lane-0', 'lane-1', 'lane-2', 'lane-3']);
+    });
   });
 }
+
+const rowsOf = (subjects: readonly SubjectView[]): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(subjects.map(({ subject, rows }) => [subject, [...rows.entries('')]]));
 
 /** As handed to `owed` at take-over. */
 async function committedRows(log: EventLog): Promise<Record<string, unknown>> {

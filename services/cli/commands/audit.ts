@@ -1,7 +1,8 @@
 import { isLogError, type LogErrorName } from '../../../shared/log/errors.ts';
 import { auditLog, type LogReport } from '../audit/audit-log.ts';
+import { auditDeep } from '../audit/deep.ts';
 import { type ChainReport, headsTable, readNotedHeads, verifyChains } from '../audit/verify-chains.ts';
-import type { Command } from '../command.ts';
+import { type Command, UsageError } from '../command.ts';
 import { spanOf } from '../moment.ts';
 import { readOptions } from '../options.ts';
 import { formatTable } from '../table.ts';
@@ -19,7 +20,7 @@ const unreadable: readonly LogErrorName[] = ['LogUnavailable', 'NewerSchema', 'B
 
 export const audit: Command = {
   name: 'audit',
-  usage: '[--overdue-after SPAN] [--heads FILE] [--json]',
+  usage: '[--overdue-after SPAN] [--heads FILE] [--json] | --deep',
   about:
     'whether the log is whole and everything in it adds up; exit 1 when it does not, 2 when it cannot tell',
   details: [
@@ -28,6 +29,7 @@ export const audit: Command = {
       `what is open for longer is overdue, exit 2: as 90m, 12h or 3d; ${OVERDUE_AFTER} unless told`,
     ],
     ['--heads FILE', 'compares the log with the heads of its chains in FILE: what --json printed earlier'],
+    ['--deep', 'folds everything again from the first record instead, and compares facts and rows'],
     ['--json', 'counts, heads of the chains, what is open, overdue and broken, as one object'],
   ],
   run: async (argv) => {
@@ -35,7 +37,14 @@ export const audit: Command = {
       'overdue-after': { type: 'string' },
       heads: { type: 'string' },
       json: { type: 'boolean' },
+      deep: { type: 'boolean' },
     });
+    if (values.deep) {
+      const other = (['overdue-after', 'heads', 'json'] as const).find((name) => values[name] !== undefined);
+      if (other !== undefined) throw new UsageError(`--deep takes no --${other}`);
+      await withLog(settings, async () => undefined); // there is one, and it opens
+      return auditDeep(argv.filter((word) => word !== '--deep'));
+    }
     const limit = values['overdue-after'] ?? OVERDUE_AFTER;
     const limitMs = spanOf(limit, '--overdue-after');
     const noted = values.heads === undefined ? undefined : await readNotedHeads(values.heads);

@@ -81,15 +81,44 @@ export async function readChangelog(
   topic: string,
   partition: number,
 ): Promise<LoadedChangelog> {
+  const values = new Map<string, string>();
+  await readMessages(store, topic, partition, (message) => apply(values, message));
+  return foldChangelog(values);
+}
+
+/**
+ * The same for a reader that holds no transactional id: a commit that it sees only the beginning of is left
+ * out. The position is the last record of each commit. @throws LogUnavailable
+ */
+export async function readWholeCommits(
+  store: KafkaStore,
+  topic: string,
+  partition: number,
+): Promise<LoadedChangelog> {
+  const values = new Map<string, string>();
+  let pending: RawMessage[] = [];
+  await readMessages(store, topic, partition, (message) => {
+    pending.push(message);
+    if (message.key?.toString('utf8') !== positionKey) return;
+    for (const one of pending) apply(values, one);
+    pending = [];
+  });
+  return foldChangelog(values);
+}
+
+async function readMessages(
+  store: KafkaStore,
+  topic: string,
+  partition: number,
+  onMessage: (message: RawMessage) => void,
+): Promise<void> {
   const start = (await store.query.offsets(topic, 'start'))[partition]!;
   const end = (await store.query.offsets(topic, 'end'))[partition]!;
-  const values = new Map<string, string>();
   for (let at = start; at < end; ) {
     const [fetched] = await store.query.fetch(topic, new Map([[partition, at]]), { waitMs: 100 });
-    for (const message of fetched?.records ?? []) apply(values, message);
+    for (const message of fetched?.records ?? []) onMessage(message);
     at = fetched?.next ?? at;
   }
-  return foldChangelog(values);
 }
 
 function apply(values: Map<string, string>, { key, value }: RawMessage): void {

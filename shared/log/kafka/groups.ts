@@ -1,6 +1,7 @@
-import { topics } from '../../events/define-event.ts';
-import type { GroupLag, SettingsStretch } from '../event-log.ts';
-import { readChangelog } from './changelog.ts';
+import { type Topic, topics } from '../../events/define-event.ts';
+import type { CommittedPartition, GroupLag, SettingsStretch } from '../event-log.ts';
+import { openState, viewsOf } from '../fold-chunk.ts';
+import { readChangelog, readWholeCommits } from './changelog.ts';
 import { recordsLost } from './find-loss.ts';
 import { errorType } from './kafka-errors.ts';
 import type { KafkaStore } from './kafka-store.ts';
@@ -82,16 +83,11 @@ async function holdsMore(
 }
 
 export async function stretchesOf(store: KafkaStore, group: string): Promise<readonly SettingsStretch[]> {
-  const { connection } = store;
-  const names = topics.map(connection.topicName);
-  const committed = await store.offsets.committed(connection.groupId(group), names);
-  const topic = topics.find((one) =>
-    committed.get(connection.topicName(one))?.some(({ position }) => position !== null),
-  );
+  const topic = await inputOf(store, group);
   if (topic === undefined) return [];
   const found = await Promise.all(
     Array.from({ length: store.partitions }, async (_, partition) => {
-      const { stretches } = await readChangelog(store, connection.rowsTopic(group), partition);
+      const { stretches } = await readChangelog(store, store.connection.rowsTopic(group), partition);
       return stretches.map(({ from, settings }) => ({
         topic,
         partition,
@@ -101,4 +97,23 @@ export async function stretchesOf(store: KafkaStore, group: string): Promise<rea
     }),
   );
   return found.flat();
+}
+
+export async function committedOf(store: KafkaStore, group: string): Promise<readonly CommittedPartition[]> {
+  const topic = await inputOf(store, group);
+  if (topic === undefined) return [];
+  return Promise.all(
+    Array.from({ length: store.partitions }, async (_, partition) => {
+      const { rows, position } = await readWholeCommits(store, store.connection.rowsTopic(group), partition);
+      return { topic, partition, position: position ?? 0, subjects: viewsOf(openState(partition, rows)) };
+    }),
+  );
+}
+
+/** The topic that a group folds; undefined: it has not folded anything yet. */
+async function inputOf({ connection, offsets }: KafkaStore, group: string): Promise<Topic | undefined> {
+  const committed = await offsets.committed(connection.groupId(group), topics.map(connection.topicName));
+  return topics.find((one) =>
+    committed.get(connection.topicName(one))?.some(({ position }) => position !== null),
+  );
 }

@@ -11,7 +11,7 @@ import { connectTo, type KafkaConnectionOptions } from './connection.ts';
 import { createTopics, maxRecordBytes as defaultRecordBytes, planTopics } from './create-topics.ts';
 import { followTopic } from './follow-topic.ts';
 import { openGroupOffsets } from './group-offsets.ts';
-import { lagOf, stretchesOf } from './groups.ts';
+import { committedOf, lagOf, stretchesOf } from './groups.ts';
 import { type KafkaStore, readBody, recordGone, untilAnswered } from './kafka-store.ts';
 import { recordOfEvent } from './messages.ts';
 import { processGroup } from './process-group.ts';
@@ -140,6 +140,7 @@ export async function openKafkaLog({
     lag: (group) => lagOf(store, group),
     troubles: store.troubles.of,
     stretches: (group) => stretchesOf(store, group),
+    committed: (group) => committedOf(store, group),
 
     repair: (group, topic, options) => repairGroup(store, { group, topic }, options),
 

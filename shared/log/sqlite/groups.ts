@@ -1,7 +1,7 @@
 import type { Topic } from '../../events/define-event.ts';
 import type { GroupLag, SettingsStretch } from '../event-log.ts';
 import type { LogDatabase } from './database.ts';
-import type { Commit, Lease, LoadedPartition } from './protocol.ts';
+import type { Commit, Lease, LoadedPartition, StoredPartition } from './protocol.ts';
 import type { PackedRecord, Records } from './records.ts';
 import type { Steps, Touched } from './write-queue.ts';
 
@@ -34,6 +34,12 @@ export function openGroups({ db, partitions }: LogDatabase, records: Records, on
   const sharesOf = db.prepare(`SELECT t.name AS topic, partition, position, stopped FROM shares
     JOIN subscriptions s ON s.id = subscription JOIN topics t ON t.id = s.topic
     WHERE s.grp = ? ORDER BY t.id, partition`);
+  // One statement sees one commit: positions and rows belong together.
+  const committedOf =
+    db.prepare(`SELECT t.name AS topic, sh.partition, position, subject, key, row FROM shares sh
+    JOIN subscriptions s ON s.id = sh.subscription JOIN topics t ON t.id = s.topic
+    LEFT JOIN rows r ON r.subscription = sh.subscription AND r.partition = sh.partition
+    WHERE s.grp = ? ORDER BY t.id, sh.partition, subject, key`);
 
   return {
     load: ({ subscription, partition, member, generation }: Lease): LoadedPartition | null => {
@@ -96,6 +102,18 @@ export function openGroups({ db, partitions }: LogDatabase, records: Records, on
         partition: partition as number,
         from: start as number,
         settings: JSON.parse(settings as string),
+      })),
+
+    committed: (group: string): StoredPartition[] =>
+      [
+        ...Map.groupBy(committedOf.all(group), ({ topic, partition }) => `${topic}/${partition}`).values(),
+      ].map((of) => ({
+        topic: of[0]!.topic as Topic,
+        partition: of[0]!.partition as number,
+        position: of[0]!.position as number,
+        rows: of
+          .filter(({ key }) => key !== null)
+          .map(({ subject, key, row }) => [subject as string, key as string, row as string] as const),
       })),
 
     partitions,

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { parseEvent } from '../../events/parse-event.ts';
 import { logError } from '../errors.ts';
 import type { EventLog } from '../event-log.ts';
-import { newerSchema } from '../fold-chunk.ts';
+import { newerSchema, openState, viewsOf } from '../fold-chunk.ts';
 import type { LostRecords, RejectedRecord, TrimmedRecords } from '../following.ts';
 import { followTopic } from './follow-topic.ts';
 import { processGroup } from './process-group.ts';
+import { parsedRows } from './process-partition.ts';
 import { columnsOf, graceMs, monotonicMs } from './protocol.ts';
 import { recordOf } from './record-of.ts';
 import { openStore } from './store.ts';
@@ -124,6 +125,11 @@ export async function openSqliteLog({
     lag: (group) => store.call('lag', { group }),
     troubles: () => [],
     stretches: (group) => store.call('stretches', { group }),
+    committed: async (group) =>
+      (await store.call('committed', { group })).map(({ rows, ...place }) => ({
+        ...place,
+        subjects: viewsOf(openState(place.partition, parsedRows(rows))),
+      })),
 
     // positions and records are in one file, and no offset is used twice
     repair: () => Promise.resolve([]),

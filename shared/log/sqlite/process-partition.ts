@@ -169,5 +169,5 @@ async function readEvents(
   return records.map((record, index) => readableEvent(topic, positions[index]!, record?.body ?? null));
 }
 
-const parsedRows = (rows: readonly (readonly [string, string, string])[]) =>
+export const parsedRows = (rows: readonly (readonly [string, string, string])[]) =>
   rows.map(([subject, key, row]) => [subject, key, JSON.parse(row) as unknown] as const);

@@ -67,6 +67,14 @@ export type LoadedPartition = {
   readonly settings: string | null;
 };
 
+/** One partition of a group, with the rows of one commit. */
+export type StoredPartition = {
+  readonly topic: Topic;
+  readonly partition: number;
+  readonly position: number;
+  readonly rows: LoadedPartition['rows'];
+};
+
 export type Commit = {
   readonly lease: Lease;
   readonly from: number;
@@ -109,6 +117,7 @@ export type Calls = {
   readonly release: { request: { lease: Lease }; response: null };
   readonly lag: { request: { group: string }; response: readonly GroupLag[] };
   readonly stretches: { request: { group: string }; response: readonly SettingsStretch[] };
+  readonly committed: { request: { group: string }; response: readonly StoredPartition[] };
   readonly close: { request: null; response: null };
 };
 export type CallName = keyof Calls;

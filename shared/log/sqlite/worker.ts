@@ -129,6 +129,7 @@ function start(onStep: Steps): void {
     release: ({ lease }) => membership.release(lease).then(() => null),
     lag: ({ group }) => groups.lag(group),
     stretches: ({ group }) => groups.stretches(group),
+    committed: ({ group }) => groups.committed(group),
     close: () => {
       clearInterval(ticking);
       signals.close();

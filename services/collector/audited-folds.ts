@@ -1,0 +1,23 @@
+import type { AuditedFold } from '../../shared/log/deep-audit.ts';
+import type { Fold } from '../../shared/log/fold.ts';
+import { assemble } from './assemble.ts';
+import { attribute } from './attribute.ts';
+import { submit } from './submit.ts';
+
+/** The collector's folds, and the facts that only they write. */
+export const auditedFolds: readonly AuditedFold[] = [
+  {
+    group: attribute.name,
+    fold: attribute as Fold<unknown>,
+    decides: [
+      ...(['turn.completed', 'turn.skipped', 'turn.feedback', 'turn.withdrawn'] as const),
+      ...(['session.closed', 'turns.forgotten'] as const),
+    ],
+  },
+  {
+    group: assemble.name,
+    fold: assemble as Fold<unknown>,
+    decides: ['sample.ready', 'sample.withdrawn', 'sample.dropped'],
+  },
+  { group: submit.name, fold: submit as Fold<unknown>, decides: ['batch.submitted', 'sample.dropped'] },
+];

@@ -1,0 +1,5 @@
+import { runDeepAudit } from '../../shared/service/deep-audit-program.ts';
+import { auditedFolds } from './audited-folds.ts';
+
+/** The judge's part of `clawloop audit --deep`. */
+process.exitCode = await runDeepAudit(auditedFolds);

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import type { ClawLoopEvent } from '../events/catalogue.ts';
+import type { Topic } from '../events/define-event.ts';
+import type { Position } from '../events/position.ts';
+import type { EventLog, Recorded } from './event-log.ts';
+import { stableJson } from './stable-json.ts';
+
+/** A fact that stands in the log: digests stand for bodies, which would fill the memory. */
+export type StandingFact = {
+  readonly topic: Topic;
+  readonly at: Position;
+  readonly type: ClawLoopEvent['type'];
+  readonly id: string;
+  readonly digest: string;
+  /** A dead letter that was put back: a copy. */
+  readonly isCopy: boolean;
+};
+
+/** By `factKey`; more than one where a fact stands more than once. */
+export type StandingFacts = ReadonlyMap<string, readonly StandingFact[]>;
+
+/** Facts of two types may share an id. */
+export const factKey = ({ type, id }: Pick<ClawLoopEvent, 'type' | 'id'>): string => `${type} ${id}`;
+
+/** What a rebuild must give again. */
+export const comparable = ({ type, id, subject, time, data }: ClawLoopEvent) => ({
+  ...{ type, id, subject, time },
+  data: data as unknown,
+});
+
+export const digestOf = (event: ClawLoopEvent): string =>
+  createHash('sha256')
+    .update(stableJson(comparable(event)))
+    .digest('base64');
+
+/** Reads the facts of these types that stand in a topic now. */
+export async function readFacts(
+  log: EventLog,
+  topic: Topic,
+  types: ReadonlySet<string>,
+): Promise<StandingFacts> {
+  const facts = new Map<string, StandingFact[]>();
+  await readWanted(log, topic, types, ({ event, at }) => {
+    const { type, id } = event;
+    const isCopy = event.redrivenfor !== undefined;
+    const fact = { ...{ topic, at, type, id, isCopy }, digest: digestOf(event) };
+    const same = facts.get(factKey(event));
+    if (same === undefined) facts.set(factKey(event), [fact]);
+    else same.push(fact);
+  });
+  return facts;
+}
+
+/** The positions of a topic that a group set aside, as `partition/offset`. */
+export async function readSetAside(log: EventLog, group: string, topic: Topic): Promise<ReadonlySet<string>> {
+  const places = new Set<string>();
+  await readWanted(log, 'dead-letters', new Set(['event.rejected']), ({ event }) => {
+    if (event.type !== 'event.rejected' || event.data.group !== group || event.data.topic !== topic) return;
+    places.add(placeOf(event.data.at));
+  });
+  return places;
+}
+
+export const placeOf = ({ partition, offset }: Position): string => `${partition}/${offset}`;
+
+async function readWanted(
+  log: EventLog,
+  topic: Topic,
+  types: ReadonlySet<string>,
+  onRecord: (record: Recorded) => void,
+): Promise<void> {
+  const stop = new AbortController();
+  const wants = ({ type }: { readonly type: string }) => types.has(type);
+  const following = log.follow(topic, {}, onRecord, stop.signal, wants);
+  try {
+    await Promise.race([following.caughtUp, following.done]);
+  } finally {
+    stop.abort();
+    await following.done.catch(() => undefined);
+  }
+}
