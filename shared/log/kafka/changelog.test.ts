@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { changelogRecords, foldChangelog } from './changelog.ts';
+import { changelogRecords, foldChangelog, readWholeCommits } from './changelog.ts';
+import type { KafkaStore } from './kafka-store.ts';
 import { readFrom, readOn } from './read-so-far.ts';
 
 const record = (offset: number) => ({ offset, time: 1, type: 'a', subject: 'b', body: `{${offset}}` });
@@ -43,4 +44,29 @@ test('a removed row is a tombstone, by which compaction forgets it', () => {
 test('stretches are in the order of their positions, not of their text', () => {
   const values = new Map([100, 20, 3].map((from) => [`\u0000\u0000settings/${from}`, String(from)]));
   expect(foldChangelog(values).stretches.map(({ from }) => from)).toEqual([3, 20, 100]);
+});
+
+test('a reader that sees only the beginning of the last commit leaves that commit out', async () => {
+  const commit = (next: number, count: number) =>
+    changelogRecords(
+      'rows',
+      { partition: 0, next, read: readFrom(next) },
+      new Map([['lane', new Map<string, unknown>([['count/n', count]])]]),
+      null,
+    ).map(({ message }) => ({
+      key: Buffer.from(String(message.key)),
+      value: Buffer.from(String(message.value)),
+    }));
+  const loaded = async (records: ReturnType<typeof commit>) => {
+    const query = {
+      offsets: async (_: string, which: 'start' | 'end') => [which === 'start' ? 0 : records.length],
+      fetch: async () => [{ records, next: records.length }],
+    };
+    const { rows, position } = await readWholeCommits({ query } as unknown as KafkaStore, 'rows', 0);
+    return [rows, position];
+  };
+  const two = [...commit(10, 1), ...commit(20, 2)];
+  expect(await loaded(two)).toEqual([[['lane', 'count/n', 2]], 20]);
+  for (const seen of [1, 2])
+    expect(await loaded(two.slice(0, -seen))).toEqual([[['lane', 'count/n', 1]], 10]);
 });
