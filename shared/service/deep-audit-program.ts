@@ -1,5 +1,6 @@
 import { type AuditedFold, deepAudit, type FoldReport } from '../log/deep-audit.ts';
 import { isLogError } from '../log/errors.ts';
+import { monotonicNow } from './clock.ts';
 import { CommonConfig, loadConfig } from './config.ts';
 import { dataFolder } from './data-folder.ts';
 import { LogConfig } from './log-config.ts';
@@ -19,6 +20,8 @@ const CANNOT_TELL = 2;
 
 const DeepAuditConfig = CommonConfig.pick({ dataFolder: true }).extend(LogConfig.shape);
 
+const say = (line: string) => void process.stderr.write(`${line}\n`);
+
 /** The whole program of one service: `clawloop audit --deep` runs it. Resolves to the exit code. */
 export async function runDeepAudit(folds: readonly AuditedFold[]): Promise<number> {
   keepFilesPrivate();
@@ -29,7 +32,7 @@ export async function runDeepAudit(folds: readonly AuditedFold[]): Promise<numbe
     await refuseForeignFolder(data.root);
     const log = await openLog(config, data, { anyRetention: true });
     try {
-      const reports = await deepAudit(log, folds, progress());
+      const reports = await deepAudit(log, folds, progress(say, monotonicNow));
       for (const report of reports) process.stdout.write(`${linesOf(report).join('\n')}\n`);
       return exitCodeOf(reports);
     } finally {
@@ -60,12 +63,16 @@ function linesOf({ group, records, setAside, facts, rows, differences, unknown }
   ];
 }
 
-function progress(): (group: string, records: number) => void {
-  let told = performance.now();
+/** A line now and then, none where all is done before the first would come. */
+export function progress(
+  say: (line: string) => void,
+  now: () => number,
+): (group: string, records: number) => void {
+  let told = now();
   return (group, records) => {
-    const now = performance.now();
-    if (now - told < PROGRESS_MS) return;
-    told = now;
-    process.stderr.write(`${group}: ${records} records folded so far\n`);
+    const time = now();
+    if (time - told < PROGRESS_MS) return;
+    told = time;
+    say(`${group}: ${records} records folded so far`);
   };
 }

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { auditedFolds as ofCollector } from '../../services/collector/audited-folds.ts';
 import { auditedFolds as ofJudge } from '../../services/judge/audited-folds.ts';
 import { deepAudit } from '../../shared/log/deep-audit.ts';
+import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
 import { dataFolder } from '../../shared/service/data-folder.ts';
 import { clawloop } from '../e2e/harness/clawloop.ts';
@@ -103,6 +104,22 @@ test('a sample that no fold makes is named, and none that a fold of the same aud
   );
   expect(assemble!.differences).toContainEqual(expect.stringContaining('a1/ready is missing in training'));
   expect(submit!.differences.filter((one) => one.startsWith('sample.'))).toEqual([]);
+});
+
+test('a fact that is committed while the audit reads is not missing', async () => {
+  const log = await openSqliteLog({ folder: dataFolder(whole).log });
+  let readings = 0;
+  const follow: EventLog['follow'] = (topic, from, onRecord, signal, wants) => {
+    const isFirst = topic === 'turns' && wants !== undefined && readings++ === 0;
+    const hides = (record: Recorded) => isFirst && record.event.id === 'c1/judgment';
+    return log.follow(topic, from, (record) => hides(record) || onRecord(record), signal, wants);
+  };
+  try {
+    expect(await deepAudit({ ...log, follow }, ofJudge)).toMatchObject([{ differences: [] }]);
+    expect(readings).toBe(2);
+  } finally {
+    await log.close();
+  }
 });
 
 test('an edited row is named', async () => {
