@@ -12,16 +12,21 @@ export type KeyQuota = {
   readonly admit: (caller: Caller, tokens?: number) => UsedUp | undefined;
   /** Counts a request for anything else. */
   readonly admitOther: (caller: Caller) => UsedUp | undefined;
+  /** Whether a request for an answer may be read: refused ones have a limit too. Counts nothing. */
+  readonly admitUnread: (caller: Caller) => UsedUp | undefined;
+  /** Counts a request for an answer that was read and refused. */
+  readonly refused: (caller: Caller) => void;
   /** What an admitted answer took besides the tokens that were set aside; below 0: what it left of them. */
   readonly spend: (keyId: string, tokens: number) => void;
 };
 
-type Kind = keyof KeyLimits | 'otherRequestsPerMinute';
+type Kind = keyof KeyLimits | 'otherRequestsPerMinute' | 'refusedPerMinute';
 type Limits = { readonly [Name in Kind]?: number | undefined };
 /** s in which a limit that was used up is whole again */
 const periods: Readonly<Record<Kind, { readonly seconds: number; readonly of: string }>> = {
   requestsPerMinute: { seconds: 60, of: 'requests per minute' },
   otherRequestsPerMinute: { seconds: 60, of: 'requests per minute for anything but answers' },
+  refusedPerMinute: { seconds: 60, of: 'refused requests per minute' },
   tokensPerMinute: { seconds: 60, of: 'tokens per minute' },
   tokensPerDay: { seconds: 86_400, of: 'tokens per day' },
 };
@@ -59,13 +64,13 @@ export function createKeyQuota(
   const takeTokens = (keyId: string, tokens: number): void => {
     for (const kind of ofTokens) take(keyId, kind, tokens);
   };
-  const limitsOf = ({ limits }: Caller): Limits => ({
-    ...limits,
-    otherRequestsPerMinute:
+  const limitsOf = ({ limits }: Caller): Limits => {
+    const others =
       limits.requestsPerMinute === undefined
         ? otherRequestsPerMinute
-        : OTHERS_PER_ANSWER * limits.requestsPerMinute,
-  });
+        : OTHERS_PER_ANSWER * limits.requestsPerMinute;
+    return { ...limits, otherRequestsPerMinute: others, refusedPerMinute: others };
+  };
   /** The limits that have not as much left as is asked of them; one that is asked for more has to be full. */
   const lacking = (keyId: string, limits: Limits, asked: Limits): UsedUp | undefined => {
     const waits = (Object.keys(asked) as readonly Kind[]).flatMap((kind): readonly UsedUp[] => {
@@ -99,6 +104,12 @@ export function createKeyQuota(
       admitted.set(keyId, limits);
       if (Number.isFinite(limits.otherRequestsPerMinute)) take(keyId, 'otherRequestsPerMinute', 1);
       return undefined;
+    },
+    admitUnread: (caller) => lacking(caller.keyId, limitsOf(caller), { refusedPerMinute: 1 }),
+    refused: (caller) => {
+      const limits = limitsOf(caller);
+      admitted.set(caller.keyId, limits);
+      if (Number.isFinite(limits.refusedPerMinute)) take(caller.keyId, 'refusedPerMinute', 1);
     },
     spend: takeTokens,
   };

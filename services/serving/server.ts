@@ -19,7 +19,7 @@ import { isSessionKey } from './rl/session-key.ts';
 import { registerChat } from './routes/chat.ts';
 import { discardBody } from './routes/discard-body.ts';
 import { registerFeedback } from './routes/feedback.ts';
-import { admitOther } from './routes/key-limits.ts';
+import { admitOther, admitUnread } from './routes/key-limits.ts';
 import { registerMessages } from './routes/messages.ts';
 import { registerModels } from './routes/models.ts';
 import { registerResponses } from './routes/responses.ts';
@@ -35,6 +35,9 @@ const alwaysOpen: ReadonlySet<string> = new Set(['/health', '/healthz']);
 const answers: ReadonlySet<string> = new Set(
   ['/chat/completions', '/messages', '/responses'].flatMap((path) => [path, `/v1${path}`]),
 );
+const asksForAnswer = ({ method, routeOptions }: FastifyRequest): boolean =>
+  method === 'POST' && answers.has(routeOptions.url ?? '');
+const isClientError = (status: number): boolean => status >= 400 && status < 500;
 const IDLE_CHECK_MS = 50;
 /** ms of the end of the service that answers have to come to their own end */
 const ANSWERS_LIMIT_MS = 5_000;
@@ -123,8 +126,8 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
     if (caller.sessionKey !== undefined && request.routeOptions.url === '/metrics')
       throw ServingError.NOT_FOR_SESSION_KEYS();
     callers.set(request, caller);
-    if (request.method !== 'POST' || !answers.has(request.routeOptions.url ?? ''))
-      admitOther(world.quota, caller);
+    if (asksForAnswer(request)) admitUnread(world.quota, caller);
+    else admitOther(world.quota, caller);
   };
   server.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id);
@@ -138,6 +141,9 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
   });
   server.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';
+    const caller = callers.get(request);
+    if (caller !== undefined && asksForAnswer(request) && isClientError(reply.statusCode))
+      world.quota.refused(caller);
     world.metrics.requests.inc({ route, status: reply.statusCode });
   });
   server.setErrorHandler(async (error, request, reply) => {

@@ -68,6 +68,19 @@ describe('bodies', () => {
     expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error' } });
   });
 
+  test('bodies of the session protocol have the same limits', async () => {
+    const values = await post('/rl/start_session', `{"task_id":"a","x":[${'0,'.repeat(300_000)}0]}`);
+    expect(values.status).toBe(400);
+    expect(await values.json()).toMatchObject({ error: { message: expect.stringContaining('values') } });
+    const nested = await post(
+      '/rl/start_session',
+      `{"task_id":"a","x":${'['.repeat(5_000)}${']'.repeat(5_000)}}`,
+    );
+    expect(nested.status).toBe(400);
+    const large = await post('/rl/start_session', `{"task_id":"${'x'.repeat(3_000_000)}"}`);
+    expect(large.status).toBe(413);
+  });
+
   test.each([
     ['logit_bias', { logit_bias: Object.fromEntries(Array.from({ length: 1_025 }, (_, id) => [id, 1])) }],
     ['stop', { stop: 'x'.repeat(2_000) }],

@@ -112,6 +112,20 @@ test('whatever else a key asks for has a limit too, and no other key waits for i
   expect(await refusalOf(ann.secret)).toBeUndefined();
 });
 
+test('requests for answers that are refused have a limit too, before they are read', async () => {
+  const ann = await create('ann', '--requests-per-minute', '1');
+  const ask = async (body: string) =>
+    (
+      await fetch(`${on.serving.url}/v1/chat/completions`, {
+        ...{ method: 'POST', body },
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${ann.secret}` },
+      })
+    ).status;
+  const refused = [];
+  for (const body of ['{', '{"model":5}', '{}', '[]', '{', '{']) refused.push(await ask(body));
+  expect(refused).toEqual([400, 400, 400, 400, 429, 429]);
+});
+
 test('a key for one adapter opens no other', async () => {
   const other = await create('ann', '--only-adapter', 'work');
   expect(await refusalOf(other.secret)).toMatchObject({ status: 403, code: 'key_of_another_adapter' });

@@ -12,6 +12,8 @@ type Limits = {
   readonly timeoutMs: number;
 };
 
+const FIRST_BYTES = 64 * 1024;
+
 /** The bytes of a body. What is left of one that is refused stays unread. @throws ServingError */
 export async function readBytes(
   body: Readable,
@@ -22,8 +24,18 @@ export async function readBytes(
     if (announced > mostBytes) throw tooLarge();
     if (!hold(announced)) throw tooMany();
   }
-  const chunks: Buffer[] = [];
+  // One buffer that doubles: a body of many small chunks costs no more than its bytes.
+  let read = Buffer.allocUnsafe(Math.min(announced ?? FIRST_BYTES, FIRST_BYTES));
   let length = 0;
+  const keep = (chunk: Buffer) => {
+    const before = length - chunk.length;
+    if (length > read.length) {
+      const larger = Buffer.allocUnsafe(Math.max(length, 2 * read.length));
+      read.copy(larger, 0, 0, before);
+      read = larger;
+    }
+    chunk.copy(read, before);
+  };
   return await new Promise<Buffer>((resolve, reject) => {
     const stop = (settle: () => void) => {
       clearTimeout(timer);
@@ -34,9 +46,9 @@ export async function readBytes(
       length += chunk.length;
       if (length > mostBytes) stop(() => reject(tooLarge()));
       else if (announced === undefined && !hold(chunk.length)) stop(() => reject(tooMany()));
-      else chunks.push(chunk);
+      else keep(chunk);
     };
-    const onEnd = () => stop(() => resolve(Buffer.concat(chunks, length)));
+    const onEnd = () => stop(() => resolve(read.subarray(0, length)));
     const onLate = () => stop(() => reject(ServingError.REQUEST_TIMEOUT({ seconds: timeoutMs / 1_000 })));
     const timer = setTimeout(onLate, timeoutMs);
     const onBroken = () => stop(() => reject(ServingError.CLIENT_LEFT()));

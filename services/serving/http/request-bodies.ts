@@ -14,6 +14,16 @@ type Options = {
   readonly keyOf: (request: FastifyRequest) => string;
 };
 
+/** What a route says of its bodies, in its `config`. */
+export type BodyConfig = {
+  readonly mayBeEmpty?: boolean;
+  /** A better reason why a body cannot be read, from its beginning; undefined: there is none. */
+  readonly explainInvalid?: (beginning: string) => Error | undefined;
+};
+
+const EXPLAINED_BYTES = 4_096;
+const isBlank = (body: Buffer): boolean => body.length < EXPLAINED_BYTES && body.toString().trim() === '';
+
 const MIB = 1024 * 1024;
 /** Unless the settings say otherwise. */
 const MOST_BYTES = { withKey: 16 * MIB, withoutKey: 8 * MIB };
@@ -38,10 +48,13 @@ export function readJsonBodies(server: FastifyInstance, { limits, needsKey, keyO
   const holdFor = (request: FastifyRequest) => {
     const keyId = keyOf(request);
     const { raw } = replies.get(request)!;
+    let held = 0;
+    // One listener for all chunks: each would have to be found again among the others at the end.
+    raw.once('close', () => underWay.remove(keyId, held));
     return (bytes: number): boolean => {
       if (!underWay.add(keyId, bytes)) return false;
       if (raw.destroyed) underWay.remove(keyId, bytes);
-      else raw.once('close', () => underWay.remove(keyId, bytes));
+      else held += bytes;
       return true;
     };
   };
@@ -56,8 +69,13 @@ export function readJsonBodies(server: FastifyInstance, { limits, needsKey, keyO
         tooMany: () => ServingError.TOO_MANY_BYTES({ limit: maxBodyBytesPerKey, retryAfterSeconds: 1 }),
         timeoutMs: requestTimeoutMs,
       });
-      // some clients say of nothing, too, that it is JSON
-      return request.method === 'DELETE' && body.length === 0 ? undefined : parser.parse(body);
+      const { mayBeEmpty = false, explainInvalid } = request.routeOptions.config as BodyConfig;
+      // some clients announce JSON and send nothing
+      if ((mayBeEmpty || request.method === 'DELETE') && isBlank(body)) return undefined;
+      if (explainInvalid === undefined) return parser.parse(body);
+      return parser.parse(body).catch((error: unknown) => {
+        throw explainInvalid(body.toString('utf8', 0, EXPLAINED_BYTES)) ?? error;
+      });
     },
   );
 }

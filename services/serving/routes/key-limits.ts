@@ -38,6 +38,12 @@ function tooManyChoices({ choices }: AskedTokens, mostTokens: number) {
   return ServingError.INVALID_REQUEST({ param: 'n', detail });
 }
 
+/** Before a request for an answer is read. @throws ServingError RATE_LIMIT_EXCEEDED */
+export function admitUnread(quota: KeyQuota, caller: Caller): void {
+  const usedUp = quota.admitUnread(caller);
+  if (usedUp !== undefined) throw ServingError.RATE_LIMIT_EXCEEDED(usedUp);
+}
+
 /** Counts a request for anything but an answer. @throws ServingError RATE_LIMIT_EXCEEDED */
 export function admitOther(quota: KeyQuota, caller: Caller): void {
   const usedUp = quota.admitOther(caller);

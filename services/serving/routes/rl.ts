@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Caller } from '../access.ts';
 import { adaptersOf } from '../chat/adapters-of.ts';
 import { ServingError } from '../errors.ts';
+import type { BodyConfig } from '../http/request-bodies.ts';
 import type { SessionKey } from '../rl/session-key.ts';
 import type { Session } from '../rl/session-table.ts';
 import { callerOf } from '../server.ts';
@@ -36,32 +37,24 @@ const EndBody = z.object({ discard: z.boolean().nullish(), session_id: z.string(
 /** The session protocol of AReaL's online mode: an access key opens sessions, each has a key of its own. */
 export function registerRl(server: FastifyInstance, world: ServingWorld): void {
   server.get('/health', async () => ({ status: 'ok' }));
-  void server.register(async (protocol) => {
-    protocol.removeContentTypeParser('application/json');
-    protocol.addContentTypeParser(
-      'application/json',
-      { parseAs: 'string' },
-      async (_: unknown, text: string) => parseJson(text),
-    );
-    registerProtocol(protocol, world);
-  });
+  const config: BodyConfig = { mayBeEmpty: true, explainInvalid: notFinite };
+  registerProtocol(server, world, { config });
 }
 
-/** Python writes NaN and infinity as JSON has none; whoever sends one is told which field it is. */
-function parseJson(text: string): unknown {
-  if (text.trim() === '') return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    const param = /"(reward|advantage)"\s*:\s*[-+]?(?:NaN|Infinity)\b/.exec(text)?.[1];
-    if (param === undefined) throw ServingError.INVALID_JSON();
-    throw ServingError.INVALID_REQUEST({ param, detail: `Invalid '${param}': not a finite number.` });
-  }
+/** Python writes NaN and infinity, which JSON lacks: the answer names the field. */
+function notFinite(beginning: string): Error | undefined {
+  const param = /"(reward|advantage)"\s{0,20}:\s{0,20}[-+]?(?:NaN|Infinity)\b/.exec(beginning)?.[1];
+  if (param === undefined) return undefined;
+  return ServingError.INVALID_REQUEST({ param, detail: `Invalid '${param}': not a finite number.` });
 }
 
-function registerProtocol(server: FastifyInstance, world: ServingWorld): void {
+function registerProtocol(
+  server: FastifyInstance,
+  world: ServingWorld,
+  bodies: { readonly config: BodyConfig },
+): void {
   const { access, config, sessions } = world;
-  server.post('/rl/start_session', async (request) => {
+  server.post('/rl/start_session', bodies, async (request) => {
     const caller = accessCallerOf(request);
     const { task_id: task, api_key: asked, model } = readBody(StartBody, request.body);
     const refreshed = asked ? sessionKeyOf(access.readSessionKey(asked), caller) : undefined;
@@ -77,7 +70,7 @@ function registerProtocol(server: FastifyInstance, world: ServingWorld): void {
     return { session_id: session, api_key: access.writeSessionKey(key) };
   });
 
-  server.post('/rl/set_reward', async (request) => {
+  server.post('/rl/set_reward', bodies, async (request) => {
     const sessionKey = sessionCallerOf(request);
     const { reward: score, interaction_id: asked, advantage } = readBody(RewardBody, request.body);
     const reward = { score, interactionId: asked ?? undefined, advantage: advantage ?? undefined };
@@ -85,7 +78,7 @@ function registerProtocol(server: FastifyInstance, world: ServingWorld): void {
     return { message: 'success', session_id: session, interaction_id: interactionId };
   });
 
-  server.post('/rl/end_session', async (request) => {
+  server.post('/rl/end_session', bodies, async (request) => {
     const { discard, session_id: named } = readBody(EndBody, request.body ?? {});
     const ended = named
       ? await sessions.endNamed(accessCallerOf(request).keyId, named, discard ?? false)

@@ -90,8 +90,8 @@ export function createTopics(
         return absent.map(({ topic }) => topic);
       });
       const present = plans.filter(({ topic }) => !missing.includes(topic));
-      if (!anyRetention && present.length > 0) await checkRetention(admin, present);
       await untilLed(connection, plans, anyPartitions);
+      if (!anyRetention && present.length > 0) await checkRetention(admin, present);
       return missing;
     } finally {
       await admin.disconnect().catch(() => undefined);
