@@ -5,5 +5,9 @@ import { type OwnWords, readOwnWords } from './own-words/own-words.ts';
 export const personsWords = (messages: readonly ChatMessage[]): readonly string[] =>
   ownWordsOf(messages).map(({ words }) => words);
 
-export const ownWordsOf = (messages: readonly ChatMessage[]): readonly OwnWords[] =>
-  messages.filter(({ role }) => role === 'user').map(readOwnWords);
+/** @param earlier the conversation before these messages */
+export const ownWordsOf = (
+  messages: readonly ChatMessage[],
+  earlier: readonly ChatMessage[] = [],
+): readonly OwnWords[] =>
+  messages.filter(({ role }) => role === 'user').map((message) => readOwnWords(message, earlier));

@@ -17,6 +17,10 @@ const joined = `["']\\s{0,3}[+.]\\s{0,3}["']`;
 const inEveryForm = `[${invisible}]|${joined}|${encoded}|${escapes}|${markdown}`;
 const folded = new RegExp(`${inEveryForm}|${percent}`, 'gu');
 const foldedButPercent = new RegExp(inEveryForm, 'gu');
+const allInvisible = new RegExp(`[${invisible}]`, 'gu');
+
+/** The text without the characters that no reader sees. */
+export const withoutInvisible = (text: string): string => text.replace(allInvisible, '');
 
 export type FoldedText = {
   readonly flat: string;

@@ -12,17 +12,17 @@ export function boundText(text: string, each: number = READ_FROM_EACH_END): stri
 /** Text parts of one message that are read. A client that sends more sends documents. */
 const MOST_PARTS = 16;
 
-/** The message with its texts bounded, and nothing else of it but its kind. */
+/** The message with its texts bounded, and nothing else of it but its kind, its author and its status. */
 export function boundMessage(message: ChatMessage, each: number = READ_FROM_EACH_END): ChatMessage {
   const { role, content } = message;
-  const status = Object.fromEntries(
-    ['is_error', 'isError'].filter((name) => name in message).map((name) => [name, message[name]]),
+  const marks = Object.fromEntries(
+    ['is_error', 'isError', 'name'].filter((name) => name in message).map((name) => [name, message[name]]),
   );
-  if (!Array.isArray(content)) return { role, content: boundText(content ?? '', each), ...status };
+  if (!Array.isArray(content)) return { role, content: boundText(content ?? '', each), ...marks };
   const shown = content.slice(0, MOST_PARTS).map(({ type, text }) => ({
     type,
     ...(text === undefined ? {} : { text: boundText(text, each) }),
   }));
   const others = content.length > MOST_PARTS ? [{ type: 'more' }] : [];
-  return { role, content: [...shown, ...others], ...status };
+  return { role, content: [...shown, ...others], ...marks };
 }

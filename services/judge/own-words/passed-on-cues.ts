@@ -12,18 +12,36 @@ const ownLabels = new Set(
 );
 
 const separator = /^(?:[-_*=~]\s?){3,}$/;
+/** `=== page.html ===`, `--- a.eml ---`, `$$$`: three of a mark that no sentence begins with. */
+const fence = /^([[\p{P}\p{Sm}\p{Sc}\p{Sk}]--[.!?…,:;\(\)]])\1\1/v;
+const capitalMark = /^\W{0,10}(?:BEGIN|START|END)(?: OF)?(?: THE)? [A-Z]/;
+const onlyBrackets = /^\[[^\]\n]{1,80}\]$/;
+const mention = /^@[\p{L}\p{N}_]/u;
 const forwarded =
   /^(?:-{2,}\s*(?:original|forwarded|weitergeleitete|ursprüngliche)|begin forwarded message)/i;
-const mailHeader = /^(?:from|sent|to|cc|date|subject|von|gesendet|an|betreff|objet|asunto)\s?:/i;
+const mailHeader =
+  /^(?:from|sent|to|cc|date|subject|von|gesendet|an|betreff|objet|asunto)(?:\s?:|\s[-–—]\s)/i;
 const attribution = /\b(?:wrote|writes|schrieb|écrit|escribió)(?: [^\s:]+){0,4}\s?:$/i;
 const salutation =
-  /^(?:(?:hi|hello|hey|hallo|good (?:morning|afternoon|evening)|liebe[rs]?|bonjour|hola) \p{Lu}[\p{L}.'-]*|dear\b[^,:!\n]{1,60})(?: \p{Lu}[\p{L}.'-]*){0,3}\s?(?:[,!:]|$)/iu;
+  /^(?:(?:hi|hello|hey|hallo|good (?:day|morning|afternoon|evening)|liebe[rs]?|bonjour|hola),? \p{Lu}[\p{L}.'-]*|dear\b[^,:!\n]{1,60})(?: \p{Lu}[\p{L}.'-]*){0,3}\s?(?:[,!:]|$)/iu;
+/** What ends a mail: the line, and below it a name at most. */
+const farewell =
+  /^(?:(?:(?:kind|best|warm|many)(?:est)? )?regards|(?:best|kind|warm|all my) wishes|all the best|best|cheers|sincerely|yours(?: \w+)?|(?:yours )?(?:sincerely|faithfully|truly)|respectfully|mit (?:freundlichen|besten|lieben) grüßen|(?:viele|liebe|beste) grüße|mfg|cordialement|bien à vous|saludos|un saludo|atentamente|cordiali saluti)(?:,|\s?[-–—]|$)/iu;
+const signature =
+  /^(?:--|(?:sent|gesendet|envoyé|enviado|inviato) (?:from|von|mit|depuis|desde|da)\b.{1,60})$/i;
+/** Lines below a farewell: a name, a place of work. */
+const MOST_BELOW = 4;
 const toolLabel =
-  /^(?:\[[^\]\n]{1,80}\]\s?(?:result|output|response)|(?:(?:tool|function|command|action|shell|api|code)[ _-])?(?:observation|output|results?|response|returned|stdout|stderr))(?:[ _]?\d+)?(?:\s?\([^)\n]{1,80}\))?\s?:/i;
+  /^(?:\[[^\]\n]{1,80}\]\s?(?:result|output|response)|(?:(?:tool|function|command|action|shell|api|code)[ _-])?(?:observation|output|results?|response|returned|stdout|stderr))(?:[ _]?\d+)?(?:\s?\([^)\n]{1,80}\))?(?:\s?:|\s[-–—]\s|$)/i;
 const chatLine =
   /^(?:[-*•] )?(?:\[[^\]\n]{1,40}\] ?[^\s:]{1,40}(?: [^\s:]{1,40})?|\p{Lu}[\p{L}\p{N}_.-]{0,30}(?: \p{Lu}[\p{L}.-]{0,30})?(?: ?\([^)\n]{1,40}\))?|(?:user|assistant|human|ai|bot|system|customer|agent|client|support)):(?:\s|$)/u;
 const data = /^[{[]\s?(?:["{[]|$)/;
 const heading = /^#{1,6} /;
+
+const lineMarks: readonly RegExp[] = [
+  ...[separator, fence, capitalMark, onlyBrackets, forwarded, mailHeader],
+  ...[salutation, toolLabel, heading],
+];
 
 /** Whether a line begins a text that is passed on: a mail, a chat, the output of a tool, a page. */
 export function foreignLine(line: string, isFirst: boolean): boolean {
@@ -32,9 +50,21 @@ export function foreignLine(line: string, isFirst: boolean): boolean {
   if (chatLine.test(start) && !(label !== undefined && ownLabels.has(label))) return true;
   if (isFirst && data.test(start)) return true;
   return (
-    [separator, forwarded, mailHeader, salutation, toolLabel, heading].some((mark) => mark.test(start)) ||
+    lineMarks.some((mark) => mark.test(start)) ||
+    (isFirst && mention.test(start)) ||
     attribution.test(line.slice(-LOOK_AT))
   );
+}
+
+/** Whether a text ends like a mail, so that all of it may be one. */
+export function endsLikeMail(text: string): boolean {
+  const lines = text
+    .slice(-LOOK_AT)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const last = lines.slice(-MOST_BELOW);
+  return last.some((line, at) => signature.test(line) || (at < last.length - 1 && farewell.test(line)));
 }
 
 /** What is asked for about a text, and hardly ever about the answer before. */
@@ -72,7 +102,7 @@ export function startOfReport(sentence: string): number {
 
 /** Where a sentence goes over to what it announces: behind a colon. -1: nowhere. */
 export function endOfAnnouncement(sentence: string): number {
-  const { index } = /:(?=\s|$)/.exec(sentence) ?? { index: -1 };
+  const { index } = /:(?=\s|$)|(?<=\P{ASCII}):/u.exec(sentence) ?? { index: -1 };
   const label = sentence.slice(0, index).trim().toLowerCase();
   return index === -1 || ownLabels.has(label) ? -1 : index + 1;
 }
@@ -80,30 +110,3 @@ export function endOfAnnouncement(sentence: string): number {
 /** Whether a short paragraph asks for something. */
 export const isRequest = (paragraph: string): boolean =>
   introduces(paragraph) || paragraph.trimEnd().endsWith('?') || asking.test(paragraph.slice(0, LOOK_AT));
-
-const english = new Set(
-  (
-    'the it is this that you i my your not do does did of to for with without and or but what why how when where who ' +
-    'which can could would should are be have has had were from on at by as if then there here these those they them ' +
-    'their we us our he she his her its all any some get got make made give write use stop keep try need want like ' +
-    'love hate yes ok okay sorry well please thanks thank right good great nice perfect better short shorter long ' +
-    'longer too more less list lists answer answers again still just only much very job work works worked error same ' +
-    'sentence sentences greeting greetings emojis bullet points plain simple words text way never nothing exactly ' +
-    "lovely awesome excellent brilliant terrible useless helpful explanation english wrong don't it's that's isn't"
-  ).split(' '),
-);
-
-const wordsOf = (sentence: string): readonly string[] =>
-  sentence
-    .slice(0, LOOK_AT)
-    .toLowerCase()
-    .replaceAll('’', "'")
-    .match(/[\p{L}']+/gu) ?? [];
-
-/** Whether a person who does not write English goes over to it: what is English then is passed on. */
-export function isForeignThenEnglish([first = '', ...others]: readonly string[]): boolean {
-  const words = wordsOf(first);
-  const enough = first.trimEnd().endsWith(':') ? 2 : 3;
-  if (words.length < enough || words.some((word) => english.has(word))) return false;
-  return others.some((other) => new Set(wordsOf(other).filter((word) => english.has(word))).size >= 2);
-}

@@ -1,8 +1,10 @@
+import { lexicalEvidence } from '../judges/signals/evidence.ts';
+import { isForeignThenEnglish, isInTwoScripts } from './languages.ts';
 import {
   endOfAnnouncement,
+  endsLikeMail,
   foreignLine,
   introduces,
-  isForeignThenEnglish,
   isRequest,
   startOfReport,
 } from './passed-on-cues.ts';
@@ -27,11 +29,12 @@ export function beforePassedOn(text: string): string {
   let rest = unwrapped(text)
     .replace(/^\s*\n/, '')
     .trimEnd();
+  if (endsLikeMail(rest)) return '';
   for (let spans = 0; spans < MOST_SPANS; spans += 1) {
     const span = firstSpan(rest);
     const before = span === undefined ? rest : rest.slice(0, span.from);
     const { words, isAll } = ownStart(before, rest);
-    if (!isAll || span?.to === undefined) return standsFirst(rest) ? '' : words;
+    if (!isAll || span?.to === undefined) return standsFirst(rest) || isInTwoScripts(rest) ? '' : words;
     rest = `${before}${rest[span.to - 1] === '\n' ? '' : ' '}${rest.slice(span.to)}`;
   }
   return '';
@@ -58,17 +61,31 @@ function leadOf(text: string, changesLanguage: boolean): { readonly words: strin
   const kept: string[] = [];
   const paragraphs = paragraphsOf(text);
   for (const [index, paragraph] of paragraphs.entries()) {
-    for (const line of paragraph.split('\n')) {
+    const isLast = index === paragraphs.length - 1;
+    const lines = paragraph.split('\n');
+    for (const [at, line] of lines.entries()) {
       const { words, goesOn } = leadOfLine(line, changesLanguage && kept.length === 0);
       kept.push(words);
-      if (!goesOn) return { words: kept.join('\n').trim(), isAll: false };
+      const isEnd = isLast && at === lines.length - 1;
+      if (!goesOn || (!isEnd && !isReaction(line))) return { words: kept.join('\n').trim(), isAll: false };
     }
-    if (paragraph.trimEnd().endsWith('?') && index < paragraphs.length - 1)
-      return { words: kept.join('\n').trim(), isAll: false };
+    if (paragraph.trimEnd().endsWith('?') && !isLast) return { words: kept.join('\n').trim(), isAll: false };
     kept.push('');
   }
   return { words: kept.join('\n').trim(), isAll: true };
 }
+
+/** A longer line is not looked through for a reaction. Characters. */
+const LONGEST_REACTION = 600;
+const opener =
+  /^\W{0,5}(?:no|nope|nah|yes|yeah|ok|okay|h+m+|well|ugh|argh|oh|oops|sorry|wait|actually|please)\W{0,10}$/i;
+
+/**
+ * Whether a line says what the person thinks of the answer. A line that does not may announce the next ones,
+ * in any language: whose words those are is not known.
+ */
+const isReaction = (line: string): boolean =>
+  opener.test(line) || (line.length <= LONGEST_REACTION && lexicalEvidence(line).length > 0);
 
 /** @param oneSentence whether no more than the first sentence of the line may count */
 function leadOfLine(

@@ -20,29 +20,51 @@ function linesOfQuote(text: string): Span | undefined {
 
 /** The first quoted lines, tagged block, code block, quotation or piece of code in a text. */
 export function firstSpan(text: string): Span | undefined {
-  const found = [linesOfQuote, taggedBlock, closingTag, ...pairs].map((find) => find(text));
-  return found.reduce((first, span) =>
-    first === undefined || (span && span.from < first.from) ? span : first,
+  const found = [linesOfQuote, angled, bracketed, startsWhatEndsAnywhere, ...pairs].map((find) => find(text));
+  const span = found.reduce((first, next) =>
+    first === undefined || (next && next.from < first.from) ? next : first,
   );
+  const closing = closingTag.exec(text);
+  // of a block that was opened nowhere, what stands before it may be in the block as well
+  return closing !== null && closing.index <= (span?.from ?? text.length) ? { from: 0, to: undefined } : span;
 }
 
-const opening = /<([a-zA-Z][\w:.-]*)(?:\s[^<>]*)?>/;
+/** Whatever is called a tag: `<doc>`, `<1>`, `<_doc>`, `<|doc|>`. */
+const openingTag = /<([^\s<>/=][^\s<>]*)(?:\s[^<>]*)?>/;
+/** `[quote]`, `[quote=Ann]`. In brackets stand remarks as well: it is a tag where the text closes it. */
+const openingBracket = /\[([a-zA-Z][\w-]{0,40})(?:[ =][^\]\n]{0,80})?\]/g;
+const closingTag = /<\s?\/\s?[^\s<>]|\[\/[^\s\]]/;
 
-function taggedBlock(text: string): Span | undefined {
-  const found = opening.exec(text);
-  if (found === null) return undefined;
-  const [open, name] = found;
-  const behind = text.slice(found.index + open.length);
-  const [opens, closes] = [placesOf(behind, `<${name}`), placesOf(behind, `</${name}`)];
-  const end = closes.length === 1 ? behind.indexOf('>', closes[0]!) : -1;
-  const isPlain = opens.length === 0 && end !== -1;
-  return { from: found.index, to: isPlain ? found.index + open.length + end + 1 : undefined };
-}
+/** Comments, CDATA and processing instructions of XML, environments of LaTeX, colours of a terminal. */
+const startOfNoPair = /<[!?%]|\\begin\s?\{|\p{Cc}/u;
 
-/** Of a block that was opened nowhere: what stands before it may be in the block as well. */
-function closingTag(text: string): Span | undefined {
-  const from = text.search(/<\/[a-zA-Z]/);
+function startsWhatEndsAnywhere(text: string): Span | undefined {
+  const from = text.replace(/[\n\t]/g, ' ').search(startOfNoPair);
   return from === -1 ? undefined : { from, to: undefined };
+}
+
+type Tag = { readonly from: number; readonly to: number; readonly open: string; readonly close: string };
+
+function angled(text: string): Span | undefined {
+  const found = openingTag.exec(text);
+  if (found === null) return undefined;
+  const { index: from, 0: open, 1: name } = found;
+  return blockOf(text, { from, to: from + open.length, open: `<${name}`, close: `</${name}` });
+}
+
+function bracketed(text: string): Span | undefined {
+  if (!text.includes('[/')) return undefined;
+  for (const { index: from, 0: open, 1: name } of text.matchAll(openingBracket))
+    if (text.includes(`[/${name}`))
+      return blockOf(text, { from, to: from + open.length, open: `[${name}`, close: `[/${name}` });
+  return undefined;
+}
+
+function blockOf(text: string, { from, to, open, close }: Tag): Span {
+  const behind = text.slice(to);
+  const [opens, closes] = [placesOf(behind, open), placesOf(behind, close)];
+  const end = closes.length === 1 ? behind.indexOf(open.startsWith('<') ? '>' : ']', closes[0]!) : -1;
+  return { from, to: opens.length === 0 && end !== -1 ? to + end + 1 : undefined };
 }
 
 type Find = (text: string) => Span | undefined;
@@ -67,11 +89,17 @@ const singleQuotes: Find = (text) => {
   return { from: open.from, to: isPlain ? open.to + close.to : undefined };
 };
 
+/**
+ * Whatever opens or closes a quotation in any script: brackets too, but those of ASCII, which hold remarks.
+ * Single marks that are apostrophes too are read apart; double primes stand for quotation marks.
+ */
+const quotationMark = /[[\p{Pi}\p{Pf}\p{Ps}\p{Pe}]--[\(\)\[\]\{\}‘’]]|′′/gv;
+
 const pairs: readonly Find[] = [
   between(/```/g),
   between(/~~~/g),
   between(/(?<!`)`(?!`)/g),
-  between(/[“”„«»「」]/g),
+  between(quotationMark),
   between(/(?<!\d)"/g),
   singleQuotes,
 ];

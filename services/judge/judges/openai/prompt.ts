@@ -87,7 +87,7 @@ export function material({ messages, answer, next }: JudgedTurn, fence: Fence, c
     ...next
       .filter((one) => !isInternalContext(one))
       .slice(0, MOST_NEXT)
-      .map((one) => enclose(`next, role ${one.role}`, one, limits.next)),
+      .map((one) => enclose(`next, role ${one.role}`, one, limits.next, ownTextAfter(messages))),
   ].join('\n\n');
 }
 
@@ -100,12 +100,15 @@ type Show = (message: ChatMessage, clean: (text: string) => string, limit: numbe
 const READ = 16_000;
 
 /** Of a person's message their own words alone; what they passed on is counted. */
-const ownText: Show = (message, clean) => {
-  if (message.role !== 'user') return clean(spokenText(message));
-  const { words, holdsOthers } = readOwnWords(message);
-  const left = holdsOthers ? ['(what else the message holds may be passed on, and is left out)'] : [];
-  return clean([words, ...left, ...attached(message)].filter((one) => one !== '').join('\n')) || '(empty)';
-};
+const ownTextAfter =
+  (earlier: readonly ChatMessage[]): Show =>
+  (message, clean) => {
+    if (message.role !== 'user') return clean(spokenText(message));
+    const { words, holdsOthers } = readOwnWords(message, earlier);
+    const left = holdsOthers ? ['(what else the message holds may be passed on, and is left out)'] : [];
+    return clean([words, ...left, ...attached(message)].filter((one) => one !== '').join('\n')) || '(empty)';
+  };
+const ownText = ownTextAfter([]);
 
 /** The person's own words, and behind a line that says so the whole message. */
 const wholeText: Show = (message, clean, limit) => {

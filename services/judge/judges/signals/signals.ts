@@ -20,7 +20,7 @@ const HINT_LIMIT = 1000;
  */
 export function readSignals(turn: Turn): Signals {
   const bounded = boundTurn(turn);
-  const words = ownWordsOf(bounded.next).flatMap((own) => lexicalEvidence(own.words));
+  const words = ownWordsOf(bounded.next, bounded.messages).flatMap((own) => lexicalEvidence(own.words));
   const evidence =
     words.length > 0 ? words : [...repeatEvidence(bounded), ...toolEvidence(bounded)].slice(0, 1);
   const vote = weigh(evidence);
@@ -35,15 +35,20 @@ const ofNobody = { sentence: '', contrast: false };
 function repeatEvidence({ messages, next }: Turn): readonly Evidence[] {
   const asked = wholeWords(messages.findLast(isHuman));
   if (asked === undefined) return [];
-  const again = next.map(wholeWords).find((words) => words !== undefined && isRepeatedRequest(asked, words));
+  const again = next
+    .map((message) => wholeWords(message, messages))
+    .find((words) => words !== undefined && isRepeatedRequest(asked, words));
   return again === undefined
     ? []
     : [{ rule: 'repeated-request', weight: -2, on: again.slice(0, 200), ...ofNobody }];
 }
 
-function wholeWords(message: ChatMessage | undefined): string | undefined {
+function wholeWords(
+  message: ChatMessage | undefined,
+  earlier: readonly ChatMessage[] = [],
+): string | undefined {
   if (message?.role !== 'user') return undefined;
-  const { words, holdsOthers } = readOwnWords(message);
+  const { words, holdsOthers } = readOwnWords(message, earlier);
   return holdsOthers ? undefined : words;
 }
 

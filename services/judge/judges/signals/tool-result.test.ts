@@ -21,6 +21,8 @@ test.each([
   ['a list without errors', '{"errors":[],"items":[1]}'],
   ['a long document with a field of that name', JSON.stringify({ error: 'no such word', text: readme })],
   ['a long document with a status', JSON.stringify({ status: 451, title: 'Fahrenheit', text: readme })],
+  ['a long document with an exit code', JSON.stringify({ exit_code: 1, page: readme })],
+  ['a long document that says it is an error', JSON.stringify({ is_error: true, page: readme })],
   ['a search that found an error', 'a.ts:3: throw new Error: does not exist\nb.ts:9: permission denied'],
   ['a failure that the call marks as none', '{"is_error":false,"result":"Error: none"}'],
 ])('%s is no failed call', (_, output) => {

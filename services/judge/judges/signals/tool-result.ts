@@ -97,9 +97,18 @@ function parseObject(text: string): Fields | undefined {
   }
 }
 
-/** A long result is a document, which may have a field of any name: only what runners of calls write counts. */
+/** What runners of commands and of tools write into a result. A document has fields of other names as well. */
+const ofRunners = new Set(
+  (
+    'exit_code exitCode stdout stderr output content text result error errors message reason is_error isError ' +
+    'success ok status signal command cmd cwd pid duration duration_ms timed_out timedOut truncated'
+  ).split(' '),
+);
+
+/** Of a long result a status counts only beside what runners of calls write, and nothing else. */
 function isFailure(fields: Fields, isShort: boolean): boolean {
   const { is_error, isError, success, ok, exit_code, exitCode, status, error, errors } = fields;
+  if (!isShort && !Object.keys(fields).every((name) => ofRunners.has(name))) return false;
   if ([is_error, isError].includes(false)) return false;
   if ([is_error, isError].includes(true)) return true;
   if ([exit_code, exitCode].some((code) => typeof code === 'number' && code !== 0)) return true;
