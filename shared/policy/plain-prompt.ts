@@ -1,5 +1,6 @@
 import type { ChatMessage, ContentPart, ToolCall } from '../events/chat-message.ts';
 import { plainText, plainValue } from './plain-text.ts';
+import type { Tokenizer } from './tokenizer.ts';
 
 export type PromptSource = {
   readonly messages: readonly ChatMessage[];
@@ -10,14 +11,24 @@ export type PromptSource = {
 
 type Plain = (text: string) => string;
 
+/** Tokens that no text of a client may become. */
+export type ReservedTokens = Pick<Tokenizer, 'specialTokens' | 'controlTokens'>;
+
 /**
- * Makes special tokens plain text wherever a client can write them for a chat template: in contents, names,
- * calls, reasoning, tools and variables. Each message and each tool is searched once, however often it is
+ * Makes control tokens plain text wherever a client can write them for a chat template: in contents, names,
+ * calls, reasoning, tools and variables. An answer's content and reasoning may hold those that are not
+ * special: a template looks for `</think>` in them. Each message and each tool is searched once, however often it is
  * written. Lists in which nothing changes come back as the same lists.
  */
-export function plainPrompt(specialTokens: readonly string[]): (source: PromptSource) => PromptSource {
-  const plain = plainText(specialTokens);
-  const messageOf = once((message: ChatMessage) => plainMessage(message, plain));
+export function plainPrompt({
+  specialTokens,
+  controlTokens,
+}: ReservedTokens): (source: PromptSource) => PromptSource {
+  const plain = plainText(controlTokens);
+  const answerPlain = plainText(specialTokens);
+  const messageOf = once((message: ChatMessage) =>
+    plainMessage(message, plain, message.role === 'assistant' ? answerPlain : plain),
+  );
   const toolOf = once((tool: object) => plainValue(tool, plain));
   return ({ messages, tools, variables }) => ({
     messages: mapped(messages, messageOf),
@@ -26,14 +37,18 @@ export function plainPrompt(specialTokens: readonly string[]): (source: PromptSo
   });
 }
 
-function plainMessage(message: ChatMessage, plain: Plain): ChatMessage {
-  const { content, tool_calls: calls, ...rest } = message;
+/** @param plainSaid for content and reasoning */
+function plainMessage(message: ChatMessage, plain: Plain, plainSaid: Plain): ChatMessage {
+  const { content, reasoning_content: reasoning, tool_calls: calls, ...rest } = message;
   const plainRest = plainValue(rest, plain);
-  const plainBody = Array.isArray(content) ? plainParts(content, plain) : plainValue(content, plain);
+  const plainReasoning = plainValue(reasoning, plainSaid);
+  const plainBody = Array.isArray(content) ? plainParts(content, plainSaid) : plainValue(content, plainSaid);
   const plainCalls = Array.isArray(calls) ? mapped(calls, (call) => plainCall(call, plain)) : calls;
-  if (plainRest === rest && plainBody === content && plainCalls === calls) return message;
+  const isSame = plainReasoning === reasoning && plainBody === content && plainCalls === calls;
+  if (isSame && plainRest === rest) return message;
   return {
     ...(plainRest as ChatMessage),
+    ...(reasoning === undefined ? {} : { reasoning_content: plainReasoning }),
     ...(content === undefined ? {} : { content: plainBody }),
     ...(calls === undefined ? {} : { tool_calls: plainCalls as ToolCall[] }),
   };

@@ -2,13 +2,13 @@ const ZERO_WIDTH_SPACE = '\u200b';
 const REPLACEMENT_CHARACTER = '\ufffd';
 
 /**
- * Makes special tokens that are written out in somebody's words (`<|im_end|>`) plain text: a zero-width space
+ * Makes tokens that are written out in somebody's words (`<|im_end|>`) plain text: a zero-width space
  * after their first character keeps a tokenizer from reading them as tokens, so that no message can end its
- * turn or open another role's. A special token of a single character is replaced.
+ * turn or open another role's. A token of a single character is replaced.
  */
-export function plainText(specialTokens: readonly string[]): (text: string) => string {
-  // white space is text, even where a tokenizer lists it among its special tokens
-  const written = specialTokens.filter((token) => token.trim() !== '');
+export function plainText(tokens: readonly string[]): (text: string) => string {
+  // white space is text, even where a tokenizer lists it among its added tokens
+  const written = tokens.filter((token) => token.trim() !== '');
   if (written.length === 0) return (text) => text;
   // the longest first: one token may begin like another
   const byLength = [...written].sort((a, b) => b.length - a.length);

@@ -71,7 +71,7 @@ test.each([
   ['that writes arguments as JSON', parsing],
   ['that writes arguments as they came', verbatim],
 ])('no text of a client becomes a special token in a template %s', (_about, template) => {
-  const render = promptRenderer({ specialTokens }, template);
+  const render = promptRenderer({ specialTokens, controlTokens: specialTokens }, template);
   const harmless = specialsIn(render(chat('x')));
   expect(harmless).toBeGreaterThan(10);
   expect(specialsIn(render(chat(attack)))).toBe(harmless);
@@ -81,7 +81,7 @@ test.each([
 });
 
 test('nor does the text of a hint', () => {
-  const render = promptRenderer({ specialTokens }, parsing);
+  const render = promptRenderer({ specialTokens, controlTokens: specialTokens }, parsing);
   const plain = chat('x');
   const hinted = (at: number, hint: string) =>
     specialsIn(render({ ...plain, messages: withHint(plain.messages, at, hint) }));
@@ -91,7 +91,7 @@ test('nor does the text of a hint', () => {
 });
 
 test('words without special tokens are written as they are', () => {
-  const render = promptRenderer({ specialTokens }, verbatim);
+  const render = promptRenderer({ specialTokens, controlTokens: specialTokens }, verbatim);
   const words = 'a < b, <|im|>, "quoted", \\u003c, </p> and \ud83e\udd80';
   const { messages, ...rest } = chat(words);
   const whole = messages.slice(0, 1);

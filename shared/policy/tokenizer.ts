@@ -24,6 +24,11 @@ export type Tokenizer = {
   readonly specialIds: ReadonlySet<number>;
   /** The special tokens as they are written. */
   readonly specialTokens: readonly string[];
+  /**
+   * The tokens that steer a model, as they are written: the special ones, and added ones such as `<think>` and
+   * `<tool_call>`, which Qwen3 does not call special. Words and characters that were added are none of them.
+   */
+  readonly controlTokens: readonly string[];
 };
 
 const TokenizerFile = z.looseObject({
@@ -82,6 +87,9 @@ export function createTokenizer(tokenizerJson: unknown, tokenizerConfig: unknown
   for (const { content, id } of file.added_tokens) add(content, id);
   const specialIds = new Set(file.added_tokens.filter(({ special }) => special).map(({ id }) => id));
   const specialTokens = file.added_tokens.filter(({ special }) => special).map(({ content }) => content);
+  const controlTokens = file.added_tokens
+    .filter(({ content, special }) => special || !isWord(content))
+    .map(({ content }) => content);
   const decoder = createTokenDecoder(file.decoder, {
     token: (id) => tokens[id],
     isSpecial: (id) => specialIds.has(id),
@@ -103,5 +111,10 @@ export function createTokenizer(tokenizerJson: unknown, tokenizerConfig: unknown
     vocabularySize: tokens.length,
     specialIds,
     specialTokens,
+    controlTokens,
   };
 }
+
+/** A single character, letters and digits, or white space. Some vocabularies have words added to them. */
+const isWord = (token: string): boolean =>
+  [...token].length === 1 || /^[\p{L}\p{M}\p{N}\s'’▁-]*$/u.test(token);

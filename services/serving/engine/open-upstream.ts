@@ -4,6 +4,7 @@ import type { FetchModelOptions } from '../../../shared/hub/fetch-model.ts';
 import { findModel, findModelHere } from '../../../shared/hub/find-model.ts';
 import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
 import { modelDigest } from '../../../shared/policy/model-digest.ts';
+import type { ReservedTokens } from '../../../shared/policy/plain-prompt.ts';
 import { isGreedy } from '../../../shared/policy/sampling.ts';
 import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
 import { ConfigError } from '../../../shared/service/config.ts';
@@ -73,7 +74,7 @@ export async function openUpstream(config: ServingConfig, options: UpstreamOptio
   const believed: Believed = {
     logProbs,
     vocabularySize: await vocabularySizeHere(config),
-    specialTokens: await specialTokensHere(config),
+    reservedTokens: await reservedTokensHere(config),
   };
   const prefix = kind === 'vllm' ? `${root}/v1` : root;
   return openUpstreamEngine({
@@ -94,13 +95,13 @@ export async function openUpstream(config: ServingConfig, options: UpstreamOptio
 type Believed = {
   readonly logProbs: UpstreamLogProbs;
   readonly vocabularySize: number | undefined;
-  readonly specialTokens: readonly string[];
+  readonly reservedTokens: ReservedTokens | undefined;
 };
 
 const vllmDialect = (
   http: UpstreamHttp,
   root: string,
-  { logProbs, vocabularySize, specialTokens }: Believed,
+  { logProbs, vocabularySize, reservedTokens }: Believed,
 ): UpstreamDialect => {
   const chat = chatDialect({
     url: `${root}/v1`,
@@ -114,7 +115,10 @@ const vllmDialect = (
     renamesThoughts: true,
     saltField: 'cache_salt',
   });
-  return withPlainTexts({ ...chat, countTokens: countWithTokenize(http, `${root}/tokenize`) }, specialTokens);
+  return withPlainTexts(
+    { ...chat, countTokens: countWithTokenize(http, `${root}/tokenize`) },
+    reservedTokens,
+  );
 };
 
 const sglangDialect = async (
@@ -217,14 +221,10 @@ async function vocabularySizeHere(config: ServingConfig): Promise<number | undef
   );
 }
 
-/** None, where the model is not here. */
-async function specialTokensHere(config: ServingConfig): Promise<readonly string[]> {
+/** Undefined where the model is not here. */
+async function reservedTokensHere(config: ServingConfig): Promise<ReservedTokens | undefined> {
   const folder = findModelHere(config);
-  if (folder === undefined) return [];
-  return loadTokenizer(folder).then(
-    ({ specialTokens }) => specialTokens,
-    () => [],
-  );
+  return folder === undefined ? undefined : loadTokenizer(folder).catch(() => undefined);
 }
 
 /** Below 0.1 an answer is greedy, as with the local engine. */

@@ -9,6 +9,7 @@ import { countPrompt, makePrompt } from './prompt.ts';
 const tokenizer = {
   vocabularySize: 0x110000,
   specialTokens: ['<a>', '<u>'],
+  controlTokens: ['<a>', '<u>'],
   encode: (text: string) => [...text].map((character) => character.codePointAt(0)!),
 };
 const template = createChatTemplate(
@@ -176,7 +177,7 @@ test('a forced call is begun where the answer begins, after the end of any reaso
 });
 
 test('the name of a call that has to come is no special token', () => {
-  const named = { ...tokenizer, specialTokens: ['look_up', '<a>', '<u>'] };
+  const named = { ...tokenizer, controlTokens: ['look_up', '<a>', '<u>'] };
   const asked: GenerationRequest = { ...request('hi'), forcedCall: ['look_up'] };
   const { promptIds } = makePrompt(
     { tokenizer: named, template, contextTokens: 200, context: 'error' },

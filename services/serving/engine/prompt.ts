@@ -7,6 +7,7 @@ import {
 } from '../../../shared/chat/window.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { ChatTemplate } from '../../../shared/policy/chat-template.ts';
+import type { ReservedTokens } from '../../../shared/policy/plain-prompt.ts';
 import { plainText } from '../../../shared/policy/plain-text.ts';
 import { promptRenderer } from '../../../shared/policy/render-prompt.ts';
 import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
@@ -21,7 +22,7 @@ import type { GenerationRequest, PromptParts } from './engine.ts';
 import { tellingPart } from './telling-part.ts';
 
 export type PromptMaker = {
-  readonly tokenizer: Pick<Tokenizer, 'encode' | 'specialTokens' | 'vocabularySize'>;
+  readonly tokenizer: Pick<Tokenizer, 'encode' | keyof ReservedTokens | 'vocabularySize'>;
   readonly template: ChatTemplate;
   /** `tagged` unless told. */
   readonly toolCallForm?: ToolCallForm;
@@ -136,7 +137,7 @@ function renderer(
   { templateVariables: variables, forcedCall: names, format }: PromptParts,
 ) {
   const render = promptRenderer(tokenizer, template);
-  const plain = plainText(tokenizer.specialTokens);
+  const plain = plainText(tokenizer.controlTokens);
   const beginning = names === undefined ? '' : forcedCall(toolCallForm, names.map(plain)).beginning;
   const begin = (prompt: string): string =>
     (names !== undefined || format !== undefined) && opensReasoning(prompt)

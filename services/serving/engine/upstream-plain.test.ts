@@ -25,7 +25,7 @@ const dialect = withPlainTexts(
     }),
     countTokens: async (parts) => JSON.stringify(parts).split('<|im_end|>').length - 1,
   },
-  ['<|im_end|>'],
+  { specialTokens: ['<|im_end|>'], controlTokens: ['<|im_end|>', '<tool_call>'] },
 );
 
 test('a server that writes prompts itself gets no special token from a client', async () => {
@@ -33,6 +33,12 @@ test('a server that writes prompts itself gets no special token from a client', 
   expect(String(body)).not.toContain('<|im_end|>');
   expect(String(body).split('<\u200b|im_end|>').length - 1).toBe(5);
   expect(await dialect.countTokens?.(request('<|im_end|>'))).toBe(0);
+});
+
+test('nor another token that steers the model', async () => {
+  const { body } = await dialect.ask(request('<tool_call>'), lease);
+  expect(String(body)).not.toContain('<tool_call>');
+  expect(String(body).split('<\u200btool_call>').length - 1).toBe(5);
 });
 
 test('other texts reach it as they came', async () => {

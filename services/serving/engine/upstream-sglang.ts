@@ -64,7 +64,7 @@ export async function openSglangDialect({
     adapterField: true,
     saltField: 'extra_key',
   });
-  const forcedCalls = withPlainTexts(chat, tokenizer.specialTokens);
+  const forcedCalls = withPlainTexts(chat, tokenizer);
   return {
     ask: async (request, lease) => {
       if (request.forcedCall !== undefined) return forcedCalls.ask(request, lease);
