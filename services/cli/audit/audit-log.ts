@@ -4,7 +4,7 @@ import { isLogError } from '../../../shared/log/errors.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { endsOfAll, readTopic, readUpTo } from '../read-topic.ts';
 import { type AuditReport, createAudit } from './audit.ts';
-import { type Audited, type Folded, type GroupName, placeName } from './audited.ts';
+import { type Audited, type Folded, type Folds, type GroupName, placeName } from './audited.ts';
 import type { Owed } from './overdue.ts';
 import { openWindow } from './window.ts';
 
@@ -34,11 +34,13 @@ export async function auditLog(log: EventLog, overdueAfterMs: number): Promise<L
     await Promise.all(read.map(async (topic) => [topic, await log.starts(topic)] as const)),
   );
   const isTrimmed = (topic: (typeof read)[number]) => starts.get(topic)!.some((start) => start > 0);
+  const folds: Folds = (group, record) => !setAside.has(`${group} ${placeName(record)}`);
   const folded: Folded = (group, record) =>
     record.at.offset < (positions.get(group)?.get(record.at.partition)?.position ?? 0) &&
-    !setAside.has(`${group} ${placeName(record)}`);
+    folds(group, record);
   const audit = createAudit({
     folded,
+    folds,
     setAside: (record) => setAside.has(placeName(record)),
     trimmed: new Set(read.filter(isTrimmed)),
   });

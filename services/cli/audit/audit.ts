@@ -1,6 +1,6 @@
 import type { Topic } from '../../../shared/events/define-event.ts';
 import { isFor } from '../../../shared/log/fold-chunk.ts';
-import type { Audited, Folded, Tell } from './audited.ts';
+import type { Audited, Folded, Folds, Tell } from './audited.ts';
 import { createBatchCheck } from './batch-check.ts';
 import { createConservationCheck } from './conservation-check.ts';
 import { createContentCheck } from './content-check.ts';
@@ -32,6 +32,8 @@ export type AuditReport = {
 export type AuditOptions = {
   /** Whether a group has folded a record; all have folded all unless told. */
   readonly folded?: Folded;
+  /** Whether a group folds a record, now or later; all fold all unless told. */
+  readonly folds?: Folds;
   /** Whether a group could not read a record and passed it over: its copy may stand later, put back. */
   readonly setAside?: (record: Audited) => boolean;
   /** Topics whose first records were trimmed. */
@@ -50,6 +52,8 @@ export function createAudit(options: AuditOptions = {}) {
   /** A record that was put back counts for the groups that it was put back for. */
   const folded: Folded = (group, record) =>
     isFor(group, record.event) && (options.folded?.(group, record) ?? true);
+  const folds: Folds = (group, record) =>
+    isFor(group, record.event) && (options.folds?.(group, record) ?? true);
   const broken: string[] = [];
   let uncovered = 0;
   const tell: Tell = (sentence, missingFrom) => {
@@ -62,12 +66,12 @@ export function createAudit(options: AuditOptions = {}) {
   const sessions = createSessionCheck(tell, book);
   const feedback = createFeedbackCheck(tell, book);
   const progress = createProgressCheck(tell, folded);
-  const batches = createBatchCheck(tell, folded);
+  const batches = createBatchCheck(tell, folds);
   const lineage = createLineageCheck(tell);
   const returns = createReturnsCheck(tell);
   const backlog = createBacklog(folded);
   const checks = [
-    ...[book.write, createNameCheck(tell), createContentCheck(tell), createJudgmentCheck(tell, folded)],
+    ...[book.write, createNameCheck(tell), createContentCheck(tell), createJudgmentCheck(tell, folds)],
     ...[
       conservation.on,
       outcomes.on,

@@ -17,6 +17,12 @@ export type GroupName = 'attribute' | 'judge' | 'assemble' | 'submit';
 /** Whether a group has folded the record at a place. A group may set a record aside that it cannot read. */
 export type Folded = (group: GroupName, record: Audited) => boolean;
 
+/**
+ * Whether a group folds the record at a place once it comes to it. The audit notes how far the groups are before
+ * it reads: while services run, facts follow from records that lie beyond.
+ */
+export type Folds = (group: GroupName, record: Audited) => boolean;
+
 export const placeName = ({ topic, at }: Pick<Audited, 'topic' | 'at'>): string =>
   `${topic}/${at.partition}@${at.offset}`;
 

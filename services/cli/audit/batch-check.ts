@@ -5,7 +5,7 @@ import type { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
 import type { PolicyTrained } from '../../../shared/events/policy-trained.ts';
 import type { Position } from '../../../shared/events/position.ts';
 import { sampleDigest, samplesDigest } from '../../../shared/lineage/batch-digest.ts';
-import type { Audited, Folded, Tell } from './audited.ts';
+import type { Audited, Folds, Tell } from './audited.ts';
 
 type Batch = { readonly data: BatchSubmitted['data']; trained: PolicyTrained['data'] | undefined };
 
@@ -13,7 +13,7 @@ type Batch = { readonly data: BatchSubmitted['data']; trained: PolicyTrained['da
  * A batch lists where its samples stand; a version is what a batch was trained to, and what is promoted is
  * what was trained. Feed it `training`.
  */
-export function createBatchCheck(tell: Tell, folded: Folded) {
+export function createBatchCheck(tell: Tell, folds: Folds) {
   /** by sample: the first place of its `sample.ready` that submit could read */
   const readyAt = new Map<string, Position>();
   const counted = new Set<string>();
@@ -91,7 +91,7 @@ export function createBatchCheck(tell: Tell, folded: Folded) {
     switch (event.type) {
       case 'sample.ready': {
         const { sampleId, adapter, session, epoch, following: left } = event.data;
-        if (!readyAt.has(sampleId) && folded('submit', record)) readyAt.set(sampleId, at);
+        if (!readyAt.has(sampleId) && folds('submit', record)) readyAt.set(sampleId, at);
         if (counted.has(sampleId)) break;
         counted.add(sampleId);
         digestOfSample.set(sampleId, sampleDigest(event.data));

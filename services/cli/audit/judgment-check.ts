@@ -5,7 +5,7 @@ import type { SampleReady } from '../../../shared/events/sample-ready.ts';
 import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
 import type { TurnFeedback } from '../../../shared/events/turn-feedback.ts';
 import type { VoteCast } from '../../../shared/events/vote-cast.ts';
-import { type Audited, digestOf, type Folded, type Tell } from './audited.ts';
+import { type Audited, digestOf, type Folds, type Tell } from './audited.ts';
 
 type Vote = VoteCast['data']['vote'];
 type Judgment = JudgmentReached['data'];
@@ -38,7 +38,7 @@ const SHORT_HINT = 10;
  * the verdict and the hints of its judgment. Counts on its own, without the judge's code. Feed it turns, then
  * training.
  */
-export function createJudgmentCheck(tell: Tell, folded: Folded) {
+export function createJudgmentCheck(tell: Tell, folds: Folds) {
   const open = new Map<string, OpenTurn>();
   const settled = new Map<string, Settled>();
   const orderOf = new Map<string, number>();
@@ -125,7 +125,7 @@ export function createJudgmentCheck(tell: Tell, folded: Folded) {
     const { event } = record;
     order += 1;
     const isInput = record.topic === 'turns' && event.type !== 'judgment.reached';
-    if (isInput && !folded('judge', record)) return;
+    if (isInput && !folds('judge', record)) return;
     switch (event.type) {
       case 'turn.completed':
         if (open.has(event.data.turnId) || settled.has(event.data.turnId)) break;
