@@ -35,11 +35,11 @@ const value = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<unknown>,
 );
 const text = fc.oneof(
-  { weight: 4, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }) },
+  { weight: 100, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }) },
   {
     weight: 1,
     arbitrary: fc
-      .tuple(fc.constantFrom(...hostilePieces), fc.integer({ min: 1, max: 20_000 }))
+      .tuple(fc.constantFrom(...hostilePieces), fc.integer({ min: 1, max: 8_000 }))
       .map(([piece, letters]) => piece.repeat(Math.ceil(letters / piece.length))),
   },
 );
