@@ -2,7 +2,7 @@
  * What drives a terminal or reorders a line: control characters but newline and tab, line separators, and
  * marks that turn the direction of text.
  */
-const driving = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+const driving = /[^\P{Cc}\n\t]|[\u2028-\u202e\u2066-\u2069]/gu;
 
 /**
  * A text as a terminal can show it. Names and messages of clients can hold escapes that retitle a window, fake
