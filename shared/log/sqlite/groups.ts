@@ -3,7 +3,7 @@ import type { GroupLag, SettingsStretch } from '../event-log.ts';
 import type { LogDatabase } from './database.ts';
 import type { Commit, Lease, LoadedPartition, StoredPartition } from './protocol.ts';
 import type { PackedRecord, Records } from './records.ts';
-import type { Steps, Touched } from './write-queue.ts';
+import type { Steps } from './write-queue.ts';
 
 export type Groups = ReturnType<typeof openGroups>;
 
@@ -55,7 +55,7 @@ export function openGroups({ db, partitions }: LogDatabase, records: Records, on
     },
 
     /** Inside a transaction. Checks the lease and the position before it writes anything. */
-    commit: (commit: Commit, packed: readonly PackedRecord[], touched: Touched): boolean => {
+    commit: (commit: Commit, packed: readonly PackedRecord[]): boolean => {
       const { subscription, partition, member, generation } = commit.lease;
       const fenced = advance.run(
         commit.to,
@@ -76,7 +76,6 @@ export function openGroups({ db, partitions }: LogDatabase, records: Records, on
       if (commit.settings !== null) putStretch.run(subscription, partition, commit.from, commit.settings);
       records.append(packed);
       onStep('records');
-      for (const { topic } of packed) touched.topics.add(topic);
       return true;
     },
 

@@ -55,10 +55,20 @@ function bodyOf(body: unknown): Pick<StoredRecord, 'body' | 'damage'> {
   }
 }
 
+/** The first free offset of a partition. */
+type PartitionEnd = { readonly topic: Topic; readonly partition: number; readonly end: number };
+
 export type Records = ReturnType<typeof openRecords>;
 
-/** The append-only table. `append` belongs into a transaction; the others need none. */
+/**
+ * The append-only table. `append` belongs into a transaction, which `begin` and `seal` begin and
+ * end; the others need none.
+ */
 export function openRecords({ db, partitions, topicIds }: LogDatabase) {
+  /** What the transaction appends: each run gets one link, however many append to it. */
+  let pending: PackedRecord[] = [];
+  /** Ends of the partitions that the transaction appended to. */
+  let moved: PartitionEnd[] = [];
   const insert = db.prepare(
     'INSERT INTO records (k, time, type, subject, body, link) VALUES (?, ?, ?, ?, ?, ?)',
   );
@@ -141,9 +151,17 @@ export function openRecords({ db, partitions, topicIds }: LogDatabase) {
   };
 
   return {
+    /** What a transaction that was undone has left is forgotten. */
+    begin: (): void => {
+      pending = [];
+      moved = [];
+    },
     append: (records: readonly PackedRecord[]): void => {
+      pending.push(...records);
+    },
+    seal: (): void => {
       const time = Date.now();
-      for (const [run, of] of byRun(records)) {
+      for (const [run, of] of byRun(pending)) {
         const { next, link: before } = runOf.get(run) as { readonly next: number; readonly link: string };
         const link = openLink(before);
         for (const [index, record] of of.entries()) link.add(next + index, time, record);
@@ -152,8 +170,12 @@ export function openRecords({ db, partitions, topicIds }: LogDatabase) {
         for (const [index, { type, subject, body }] of of.entries())
           insert.run(run * offsets + next + index, time, type, subject, body, index === last ? after : null);
         advance.run(next + of.length, after, run);
+        const { topic, partition } = of[last]!;
+        moved.push({ topic, partition, end: next + of.length });
       }
     },
+    /** What the last transaction moved: asking the table for it again would cost as much as a short append. */
+    moved: (): readonly PartitionEnd[] => moved,
     /** Records as they are stored, with their links: what verifies the chain reads them. */
     fetchStored: (topic: Topic, partition: number, from: number, maxRecords: number): StoredLink[] => {
       const start = base(topic, partition);

@@ -43,7 +43,13 @@ function start(onStep: Steps): void {
   const signals = openSignals(options.folder, (name) =>
     name === 'records' ? refresh() : void membership.reconcile(),
   );
-  const queue = openWriteQueue(db, announce, onStep, () => lockHolder(options.file));
+  const queue = openWriteQueue(db, {
+    onBegun: records.begin,
+    onWritten: records.seal,
+    onCommitted: announce,
+    onStep,
+    lockedBy: () => lockHolder(options.file),
+  });
   const membership = openMembership({
     database,
     queue,
@@ -52,14 +58,11 @@ function start(onStep: Steps): void {
   });
 
   const dataVersion = db.prepare('PRAGMA data_version');
-  const known = new Map<Topic, string>();
+  const known = new Map<Topic, readonly number[]>();
   let seenVersion: unknown;
 
   function announce(touched: Touched): void {
-    if (touched.topics.size > 0) {
-      sendEnds([...touched.topics]);
-      signals.send('records');
-    }
+    if (sendMoved()) signals.send('records');
     if (touched.groups) {
       void membership.reconcile();
       signals.send('groups');
@@ -69,12 +72,24 @@ function start(onStep: Steps): void {
   function sendEnds(of: readonly Topic[]): void {
     const changed = of.flatMap((topic) => {
       const ends = records.ends(topic);
-      const text = ends.join();
-      if (known.get(topic) === text) return [];
-      known.set(topic, text);
+      if (known.get(topic)?.join() === ends.join()) return [];
+      known.set(topic, ends);
       return [[topic, ends] as const];
     });
     if (changed.length > 0) send({ kind: 'ends', ends: changed });
+  }
+
+  /** False: the transaction appended nothing. */
+  function sendMoved(): boolean {
+    const changed = new Map<Topic, readonly number[]>();
+    for (const { topic, partition, end } of records.moved())
+      changed.set(
+        topic,
+        (changed.get(topic) ?? known.get(topic) ?? records.ends(topic)).with(partition, end),
+      );
+    for (const [topic, ends] of changed) known.set(topic, ends);
+    if (changed.size > 0) send({ kind: 'ends', ends: [...changed] });
+    return changed.size > 0;
   }
 
   /** Other processes' commits show as a new data version; asking for it costs no disk access. */
@@ -98,17 +113,16 @@ function start(onStep: Steps): void {
   const handlers: { readonly [Name in CallName]: (request: Calls[Name]['request']) => unknown } = {
     append: ({ records: asked, deadline }) => {
       const packed = pack(asked);
-      const write = (touched: Touched) => {
+      const write = () => {
         records.append(packed);
         onStep('records');
-        for (const { topic } of packed) touched.topics.add(topic);
         return null;
       };
       return queue.write(write, { deadline, bytes: sizeOf(asked) });
     },
     commit: ({ deadline, ...commit }) => {
       const packed = pack(commit.records);
-      const write = (touched: Touched) => groups.commit(commit, packed, touched);
+      const write = () => groups.commit(commit, packed);
       return queue.write(write, { deadline, bytes: sizeOf(commit.records) });
     },
     fetch: ({ topic, partition, from, maxRecords, maxBytes }) =>

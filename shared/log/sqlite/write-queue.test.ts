@@ -27,12 +27,13 @@ async function openNumbers() {
       if (sql === 'ROLLBACK') hooks.afterRollback();
     },
   };
-  const queue = openWriteQueue(
-    db,
-    () => {},
-    () => {},
-    () => '',
-  );
+  const queue = openWriteQueue(db, {
+    onBegun: () => {},
+    onWritten: () => {},
+    onCommitted: () => {},
+    onStep: () => {},
+    lockedBy: () => '',
+  });
   const write = (number: number, bytes = 0) =>
     queue.write(
       () => {

@@ -1,11 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Topic } from '../../events/define-event.ts';
 import { logError } from '../errors.ts';
 import { isBusy } from './database.ts';
 import { monotonicMs } from './protocol.ts';
 
 /** What a transaction changed that others wait for. */
-export type Touched = { readonly topics: Set<Topic>; groups: boolean };
+export type Touched = { groups: boolean };
 
 type Job = {
   readonly run: (touched: Touched) => unknown;
@@ -31,11 +30,20 @@ const maxBytes = 8 * 2 ** 20;
 
 export type Steps = (step: string) => void;
 
+export type WriteQueueHooks = {
+  /** In the transaction, before its first job. */
+  readonly onBegun: () => void;
+  /** In the transaction, behind its last job. What it throws undoes the transaction. */
+  readonly onWritten: () => void;
+  readonly onCommitted: (touched: Touched) => void;
+  readonly onStep: Steps;
+  /** Names the process that holds the lock, for the error. */
+  readonly lockedBy: () => string;
+};
+
 export function openWriteQueue(
   db: Pick<DatabaseSync, 'exec' | 'isTransaction'>,
-  onCommitted: (touched: Touched) => void,
-  onStep: Steps,
-  lockedBy: () => string,
+  { onBegun, onWritten, onCommitted, onStep, lockedBy }: WriteQueueHooks,
 ): WriteQueue {
   /** In the order in which they came, which is the order of their records. */
   const waiting: Job[] = [];
@@ -72,11 +80,13 @@ export function openWriteQueue(
   }
 
   function runTransaction(batch: readonly Job[]): void {
-    const touched: Touched = { topics: new Set(), groups: false };
+    const touched: Touched = { groups: false };
     const results: unknown[] = [];
     try {
       onStep('begun');
+      onBegun();
       for (const job of batch) results.push(job.run(touched));
+      onWritten();
       onStep('written');
       db.exec('COMMIT');
     } catch (error) {
