@@ -3,6 +3,7 @@ import { type Executor, openBackend } from '../../shared/policy/backend.ts';
 import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
 import { hintMarker } from '../../shared/policy/hint.ts';
 import { initialWeights } from '../../shared/policy/initialise.ts';
+import { logSoftmax } from '../../shared/policy/losses/distribution.ts';
 import { loadPolicy, type Policy, weightsInMemory } from '../../shared/policy/policy.ts';
 import { describeOnBackends, largestDifference } from '../../shared/policy/test-backends.ts';
 import { smallConfig } from '../../shared/policy/test-model.ts';
@@ -186,6 +187,29 @@ describe.each(['topk', 'overlap'] as const)('distillation %s', (distillation) =>
     expect(more()).toBe(more());
     expect(more()).not.toBe(first);
   });
+});
+
+test('an anchored distribution is the geometric mean of two, normalised over the whole vocabulary', () => {
+  const parent = train(2, train(1, undefined, { gateMeanKl: 100 }), { gateMeanKl: 100 });
+  const sequences = sampled().map(({ tokens }) => ({ ...tokens, temperature: tokens.effectiveTemperature }));
+  const everyId = sequences.map(({ responseIds }) =>
+    Int32Array.from(responseIds.flatMap(() => Array.from({ length: config.vocabularySize }, (_, id) => id))),
+  );
+  const request = { count: config.vocabularySize, asked: everyId };
+  const [own, base] = [parent.adapter, undefined].map((file) =>
+    engine.distributions(file, sequences, request),
+  );
+  const made = engine.distributions(parent.adapter, sequences, { ...request, anchor: 0.3 });
+  made.forEach(({ asked, sampled: chosen }, n) => {
+    sequences[n]!.responseIds.forEach((id, t) => {
+      const row = (from: Float32Array) =>
+        from.subarray(t * config.vocabularySize, (t + 1) * config.vocabularySize);
+      const mean = logSoftmax(row(own![n]!.asked).map((p, v) => 0.7 * p + 0.3 * row(base![n]!.asked)[v]!));
+      expect(largestDifference(Float32Array.from(mean), row(asked))).toBeLessThan(1e-4);
+      expect(chosen[t]).toBeCloseTo(mean[id]!, 4);
+    });
+  });
+  expect(engine.distributions(undefined, sequences, { ...request, anchor: 0.3 })).toEqual(base);
 });
 
 describeOnBackends('parts', (open) => {

@@ -4,7 +4,7 @@ import { PolicyPromoted } from '../../shared/events/policy-promoted.ts';
 import { PolicyRejected } from '../../shared/events/policy-rejected.ts';
 import { PolicyTrained } from '../../shared/events/policy-trained.ts';
 import { PolicyUpdateFailed } from '../../shared/events/policy-update-failed.ts';
-import type { CheckpointState } from '../../shared/policy/checkpoint-store-state.ts';
+import type { CheckpointState, GateResult } from '../../shared/policy/checkpoint-store-state.ts';
 
 /** A checkpoint that names its whole input. Those of earlier versions do not; none of them is an outcome any more. */
 export type BoundState = CheckpointState & Required<Pick<CheckpointState, 'batchDigest' | 'samplesDigest'>>;
@@ -32,11 +32,11 @@ export function outcomeEvents(
 ): readonly ClawLoopEvent[] {
   const common = { batchId, adapter };
   const envelope = (suffix: string) => ({ id: `${batchId}/${suffix}`, source, time });
-  const rejected = (reason: PolicyRejected['data']['reason'], detail: string) =>
-    PolicyRejected.create({ ...envelope('rejected'), data: { ...common, reason, detail } });
+  const rejected = (why: Pick<PolicyRejected['data'], 'reason' | 'detail' | 'figures'>) =>
+    PolicyRejected.create({ ...envelope('rejected'), data: { ...common, ...why } });
   switch (outcome.kind) {
     case 'not-finite':
-      return [rejected('not-finite', outcome.detail)];
+      return [rejected({ reason: 'not-finite', detail: outcome.detail })];
     case 'failed': {
       const { reason, detail } = outcome;
       return [
@@ -67,11 +67,17 @@ export function outcomeEvents(
             ...envelope('promoted'),
             data: { ...common, from: parent, to: version, checkpoint, digest },
           })
-        : rejected(gate.reason, gate.detail);
+        : rejected(whyOf(gate));
       return [trained, verdict];
     }
   }
 }
+
+const whyOf = ({ reason, detail, figures }: Extract<GateResult, { passed: false }>) => ({
+  reason,
+  detail,
+  ...(figures === undefined ? {} : { figures }),
+});
 
 /** For metrics and logs. */
 export function outcomeName(outcome: Outcome): string {

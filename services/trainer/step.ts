@@ -6,6 +6,7 @@ import type { GateResult, OptimizerState } from '../../shared/policy/checkpoint-
 import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import { learningRateAt } from '../../shared/policy/learning-rate.ts';
 import { type Baseline, initialBaseline, updateBaseline } from '../../shared/policy/losses/baseline.ts';
+import { passGate } from './gate.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { lessonMetrics } from './lesson-metrics.ts';
 import { minibatchGradients } from './minibatch-gradients.ts';
@@ -134,24 +135,25 @@ export function step(
   if (broken !== undefined) return notFinite(`${broken[0]} has a value that is not finite`);
 
   onProgress({ phase: 'gate', samples: samples.length, of: samples.length });
-  const meanKl = engine.meanKl(
-    adapter,
-    parent?.adapter,
-    prepared.map(({ sequence }) => sequence),
-  );
-  if (!Number.isFinite(meanKl)) return notFinite(`the mean KL to the parent is ${meanKl}`);
+  const sequences = prepared.map(({ sequence }) => sequence);
+  const stride = { parent: parent?.adapter, from: start.adapter, to: adapter, sequences };
+  const gated = passGate(engine, stride, settings);
+  const { meanKl, klToBase } = gated.distances;
+  if (!Number.isFinite(meanKl + klToBase)) return notFinite(`the mean KL to the parent is ${meanKl}`);
   const baseline = updateBaseline(start.baseline, baselineVerdicts(samples), settings.baselineDecay);
   return {
     kind: 'candidate',
-    adapter,
+    adapter: gated.adapter,
     optimizer,
     baseline,
-    gate: judge(meanKl, settings.gateMeanKl),
+    gate: gated.gate,
     metrics: finiteOnly({
       ...meanOf(perMinibatch),
       ...batchMetrics(prepared, startLogProbs, batch.parent),
       ...(settings.method === 'binary' ? {} : lessonMetrics(lesson, startLogProbs, settings)),
       meanKl,
+      klToBase,
+      stepScale: gated.stepScale,
       baseline: start.baseline.value,
     }),
   };
@@ -164,12 +166,6 @@ function allFinite(values: Float32Array): boolean {
 }
 
 const notFinite = (detail: string): NotFinite => ({ kind: 'not-finite', detail });
-
-function judge(meanKl: number, limit: number): GateResult {
-  if (meanKl <= limit) return { passed: true };
-  const detail = `mean KL to the parent is ${meanKl.toPrecision(4)} nats per token, the limit is ${limit}`;
-  return { passed: false, reason: 'kl-to-parent', detail };
-}
 
 /**
  * Disjoint parts in the batch's order, sizes equal or one apart; fewer than `count` where there are fewer

@@ -40,24 +40,34 @@ const MOST_HINTS = 3;
  */
 export function teach(
   engine: LearningEngine,
-  settings: Pick<TrainingSettings, 'teacher' | 'distillation' | 'topK'>,
+  settings: Pick<TrainingSettings, 'teacher' | 'teacherAnchor' | 'distillation' | 'topK'>,
   parent: TrainedWeights | undefined,
   samples: readonly (readonly [StepSample, SampleReady['data']])[],
   onSamples: (done: number, of: number) => void,
 ): Lesson {
-  const without = { ...noLesson.without };
-  const pupils: Pupil[] = [];
-  for (const [sample, record] of samples) {
-    const hinted = hintedPrompts(record, engine, settings.distillation === 'overlap' ? MOST_HINTS : 1);
-    if (hinted.kind !== 'hinted') without[hinted.kind] += 1;
-    else if (sample.behavior.length > 0) pupils.push({ sample, prompts: hinted.prompts });
-  }
+  const { pupils, without } = choosePupils(engine, settings, samples);
   const told = { hintsRead: pupils.reduce((sum, { prompts }) => sum + prompts.length, 0), without };
-  const teacher = teacherOf(engine, settings.teacher, parent);
+  const teacher = teacherOf(engine, settings.teacher, settings.teacherAnchor, parent);
   if (settings.distillation === 'sampled')
     return { ...told, teacher: teachSampled(engine, teacher, pupils, onSamples), tokens: new Map() };
   const tokens = teachTokens(engine, teacher, parent, settings, pupils, onSamples);
   return { ...told, tokens, teacher: new Map([...tokens].map(([sample, { sampled }]) => [sample, sampled])) };
+}
+
+/** Samples whose hints are read, and why the others are not among them. */
+function choosePupils(
+  engine: LearningEngine,
+  { distillation }: Pick<TrainingSettings, 'distillation'>,
+  samples: readonly (readonly [StepSample, SampleReady['data']])[],
+): { readonly pupils: readonly Pupil[]; readonly without: Lesson['without'] } {
+  const without = { ...noLesson.without };
+  const pupils: Pupil[] = [];
+  for (const [sample, record] of samples) {
+    const hinted = hintedPrompts(record, engine, distillation === 'overlap' ? MOST_HINTS : 1);
+    if (hinted.kind !== 'hinted') without[hinted.kind] += 1;
+    else if (sample.behavior.length > 0) pupils.push({ sample, prompts: hinted.prompts });
+  }
+  return { pupils, without };
 }
 
 function teachSampled(

@@ -24,6 +24,14 @@ export const trainingSettings = z.object({
     .describe(
       'opd, combine: who reads the hint: current (the parent version), base, or another model: its folder or hub id',
     ),
+  teacherAnchor: z
+    .number()
+    .min(0)
+    .max(1)
+    .describe(
+      'teacher current: share of what the base says to the hint in what is taught; above 0 the same hint over and over ' +
+        'comes to rest, at 1 / teacherAnchor times its effect on the base',
+    ),
   training: trainingKind.describe('what is trained: an adapter (lora), or every weight of the model (full)'),
   distillation: distillationForm.describe(
     'opd, combine: what of the teacher is learned at each position: the sampled token, its topK likeliest tokens ' +
@@ -65,7 +73,23 @@ export const trainingSettings = z.object({
   gateMeanKl: z
     .number()
     .positive()
-    .describe('a candidate whose mean KL to its parent on its batch is above is rejected'),
+    .describe('largest mean KL of a candidate to its parent on its batch, nats per token'),
+  gateBaseKl: z
+    .number()
+    .positive()
+    .optional()
+    .describe(
+      "largest mean KL of a candidate to the base on its batch, nats per token, unless it is below its parent's; " +
+        'no bound unless told',
+    ),
+  gateLeastScale: z
+    .number()
+    .min(0.125)
+    .max(1)
+    .describe(
+      'a step beyond a bound of the gate is shortened, in eighths, to no less than this part before it is rejected; ' +
+        '1: it is rejected at once',
+    ),
 });
 /**
  * As they stand in the log and in checkpoints: what older ones do not name was not there when they were made.
@@ -79,5 +103,7 @@ export const recordedTrainingSettings = trainingSettings.extend({
   distillation: trainingSettings.shape.distillation.default('sampled'),
   topK: trainingSettings.shape.topK.default(4),
   epochs: trainingSettings.shape.epochs.default(1),
+  teacherAnchor: trainingSettings.shape.teacherAnchor.default(0),
+  gateLeastScale: trainingSettings.shape.gateLeastScale.default(1),
 });
 export type TrainingSettings = z.output<typeof trainingSettings>;

@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { z } from 'zod';
+import { gateReason } from '../events/policy-rejected.ts';
 import { recordedTrainingSettings } from '../events/training-settings.ts';
 import type { TrainedWeights } from './full-weights.ts';
 import { atOnce } from './pieces.ts';
@@ -15,7 +16,12 @@ export type OptimizerState = {
 /** What the gate of promotion said. A candidate that is not finite has no checkpoint. */
 export const gateResult = z.discriminatedUnion('passed', [
   z.object({ passed: z.literal(true) }),
-  z.object({ passed: z.literal(false), reason: z.literal('kl-to-parent'), detail: z.string() }),
+  z.object({
+    passed: z.literal(false),
+    reason: gateReason,
+    detail: z.string(),
+    figures: z.record(z.string(), z.number()).optional().describe('what was measured, and the limits'),
+  }),
 ]);
 export type GateResult = z.output<typeof gateResult>;
 

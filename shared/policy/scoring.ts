@@ -15,29 +15,45 @@ const maxLogits = 32 * 1024 * 1024;
  * Calls `visit` with the logits [rows, vocabulary] of consecutive response rows; start: the first one's
  * index.
  */
-export function eachLogits(
+export const eachLogits = (
   policy: Policy,
   adapter: Adapter | undefined,
   microbatch: Microbatch,
   visit: (logits: Tensor, start: number, rows: number) => void,
+): void =>
+  eachLogitsOf(policy, [adapter], microbatch, ([logits], start, rows) => visit(logits!, start, rows));
+
+/** As `eachLogits`, with the logits of several versions of the same rows at a time, in the order given. */
+export function eachLogitsOf(
+  policy: Policy,
+  adapters: readonly (Adapter | undefined)[],
+  microbatch: Microbatch,
+  visit: (logits: readonly Tensor[], start: number, rows: number) => void,
 ): void {
   const { executor } = policy;
-  const { model, lora } = networkOf(policy, adapter);
   const { batch, positions, ids, rows } = microbatch;
   executor.scope(() => {
-    const context = sequenceContext(executor, model, batch, positions, { backward: false });
-    const { config, weights } = model;
-    const x = compiled(
-      executor,
-      { name: 'scoring', sizes: 'varying' },
-      { network: { config, weights }, lora, ids, context },
-      (on, input) => residualStream(on, input.network, input.lora, input.ids, input.context),
-    );
-    const chunk = Math.max(1, Math.floor(maxLogits / model.config.vocabularySize));
+    const streams = adapters.map((adapter) => {
+      const { model, lora } = networkOf(policy, adapter);
+      const context = sequenceContext(executor, model, batch, positions, { backward: false });
+      const { config, weights } = model;
+      const x = compiled(
+        executor,
+        { name: 'scoring', sizes: 'varying' },
+        { network: { config, weights }, lora, ids, context },
+        (on, input) => residualStream(on, input.network, input.lora, input.ids, input.context),
+      );
+      return { model, x };
+    });
+    const chunk = Math.max(1, Math.floor(maxLogits / policy.config.vocabularySize / adapters.length));
     for (let start = 0; start < rows.length; start += chunk) {
       const part = rows.subarray(start, start + chunk);
       executor.scope(() =>
-        visit(logitsOf(executor, model, gatherRows(executor, x, part)), start, part.length),
+        visit(
+          streams.map(({ model, x }) => logitsOf(executor, model, gatherRows(executor, x, part))),
+          start,
+          part.length,
+        ),
       );
     }
   });

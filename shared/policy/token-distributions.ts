@@ -2,7 +2,7 @@ import { microbatchesOn } from './batching.ts';
 import { topIds } from './losses/distribution.ts';
 import { LEAST_PROBABILITY } from './ops/candidates.ts';
 import type { Adapter, Policy } from './policy.ts';
-import { eachLogits, type PolicySequence } from './scoring.ts';
+import { eachLogitsOf, type PolicySequence } from './scoring.ts';
 
 /** What a policy would say at each position of a response: log-probs, nats, at the sequence's temperature. */
 export type TokenDistributions = {
@@ -28,6 +28,11 @@ export type DistributionRequest = {
    * vocabularies to different widths.
    */
   readonly below?: number | undefined;
+  /**
+   * Share of the base's log-probs in those of the adapter's, 0 to 1: the distribution is proportional to
+   * p(adapter)^(1 - share) p(base)^share. None unless told.
+   */
+  readonly anchor?: number | undefined;
 };
 
 /**
@@ -38,7 +43,7 @@ export function tokenDistributions(
   policy: Policy,
   adapter: Adapter | undefined,
   sequences: readonly PolicySequence[],
-  { count, asked, below }: DistributionRequest,
+  { count, asked, below, anchor = 0 }: DistributionRequest,
 ): readonly TokenDistributions[] {
   const width = policy.config.vocabularySize;
   const result = sequences.map(({ responseIds: { length } }, index) => ({
@@ -52,8 +57,10 @@ export function tokenDistributions(
     const places = microbatch.members.flatMap((index) =>
       sequences[index]!.responseIds.map((sampled, t) => ({ index, sampled, t })),
     );
-    eachLogits(policy, adapter, microbatch, (logits, start, rows) => {
-      const values = policy.executor.read(logits);
+    const speakers = anchor === 0 || adapter === undefined ? [adapter] : [adapter, undefined];
+    eachLogitsOf(policy, speakers, microbatch, (logits, start, rows) => {
+      const [own, base] = logits.map((tensor) => policy.executor.read(tensor));
+      const values = base === undefined ? own! : mixed(own!, base, anchor);
       for (let row = 0; row < rows; row++) {
         const { index, sampled, t } = places[start + row]!;
         const line = values.subarray(row * width, (row + 1) * width);
@@ -78,6 +85,13 @@ export function tokenDistributions(
   }
   return result;
 }
+
+/**
+ * Logits of the geometric mean of two distributions: what each lacks to be a log-prob is the same for every
+ * token of a row, so that the softmax over the mean of their logits is normalised over the whole vocabulary.
+ */
+const mixed = (own: Float32Array, base: Float32Array, share: number): Float32Array =>
+  own.map((logit, index) => (1 - share) * logit + share * base[index]!);
 
 /** @param logits of one position, [vocabulary] */
 function rowDistribution(logits: Float32Array, count: number, temperature: number, below = logits.length) {

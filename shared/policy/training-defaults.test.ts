@@ -23,6 +23,8 @@ test('docs/learning.md shows the defaults as they are', async () => {
       ({ settings: { baselineDecay } }) => `${baselineDecay} (${halfLife(baselineDecay)})`,
     ),
     row('gate: largest mean KL to the parent, nats per token', ({ settings }) => settings.gateMeanKl),
+    row('gate: largest mean KL to the base, nats per token', ({ settings }) => settings.gateBaseKl ?? 'none'),
+    row('gate: smallest part of a step that is taken', ({ settings }) => settings.gateLeastScale),
     row('LoRA rank / alpha', ({ settings }) => `${settings.rank} / ${settings.alpha}`),
     row('minibatches, epochs', ({ settings: { minibatches, epochs } }) => `${minibatches}, ${epochs}`),
     row(
@@ -32,9 +34,9 @@ test('docs/learning.md shows the defaults as they are', async () => {
     row('largest gradient norm', ({ settings }) => settings.gradientClip),
     row('KL to the base', ({ settings }) => settings.klCoefficient),
     row(
-      'weights of verdict and hint, gap clip, teacher',
-      ({ settings: { verdictWeight, hintWeight, gapClip, teacher } }) =>
-        `${verdictWeight} / ${hintWeight}, ${gapClip}, ${teacher}`,
+      'weights of verdict and hint, gap clip, teacher and its anchor',
+      ({ settings: { verdictWeight, hintWeight, gapClip, teacher, teacherAnchor } }) =>
+        `${verdictWeight} / ${hintWeight}, ${gapClip}, ${teacher} ${teacherAnchor}`,
     ),
     row('distillation, top k', ({ settings: { distillation, topK } }) => `${distillation}, ${topK}`),
     row('largest staleness, versions', ({ maxStaleness }) => maxStaleness),

@@ -18,6 +18,7 @@ const common = {
   hintWeight: 1,
   gapClip: 1,
   teacher: 'current',
+  teacherAnchor: 0.3,
   distillation: 'sampled',
   topK: 4,
   rank: 8,
@@ -35,6 +36,7 @@ const common = {
   beta1: 0.9,
   beta2: 0.999,
   epsilon: 1e-8,
+  gateLeastScale: 0.125,
 } as const;
 
 /** All weights move where an adapter's alone would: they take a tenth of its rate. */
@@ -76,7 +78,8 @@ const clawNano: AdapterDefaults = {
     epochs: 4,
     // half-life of the baseline: one verdict, so that praise that is expected moves little
     baselineDecay: 0.5,
-    gateMeanKl: 1,
+    gateMeanKl: 0.06,
+    gateBaseKl: 0.12,
   },
   batchSize: 2,
   maxStaleness: 4,
@@ -84,7 +87,7 @@ const clawNano: AdapterDefaults = {
 
 const anotherModel: AdapterDefaults = {
   // half-life of the baseline: 34 verdicts, about two batches
-  settings: { ...common, learningRate: 5e-5, baselineDecay: 0.98, gateMeanKl: 0.5 },
+  settings: { ...common, learningRate: 5e-5, baselineDecay: 0.98, gateMeanKl: 0.05, gateBaseKl: 0.1 },
   batchSize: 16,
   maxStaleness: 4,
 };

@@ -112,7 +112,7 @@ export function createBatchCheck(tell: Tell, folds: Folds) {
         onPromoted(event);
         break;
       case 'policy.rejected':
-        if (event.data.reason === 'kl-to-parent' && batches.get(event.data.batchId)?.trained === undefined)
+        if (event.data.reason !== 'not-finite' && batches.get(event.data.batchId)?.trained === undefined)
           tell(`${event.data.batchId} was rejected by its gate, and never trained`, 'training');
         break;
     }

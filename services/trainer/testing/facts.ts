@@ -34,8 +34,13 @@ export const sampleData = (
   },
 });
 
-/** What the sums in the tests are made with, whatever the defaults are. */
-const plain = { learningRate: 5e-3, baselineDecay: 0.95, klCoefficient: 0 } as const;
+/** What the sums in the tests are made with, whatever the defaults are: no bounds but a wide one. */
+const { gateBaseKl: _, ...defaults } = defaultTrainingSettings('another').settings;
+const plain = {
+  ...defaults,
+  ...{ learningRate: 5e-3, baselineDecay: 0.95, klCoefficient: 0 },
+  ...{ teacherAnchor: 0, gateMeanKl: 0.5, gateLeastScale: 1 },
+} as const;
 
 export const batchData = (
   n: number,
@@ -50,6 +55,6 @@ export const batchData = (
   size: samples.length,
   maxStaleness: 4,
   samples: samples.map(({ sampleId }, offset) => ({ sampleId, at: { partition: 0, offset } })),
-  settings: { ...defaultTrainingSettings('another').settings, ...plain, ...changes },
+  settings: { ...plain, ...changes },
   seed: 11 * n,
 });

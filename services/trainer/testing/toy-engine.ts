@@ -1,7 +1,7 @@
 import type { PolicySequence } from '../../../shared/policy/batching.ts';
 import type { TrainedWeights } from '../../../shared/policy/full-weights.ts';
 import { hintMarker } from '../../../shared/policy/hint.ts';
-import { binLogProbs, topIds } from '../../../shared/policy/losses/distribution.ts';
+import { binLogProbs, logSoftmax, topIds } from '../../../shared/policy/losses/distribution.ts';
 import { createRandom } from '../../../shared/policy/random.ts';
 import type { TokenDistributions } from '../../../shared/policy/token-distributions.ts';
 import type { LearningEngine, LogProbs } from '../learning-engine.ts';
@@ -61,9 +61,10 @@ const scoreToy = (file: TrainedWeights | undefined, sequences: readonly PolicySe
     return Float32Array.from(sequence.responseIds, (id) => all[id]!);
   });
 
-const distributionsOfToy: LearningEngine['distributions'] = (file, sequences, { count, asked }) =>
+const distributionsOfToy: LearningEngine['distributions'] = (file, sequences, { count, asked, anchor = 0 }) =>
   sequences.map((sequence, index): TokenDistributions => {
-    const all = policyOf(file, sequence);
+    const [own, base] = [policyOf(file, sequence), policyOf(undefined, sequence)];
+    const all = logSoftmax(own.map((logProb, id) => (1 - anchor) * logProb + anchor * base[id]!));
     const { responseIds } = sequence;
     const ids = topIds(all, count);
     const bins = binLogProbs(all, ids);

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import type { DistillationForm, TrainingSettings } from '../../shared/events/training-settings.ts';
+import { logSoftmax } from '../../shared/policy/losses/distribution.ts';
+import { createRandom } from '../../shared/policy/random.ts';
+import { type Candidate, step } from './step.ts';
+import { batchData, sampleData } from './testing/facts.ts';
+import { drawToken, HINT_LOGITS, klDivergence, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
+
+/** Where each teacher leads when the same hint comes again and again: the toy's hint adds the same logits for ever. */
+
+const hints = ['answer as the hint says'];
+const STEPS = 400;
+const opd = { method: 'opd', learningRate: 0.03, rank: 2, alpha: 2, gateMeanKl: 100 } as const;
+
+/** Steps on answers of one token, each batch sampled from the policy as it then is. */
+function learn(steps: number, changes: Partial<TrainingSettings>): Float64Array {
+  const random = createRandom('toy');
+  let parent: Candidate | undefined;
+  for (let n = 1; n <= steps; n++) {
+    const now = toyLogProbs(parent?.adapter);
+    const samples = Array.from({ length: 16 }, (_, index) => {
+      const id = drawToken(now, random);
+      const tokens = { responseIds: [id], logProbs: [now[id]!] };
+      return sampleData(`${n}/${index}`, { verdict: 0, version: n - 1, hints, tokens });
+    });
+    const settings = { ...opd, ...changes };
+    const result = step(toyEngine, { parent, batch: batchData(n, samples, settings), samples });
+    if (result.kind !== 'candidate') throw new Error(result.detail);
+    parent = result;
+  }
+  return toyLogProbs(parent?.adapter);
+}
+
+/** theta = (1 - a) (theta + hint) + a hint, of a base without logits: hint / a */
+const restingPoint = (anchor: number): Float64Array => logSoftmax(HINT_LOGITS.map((logit) => logit / anchor));
+
+const forms: readonly DistillationForm[] = ['sampled', 'topk', 'overlap'];
+describe.each(forms)('%s', (distillation) => {
+  const settings = { distillation, topK: 4 } as const;
+
+  test('base: the policy comes to what the base says to the hint, and stays', () => {
+    const after = learn(STEPS, { ...settings, teacher: 'base' });
+    expect(klDivergence(after, restingPoint(1))).toBeLessThan(0.02);
+  });
+
+  test('current alone: there is nothing to come to, and one token is left in the end', () => {
+    const after = learn(STEPS, { ...settings, teacher: 'current', teacherAnchor: 0 });
+    expect(Math.exp(Math.max(...after))).toBeGreaterThan(0.99);
+  });
+
+  test.each([0.3, 0.5])('current, anchored by %d: it rests where the formula says', (teacherAnchor) => {
+    const [earlier, after] = [STEPS / 2, STEPS].map((steps) =>
+      learn(steps, { ...settings, teacher: 'current', teacherAnchor }),
+    );
+    expect(klDivergence(earlier!, restingPoint(teacherAnchor))).toBeLessThan(0.03);
+    expect(klDivergence(after!, restingPoint(teacherAnchor))).toBeLessThan(0.03);
+  });
+});
+
+test('an anchor says nothing to a teacher that does not move, nor to a first version', () => {
+  const changes = { distillation: 'topk', topK: 3 } as const;
+  expect(learn(3, { ...changes, teacher: 'base', teacherAnchor: 0.5 })).toEqual(
+    learn(3, { ...changes, teacher: 'base', teacherAnchor: 0 }),
+  );
+  expect(learn(1, { ...changes, teacherAnchor: 0.5 })).toEqual(learn(1, { ...changes, teacherAnchor: 0 }));
+  expect(learn(2, { ...changes, teacherAnchor: 0.5 })).not.toEqual(
+    learn(2, { ...changes, teacherAnchor: 0 }),
+  );
+});

@@ -1,0 +1,109 @@
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
+import type { PolicySequence } from '../../shared/policy/batching.ts';
+import type { GateResult } from '../../shared/policy/checkpoint-store-state.ts';
+import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
+import type { LearningEngine } from './learning-engine.ts';
+
+/** A step that was taken: from where, and where it leads to. */
+export type Stride = {
+  /** undefined: the base */
+  readonly parent: TrainedWeights | undefined;
+  /** the parent's numbers, or those of a fresh adapter, which changes nothing */
+  readonly from: TrainedWeights;
+  readonly to: TrainedWeights;
+  /** the batch's answers */
+  readonly sequences: readonly PolicySequence[];
+};
+
+export type Bounds = Pick<TrainingSettings, 'gateMeanKl' | 'gateBaseKl' | 'gateLeastScale'>;
+
+/** Mean KL over the answers' positions and the whole vocabulary, nats per token. */
+export type Distances = { readonly meanKl: number; readonly klToBase: number };
+
+export type Gated = {
+  /** what is left of the step; all of it where the gate stayed shut */
+  readonly adapter: TrainedWeights;
+  readonly gate: GateResult;
+  readonly distances: Distances;
+  /** part of the step that was taken; 0: the gate stayed shut */
+  readonly stepScale: number;
+};
+
+/** Steps are shortened by eighths. */
+const PARTS = 8;
+
+/**
+ * Lets a step through whose candidate is near enough to its parent and to the base, or the largest part of it
+ * that is. A candidate that is far from the base passes where its parent was farther: that is the way back.
+ *
+ * The optimizer's moments stay those of the whole step: they are means of gradients, whose size does not
+ * depend on how far they were followed, so that a shortened step is one at a lower learning rate.
+ */
+export function passGate(engine: LearningEngine, stride: Stride, bounds: Bounds): Gated {
+  const { parent, from, to, sequences } = stride;
+  const distancesOf = (adapter: TrainedWeights): Distances => {
+    const meanKl = engine.meanKl(adapter, parent, sequences);
+    return {
+      meanKl,
+      klToBase: parent === undefined ? meanKl : engine.meanKl(adapter, undefined, sequences),
+    };
+  };
+  let ofParent: number | undefined;
+  const parentKl = () =>
+    (ofParent ??= parent === undefined ? 0 : engine.meanKl(parent, undefined, sequences));
+  const whole = distancesOf(to);
+  const refused = refusal(whole, bounds, parentKl);
+  if (refused === undefined) return { adapter: to, gate: { passed: true }, distances: whole, stepScale: 1 };
+  let [fits, high] = [Math.ceil(PARTS * bounds.gateLeastScale) - 1, PARTS];
+  let shorter: Gated | undefined;
+  while (high - fits > 1) {
+    const eighths = Math.floor((fits + high) / 2);
+    const adapter = between(from, to, eighths / PARTS);
+    const distances = distancesOf(adapter);
+    if (refusal(distances, bounds, parentKl) !== undefined) high = eighths;
+    else {
+      fits = eighths;
+      shorter = { adapter, gate: { passed: true }, distances, stepScale: eighths / PARTS };
+    }
+  }
+  return shorter ?? { adapter: to, gate: refused, distances: whole, stepScale: 0 };
+}
+
+/** Why a candidate is not served; undefined: it is near enough. */
+function refusal(
+  { meanKl, klToBase }: Distances,
+  { gateMeanKl, gateBaseKl = Number.POSITIVE_INFINITY }: Bounds,
+  parentKl: () => number,
+): Extract<GateResult, { passed: false }> | undefined {
+  if (!(meanKl <= gateMeanKl))
+    return {
+      passed: false,
+      reason: 'kl-to-parent',
+      detail: `mean KL to the parent is ${shown(meanKl)} nats per token, the limit is ${gateMeanKl}`,
+      figures: { meanKl, limit: gateMeanKl },
+    };
+  if (klToBase <= gateBaseKl || klToBase < parentKl()) return undefined;
+  const parent = parentKl();
+  return {
+    passed: false,
+    reason: 'kl-to-base',
+    detail: `mean KL to the base is ${shown(klToBase)} nats per token, the limit is ${gateBaseKl}, the parent's is ${shown(parent)}`,
+    figures: { klToBase, limit: gateBaseKl, parent },
+  };
+}
+
+const shown = (nats: number): string => nats.toPrecision(4);
+
+/** from + part * (to - from) */
+export const between = (from: TrainedWeights, to: TrainedWeights, part: number): TrainedWeights => ({
+  ...to,
+  tensors: new Map(
+    [...to.tensors].map(([name, { shape, values }]) => {
+      const start = from.tensors.get(name)!.values;
+      return [
+        name,
+        { shape, values: values.map((value, index) => start[index]! + part * (value - start[index]!)) },
+      ];
+    }),
+  ),
+});
