@@ -8,11 +8,11 @@ test('praise and complaint of the same strength are no verdict', () => {
   expect(signalsOf('Perfect. Too long.')).toMatchObject({ vote: 0 });
 });
 
-test('the evidence that fired is the text, and the corrective words are the hint', () => {
+test('the evidence that fired is the text, and the wish is the hint', () => {
   expect(signalsOf('Please no lists. How long do I cook rice?')).toEqual({
     vote: -1,
     text: '-2 no-such-form: please no lists',
-    hint: 'Please no lists.',
+    hint: 'No lists, please.',
   });
   expect(signalsOf('Thanks! That’s perfect.').hint).toBeUndefined();
   expect(signalsOf('Wrong.')).toEqual({ vote: -1, text: '-2 wrong: wrong' });

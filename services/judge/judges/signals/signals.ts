@@ -1,17 +1,14 @@
 import { type ChatMessage, isHuman } from '../../../../shared/chat/message.ts';
 import { ownWordsOf } from '../../message-text.ts';
 import { readOwnWords } from '../../own-words/own-words.ts';
-import { SHORT_HINT } from '../../tally.ts';
 import type { Judge } from '../judge.ts';
 import { boundTurn, type Turn } from './bound-turn.ts';
+import { correctiveHint } from './corrective-hint.ts';
 import { type Evidence, lexicalEvidence, weigh } from './evidence.ts';
 import { isRepeatedRequest } from './repeated-request.ts';
 import { toolOutcome } from './tool-result.ts';
 
 export type Signals = { readonly vote: -1 | 0 | 1; readonly text: string; readonly hint?: string };
-
-/** Longest hint. Characters. */
-const HINT_LIMIT = 1000;
 
 /**
  * Transparent evidence, no model: what the person says next, the same request again, a failed call of a tool.
@@ -25,7 +22,7 @@ export function readSignals(turn: Turn): Signals {
     words.length > 0 ? words : [...repeatEvidence(bounded), ...toolEvidence(bounded)].slice(0, 1);
   const vote = weigh(evidence);
   const text = evidence.length === 0 ? 'no evidence' : evidence.map(describe).join('\n');
-  const hint = vote === -1 ? correctiveWords(evidence) : undefined;
+  const hint = vote === -1 ? correctiveHint(evidence) : undefined;
   return hint === undefined ? { vote, text } : { vote, text, hint };
 }
 
@@ -62,13 +59,6 @@ function toolEvidence({ next }: Turn): readonly Evidence[] {
 
 const describe = ({ rule, weight, on }: Evidence): string =>
   `${weight > 0 ? '+' : ''}${weight} ${rule}: ${on.replace(/\s+/g, ' ')}`;
-
-/** The sentences in which the person said what was wrong, each once. */
-function correctiveWords(evidence: readonly Evidence[]): string | undefined {
-  const sentences = evidence.filter(({ weight, sentence }) => weight < 0 && sentence !== '');
-  const hint = [...new Set(sentences.map(({ sentence }) => sentence))].join(' ').slice(0, HINT_LIMIT);
-  return hint.length > SHORT_HINT ? hint : undefined;
-}
 
 export const signalsJudge: Judge = {
   name: 'signals',
