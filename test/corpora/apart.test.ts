@@ -1,0 +1,18 @@
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { bare, bareFolder, isOwn } from './apart.ts';
+import { readNextMessages } from './next-messages.ts';
+
+const training = fileURLToPath(new URL('../../services/judge/ear/data', import.meta.url));
+
+test('the same words are the same text', () => {
+  expect(bare('Too  much,\nreally!')).toBe(bare('too much \\n REALLY'));
+  expect(isOwn('thanks!')).toBe(false);
+  expect(isOwn('用一句话说就行')).toBe(true);
+});
+
+test('nothing that trains the ear holds a message of the corpus', () => {
+  const trained = bareFolder(training);
+  const shared = readNextMessages().filter(({ text }) => isOwn(text) && trained.includes(bare(text)));
+  expect(shared.map(({ text }) => text)).toEqual([]);
+});

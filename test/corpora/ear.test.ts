@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { JudgeConfig } from '../../services/judge/config.ts';
+import type { Judge } from '../../services/judge/judges/judge.ts';
+import { createJudge } from '../../services/judge/judges/judges.ts';
+import { assistant, turnCompleted, user } from '../../services/judge/test-events.ts';
+import { type NextMessage, readNextMessages } from './next-messages.ts';
+import { hintRate, part, type Scored, scoresOf, scoreTable } from './scoring.ts';
+
+/** What the judge that comes with claw-nano must reach on messages that nothing was trained on. */
+const goals = { precision: 0.95, direct: 0.7, indirect: 0.5, hints: 0.6 };
+
+const config = JudgeConfig.parse({});
+const plain: readonly NextMessage['style'][] = ['direct', 'polite', 'terse'];
+
+// The rules are no goal's measure: they abstain on wordings that they do not list.
+describe.skipIf(config.kind === 'signals')('next messages that nothing was trained on', () => {
+  let judge: Judge;
+  let scored: readonly Scored[];
+  beforeAll(async () => {
+    judge = await createJudge(config);
+    const all: Scored[] = [];
+    for (const [index, message] of readNextMessages().entries()) {
+      const turn = turnCompleted(`turn-${index}`, {
+        messages: [user(message.request)],
+        answer: assistant(message.answer),
+        next: [user(message.text)],
+      });
+      all.push({ message, heard: await judge.vote(turn.data, 0, new AbortController().signal) });
+    }
+    scored = all;
+    console.log(scoreTable(scored));
+  });
+  afterAll(async () => judge?.close?.());
+  const ofStyle = (...styles: readonly string[]) =>
+    scored.filter(({ message }) => styles.includes(message.style));
+
+  test.each(['bad', 'good'] as const)('what it calls %s is so', (label) => {
+    expect(scoresOf(label, scored).precision).toBeGreaterThanOrEqual(goals.precision);
+  });
+
+  test('it hears complaints, direct and indirect', () => {
+    expect(scoresOf('bad', ofStyle(...plain)).recall).toBeGreaterThanOrEqual(goals.direct);
+    expect(scoresOf('bad', ofStyle('indirect')).recall).toBeGreaterThanOrEqual(goals.indirect);
+  });
+
+  test('it finds what is wished for', () => {
+    expect(hintRate(scored)).toBeGreaterThanOrEqual(goals.hints);
+  });
+
+  test('no sarcasm is praise, no machine-written prompt a verdict', () => {
+    const taken = ofStyle('sarcastic').filter(({ heard }) => heard.vote === 1).length;
+    expect(part(taken, ofStyle('sarcastic').length)).toBeLessThanOrEqual(0.05);
+    expect(ofStyle('machine').filter(({ heard }) => heard.vote !== 0 && heard.vote !== null)).toEqual([]);
+  });
+});

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { wishKinds } from '../../shared/wishes/wishes.ts';
+
+const columns = ['lang', 'style', 'label', 'wish', 'request', 'answer', 'text'] as const;
+
+const wish = z.union([z.enum(wishKinds), z.literal('other')]);
+
+const row = z.object({
+  lang: z.enum(['en', 'en-nonnative', 'de', 'es', 'zh', 'fr', 'pt', 'ja']),
+  style: z.enum(['direct', 'indirect', 'sarcastic', 'polite', 'terse', 'task', 'question', 'machine']),
+  label: z.enum(['good', 'bad', 'neither']),
+  /** kinds that are all right for what the person asks for; none where they ask for nothing */
+  wish: z.string().transform((text) => (text === '-' ? [] : text.split('/').map((kind) => wish.parse(kind)))),
+  request: z.string().min(1),
+  answer: z.string().min(1),
+  text: z.string().min(1),
+});
+
+/** What somebody wrote after an answer, with a label by hand. */
+export type NextMessage = z.output<typeof row>;
+
+const file = new URL('next-messages.tsv', import.meta.url);
+
+/** One line per message, fields between tabs, `\n` for a line's end within a field. Throws on a bad row. */
+export function readNextMessages(): readonly NextMessage[] {
+  const [header, ...lines] = readFileSync(file, 'utf8').trimEnd().split('\n');
+  if (header !== columns.join('\t')) throw new Error(`the columns are ${columns.join(', ')}`);
+  return lines.map((line) => {
+    const cells = line.split('\t').map((cell) => cell.replaceAll('\\n', '\n'));
+    return row.parse(Object.fromEntries(columns.map((column, index) => [column, cells[index]])));
+  });
+}
