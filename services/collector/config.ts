@@ -18,7 +18,7 @@ const longestTimer = 2_000_000_000;
  * Settings of a step: what is left out follows from the model and from what is trained
  * (shared/policy/training-defaults.ts).
  */
-const TrainingConfig = described(trainingSettings.omit({ training: true }).partial());
+const TrainingConfig = described(trainingSettings.omit({ training: true, rules: true }).partial());
 
 /** An optional field does not show the description of the field inside. */
 function described<Schema extends z.ZodObject>(schema: Schema): Schema {

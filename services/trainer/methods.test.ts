@@ -159,8 +159,3 @@ test('the gap of one token is bounded', () => {
   const { seen } = gradientsOf([sure], { method: 'combine', gapClip: 0.1 });
   expect(seen[0]![0]).toBeCloseTo(0.1, 6);
 });
-
-test('a batch in which nothing teaches leaves the policy as it was', () => {
-  const { result } = gradientsOf([answer(1, { verdict: 0 })], { method: 'combine', weightDecay: 0 });
-  expect(toyLogProbs(result.adapter)).toEqual(toyLogProbs(undefined));
-});

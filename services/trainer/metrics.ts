@@ -20,7 +20,7 @@ export const createTrainerMetrics = (registry: Registry) => {
     }),
     outcomes: new Counter({
       name: 'clawloop_trainer_batches_total',
-      help: 'batches by outcome: promoted, not-finite, kl-to-parent, kl-to-base, content, collapse, steerability, strikes, parent-missing, base-changed, training-changed, teacher-missing, samples-missing',
+      help: 'batches by outcome: promoted, not-finite, nothing-learned, kl-to-parent, kl-to-base, content, collapse, steerability, strikes, parent-missing, base-changed, training-changed, teacher-missing, samples-missing',
       labelNames: ['outcome', 'adapter'],
       registers,
     }),

@@ -33,11 +33,15 @@ export function minibatchGradients(
   minibatch: readonly StepSample[],
   { settings: told, lesson: { teacher, tokens }, prox, reference, onSamples }: MinibatchOptions,
 ) {
-  const settings = told.method === 'opd' ? { ...told, hintWeight: 1 } : told;
+  const settings = told.rules < 2 && told.method === 'opd' ? { ...told, hintWeight: 1 } : told;
   const mask = minibatch.map((sample) =>
     new Float64Array(sample.behavior.length).fill(Number(sample.trainsByVerdict || teacher.has(sample))),
   );
-  const shares = tokenShares(mask, settings.mean);
+  const shares = tokenShares(
+    mask,
+    settings.mean,
+    minibatch.map(({ weight }) => weight),
+  );
   const cur = new Map<StepSample, ArrayLike<number>>();
   const candidates = new Map<StepSample, CandidateLogProbs>();
 
@@ -48,13 +52,13 @@ export function minibatchGradients(
         cur: logProbs,
         prox: prox === undefined ? logProbs : samples.map((sample) => prox.get(sample)!),
         behavior: samples.map(({ behavior }) => behavior),
-        rewards: samples.map(({ advantage }) => advantage),
+        rewards: samples.map(({ advantage, verdictWeight }) => verdictWeight * advantage),
         // what is learned of several tokens is not learned of the sampled one again
         teacher: samples.map((sample) => (tokens.has(sample) ? undefined : teacher.get(sample))),
         shares: shareOf,
         unweighted: samples.map(({ greedy }) => greedy),
       },
-      settings,
+      { ...settings, verdictWeight: 1 },
     );
     const distilled = samples.map((sample, index) => {
       const [lesson, made] = [tokens.get(sample), candidates.get(sample)];
@@ -63,7 +67,7 @@ export function minibatchGradients(
     });
     if (reference === undefined) return { policy, distilled, kl: undefined };
     const base = samples.map((sample) => reference.get(sample)!);
-    return { policy, distilled, kl: klLoss(logProbs, base, shareOf, 'k3') };
+    return { policy, distilled, kl: klLoss(logProbs, base, shareOf, settings.klEstimator) };
   };
 
   const gradients = new Map<string, Float32Array>();

@@ -15,7 +15,7 @@ export type BoundState = CheckpointState & Required<Pick<CheckpointState, 'batch
  */
 export type Outcome =
   | { readonly kind: 'trained'; readonly checkpoint: string; readonly state: BoundState }
-  | { readonly kind: 'not-finite'; readonly detail: string }
+  | { readonly kind: 'not-finite' | 'nothing-learned'; readonly detail: string }
   | {
       readonly kind: 'failed';
       readonly reason: PolicyUpdateFailed['data']['reason'];
@@ -36,7 +36,8 @@ export function outcomeEvents(
     PolicyRejected.create({ ...envelope('rejected'), data: { ...common, ...why } });
   switch (outcome.kind) {
     case 'not-finite':
-      return [rejected({ reason: 'not-finite', detail: outcome.detail })];
+    case 'nothing-learned':
+      return [rejected({ reason: outcome.kind, detail: outcome.detail })];
     case 'failed': {
       const { reason, detail } = outcome;
       return [
@@ -82,6 +83,6 @@ const whyOf = ({ reason, detail, figures }: Extract<GateResult, { passed: false 
 /** For metrics and logs. */
 export function outcomeName(outcome: Outcome): string {
   if (outcome.kind === 'failed') return outcome.reason;
-  if (outcome.kind === 'not-finite') return outcome.kind;
+  if (outcome.kind !== 'trained') return outcome.kind;
   return outcome.state.gate.passed ? 'promoted' : outcome.state.gate.reason;
 }

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
 import { emptyAdamWState } from '../../shared/policy/adamw.ts';
-import { baselineVerdicts, sampleAdvantage } from './sample-advantage.ts';
+import { baselinesAfter, sampleAdvantage, weightOfVerdict } from './sample-advantage.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
 import { toyEngine, toyLogProbs } from './testing/toy-engine.ts';
 
-const baseline = { value: 0.25, count: 8 };
-const on = { baseline: true };
-const vote = { verdict: 1, source: 'votes' } as const;
-const reward = { verdict: 0.5, source: 'reward' } as const;
+const baseline = { value: 0.25, count: 8, reward: { value: 0.25, count: 8 } };
+const on = { baseline: true, rules: 2 };
+const vote = { verdict: 1, source: 'votes', soft: false } as const;
+const reward = { verdict: 0.5, source: 'reward', soft: false } as const;
 
 test('a verdict is compared with the baseline, an advantage is one already', () => {
   expect(sampleAdvantage(vote, baseline, on)).toBe(0.75);
   expect(sampleAdvantage(reward, baseline, on)).toBe(0.25);
-  expect(sampleAdvantage(reward, baseline, { baseline: false })).toBe(0.5);
+  expect(sampleAdvantage(reward, baseline, { ...on, baseline: false })).toBe(0.5);
   expect(sampleAdvantage({ ...reward, advantage: -2 }, baseline, on)).toBe(-2);
   expect(sampleAdvantage({ ...reward, advantage: 0 }, baseline, on)).toBe(0);
 });
@@ -29,11 +29,72 @@ test('no sample outweighs its batch', () => {
   expect(sampleAdvantage({ ...reward, advantage: Number.NaN }, baseline, on)).toBeNaN(); // the step says so
 });
 
-test('the baseline is the mean of votes and rewards, of none that came with an advantage, and within 1', () => {
-  const samples = [vote, { ...vote, verdict: 0 }, reward, { ...reward, verdict: 0 }];
-  expect(baselineVerdicts([...samples, { ...reward, advantage: 3 }, { ...reward, verdict: -40 }])).toEqual([
-    ...[1, 0.5, 0, -1],
-  ]);
+test('a baseline is the mean of verdicts of its kind, of none that came with an advantage, and within 1', () => {
+  const settings = { rules: 2, baselineDecay: 0 };
+  const person = [vote, { ...vote, verdict: 0 }];
+  const rewards = [
+    reward,
+    { ...reward, verdict: 0 },
+    { ...reward, advantage: 3 },
+    { ...reward, verdict: -40 },
+  ];
+  const calls = [{ ...vote, verdict: -1, evidence: 'tool' as const }];
+  expect(baselinesAfter(baseline, [...person, ...rewards, ...calls], settings)).toEqual({
+    ...{ value: 1, count: 9 },
+    reward: { value: (0.5 + 0 - 1) / 3, count: 11 },
+    tool: { value: -1, count: 1 },
+  });
+  // what has no verdict of a kind in the batch stays
+  const before = { ...baseline, tool: { value: -0.5, count: 3 } };
+  expect(baselinesAfter(before, [vote], settings)).toEqual({ ...before, value: 1, count: 9 });
+});
+
+test('a call that failed is compared with other calls, and a reward with rewards', () => {
+  const baselines = { value: 1, count: 9, tool: { value: -0.5, count: 4 }, reward: { value: 0.4, count: 2 } };
+  const failed = { ...vote, verdict: -1, evidence: 'tool' } as const;
+  expect(sampleAdvantage(failed, baselines, on)).toBe(-0.5);
+  expect(sampleAdvantage(reward, baselines, on)).toBeCloseTo(0.1, 12);
+  expect(sampleAdvantage(vote, baselines, on)).toBe(0);
+  expect(sampleAdvantage(failed, { value: 1, count: 9 }, on)).toBe(-1);
+});
+
+test.each([
+  ['a mean vote', { soft: true }],
+  ['a verdict of a later answer', { carried: 1, evidence: 'tool' }],
+] as const)('%s loses to its baseline, and never changes its sign', (_, weak) => {
+  const against = (verdict: number, value: number) =>
+    sampleAdvantage({ ...vote, verdict, ...weak }, { value, count: 9, tool: { value, count: 9 } }, on);
+  expect(against(1 / 3, 0.9)).toBeUndefined();
+  expect(against(-1 / 3, -0.9)).toBeUndefined();
+  expect(against(0.5, 0.2)).toBeCloseTo(0.3, 12);
+  // nor does it grow above what it says
+  expect(against(0.5, -0.8)).toBe(0.5);
+  expect(against(-0.5, 0.8)).toBe(-0.5);
+});
+
+test('the weight of a verdict beside a hint is no weight of a reward, nor of verdicts alone', () => {
+  const settings = { rules: 2, method: 'combine', verdictWeight: 0.2 } as const;
+  expect(weightOfVerdict(vote, settings)).toBe(0.2);
+  expect(weightOfVerdict(vote, { ...settings, method: 'binary' })).toBe(1);
+  expect(weightOfVerdict(reward, settings)).toBe(1);
+  expect(weightOfVerdict({ ...vote, advantage: 1 }, settings)).toBe(1);
+});
+
+test('a batch of earlier rules has one baseline and one weight', () => {
+  const old = { rules: 1, baseline: true, baselineDecay: 0, method: 'binary', verdictWeight: 0.2 } as const;
+  const [soft, call] = [
+    { ...vote, verdict: 1 / 3, soft: true },
+    { ...vote, verdict: -1, evidence: 'tool' as const },
+  ];
+  const baselines = { value: 0.9, count: 4 };
+  expect(sampleAdvantage(soft, baselines, old)).toBeCloseTo(1 / 3 - 0.9, 12);
+  expect(sampleAdvantage(call, baselines, old)).toBe(-1.9);
+  expect(sampleAdvantage(reward, baselines, old)).toBe(-0.4);
+  expect(baselinesAfter(baselines, [vote, call, { ...reward, verdict: 0 }], old)).toEqual({
+    value: 0,
+    count: 7,
+  });
+  expect([vote, reward].map((sample) => weightOfVerdict(sample, old))).toEqual([0.2, 0.2]);
 });
 
 const liked = sampleData('liked', { tokens: { responseIds: [4], logProbs: [Math.log(1 / 5)] } });
@@ -43,12 +104,14 @@ const run = (samples: readonly ReturnType<typeof sampleData>[], parent?: Candida
 };
 
 test('a step learns from a reward of 0 what was expected to be better, and by an advantage in its place', () => {
-  const parent: Candidate = { ...run([liked]), optimizer: emptyAdamWState() };
+  const parent: Candidate = { ...run([{ ...liked, source: 'reward' }]), optimizer: emptyAdamWState() };
   const before = toyLogProbs(parent.adapter)[4]!;
+  const usual = parent.baseline.reward!.value;
+  expect(usual).toBeGreaterThan(0);
   const zero = run([{ ...liked, version: 1, verdict: 0, source: 'reward' }], parent);
-  expect(zero.metrics.advantage).toBeCloseTo(-parent.baseline.value, 12);
+  expect(zero.metrics.advantage).toBeCloseTo(-usual, 12);
   expect(toyLogProbs(zero.adapter)[4]).toBeLessThan(before);
-  expect(zero.baseline.count).toBe(2);
+  expect(zero.baseline.reward!.count).toBe(2);
   const worse = run([{ ...liked, version: 1, verdict: 1, source: 'reward', advantage: -1 }], parent);
   expect(worse.metrics.advantage).toBe(-1);
   expect(toyLogProbs(worse.adapter)[4]).toBeLessThan(before);

@@ -1,6 +1,6 @@
 import type { TrainingKind } from '../../shared/events/training-settings.ts';
 import type { BackendChoice } from '../../shared/policy/backend.ts';
-import type { Candidate, NotFinite, StepInput, StepParent, StepProgress } from './step.ts';
+import type { Candidate, NoCandidate, StepInput, StepParent, StepProgress } from './step.ts';
 
 /** What passes between the trainer and the thread that computes. */
 
@@ -33,7 +33,7 @@ export type WorkerMessage =
   | {
       readonly kind: 'result';
       readonly id: number;
-      readonly result: Candidate | NotFinite;
+      readonly result: Candidate | NoCandidate;
       readonly fingerprint: string;
       /** alive on the backend after the step */
       readonly tensors: number;

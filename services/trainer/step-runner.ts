@@ -2,11 +2,11 @@ import { Worker } from 'node:worker_threads';
 import { prepareNativeEnvironment } from '../../shared/policy/backend.ts';
 import { monotonicNow } from '../../shared/service/clock.ts';
 import { TrainerError } from './errors.ts';
-import type { Candidate, NotFinite, StepInput, StepProgress } from './step.ts';
+import type { Candidate, NoCandidate, StepInput, StepProgress } from './step.ts';
 import { buffersOf, type StepRequest, type WorkerMessage, type WorkerSettings } from './step-protocol.ts';
 
 export type RunStep = {
-  readonly result: Candidate | NotFinite;
+  readonly result: Candidate | NoCandidate;
   readonly fingerprint: string;
   readonly milliseconds: number;
   /** alive on the backend after the step */

@@ -9,6 +9,10 @@ export type StepSample = {
   /** of its verdict; 0 where that does not train */
   readonly advantage: number;
   readonly trainsByVerdict: boolean;
+  /** of its advantage in the loss */
+  readonly verdictWeight: number;
+  /** of the whole sample, against the others of its batch */
+  readonly weight: number;
   readonly greedy: boolean;
   readonly soft: boolean;
   readonly sequence: PolicySequence;
@@ -16,19 +20,26 @@ export type StepSample = {
   readonly behavior: ArrayLike<number>;
 };
 
+export type SampleWeights = Pick<StepSample, 'verdictWeight' | 'weight'> & {
+  /** undefined where the verdict does not train */
+  readonly advantage: number | undefined;
+};
+
 /**
- * `advantage`: undefined where the verdict does not train. Every token of the answer was sampled, so none
+ * Every token of the answer was sampled, so none
  * is masked; all forwards use the temperature of the record.
  */
 export const stepSample = (
   { sampleId, version, verdict, soft, tokens }: SampleReady['data'],
-  advantage: number | undefined,
+  { advantage, verdictWeight, weight }: SampleWeights,
 ): StepSample => ({
   sampleId,
   version,
   verdict,
   advantage: advantage ?? 0,
   trainsByVerdict: advantage !== undefined,
+  verdictWeight,
+  weight,
   greedy: tokens.greedy,
   soft,
   sequence: {

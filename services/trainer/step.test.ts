@@ -107,7 +107,8 @@ test('an epoch goes over the whole batch again, held by the bounds on the ratio'
   const samples = [liked, disliked];
   const often = candidate(samples, { learningRate: 0.3, epochs: 4, gateMeanKl: 100 });
   expect(once.metrics.clipFraction).toBe(0);
-  expect(often.optimizer.step).toBe(4);
+  // once both samples are at their bounds nothing is left to learn, and no momentum moves them on
+  expect(often.optimizer.step).toBe(2);
   expect(often.metrics.meanKl).toBeGreaterThan(once.metrics.meanKl!);
   expect(often.metrics.clipFraction).toBeGreaterThan(0);
 });

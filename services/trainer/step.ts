@@ -1,16 +1,17 @@
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
-import { recordedTrainingSettings } from '../../shared/events/training-settings.ts';
-import { createAdamW, emptyAdamWState } from '../../shared/policy/adamw.ts';
+import { recordedTrainingSettings, type TrainingSettings } from '../../shared/events/training-settings.ts';
+import { type AdamW, createAdamW, emptyAdamWState } from '../../shared/policy/adamw.ts';
 import type { GateResult, OptimizerState } from '../../shared/policy/checkpoint-store-state.ts';
 import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import { learningRateAt } from '../../shared/policy/learning-rate.ts';
-import { type Baseline, initialBaseline, updateBaseline } from '../../shared/policy/losses/baseline.ts';
+import { type Baselines, initialBaseline } from '../../shared/policy/losses/baseline.ts';
+import { fadedWeights } from './fading.ts';
 import { passGate } from './gate.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { lessonMetrics } from './lesson-metrics.ts';
 import { minibatchGradients } from './minibatch-gradients.ts';
-import { baselineVerdicts, sampleAdvantage } from './sample-advantage.ts';
+import { baselinesAfter, sampleAdvantage, weightOfVerdict } from './sample-advantage.ts';
 import { batchMetrics, finiteOnly, meanOf } from './step-metrics.ts';
 import { type StepSample, stepSample } from './step-sample.ts';
 import { noLesson, teach } from './teach.ts';
@@ -19,7 +20,7 @@ import { noLesson, teach } from './teach.ts';
 export type StepParent = {
   readonly adapter: TrainedWeights;
   readonly optimizer: OptimizerState;
-  readonly baseline: Baseline;
+  readonly baseline: Baselines;
 };
 
 export type StepInput = {
@@ -37,8 +38,8 @@ export type Candidate = StepParent & {
   readonly metrics: Readonly<Record<string, number>>;
 };
 
-/** Some number was not finite, so that there is nothing to keep. */
-export type NotFinite = { readonly kind: 'not-finite'; readonly detail: string };
+/** There is nothing to keep: some number was not finite, or no sample had anything to teach. */
+export type NoCandidate = { readonly kind: 'not-finite' | 'nothing-learned'; readonly detail: string };
 
 export type StepProgress = {
   readonly phase: 'teaching' | 'scoring' | 'training' | 'gate';
@@ -67,7 +68,7 @@ export function step(
   engine: LearningEngine,
   { parent, batch, samples, ownsParent = false }: StepInput,
   onProgress: (progress: StepProgress) => void = () => {},
-): Candidate | NotFinite {
+): Candidate | NoCandidate {
   // an open batch may be older than this program
   const settings = recordedTrainingSettings.parse(batch.settings);
   const { seed } = batch;
@@ -76,12 +77,7 @@ export function step(
     optimizer: emptyAdamWState(),
     baseline: initialBaseline,
   };
-  const prepared = samples.map((sample) =>
-    stepSample(
-      sample,
-      settings.method === 'opd' ? undefined : sampleAdvantage(sample, start.baseline, settings),
-    ),
-  );
+  const prepared = prepare(samples, start.baseline, settings);
   const lesson =
     settings.method === 'binary'
       ? noLesson
@@ -101,14 +97,7 @@ export function step(
   const adapter = copyAdapter(start.adapter);
   const parameters = new Map([...adapter.tensors].map(([name, { values }]) => [name, values]));
   const optimizer = optimizerFrom(start.optimizer, ownsParent);
-  const adamw = createAdamW({
-    learningRate: settings.learningRate,
-    beta1: settings.beta1,
-    beta2: settings.beta2,
-    epsilon: settings.epsilon,
-    weightDecay: settings.weightDecay,
-    maxGradientNorm: settings.gradientClip,
-  });
+  const adamw = adamwOf(settings);
   const perMinibatch: Readonly<Record<string, number>>[] = [];
   const startLogProbs = new Map<StepSample, ArrayLike<number>>(prox);
   let done = 0;
@@ -128,9 +117,16 @@ export function step(
     if (!Number.isFinite(result.metrics.loss)) return notFinite(`the loss is ${result.metrics.loss}`);
     if (!Number.isFinite(result.gradientNorm))
       return notFinite(`the gradient's norm is ${result.gradientNorm}`);
-    adamw.step(parameters, result.gradients, optimizer, learningRateAt(settings, optimizer.step));
     perMinibatch.push({ ...result.metrics, gradientNorm: result.gradientNorm });
+    // Momentum and decay would move the policy where nothing was learned.
+    if (result.gradientNorm === 0 && settings.rules >= 2) continue;
+    adamw.step(parameters, result.gradients, optimizer, learningRateAt(settings, optimizer.step));
   }
+  if (optimizer.step === start.optimizer.step)
+    return {
+      kind: 'nothing-learned',
+      detail: `the batch of ${samples.length} has no gradient: nothing in it teaches`,
+    };
   const broken = [...parameters].find(([, values]) => !allFinite(values));
   if (broken !== undefined) return notFinite(`${broken[0]} has a value that is not finite`);
 
@@ -140,7 +136,7 @@ export function step(
   const gated = passGate(engine, stride, settings);
   const { meanKl, klToBase } = gated.distances;
   if (!Number.isFinite(meanKl + klToBase)) return notFinite(`the mean KL to the parent is ${meanKl}`);
-  const baseline = updateBaseline(start.baseline, baselineVerdicts(samples), settings.baselineDecay);
+  const baseline = baselinesAfter(start.baseline, samples, settings);
   return {
     kind: 'candidate',
     adapter: gated.adapter,
@@ -165,7 +161,7 @@ function allFinite(values: Float32Array): boolean {
   return true;
 }
 
-const notFinite = (detail: string): NotFinite => ({ kind: 'not-finite', detail });
+const notFinite = (detail: string): NoCandidate => ({ kind: 'not-finite', detail });
 
 /**
  * Disjoint parts in the batch's order, sizes equal or one apart; fewer than `count` where there are fewer
@@ -198,6 +194,29 @@ function scoreAll(
   }
   return scored;
 }
+
+const prepare = (
+  samples: StepInput['samples'],
+  baselines: Baselines,
+  settings: TrainingSettings,
+): readonly StepSample[] => {
+  const weights = fadedWeights(samples, settings.fade);
+  return samples.map((sample, index) =>
+    stepSample(sample, {
+      advantage: settings.method === 'opd' ? undefined : sampleAdvantage(sample, baselines, settings),
+      verdictWeight: weightOfVerdict(sample, settings),
+      weight: weights[index]!,
+    }),
+  );
+};
+
+/** Where A and B have both shrunk to 0 there is no gradient: A is left as it was drawn. */
+const adamwOf = ({ gradientClip, rules, ...settings }: TrainingSettings): AdamW =>
+  createAdamW({
+    ...settings,
+    maxGradientNorm: gradientClip,
+    ...(rules < 2 ? {} : { decays: (name) => !name.includes('.lora_A.') }),
+  });
 
 const copyAdapter = (trained: TrainedWeights): TrainedWeights => ({
   ...trained,

@@ -49,7 +49,7 @@ function lessonOf(
   const ids = old.map((_, t) => t);
   const sample = stepSample(
     sampleData('a', { tokens: { promptIds: [0], responseIds: ids, logProbs: ids } }),
-    undefined,
+    { advantage: undefined, verdictWeight: 1, weight: 1 },
   );
   const tell = teacherOf([old, ...teachers], temperature);
   const lessons = teachTokens(

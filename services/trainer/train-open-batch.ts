@@ -193,7 +193,7 @@ async function commit(
   step: RunStep,
 ): Promise<Outcome> {
   const { result, fingerprint, milliseconds } = step;
-  if (result.kind === 'not-finite') return result;
+  if (result.kind !== 'candidate') return result;
   const { adapter, optimizer, baseline, gate, metrics } = result;
   const state: BoundState = {
     format: 1,

@@ -20,6 +20,15 @@ export const SampleReady = defineEvent('sample.ready', 3, {
     version: z.int().min(0).describe('policy version that sampled it'),
     verdict: z.number().describe('score of the judgment, or the mean vote of an at-least-one sample'),
     source: z.enum(['votes', 'feedback', 'reward']),
+    evidence: z
+      .enum(['tool'])
+      .optional()
+      .describe('tool: results of calls came next, and no words of a person; absent: anything else'),
+    carried: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('the verdict is that of an answer so many turns later, discounted; absent: its own'),
     advantage: z.number().optional().describe('stands in for the verdict less the baseline'),
     following: z
       .int()

@@ -9,14 +9,24 @@ export type DistillationForm = z.output<typeof distillationForm>;
 export const trainingKind = z.enum(['lora', 'full']);
 export type TrainingKind = z.output<typeof trainingKind>;
 
+export const klEstimator = z.enum(['k2', 'k3']);
+
 /**
  * All settings of one step. They stand in the batch, so that a step is a function of parent checkpoint and
  * batch alone.
  */
 export const trainingSettings = z.object({
+  rules: z
+    .int()
+    .min(1)
+    .max(2)
+    .describe('rules that the step follows: 2; 1 are those of earlier versions, for their batches alone'),
   method: learningMethod.describe('what the loss learns from: verdicts, hints, or both'),
-  verdictWeight: z.number().min(0).describe("combine: weight of the verdict's advantage"),
-  hintWeight: z.number().min(0).describe("combine: weight of the teacher's gap"),
+  verdictWeight: z
+    .number()
+    .min(0)
+    .describe("combine: weight of the advantage of a vote or of feedback; a reward's is 1"),
+  hintWeight: z.number().min(0).describe("opd, combine: weight of the teacher's gap"),
   gapClip: z.number().positive().describe("opd, combine: the teacher's gap is clipped to +- this, nats"),
   teacher: z
     .string()
@@ -58,15 +68,25 @@ export const trainingSettings = z.object({
     ),
   clipLow: z.number().describe('ratio is clipped to 1 - clipLow below'),
   clipHigh: z.number().describe('ratio is clipped to 1 + clipHigh above'),
+  fade: z
+    .number()
+    .gt(0)
+    .max(1)
+    .describe(
+      'a sample weighs so much for each later one of the same person in its batch; 1: all weigh alike',
+    ),
   stalenessCap: z.number().positive().describe('cap of exp(prox - behavior)'),
   mean: z
     .enum(['sample', 'token'])
     .describe('reduction of the loss: mean over samples of the token mean, or token mean'),
   baseline: z.boolean().describe('subtract a running mean of verdicts'),
   baselineDecay: z.number().min(0).max(1).describe('of the running mean, per sample'),
-  klCoefficient: z.number().min(0).describe('weight of KL(k3) to the base policy'),
+  klCoefficient: z.number().min(0).describe('weight of KL to the base policy'),
+  klEstimator: klEstimator.describe(
+    'its form: k2, whose gradient is that of KL(policy || base), or k3, whose gradient is that of KL(base || policy)',
+  ),
   gradientClip: z.number().positive().describe('largest global gradient norm'),
-  weightDecay: z.number().min(0).describe('of AdamW, decoupled'),
+  weightDecay: z.number().min(0).describe('of AdamW, decoupled; of an adapter its B alone'),
   beta1: z.number().describe('of AdamW: decay of the mean of gradients'),
   beta2: z.number().describe('of AdamW: decay of the mean of their squares'),
   epsilon: z.number().describe('of AdamW: added to the root of the mean square'),
@@ -95,6 +115,7 @@ export const trainingSettings = z.object({
  * As they stand in the log and in checkpoints: what older ones do not name was not there when they were made.
  */
 export const recordedTrainingSettings = trainingSettings.extend({
+  rules: trainingSettings.shape.rules.default(1),
   training: trainingSettings.shape.training.default('lora'),
   verdictWeight: trainingSettings.shape.verdictWeight.default(1),
   hintWeight: trainingSettings.shape.hintWeight.default(1),
@@ -105,5 +126,7 @@ export const recordedTrainingSettings = trainingSettings.extend({
   epochs: trainingSettings.shape.epochs.default(1),
   teacherAnchor: trainingSettings.shape.teacherAnchor.default(0),
   gateLeastScale: trainingSettings.shape.gateLeastScale.default(1),
+  fade: trainingSettings.shape.fade.default(1),
+  klEstimator: trainingSettings.shape.klEstimator.default('k3'),
 });
 export type TrainingSettings = z.output<typeof trainingSettings>;

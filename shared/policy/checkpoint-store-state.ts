@@ -25,6 +25,8 @@ export const gateResult = z.discriminatedUnion('passed', [
 ]);
 export type GateResult = z.output<typeof gateResult>;
 
+const baseline = z.object({ value: z.number(), count: z.int() });
+
 /** `state.json` of a checkpoint. */
 export const checkpointState = z.object({
   format: z.literal(1),
@@ -46,7 +48,10 @@ export const checkpointState = z.object({
   settings: recordedTrainingSettings,
   seed: z.int(),
   samples: z.int(),
-  baseline: z.object({ value: z.number(), count: z.int() }),
+  baseline: baseline.extend({
+    tool: baseline.optional().describe('of verdicts on calls of tools; absent: none came yet'),
+    reward: baseline.optional().describe('of returns of rewarded sessions; absent: none came yet'),
+  }),
   optimizerStep: z.int(),
   gate: gateResult,
   metrics: z.record(z.string(), z.number()),
@@ -90,7 +95,7 @@ export function* sealing({ adapter, optimizer, baseline }: Numbers): Generator<u
   if (adapter.kind === 'lora') {
     const { rank, alpha, targets } = adapter.config;
     hash.update(JSON.stringify({ rank, alpha, targets: [...targets].sort(), step: optimizer.step }));
-    hash.update(JSON.stringify({ value: baseline.value, count: baseline.count }));
+    hash.update(JSON.stringify(numbersOf(baseline)));
     yield* addTensors(hash, 'adapter/', values);
     yield* addMoments(hash, optimizer);
     return { digest: hash.digest('hex') };
@@ -106,11 +111,21 @@ export function* sealing({ adapter, optimizer, baseline }: Numbers): Generator<u
 export const fullDigest = (
   { weights, moments }: Parts,
   step: number,
-  { value, count }: CheckpointState['baseline'],
+  baseline: CheckpointState['baseline'],
 ): string =>
   createHash('sha256')
-    .update(JSON.stringify({ training: 'full', step, value, count, weights, moments }))
+    .update(JSON.stringify({ training: 'full', step, ...numbersOf(baseline), weights, moments }))
     .digest('hex');
+
+/** In an order of its own. Without the later kinds it is what earlier versions hashed. */
+function numbersOf({ value, count, tool, reward }: CheckpointState['baseline']) {
+  const mean = (of: { readonly value: number; readonly count: number }) => [of.value, of.count];
+  return {
+    ...{ value, count },
+    ...(tool === undefined ? {} : { tool: mean(tool) }),
+    ...(reward === undefined ? {} : { reward: mean(reward) }),
+  };
+}
 
 /** Bytes that are hashed at a time, some 5 ms. */
 const PIECE = 8 * 2 ** 20;

@@ -115,6 +115,9 @@ test('the digest is of every number that the next step starts from', () => {
   const digests = [
     state.digest,
     digest({ baseline: { value: 0.34, count: 4 } }),
+    digest({ baseline: { ...state.baseline, tool: { value: 0.5, count: 1 } } }),
+    digest({ baseline: { ...state.baseline, reward: { value: 0.5, count: 1 } } }),
+    digest({ baseline: { ...state.baseline, reward: { value: 0.5, count: 2 } } }),
     digest({ optimizer: { ...optimizer, step: 2 } }),
     digest({
       optimizer: {

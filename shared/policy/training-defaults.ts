@@ -13,6 +13,7 @@ export type TrainingDefaults = {
 export const largestBatch = (batchSize: number): number => 8 * batchSize;
 
 const common = {
+  rules: 2,
   method: 'combine',
   verdictWeight: 1,
   hintWeight: 1,
@@ -27,10 +28,12 @@ const common = {
   epochs: 1,
   clipLow: 0.2,
   clipHigh: 0.28,
+  fade: 0.9,
   stalenessCap: 2,
   mean: 'sample',
   baseline: true,
   klCoefficient: 0,
+  klEstimator: 'k2',
   gradientClip: 1,
   weightDecay: 0,
   beta1: 0.9,

@@ -7,6 +7,9 @@ import type { Position } from '../../../shared/events/position.ts';
 import { sampleDigest, samplesDigest } from '../../../shared/lineage/batch-digest.ts';
 import type { Audited, Folds, Tell } from './audited.ts';
 
+/** Reasons to reject a batch before there is anything that a gate could look at. */
+const leavesNoCandidate: ReadonlySet<string> = new Set(['not-finite', 'nothing-learned']);
+
 type Batch = { readonly data: BatchSubmitted['data']; trained: PolicyTrained['data'] | undefined };
 
 /**
@@ -112,7 +115,10 @@ export function createBatchCheck(tell: Tell, folds: Folds) {
         onPromoted(event);
         break;
       case 'policy.rejected':
-        if (event.data.reason !== 'not-finite' && batches.get(event.data.batchId)?.trained === undefined)
+        if (
+          !leavesNoCandidate.has(event.data.reason) &&
+          batches.get(event.data.batchId)?.trained === undefined
+        )
           tell(`${event.data.batchId} was rejected by its gate, and never trained`, 'training');
         break;
     }

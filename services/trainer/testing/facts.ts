@@ -38,7 +38,8 @@ export const sampleData = (
 const { gateBaseKl: _, ...defaults } = defaultTrainingSettings('another').settings;
 const plain = {
   ...defaults,
-  ...{ learningRate: 5e-3, baselineDecay: 0.95, klCoefficient: 0 },
+  ...{ learningRate: 5e-3, warmUpSteps: 0, baselineDecay: 0.95, klCoefficient: 0, fade: 1 },
+  ...{ verdictWeight: 1, hintWeight: 1, distillation: 'sampled' as const, topK: 4 },
   ...{ teacherAnchor: 0, gateMeanKl: 0.5, gateLeastScale: 1 },
 } as const;
 

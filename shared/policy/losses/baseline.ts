@@ -7,6 +7,20 @@ export type Baseline = {
 };
 
 /**
+ * One mean per kind of evidence, so that each is compared with its like: what a person says of an answer, what
+ * follows a call of a tool, and returns of rewarded sessions. The first stands at the top, as the only one of
+ * earlier versions did. An absent one has seen nothing.
+ */
+export type Baselines = Baseline & {
+  readonly tool?: Baseline | undefined;
+  readonly reward?: Baseline | undefined;
+};
+export type EvidenceKind = 'person' | 'tool' | 'reward';
+
+export const baselineFor = (baselines: Baselines, kind: EvidenceKind): Baseline =>
+  kind === 'person' ? baselines : (baselines[kind] ?? initialBaseline);
+
+/**
  * The mean starts at 0, a neutral verdict, and is not bias-corrected. A corrected mean would equal the first
  * batch's own mean, so a policy whose first answers are all disliked - the usual start - would see advantages
  * of 0 from its second batch on and learn nothing from the dislike. From 0 the dislike pushes first and fades
@@ -22,6 +36,15 @@ export const initialBaseline: Baseline = { value: 0, count: 0 };
  */
 export const advantageOf = (verdict: number, baseline: Baseline, enabled: boolean): number =>
   enabled ? verdict - baseline.value : verdict;
+
+/**
+ * The advantage of evidence that is weak: a mean vote that was no verdict, or a verdict on a later answer. The
+ * baseline may take away what it says, and no more: with expectations high, a faint yes is no reason to punish.
+ */
+export function weakAdvantage(verdict: number, baseline: Baseline, enabled: boolean): number {
+  const advantage = advantageOf(verdict, baseline, enabled);
+  return Math.max(Math.min(advantage, Math.max(verdict, 0)), Math.min(verdict, 0));
+}
 
 /**
  * What one sample's advantage may be at most, by size. Votes and thumbs never come near it, advantages over a

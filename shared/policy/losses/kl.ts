@@ -7,6 +7,10 @@ export type KlEstimator = 'k1' | 'k2' | 'k3';
  * k1 = cur - ref is unbiased and may be negative; k2 = (cur - ref)^2 / 2; k3 = exp(ref - cur) - (ref - cur) -
  * 1 is unbiased and never negative.
  *
+ * Their gradients are another matter (Liu et al. 2025, arXiv 2510.01555): as a loss k2 has, in expectation, the
+ * gradient of KL(cur || ref), k3 that of KL(ref || cur), which grows without bound where cur is far below ref,
+ * and k1 none at all.
+ *
  * @param cur log-probs under the parameters that are being trained, nats, [N][T]
  * @param ref log-probs under the reference, constants, [N][T]
  * @param shares share of each token in the mean, see tokenShares, [N][T]

@@ -12,8 +12,16 @@ export type MeanOver = 'sample' | 'token';
  * then the sum of share times token loss, which can be added up over parts of a batch.
  *
  * @param mask 1 where a token counts, 0 where it does not: [N][T]
+ * @param weights of the sequences, against each other, [N]; all alike unless told
  */
-export function tokenShares(mask: PerToken, mean: MeanOver): Float64Array[] {
+export function tokenShares(mask: PerToken, mean: MeanOver, weights: readonly number[] = []): Float64Array[] {
+  const shares = equalShares(mask, mean);
+  if (weights.every((weight) => weight === 1)) return shares;
+  const sum = shares.reduce((before, row, index) => before + weights[index]! * total(row), 0);
+  return sum === 0 ? shares : shares.map((row, index) => row.map((share) => (share * weights[index]!) / sum));
+}
+
+function equalShares(mask: PerToken, mean: MeanOver): Float64Array[] {
   const counts = mask.map((row) => total(row));
   const tokens = total(counts);
   const sequences = counts.filter((count) => count > 0).length;

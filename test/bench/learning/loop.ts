@@ -86,7 +86,7 @@ export function openLoop(model: LearningModel, { method, seed, settings }: LoopO
     if (batch === null) return false;
     const samples = batch.samples.map(({ at }) => (log.read('training', at) as SampleReady).data);
     const result = step(model.engine, { parent: parents.get(batch.parent), batch, samples });
-    if (result.kind === 'not-finite') log.append(outcomeEvents(batch, result, now()));
+    if (result.kind !== 'candidate') log.append(outcomeEvents(batch, result, now()));
     else {
       parents.set(batch.n, result);
       const state = stateOf(model, batch, samples, result);

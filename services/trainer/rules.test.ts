@@ -1,0 +1,154 @@
+import { expect, test } from 'vitest';
+import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
+import type { SampleReady } from '../../shared/events/sample-ready.ts';
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
+import type { LearningEngine } from './learning-engine.ts';
+import { type Candidate, step } from './step.ts';
+import { batchData, sampleData } from './testing/facts.ts';
+import { HINT_LOGITS, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
+
+/** What a step does with a batch of today, and with one that was formed before its rules. */
+
+type Sample = SampleReady['data'];
+const uniform = Math.log(1 / 5);
+const hints = ['answer as the hint says'];
+const hinted = toyLogProbs(undefined, 1, HINT_LOGITS);
+const answer = (id: number, changes: Partial<Omit<Sample, 'tokens'>> = {}): Sample =>
+  sampleData(`turn ${id}`, { ...changes, tokens: { responseIds: [id], logProbs: [uniform] } });
+
+type Changes = Partial<TrainingSettings>;
+type Given = { readonly parent?: Candidate; readonly earlier?: boolean; readonly engine?: LearningEngine };
+
+function run(
+  samples: readonly Sample[],
+  changes: Changes = {},
+  { parent, earlier = false, engine = toyEngine }: Given = {},
+) {
+  const batch = batchData(parent === undefined ? 1 : 2, samples, { rank: 2, alpha: 2, ...changes });
+  const { rules, fade, klEstimator, ...before } = batch.settings;
+  const settings = earlier ? (before as BatchSubmitted['data']['settings']) : batch.settings;
+  return step(engine, { parent, batch: { ...batch, settings }, samples });
+}
+
+function candidate(...input: Parameters<typeof run>): Candidate {
+  const result = run(...input);
+  if (result.kind !== 'candidate') throw new Error(result.detail);
+  return result;
+}
+
+/** d loss / d log p of each sample's token, in the order of the batch. */
+function slopesOf(samples: readonly Sample[], changes: Changes, given: Given = {}): readonly number[] {
+  const seen: number[] = [];
+  const engine: LearningEngine = {
+    ...toyEngine,
+    gradients: (file, sequences, byLogProbs, candidates) =>
+      toyEngine.gradients(
+        file,
+        sequences,
+        (...made) => {
+          const slopes = byLogProbs(...made);
+          seen.push(...slopes.sampled.map((row) => row[0]!));
+          return slopes;
+        },
+        candidates,
+      ),
+  };
+  candidate(samples, changes, { ...given, engine });
+  return seen;
+}
+
+const bitsOf = ({ adapter, optimizer }: Candidate) => ({
+  adapter: [...adapter.tensors.values()].map(({ values }) => [...values]),
+  moments: [...optimizer.first.values(), ...optimizer.second.values()].map((values) => [...values]),
+  step: optimizer.step,
+});
+
+test('binary learns from its verdicts whole, whatever they would weigh beside a hint', () => {
+  const settings = { method: 'binary', verdictWeight: 0.2 } as const;
+  expect(slopesOf([answer(2, { verdict: 1 })], settings)[0]).toBeCloseTo(-1, 6);
+  expect(slopesOf([answer(2, { verdict: 1 })], settings, { earlier: true })[0]).toBeCloseTo(-0.2, 6);
+});
+
+test('opd weighs its hints as told', () => {
+  const settings = { method: 'opd', hintWeight: 2 } as const;
+  const gap = hinted[2]! - uniform;
+  expect(slopesOf([answer(2, { hints })], settings)[0]).toBeCloseTo(-2 * gap, 6);
+  expect(slopesOf([answer(2, { hints })], settings, { earlier: true })[0]).toBeCloseTo(-gap, 6);
+});
+
+test('combine: a reward and an advantage count 1, beside verdicts of people that count less', () => {
+  const samples = [
+    answer(1, { verdict: 1 }),
+    answer(2, { verdict: 0.5, source: 'reward' }),
+    answer(3, { verdict: 0, source: 'reward', advantage: -1 }),
+  ];
+  const settings = { method: 'combine', verdictWeight: 0.2 } as const;
+  const expected = (weights: readonly number[]) =>
+    [1, 0.5, -1].map((advantage, index) => (-advantage * weights[index]!) / 3);
+  const close = (slopes: readonly number[], weights: readonly number[]) =>
+    expected(weights).forEach((slope, index) => void expect(slopes[index]).toBeCloseTo(slope, 6));
+  close(slopesOf(samples, settings), [0.2, 1, 1]);
+  close(slopesOf(samples, settings, { earlier: true }), [0.2, 0.2, 0.2]);
+});
+
+const moving = { learningRate: 0.05, gateMeanKl: 100, weightDecay: 0.1 } as const;
+const silent = answer(1, { verdict: 0, version: 1 });
+
+test('a batch in which nothing teaches makes no version, though momentum would move one', () => {
+  const parent = candidate([answer(4, { verdict: 1 }), answer(2, { verdict: -1 })], moving);
+  const before = structuredClone(bitsOf(parent));
+  expect(run([silent], { ...moving, method: 'combine' }, { parent })).toMatchObject({
+    kind: 'nothing-learned',
+    detail: 'the batch of 1 has no gradient: nothing in it teaches',
+  });
+  expect(bitsOf(parent)).toEqual(before);
+  const earlier = candidate([silent], { ...moving, method: 'combine' }, { parent, earlier: true });
+  expect(toyLogProbs(earlier.adapter)).not.toEqual(toyLogProbs(parent.adapter));
+});
+
+test('nor does a minibatch in which nothing teaches', () => {
+  const parent = candidate([answer(4, { verdict: 1 }), answer(2, { verdict: -1 })], moving);
+  const liked = answer(3, { verdict: 1, version: 1 });
+  const [alone, beside] = [
+    candidate([liked], moving, { parent }),
+    candidate([liked, silent], { ...moving, minibatches: 2 }, { parent }),
+  ];
+  expect(bitsOf(beside)).toEqual(bitsOf(alone));
+});
+
+test('decay takes from B alone: an A that had shrunk to 0 could never learn again', () => {
+  const first = (settings: Changes, given: Given = {}) => {
+    const { adapter } = candidate([answer(4)], { ...settings, learningRate: 0.1 }, given);
+    return [...adapter.tensors].find(([name]) => name.includes('lora_A'))![1].values;
+  };
+  // while B is 0 the gradient of A is, so that only decay can move it
+  const start = first({ weightDecay: 0 });
+  expect(first({ weightDecay: 0.5 })).toEqual(start);
+  const earlier = first({ weightDecay: 0.5 }, { earlier: true });
+  start.forEach((value, index) => void expect(earlier[index]).toBeCloseTo(value * (1 - 0.05), 6));
+});
+
+test('a batch of earlier rules is pulled to the base by the form that it was formed with', () => {
+  const parent = candidate([answer(4), answer(2, { verdict: -1 })], { ...moving, weightDecay: 0 });
+  const settings = { klCoefficient: 1, verdictWeight: 0, method: 'combine' } as const;
+  const told = [answer(4, { version: 1 })];
+  const gap = toyLogProbs(parent.adapter)[4]! - uniform;
+  expect(slopesOf(told, settings, { parent })[0]).toBeCloseTo(gap, 5);
+  expect(slopesOf(told, settings, { parent, earlier: true })[0]).toBeCloseTo(1 - Math.exp(-gap), 5);
+});
+
+test('of a changed mind the later verdict has the last word', () => {
+  const mind = (verdict: number) => answer(3, { verdict, key: 'a person' });
+  const settings = { baseline: false, fade: 0.5 };
+  const after = (samples: readonly Sample[], changes: Changes = settings) =>
+    toyLogProbs(candidate(samples, { ...changes, learningRate: 0.05 }).adapter)[3]! - uniform;
+  expect(after([mind(-1), mind(1)])).toBeGreaterThan(0.01);
+  expect(after([mind(1), mind(-1)])).toBeLessThan(-0.01);
+  // three of the past against one of today: 1/8 + 1/4 + 1/2 < 1
+  expect(after([mind(-1), mind(-1), mind(-1), mind(1)])).toBeGreaterThan(0.01);
+  const [before, now] = slopesOf([mind(-1), mind(1)], settings);
+  expect(before).toBeCloseTo(1 / 3, 6);
+  expect(now).toBeCloseTo(-2 / 3, 6);
+  // all alike they cancel out
+  expect(run([mind(-1), mind(1)], { ...settings, fade: 1 }).kind).toBe('nothing-learned');
+});
