@@ -13,6 +13,8 @@ type Limits = {
 };
 
 const FIRST_BYTES = 64 * 1024;
+/** An announced body up to this size gets its whole buffer at once: it counts as held, and is not copied while it grows. */
+const ANNOUNCED_BYTES = 1024 * 1024;
 
 /** The bytes of a body. What is left of one that is refused stays unread. @throws ServingError */
 export async function readBytes(
@@ -25,7 +27,7 @@ export async function readBytes(
     if (!hold(announced)) throw tooMany();
   }
   // One buffer that doubles: a body of many small chunks costs no more than its bytes.
-  let read = Buffer.allocUnsafe(Math.min(announced ?? FIRST_BYTES, FIRST_BYTES));
+  let read = Buffer.allocUnsafe(announced === undefined ? FIRST_BYTES : Math.min(announced, ANNOUNCED_BYTES));
   let length = 0;
   const keep = (chunk: Buffer) => {
     const before = length - chunk.length;
