@@ -1,53 +1,10 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Attempt, Job, JobQueue, JobQueueSettings } from '../../shared/queue/job-queue.ts';
-
-type Data = { readonly of: string };
-type Open = (name: string, settings: JobQueueSettings) => Promise<JobQueue<Data>>;
-
-const quick: JobQueueSettings = {
-  attempts: 3,
-  backoffMs: 1,
-  maxBackoffMs: 8,
-  jitter: 0.5,
-  timeLimitMs: 20_000,
-};
-const jobs = (...ids: string[]): Job<Data>[] => ids.map((id) => ({ id, data: { of: id } }));
-const until = (condition: () => unknown) => vi.waitFor(condition, { timeout: 20_000, interval: 2 });
-const aborted = (signal: AbortSignal) =>
-  new Promise<never>((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener('abort', () => reject(signal.reason));
-  });
+import { describe, expect, test } from 'vitest';
+import { testDrops } from './job-queue-drops.ts';
+import { aborted, jobQueueHarness, jobs, type OpenJobQueue, until } from './job-queue-harness.ts';
 
 /** What every JobQueue keeps. `open` makes an empty queue; a name is used once. */
-export function jobQueueContract(name: string, open: Open): void {
-  const cleanups: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-  });
-
-  let opened = 0;
-  async function openQueue(settings: Partial<JobQueueSettings> = {}) {
-    opened += 1;
-    const queue = await open(`contract-${process.pid}-${opened}`, { ...quick, ...settings });
-    cleanups.push(() => queue.close());
-    return queue;
-  }
-
-  function startWork(
-    queue: JobQueue<Data>,
-    handler: (job: Attempt<Data>, signal: AbortSignal) => Promise<void>,
-    concurrency = 4,
-  ) {
-    const stop = new AbortController();
-    const done = queue.work(handler, { concurrency }, stop.signal);
-    const end = async () => {
-      stop.abort();
-      await done;
-    };
-    cleanups.push(end);
-    return { end };
-  }
+export function jobQueueContract(name: string, open: OpenJobQueue): void {
+  const { openQueue, startWork } = jobQueueHarness(open);
 
   describe(`JobQueue: ${name}`, () => {
     test('runs every job with its data, also those added before there was a worker', async () => {
@@ -256,68 +213,6 @@ export function jobQueueContract(name: string, open: Open): void {
       await until(() => expect(ran.sort()).toEqual(['a 1', 'b 1', 'c 1']));
     });
 
-    test('after a drop nothing is left: running jobs are aborted, and the same ids can be added', async () => {
-      const queue = await openQueue({ attempts: 1 });
-      const running = new Set<string>();
-      let overlaps = 0;
-      let blocked = true;
-      const done: string[] = [];
-      await queue.add(jobs('failed'));
-      startWork(
-        queue,
-        async ({ id }, signal) => {
-          if (id === 'failed' && blocked) throw new Error('broken');
-          if (running.has(id)) overlaps += 1;
-          running.add(id);
-          try {
-            if (blocked) await aborted(signal);
-            done.push(id);
-          } finally {
-            await new Promise(setImmediate); // a handler takes a while to leave
-            running.delete(id);
-          }
-        },
-        2,
-      );
-      await until(async () => expect((await queue.counts()).failed).toBe(1));
-      await queue.add(jobs('a', 'b', 'c'));
-      await until(() => expect(running.size).toBe(2));
-      await queue.drop();
-      expect(await queue.counts()).toEqual({ waiting: 0, running: 0, delayed: 0, failed: 0 });
-      blocked = false;
-      await queue.add(jobs('a', 'b', 'c', 'failed'));
-      await until(() => expect(done.sort()).toEqual(['a', 'b', 'c', 'failed']));
-      expect(overlaps).toBe(0);
-    });
-
-    test('the whole queue may be dropped in mid-work, again and again: what is still owed is added again', async () => {
-      const queue = await openQueue({ attempts: 50 });
-      const owed = new Set<string>();
-      let made = 0;
-      let attempts = 0;
-      let onAttempt = (): void => undefined;
-      startWork(queue, async ({ id }, signal) => {
-        attempts += 1;
-        onAttempt();
-        await new Promise(setImmediate);
-        if (attempts % 5 === 0) throw new Error('every fifth fails');
-        signal.throwIfAborted();
-        owed.delete(id); // the fact is in the log: from here on it is not owed
-      });
-      for (let drops = 0; drops < 8; drops += 1) {
-        // However fast the worker is: more is owed than it is let do.
-        while (owed.size < 60) owed.add(`j${made++}`);
-        const tenth = Promise.withResolvers<void>();
-        const before = attempts;
-        onAttempt = () => void (attempts >= before + 10 && tenth.resolve());
-        await queue.add(jobs(...owed));
-        await tenth.promise;
-        await queue.drop();
-      }
-      await until(async () => {
-        await queue.add(jobs(...owed));
-        expect(owed.size).toBe(0);
-      });
-    });
+    testDrops({ openQueue, startWork });
   });
 }
