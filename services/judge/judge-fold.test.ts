@@ -67,7 +67,7 @@ test('nobody is asked about what was deleted: it is settled without a verdict', 
   expect(run.waiting()).toBe(0);
 });
 
-test('the last vote settles the turn: votes by index, a known wish before other hints, by whom', () => {
+test('the last vote settles the turn: votes by index, hints longest first, by whom', () => {
   const [judgment, ...more] = judge([
     turnCompleted('t'),
     voteCast('t', 2, -1, 'No lists, please.'),
@@ -82,7 +82,7 @@ test('the last vote settles the turn: votes by index, a known wish before other 
     mean: -1,
     votes: [-1, null, -1],
     needs: 3,
-    hints: ['No lists, please.', 'Answer in plain sentences.'],
+    hints: ['Answer in plain sentences.', 'No lists, please.'],
     source: 'votes',
     by: 't/vote/1',
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { wishes } from '../../shared/wishes/wishes.ts';
+import { wishes, wishKinds } from '../../shared/wishes/wishes.ts';
 import { acceptedHints, tally, type Vote } from './tally.ts';
 
 const table: [Vote[], number, number][] = [
@@ -19,14 +19,13 @@ test.each(table)('votes %j make %d, mean %d', (votes, score, mean) => {
   expect(tally(votes)).toEqual({ score, mean });
 });
 
-test('hints in own words are longer than ten characters, each once, longest first', () => {
+test('hints are longer than ten characters, each once, longest first', () => {
   expect(
-    acceptedHints(['ten chars.', 'Use a table.', ' Use a table. ', 'Use plain sentences, please.']),
-  ).toEqual(['Use plain sentences, please.', 'Use a table.']);
+    acceptedHints(['ten chars.', 'No lists, please.', ' No lists, please. ', 'Use plain sentences, please.']),
+  ).toEqual(['Use plain sentences, please.', 'No lists, please.']);
 });
 
-test('a wish of the table comes before other words, that of most votes first', () => {
-  const [list, short] = [wishes['no-list'].hint, wishes.shorter.hint];
-  const own = 'Please write about the second half of the book as well.';
-  expect(acceptedHints([own, short, list, 'Ugh.', ` ${list}`])).toEqual([list, short, own]);
+test('no hint of a known wish is too short', () => {
+  const known = wishKinds.map((kind) => wishes[kind].hint);
+  expect(new Set(acceptedHints(known))).toEqual(new Set(known));
 });

@@ -1,5 +1,3 @@
-import { wishesIn } from '../../shared/wishes/wishes.ts';
-
 export type Vote = -1 | 0 | 1 | null;
 
 export type Tally = {
@@ -28,17 +26,8 @@ export function tally(votes: readonly Vote[]): Tally {
 /** A hint this short says nothing that a teacher could use. Characters. */
 export const SHORT_HINT = 10;
 
-/**
- * Hint candidates, each once: first those in the words of the table of wishes, which a trainer can check, the one
- * that most votes gave first; then other words, if they are long enough, longest first.
- */
+/** Hint candidates that are long enough, each once, longest first. */
 export function acceptedHints(candidates: readonly string[]): readonly string[] {
-  const trimmed = candidates.map((hint) => hint.trim());
-  const isKnown = (hint: string) => wishesIn(hint).length > 0;
-  const count = (hint: string) => trimmed.filter((other) => other === hint).length;
-  const known = trimmed.filter(isKnown).sort((a, b) => count(b) - count(a) || inOrder(a, b));
-  const others = trimmed.filter((hint) => hint.length > SHORT_HINT && !isKnown(hint)).sort(inOrder);
-  return [...new Set([...known, ...others])];
+  const trimmed = candidates.map((hint) => hint.trim()).filter((hint) => hint.length > SHORT_HINT);
+  return [...new Set(trimmed)].sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
 }
-
-const inOrder = (a: string, b: string): number => b.length - a.length || (a < b ? -1 : 1);

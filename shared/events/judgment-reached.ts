@@ -19,10 +19,7 @@ export const JudgmentReached = defineEvent('judgment.reached', 3, {
     mean: z.number().describe('mean of the valid votes; 0 when none is valid'),
     votes: z.array(z.union([z.literal(-1), z.literal(0), z.literal(1), z.null()])).readonly(),
     needs: z.int().describe('votes that the turn was opened with'),
-    hints: z
-      .array(z.string())
-      .readonly()
-      .describe('accepted hindsight hints: known wishes first, then others, longest first'),
+    hints: z.array(z.string()).readonly().describe('accepted hindsight hints, longest first'),
     source: z
       .enum(['votes', 'feedback', 'reward', 'unavailable'])
       .describe('explicit feedback outranks votes; reward: of a session that is settled by it, 0 counts'),
