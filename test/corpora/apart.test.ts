@@ -1,9 +1,6 @@
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { bare, bareFolder, isOwn } from './apart.ts';
+import { bare, bareFolder, earData, isOwn } from './apart.ts';
 import { readNextMessages } from './next-messages.ts';
-
-const training = fileURLToPath(new URL('../../services/judge/ear/data', import.meta.url));
 
 test('the same words are the same text', () => {
   expect(bare('Too  much,\nreally!')).toBe(bare('too much \\n REALLY'));
@@ -12,7 +9,7 @@ test('the same words are the same text', () => {
 });
 
 test('nothing that trains the ear holds a message of the corpus', () => {
-  const trained = bareFolder(training);
+  const trained = bareFolder(earData);
   const shared = readNextMessages().filter(({ text }) => isOwn(text) && trained.includes(bare(text)));
   expect(shared.map(({ text }) => text)).toEqual([]);
 });

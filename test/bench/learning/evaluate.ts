@@ -1,4 +1,7 @@
-import { heldOutPrompts } from '../../../shared/policy/claw-nano/dialogues/held-out-prompts.ts';
+import {
+  type HeldOutPrompt,
+  heldOutPrompts,
+} from '../../../shared/policy/claw-nano/dialogues/held-out-prompts.ts';
 import type { Question, Reply } from './model.ts';
 import type { BenchTaste } from './tastes.ts';
 
@@ -16,32 +19,48 @@ export type Evaluation = {
 
 /** Different held-out prompts; beyond that they are asked again, with other numbers. */
 const PROMPTS = 64;
+/** Items that an answer on topic names at least. */
+export const ON_TOPIC = 3;
 
 type Asked = { readonly ask: (questions: readonly Question[]) => readonly Reply[] };
+
+/** Held-out questions as often as asked for, the same ones and seeds for every version. */
+export function heldOutQuestions(seed: number | string, answers: number) {
+  const prompts = heldOutPrompts(seed, Math.min(PROMPTS, answers));
+  const asked = Array.from({ length: answers }, (_, index) => prompts[index % prompts.length]!);
+  const questions = asked.map(
+    ({ text }, index): Question => ({
+      messages: [{ role: 'user', content: text }],
+      seed: `held-out/${seed}/${index}`,
+    }),
+  );
+  return { asked, questions };
+}
 
 /** The same questions and seeds for every version: what differs is the policy. */
 export function evaluate(
   { ask }: Asked,
-  taste: BenchTaste,
+  taste: Pick<BenchTaste, 'complaints'>,
   seed: number | string,
   answers: number,
 ): Evaluation {
-  const prompts = heldOutPrompts(seed, Math.min(PROMPTS, answers));
-  const asked = Array.from({ length: answers }, (_, index) => prompts[index % prompts.length]!);
-  const replies = ask(
-    asked.map(({ text }, index) => ({
-      messages: [{ role: 'user', content: text }],
-      seed: `held-out/${seed}/${index}`,
-    })),
-  );
-  const named = replies.map(({ text }, index) => {
-    const words = text.toLowerCase();
-    return asked[index]!.facts.filter((fact) => words.includes(fact.toLowerCase())).length;
-  });
-  const isMet = replies.map(({ text }) => taste.complaints(text).length === 0);
+  const { asked, questions } = heldOutQuestions(seed, answers);
+  const texts = ask(questions).map(({ text }) => text);
+  return gradeAnswers(asked, texts, taste);
+}
+
+/** An answer for each of what was asked. */
+export function gradeAnswers(
+  asked: readonly HeldOutPrompt[],
+  texts: readonly string[],
+  taste: Pick<BenchTaste, 'complaints'>,
+): Evaluation {
+  const answers = asked.length;
+  const named = texts.map((text, index) => factsNamed(text, asked[index]!.facts));
+  const isMet = texts.map((text) => taste.complaints(text).length === 0);
   const ofMet = named.filter((_, index) => isMet[index]);
   const part = (count: number, of = answers) => Number((count / of).toFixed(4));
-  const onTopic = (counts: readonly number[]) => counts.filter((count) => count >= 3).length;
+  const onTopic = (counts: readonly number[]) => counts.filter((count) => count >= ON_TOPIC).length;
   return {
     answers,
     met: part(ofMet.length),
@@ -49,4 +68,10 @@ export function evaluate(
     onTopicWhenMet: ofMet.length === 0 ? null : part(onTopic(ofMet), ofMet.length),
     facts: part(named.reduce((sum, count) => sum + count, 0)),
   };
+}
+
+/** How many of the topic's items an answer names. */
+export function factsNamed(answer: string, facts: readonly string[]): number {
+  const words = answer.toLowerCase();
+  return facts.filter((fact) => words.includes(fact.toLowerCase())).length;
 }

@@ -3,11 +3,14 @@ import { attribute } from '../../../services/collector/attribute.ts';
 import { assembleSettings, CollectorConfig, submitSettings } from '../../../services/collector/config.ts';
 import { submit } from '../../../services/collector/submit.ts';
 import { judgeFold, owedVotes } from '../../../services/judge/judge-fold.ts';
+import type { Judge } from '../../../services/judge/judges/judge.ts';
 import { signalsJudge } from '../../../services/judge/judges/signals/signals.ts';
 import { type BoundState, outcomeEvents } from '../../../services/trainer/outcome.ts';
 import { digestOf } from '../../../services/trainer/read-samples.ts';
 import { type Candidate, type StepParent, step } from '../../../services/trainer/step.ts';
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
+import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
 import { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
 import { LearningPaused } from '../../../shared/events/learning-paused.ts';
 import type { SampleReady } from '../../../shared/events/sample-ready.ts';
@@ -34,6 +37,9 @@ export type LoopOptions = {
   readonly seed: string;
   /** of the collector, as a deployment takes them: what is left out is the default */
   readonly settings: Readonly<Record<string, unknown>>;
+  /** the rules unless told */
+  readonly judge?: Pick<Judge, 'name' | 'defaultVotes' | 'vote'>;
+  readonly onEvent?: (event: ClawLoopEvent) => void;
 };
 
 export type Loop = ReturnType<typeof openLoop>;
@@ -44,13 +50,15 @@ export type Loop = ReturnType<typeof openLoop>;
  * log in memory, the `signals` judge, the trainer's step, serving's sampling. What is left out is I/O: HTTP,
  * queues, checkpoints on a disk, and that a step takes time while the chat goes on.
  */
-export function openLoop(model: LearningModel, { method, seed, settings }: LoopOptions) {
+export function openLoop(model: LearningModel, options: LoopOptions) {
+  const { method, seed, settings, judge = signalsJudge } = options;
   const config = CollectorConfig.parse({
     ...settings,
     model: CLAW_NANO,
     ...(method === 'none' ? {} : { method }),
   });
   const parents = new Map<number, StepParent>();
+  const figures = new Map<number, Readonly<Record<string, number>>>();
   const counts: Record<string, number> = {};
   let speaker: Speaker = model.speaker(0, undefined);
   let served = 0;
@@ -58,12 +66,13 @@ export function openLoop(model: LearningModel, { method, seed, settings }: LoopO
   const log = openMemoryLog(
     [
       readerOf(attribute, undefined),
-      readerOf(judgeFold, { votes: signalsJudge.defaultVotes }),
+      readerOf(judgeFold, { votes: judge.defaultVotes }),
       readerOf(assemble, assembleSettings(config)),
       readerOf(submit, submitSettings(config)),
     ],
     (event) => {
       counts[event.type] = (counts[event.type] ?? 0) + 1;
+      options.onEvent?.(event);
     },
   );
   /** One second after the other. */
@@ -74,9 +83,9 @@ export function openLoop(model: LearningModel, { method, seed, settings }: LoopO
   const vote = async (): Promise<void> => {
     for (const { id, data } of owedVotes(LANE, log.rowsOf(judgeFold.name, LANE))) {
       const turn = log.read('turns', data.at) as TurnCompleted;
-      const opinion = await signalsJudge.vote(turn.data, data.index, new AbortController().signal);
+      const opinion = await judge.vote(turn.data, data.index, new AbortController().signal);
       const { turnId, lane, index } = data;
-      const cast = { turnId, lane, index, judge: signalsJudge.name, ...opinion };
+      const cast = { turnId, lane, index, judge: judge.name, ...opinion };
       log.append([VoteCast.create({ id, source, time: now(), data: cast })]);
     }
   };
@@ -89,6 +98,7 @@ export function openLoop(model: LearningModel, { method, seed, settings }: LoopO
     if (result.kind !== 'candidate') log.append(outcomeEvents(batch, result, now()));
     else {
       parents.set(batch.n, result);
+      figures.set(batch.n, result.metrics);
       const state = stateOf(model, batch, samples, result);
       log.append(outcomeEvents(batch, { kind: 'trained', checkpoint: String(batch.n), state }, now()));
       if (result.gate.passed) serve(batch.n);
@@ -109,6 +119,15 @@ export function openLoop(model: LearningModel, { method, seed, settings }: LoopO
     while (train());
   };
 
+  const answer = async (messages: readonly ChatMessage[]) => {
+    asked += 1;
+    const id = `${seed}/${asked}`;
+    const [reply] = speaker.ask([{ messages, seed: id }]);
+    log.append([interaction(id, now(), messages, reply!)]);
+    await vote();
+    return { id, text: reply!.text };
+  };
+
   return {
     served: (): number => served,
     /** facts by type */
@@ -120,13 +139,16 @@ export function openLoop(model: LearningModel, { method, seed, settings }: LoopO
     /** The served version's answers; nothing is collected. */
     ask: (questions: Parameters<Speaker['ask']>[0]) => speaker.ask(questions),
     /** One answer in a conversation, as a client gets it. */
-    chat: async (messages: readonly ChatMessage[]): Promise<string> => {
-      asked += 1;
-      const [reply] = speaker.ask([{ messages, seed: `${seed}/${asked}` }]);
-      log.append([interaction(`${seed}/${asked}`, now(), messages, reply!)]);
-      await vote();
-      return reply!.text;
+    chat: async (messages: readonly ChatMessage[]): Promise<string> => (await answer(messages)).text,
+    /** The same, with the id that feedback names. */
+    answer,
+    /** A thumb: 1 or -1. */
+    rate: (interactionId: string, score: number): void => {
+      const data = { interactionId, lane: LANE, key: KEY, score };
+      log.append([FeedbackGiven.create({ id: `${interactionId}/rated`, source, time: now(), data })]);
     },
+    /** What the step that made the served version measured. */
+    figures: (): Readonly<Record<string, number>> => figures.get(served) ?? {},
     settle,
     close: (): void => speaker.dispose(),
   };

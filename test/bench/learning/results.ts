@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { appendFile, readFile } from 'node:fs/promises';
 import { assembleSettings, CollectorConfig, submitSettings } from '../../../services/collector/config.ts';
 import { CLAW_NANO } from '../../../shared/policy/model-folder.ts';
+import { addJsonLine, readJsonLines } from '../json-lines.ts';
 import type { CellKey, CellReport, Lengths } from './cell.ts';
 import type { Evaluation } from './evaluate.ts';
 import type { LoopOptions } from './loop.ts';
@@ -29,22 +28,5 @@ export function protocolOf(lengths: Lengths, settings: LoopOptions['settings'] =
 
 export const cellName = ({ method, taste, seed }: CellKey): string => `${taste}, ${method}, seed ${seed}`;
 
-/** The last line, where a kill may have cut it off, is left out when it is no JSON. */
-export async function readLines(file: string): Promise<readonly Line[]> {
-  if (!existsSync(file)) return [];
-  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line.trim() !== '');
-  return lines.flatMap((line, index) => {
-    try {
-      return [JSON.parse(line) as Line];
-    } catch (error) {
-      if (index === lines.length - 1) return [];
-      throw new Error(`${file}, line ${index + 1}: ${(error as Error).message}`);
-    }
-  });
-}
-
-/** On a line of its own, also behind one that was cut off. */
-export async function addLine(file: string, line: Line): Promise<void> {
-  const cutOff = existsSync(file) && !/(?:^|\n)$/.test(await readFile(file, 'utf8'));
-  await appendFile(file, `${cutOff ? '\n' : ''}${JSON.stringify(line)}\n`);
-}
+export const readLines = (file: string): Promise<readonly Line[]> => readJsonLines<Line>(file);
+export const addLine = (file: string, line: Line): Promise<void> => addJsonLine(file, line);

@@ -9,12 +9,12 @@ export type BenchTaste = Taste & {
 /** No taste may be met by chance more often than this. */
 export const LARGEST_PRIOR = 0.25;
 
-const sentences = (answer: string): number => answer.trim().match(/[.!?]+(?=\s|$)/g)?.length ?? 0;
+export const sentences = (answer: string): number => answer.trim().match(/[.!?]+(?=\s|$)/g)?.length ?? 0;
 const friendlyEnd =
   /\b(?:hope (?:this|that|it) helps|let me know|have a (?:nice|good|great|lovely)|take care|all the best|good luck|enjoy)\b[^.!?]*[.!?]?\s*$/i;
-const endsFriendly = (answer: string): boolean => friendlyEnd.test(answer);
+export const endsFriendly = (answer: string): boolean => friendlyEnd.test(answer);
 
-const bareList: BenchTaste = {
+export const bareList: BenchTaste = {
   name: 'bare list',
   kind: 'form',
   about: 'a list with nothing around it: no hello before, no good wishes after',
@@ -28,7 +28,7 @@ const bareList: BenchTaste = {
   },
 };
 
-const oneSentence: BenchTaste = {
+export const oneSentence: BenchTaste = {
   name: 'one sentence',
   kind: 'length',
   about: 'one sentence, and no more',
@@ -42,7 +42,7 @@ const oneSentence: BenchTaste = {
         ],
 };
 
-const sober: BenchTaste = {
+export const sober: BenchTaste = {
   name: 'matter-of-fact',
   kind: 'tone',
   about: 'plain sentences: no hello, no good wishes at the end, nothing listed',

@@ -1,3 +1,4 @@
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { loadConfig } from '../../../shared/service/config.ts';
 import { dataFolder } from '../../../shared/service/data-folder.ts';
 import { LogConfig } from '../../../shared/service/log-config.ts';
@@ -11,7 +12,11 @@ export type Span = { readonly from: number; readonly to: number };
  * What the demo reads from the log while it runs: what is served, whether a step runs, what is not settled
  * yet.
  */
-export async function watchLog(folder: string, startedAt: number) {
+export async function watchLog(
+  folder: string,
+  startedAt: number,
+  onEvent: (event: ClawLoopEvent) => void = () => {},
+) {
   const log = await openLog(loadConfig('cli', LogConfig, []).values, dataFolder(folder));
   const stop = new AbortController();
   const now = () => performance.now() - startedAt;
@@ -29,6 +34,7 @@ export async function watchLog(folder: string, startedAt: number) {
     'turns',
     {},
     ({ event }) => {
+      onEvent(event);
       if (event.type === 'turn.completed') completed.add(event.data.turnId);
       if (event.type === 'judgment.reached') judged.add(event.data.turnId);
     },
@@ -38,6 +44,7 @@ export async function watchLog(folder: string, startedAt: number) {
     'training',
     {},
     ({ event }) => {
+      onEvent(event);
       if (event.type === 'sample.ready') ready.add(event.data.sampleId);
       if (event.type === 'sample.dropped') settledSamples.add(event.data.sampleId);
       if (event.type === 'batch.submitted') {

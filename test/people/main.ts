@@ -1,0 +1,133 @@
+// npm run bench:people [-- --people direct,German --seeds 1,2 --sessions 30 --quick]: scripted people, each with
+// a control that does not learn, and what ClawLoop hears and learns of them. Through HTTP unless --quick, which
+// runs the loop of the learning curves in this process. What is done already is not done again; Ctrl-C ends
+// after the session that runs. --set learningRate=2e-2 tries other settings of the collector, with --quick.
+import { createHash } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { assembleSettings, CollectorConfig, submitSettings } from '../../services/collector/config.ts';
+import { JudgeConfig } from '../../services/judge/config.ts';
+import { createJudge } from '../../services/judge/judges/judges.ts';
+import type { BackendChoice } from '../../shared/policy/backend.ts';
+import { CLAW_NANO } from '../../shared/policy/model-folder.ts';
+import { addJsonLine, readJsonLines } from '../bench/json-lines.ts';
+import { openLearningModel } from '../bench/learning/model.ts';
+import { createProgress } from '../bench/learning/progress.ts';
+import { writeTables } from '../bench/write-tables.ts';
+import { httpWorld } from './http-world.ts';
+import { people } from './people.ts';
+import { quickWorld } from './quick-world.ts';
+import { type Line, nameOf, oneLine, peopleTable } from './report.ts';
+import { type RunKey, runPerson } from './run-person.ts';
+import type { OpenWorld } from './world.ts';
+
+/** Raised when the bench itself changes what a run does. */
+const REVISION = 1;
+const everybody = people.map(({ name }) => name);
+
+const { values } = parseArgs({
+  options: {
+    people: { type: 'string', default: '' },
+    seeds: { type: 'string', default: '1' },
+    sessions: { type: 'string', default: '30' },
+    answers: { type: 'string', default: '64' },
+    quick: { type: 'boolean', default: false },
+    controls: { type: 'string', default: 'yes' },
+    backend: { type: 'string', default: 'auto' },
+    set: { type: 'string', default: '' },
+    results: { type: 'string', default: fileURLToPath(new URL('results.jsonl', import.meta.url)) },
+    'write-docs': { type: 'boolean', default: false },
+    'report-only': { type: 'boolean', default: false },
+  },
+});
+/** A name may hold a comma, so that names are told apart by `;` where there is one. */
+const list = (text: string) => text.split(text.includes(';') ? ';' : ',').map((part) => part.trim());
+const settings = Object.fromEntries(
+  list(values.set)
+    .filter((pair) => pair !== '')
+    .map((pair) => pair.split('=') as [string, string])
+    .map(([name, value]) => [name, Number.isNaN(Number(value)) ? value : Number(value)]),
+);
+const chosen =
+  values.people === ''
+    ? everybody
+    : everybody.includes(values.people)
+      ? [values.people]
+      : list(values.people);
+const unknown = chosen.filter((name) => !everybody.includes(name));
+if (unknown.length > 0)
+  throw new Error(`there is no ${unknown.join(', ')}; there are: ${everybody.join('; ')}`);
+
+const [sessions, answers] = [Number(values.sessions), Number(values.answers)];
+const through = values.quick ? 'process' : 'http';
+const judgeConfig = JudgeConfig.parse({});
+const config = CollectorConfig.parse({ ...settings, model: CLAW_NANO });
+const measuredBy = [
+  REVISION,
+  submitSettings(config),
+  assembleSettings(config),
+  judgeConfig.kind,
+  sessions,
+  answers,
+];
+const protocol = createHash('sha256')
+  .update(JSON.stringify([measuredBy, through]))
+  .digest('hex')
+  .slice(0, 12);
+const lines = async () =>
+  (await readJsonLines<Line>(values.results)).filter((line) => line.protocol === protocol);
+
+const stop = new AbortController();
+process.once('SIGINT', () => {
+  console.log('\nending after this session; what is done stays done. Ctrl-C again ends at once.');
+  stop.abort();
+});
+
+if (!values['report-only']) {
+  try {
+    await (values.quick ? quickly() : runAll(httpWorld(['--backend', values.backend])));
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    process.exitCode = 130;
+  }
+}
+const done = await lines();
+if (done.length > 0) {
+  const table = peopleTable(done);
+  console.log(`\n${table}\n\n${done.length} runs of ${sessions} sessions: ${values.results}`);
+  if (values['write-docs']) await writeTables('people', table);
+}
+
+async function quickly(): Promise<void> {
+  const model = await openLearningModel(values.backend as BackendChoice);
+  const judge = await createJudge(judgeConfig);
+  console.log(`${model.report}; judge ${judge.name}`);
+  try {
+    await runAll(quickWorld(model, judge, settings));
+  } finally {
+    await judge.close?.();
+    model.dispose();
+  }
+}
+
+async function runAll(open: OpenWorld): Promise<void> {
+  const known = new Set((await lines()).map(nameOf));
+  const both = values.controls === 'no' ? [true] : [true, false];
+  const runs: readonly RunKey[] = list(values.seeds)
+    .flatMap((seed) =>
+      chosen.flatMap((person) => both.map((learning) => ({ person, seed: Number(seed), learning }))),
+    )
+    .filter((key) => !known.has(nameOf(key)));
+  const progress = createProgress(runs.length, process.stdout);
+  for (const key of runs) {
+    const person = people.find(({ name }) => name === key.person)!;
+    const report = await runPerson(
+      open,
+      person,
+      { ...key, sessions, answers },
+      { signal: stop.signal, onSession: (session) => progress.at(nameOf(key), session / sessions) },
+    );
+    await addJsonLine(values.results, { protocol, through, ...report } satisfies Line);
+    progress.done(oneLine(report));
+  }
+}

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { bare, bareFolder, earData, isOwn } from '../corpora/apart.ts';
+import { people } from './people.ts';
+import { direct, indirect, nonNative, polite, sarcastic, terse } from './voices/english.ts';
+import { chinese, french, german, spanish } from './voices/other-languages.ts';
+import type { Voice } from './voices/voice.ts';
+
+const voices = { direct, indirect, nonNative, polite, sarcastic, terse, chinese, french, german, spanish };
+const sentencesOf = ({ complaints, praise }: Voice) => [...Object.values(complaints).flat(), ...praise];
+
+test('at least twenty people, each with a name of their own', () => {
+  expect(people.length).toBeGreaterThanOrEqual(20);
+  expect(new Set(people.map(({ name }) => name)).size).toBe(people.length);
+});
+
+test.each(Object.entries(voices))('%s has many ways to say it, each but once', (_, voice) => {
+  const all = sentencesOf(voice);
+  expect(all.length).toBeGreaterThanOrEqual(25);
+  expect(new Set(all).size).toBe(all.length);
+  for (const ways of Object.values(voice.complaints)) expect(ways.length).toBeGreaterThanOrEqual(4);
+});
+
+test('whoever speaks has words for everything that may be wrong', () => {
+  const answers = ['Hello! Take it.', '- a', 'Take it. Take care!', 'One. Two.', 'Take a map.'];
+  for (const { way, taste, voice } of people.filter((one) => one.way === 'words'))
+    for (const session of [1, 4, 26, 60])
+      for (const fault of answers.flatMap(taste(session).faults))
+        expect(voice(session).complaints[fault], `${way}: ${fault}`).toBeDefined();
+});
+
+test('nothing that trains the ear holds a sentence of theirs', () => {
+  const trained = bareFolder(earData);
+  const all = Object.values(voices).flatMap(sentencesOf);
+  expect(all.filter((text) => isOwn(text) && trained.includes(bare(text)))).toEqual([]);
+});

@@ -1,0 +1,105 @@
+import { bareList, kindWords, matterOfFact, namedSource, oneSentence, type Taste } from './tastes.ts';
+import { demo } from './voices/demo.ts';
+import { direct, indirect, nonNative, polite, sarcastic, terse } from './voices/english.ts';
+import { chinese, french, german, spanish } from './voices/other-languages.ts';
+import type { Voice } from './voices/voice.ts';
+
+/**
+ * What somebody does about an answer. `words`: says what is wrong, up to three times. `thumbs`: rates each
+ * answer and says nothing. `regenerates`: asks for another answer. `leaves`: ends the chat. `rephrases`,
+ * `repeats`: asks for the same again. All but `words` go on to another question when an answer is right.
+ */
+export type Way = 'words' | 'thumbs' | 'regenerates' | 'leaves' | 'rephrases' | 'repeats';
+
+export type Person = {
+  readonly name: string;
+  readonly way: Way;
+  /** in force at a session, from 1 on */
+  readonly taste: (session: number) => Taste;
+  readonly voice: (session: number) => Voice;
+  /** what held-out answers are measured by */
+  readonly measured: readonly Taste[];
+  /** requests in one chat */
+  readonly requests: number;
+  /** share of the verdicts that say the opposite of what is so */
+  readonly wrong: number;
+  /** also rejects answers that do not say what was asked for */
+  readonly wantsContent: boolean;
+  /** results of tools stand before each answer */
+  readonly usesTools: boolean;
+};
+
+type Told = Partial<Person> & { readonly name: string };
+
+const person = (voice: Voice, taste: Taste, told: Told): Person => ({
+  ...{ way: 'words', taste: () => taste, voice: () => voice, measured: [taste] },
+  ...{ requests: 1, wrong: 0, wantsContent: false, usesTools: false },
+  ...told,
+});
+
+/** From one taste to the next after so many sessions each; the last one stays. */
+const inTurn =
+  (every: number, tastes: readonly Taste[]) =>
+  (session: number): Taste =>
+    tastes[Math.min(tastes.length - 1, Math.floor((session - 1) / every))]!;
+
+const alternating =
+  <Of>(every: number, all: readonly Of[]) =>
+  (session: number): Of =>
+    all[Math.floor((session - 1) / every) % all.length]!;
+
+const spoken: readonly Person[] = [
+  person(demo, matterOfFact, { name: 'phrases of the demo' }),
+  person(direct, matterOfFact, { name: 'direct' }),
+  person(direct, oneSentence, { name: 'direct, one sentence' }),
+  person(direct, bareList, { name: 'direct, bare list' }),
+  person(indirect, matterOfFact, { name: 'indirect' }),
+  person(indirect, oneSentence, { name: 'indirect, one sentence' }),
+  person(sarcastic, matterOfFact, { name: 'sarcastic' }),
+  person(polite, matterOfFact, { name: 'polite' }),
+  person(terse, matterOfFact, { name: 'terse' }),
+  person(german, matterOfFact, { name: 'German' }),
+  person(spanish, matterOfFact, { name: 'Spanish' }),
+  person(chinese, matterOfFact, { name: 'Chinese' }),
+  person(french, matterOfFact, { name: 'French' }),
+  person(nonNative, matterOfFact, { name: 'non-native English' }),
+];
+
+const silent: readonly Person[] = [
+  person(direct, matterOfFact, { name: 'thumbs only', way: 'thumbs', requests: 2 }),
+  person(direct, matterOfFact, { name: 'regenerates', way: 'regenerates', requests: 2 }),
+  person(direct, matterOfFact, { name: 'leaves', way: 'leaves', requests: 2 }),
+  person(direct, matterOfFact, { name: 'rephrases', way: 'rephrases', requests: 2 }),
+  person(direct, matterOfFact, { name: 'repeats', way: 'repeats', requests: 2 }),
+];
+
+const difficult: readonly Person[] = [
+  person(direct, matterOfFact, {
+    name: 'changes their mind',
+    taste: inTurn(20, [bareList, matterOfFact]),
+  }),
+  person(direct, matterOfFact, {
+    name: 'changes their mind often',
+    taste: alternating(25, [bareList, matterOfFact, oneSentence]),
+    measured: [bareList, matterOfFact, oneSentence],
+  }),
+  person(direct, oneSentence, {
+    name: 'contradicts themselves',
+    taste: alternating(3, [oneSentence, bareList]),
+    measured: [oneSentence, bareList],
+  }),
+  person(direct, namedSource, { name: 'wants what cannot be' }),
+  person(direct, kindWords, { name: 'wants kind words' }),
+  person(direct, matterOfFact, {
+    name: 'two people, opposite tastes',
+    taste: alternating(1, [matterOfFact, bareList]),
+    voice: alternating(1, [direct, polite]),
+    measured: [matterOfFact, bareList],
+  }),
+  person(direct, matterOfFact, { name: 'long chats', requests: 6 }),
+  person(direct, matterOfFact, { name: 'uses tools', usesTools: true }),
+  person(direct, matterOfFact, { name: 'is wrong now and then', wrong: 0.12 }),
+  person(direct, oneSentence, { name: 'wants content too', wantsContent: true }),
+];
+
+export const people: readonly Person[] = [...spoken, ...silent, ...difficult];

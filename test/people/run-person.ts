@@ -1,0 +1,126 @@
+import { share, untilThreeInARow } from '../bench/learning/cell.ts';
+import { type Evaluation, gradeAnswers, heldOutQuestions } from '../bench/learning/evaluate.ts';
+import { createHearing, type Hearing } from './hearing.ts';
+import type { Person } from './people.ts';
+import { holdSession } from './session.ts';
+import type { Taste } from './tastes.ts';
+import type { OpenWorld, World } from './world.ts';
+
+/** Shares of answers to held-out prompts; `met`: mean over the person's tastes. */
+export type State = Pick<Evaluation, 'answers' | 'met' | 'onTopic'> & {
+  /** share of the answers that differ from all others */
+  readonly distinct: number;
+  /** mean characters */
+  readonly length: number;
+};
+
+export type RunKey = { readonly person: string; readonly seed: number; readonly learning: boolean };
+
+export type PersonReport = RunKey & {
+  readonly sessions: number;
+  readonly start: State;
+  readonly end: State;
+  /** the least of all looks on the way, one per `LOOK_EVERY` sessions */
+  readonly leastOnTopic: number;
+  readonly leastDistinct: number;
+  readonly hearing: Hearing;
+  /** of each stretch with one taste, the sessions until three first answers in a row met it; null: never */
+  readonly untilMet: readonly (number | null)[];
+  /** share of the first answers of the last ten sessions that met the taste */
+  readonly lately: number;
+  readonly klToBase: number | null;
+  readonly versions: number;
+  readonly rejected: number;
+  readonly seconds: number;
+};
+
+const LOOK_EVERY = 20;
+
+export type RunOptions = {
+  readonly seed: number;
+  readonly sessions: number;
+  readonly learning: boolean;
+  /** held-out answers at the start and at the end */
+  readonly answers: number;
+};
+
+/** One person and one ClawLoop of their own. Throws the signal's reason between two sessions. */
+export async function runPerson(
+  open: OpenWorld,
+  person: Person,
+  { seed, sessions, learning, answers }: RunOptions,
+  hooks: { readonly signal: AbortSignal; readonly onSession: (session: number) => void },
+): Promise<PersonReport> {
+  const began = performance.now();
+  const hearing = createHearing();
+  const facts: Record<string, number> = {};
+  const world = await open({ seed: `${person.name}/${seed}`, learning }, (event) => {
+    facts[event.type] = (facts[event.type] ?? 0) + 1;
+    hearing.on(event);
+  });
+  try {
+    const looks = new Map<number, State>();
+    const look = async (): Promise<State> => {
+      const version = world.served();
+      const state = looks.get(version) ?? (await stateOf(world, person, seed, answers));
+      looks.set(version, state);
+      return state;
+    };
+    const start = await look();
+    const firstMet: boolean[] = [];
+    for (let session = 1; session <= sessions; session++) {
+      hooks.signal.throwIfAborted();
+      const held = await holdSession(person, { seed, session }, world.client);
+      hearing.meant(held.reactions);
+      firstMet.push(held.firstMet);
+      await world.settle();
+      if (session % LOOK_EVERY === 0) await look();
+      hooks.onSession(session);
+    }
+    const end = await look();
+    const states = [...looks.values()];
+    return {
+      ...{ person: person.name, seed, learning, sessions, start, end },
+      leastOnTopic: Math.min(...states.map(({ onTopic }) => onTopic)),
+      leastDistinct: Math.min(...states.map(({ distinct }) => distinct)),
+      hearing: hearing.sum(),
+      untilMet: stretches(firstMet, person.taste).map(untilThreeInARow),
+      lately: share(firstMet.slice(-10)),
+      klToBase: await world.klToBase(),
+      versions: facts['policy.promoted'] ?? 0,
+      rejected: facts['policy.rejected'] ?? 0,
+      seconds: Math.round((performance.now() - began) / 100) / 10,
+    };
+  } finally {
+    await world.close();
+  }
+}
+
+async function stateOf(world: World, { measured }: Person, seed: number, answers: number): Promise<State> {
+  const { asked, questions } = heldOutQuestions(seed, answers);
+  const texts = await world.answers(questions);
+  const graded = measured.map(({ faults }) => gradeAnswers(asked, texts, { complaints: faults }));
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  return {
+    answers,
+    met: rounded(mean(graded.map(({ met }) => met))),
+    onTopic: graded[0]!.onTopic,
+    distinct: rounded(new Set(texts).size / answers),
+    length: Math.round(mean(texts.map((text) => text.length))),
+  };
+}
+
+const rounded = (value: number): number => Number(value.toFixed(4));
+
+/** The first answers of a run, cut where the taste changes. */
+export function stretches(
+  firstMet: readonly boolean[],
+  taste: (session: number) => Taste,
+): readonly (readonly boolean[])[] {
+  const cut: boolean[][] = [];
+  for (const [index, met] of firstMet.entries()) {
+    if (index === 0 || taste(index + 1) !== taste(index)) cut.push([]);
+    cut.at(-1)!.push(met);
+  }
+  return cut;
+}

@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { contentText } from '../../shared/chat/message.ts';
+import type { ChatMessage } from '../../shared/events/chat-message.ts';
+import { people, type Way } from './people.ts';
+import { stretches } from './run-person.ts';
+import { holdSession } from './session.ts';
+import { bareList, matterOfFact } from './tastes.ts';
+
+const GOOD = 'Take good shoes and a map.';
+const BAD = 'Hello! Take good shoes.';
+
+const who = (way: Way) => people.find((one) => one.way === way)!;
+
+async function talk(person: (typeof people)[number], answers: readonly string[]) {
+  const asked: (readonly ChatMessage[])[] = [];
+  const rated: (readonly [string, number])[] = [];
+  const client = {
+    ask: async (messages: readonly ChatMessage[]) => {
+      asked.push(messages);
+      return { id: String(asked.length), text: answers[asked.length - 1] ?? GOOD };
+    },
+    rate: async (id: string, score: number) => void rated.push([id, score]),
+  };
+  const held = await holdSession(person, { seed: 1, session: 1 }, client);
+  return { ...held, asked, rated, last: asked.at(-1)!.map(({ content }) => contentText(content)) };
+}
+
+test('who speaks complains until the answer fits, and the last words are sent too', async () => {
+  const { firstMet, reactions, asked, last } = await talk(who('words'), [BAD, GOOD]);
+  expect(firstMet).toBe(false);
+  expect(reactions).toEqual([
+    { id: '1', meant: 'bad', fault: 'greeting' },
+    { id: '2', meant: 'good', fault: undefined },
+  ]);
+  expect(asked.length).toBe(3);
+  expect(last.length).toBe(5);
+});
+
+test('thumbs are given to each answer, the last one too, and nothing is said', async () => {
+  const { reactions, rated, last } = await talk(who('thumbs'), [BAD, GOOD]);
+  expect(rated).toEqual([
+    ['1', -1],
+    ['2', 1],
+  ]);
+  expect(reactions.map(({ meant }) => meant)).toEqual(['bad', 'good']);
+  expect(last).toHaveLength(3);
+});
+
+test('who regenerates sends the same again, and goes on from what they kept', async () => {
+  const { reactions, asked, last } = await talk(who('regenerates'), [BAD, GOOD]);
+  expect(asked[1]).toEqual(asked[0]);
+  expect(last[1]).toBe(GOOD);
+  expect(reactions).toEqual([
+    { id: '1', meant: 'bad' },
+    { id: '2', meant: 'good' },
+  ]);
+});
+
+test('who leaves says nothing of a bad answer', async () => {
+  const { reactions, asked } = await talk(who('leaves'), [BAD]);
+  expect([reactions, asked.length]).toEqual([[], 1]);
+});
+
+test.each(['rephrases', 'repeats'] as const)(
+  'who %s asks for the same topic behind the answer',
+  async (way) => {
+    const { asked } = await talk(who(way), [BAD, GOOD]);
+    const texts = asked[1]!.map(({ content }) => contentText(content));
+    expect(texts).toHaveLength(3);
+    expect(texts[2] === texts[0]).toBe(way === 'repeats');
+  },
+);
+
+test('the result of a tool stands before the answer of who uses them', async () => {
+  const { asked } = await talk(people.find(({ usesTools }) => usesTools)!, []);
+  expect(asked[0]!.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
+});
+
+test('a run is cut where the taste changes', () => {
+  const taste = (session: number) => (session <= 2 ? bareList : matterOfFact);
+  expect(stretches([true, false, true], taste)).toEqual([[true, false], [true]]);
+});
