@@ -14,13 +14,23 @@ const many = (key: string, count: number, sample: Given = {}) =>
 
 const options: PickOptions = { size: 4, most: 4, share: 0.5, batchesLeft: () => 5 };
 const ids = (...[samples, more]: readonly [ReturnType<typeof rows>, Partial<PickOptions>?]) =>
-  pickSamples(samples, { ...options, ...more }).map(([, { sampleId }]) => sampleId);
+  pickSamples(samples, { ...options, ...more }).batch.map(([, { sampleId }]) => sampleId);
+
+test('samples train in the order in which they came, in a batch and from batch to batch', () => {
+  const samples = rows(...many('a', 6));
+  expect(ids(samples)).toEqual(['a1', 'a2', 'a3', 'a4']);
+  // one that must go now does so, and stands in its place all the same
+  const old = rows(...many('a', 4, { version: 1 }), ['late', { key: 'a', version: 0 }], ...many('b', 1));
+  const batchesLeft = (version: number) => (version === 0 ? 1 : 5);
+  expect(ids(old, { batchesLeft })).toEqual(['a1', 'a2', 'late', 'b1']);
+});
 
 test('an access key with many sessions has no more than its share while others wait', () => {
-  const samples = rows(...many('other', 2), ...many('flood', 20));
-  expect(ids(samples)).toEqual(['flood20', 'flood19', 'other2', 'other1']);
-  expect(ids(samples, { share: 0.25 })).toEqual(['flood20', 'other2', 'flood19', 'flood18']);
-  expect(ids(samples, { share: 1 })).toEqual(['flood20', 'flood19', 'flood18', 'flood17']);
+  const samples = rows(...many('flood', 5), ...many('other', 2), ...many('flood-late', 5));
+  expect(ids(samples)).toEqual(['flood1', 'flood2', 'other1', 'other2']);
+  const two = rows(...many('flood', 10), ...many('other', 2));
+  expect(ids(two, { share: 0.25 })).toEqual(['flood1', 'flood2', 'flood3', 'other1']);
+  expect(ids(two, { share: 1 })).toEqual(['flood1', 'flood2', 'flood3', 'flood4']);
 });
 
 test('one that has to be trained now, lest it grow too old, counts against the share as well', () => {
@@ -31,29 +41,41 @@ test('one that has to be trained now, lest it grow too old, counts against the s
 
 test('the only access key fills the batch, and each of its sessions has its share as before', () => {
   const one = { key: 'mine', session: 'long' };
-  const samples = rows(['a', { key: 'mine' }], ['b', { key: 'mine' }], ...many('mine', 6, one));
-  expect(ids(samples)).toEqual(['mine6', 'mine5', 'b', 'a']);
-  expect(ids(rows(...many('mine', 6, one)))).toEqual(['mine6', 'mine5', 'mine4', 'mine3']);
+  const samples = rows(...many('mine', 6, one), ['a', { key: 'mine' }], ['b', { key: 'mine' }]);
+  expect(ids(samples)).toEqual(['mine1', 'mine2', 'a', 'b']);
+  expect(ids(rows(...many('mine', 6, one)))).toEqual(['mine1', 'mine2', 'mine3', 'mine4']);
 });
 
 test('where the others have too few samples the batch is filled all the same', () => {
-  expect(ids(rows(...many('other', 1), ...many('flood', 20)))).toEqual([
-    'flood20',
-    'flood19',
-    'other1',
-    'flood18',
+  expect(ids(rows(...many('flood', 10), ...many('other', 1)))).toEqual([
+    ...['flood1', 'flood2', 'flood3', 'other1'],
   ]);
 });
 
 test('a rewarded session stays whole, though it is more than the share of its key', () => {
   const attempt = { session: 'attempt', whole: true } as const;
-  const samples = rows(...many('other', 5), ...many('agent', 3, attempt), ...many('agent-late', 1));
-  expect(ids(samples).toSorted()).toEqual(['agent-late1', 'agent1', 'agent2', 'agent3']);
-  const again = rows(...many('other', 5), ...many('agent', 3, attempt));
-  expect(ids(again)).toEqual(['agent3', 'agent2', 'agent1', 'other5']);
+  const samples = rows(...many('agent', 3, attempt), ...many('agent-late', 1), ...many('other', 5));
+  expect(ids(samples)).toEqual(['agent1', 'agent2', 'agent3', 'agent-late1']);
+  expect(ids(rows(...many('agent', 3, attempt), ...many('other', 5)))).toEqual([
+    ...['agent1', 'agent2', 'agent3', 'other1'],
+  ]);
+});
+
+test('where too many wait the newest train, and what they overtake of the same person never does', () => {
+  const samples = rows(
+    ...[many('a', 3, { session: 's' }), many('b', 1), many('a', 2, { session: 't' })].flat(),
+    ...many('whole', 2, { key: 'a', whole: true, session: 'w' }),
+    ...many('a', 1, { session: 'u' }),
+  );
+  const { batch, overtaken } = pickSamples(samples, { ...options, size: 2, most: 2, batchesLeft: () => 1 });
+  const named = (picked: typeof batch) => picked.map(([, { sampleId, session }]) => `${sampleId} ${session}`);
+  expect(named(batch)).toEqual(['b1 session of b1', 'a1 u']);
+  // what a session was rewarded for tells nothing of a change of mind
+  expect(named(overtaken)).toEqual(['a1 s', 'a2 s', 'a3 s', 'a1 t', 'a2 t']);
+  expect(pickSamples(samples, options).overtaken).toEqual([]);
 });
 
 test('samples of an earlier version, which name no key, train as they did', () => {
   const samples = rows(...['a', 'b', 'c', 'd', 'e'].map((id) => [id, {}] as const));
-  expect(ids(samples)).toEqual(['e', 'd', 'c', 'b']);
+  expect(ids(samples)).toEqual(['a', 'b', 'c', 'd']);
 });

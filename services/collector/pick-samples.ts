@@ -35,34 +35,50 @@ type Unit = {
   readonly left: number;
 };
 
+export type Picked = {
+  /** in order of arrival, so that of one person's verdicts the latest trains last */
+  readonly batch: readonly Row[];
+  /** were left behind by a later one of the same person: to train them afterwards would bring the past back */
+  readonly overtaken: readonly Row[];
+};
+
 /**
- * The samples of one batch: `size`, newest first, no more than a share of them of one session, or of one access
+ * The samples of one batch: `size`, oldest first, no more than a share of them of one session, or of one access
  * key, as long as others have any. Where so many wait that batches of that size would leave some behind until
  * they are too old, the batch is as large as it takes, up to `most`, and those that no later batch could take go
- * first. What a session was rewarded for stays together, and may make a batch or a share larger. `rows`: oldest
- * first.
+ * first. Where not even that saves all, the newest train, and what they overtake never does. What a session was
+ * rewarded for stays together, and may make a batch or a share larger. `rows`: oldest first.
  */
-export function pickSamples(
-  rows: readonly Row[],
-  { size, most, share, batchesLeft }: PickOptions,
-): readonly Row[] {
+export function pickSamples(rows: readonly Row[], { size, most, share, batchesLeft }: PickOptions): Picked {
   const units = unitsOf(rows, batchesLeft);
-  const urgent = units.toReversed().sort((a, b) => a.left - b.left);
+  const urgent = units.toSorted((a, b) => a.left - b.left);
   const enough = sizeForAll(urgent);
-  // what cannot be saved anyway is no reason to train older samples
   const target = Math.min(Math.max(size, enough), Math.max(size, most));
-  const due = enough > target ? 0 : dueNow(urgent, target);
+  const tooMany = enough > target;
+  const due = tooMany ? 0 : dueNow(urgent, target);
   const cap = Math.max(1, Math.floor(target * share));
   const batch = openBatch(new Set(units.map(({ key }) => key)).size > 1 ? cap : Number.POSITIVE_INFINITY);
   batch.take(urgent, due, () => true);
-  const newest = units.toReversed();
+  const inTurn = tooMany ? units.toReversed() : units;
   // a session that was rewarded has earned its place as a whole
-  batch.take(newest, target, ({ session, isWhole }) => isWhole || batch.ofSession(session) < cap);
-  batch.take(newest, target, () => true);
+  batch.take(inTurn, target, ({ session, isWhole }) => isWhole || batch.ofSession(session) < cap);
+  batch.take(inTurn, target, () => true);
   batch.liftKeyCap();
-  batch.take(newest, target, ({ session, isWhole }) => isWhole || batch.ofSession(session) < cap);
-  batch.take(newest, target, () => true);
-  return batch.rows();
+  batch.take(inTurn, target, ({ session, isWhole }) => isWhole || batch.ofSession(session) < cap);
+  batch.take(inTurn, target, () => true);
+  const picked = batch.rows();
+  return { batch: picked, overtaken: tooMany ? overtakenBy(picked, rows) : [] };
+}
+
+/** Samples of one person: of an access key, or of a session where that is not known. */
+const personOf = ({ key, session }: EligibleSample): string => JSON.stringify([key ?? null, key ?? session]);
+
+function overtakenBy(picked: readonly Row[], rows: readonly Row[]): readonly Row[] {
+  const taken = new Set(picked.map(([place]) => place));
+  const latest = new Map(picked.map(([place, sample]) => [personOf(sample), place]));
+  return rows.filter(
+    ([place, sample]) => !taken.has(place) && !sample.whole && place < (latest.get(personOf(sample)) ?? ''),
+  );
 }
 
 function openBatch(keyCap: number) {
@@ -89,7 +105,8 @@ function openBatch(keyCap: number) {
     liftKeyCap: (): void => {
       cap = Number.POSITIVE_INFINITY;
     },
-    rows: (): readonly Row[] => [...picked].flatMap((unit) => unit.rows.toReversed()),
+    rows: (): readonly Row[] =>
+      [...picked].flatMap((unit) => unit.rows).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   };
 }
 

@@ -67,5 +67,5 @@ test('a batch does not wait for a lost sample of a rewarded session', () => {
   expect(samples.map(brief)).toEqual(['ready a: 1', 'ready b: 1', 'dropped c: record-gone']);
   const { settings: training } = defaultTrainingSettings('claw-nano');
   const { emitted } = runFold(submit, samples, { size: 2, maxStaleness: 2, training });
-  expect(emitted.map(brief)).toEqual(['batch 1 on v0: b a']);
+  expect(emitted.map(brief)).toEqual(['batch 1 on v0: a b']);
 });

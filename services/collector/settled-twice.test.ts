@@ -40,9 +40,9 @@ const rejected = (n: number) =>
 
 test('a sample that comes again is no other sample: while it waits, in a batch, and after that', () => {
   const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(ready) as [InputEvent, InputEvent, InputEvent, InputEvent];
-  expect(told(a, a, b)).toEqual(['batch 1 on v0: b a']);
-  expect(told(a, b, a, b, rejected(1), a, b, c, d)).toEqual(['batch 1 on v0: b a', 'batch 2 on v0: d c']);
-  expect(told(a, b, promoted(1, 0), a, c, d)).toEqual(['batch 1 on v0: b a', 'batch 2 on v1: d c']);
+  expect(told(a, a, b)).toEqual(['batch 1 on v0: a b']);
+  expect(told(a, b, a, b, rejected(1), a, b, c, d)).toEqual(['batch 1 on v0: a b', 'batch 2 on v0: c d']);
+  expect(told(a, b, promoted(1, 0), a, c, d)).toEqual(['batch 1 on v0: a b', 'batch 2 on v1: c d']);
   expect(told(a, sampleWithdrawn('a'), a, b)).toEqual(['dropped a: deleted']);
 });
 
@@ -79,7 +79,7 @@ test('a pool of an earlier program is remembered too', () => {
   fold(ready('a'), 1);
   expect([remembers, emitted]).toEqual([true, []]);
   fold(ready('b'), 2);
-  expect(emitted).toEqual(['batch 1 on v0: b a']);
+  expect(emitted).toEqual(['batch 1 on v0: a b']);
 });
 
 test('samples of a session that never come hold up the batches for a minute, not for ever', () => {
@@ -87,12 +87,12 @@ test('samples of a session that never come hold up the batches for a minute, not
     sampleReady(id, 'rewarded', 0, { source: 'reward', following });
   const events = [appended(last('x', 2), 0), appended(last('y', 1), 0), appended(ready('a'), 1)];
   expect(told(...events, appended(ready('b'), 59))).toEqual([]);
-  expect(told(...events, appended(ready('b'), 61))).toEqual(['batch 1 on v0: b a']);
+  expect(told(...events, appended(ready('b'), 61))).toEqual(['batch 1 on v0: x y']);
   // a copy of a sample of such a session does not shut the gate again
   const whole = [appended(last('x', 1), 0), appended(last('y', 0), 0)];
   expect(told(...whole, appended(last('x', 1), 1), rejected(1), ready('a'), ready('b'))).toEqual([
-    'batch 1 on v0: y x',
-    'batch 2 on v0: b a',
+    'batch 1 on v0: x y',
+    'batch 2 on v0: a b',
   ]);
 });
 

@@ -48,8 +48,8 @@ test('a batch is formed when there are enough samples, with all settings and a s
       settings: training,
       seed: batchSeed('default', 1),
       samples: [
-        { sampleId: 'b', at: { partition: 0, offset: 1 } },
         { sampleId: 'a', at: { partition: 0, offset: 0 } },
+        { sampleId: 'b', at: { partition: 0, offset: 1 } },
       ],
     },
   });
@@ -58,23 +58,23 @@ test('a batch is formed when there are enough samples, with all settings and a s
 test('what is withdrawn comes into no batch; what is in one stays there', () => {
   const [a, b, c] = ready('a', 'b', 'c') as [ClawLoopEvent, ClawLoopEvent, ClawLoopEvent];
   const gone = sampleWithdrawn('a');
-  expect(told([a, gone, gone, b, c])).toEqual(['dropped a: deleted', 'batch 1 on v0: c b']);
-  expect(told([a, b, gone, c])).toEqual(['batch 1 on v0: b a']);
+  expect(told([a, gone, gone, b, c])).toEqual(['dropped a: deleted', 'batch 1 on v0: b c']);
+  expect(told([a, b, gone, c])).toEqual(['batch 1 on v0: a b']);
   expect(told([a, gone, requested(0), b])).toEqual(['dropped a: deleted', 'batch 1 on v0: b']);
 });
 
 test('one batch is open at a time; its outcome opens the gate', () => {
   const events = ready('a', 'b', 'c', 'd', 'e');
-  expect(told(events)).toEqual(['batch 1 on v0: b a']);
-  expect(told([...events, rejected(1)])).toEqual(['batch 1 on v0: b a', 'batch 2 on v0: e d']);
-  expect(told([...events, promoted(1, 0)])).toEqual(['batch 1 on v0: b a', 'batch 2 on v1: e d']);
+  expect(told(events)).toEqual(['batch 1 on v0: a b']);
+  expect(told([...events, rejected(1)])).toEqual(['batch 1 on v0: a b', 'batch 2 on v0: c d']);
+  expect(told([...events, promoted(1, 0)])).toEqual(['batch 1 on v0: a b', 'batch 2 on v1: c d']);
 });
 
 test('reading its own batch back changes nothing, even after the outcome', () => {
   const { emitted } = runFold(submit, ready('a', 'b'), settings);
   expect(told([...ready('a', 'b'), rejected(1), emitted[0]!, ...ready('c', 'd')])).toEqual([
-    'batch 1 on v0: b a',
-    'batch 2 on v0: d c',
+    'batch 1 on v0: a b',
+    'batch 2 on v0: c d',
   ]);
 });
 
@@ -82,13 +82,13 @@ test('no session has more than half while others have any', () => {
   const session = (id: string) => sampleReady(id, 's');
   expect(
     told([paused('p'), session('a'), session('b'), sampleReady('c', 't'), session('d'), resumed('q')]),
-  ).toEqual(['batch 1 on v0: d c']);
-  expect(told([session('a'), session('b')])).toEqual(['batch 1 on v0: b a']);
+  ).toEqual(['batch 1 on v0: a c']);
+  expect(told([session('a'), session('b')])).toEqual(['batch 1 on v0: a b']);
   expect(
     told([paused('p'), sampleReady('x', 't'), ...['a', 'b', 'c', 'd'].map(session), resumed('q')], {
       size: 4,
     }),
-  ).toEqual(['batch 1 on v0: d c x b']);
+  ).toEqual(['batch 1 on v0: x a b c']);
 });
 
 const rewardedSession = (name: string, ...ids: readonly string[]) =>
@@ -96,12 +96,12 @@ const rewardedSession = (name: string, ...ids: readonly string[]) =>
 
 test('what a session was rewarded for trains in one batch, however much it is', () => {
   const [s, t] = [rewardedSession('s', 'a', 'b', 'c'), rewardedSession('t', 'd', 'e', 'f')];
-  expect(told([...s, ...t])).toEqual(['batch 1 on v0: c b a']);
-  expect(told([...s, ...t, rejected(1)]).at(-1)).toBe('batch 2 on v0: f e d');
+  expect(told([...s, ...t])).toEqual(['batch 1 on v0: a b c']);
+  expect(told([...s, ...t, rejected(1)]).at(-1)).toBe('batch 2 on v0: d e f');
   // of several partitions: mixed, each session in order
   expect(told([s[0]!, t[0]!, s[1]!, t[1]!, s[2]!])).toEqual([]);
-  expect(told([s[0]!, t[0]!, s[1]!, t[1]!, s[2]!, t[2]!])).toEqual(['batch 1 on v0: f e d']);
-  expect(told([...rewardedSession('u', 'x'), ...s])).toEqual(['batch 1 on v0: c b a']);
+  expect(told([s[0]!, t[0]!, s[1]!, t[1]!, s[2]!, t[2]!])).toEqual(['batch 1 on v0: a b c']);
+  expect(told([...rewardedSession('u', 'x'), ...s])).toEqual(['batch 1 on v0: x a b c']);
   expect(told([...ready('o'), requested(0), ...s])).toEqual(['batch 1 on v0: o']);
 });
 
@@ -110,37 +110,49 @@ test('a batch takes more than its size where batches of that size would leave sa
   const held = [paused('p'), ...eight, resumed('q')];
   const inTurn = (count: number) => Array.from({ length: count }, (_, n) => promoted(n + 1, n));
   const trains = (most: number, maxStaleness = 2) => told([...held, ...inTurn(2)], { most, maxStaleness });
-  expect(trains(8)).toEqual([...['batch 1 on v0: h g f', 'batch 2 on v1: e d c', 'batch 3 on v2: b a']]);
+  expect(trains(8)).toEqual([...['batch 1 on v0: a b c', 'batch 2 on v1: d e f', 'batch 3 on v2: g h']]);
   // where even that is too little, the newest train
-  expect(trains(2)).toEqual(['batch 1 on v0: h g', 'batch 2 on v1: f e', 'batch 3 on v2: d c']);
-  expect(trains(8, 4)).toEqual(['batch 1 on v0: h g', 'batch 2 on v1: f e', 'batch 3 on v2: d c']);
+  expect(trains(2)).toEqual(['batch 1 on v0: g h', 'batch 2 on v1: e f', 'batch 3 on v2: c d']);
+  expect(trains(8, 4)).toEqual(['batch 1 on v0: a b', 'batch 2 on v1: c d', 'batch 3 on v2: e f']);
   const fresh = ['x', 'y', 'z'].map((id) => sampleReady(id, id, 1));
   const old = [...ready('a', 'b'), paused('p'), ...ready('c', 'd', 'e'), promoted(1, 0)];
   const mixed = [...old, ...fresh, resumed('q'), promoted(2, 1)];
   expect(told(mixed, { maxStaleness: 1, most: 8 }).slice(1)).toEqual([
-    ...['batch 2 on v1: e d c', 'batch 3 on v2: z y x'],
+    ...['batch 2 on v1: c d e', 'batch 3 on v2: x y z'],
   ]);
-  expect(told(mixed, { maxStaleness: 1 })[1]).toBe('batch 2 on v1: z y');
+  expect(told(mixed, { maxStaleness: 1 })[1]).toBe('batch 2 on v1: y z');
+});
+
+test('of one person the newest has the last word: what could not be saved in time is not trained after it', () => {
+  const person = ['a', 'b', 'c', 'd', 'e'].map((id) => sampleReady(id, `session of ${id}`, 0, { key: 'p' }));
+  const other = sampleReady('o', 'session of o', 0, { key: 'q' });
+  const events = [paused('p'), other, ...person, resumed('q'), promoted(1, 0)];
+  expect(told(events, { maxStaleness: 1, most: 2 })).toEqual([
+    ...['batch 1 on v0: o e', 'dropped a: stale', 'dropped b: stale', 'dropped c: stale', 'dropped d: stale'],
+  ]);
+  expect(told(events, { maxStaleness: 2, most: 2 })).toEqual([
+    ...['batch 1 on v0: o a', 'batch 2 on v1: b c'],
+  ]);
 });
 
 test('pausing stops batches, not collecting; a late copy of a pause does not pause again', () => {
   expect(told([paused('p'), ...ready('a', 'b')])).toEqual([]);
-  expect(told([paused('p'), ...ready('a', 'b'), resumed('q')])).toEqual(['batch 1 on v0: b a']);
-  expect(told([paused('p'), resumed('q'), paused('p'), ...ready('a', 'b')])).toEqual(['batch 1 on v0: b a']);
+  expect(told([paused('p'), ...ready('a', 'b'), resumed('q')])).toEqual(['batch 1 on v0: a b']);
+  expect(told([paused('p'), resumed('q'), paused('p'), ...ready('a', 'b')])).toEqual(['batch 1 on v0: a b']);
 });
 
 test('a request makes a smaller batch, now or with the next sample; out of date it does nothing', () => {
   expect(told([...ready('a'), requested(0)])).toEqual(['batch 1 on v0: a']);
   expect(told([requested(0), ...ready('a')])).toEqual(['batch 1 on v0: a']);
   expect(told([...ready('a', 'b'), rejected(1), requested(0), ...ready('c')])).toEqual([
-    'batch 1 on v0: b a',
+    'batch 1 on v0: a b',
   ]);
 });
 
 test('staleness is steps along the lineage: too old is stale, rolled back is off-lineage', () => {
   const steps = [1, 2, 3].flatMap((n) => [...ready(`${n}x`, `${n}y`), promoted(n, n - 1)]);
   const old = sampleReady('old', 's', 0);
-  expect(told([...steps, old], { maxStaleness: 3 }).at(-1)).toBe('batch 3 on v2: 3y 3x');
+  expect(told([...steps, old], { maxStaleness: 3 }).at(-1)).toBe('batch 3 on v2: 3x 3y');
   expect(told([...steps, old], { maxStaleness: 2 }).at(-1)).toBe('dropped old: stale');
   const made = sampleReady('made', 's', 3);
   expect(told([...steps, made, rolledBack('o', 3, 1)], { maxStaleness: 9 }).at(-1)).toBe(
@@ -156,9 +168,9 @@ test('version numbers are never used again, and staleness does not subtract them
     ...ready('c', 'd'),
     promoted(2, 0),
   ];
-  expect(told(events)).toEqual(['batch 1 on v0: b a', 'batch 2 on v0: d c']);
+  expect(told(events)).toEqual(['batch 1 on v0: a b', 'batch 2 on v0: c d']);
   const next = [sampleReady('e', 's', 2), sampleReady('f', 't', 0)];
-  expect(told([...events, ...next], { maxStaleness: 1 }).at(-1)).toBe('batch 3 on v2: f e');
+  expect(told([...events, ...next], { maxStaleness: 1 }).at(-1)).toBe('batch 3 on v2: e f');
 });
 
 test('a tighter bound drops what waits at the position where it takes effect', () => {

@@ -87,7 +87,7 @@ export const submit: Fold<SubmitSettings> = {
     const formed = formBatch(draft, row, event, settings);
     const after = formed?.row ?? row;
     if (after !== before) table.set('now', after);
-    return { changes: draft.changes(), emit: formed === undefined ? dropped : [...dropped, formed.batch] };
+    return { changes: draft.changes(), emit: [...dropped, ...(formed?.emit ?? [])] };
   },
 };
 
@@ -205,7 +205,7 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
   const samples = draft.table<EligibleSample>('sample');
   const { size, most = size, maxStaleness, share = 0.5 } = settings;
   const batchesLeft = (version: number) => maxStaleness - staleness(view, version, view.head) + 1;
-  const picked = pickSamples([...samples.entries()], { size, most, share, batchesLeft });
+  const { batch, overtaken } = pickSamples([...samples.entries()], { size, most, share, batchesLeft });
   const adapter = event.subject;
   const n = view.n + 1;
   const data: BatchSubmitted['data'] = {
@@ -215,19 +215,23 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
     parent: view.head,
     size: settings.size,
     maxStaleness: settings.maxStaleness,
-    samples: picked.map(([, { sampleId, at }]) => ({ sampleId, at })),
+    samples: batch.map(([, { sampleId, at }]) => ({ sampleId, at })),
     settings: trainingOf(settings, adapter),
     seed: batchSeed(adapter, n),
   };
   writeHeadChange(draft, { open: data, n });
-  for (const [key, { sampleId }] of picked) {
+  const leaving = [...batch, ...overtaken];
+  for (const [key, { sampleId }] of leaving) {
     samples.delete(key);
     noteLeft(draft, sampleId, event);
   }
   forgetLeft(draft, event, maxStaleness);
   return {
-    batch: BatchSubmitted.create({ ...facts(event), id: data.batchId, data }),
-    row: { ...row, requested: false, eligible: row.eligible - picked.length },
+    emit: [
+      BatchSubmitted.create({ ...facts(event), id: data.batchId, data }),
+      ...overtaken.map(([, { sampleId }]) => dropSample(event, sampleId, 'stale')),
+    ],
+    row: { ...row, requested: false, eligible: row.eligible - leaving.length },
   };
 }
 
