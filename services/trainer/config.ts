@@ -10,7 +10,9 @@ export const TrainerConfig = CommonConfig.extend({
     .int()
     .min(2)
     .default(20)
-    .describe('checkpoints kept: the newest, and as many of the served lineage; the served one always is'),
+    .describe(
+      'checkpoints kept of the served lineage: the served one, and those 1, 2, 4, 8 ... steps back; beside them the newest half as many',
+    ),
   threads: z
     .int()
     .min(0)

@@ -1,5 +1,5 @@
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
-import type { HeadView } from '../../shared/lineage/head.ts';
+import { type HeadView, lineage } from '../../shared/lineage/head.ts';
 import { headView } from '../../shared/lineage/head-rows.ts';
 import type { EventLog, SubjectView } from '../../shared/log/event-log.ts';
 import { openDraft, type Rows } from '../../shared/log/rows.ts';
@@ -45,9 +45,9 @@ export function createTrainer(options: Options) {
   /** Ends that this process has written and the fold has not read yet: they need no second telling. */
   const told = new Set<string>();
 
-  const prune = async (adapter: string, head: number): Promise<void> => {
+  const prune = async (adapter: string, versions: readonly number[]): Promise<void> => {
     try {
-      const retention = { keep, head, openParent: open.get(adapter)?.parent };
+      const retention = { keep, lineage: versions, openParent: open.get(adapter)?.parent };
       const gone = await pruneCheckpoints(options.storeOf(adapter), retention);
       if (gone.length > 0) logger.info({ adapter, gone }, 'old checkpoints removed');
     } catch (error) {
@@ -74,7 +74,7 @@ export function createTrainer(options: Options) {
       }
       const settled = before !== undefined && before.batchId !== batch?.batchId;
       if (settled) told.delete(before.batchId);
-      if (settled || !seen.has(subject)) void prune(subject, head);
+      if (settled || !seen.has(subject)) void prune(subject, lineage(view, head));
       seen.add(subject);
       if (batch !== null && !told.has(batch.batchId))
         jobs.push({ id: batch.batchId, data: { adapter: subject } });

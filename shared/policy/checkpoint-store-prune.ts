@@ -4,10 +4,10 @@ import { type CheckpointSummary, entriesOf, isTemporary, listCheckpoints } from 
 import { attemptsSuffix } from './checkpoint-store-attempts.ts';
 
 export type Retention = {
-  /** checkpoints that are kept, by number and along the head's lineage */
+  /** checkpoints of the head's lineage that are kept at most, and twice as many as of the newest by number */
   readonly keep: number;
-  /** the version that is served */
-  readonly head: number;
+  /** versions from the one that is served back to the base */
+  readonly lineage: readonly number[];
   /** parent of the open batch */
   readonly openParent: number | undefined;
 };
@@ -16,22 +16,34 @@ export type Retention = {
 const LEFTOVER_MS = 60 * 60 * 1000;
 
 /**
- * Which may go: not the newest `keep`, not the head, not its last `keep` ancestors (rollback), not the open
- * batch's parent.
+ * Which may go: not the head, not those of its ancestors that are spread over the past, not the newest by number
+ * (a rollback may be taken back), not the open batch's parent. A slow drift is seen late: the way back must
+ * reach further than the latest days.
  */
 export function prunable(
   checkpoints: readonly CheckpointSummary[],
-  { keep, head, openParent }: Retention,
+  { keep, lineage, openParent }: Retention,
 ): readonly string[] {
-  const byVersion = new Map(checkpoints.map((one) => [one.state.version, one]));
-  const kept = new Set([head, openParent]);
-  for (const { state } of checkpoints.toSorted((a, b) => b.state.version - a.state.version).slice(0, keep))
-    kept.add(state.version);
-  for (let at = byVersion.get(head), left = keep; at !== undefined && left > 0; left--) {
-    kept.add(at.state.version);
-    at = byVersion.get(at.state.parent);
-  }
+  const newest = checkpoints.map(({ state }) => state.version).toSorted((a, b) => b - a);
+  const kept = new Set([
+    ...spreadOut(lineage).slice(0, keep),
+    ...newest.slice(0, Math.ceil(keep / 2)),
+    openParent,
+  ]);
   return checkpoints.filter(({ state }) => !kept.has(state.version)).map(({ name }) => name);
+}
+
+/**
+ * The head, and one version each of those that are 1, 2 to 3, 4 to 7, 8 to 15 ... steps back, the nearest
+ * first. Of 2^i of them it is the one whose distance from the base 2^i divides: by the time that it is one of
+ * 2^(i + 1), it is the one of those, or another is that was kept as well. So what a later head wants has never
+ * been removed.
+ */
+export function spreadOut(lineage: readonly number[]): readonly number[] {
+  return lineage.filter((_, back) => {
+    const fromBase = lineage.length - 1 - back;
+    return back === 0 || fromBase % 2 ** Math.floor(Math.log2(back)) === 0;
+  });
 }
 
 /** Removes what the rule lets go, and what crashed writers left behind. Returns the names. */

@@ -16,7 +16,7 @@ import {
   setAside,
 } from './checkpoint-store.ts';
 import { beginAttempt, clearAttempts, readStrikes } from './checkpoint-store-attempts.ts';
-import { prunable, pruneCheckpoints } from './checkpoint-store-prune.ts';
+import { prunable, pruneCheckpoints, spreadOut } from './checkpoint-store-prune.ts';
 import { type CheckpointContent, checkpointDigest } from './checkpoint-store-state.ts';
 import { modelDigest } from './model-digest.ts';
 import { modelFolder } from './model-folder.ts';
@@ -137,7 +137,7 @@ test('what a crashed writer left is no checkpoint, and goes after an hour', asyn
   await mkdir(left);
   await writeFile(join(left, 'state.json'), '{"half":');
   expect((await listCheckpoints(store)).map(({ name }) => name)).toEqual([nameOf(1)]);
-  const retention = { keep: 5, head: 1, openParent: undefined };
+  const retention = { keep: 5, lineage: [1, 0], openParent: undefined };
   expect(await pruneCheckpoints(store, retention)).toEqual([]);
   const hourAgo = new Date(Date.now() - 3_700_000);
   await utimes(left, hourAgo, hourAgo);
@@ -152,24 +152,50 @@ test('an absent store is an empty one', async () => {
 });
 
 /** version -> parent */
-const lineage = (parents: Record<number, number>): CheckpointSummary[] =>
+const stored = (parents: Record<number, number>): CheckpointSummary[] =>
   Object.entries(parents).map(([version, parent]) => ({
     name: `v${version}`,
     state: content(Number(version), { parent }).state,
   }));
+const backFrom = (head: number) => Array.from({ length: head + 1 }, (_, back) => head - back);
 
-test('pruning keeps the newest, the head with its lineage, and the parent of the open batch', () => {
-  const chain = lineage({ 1: 0, 2: 1, 3: 2, 4: 3, 5: 4, 6: 5, 7: 6, 8: 7 });
-  const gone = (head: number, openParent?: number) => prunable(chain, { keep: 2, head, openParent });
+test('pruning keeps the head, its ancestors, the newest, and the parent of the open batch', () => {
+  const chain = stored({ 1: 0, 2: 1, 3: 2, 4: 3, 5: 4, 6: 5, 7: 6, 8: 7 });
+  const gone = (head: number, openParent?: number) =>
+    prunable(chain, { keep: 2, lineage: backFrom(head), openParent });
   expect(gone(8)).toEqual(['v1', 'v2', 'v3', 'v4', 'v5', 'v6']);
   expect(gone(8, 3)).toEqual(['v1', 'v2', 'v4', 'v5', 'v6']);
-  expect(gone(4)).toEqual(['v1', 'v2', 'v5', 'v6']);
+  // after a rollback to 4 the way forward to 8 is there
+  expect(gone(4)).toEqual(['v1', 'v2', 'v5', 'v6', 'v7']);
 });
 
 test('rejected versions between do not push ancestors of the head out', () => {
   // 4, 5 and 6 were rejected: the head is 3, and 2 is what a rollback goes to
-  const checkpoints = lineage({ 1: 0, 2: 1, 3: 2, 4: 3, 5: 3, 6: 3 });
-  expect(prunable(checkpoints, { keep: 2, head: 3, openParent: undefined })).toEqual(['v1', 'v4']);
+  const checkpoints = stored({ 1: 0, 2: 1, 3: 2, 4: 3, 5: 3, 6: 3 });
+  expect(prunable(checkpoints, { keep: 2, lineage: backFrom(3), openParent: undefined })).toEqual([
+    ...['v1', 'v4', 'v5'],
+  ]);
+});
+
+test('the way back reaches further the longer the lineage is, and nothing that it will want is removed', () => {
+  let kept: readonly CheckpointSummary[] = [];
+  for (let head = 1; head <= 1000; head++) {
+    const all = [...kept, ...stored({ [head]: head - 1 })];
+    const gone = new Set(prunable(all, { keep: 20, lineage: backFrom(head), openParent: undefined }));
+    kept = all.filter(({ name }) => !gone.has(name));
+    const back = kept.map(({ state }) => head - state.version);
+    for (let nearest = 1; 2 * nearest <= head; nearest *= 2)
+      expect(back.some((steps) => steps >= nearest && steps < 2 * nearest)).toBe(true);
+    expect(kept.length).toBeLessThanOrEqual(20);
+  }
+  expect(kept.map(({ state }) => state.version)).toEqual([
+    ...[512, 768, 896, 960, 976, 991, 992, 993, 994, 995, 996, 997, 998, 999, 1000],
+  ]);
+});
+
+test('versions of a lineage are counted, not subtracted', () => {
+  // 2 and 4 were rejected
+  expect(spreadOut([6, 5, 3, 1, 0])).toEqual([6, 5, 3, 0]);
 });
 
 test('attempts that died are strikes, ended ones and those that live are not', async () => {
@@ -196,7 +222,7 @@ test('attempts that died are strikes, ended ones and those that live are not', a
   expect((await readStrikes(store, name)).count).toBe(3);
 
   await commit(1); // the markers are not in the way of the rename
-  expect(await pruneCheckpoints(store, { keep: 5, head: 1, openParent: undefined })).toEqual([
+  expect(await pruneCheckpoints(store, { keep: 5, lineage: [1, 0], openParent: undefined })).toEqual([
     `${name}.attempts`,
   ]);
   await clearAttempts(store, name);
@@ -221,7 +247,7 @@ test('a checkpoint of the same number under another name is set aside and delete
   const [aside, ...more] = await setAside(store, nameOf(2), { foreign: false });
   expect(more).toEqual([]);
   expect((await listCheckpoints(store)).map(({ name }) => name)).toEqual([nameOf(1), nameOf(2)]);
-  await pruneCheckpoints(store, { keep: 2, head: 2, openParent: undefined });
+  await pruneCheckpoints(store, { keep: 2, lineage: [2, 1, 0], openParent: undefined });
   expect(await readdir(store)).toContain(aside);
   await rename(join(store, aside!), join(store, other));
   expect((await readCheckpoint(join(store, other))).state.version).toBe(2);
