@@ -17,7 +17,7 @@ import { writeTables } from '../bench/write-tables.ts';
 import { httpWorld } from './http-world.ts';
 import { people } from './people.ts';
 import { quickWorld } from './quick-world.ts';
-import { type Line, nameOf, oneLine, peopleTable } from './report.ts';
+import { type Line, nameOf, oneLine, peopleTables } from './report.ts';
 import { type RunKey, runPerson } from './run-person.ts';
 import type { OpenWorld } from './world.ts';
 
@@ -40,23 +40,17 @@ const { values } = parseArgs({
     'report-only': { type: 'boolean', default: false },
   },
 });
-/** A name may hold a comma, so that names are told apart by `;` where there is one. */
-const list = (text: string) => text.split(text.includes(';') ? ';' : ',').map((part) => part.trim());
+const list = (text: string) => text.split(',').map((part) => part.trim());
 const settings = Object.fromEntries(
   list(values.set)
     .filter((pair) => pair !== '')
     .map((pair) => pair.split('=') as [string, string])
     .map(([name, value]) => [name, Number.isNaN(Number(value)) ? value : Number(value)]),
 );
-const chosen =
-  values.people === ''
-    ? everybody
-    : everybody.includes(values.people)
-      ? [values.people]
-      : list(values.people);
+const chosen = values.people === '' ? everybody : list(values.people);
 const unknown = chosen.filter((name) => !everybody.includes(name));
 if (unknown.length > 0)
-  throw new Error(`there is no ${unknown.join(', ')}; there are: ${everybody.join('; ')}`);
+  throw new Error(`there is no ${unknown.join(', ')}; there are: ${everybody.join(', ')}`);
 
 const [sessions, answers] = [Number(values.sessions), Number(values.answers)];
 const through = values.quick ? 'process' : 'http';
@@ -93,9 +87,10 @@ if (!values['report-only']) {
 }
 const done = await lines();
 if (done.length > 0) {
-  const table = peopleTable(done);
-  console.log(`\n${table}\n\n${done.length} runs of ${sessions} sessions: ${values.results}`);
-  if (values['write-docs']) await writeTables('people', table);
+  const about = `${done.length} runs of ${sessions} sessions, ${values.quick ? 'within one process' : 'through HTTP'}.`;
+  const tables = `${about}\n\n${peopleTables(done)}`;
+  console.log(`\n${tables}\n\n${values.results}`);
+  if (values['write-docs']) await writeTables('people', tables);
 }
 
 async function quickly(): Promise<void> {

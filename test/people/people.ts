@@ -51,10 +51,10 @@ const alternating =
 const spoken: readonly Person[] = [
   person(demo, matterOfFact, { name: 'phrases of the demo' }),
   person(direct, matterOfFact, { name: 'direct' }),
-  person(direct, oneSentence, { name: 'direct, one sentence' }),
-  person(direct, bareList, { name: 'direct, bare list' }),
+  person(direct, oneSentence, { name: 'direct: one sentence' }),
+  person(direct, bareList, { name: 'direct: bare list' }),
   person(indirect, matterOfFact, { name: 'indirect' }),
-  person(indirect, oneSentence, { name: 'indirect, one sentence' }),
+  person(indirect, oneSentence, { name: 'indirect: one sentence' }),
   person(sarcastic, matterOfFact, { name: 'sarcastic' }),
   person(polite, matterOfFact, { name: 'polite' }),
   person(terse, matterOfFact, { name: 'terse' }),
@@ -91,7 +91,7 @@ const difficult: readonly Person[] = [
   person(direct, namedSource, { name: 'wants what cannot be' }),
   person(direct, kindWords, { name: 'wants kind words' }),
   person(direct, matterOfFact, {
-    name: 'two people, opposite tastes',
+    name: 'two people at odds',
     taste: alternating(1, [matterOfFact, bareList]),
     voice: alternating(1, [direct, polite]),
     measured: [matterOfFact, bareList],

@@ -5,60 +5,95 @@ import type { PersonReport } from './run-person.ts';
 /** A line of the results. `protocol`: what it was measured by; lines of another one do not count. */
 export type Line = PersonReport & { readonly protocol: string; readonly through: 'http' | 'process' };
 
-const head = [
-  ...['person', 'seeds', 'bad: precision', 'recall', 'bad as good', 'good: precision', 'recall', 'hints'],
+const heardHead = [
   ...[
+    'person',
+    'seeds',
+    'complaints',
+    'heard as bad',
+    'heard as good',
+    'what is called bad is',
+    'hints found',
+  ],
+  ...['praise', 'heard as good', 'what is called good is'],
+];
+const learnedHead = [
+  ...[
+    'person',
     'until three in a row',
     'held-out, start',
     'end',
-    'least',
+    'least seed',
     'control',
     'on topic, start',
     'end',
-    'least',
   ],
-  ...['distinct', 'characters, start', 'end', 'KL to base', 'versions', 'rejected'],
+  ...[
+    'least look',
+    'distinct, start',
+    'end',
+    'characters, start',
+    'end',
+    'KL to base',
+    'versions',
+    'rejected',
+  ],
 ];
 
-/** Per person, every seed with its control; in Markdown. */
-export function peopleTable(lines: readonly Line[]): string {
+/** What was heard of each person and what was learned, every seed beside its control; in Markdown. */
+export function peopleTables(lines: readonly Line[]): string {
   const names = [...new Set(lines.map(({ person }) => person))];
-  const rows = names.flatMap((name) => {
+  const groups = names.flatMap((name) => {
     const own = lines.filter(({ person }) => person === name).sort((a, b) => a.seed - b.seed);
     const learned = own.filter(({ learning }) => learning);
     const controls = own.filter(({ learning }) => !learning);
-    return learned.length === 0 ? [] : [row(name, learned, controls)];
+    return learned.length === 0 ? [] : [{ name, learned, controls }];
   });
+  const heard = groups.map(({ name, learned }) => [name, String(learned.length), ...heardOf(learned)]);
+  const changed = groups.map(({ name, learned, controls }) => [name, ...learnedOf(learned, controls)]);
+  return `${table(heardHead, heard)}\n\n${table(learnedHead, changed)}`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const ruler = head.map((_, index) => (index === 0 ? '---' : '---:'));
   return [head, ruler, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-function row(name: string, learned: readonly Line[], controls: readonly Line[]): readonly string[] {
+function heardOf(learned: readonly Line[]): readonly string[] {
   const heard = sum(learned.map(({ hearing }) => hearing));
+  return [
+    String(heard.complaints),
+    part(heard.badAsBad, heard.complaints),
+    part(heard.badAsGood, heard.complaints),
+    part(heard.badAsBad, heard.calledBad),
+    part(heard.hints, heard.wishes),
+    String(heard.praise),
+    part(heard.goodAsGood, heard.praise),
+    part(heard.goodAsGood, heard.calledGood),
+  ];
+}
+
+function learnedOf(learned: readonly Line[], controls: readonly Line[]): readonly string[] {
   const of = (number: (line: Line) => number, lines = learned) => percent(mean(lines.map(number)));
+  const least = (number: (line: Line) => number) => percent(Math.min(...learned.map(number)));
+  const characters = (state: 'start' | 'end') =>
+    String(Math.round(mean(learned.map((line) => line[state].length))));
   const drifts = learned.flatMap(({ klToBase }) => (klToBase === null ? [] : [klToBase]));
   const total = (number: (line: Line) => number) =>
     String(learned.reduce((all, one) => all + number(one), 0));
   return [
-    name,
-    String(learned.length),
-    part(heard.badAsBad, heard.calledBad),
-    `${part(heard.badAsBad, heard.complaints)} of ${heard.complaints}`,
-    String(heard.badAsGood),
-    part(heard.goodAsGood, heard.calledGood),
-    part(heard.goodAsGood, heard.praise),
-    part(heard.hints, heard.wishes),
     learned.map(({ untilMet }) => untilMet.map((one) => one ?? '-').join(' ')).join(', '),
     of(({ start }) => start.met),
     of(({ end }) => end.met),
-    percent(Math.min(...learned.map(({ end }) => end.met))),
+    least(({ end }) => end.met),
     controls.length === 0 ? '-' : of(({ end }) => end.met, controls),
     of(({ start }) => start.onTopic),
     of(({ end }) => end.onTopic),
-    percent(Math.min(...learned.map(({ leastOnTopic }) => leastOnTopic))),
-    `${of(({ end }) => end.distinct)} (${of(({ start }) => start.distinct)})`,
-    Math.round(mean(learned.map(({ start }) => start.length))).toString(),
-    Math.round(mean(learned.map(({ end }) => end.length))).toString(),
+    least(({ leastOnTopic }) => leastOnTopic),
+    of(({ start }) => start.distinct),
+    of(({ end }) => end.distinct),
+    characters('start'),
+    characters('end'),
     drifts.length === 0 ? '-' : mean(drifts).toFixed(3),
     total(({ versions }) => versions),
     total(({ rejected }) => rejected),

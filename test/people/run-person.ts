@@ -112,7 +112,10 @@ async function stateOf(world: World, { measured }: Person, seed: number, answers
 
 const rounded = (value: number): number => Number(value.toFixed(4));
 
-/** The first answers of a run, cut where the taste changes. */
+/** Who changes their mind more often than that is never met three times in a row: sessions. */
+const SHORTEST_STRETCH = 6;
+
+/** The first answers of a run, cut where the taste changes; whole where it changes all the time. */
 export function stretches(
   firstMet: readonly boolean[],
   taste: (session: number) => Taste,
@@ -122,5 +125,5 @@ export function stretches(
     if (index === 0 || taste(index + 1) !== taste(index)) cut.push([]);
     cut.at(-1)!.push(met);
   }
-  return cut;
+  return cut.slice(0, -1).some(({ length }) => length < SHORTEST_STRETCH) ? [firstMet] : cut;
 }

@@ -76,7 +76,9 @@ test('the result of a tool stands before the answer of who uses them', async () 
   expect(asked[0]!.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
 });
 
-test('a run is cut where the taste changes', () => {
-  const taste = (session: number) => (session <= 2 ? bareList : matterOfFact);
-  expect(stretches([true, false, true], taste)).toEqual([[true, false], [true]]);
+test('a run is cut where the taste changes, unless it changes all the time', () => {
+  const after = (sessions: number) => (session: number) => (session <= sessions ? bareList : matterOfFact);
+  const met = [true, false, true, true, false, false, true, true];
+  expect(stretches(met, after(6))).toEqual([met.slice(0, 6), met.slice(6)]);
+  expect(stretches(met, after(2))).toEqual([met]);
 });
