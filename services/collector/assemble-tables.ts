@@ -13,16 +13,28 @@ export type WaitingTurn = {
 };
 
 /** `zero/<epoch>/<turn id>`: judged 0; pending until its session has an effective sample or closes. */
-type ZeroTurn = {
+export type ZeroTurn = {
   readonly adapter: string;
   readonly at: Position;
   /** absent in rows of earlier programs */
   readonly mean?: number;
+  /** it has a verdict, and its adapter learns from hints alone: words may still bring one */
+  readonly waits?: true;
   readonly hints?: readonly string[];
 };
 
 /** `held/<epoch>/<turn id>`: rewarded; comes with all others of its session, so that they train together. */
 type HeldTurn = { readonly adapter: string; readonly at: Position; readonly verdict: Verdict };
+
+/** What was told of a turn, for a day: later evidence makes another sample of it. */
+export type ToldTurn = {
+  readonly adapter: string;
+  readonly epoch: string;
+  readonly at: Position;
+  /** samples of it that are ready and were not withdrawn: the one that holds its verdict, and others */
+  readonly verdict?: string;
+  readonly others: readonly string[];
+};
 
 /** `epoch/<session>@<epoch>` */
 export type EpochRow = {
@@ -42,6 +54,8 @@ export const emptyEpoch: EpochRow = { closed: false, effective: false, waiting: 
 
 /** What `assemble` keeps of a lane until its sessions are settled. */
 export const tables = (draft: Draft) => ({
+  /** by turn; only under rules that know revised judgments */
+  told: draft.table<ToldTurn>('settled-sample'),
   turns: draft.table<WaitingTurn>('turn'),
   epochs: draft.table<EpochRow>('epoch'),
   /** by `<epoch>/<turn id>` */
@@ -50,6 +64,9 @@ export const tables = (draft: Draft) => ({
   zeros: draft.table<ZeroTurn>('zero'),
   zerosOf: (epoch: string) => draft.table<ZeroTurn>(`zero/${epoch}`),
   /** turns that wait for no judgment any more, though their sample may be held here */
-  settled: settledIds(draft),
+  settled: settledIds(draft, (id) => {
+    const told = draft.table<ToldTurn>('settled-sample');
+    if (told.get(id) !== undefined) told.delete(id);
+  }),
 });
 export type Tables = ReturnType<typeof tables>;

@@ -2,7 +2,7 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { JudgmentReached } from '../../shared/events/judgment-reached.ts';
 import type { Position } from '../../shared/events/position.ts';
 import type { SampleDropped } from '../../shared/events/sample-dropped.ts';
-import { SampleWithdrawn } from '../../shared/events/sample-withdrawn.ts';
+import type { SampleWithdrawn } from '../../shared/events/sample-withdrawn.ts';
 import type { SessionClosed } from '../../shared/events/session-closed.ts';
 import type { LearningMethod } from '../../shared/events/training-settings.ts';
 import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
@@ -10,16 +10,33 @@ import type { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
 import type { DeferredEvent, Fold, InputEvent } from '../../shared/log/fold.ts';
 import { openDraft, type Table } from '../../shared/log/rows.ts';
 import { secretKindIn } from '../../shared/secrets/find-secrets.ts';
-import { type EpochRow, emptyEpoch, type Tables, tables, type WaitingTurn } from './assemble-tables.ts';
+import {
+  type EpochRow,
+  emptyEpoch,
+  type Tables,
+  tables,
+  type WaitingTurn,
+  type ZeroTurn,
+} from './assemble-tables.ts';
 import { encoded } from './lane-tables.ts';
+import {
+  betterOf,
+  isEffective,
+  noteReady,
+  onRevised,
+  withdrawn,
+  withdrawTold,
+  withdrawZero,
+} from './revised-samples.ts';
 import { dropped, ready } from './sample-facts.ts';
-import { facts } from './source.ts';
 
 export type AssembleSettings = {
   /** a session without an effective sample contributes its most informative turn */
   readonly atLeastOne: boolean;
   /** what is learned from decides what an effective sample is; binary unless told */
   readonly method?: LearningMethod;
+  /** Later evidence on a turn makes another sample of it. Absent: nothing does, as in logs of earlier programs. */
+  readonly revises?: boolean;
   /** of those adapters that learn by another method */
   readonly adapterMethods?: Readonly<Record<string, LearningMethod>>;
 };
@@ -48,6 +65,8 @@ function react(state: Tables, event: InputEvent, at: Position, settings: Assembl
       return [];
     case 'judgment.reached':
       return onJudgment(state, event, settings);
+    case 'judgment.revised':
+      return onRevised(state, event, methodOf(settings));
     case 'turn.withdrawn':
       return onWithdrawn(state, event, settings);
     case 'session.closed':
@@ -77,6 +96,8 @@ function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSet
   const row = { ...before, waiting: before.waiting - 1 };
   state.turns.delete(turnId);
   state.settled.add(turnId, event);
+  if (settings.revises && turn.settle !== 'reward')
+    state.told.set(turnId, { ...{ adapter: turn.adapter, epoch: turn.epoch, at: turn.at }, others: [] });
   const settle = (after: EpochRow, emit: readonly Emitted[]) => {
     state.epochs.set(turn.epoch, after);
     return [...emit, ...finish(state, turn.epoch, event, settings)];
@@ -87,9 +108,15 @@ function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSet
     ]);
   const secret = secretKindIn(hints);
   if (secret !== undefined) return settle(row, [dropped(event, turnId, turn.adapter, 'secret', secret)]);
-  const method = settings.adapterMethods?.[turn.adapter] ?? settings.method ?? 'binary';
-  if (method === 'opd' && hints.length === 0)
-    return settle(row, [dropped(event, turnId, turn.adapter, 'no-hint')]);
+  const method = methodOf(settings)(turn.adapter);
+  if (method === 'opd' && hints.length === 0) {
+    if (!settings.revises || source !== 'feedback')
+      return settle(row, [dropped(event, turnId, turn.adapter, 'no-hint')]);
+    state
+      .zerosOf(turn.epoch)
+      .set(turnId, { adapter: turn.adapter, at: turn.at, mean: 0, hints, waits: true });
+    return settle({ ...row, zeros: row.zeros + 1 }, []);
+  }
   const verdict = {
     verdict: score,
     source,
@@ -103,11 +130,12 @@ function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSet
     return settle({ ...row, held: (row.held ?? 0) + 1 }, []);
   }
   const sample = ready(event, { turnId, ...turn }, verdict);
+  if (isEffective(method, score, hints)) noteReady(state, turnId);
+  if (source === 'implicit' && score !== 0 && hints.length === 0) return settle(row, [sample]);
   if (isEffective(method, score, hints)) {
-    return settle({ ...row, effective: true, zeros: 0, best: null }, [
-      sample,
-      ...dropZeros(state, turn.epoch, row, event),
-    ]);
+    const less = dropZeros(state, turn.epoch, row, { event, which: ({ waits }) => !waits });
+    const zeros = row.zeros - less.length;
+    return settle({ ...row, effective: true, zeros, best: null }, [sample, ...less]);
   }
   if (row.effective) return settle(row, [dropped(event, turnId, turn.adapter, 'no-verdict')]);
   state.zerosOf(turn.epoch).set(turnId, { adapter: turn.adapter, at: turn.at, mean, hints });
@@ -115,8 +143,10 @@ function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSet
   return settle({ ...row, zeros: row.zeros + 1, best }, []);
 }
 
-const betterOf = (best: EpochRow['best'], other: NonNullable<EpochRow['best']>): EpochRow['best'] =>
-  Math.abs(other.mean) > Math.abs(best?.mean ?? 0) ? other : best;
+const methodOf =
+  (settings: AssembleSettings) =>
+  (adapter: string): LearningMethod =>
+    settings.adapterMethods?.[adapter] ?? settings.method ?? 'binary';
 
 /** Dropped where it still waits here; a sample that is ready is dropped by whoever forms the batches. */
 function onWithdrawn(state: Tables, event: TurnWithdrawn, settings: AssembleSettings): readonly Emitted[] {
@@ -130,12 +160,15 @@ function onWithdrawn(state: Tables, event: TurnWithdrawn, settings: AssembleSett
     return [dropped(event, turnId, turn.adapter, reason), ...finish(state, turn.epoch, event, settings)];
   }
   const zero = epochIn(state.zeros, turnId);
-  if (zero !== undefined) return withdrawZero(state, zero, event);
+  if (zero !== undefined) {
+    if (state.told.get(turnId) !== undefined) state.told.delete(turnId);
+    return [withdrawZero(state, zero, turnId, { event, reason })];
+  }
   const held = epochIn(state.held, turnId);
   if (held !== undefined) return withdrawHeld(state, held, event);
-  if (adapter === undefined) return [];
-  const data = { sampleId: turnId, adapter, reason };
-  return [SampleWithdrawn.create({ ...facts(event), id: `${turnId}/withdrawn`, data })];
+  const known = withdrawTold(state, event, turnId, reason);
+  if (known !== undefined) return known;
+  return adapter === undefined ? [] : [withdrawn(event, turnId, adapter, reason)];
 }
 
 /** By listing all rows of the lane: deletions are rare. */
@@ -150,26 +183,8 @@ function withdrawHeld(state: Tables, epoch: string, event: TurnWithdrawn): reado
   return [dropped(event, turnId, adapter, reason)];
 }
 
-function withdrawZero(state: Tables, epoch: string, event: TurnWithdrawn): readonly Emitted[] {
-  const { turnId, reason } = event.data;
-  const zeros = state.zerosOf(epoch);
-  const { adapter } = zeros.get(turnId)!;
-  zeros.delete(turnId);
-  let best: EpochRow['best'] = null;
-  for (const [other, { mean = 0, hints = [] }] of zeros.entries())
-    best = betterOf(best, { turnId: other, mean, hints });
-  const row = state.epochs.get(epoch)!;
-  const isBest = row.best?.turnId === turnId;
-  state.epochs.set(epoch, { ...row, zeros: row.zeros - 1, ...(isBest ? { best } : {}) });
-  return [dropped(event, turnId, adapter, reason)];
-}
-
 const whyUnavailable = ({ settle }: WaitingTurn, { discarded }: EpochRow) =>
   settle !== 'reward' ? 'unavailable' : discarded ? 'discarded' : 'no-reward';
-
-/** Whether a turn teaches what the method learns from: a verdict, a hint, or either. */
-const isEffective = (method: LearningMethod, score: number, hints: readonly string[]): boolean =>
-  (method !== 'opd' && score !== 0) || (method !== 'binary' && hints.length > 0);
 
 function onClosed(state: Tables, event: SessionClosed, settings: AssembleSettings): readonly Emitted[] {
   const epoch = epochName(event.data);
@@ -196,18 +211,28 @@ function finish(
     const turn = { turnId, epoch, ...zeros.get(turnId)! };
     emit.push(ready(event, turn, { verdict: mean, source: 'votes', soft: true, hints }));
     zeros.delete(turnId);
+    noteReady(state, turnId);
   }
-  emit.push(...dropZeros(state, epoch, row, event));
+  emit.push(...dropZeros(state, epoch, row, { event }));
   state.epochs.delete(epoch);
   return emit;
 }
 
-function dropZeros(state: Tables, epoch: string, row: EpochRow, event: ClawLoopEvent): readonly Emitted[] {
-  if (row.zeros === 0) return []; // listing reads all rows of the lane
+function dropZeros(
+  state: Tables,
+  epoch: string,
+  { zeros: count }: EpochRow,
+  {
+    event,
+    which = () => true,
+  }: { readonly event: ClawLoopEvent; readonly which?: (zero: ZeroTurn) => boolean },
+): readonly Emitted[] {
+  if (count === 0) return []; // listing reads all rows of the lane
   const zeros = state.zerosOf(epoch);
-  return [...zeros.entries()].map(([turnId, { adapter }]) => {
+  const gone = [...zeros.entries()].filter(([, zero]) => which(zero));
+  return gone.map(([turnId, { adapter, waits }]) => {
     zeros.delete(turnId);
-    return dropped(event, turnId, adapter, 'no-verdict');
+    return dropped(event, turnId, adapter, waits ? 'no-hint' : 'no-verdict');
   });
 }
 

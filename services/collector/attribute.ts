@@ -19,11 +19,25 @@ import { forgetNodes, setReward } from './reward-nodes.ts';
 import { touchSession, updateSession } from './session.ts';
 import { type SessionReturns, sessionReturns } from './session-returns.ts';
 import { facts } from './source.ts';
-import { type Cause, completeTurn, skipTurn, tellFeedback, tellReturn, tellSkipped } from './turn-outcome.ts';
+import {
+  type Cause,
+  closeTold,
+  completeEarly,
+  completeTurn,
+  skipTurn,
+  tellFeedback,
+  tellReturn,
+  tellSkipped,
+} from './turn-outcome.ts';
 
 export type AttributeSettings = {
   /** of the returns along the conversation tree of a session that is settled by reward; 1 unless told */
   readonly turnDiscount?: number;
+  /**
+   * Feedback completes its turn at once, and so does another request in the place of its own. Absent: both wait
+   * for the next state, as in logs of earlier programs.
+   */
+  readonly atOnce?: boolean;
 };
 
 /** The other folds of the lane do not read its conversations. */
@@ -66,7 +80,7 @@ export const attribute: Fold<AttributeSettings | undefined> = {
     if (horizon !== undefined) forget(rows, draft, horizon);
     const after = horizon === undefined ? lane : sweptClock(lane, horizon);
     if (after !== before) lanes.set('now', after);
-    if (!isKnown(cause, event)) react(cause, event, lane, time, settings?.turnDiscount ?? 1);
+    if (!isKnown(cause, event)) react(cause, event, lane, settings ?? {});
     return { changes: draft.changes(), emit: cause.emit };
   },
 };
@@ -88,8 +102,10 @@ function isKnown({ mine }: Cause, event: Attributed): boolean {
     : mine.seen.get(event.id) !== undefined;
 }
 
-function react(cause: Cause, event: Attributed, lane: LaneRow, time: number, discount: number): void {
+function react(cause: Cause, event: Attributed, lane: LaneRow, settings: AttributeSettings): void {
   const { mine } = cause;
+  const time = Date.parse(event.time);
+  const { turnDiscount = 1, atOnce = false } = settings;
   if (isTooLate(lane, time) && !isIdleTimer(event) && !takesBack(event)) {
     if (event.type === 'interaction.completed' && event.data.live)
       tellSkipped(cause, { turnId: event.id, reason: 'too-late' });
@@ -98,28 +114,30 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, time: number, dis
   if (event.type !== 'interaction.completed' && !isIdleTimer(event)) mine.seen.set(event.id, time);
   switch (event.type) {
     case 'interaction.completed':
-      onInteraction(cause, event);
+      onInteraction(cause, event, atOnce);
       break;
     case 'response.deleted':
     case 'interaction.withdrawn':
       onDeleted(cause, event, time);
       break;
     case 'feedback.given':
-      onFeedback(cause, event, time);
+      onFeedback(cause, event, atOnce);
       break;
     case 'session.started':
       touchSession(mine, event.data.session, event);
       break;
     case 'session.ended':
-      onSessionEnded(cause, event, lane, discount);
+      onSessionEnded(cause, event, lane, turnDiscount);
   }
 }
 
 /**
- * Feedback may come before its interaction, which may still be in an outbox; never from another access key.
+ * Feedback may come before its interaction, which may still be in an outbox; never from another access key. It
+ * waits for nothing: a person who rates the last answer says nothing after it.
  */
-function onFeedback(cause: Cause, event: FeedbackGiven, time: number): void {
+function onFeedback(cause: Cause, event: FeedbackGiven, atOnce: boolean): void {
   const { mine } = cause;
+  const time = Date.parse(event.time);
   const { interactionId, score, advantage, comment, last } = event.data;
   const held = {
     ...{ given: event.id, score, time, order: cause.at.offset },
@@ -135,8 +153,13 @@ function onFeedback(cause: Cause, event: FeedbackGiven, time: number): void {
   if (turn.session !== undefined && mine.sessions.get(turn.session)?.open)
     updateSession(mine, turn.session, { last: event.id });
   if (turn.session !== undefined && setReward(mine, turn.session, interactionId, held)) return;
-  if (turn.status === 'done') tellFeedback(cause, interactionId, held);
-  else mine.turns.set(interactionId, { ...turn, feedback: [...turn.feedback, held] });
+  if (turn.status === 'done' || turn.told !== undefined) {
+    tellFeedback(cause, interactionId, held);
+    return;
+  }
+  const whole: OpenTurn = { ...turn, feedback: [...turn.feedback, held] };
+  if (atOnce && turn.settle === 'votes') completeEarly(cause, interactionId, whole);
+  else mine.turns.set(interactionId, whole);
 }
 
 /** An idle timer names the epoch and the last event that it saw; out of date, it ends nothing. */
@@ -149,7 +172,8 @@ function onSessionEnded(cause: Cause, event: SessionEnded, lane: LaneRow, discou
   const returns = discard ? undefined : sessionReturns(mine, session, row.openTurns, discount);
   for (const id of row.openTurns) {
     const turn = mine.turns.get(id) as OpenTurn;
-    if (discard) skipTurn(cause, id, turn, 'discarded');
+    if (turn.told !== undefined) closeTold(cause, id, turn);
+    else if (discard) skipTurn(cause, id, turn, 'discarded');
     else if (turn.settle === 'reward') endRewardTurn(cause, id, turn, returns);
     else if (turn.feedback.length > 0) completeTurn(cause, id, turn, undefined);
     else skipTurn(cause, id, turn, 'no-next-state');

@@ -10,7 +10,7 @@ export const auditedFolds: readonly AuditedFold[] = [
     group: attribute.name,
     fold: attribute as Fold<unknown>,
     decides: [
-      ...(['turn.completed', 'turn.skipped', 'turn.feedback', 'turn.withdrawn'] as const),
+      ...(['turn.completed', 'turn.continued', 'turn.skipped', 'turn.feedback', 'turn.withdrawn'] as const),
       ...(['session.closed', 'turns.forgotten'] as const),
     ],
   },

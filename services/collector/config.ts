@@ -122,13 +122,16 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
 }
 
 /** The rules in force for `attribute`. */
-export const attributeSettings = ({ turnDiscount }: CollectorConfig): AttributeSettings => ({ turnDiscount });
+export const attributeSettings = ({ turnDiscount }: CollectorConfig): AttributeSettings => ({
+  turnDiscount,
+  atOnce: true,
+});
 
 /** The rules in force for `assemble`. */
 export function assembleSettings(config: CollectorConfig): AssembleSettings {
   const { training } = submitSettings(config);
   const { atLeastOne } = config;
-  return { atLeastOne, method: training.method, adapterMethods: adapterMethods(config) };
+  return { atLeastOne, revises: true, method: training.method, adapterMethods: adapterMethods(config) };
 }
 
 const adapterMethods = (config: CollectorConfig) => byAdapter<LearningMethod>(config.adapterMethods);

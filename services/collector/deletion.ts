@@ -2,7 +2,7 @@ import type { InteractionWithdrawn } from '../../shared/events/interaction-withd
 import type { ResponseDeleted } from '../../shared/events/response-deleted.ts';
 import { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
 import { facts } from './source.ts';
-import { type Cause, skipTurn } from './turn-outcome.ts';
+import { type Cause, closeTold, skipTurn } from './turn-outcome.ts';
 
 /**
  * What its client deleted, or an operator took back, does not train from now on. A turn that is told already is withdrawn: by whoever has
@@ -14,8 +14,11 @@ export function onDeleted(cause: Cause, event: ResponseDeleted | InteractionWith
   const reason = event.type === 'response.deleted' ? ('deleted' as const) : ('withdrawn' as const);
   const turn = mine.turns.get(turnId);
   if (turn?.status === 'open') {
-    skipTurn(cause, turnId, turn, reason);
-    return;
+    if (turn.told === undefined) {
+      skipTurn(cause, turnId, turn, reason);
+      return;
+    }
+    closeTold(cause, turnId, turn);
   }
   if (turn === undefined) mine.deleted.set(turnId, time);
   const data = {

@@ -14,6 +14,7 @@ export const dropReasons: Readonly<Record<SampleDropped['data']['reason'], strin
   discarded: 'its session ended, and its client took it back: an attempt that failed, say',
   deleted: 'its client deleted it before it was in a batch',
   withdrawn: 'an operator took it back (`clawloop turns withdraw`) before it was in a batch',
+  corrected: 'later evidence on its turn, a thumb say, made a sample that takes its place',
   secret:
     'one of its hints holds an API key, a password, a private key, a token or a card number; `rule` names the kind',
   stale: 'the head moved on by more versions than maxStaleness while it waited, or before its session ended',

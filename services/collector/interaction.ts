@@ -1,4 +1,5 @@
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import { tellAskedAgain } from './asked-again.ts';
 import { automatedKind } from './automated.ts';
 import {
   answerText,
@@ -13,14 +14,21 @@ import { completeIfOvertaken, readNextStates } from './next-state.ts';
 import { addNode } from './reward-nodes.ts';
 import { findSession, hasSystem, noteSystem, touchSession } from './session.ts';
 import { skipReason } from './skip-reason.ts';
-import { type Cause, openTurn, releaseFeedback, skipTurn, tellSkipped } from './turn-outcome.ts';
+import {
+  type Cause,
+  completeEarly,
+  openTurn,
+  releaseFeedback,
+  skipTurn,
+  tellSkipped,
+} from './turn-outcome.ts';
 import { classifyTurn } from './turn-type.ts';
 
 /**
  * One answered request becomes a turn: open until its next state is known, or skipped at once for a named
  * reason.
  */
-export function onInteraction(cause: Cause, event: InteractionCompleted): void {
+export function onInteraction(cause: Cause, event: InteractionCompleted, atOnce: boolean): void {
   const { mine } = cause;
   const { id, data } = event;
   const time = Date.parse(event.time);
@@ -58,9 +66,11 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
   }
 
   const { session, by: sessionBy } = found ?? { session: `chat-${id}`, by: 'new' };
+  let askedAgain = false;
   const { epoch } = rested ?? touchSession(mine, session, event);
   if (isMain) {
     readNextStates(cause, session, conversation);
+    if (atOnce && data.settle === 'votes') askedAgain = tellAskedAgain(cause, event, session, conversation);
     index(cause, event, session, conversation);
     if (data.user !== undefined && mine.users.get(data.user) !== session) mine.users.set(data.user, session);
   } else if (rule === 'compaction') {
@@ -98,10 +108,14 @@ export function onInteraction(cause: Cause, event: InteractionCompleted): void {
     sessionBy,
     ...disagreement,
     feedback: byReward ? [] : feedback,
+    ...(atOnce ? { time } : {}),
+    ...(askedAgain ? { preferred: true } : {}),
   };
   if (skip === undefined) {
     openTurn(cause, id, turn);
     completeIfOvertaken(cause, id, turn);
+    const left = mine.turns.get(id);
+    if (atOnce && left?.status === 'open' && left.feedback.length > 0) completeEarly(cause, id, left);
   } else skipTurn(cause, id, turn, skip.reason, skip.rule);
 }
 

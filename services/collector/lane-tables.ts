@@ -40,6 +40,12 @@ export type OpenTurn = {
   readonly sessionBy: string;
   readonly disagreement?: Disagreement;
   readonly feedback: readonly HeldFeedback[];
+  /** ms since 1970, when its answer was whole; absent in rows of earlier programs */
+  readonly time?: number;
+  /** its outcome is told already, by feedback or by what the person did: only its next state is waited for */
+  readonly told?: 'feedback' | 'implied';
+  /** other answers to its request were asked for before it, one after the other */
+  readonly preferred?: true;
 };
 
 /** Its outcome is told, or (pinned versions) it never has one. The row is the memory of its id. */

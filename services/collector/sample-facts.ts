@@ -30,24 +30,26 @@ export const dropped = (
 export type TurnRecord = {
   readonly turnId: string;
   readonly adapter: string;
+  /** of a revised judgment; else the turn's id */
+  readonly sampleId?: string;
   /** as `epoch` names it in the rows of `assemble` */
   readonly epoch: string;
   readonly at: Position;
 };
 
 /** One that does. The turn's record holds messages and tokens; its verdict comes from what settled it. */
-export const ready = (cause: ClawLoopEvent, turn: TurnRecord, verdict: Verdict): DeferredEvent => ({
-  reads: turn.at,
-  id: `${turn.turnId}/completed`,
-  gone: () => lost(cause, turn, verdict.following),
+export const ready = (cause: ClawLoopEvent, of: TurnRecord, verdict: Verdict): DeferredEvent => ({
+  reads: of.at,
+  id: `${of.turnId}/completed`,
+  gone: () => lost(cause, of, verdict.following),
   create: (record) => {
     const { data: turn } = record as TurnCompleted;
     const { adapter, lane, key, session, epoch, version, messages, tools, templateInput, tokens } = turn;
     return SampleReady.create({
       ...facts(cause),
-      id: `${turn.turnId}/ready`,
+      id: `${of.sampleId ?? of.turnId}/ready`,
       data: {
-        sampleId: turn.turnId,
+        sampleId: of.sampleId ?? of.turnId,
         adapter,
         lane,
         key,
@@ -66,7 +68,7 @@ export const ready = (cause: ClawLoopEvent, turn: TurnRecord, verdict: Verdict):
 
 /** Its record cannot be read. Whoever waits for the samples of its session is told how many more come. */
 const lost = (cause: ClawLoopEvent, turn: TurnRecord, following: number | undefined): SampleDropped => {
-  const { turnId: sampleId, adapter, epoch, at } = turn;
+  const { turnId, sampleId = turnId, adapter, epoch, at } = turn;
   const coming = following === undefined ? {} : { coming: { session: decodeURIComponent(epoch), following } };
   const rule = `turns/${at.partition}/${at.offset}`;
   return SampleDropped.create({

@@ -3,6 +3,7 @@ import type { ChatMessage } from '../../shared/events/chat-message.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import type { Position } from '../../shared/events/position.ts';
 import { TurnCompleted } from '../../shared/events/turn-completed.ts';
+import { TurnContinued } from '../../shared/events/turn-continued.ts';
 import { TurnFeedback } from '../../shared/events/turn-feedback.ts';
 import { TurnSkipped } from '../../shared/events/turn-skipped.ts';
 import type { DeferredEvent } from '../../shared/log/fold.ts';
@@ -35,7 +36,8 @@ export type Shown = Pick<NextRow, 'from' | 'at' | 'start' | 'end'>;
  */
 export function completeTurn(cause: Cause, id: string, turn: OpenTurn, shown: Shown | undefined): void {
   closeTurn(cause, id, turn);
-  cause.emit.push(turnCompleted(cause, id, turn, shown));
+  if (turn.told === undefined || shown !== undefined)
+    cause.emit.push(turnCompleted(cause, id, turn, { shown }));
   releaseFeedback(cause, id, turn.feedback);
   if (shown === undefined) return;
   const { mine } = cause;
@@ -43,8 +45,27 @@ export function completeTurn(cause: Cause, id: string, turn: OpenTurn, shown: Sh
   markContinued(mine, turn.session, id);
   for (const sibling of mine.openByPrompt(turn.session).get(turn.prompt) ?? []) {
     const other = mine.turns.get(sibling) as OpenTurn;
-    if (other.settle === 'votes') skipTurn(cause, sibling, other, 'superseded');
+    if (other.settle !== 'votes') continue;
+    if (other.told === undefined) skipTurn(cause, sibling, other, 'superseded');
+    else closeTurn(cause, sibling, other);
   }
+}
+
+/** What completes a turn although nothing was said after it: feedback, unless it implies something. */
+export type Early = { readonly implies?: 'regenerated' | 'edited' };
+
+/** It stays open for its next state, which may bring a hint. */
+export function completeEarly(cause: Cause, id: string, turn: OpenTurn, early: Early = {}): void {
+  const { preferred: _, ...rest } = turn;
+  const told = early.implies === undefined ? 'feedback' : 'implied';
+  cause.mine.turns.set(id, { ...rest, feedback: [], told });
+  cause.emit.push(turnCompleted(cause, id, turn, early));
+  releaseFeedback(cause, id, turn.feedback);
+}
+
+/** Its session is over, and its outcome is told already. */
+export function closeTold(cause: Cause, id: string, turn: OpenTurn): void {
+  closeTurn(cause, id, turn);
 }
 
 export function skipTurn(
@@ -140,13 +161,18 @@ function turnCompleted(
   { event, at }: Cause,
   id: string,
   turn: OpenTurn,
-  shown: Shown | undefined,
+  { shown, implies }: Early & { readonly shown?: Shown | undefined },
 ): DeferredEvent {
+  const isLater = turn.told !== undefined;
+  const implied = shown !== undefined && turn.preferred ? ('kept' as const) : implies;
   const create = (own: InteractionCompleted, next: readonly ChatMessage[]) =>
-    TurnCompleted.create({
+    (isLater ? TurnContinued : TurnCompleted).create({
       ...facts(event),
-      id: `${id}/completed`,
-      data: { ...recordedTurn(own), ...whereItStands(turn), next, from: shown?.from ?? null, by: event.id },
+      id: `${id}/${isLater ? 'continued' : 'completed'}`,
+      data: {
+        ...{ ...recordedTurn(own), ...whereItStands(turn), next, from: shown?.from ?? null, by: event.id },
+        ...(implied === undefined ? {} : { implies: implied }),
+      },
     });
   const isOwn = at.partition === turn.at.partition && at.offset === turn.at.offset;
   const nextIn = (record: ClawLoopEvent) =>

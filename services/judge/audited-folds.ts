@@ -4,5 +4,9 @@ import { judgeFold } from './judge-fold.ts';
 
 /** The judge's fold, and the facts that only it writes. */
 export const auditedFolds: readonly AuditedFold[] = [
-  { group: judgeFold.name, fold: judgeFold as Fold<unknown>, decides: ['judgment.reached'] },
+  {
+    group: judgeFold.name,
+    fold: judgeFold as Fold<unknown>,
+    decides: ['judgment.reached', 'judgment.revised'],
+  },
 ];

@@ -21,6 +21,14 @@ export const JudgeConfig = CommonConfig.extend({
     .describe(
       'times per turn that the judge is asked what the answer should have been; 1 unless told, 0 for a judge whose votes bring hints (signals)',
     ),
+  weakVerdict: z
+    .number()
+    .min(0)
+    .max(0.5)
+    .default(0.25)
+    .describe(
+      'size of a verdict that rests on what a person did alone: another answer asked for, the request changed, the same asked again (-), going on (+; less of it for a person who seldom complains); 0: none',
+    ),
   concurrency: z.int().min(1).max(256).default(4).describe('votes at a time'),
   voteTimeoutMs: z
     .int()

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { JudgmentReached } from '../../shared/events/judgment-reached.ts';
 import { memoryRows } from '../../shared/log/rows.ts';
-import { type JudgeSettings, judgeFold, owedVotes } from './judge-fold.ts';
+import { type JudgeSettings, judgeFold } from './judge-fold.ts';
+import { owedVotes } from './owed-votes.ts';
 import type { Vote } from './tally.ts';
 import {
   hintCast,

@@ -1,6 +1,6 @@
-import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { HintCast } from '../../shared/events/hint-cast.ts';
 import { JudgmentReached } from '../../shared/events/judgment-reached.ts';
+import type { JudgmentRevised } from '../../shared/events/judgment-revised.ts';
 import type { Position } from '../../shared/events/position.ts';
 import type { SessionClosed } from '../../shared/events/session-closed.ts';
 import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
@@ -9,58 +9,30 @@ import type { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
 import type { VoteCast } from '../../shared/events/vote-cast.ts';
 import type { VoteExpired } from '../../shared/events/vote-expired.ts';
 import type { VoteFailed } from '../../shared/events/vote-failed.ts';
-import type { Fold } from '../../shared/log/fold.ts';
-import { openDraft, type Rows, type Table } from '../../shared/log/rows.ts';
-import { settledIds } from '../../shared/log/settled-ids.ts';
-import type { Job } from '../../shared/queue/job-queue.ts';
-import { acceptedHints, tally, type Vote } from './tally.ts';
+import type { Fold, InputEvent } from '../../shared/log/fold.ts';
+import { openDraft } from '../../shared/log/rows.ts';
+import { type JudgeTables, judgeTables, type OpenTurn } from './judge-rows.ts';
+import { onContinued, onLateFeedback, onWords } from './later-evidence.ts';
+import { acceptedHints, hintsOf, tally, votesOf } from './tally.ts';
+import { impliedVerdict, notePerson, silentVerdict } from './weak-evidence.ts';
 
 export type JudgeSettings = {
   /** votes per turn; a turn keeps the number that it was opened with */
   readonly votes: number;
   /** votes about hints per turn; none unless told */
   readonly hintVotes?: number;
+  /** Later evidence revises a judgment. Absent: it changes nothing, as in logs of earlier programs. */
+  readonly revises?: boolean;
+  /** by size, a verdict that rests on what a person did alone; none unless told */
+  readonly weakVerdict?: number;
 };
 
-/**
- * An open turn. Removed when it is settled; its id is remembered for a day, so that a copy of it opens no votes.
- */
-export type OpenTurn = {
-  readonly key: string;
-  readonly session: string;
-  readonly epoch: string;
-  readonly settle: 'votes' | 'reward';
-  /** of its `turn.completed`, where its body is */
-  readonly at: Position;
-  readonly needs: number;
-  /** by index; the first one in the log counts */
-  readonly votes: Readonly<Record<string, { readonly vote: Vote; readonly hint?: string }>>;
-  /** absent: none */
-  readonly needsHints?: number;
-  /** by index; the first one in the log counts; null: no hint */
-  readonly hints?: Readonly<Record<string, string | null>>;
-  /** ids of its `vote.failed`; absent: none */
-  readonly failed?: readonly string[];
-};
-
-/** What a worker needs to cast one vote: no bodies. */
-export type VoteJob = {
-  readonly turnId: string;
-  readonly lane: string;
-  readonly index: number;
-  readonly at: Position;
-  /** absent: a verdict */
-  readonly asks?: 'hint';
-};
-
-const TURNS = 'turn';
-/** what the key of each of its rows begins with */
-const TURN_ROW = `${TURNS}/`;
+type Emitted = JudgmentReached | JudgmentRevised;
 
 /**
  * Votes still open per turn; turns -> turns. The tally is made in the commit that emits the judgment.
- * Explicit feedback outranks votes. A turn that waits for a reward is settled at the end of its session, by
- * its return or as unavailable, never by votes.
+ * Explicit feedback outranks votes, whenever it comes; the words after it may still bring a hint. A turn that
+ * waits for a reward is settled at the end of its session, by its return or as unavailable, never by votes.
  */
 export const judgeFold: Fold<JudgeSettings> = {
   name: 'judge',
@@ -68,153 +40,224 @@ export const judgeFold: Fold<JudgeSettings> = {
   writes: 'turns',
   on(rows, event, at, settings) {
     const draft = openDraft(rows);
-    const turns = draft.table<OpenTurn>(TURNS);
-    const settled = settledIds(draft);
-    if (event.type === 'turns.forgotten') settled.forgetAll();
-    if (event.type === 'turn.completed' && settled.has(event.data.turnId)) return { changes: [], emit: [] };
-    const judgments = onEvent(turns, event, at, settings);
-    for (const { data } of judgments) {
-      turns.delete(data.turnId);
-      settled.add(data.turnId, event);
-    }
-    return { changes: draft.changes(), emit: judgments };
+    const state = judgeTables(draft);
+    if (event.type === 'turns.forgotten') state.settled.forgetAll();
+    if (event.type === 'turn.completed' && state.settled.has(event.data.turnId))
+      return { changes: [], emit: [] };
+    const emit = onEvent(state, event, at, settings);
+    return { changes: draft.changes(), emit };
   },
 };
 
 function onEvent(
-  turns: Table<OpenTurn>,
-  event: ClawLoopEvent,
+  state: JudgeTables,
+  event: InputEvent,
   at: Position,
   settings: JudgeSettings,
-): readonly JudgmentReached[] {
+): readonly Emitted[] {
   switch (event.type) {
     case 'turn.completed':
-      return onCompleted(turns, event, at, settings);
+      return onCompleted(state, event, at, settings);
+    case 'turn.continued':
+      return onContinued(state, event, at, settings);
     case 'turn.feedback':
-      return onFeedback(turns, event);
+      return onFeedback(state, event, settings);
     case 'vote.cast':
-      return onVote(turns, event);
+      return onVote(state, event, settings);
     case 'hint.cast':
-      return onHint(turns, event);
+      return onHint(state, event, settings);
     case 'vote.expired':
-      return onExpired(turns, event);
+      return onExpired(state, event, settings);
     case 'vote.failed':
-      return onFailed(turns, event);
+      return onFailed(state, event, settings);
     case 'session.closed':
-      return onClosed(turns, event);
+      return onClosed(state, event);
     case 'turn.withdrawn':
-      return onWithdrawn(turns, event);
+      return onWithdrawn(state, event);
     default:
       return [];
   }
 }
 
 function onCompleted(
-  turns: Table<OpenTurn>,
-  { data }: TurnCompleted,
+  state: JudgeTables,
+  event: TurnCompleted & InputEvent,
   at: Position,
-  { votes, hintVotes = 0 }: JudgeSettings,
+  { votes, hintVotes = 0, revises = false, weakVerdict = 0 }: JudgeSettings,
 ) {
-  const { key, session, epoch, settle } = data;
-  if (turns.get(data.turnId) === undefined)
-    turns.set(data.turnId, {
-      ...{ key, session, epoch, settle, at, needs: votes, votes: {} },
-      ...(hintVotes === 0 ? {} : { needsHints: hintVotes, hints: {} }),
-    });
+  const { turnId, key, session, epoch, settle, implies, from } = event.data;
+  if (state.turns.get(turnId) !== undefined) return [];
+  const turn: OpenTurn = {
+    ...{ key, session, epoch, settle, at, needs: votes, votes: {} },
+    ...(hintVotes === 0 ? {} : { needsHints: hintVotes, hints: {} }),
+    ...(revises && settle === 'votes' && from === null ? { silent: true } : {}),
+    ...(implies === 'kept' ? { kept: true } : {}),
+  };
+  if (implies === 'regenerated' || implies === 'edited') {
+    const judgment = reach(state, turnId, turn, event, impliedVerdict(implies, weakVerdict));
+    if (revises) state.judged.set(turnId, memoryOf(turn, judgment));
+    return [judgment];
+  }
+  state.turns.set(turnId, turn);
   return [];
 }
 
-function onFeedback(turns: Table<OpenTurn>, event: TurnFeedback) {
+/** The score is known at once. What was said after the answer may still bring a hint. */
+function onFeedback(
+  state: JudgeTables,
+  event: TurnFeedback & InputEvent,
+  { revises = false }: JudgeSettings,
+) {
   const { turnId, score, advantage, comment } = event.data;
-  const turn = turns.get(turnId);
-  if (turn === undefined) return [];
-  const hints = score < 0 && comment !== undefined ? [comment] : [];
+  const turn = state.turns.get(turnId);
+  if (turn === undefined || turn.told) return revises ? onLateFeedback(state, event) : [];
   const source = turn.settle === 'reward' ? ('reward' as const) : ('feedback' as const);
   const verdict = { score, mean: score, source, ...(advantage === undefined ? {} : { advantage }) };
-  return [reach(turnId, turn, event, verdict, hints)];
+  const judgment = reach(state, turnId, turn, event, { ...verdict, ...commented(score, comment) });
+  if (!revises || turn.settle !== 'votes') return [judgment];
+  state.judged.set(turnId, { ...memoryOf(turn, judgment), feedback: [event.id] });
+  // whose votes bring no hints is asked for hints alone
+  const asks = { ...turn, told: true as const, needs: turn.needsHints === undefined ? turn.needs : 0 };
+  if (!turn.silent && !isWhole(asks)) state.turns.set(turnId, asks);
+  return [judgment];
 }
 
-function onVote(turns: Table<OpenTurn>, event: VoteCast) {
-  const { turnId, index, vote, hint } = event.data;
-  const open = turns.get(turnId);
+const commented = (score: number, comment: string | undefined) =>
+  score < 0 && comment !== undefined ? { moreHints: [comment] } : {};
+
+function onVote(state: JudgeTables, event: VoteCast & InputEvent, settings: JudgeSettings) {
+  const { turnId, index, vote, hint, reaction } = event.data;
+  const open = state.turns.get(turnId);
   if (open === undefined || open.settle !== 'votes' || index >= open.needs || index in open.votes) return [];
-  const cast = hint === undefined ? { vote } : { vote, hint };
-  const turn: OpenTurn = { ...open, votes: { ...open.votes, [index]: cast } };
-  turns.set(turnId, turn);
-  return hasAllVotes(turn) && hasAllHints(turn) ? [reachByVotes(turnId, turn, event)] : [];
+  const cast = {
+    vote,
+    ...(hint === undefined ? {} : { hint }),
+    ...(reaction === undefined ? {} : { reaction }),
+  };
+  return asked(state, event, { ...open, votes: { ...open.votes, [index]: cast } }, settings);
 }
 
-function onHint(turns: Table<OpenTurn>, event: HintCast) {
+function onHint(state: JudgeTables, event: HintCast & InputEvent, settings: JudgeSettings) {
   const { turnId, index, hint = null } = event.data;
-  const open = turns.get(turnId);
+  const open = state.turns.get(turnId);
   const { needsHints = 0, hints = {} } = open ?? {};
   if (open === undefined || index >= needsHints || index in hints) return [];
-  const turn: OpenTurn = { ...open, hints: { ...hints, [index]: hint } };
-  turns.set(turnId, turn);
-  return turn.settle === 'votes' && hasAllVotes(turn) && hasAllHints(turn)
-    ? [reachByVotes(turnId, turn, event)]
-    : [];
+  return asked(state, event, { ...open, hints: { ...hints, [index]: hint } }, settings);
+}
+
+function asked(
+  state: JudgeTables,
+  event: (VoteCast | HintCast) & InputEvent,
+  turn: OpenTurn,
+  settings: JudgeSettings,
+): readonly Emitted[] {
+  const { turnId } = event.data;
+  state.turns.set(turnId, turn);
+  if (turn.settle !== 'votes' || !isWhole(turn)) return [];
+  return turn.told ? onWords(state, event, turn) : [reachByVotes(state, event, turn, settings)];
 }
 
 const hasAllVotes = ({ votes, needs }: OpenTurn): boolean => Object.keys(votes).length >= needs;
 const hasAllHints = ({ hints = {}, needsHints = 0 }: OpenTurn): boolean =>
   Object.keys(hints).length >= needsHints;
+const isWhole = (turn: OpenTurn): boolean => hasAllVotes(turn) && hasAllHints(turn);
 
-const reachByVotes = (turnId: string, turn: OpenTurn, event: ClawLoopEvent) =>
-  reach(turnId, turn, event, { ...tally(votesOf(turn)), source: 'votes' });
+type OnTurn = (VoteCast | HintCast | VoteExpired | VoteFailed) & InputEvent;
+
+function reachByVotes(
+  state: JudgeTables,
+  event: OnTurn,
+  turn: OpenTurn,
+  { revises = false, weakVerdict = 0 }: JudgeSettings,
+) {
+  const { turnId } = event.data;
+  const hints = acceptedHints(hintsOf(turn));
+  const weak = hints.length === 0 ? silentVerdict(turn, state.people, weakVerdict) : undefined;
+  const judgment = reach(state, turnId, turn, event, weak ?? { ...tally(votesOf(turn)), source: 'votes' });
+  if (revises) state.judged.set(turnId, memoryOf(turn, judgment));
+  return judgment;
+}
 
 /** A verdict does not wait for hints longer than this. */
-function onExpired(turns: Table<OpenTurn>, event: VoteExpired) {
-  const { turnId } = event.data;
-  const turn = turns.get(turnId);
-  if (turn?.settle !== 'votes') return [];
-  return [hasAllVotes(turn) ? reachByVotes(turnId, turn, event) : reach(turnId, turn, event, unavailable)];
+function onExpired(state: JudgeTables, event: VoteExpired & InputEvent, settings: JudgeSettings) {
+  const turn = state.turns.get(event.data.turnId);
+  return turn?.settle === 'votes' ? endVotes(state, event, turn, { settings, without: unavailable }) : [];
 }
 
 /** Failed votes of one turn, after which it is set aside. */
 export const MOST_FAILURES = 3;
 
 /** What the judge cannot get through is not tried for ever: not in this process, nor in the next one. */
-function onFailed(turns: Table<OpenTurn>, event: VoteFailed) {
+function onFailed(state: JudgeTables, event: VoteFailed & InputEvent, settings: JudgeSettings) {
   const { turnId } = event.data;
-  const open = turns.get(turnId);
+  const open = state.turns.get(turnId);
   if (open?.settle !== 'votes' || open.failed?.includes(event.id)) return [];
   const turn: OpenTurn = { ...open, failed: [...(open.failed ?? []), event.id] };
-  turns.set(turnId, turn);
+  state.turns.set(turnId, turn);
   if (turn.failed!.length < MOST_FAILURES) return [];
-  return [hasAllVotes(turn) ? reachByVotes(turnId, turn, event) : reach(turnId, turn, event, setAside)];
+  return endVotes(state, event, turn, { settings, without: setAside });
+}
+
+/** Nobody is asked any more: what is in counts. */
+function endVotes(
+  state: JudgeTables,
+  event: OnTurn,
+  turn: OpenTurn,
+  { settings, without }: { readonly settings: JudgeSettings; readonly without: Verdict },
+): readonly Emitted[] {
+  const { turnId } = event.data;
+  if (turn.told) return onWords(state, event, turn);
+  if (hasAllVotes(turn)) return [reachByVotes(state, event, turn, settings)];
+  const judgment = reach(state, turnId, turn, event, without);
+  if (settings.revises) state.judged.set(turnId, memoryOf(turn, judgment));
+  return [judgment];
 }
 
 /** Its session is over, and no reward came: what comes later is late. */
-function onClosed(turns: Table<OpenTurn>, event: SessionClosed) {
+function onClosed(state: JudgeTables, event: SessionClosed & InputEvent) {
   const { key, session, epoch } = event.data;
-  return [...turns.entries()]
+  return [...state.turns.entries()]
     .filter(
       ([, turn]) =>
         turn.settle === 'reward' && turn.session === session && turn.epoch === epoch && turn.key === key,
     )
-    .map(([turnId, turn]) => reach(turnId, turn, event, unavailable));
+    .map(([turnId, turn]) => reach(state, turnId, turn, event, unavailable));
 }
 
-/** Nobody is asked about it any more. */
-function onWithdrawn(turns: Table<OpenTurn>, event: TurnWithdrawn) {
+/** Nobody is asked about it any more, and nothing revises what was told of it. */
+function onWithdrawn(state: JudgeTables, event: TurnWithdrawn & InputEvent) {
   const { turnId } = event.data;
-  const turn = turns.get(turnId);
-  return turn === undefined ? [] : [reach(turnId, turn, event, unavailable)];
+  const turn = state.turns.get(turnId);
+  if (state.judged.get(turnId) !== undefined) state.judged.delete(turnId);
+  if (turn?.told) state.turns.delete(turnId);
+  return turn === undefined || turn.told ? [] : [reach(state, turnId, turn, event, unavailable)];
 }
 
-type Verdict = Pick<JudgmentReached['data'], 'score' | 'mean' | 'source' | 'advantage' | 'reason'>;
+type Verdict = Pick<
+  JudgmentReached['data'],
+  'score' | 'mean' | 'source' | 'advantage' | 'reason' | 'implied'
+> & { readonly moreHints?: readonly string[] };
 const unavailable: Verdict = { score: null, mean: 0, source: 'unavailable' };
 const setAside: Verdict = { ...unavailable, reason: 'vote-failed' };
 
+/** What later evidence is held against. */
+const memoryOf = ({ key, session, epoch }: OpenTurn, { data }: JudgmentReached) => ({
+  ...{ key, session, epoch, score: data.score, source: data.source, hints: data.hints },
+  ...{ n: 0, feedback: [] },
+});
+
+/** The turn is settled: it owes nothing any more, and is remembered. */
 function reach(
+  { turns, settled, people }: JudgeTables,
   turnId: string,
   turn: OpenTurn,
-  event: ClawLoopEvent,
-  verdict: Verdict,
-  moreHints: readonly string[] = [],
+  event: InputEvent,
+  { moreHints = [], ...verdict }: Verdict,
 ): JudgmentReached {
-  const hints = [...Object.values(turn.votes).map(({ hint }) => hint), ...Object.values(turn.hints ?? {})];
+  turns.delete(turnId);
+  settled.add(turnId, event);
+  const isHeard = verdict.source === 'votes' || verdict.source === 'feedback';
+  if (isHeard && turn.settle === 'votes') notePerson(people, turn.key, verdict.score ?? 0);
   return JudgmentReached.create({
     id: `${turnId}/judgment`,
     source: 'clawloop/judge',
@@ -226,48 +269,8 @@ function reach(
       ...verdict,
       votes: votesOf(turn),
       needs: turn.needs,
-      hints: acceptedHints([...hints.filter((hint) => typeof hint === 'string'), ...moreHints]),
+      hints: acceptedHints([...hintsOf(turn), ...moreHints]),
       by: event.id,
     },
   });
 }
-
-/** Those that are in, by index. */
-const votesOf = (turn: OpenTurn): readonly Vote[] => Object.values(turn.votes).map(({ vote }) => vote);
-
-/** Open turns of one lane. */
-export function* openTurns(rows: Rows): Generator<readonly [turnId: string, turn: OpenTurn]> {
-  for (const [key, row] of rows.entries(TURN_ROW)) yield [key.slice(TURN_ROW.length), row as OpenTurn];
-}
-
-/** The open turns among some rows, by their keys; undefined for a turn that is settled. */
-export function* turnsOf(
-  rows: Rows,
-  keys: readonly string[],
-): Generator<readonly [turnId: string, turn: OpenTurn | undefined]> {
-  for (const key of keys)
-    if (key.startsWith(TURN_ROW)) yield [key.slice(TURN_ROW.length), rows.get(key) as OpenTurn | undefined];
-}
-
-/** The votes of one lane that are owed. */
-export const owedVotes = (lane: string, rows: Rows): readonly Job<VoteJob>[] =>
-  [...openTurns(rows)].flatMap(([turnId, turn]) => votesOwedTo(lane, turnId, turn));
-
-/** The votes that one turn is owed. The job's id is that of the event that pays it. */
-export function votesOwedTo(lane: string, turnId: string, turn: OpenTurn): readonly Job<VoteJob>[] {
-  const { settle, needs, votes, needsHints = 0, hints = {}, at } = turn;
-  if (settle !== 'votes') return [];
-  return [
-    ...missing(needs, votes).map((index) => ({
-      id: `${turnId}/vote/${index}`,
-      data: { turnId, lane, index, at },
-    })),
-    ...missing(needsHints, hints).map((index) => ({
-      id: `${turnId}/hint/${index}`,
-      data: { turnId, lane, index, at, asks: 'hint' as const },
-    })),
-  ];
-}
-
-const missing = (needs: number, given: object): readonly number[] =>
-  Array.from({ length: needs }, (_, index) => index).filter((index) => !(index in given));

@@ -9,10 +9,11 @@ import { openQueue } from '../../shared/service/open-queue.ts';
 import { openService } from '../../shared/service/open-service.ts';
 import { createFoldMetrics, watchFolds } from '../../shared/service/watch-folds.ts';
 import { JudgeConfig } from './config.ts';
-import { judgeFold, type VoteJob } from './judge-fold.ts';
+import { judgeFold } from './judge-fold.ts';
 import { createJudge } from './judges/judges.ts';
 import { createJudgeMetrics } from './metrics.ts';
 import { createOpenVotes } from './open-votes.ts';
+import type { VoteJob } from './owed-votes.ts';
 import { withServingKey } from './own-serving.ts';
 import { every, expireVotes } from './sweeper.ts';
 import { castVote } from './votes.ts';
@@ -57,7 +58,12 @@ await service.run(
   [
     log.process(
       judgeFold,
-      { group: GROUP, settings: { votes, hintVotes }, owed: enqueueOwed, emitted: metrics.count },
+      {
+        group: GROUP,
+        settings: { votes, hintVotes, revises: true, weakVerdict: config.weakVerdict },
+        owed: enqueueOwed,
+        emitted: metrics.count,
+      },
       shutdown,
     ),
     queue.work((job, signal) => castVote(world, job, signal), { concurrency: config.concurrency }, shutdown),

@@ -2,8 +2,8 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { JobQueue } from '../../shared/queue/job-queue.ts';
 import { watchObligations } from '../../shared/service/metrics.ts';
-import type { VoteJob } from './judge-fold.ts';
 import type { OpenVotes } from './open-votes.ts';
+import type { VoteJob } from './owed-votes.ts';
 
 export type JudgeMetrics = ReturnType<typeof createJudgeMetrics>;
 

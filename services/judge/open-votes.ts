@@ -1,6 +1,7 @@
 import type { SubjectView } from '../../shared/log/event-log.ts';
 import type { Job } from '../../shared/queue/job-queue.ts';
-import { type OpenTurn, openTurns, turnsOf, type VoteJob, votesOwedTo } from './judge-fold.ts';
+import type { OpenTurn } from './judge-rows.ts';
+import { openTurns, turnsOf, type VoteJob, votesOwedTo } from './owed-votes.ts';
 
 /**
  * A lane that no view has confirmed for this long belongs to another process by now. ms; views come once a

@@ -1,3 +1,5 @@
+import type { OpenTurn } from './judge-rows.ts';
+
 export type Vote = -1 | 0 | 1 | null;
 
 export type Tally = {
@@ -22,6 +24,16 @@ export function tally(votes: readonly Vote[]): Tally {
     mean: valid.reduce((sum: number, vote) => sum + vote, 0) / valid.length,
   };
 }
+
+/** Those that are in, by index. */
+export const votesOf = (turn: Pick<OpenTurn, 'votes'>): readonly Vote[] =>
+  Object.values(turn.votes).map(({ vote }) => vote);
+
+/** What a turn's votes about verdicts and about hints brought. */
+export const hintsOf = ({ votes, hints = {} }: Pick<OpenTurn, 'votes' | 'hints'>): readonly string[] =>
+  [...Object.values(votes).map(({ hint }) => hint), ...Object.values(hints)].filter(
+    (hint) => typeof hint === 'string',
+  );
 
 /** A hint this short says nothing that a teacher could use. Characters. */
 export const SHORT_HINT = 10;

@@ -25,7 +25,11 @@ type TurnOptions = Partial<
   >
 >;
 
-export function turnCompleted(turnId: string, options: TurnOptions = {}): TurnCompleted {
+export function turnCompleted(
+  turnId: string,
+  options: TurnOptions = {},
+  more: Partial<TurnCompleted['data']> = {},
+): TurnCompleted {
   return TurnCompleted.create({
     ...at(`${turnId}/completed`),
     data: {
@@ -53,6 +57,7 @@ export function turnCompleted(turnId: string, options: TurnOptions = {}): TurnCo
       from: 'next',
       by: 'next',
       ...options,
+      ...more,
     },
   });
 }

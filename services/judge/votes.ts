@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { HintCast } from '../../shared/events/hint-cast.ts';
 import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
+import type { TurnContinued } from '../../shared/events/turn-continued.ts';
 import { VoteCast } from '../../shared/events/vote-cast.ts';
 import { VoteFailed } from '../../shared/events/vote-failed.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
@@ -9,10 +10,11 @@ import { utcNow } from '../../shared/service/clock.ts';
 import { isServiceError } from '../../shared/service/errors.ts';
 import type { Logger } from '../../shared/service/logger.ts';
 import { JudgeError } from './errors.ts';
-import type { VoteJob } from './judge-fold.ts';
 import type { HintOpinion, Judge } from './judges/judge.ts';
 import type { JudgeMetrics } from './metrics.ts';
 import type { OpenVotes } from './open-votes.ts';
+import type { VoteJob } from './owed-votes.ts';
+import { reactionIn } from './reaction.ts';
 
 export type VoteWorld = {
   readonly log: Pick<EventLog, 'read' | 'append'>;
@@ -65,13 +67,15 @@ const ofTurn: Readonly<Record<string, VoteFailed['data']['reason']>> = {
 };
 
 /** The fact, and what it says in one word. */
-async function ask(judge: Judge, job: Attempt<VoteJob>, turn: TurnCompleted, signal: AbortSignal) {
+async function ask(judge: Judge, job: Attempt<VoteJob>, turn: Turn, signal: AbortSignal) {
   const { turnId, lane, index, asks } = job.data;
   const envelope = { id: job.id, source: 'clawloop/judge', traceparent: turn.traceparent };
   const about = { turnId, lane, index, judge: judge.name };
   if (asks === undefined) {
     const opinion = await judge.vote(turn.data, index, signal);
-    const fact = VoteCast.create({ ...envelope, time: utcNow(), data: { ...about, ...opinion } });
+    const reaction = reactionIn(turn.data);
+    const data = { ...about, ...(reaction === undefined ? {} : { reaction }), ...opinion };
+    const fact = VoteCast.create({ ...envelope, time: utcNow(), data });
     return { fact, outcome: String(opinion.vote) };
   }
   // an open turn may have been opened by a judge that is asked for hints
@@ -86,9 +90,12 @@ const noHint: HintOpinion = {
   cost: { promptTokens: 0, completionTokens: 0, milliseconds: 0 },
 };
 
-async function readTurn(log: VoteWorld['log'], { turnId, at }: VoteJob): Promise<TurnCompleted> {
+type Turn = TurnCompleted | TurnContinued;
+
+async function readTurn(log: VoteWorld['log'], { turnId, at }: VoteJob): Promise<Turn> {
   const record = await log.read('turns', at);
-  if (record.type === 'turn.completed' && record.data.turnId === turnId) return record;
+  if ((record.type === 'turn.completed' || record.type === 'turn.continued') && record.data.turnId === turnId)
+    return record;
   throw JudgeError.NOT_THE_TURN({ ...at, turnId, found: record.type });
 }
 

@@ -7,6 +7,7 @@ import { InteractionCompleted } from './interaction-completed.ts';
 import { InteractionFailed } from './interaction-failed.ts';
 import { InteractionWithdrawn } from './interaction-withdrawn.ts';
 import { JudgmentReached } from './judgment-reached.ts';
+import { JudgmentRevised } from './judgment-revised.ts';
 import { LaneForgotten } from './lane-forgotten.ts';
 import { LearningPaused } from './learning-paused.ts';
 import { LearningResumed } from './learning-resumed.ts';
@@ -24,6 +25,7 @@ import { SessionClosed } from './session-closed.ts';
 import { SessionEnded } from './session-ended.ts';
 import { SessionStarted } from './session-started.ts';
 import { TurnCompleted } from './turn-completed.ts';
+import { TurnContinued } from './turn-continued.ts';
 import { TurnFeedback } from './turn-feedback.ts';
 import { TurnSkipped } from './turn-skipped.ts';
 import { TurnWithdrawn } from './turn-withdrawn.ts';
@@ -43,6 +45,7 @@ export const catalogue = [
   SessionEnded,
   LaneForgotten,
   TurnCompleted,
+  TurnContinued,
   TurnSkipped,
   TurnFeedback,
   TurnWithdrawn,
@@ -53,6 +56,7 @@ export const catalogue = [
   VoteExpired,
   VoteFailed,
   JudgmentReached,
+  JudgmentRevised,
   SampleReady,
   SampleDropped,
   SampleWithdrawn,
@@ -79,6 +83,7 @@ export type ClawLoopEvent =
   | SessionEnded
   | LaneForgotten
   | TurnCompleted
+  | TurnContinued
   | TurnSkipped
   | TurnFeedback
   | TurnWithdrawn
@@ -89,6 +94,7 @@ export type ClawLoopEvent =
   | VoteExpired
   | VoteFailed
   | JudgmentReached
+  | JudgmentRevised
   | SampleReady
   | SampleDropped
   | SampleWithdrawn

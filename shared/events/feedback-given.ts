@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /**
- * Explicit feedback on one answer. It outranks votes. The first one decides; in a session that is settled by
- * reward, the last one before its end.
+ * Explicit feedback on one answer. It outranks votes, whenever it comes. The last one counts; in a session that is
+ * settled by reward, the last one before its end.
  */
 export const FeedbackGiven = defineEvent('feedback.given', 2, {
   topic: 'conversations',

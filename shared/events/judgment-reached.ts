@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** What was made of one turn. The first one in the log settles it. Id: `<turn>/judgment`. */
-export const JudgmentReached = defineEvent('judgment.reached', 3, {
+export const JudgmentReached = defineEvent('judgment.reached', 4, {
   topic: 'turns',
   key: (judgment) => judgment.lane,
   writtenBy: 'judge',
@@ -21,8 +21,14 @@ export const JudgmentReached = defineEvent('judgment.reached', 3, {
     needs: z.int().describe('votes that the turn was opened with'),
     hints: z.array(z.string()).readonly().describe('accepted hindsight hints, longest first'),
     source: z
-      .enum(['votes', 'feedback', 'reward', 'unavailable'])
-      .describe('explicit feedback outranks votes; reward: of a session that is settled by it, 0 counts'),
+      .enum(['votes', 'feedback', 'reward', 'implicit', 'unavailable'])
+      .describe(
+        'explicit feedback outranks votes; reward: of a session that is settled by it, 0 counts; implicit: weak evidence of what the person did, where nothing else tells',
+      ),
+    implied: z
+      .enum(['regenerated', 'edited', 'kept', 'asked-again', 'moved-on'])
+      .optional()
+      .describe('only of implicit: what the person did'),
     reason: z
       .enum(['vote-failed'])
       .optional()

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** Id: `<turn>/dropped`. */
-export const SampleDropped = defineEvent('sample.dropped', 7, {
+export const SampleDropped = defineEvent('sample.dropped', 8, {
   topic: 'training',
   key: (sample) => sample.adapter,
   writtenBy: 'collector',
@@ -19,6 +19,7 @@ export const SampleDropped = defineEvent('sample.dropped', 7, {
       'discarded',
       'deleted',
       'withdrawn',
+      'corrected',
       'secret',
       'stale',
       'off-lineage',

@@ -4,14 +4,14 @@ import { defineEvent, type EventOf } from './define-event.ts';
 import { templateInput } from './template-input.ts';
 import { tokenRecord } from './token-record.ts';
 
-/** Holds all that training needs. Id: `<turn>/ready`. Version 3 names the access key. */
-export const SampleReady = defineEvent('sample.ready', 3, {
+/** Holds all that training needs. Id: `<sample>/ready`. Version 3 names the access key; version 4 knows revised judgments. */
+export const SampleReady = defineEvent('sample.ready', 4, {
   topic: 'training',
   key: (sample) => sample.adapter,
   writtenBy: 'collector',
   about: 'A judged turn may train.',
   data: z.object({
-    sampleId: z.string().describe('the turn id'),
+    sampleId: z.string().describe('the turn id; <turn>~<n> of a revised judgment'),
     adapter: z.string(),
     lane: z.string(),
     key: z.string().optional().describe('id of the access key; absent: written by an earlier version'),
@@ -19,7 +19,7 @@ export const SampleReady = defineEvent('sample.ready', 3, {
     epoch: z.string(),
     version: z.int().min(0).describe('policy version that sampled it'),
     verdict: z.number().describe('score of the judgment, or the mean vote of an at-least-one sample'),
-    source: z.enum(['votes', 'feedback', 'reward']),
+    source: z.enum(['votes', 'feedback', 'reward', 'implicit']),
     evidence: z
       .enum(['tool'])
       .optional()

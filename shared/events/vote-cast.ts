@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** One judge's view of one turn. Id: `<turn>/vote/<index>`; the first one in the log counts. */
-export const VoteCast = defineEvent('vote.cast', 1, {
+export const VoteCast = defineEvent('vote.cast', 2, {
   topic: 'turns',
   key: (vote) => vote.lane,
   writtenBy: 'judge',
@@ -16,6 +16,12 @@ export const VoteCast = defineEvent('vote.cast', 1, {
       .describe('null: its text could not be parsed'),
     text: z.string().describe('what the judge said'),
     hint: z.string().optional().describe('hindsight hint, where the judge gives one'),
+    reaction: z
+      .enum(['moved-on', 'asked-again'])
+      .optional()
+      .describe(
+        'what the person did, whatever the words say of the answer; absent: neither, or it is unknown',
+      ),
     judge: z.string().describe('signals, openai'),
     model: z.string().optional(),
     cost: z.object({ promptTokens: z.int(), completionTokens: z.int(), milliseconds: z.number() }),

@@ -11,12 +11,18 @@ export type SettledIds = {
 /**
  * What a fold has settled and keeps no other row of: `settled/<id>`, for a day of event time. A fact that comes
  * again is then known. Sweeping reads all of them, so it is done once per hour of event time.
+ *
+ * @param forget what else is kept of it
  */
-export function settledIds(draft: Draft): SettledIds {
+export function settledIds(draft: Draft, forget: (id: string) => void = () => undefined): SettledIds {
   const ids = draft.table<number>('settled');
   const clocks = draft.table<Pick<EventClock, 'sweptAt'>>('settled-clock');
   const forgetBefore = (horizon: number) => {
-    for (const [id, time] of ids.entries()) if (time < horizon) ids.delete(id);
+    for (const [id, time] of ids.entries()) {
+      if (time >= horizon) continue;
+      ids.delete(id);
+      forget(id);
+    }
   };
   return {
     has: (id) => ids.get(id) !== undefined,

@@ -1,4 +1,5 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { revisedSampleId, turnOfSample } from '../../../shared/events/sample-id.ts';
 import type { Audited, Tell } from './audited.ts';
 import type { Owed } from './overdue.ts';
 
@@ -12,6 +13,7 @@ type Entry = {
   skipped: number;
   tooLate: boolean;
   completed: number;
+  continued: boolean;
   judged: number;
   ready: number;
   dropped: number;
@@ -24,16 +26,26 @@ type Entry = {
  */
 const decidedOnce: ReadonlySet<ClawLoopEvent['type']> = new Set<ClawLoopEvent['type']>([
   'turn.completed',
+  'turn.continued',
   'turn.skipped',
   'turn.feedback',
   'session.closed',
   'judgment.reached',
+  'judgment.revised',
   'sample.ready',
   'sample.dropped',
   'batch.submitted',
 ]);
 
-const nothing = { skipped: 0, tooLate: false, completed: 0, judged: 0, ready: 0, dropped: 0 };
+const nothing = {
+  skipped: 0,
+  tooLate: false,
+  completed: 0,
+  continued: false,
+  judged: 0,
+  ready: 0,
+  dropped: 0,
+};
 
 /**
  * Every live interaction has one outcome, and every ready sample is in one batch or dropped. Feed it the
@@ -99,6 +111,12 @@ export function createConservationCheck(tell: Tell, setAside: (record: Audited) 
       case 'judgment.reached':
         count(event.data.turnId, 'judged');
         break;
+      case 'turn.continued':
+        entry(event.data.turnId).continued = true;
+        break;
+      case 'judgment.revised':
+        count(revisedSampleId(event.data.turnId, event.data.n), 'judged');
+        break;
       case 'sample.ready':
         count(event.data.sampleId, 'ready');
         break;
@@ -123,6 +141,11 @@ export function createConservationCheck(tell: Tell, setAside: (record: Audited) 
     };
     const owed: Owed[] = [];
     for (const [id, one] of entries) {
+      const turnId = turnOfSample(id);
+      if (turnId !== id) {
+        if (checkRevision(id, one, entries.get(turnId), tell)) open['samples without a batch'] += 1;
+        continue;
+      }
       if (one.seen) counts.interactions += 1;
       if (one.live) counts['of these live'] += 1;
       checkEntry(id, one, tell);
@@ -153,6 +176,20 @@ function stageOf({ completed, judged, ready, byReward }: Entry) {
   return { what: 'turns without a judgment', waits: byReward } as const;
 }
 
+/** A revised judgment makes one sample, or is dropped. @returns whether the sample waits for a batch */
+function checkRevision(id: string, one: Entry, turn: Entry | undefined, tell: Tell): boolean {
+  const { judged, ready, dropped, batches } = one;
+  const turnId = turnOfSample(id);
+  if ((turn?.judged ?? 0) === 0) tell(`${id} revises the judgment of ${turnId}, which has none`, 'turns');
+  if (judged === 0) tell(`the sample ${id} has no judgment`, 'turns');
+  if (judged > 1) tell(`${id} has ${judged} judgments`);
+  if (ready > 1) tell(`${id} was ready ${ready} times`);
+  if (batches.length + dropped > 1)
+    tell(`${id} is in ${batches.length} batches and was dropped ${dropped} times`);
+  if (ready === 0 && batches.length > 0) tell(`${id} is in a batch, but was never ready`, 'training');
+  return ready > 0 && batches.length + dropped === 0;
+}
+
 function checkEntry(id: string, one: Entry, tell: Tell): void {
   const { seen, live, judged, ready, dropped, completed } = one;
   const outcomes = one.skipped + completed;
@@ -162,6 +199,7 @@ function checkEntry(id: string, one: Entry, tell: Tell): void {
   else if (outcomes > 1) tell(`${id} has ${outcomes} outcomes`);
   if (completed === 0 && judged + ready > 0) tell(`${id} was judged, but never completed`, 'turns');
   if (completed === 0 && dropped > 0) tell(`${id} was dropped, but never completed`, 'turns');
+  if (one.continued && completed === 0) tell(`${id} went on, but was never completed`, 'turns');
   if (judged > 1) tell(`${id} has ${judged} judgments`);
   if (ready === 0 && dropped > 1) tell(`${id} was dropped ${dropped} times`);
   if (ready > 1) tell(`${id} was ready ${ready} times`);

@@ -1,6 +1,8 @@
 import type { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
+import { turnOfSample } from '../../../shared/events/sample-id.ts';
 import type { SampleReady } from '../../../shared/events/sample-ready.ts';
 import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
+import type { TurnContinued } from '../../../shared/events/turn-continued.ts';
 import { type Audited, digestOf, shortDigestOf, type Tell } from './audited.ts';
 
 /** What a turn takes over from its interaction, and a sample from its turn: plain values and digests. */
@@ -51,7 +53,7 @@ export function createContentCheck(tell: Tell) {
     answered.set(id, { digest, content, session, said, unfit: unfit(data) });
   };
 
-  const onTurn = ({ data }: TurnCompleted): void => {
+  const onTurn = ({ data }: TurnCompleted | TurnContinued): void => {
     const { turnId, lane, key, adapter, version, settle, session, epoch, sessionBy } = data;
     const bodies = bodiesOf(data);
     const content = { lane, key, adapter, version, settle, ...bodies, answer: digestOf(data.answer) };
@@ -95,7 +97,7 @@ export function createContentCheck(tell: Tell) {
 
   const onSample = ({ data }: SampleReady): void => {
     const { sampleId, lane, adapter, version, session, epoch } = data;
-    const turn = turns.get(sampleId);
+    const turn = turns.get(turnOfSample(sampleId));
     if (turn === undefined) return; // said where turns are counted
     compare(
       `the sample of ${sampleId}`,
@@ -112,7 +114,7 @@ export function createContentCheck(tell: Tell) {
 
   return ({ event }: Audited): void => {
     if (event.type === 'interaction.completed') onInteraction(event);
-    else if (event.type === 'turn.completed') onTurn(event);
+    else if (event.type === 'turn.completed' || event.type === 'turn.continued') onTurn(event);
     else if (event.type === 'sample.ready') onSample(event);
   };
 }

@@ -1,5 +1,6 @@
 import type { HintCast } from '../../../shared/events/hint-cast.ts';
 import type { JudgmentReached } from '../../../shared/events/judgment-reached.ts';
+import type { JudgmentRevised } from '../../../shared/events/judgment-revised.ts';
 import type { SampleDropped } from '../../../shared/events/sample-dropped.ts';
 import type { SampleReady } from '../../../shared/events/sample-ready.ts';
 import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
@@ -19,9 +20,12 @@ type OpenTurn = {
   readonly hints: Map<number, Cast>;
   readonly feedback: Map<string, TurnFeedback['data']>;
   readonly withdrawn: Set<string>;
+  readonly implies: TurnCompleted['data']['implies'];
 };
 
-type Settled = Pick<Judgment, 'score' | 'mean' | 'source' | 'advantage'> & {
+type Settled = Pick<Judgment, 'mean' | 'advantage'> & {
+  readonly score: Judgment['score'];
+  readonly source: Judgment['source'];
   readonly settle: TurnCompleted['data']['settle'];
   readonly hints: string;
   readonly hintCount: number;
@@ -29,6 +33,9 @@ type Settled = Pick<Judgment, 'score' | 'mean' | 'source' | 'advantage'> & {
 
 /** What may be dropped before it is judged. */
 const unjudged: readonly SampleDropped['data']['reason'][] = ['deleted', 'withdrawn', 'record-gone'];
+
+/** By size, a verdict that rests on what a person did alone. */
+const MOST_WEAK = 0.5;
 
 /** Shorter hints teach nothing. Characters. */
 const SHORT_HINT = 10;
@@ -40,6 +47,7 @@ const SHORT_HINT = 10;
  */
 export function createJudgmentCheck(tell: Tell, folds: Folds) {
   const open = new Map<string, OpenTurn>();
+  const judged = new Map<string, { readonly turn: OpenTurn; readonly n: number }>();
   const settled = new Map<string, Settled>();
   const orderOf = new Map<string, number>();
   let order = 0;
@@ -48,7 +56,7 @@ export function createJudgmentCheck(tell: Tell, folds: Folds) {
 
   const onVote = ({ id, data }: VoteCast | HintCast): void => {
     const { turnId, index, hint } = data;
-    const turn = open.get(turnId);
+    const turn = open.get(turnId) ?? judged.get(turnId)?.turn;
     if (turn === undefined) return;
     note(id);
     const [table, cast] = 'vote' in data ? [turn.votes, { vote: data.vote }] : [turn.hints, {}];
@@ -59,6 +67,7 @@ export function createJudgmentCheck(tell: Tell, folds: Folds) {
     const { turnId, score, mean, source, advantage, hints, by } = judgment;
     if (settled.has(turnId)) return; // said where judgments are counted
     const turn = open.get(turnId);
+    if (turn !== undefined) judged.set(turnId, { turn, n: 0 });
     open.delete(turnId);
     settled.set(turnId, {
       ...{ score, mean, source, advantage, settle: turn?.settle ?? 'votes' },
@@ -81,16 +90,50 @@ export function createJudgmentCheck(tell: Tell, folds: Folds) {
         );
       if (judgment.votes.length < judgment.needs)
         wrong(`counts ${judgment.votes.length} of ${judgment.needs} votes`);
+    } else if (source === 'implicit') {
+      if (Math.abs(score ?? 1) > MOST_WEAK || (score !== 0 && advantage !== score) || hints.length > 0)
+        wrong(`is implicit, and has the score ${score} and the advantage ${advantage}`);
+      if (counted.some((vote) => vote !== 0)) wrong(`is implicit, although [${counted}] were cast`);
     } else if (source === 'unavailable') {
       if (score !== null || mean !== 0) wrong(`is unavailable, and yet has the score ${score}`);
     } else if (feedback !== undefined && (feedback.score !== score || mean !== score))
       wrong(`is ${score} with a mean of ${mean}, and ${by} says ${feedback.score}`);
-    if (advantage !== feedback?.advantage)
+    if (source !== 'implicit' && advantage !== feedback?.advantage)
       wrong(`has the advantage ${advantage}, and ${by} says ${feedback?.advantage}`);
     const comment = feedback !== undefined && feedback.score < 0 ? feedback.comment : undefined;
     const given = [...votes, ...until(turn.hints, before, Number.POSITIVE_INFINITY)].map(({ hint }) => hint);
     if (digestOf(acceptedHints([...given, comment])) !== digestOf(hints))
       wrong('has other hints than its judges and its feedback gave');
+  };
+
+  /** Of what its judges and its feedback gave, before or after its judgment. */
+  const onRevised = ({ data }: JudgmentRevised): void => {
+    const { turnId, n, score, source, advantage, hints, votes, by } = data;
+    const wrong = (what: string) => tell(`the revised judgment ${n} of ${turnId} ${what}`);
+    const known = judged.get(turnId);
+    const sampleId = `${turnId}~${n}`;
+    if (settled.has(sampleId)) return; // said where judgments are counted
+    settled.set(sampleId, {
+      ...{ score: score ?? 0, mean: score ?? 0, source, advantage, settle: 'votes' as const },
+      ...{ hints: digestOf(hints), hintCount: hints.length },
+    });
+    if (known === undefined) {
+      tell(`${turnId} has a revised judgment, and none before`, 'turns');
+      return;
+    }
+    const { turn } = known;
+    if (n !== known.n + 1) wrong(`follows revision ${known.n}`);
+    judged.set(turnId, { turn, n });
+    const feedback = turn.feedback.get(by);
+    if (source === 'feedback' && (feedback === undefined || feedback.score !== score))
+      wrong(`is by feedback with the score ${score}, and ${by} says ${feedback?.score}`);
+    if (source === 'votes' && score !== null && tallyOf(votes).score !== score)
+      wrong(`has the score ${score}, and its votes make ${tallyOf(votes).score}`);
+    const given = new Set([
+      ...[...turn.votes.values(), ...turn.hints.values()].map(({ hint }) => hint?.trim()),
+      ...[...turn.feedback.values()].map(({ comment }) => comment?.trim()),
+    ]);
+    if (!hints.every((hint) => given.has(hint))) wrong('has a hint that nobody gave');
   };
 
   const onReady = ({ data }: SampleReady): void => {
@@ -124,7 +167,8 @@ export function createJudgmentCheck(tell: Tell, folds: Folds) {
   return (record: Audited): void => {
     const { event } = record;
     order += 1;
-    const isInput = record.topic === 'turns' && event.type !== 'judgment.reached';
+    const isInput =
+      record.topic === 'turns' && event.type !== 'judgment.reached' && event.type !== 'judgment.revised';
     if (isInput && !folds('judge', record)) return;
     switch (event.type) {
       case 'turn.completed':
@@ -132,6 +176,7 @@ export function createJudgmentCheck(tell: Tell, folds: Folds) {
         open.set(event.data.turnId, {
           settle: event.data.settle,
           ...{ votes: new Map(), hints: new Map(), feedback: new Map(), withdrawn: new Set() },
+          implies: event.data.implies,
         });
         break;
       case 'vote.cast':
@@ -149,10 +194,16 @@ export function createJudgmentCheck(tell: Tell, folds: Folds) {
         break;
       case 'turn.feedback':
         note(event.id);
-        open.get(event.data.turnId)?.feedback.set(event.id, event.data);
+        (open.get(event.data.turnId) ?? judged.get(event.data.turnId)?.turn)?.feedback.set(
+          event.id,
+          event.data,
+        );
         break;
       case 'judgment.reached':
         onJudgment(event.data);
+        break;
+      case 'judgment.revised':
+        onRevised(event);
         break;
       case 'sample.ready':
         onReady(event);
@@ -177,6 +228,11 @@ function checkSource(
     votes: byVote || expired,
     feedback: feedback !== undefined && turn.settle === 'votes',
     reward: feedback !== undefined && turn.settle === 'reward',
+    implicit:
+      turn.settle === 'votes' &&
+      (turn.implies === 'regenerated' || turn.implies === 'edited'
+        ? by === `${turnId}/completed`
+        : byVote || expired),
     unavailable:
       turn.withdrawn.has(by) ||
       (expired && votes.length < needs) ||
@@ -221,6 +277,8 @@ function droppedFor(
       return source !== 'unavailable' && score === 0;
     case 'no-hint':
       return source !== 'unavailable' && hintCount === 0;
+    case 'corrected':
+      return source !== 'reward';
     case 'secret':
       return hintCount > 0;
     case 'stale':

@@ -17,7 +17,7 @@ export function createKeyCheck(broken: Tell) {
       event.type === 'session.ended'
     )
       keyOf.set(event.id, event.data.key);
-    if (event.type === 'turn.completed') {
+    if (event.type === 'turn.completed' || event.type === 'turn.continued') {
       const { turnId, session, epoch, key, from } = event.data;
       if (keyOf.has(turnId) && keyOf.get(turnId) !== key) broken(`${turnId} changed its access key`);
       if (from !== null && keyOf.get(from) !== key)

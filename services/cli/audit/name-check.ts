@@ -10,6 +10,7 @@ type Named<Type extends ClawLoopEvent['type']> = (
 const ids: { readonly [Type in ClawLoopEvent['type']]?: Named<Type> } = {
   'interaction.completed': ({ interactionId }) => interactionId,
   'turn.completed': ({ turnId }) => `${turnId}/completed`,
+  'turn.continued': ({ turnId }) => `${turnId}/continued`,
   'turn.skipped': ({ turnId, reason }) => `${turnId}/${reason === 'too-late' ? 'too-late' : 'skipped'}`,
   'turn.feedback': (data) => (data.return ? `${data.turnId}/return` : `${data.given}/feedback`),
   'turn.withdrawn': ({ turnId }) => `${turnId}/withdrawn`,
@@ -17,6 +18,7 @@ const ids: { readonly [Type in ClawLoopEvent['type']]?: Named<Type> } = {
   'vote.cast': ({ turnId, index }) => `${turnId}/vote/${index}`,
   'hint.cast': ({ turnId, index }) => `${turnId}/hint/${index}`,
   'judgment.reached': ({ turnId }) => `${turnId}/judgment`,
+  'judgment.revised': ({ turnId, n }) => `${turnId}/judgment/${n}`,
   'sample.ready': ({ sampleId }) => `${sampleId}/ready`,
   'sample.dropped': ({ sampleId }) => `${sampleId}/dropped`,
   'sample.withdrawn': ({ sampleId }) => `${sampleId}/withdrawn`,

@@ -70,8 +70,11 @@ export function createOutcomeCheck(tell: Tell, book: ConversationBook) {
     outcomes.add(data.turnId);
     const cause = causeOf(`the turn of ${data.turnId}`, data, time);
     if (cause === undefined) return;
+    // without a next state: by its feedback, which may have come first, or by another request in its place
+    const isRated = cause.kind === 'feedback.given' && cause.data.interactionId === data.turnId;
     const holds =
-      data.from === null ? cause.kind === 'session.ended' : cause.kind === 'interaction.completed';
+      cause.kind === 'interaction.completed' ||
+      (data.from === null && (cause.kind === 'session.ended' || isRated));
     if (!holds) tell(`the turn of ${data.turnId} was completed by ${data.by}, which is a ${cause.kind}`);
     if (cause.lane !== data.lane)
       tell(`the turn of ${data.turnId} was completed from another lane, by ${data.by}`);

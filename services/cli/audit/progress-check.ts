@@ -71,8 +71,10 @@ export function createProgressCheck(tell: Tell, folded: Folded) {
       if (!judged && isRewarded && epoch.closedForJudge && !told)
         tell(`${id} waits for a reward, although its session ${name} was closed`, 'turns');
       if (judgment === undefined || told || !assembled) continue;
-      const { source, score } = judgment;
-      const atOnce = source === 'unavailable' || (source !== 'reward' && score !== 0);
+      const { source, score, hints } = judgment;
+      // one that learns from hints alone waits for what is said after a thumb
+      const waits = source === 'reward' || (source === 'feedback' && hints.length === 0);
+      const atOnce = source === 'unavailable' || (!waits && score !== 0);
       if (atOnce || (epoch.closedForSamples && epoch.judged === epoch.turns))
         tell(`${id} was judged, and is neither a sample nor dropped`, 'training');
     }

@@ -32,6 +32,8 @@ export function createSettlementCheck(broken: Tell) {
     switch (event.type) {
       case 'turn.completed':
         if (event.data.settle === 'reward') awaitsReward.add(event.data.turnId);
+        // what a person did tells of the turn before its feedback can
+        if (!seenAs.has(event.id)) seenAs.set(event.id, seenAs.size);
         break;
       case 'turn.feedback':
       case 'vote.cast':

@@ -48,11 +48,13 @@ export const feedback: Command = {
       );
     });
     const answer = (await response.json().catch(() => undefined)) as
-      | { readonly error?: { readonly message?: string } }
+      | { readonly error?: { readonly message?: string }; readonly effect?: string }
       | undefined;
     const otherwise = `what answers at ${url} is no ClawLoop: status ${response.status}`;
     if (!response.ok || answer === undefined) throw new UsageError(answer?.error?.message ?? otherwise);
-    console.log('noted');
+    const counts =
+      answer.effect === 'reward-of-session' ? 'it counts at the end of its session' : 'it is the verdict now';
+    console.log(`noted: ${counts}`);
     return 0;
   },
 };

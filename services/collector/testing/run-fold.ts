@@ -37,6 +37,8 @@ export function brief(event: ClawLoopEvent): string {
   switch (event.type) {
     case 'turn.completed':
       return `completed ${event.data.turnId} <- ${event.data.next.map(({ content }) => content).join(' | ')}`;
+    case 'turn.continued':
+      return `continued ${event.data.turnId} <- ${event.data.next.map(({ content }) => content).join(' | ')}`;
     case 'turn.skipped':
       return `skipped ${event.data.turnId}: ${event.data.reason}`;
     case 'turn.feedback':
@@ -47,6 +49,8 @@ export function brief(event: ClawLoopEvent): string {
       return `withdrawn ${event.data.turnId}: ${event.data.adapter ?? 'of some adapter'}`;
     case 'sample.withdrawn':
       return `withdrawn sample ${event.data.sampleId}`;
+    case 'judgment.revised':
+      return `revised ${event.data.turnId}: ${event.data.score} [${event.data.hints.join(' | ')}]`;
     case 'sample.ready':
       return `ready ${event.data.sampleId}: ${event.data.verdict}${event.data.soft ? ' (soft)' : ''}`;
     case 'sample.dropped':

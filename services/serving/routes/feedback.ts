@@ -25,6 +25,14 @@ const FeedbackBody = z
     message: 'give either a rating (up or down) or a reward (a number)',
   });
 
+/** What feedback does once it is recorded, for a program that reads the answer. */
+const effects = {
+  /** it is the verdict on the answer from now on, whatever was heard of it; the last one counts */
+  verdict: 'verdict',
+  /** it counts at the end of its session */
+  reward: 'reward-of-session',
+} as const;
+
 /**
  * Takes a rating or a reward of an answer. The answer need not be known here: its fact may lie in an
  * outbox, or another replica gave it. Its id alone proves that this key was given it.
@@ -52,6 +60,7 @@ export function registerFeedback(server: FastifyInstance, world: ServingWorld): 
       data: { interactionId: id, lane, key: keyId, score, ...(comment == null ? {} : { comment }) },
     });
     if (!(await world.recorder.record(event))) throw ServingError.NOT_RECORDED({ retryAfterSeconds: 5 });
-    return { object: 'clawloop.feedback', completion_id: id, score, recorded: true };
+    const effect = sessionKey === undefined ? effects.verdict : effects.reward;
+    return { object: 'clawloop.feedback', completion_id: id, score, recorded: true, effect };
   });
 }

@@ -33,15 +33,17 @@ const { settings: training } = defaultTrainingSettings('claw-nano');
 export const theFolds: readonly HistoryFold[] = [
   {
     ...{ name: 'attribute', reads: 'conversations', writes: 'turns' },
-    on: (rows, event, at) => attribute.on(rows, event, at, undefined),
+    on: (rows, event, at) => attribute.on(rows, event, at, { atOnce: true }),
   },
   {
     ...{ name: 'judge', reads: 'turns', writes: 'turns' },
-    on: (rows, event, at, { votes }) => judgeFold.on(rows, event, at, { votes }),
+    on: (rows, event, at, { votes }) =>
+      judgeFold.on(rows, event, at, { votes, revises: true, weakVerdict: 0.25 }),
   },
   {
     ...{ name: 'assemble', reads: 'turns', writes: 'training' },
-    on: (rows, event, at) => assemble.on(rows, event, at, { atLeastOne: true, method: 'combine' }),
+    on: (rows, event, at) =>
+      assemble.on(rows, event, at, { atLeastOne: true, revises: true, method: 'combine' }),
   },
   {
     ...{ name: 'submit', reads: 'training', writes: 'training' },

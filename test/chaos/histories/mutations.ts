@@ -180,6 +180,15 @@ export const mutations: readonly Mutation[] = [
         ),
   ),
   mutated(
+    'a thumb after the verdict changes nothing',
+    'judge',
+    ({ on }) =>
+      (rows, event, at, rules) =>
+        event.type === 'turn.feedback' && rows.get(`settled-verdict/${event.data.turnId}`) !== undefined
+          ? { changes: [], emit: [] }
+          : on(rows, event, at, rules),
+  ),
+  mutated(
     'a reward is waited for without end',
     'judge',
     ({ on }) =>

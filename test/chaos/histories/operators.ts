@@ -5,7 +5,7 @@ import {
   type TimedFact,
   waitingBatches,
 } from '../../../services/collector/sweep-candidates.ts';
-import { openTurns } from '../../../services/judge/judge-fold.ts';
+import { openTurns } from '../../../services/judge/owed-votes.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { lineage, viewOf } from '../../../shared/lineage/head.ts';
 import type { SubjectView } from '../../../shared/log/event-log.ts';

@@ -1,7 +1,7 @@
 import { type HistoryFold, theFolds } from './folds.ts';
 import { bodiesAreTheirOwn, emittedOnce, everyTurnEndsOnce, nothingIsLost } from './laws/conservation.ts';
 import { deletedStaysOut } from './laws/deletion.ts';
-import { earlyFeedbackDecides, feedbackDecides } from './laws/feedback.ts';
+import { earlyFeedbackDecides, feedbackDecides, lastThumbStands } from './laws/feedback.ts';
 import { type Law, readHistory } from './laws/history.ts';
 import { lineageHolds } from './laws/lineage.ts';
 import { rebuildIsTheSame } from './laws/rebuild.ts';
@@ -23,6 +23,7 @@ export const laws: Readonly<Record<string, Law>> = {
   explicitSessionsAreKept,
   feedbackDecides,
   earlyFeedbackDecides,
+  lastThumbStands,
   returnsFollowTheTree,
   deletedStaysOut,
   rewardedSessionsStayWhole,

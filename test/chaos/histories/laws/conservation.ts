@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClawLoopEvent } from '../../../../shared/events/catalogue.ts';
 import { parseEvent } from '../../../../shared/events/parse-event.ts';
+import { revisedSampleId, turnOfSample } from '../../../../shared/events/sample-id.ts';
 import { tokensOf } from '../facts.ts';
 import type { Law } from './history.ts';
 
 const emittedTypes: ReadonlySet<string> = new Set([
   ...['turn.completed', 'turn.skipped', 'turn.feedback', 'session.closed', 'judgment.reached'],
+  ...['turn.continued', 'judgment.revised'],
   ...['sample.ready', 'sample.dropped', 'batch.submitted'],
 ]);
 
@@ -61,14 +63,24 @@ export const everyTurnEndsOnce: Law = ({ of, interactions }) => {
       wrong.push(`ends of ${id}: in batches ${count(trained.get(id))}, dropped ${count(dropped.get(id))}`);
     if (count(trained.get(id)) > count(ready.get(id))) wrong.push(`trained without being ready: ${id}`);
   }
-  for (const id of ready.keys()) if (!interactions.has(id)) wrong.push(`a sample from nowhere: ${id}`);
+  const revised = Map.groupBy(of('judgment.revised'), ({ data }) => revisedSampleId(data.turnId, data.n));
+  for (const id of revised.keys()) {
+    const ends = count(trained.get(id)) + count(dropped.get(id));
+    if (ends !== 1)
+      wrong.push(`ends of ${id}: in batches ${count(trained.get(id))}, dropped ${count(dropped.get(id))}`);
+    if (count(judged.get(turnOfSample(id))) === 0) wrong.push(`revised without a judgment: ${id}`);
+  }
+  for (const id of ready.keys()) {
+    if (!interactions.has(turnOfSample(id))) wrong.push(`a sample from nowhere: ${id}`);
+    if (turnOfSample(id) !== id && !revised.has(id)) wrong.push(`a sample without a judgment: ${id}`);
+  }
   return wrong;
 };
 
 /** What trains is what was sampled, and what completes a turn was said after its answer. */
 export const bodiesAreTheirOwn: Law = ({ of, interactions }) => {
   const wrong: string[] = [];
-  for (const { data } of of('turn.completed')) {
+  for (const { data } of [...of('turn.completed'), ...of('turn.continued')]) {
     const own = interactions.get(data.turnId)!.data;
     const { messages, answer, tokens, version, adapter, key } = own;
     const copied = { messages, answer, tokens, version, adapter, key };
@@ -90,7 +102,7 @@ export const bodiesAreTheirOwn: Law = ({ of, interactions }) => {
       wrong.push(`a next state that was not said: ${data.turnId} by ${data.from}`);
   }
   for (const { data } of of('sample.ready'))
-    if (!isDeepStrictEqual(data.tokens, tokensOf(data.sampleId)))
+    if (!isDeepStrictEqual(data.tokens, tokensOf(turnOfSample(data.sampleId))))
       wrong.push(`other tokens: ${data.sampleId}`);
   return wrong;
 };

@@ -1,3 +1,4 @@
+import { MOST_REVISIONS } from '../../../../services/judge/later-evidence.ts';
 import { timeOf } from '../facts.ts';
 import { firstPlaces, type History, type Law } from './history.ts';
 
@@ -71,3 +72,30 @@ export const earlyFeedbackDecides: Law = (history) => {
 
 const partitionOfEvent = ({ world }: History, id: string) =>
   world.records.conversations.findIndex((log) => log.some((event) => event.id === id));
+
+/** Whatever was heard before it, and however often they changed their mind: a person's last thumb is the verdict. */
+export const lastThumbStands: Law = ({ world, of, interactions }) => {
+  const place = firstPlaces(world.records.turns);
+  const thumbs = Map.groupBy(of('turn.feedback'), ({ data }) => data.turnId);
+  const revised = Map.groupBy(of('judgment.revised'), ({ data }) => data.turnId);
+  const withdrawn = new Set(of('turn.withdrawn').map(({ data }) => data.turnId));
+  /** ms since 1970: the latest time that was told in a partition up to a fact */
+  const clockAt = (id: string): number => {
+    const log = world.records.turns.find((partition) => partition.some((event) => event.id === id))!;
+    return Math.max(...log.slice(0, place.get(id)! + 1).map((event) => Date.parse(event.time)));
+  };
+  return of('judgment.reached').flatMap(({ time, data }) => {
+    const { turnId, score } = data;
+    const given = (thumbs.get(turnId) ?? []).toSorted((a, b) => place.get(a.id)! - place.get(b.id)!);
+    const last = given.at(-1);
+    const revisions = revised.get(turnId) ?? [];
+    const isBounded = revisions.length >= MOST_REVISIONS || withdrawn.has(turnId);
+    if (last === undefined || isBounded || interactions.get(turnId)!.data.settle === 'reward') return [];
+    if (clockAt(last.id) - Date.parse(time) > DAY_MS) return []; // a judgment is remembered for a day
+    const verdicts = revisions.filter((one) => one.data.score !== null).sort((a, b) => a.data.n - b.data.n);
+    const stands = verdicts.at(-1)?.data.score ?? score;
+    return Math.sign(stands ?? 0) === Math.sign(last.data.score)
+      ? []
+      : [`${turnId} stands at ${stands}, and the last thumb says ${last.data.score}`];
+  });
+};

@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { JudgmentRevised } from '../../shared/events/judgment-revised.ts';
+import type { LearningMethod } from '../../shared/events/training-settings.ts';
+import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+import { assemble } from './assemble.ts';
+import { submit } from './submit.ts';
+import { judgment, sessionClosed, timeAt, turnCompleted, turnWithdrawn } from './testing/events.ts';
+import { brief, runFold } from './testing/run-fold.ts';
+
+const fold = (events: readonly ClawLoopEvent[], method: LearningMethod = 'combine') =>
+  runFold(assemble, events, { atLeastOne: true, revises: true, method });
+const told = (events: readonly ClawLoopEvent[], method?: LearningMethod) =>
+  fold(events, method).emitted.map(brief);
+
+const hints = ['No lists, please.'];
+const revised = (
+  turnId: string,
+  n: number,
+  score: number | null,
+  more: Partial<JudgmentRevised['data']> = {},
+) =>
+  JudgmentRevised.create({
+    ...{ id: `${turnId}/judgment/${n}`, source: 'clawloop/test', time: timeAt(0) },
+    data: {
+      ...{ turnId, lane: 'lane', n, score, votes: [], hints: [], by: 'b' },
+      source: score === null ? 'votes' : 'feedback',
+      ...more,
+    },
+  });
+
+const judged = (score: number) => [turnCompleted('a'), judgment('a', score)];
+
+test('another verdict takes the place of the sample that may still wait', () => {
+  expect(told([...judged(1), revised('a', 1, -1), revised('a', 2, 1)])).toEqual([
+    'ready a: 1',
+    'withdrawn sample a',
+    'ready a~1: -1',
+    'withdrawn sample a~1',
+    'ready a~2: 1',
+  ]);
+});
+
+test('a hint that comes after a verdict is a sample beside it, without a verdict', () => {
+  const events = [...judged(-1), revised('a', 1, null, { hints })];
+  expect(told(events)).toEqual(['ready a: -1', 'ready a~1: 0']);
+  expect(fold(events).emitted[1]!.data).toMatchObject({ hints, tokens: { responseIds: [3, 4] } });
+  expect(told(events, 'binary')).toEqual(['ready a: -1', 'dropped a~1: no-verdict']);
+});
+
+test('who learns from hints alone waits for the words after a thumb, until its session ends', () => {
+  const thumb = [turnCompleted('a'), judgment('a', -1, { source: 'feedback' })];
+  expect(told(thumb, 'opd')).toEqual([]);
+  expect(told([...thumb, revised('a', 1, null, { hints })], 'opd')).toEqual([
+    'dropped a: corrected',
+    'ready a~1: 0',
+  ]);
+  const others = [...thumb, turnCompleted('b'), judgment('b', -1, { hints })];
+  expect(told([...others, sessionClosed()], 'opd')).toEqual(['ready b: -1', 'dropped a: no-hint']);
+});
+
+test('a verdict on a turn that told nothing makes its sample', () => {
+  expect(told([turnCompleted('a'), judgment('a', 0), revised('a', 1, -1)])).toEqual([
+    'dropped a: corrected',
+    'ready a~1: -1',
+  ]);
+  expect(told([turnCompleted('a'), judgment('a', null), sessionClosed(), revised('a', 1, 1)])).toEqual([
+    'dropped a: unavailable',
+    'ready a~1: 1',
+  ]);
+  expect(told([...judged(1), revised('a', 1, 0)])).toEqual([
+    'ready a: 1',
+    'withdrawn sample a',
+    'dropped a~1: no-verdict',
+  ]);
+});
+
+test('a soft sample of a session is corrected too', () => {
+  const events = [turnCompleted('a'), judgment('a', 0, { mean: 0.4 }), sessionClosed(), revised('a', 1, -1)];
+  expect(told(events)).toEqual(['ready a: 0.4 (soft)', 'withdrawn sample a', 'ready a~1: -1']);
+});
+
+test('weak evidence is a sample with its advantage, and takes no place of the best turn of a session', () => {
+  const weak = { source: 'implicit', advantage: -0.25, mean: 0 } as const;
+  const events = [
+    ...[turnCompleted('a'), turnCompleted('b')],
+    ...[judgment('a', -0.25, weak), judgment('b', 0, { mean: 0.3 }), sessionClosed()],
+  ];
+  expect(told(events)).toEqual(['ready a: -0.25', 'ready b: 0.3 (soft)']);
+  expect(fold(events).emitted[0]!.data).toMatchObject({ advantage: -0.25, source: 'implicit' });
+});
+
+test('a turn that is taken back takes all its samples with it', () => {
+  const events = [...judged(1), revised('a', 1, -1), revised('a', 2, null, { hints }), turnWithdrawn('a')];
+  expect(told(events).slice(-2)).toEqual(['withdrawn sample a~1', 'withdrawn sample a~2']);
+  expect(told([...events, revised('a', 3, 1)])).toEqual(told(events));
+});
+
+test('a hint with a secret makes no sample, and takes the verdict before it along with nothing', () => {
+  const secret = [`Use gh${'p_'}aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5 next time.`];
+  expect(told([...judged(-1), revised('a', 1, null, { hints: secret })])).toEqual([
+    'ready a: -1',
+    'dropped a~1: secret',
+  ]);
+});
+
+test('a batch holds the corrected sample alone; one that has trained is answered by a second', () => {
+  const { settings: training } = defaultTrainingSettings('claw-nano');
+  const facts = fold([...judged(1), revised('a', 1, -1)]).emitted;
+  const batches = (size: number) =>
+    runFold(submit, facts, { size, maxStaleness: 2, training }).emitted.map(brief);
+  expect(batches(2)).toEqual(['dropped a: corrected']);
+  expect(batches(1)).toEqual(['batch 1 on v0: a']);
+  const [first, withdrawal, second] = facts;
+  const corrected = runFold(submit, [withdrawal!, second!], { size: 1, maxStaleness: 2, training });
+  expect(corrected.emitted.map(brief)).toEqual(['batch 1 on v0: a~1']);
+  expect(first!.type).toBe('sample.ready');
+});

@@ -1,0 +1,54 @@
+import type { Position } from '../../shared/events/position.ts';
+import type { Rows } from '../../shared/log/rows.ts';
+import type { Job } from '../../shared/queue/job-queue.ts';
+import { type OpenTurn, TURNS } from './judge-rows.ts';
+
+/** What a worker needs to cast one vote: no bodies. */
+export type VoteJob = {
+  readonly turnId: string;
+  readonly lane: string;
+  readonly index: number;
+  readonly at: Position;
+  /** absent: a verdict */
+  readonly asks?: 'hint';
+};
+
+/** what the key of each of its rows begins with */
+const TURN_ROW = `${TURNS}/`;
+
+/** Open turns of one lane. */
+export function* openTurns(rows: Rows): Generator<readonly [turnId: string, turn: OpenTurn]> {
+  for (const [key, row] of rows.entries(TURN_ROW)) yield [key.slice(TURN_ROW.length), row as OpenTurn];
+}
+
+/** The open turns among some rows, by their keys; undefined for a turn that is settled. */
+export function* turnsOf(
+  rows: Rows,
+  keys: readonly string[],
+): Generator<readonly [turnId: string, turn: OpenTurn | undefined]> {
+  for (const key of keys)
+    if (key.startsWith(TURN_ROW)) yield [key.slice(TURN_ROW.length), rows.get(key) as OpenTurn | undefined];
+}
+
+/** The votes of one lane that are owed. */
+export const owedVotes = (lane: string, rows: Rows): readonly Job<VoteJob>[] =>
+  [...openTurns(rows)].flatMap(([turnId, turn]) => votesOwedTo(lane, turnId, turn));
+
+/** The votes that one turn is owed. The job's id is that of the event that pays it. */
+export function votesOwedTo(lane: string, turnId: string, turn: OpenTurn): readonly Job<VoteJob>[] {
+  const { settle, needs, votes, needsHints = 0, hints = {}, at } = turn;
+  if (settle !== 'votes' || turn.silent) return [];
+  return [
+    ...missing(needs, votes).map((index) => ({
+      id: `${turnId}/vote/${index}`,
+      data: { turnId, lane, index, at },
+    })),
+    ...missing(needsHints, hints).map((index) => ({
+      id: `${turnId}/hint/${index}`,
+      data: { turnId, lane, index, at, asks: 'hint' as const },
+    })),
+  ];
+}
+
+const missing = (needs: number, given: object): readonly number[] =>
+  Array.from({ length: needs }, (_, index) => index).filter((index) => !(index in given));

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { reactionIn } from './reaction.ts';
+import { assistant, tool, user } from './test-events.ts';
+
+const turn = (request: string, next: string) => ({
+  messages: [user(request)],
+  answer: assistant('Six minutes for a soft egg, ten minutes for a hard one.'),
+  next: [user(next)],
+});
+
+test.each([
+  ['How long do I boil an egg?', 'how long should I boil the egg?'],
+  ['Explain tides to a child.', 'explain the tides, to a child'],
+  ['¿Cuánto tiempo se hierve un huevo?', '¿cuánto tiempo se hierve el huevo?'],
+  ['如何煮一个鸡蛋？', '如何煮鸡蛋？'],
+])('%s - %s: the same again', (request, next) => {
+  expect(reactionIn(turn(request, next))).toBe('asked-again');
+});
+
+test.each([
+  'What is the capital of Peru?',
+  'Write a poem about autumn leaves.',
+  'Can you recommend a novel about Iceland?',
+  'Wie wird eigentlich Papier hergestellt?',
+])('%s: another subject', (next) => {
+  expect(reactionIn(turn('How long do I boil an egg?', next))).toBe('moved-on');
+});
+
+test.each([
+  'That was a lot to read.',
+  'Did you get paid by the word?',
+  'Why did you write so much?',
+  'Too long.',
+  'thanks',
+  'And how long for a duck egg?',
+  'Could you not answer with a list?',
+])('%s: neither is plain', (next) => {
+  expect(reactionIn(turn('How long do I boil an egg?', next))).toBeUndefined();
+});
+
+test('what a tool says, and what nobody said, is no reaction', () => {
+  const one = turn('How long do I boil an egg?', 'What is the capital of Peru?');
+  expect(reactionIn({ ...one, next: [tool('What is the capital of Peru?')] })).toBeUndefined();
+  expect(reactionIn({ ...one, next: [] })).toBeUndefined();
+});
+
+test('a long text is read in part', () => {
+  const long = `What is the capital of Peru? ${'a b c '.repeat(1_000_000)}`;
+  expect(reactionIn(turn(long, long))).toBe('asked-again');
+});
