@@ -126,3 +126,12 @@ test('the same batch of rewards gives the same bits again', () => {
   const bits = ({ adapter }: Candidate) => [...adapter.tensors.values()].map(({ values }) => [...values]);
   expect(bits(run(samples))).toEqual(bits(run(samples)));
 });
+
+test('what a person only did weighs less than what they said, whatever is learned from', () => {
+  const weak = { source: 'implicit', advantage: -0.25 } as const;
+  for (const method of ['combine', 'binary'] as const) {
+    const settings = { rules: 2, method, verdictWeight: 0.2 };
+    const pull = Math.abs(weak.advantage) * weightOfVerdict(weak, settings);
+    expect(pull).toBeCloseTo(0.25 * weightOfVerdict({ source: 'votes' }, settings), 12);
+  }
+});

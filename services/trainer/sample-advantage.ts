@@ -41,13 +41,17 @@ export function sampleAdvantage(
 
 /**
  * Weight of an advantage in the loss. `verdictWeight` sets what a person's verdict weighs beside their hint: it
- * has no meaning where verdicts are all there is, nor for rewards, which come with no hint.
+ * has no meaning where verdicts are all there is, nor for rewards, which come with no hint. What a person only did
+ * is told as an advantage, and weighs less than what they said.
  */
 export const weightOfVerdict = (
   { source, advantage }: Pick<Judged, 'source' | 'advantage'>,
   { rules, method, verdictWeight }: Pick<TrainingSettings, 'rules' | 'method' | 'verdictWeight'>,
 ): number =>
-  rules >= 2 && (method === 'binary' || source === 'reward' || advantage !== undefined) ? 1 : verdictWeight;
+  rules >= 2 &&
+  (method === 'binary' || source === 'reward' || (advantage !== undefined && source !== 'implicit'))
+    ? 1
+    : verdictWeight;
 
 /**
  * The baselines after a batch. A return counts as 1 at most, by size: the baseline is that of all who talk to
