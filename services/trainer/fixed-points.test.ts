@@ -25,8 +25,9 @@ function learn(steps: number, changes: Partial<TrainingSettings>): Float64Array 
     });
     const settings = { ...opd, ...changes };
     const result = step(toyEngine, { parent, batch: batchData(n, samples, settings), samples });
-    if (result.kind !== 'candidate') throw new Error(result.detail);
-    parent = result;
+    if (result.kind === 'not-finite') throw new Error(result.detail);
+    // where it rests there may be nothing to learn
+    if (result.kind === 'candidate') parent = result;
   }
   return toyLogProbs(parent?.adapter);
 }

@@ -2,6 +2,8 @@ import type { TrainingSettings } from '../../shared/events/training-settings.ts'
 import type { PolicySequence } from '../../shared/policy/batching.ts';
 import type { GateResult } from '../../shared/policy/checkpoint-store-state.ts';
 import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
+import { baseFigures, type CanaryFigures, canaryFigures } from './canaries.ts';
+import { canaryRefusal, looksAtCanaries, type Tolerances } from './canary-gate.ts';
 import type { LearningEngine } from './learning-engine.ts';
 
 /** A step that was taken: from where, and where it leads to. */
@@ -27,6 +29,8 @@ export type Gated = {
   readonly distances: Distances;
   /** part of the step that was taken; 0: the gate stayed shut */
   readonly stepScale: number;
+  /** undefined: nobody looked at answers */
+  readonly canaries?: CanaryFigures;
 };
 
 /** Steps are shortened by eighths. */
@@ -48,9 +52,7 @@ export function passGate(engine: LearningEngine, stride: Stride, bounds: Bounds)
       klToBase: parent === undefined ? meanKl : engine.meanKl(adapter, undefined, sequences),
     };
   };
-  let ofParent: number | undefined;
-  const parentKl = () =>
-    (ofParent ??= parent === undefined ? 0 : engine.meanKl(parent, undefined, sequences));
+  const parentKl = once(() => (parent === undefined ? 0 : engine.meanKl(parent, undefined, sequences)));
   const whole = distancesOf(to);
   const refused = refusal(whole, bounds, parentKl);
   if (refused === undefined) return { adapter: to, gate: { passed: true }, distances: whole, stepScale: 1 };
@@ -67,6 +69,24 @@ export function passGate(engine: LearningEngine, stride: Stride, bounds: Bounds)
     }
   }
   return shorter ?? { adapter: to, gate: refused, distances: whole, stepScale: 0 };
+}
+
+/**
+ * The same, and then by what the candidate answers, where the settings ask for that and the engine can answer.
+ * How far a step goes does not follow from the answers: they let it pass or not.
+ */
+export function gate(engine: LearningEngine, stride: Stride, settings: Bounds & Tolerances): Gated {
+  const passed = passGate(engine, stride, settings);
+  const { speech } = engine;
+  if (!passed.gate.passed || speech === undefined || !looksAtCanaries(settings)) return passed;
+  const base = baseFigures(engine, speech);
+  const canaries = canaryFigures(engine, speech, passed.adapter);
+  const parent = once(() =>
+    stride.parent === undefined ? base : canaryFigures(engine, speech, stride.parent),
+  );
+  const refused = canaryRefusal(canaries, base, parent, settings);
+  if (refused === undefined) return { ...passed, canaries };
+  return { ...passed, adapter: stride.to, gate: refused, stepScale: 0, canaries };
 }
 
 /** Why a candidate is not served; undefined: it is near enough. */
@@ -107,3 +127,11 @@ export const between = (from: TrainedWeights, to: TrainedWeights, part: number):
     }),
   ),
 });
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

@@ -6,6 +6,8 @@ import type { PromptWriter } from '../../shared/policy/load-prompt-writer.ts';
 import type { CandidateLogProbs } from '../../shared/policy/ops/candidates.ts';
 import type { DistributionRequest, TokenDistributions } from '../../shared/policy/token-distributions.ts';
 
+import type { SampledAnswer, SampleRequest, Speech } from './speech.ts';
+
 /** log p of each response token, nats, [N][T] */
 export type LogProbs = readonly Float32Array[];
 
@@ -17,6 +19,11 @@ export type LogProbGradient = {
   readonly sampled: readonly ArrayLike<number>[];
   /** of the candidates of each position, [N][T * count]; undefined: none */
   readonly candidates?: readonly (ArrayLike<number> | undefined)[];
+};
+
+/** How an engine answers. */
+export type Voice = Pick<Speech, 'read' | 'canaries' | 'rehearsed'> & {
+  readonly sample: (adapter: TrainedWeights | undefined, request: SampleRequest) => readonly SampledAnswer[];
 };
 
 /**
@@ -69,6 +76,8 @@ export type LearningEngine = {
     byLogProbs: (logProbs: LogProbs, candidates: CandidateRows) => LogProbGradient,
     candidates?: CandidatesPerSequence,
   ) => ReadonlyMap<string, Float32Array>;
+  /** Undefined: the engine answers nobody, and a gate has no answers to look at. */
+  readonly speech?: Voice | undefined;
   /** Mean over response positions of KL(candidate || parent) over the vocabulary, nats. */
   readonly meanKl: (
     candidate: TrainedWeights,

@@ -10,6 +10,7 @@ import { lossAndGradients } from '../../shared/policy/training.ts';
 import { TrainerError } from './errors.ts';
 import type { CandidateRows, LearningEngine, LogProbs } from './learning-engine.ts';
 import { ownTeacher } from './own-teacher.ts';
+import { type Speech, sampleAnswers } from './speech.ts';
 import type { TeacherModel } from './teacher-model.ts';
 
 /**
@@ -19,6 +20,7 @@ export function localEngine(
   policy: Policy,
   writePrompt: PromptWriter,
   loadTeacher: (model: string) => Promise<TeacherModel>,
+  speech?: Speech,
 ): LearningEngine {
   let teacher: (TeacherModel & { readonly model: string }) | undefined;
   const withAdapter = <Result>(
@@ -73,6 +75,11 @@ export function localEngine(
         };
         return lossAndGradients(policy, adapter!, sequences, loss, { candidates }).gradients;
       }),
+    speech: speech && {
+      ...speech,
+      sample: (file, request) =>
+        withAdapter(file, (adapter) => sampleAnswers(policy, adapter, speech, request)),
+    },
     meanKl: (candidate, parent, sequences) =>
       withAdapter(candidate, (b) => withAdapter(parent, (a) => meanPolicyKl(policy, a, b, sequences))),
   };

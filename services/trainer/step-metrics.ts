@@ -1,3 +1,4 @@
+import type { CanaryFigures } from './canaries.ts';
 import type { StepSample } from './step-sample.ts';
 
 type Metrics = Readonly<Record<string, number>>;
@@ -40,6 +41,15 @@ export function batchMetrics(
       : { logProbDriftMean: mean(drifts), logProbDriftMax: drifts.reduce((a, b) => Math.max(a, b)) }),
   };
 }
+
+/** What the candidate's answers to the canaries are like. */
+export const canaryMetrics = (figures: CanaryFigures | undefined): Metrics =>
+  Object.fromEntries(
+    Object.entries(figures ?? {}).map(([name, value]) => [
+      `canary${name[0]!.toUpperCase()}${name.slice(1)}`,
+      value,
+    ]),
+  );
 
 /** Without figures that JSON cannot hold; a ratio may overflow where its loss is clipped. */
 export const finiteOnly = (metrics: Metrics): Metrics =>

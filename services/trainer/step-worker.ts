@@ -7,6 +7,7 @@ import { loadPolicy } from '../../shared/policy/policy.ts';
 import { warmUpTraining } from '../../shared/policy/warm-up.ts';
 import { runtimeFingerprint } from './fingerprint.ts';
 import { localEngine } from './local-engine.ts';
+import { loadSpeech } from './speech.ts';
 import { step } from './step.ts';
 import { buffersOf, type StepRequest, type WorkerMessage, type WorkerSettings } from './step-protocol.ts';
 import { loadTeacherModel } from './teacher-model.ts';
@@ -23,9 +24,13 @@ const post = (message: WorkerMessage, handed: readonly ArrayBuffer[] = []) =>
 if (settings.niceness > 0 && process.platform === 'linux') setPriority(settings.niceness);
 
 const executor = await openBackend(settings.backend, { threads: settings.threads });
-const policy = await loadPolicy(await openCheckpoint(settings.modelFolder), executor);
-const engine = localEngine(policy, await loadPromptWriter(settings.modelFolder), (model) =>
-  loadTeacherModel(model, settings.modelFolder, executor),
+const source = await openCheckpoint(settings.modelFolder);
+const policy = await loadPolicy(source, executor);
+const engine = localEngine(
+  policy,
+  await loadPromptWriter(settings.modelFolder),
+  (model) => loadTeacherModel(model, settings.modelFolder, executor),
+  await loadSpeech(settings.modelFolder, source),
 );
 const fingerprint = runtimeFingerprint(executor);
 post({

@@ -7,12 +7,13 @@ import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import { learningRateAt } from '../../shared/policy/learning-rate.ts';
 import { type Baselines, initialBaseline } from '../../shared/policy/losses/baseline.ts';
 import { fadedWeights } from './fading.ts';
-import { passGate } from './gate.ts';
+import { gate } from './gate.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { lessonMetrics } from './lesson-metrics.ts';
 import { minibatchGradients } from './minibatch-gradients.ts';
+import { rehearse, rehearseInto } from './rehearsal.ts';
 import { baselinesAfter, sampleAdvantage, weightOfVerdict } from './sample-advantage.ts';
-import { batchMetrics, finiteOnly, meanOf } from './step-metrics.ts';
+import { batchMetrics, canaryMetrics, finiteOnly, meanOf } from './step-metrics.ts';
 import { type StepSample, stepSample } from './step-sample.ts';
 import { noLesson, teach } from './teach.ts';
 
@@ -94,6 +95,7 @@ export function step(
   const minibatches = Array.from({ length: settings.epochs }, () => parts).flat();
   const prox = minibatches.length > 1 ? scoreAll(engine, start.adapter, prepared, onProgress) : undefined;
 
+  const rehearsal = rehearse(engine, settings, seed);
   const adapter = copyAdapter(start.adapter);
   const parameters = new Map([...adapter.tensors].map(([name, { values }]) => [name, values]));
   const optimizer = optimizerFrom(start.optimizer, ownsParent);
@@ -120,6 +122,9 @@ export function step(
     perMinibatch.push({ ...result.metrics, gradientNorm: result.gradientNorm });
     // Momentum and decay would move the policy where nothing was learned.
     if (result.gradientNorm === 0 && settings.rules >= 2) continue;
+    const rehearsed =
+      rehearsal && rehearseInto(engine, adapter, result, rehearsal, { ...settings, dualClip: DUAL_CLIP });
+    if (rehearsed !== undefined) perMinibatch.push({ ...perMinibatch.pop(), ...rehearsed });
     adamw.step(parameters, result.gradients, optimizer, learningRateAt(settings, optimizer.step));
   }
   if (optimizer.step === start.optimizer.step)
@@ -133,7 +138,7 @@ export function step(
   onProgress({ phase: 'gate', samples: samples.length, of: samples.length });
   const sequences = prepared.map(({ sequence }) => sequence);
   const stride = { parent: parent?.adapter, from: start.adapter, to: adapter, sequences };
-  const gated = passGate(engine, stride, settings);
+  const gated = gate(engine, stride, settings);
   const { meanKl, klToBase } = gated.distances;
   if (!Number.isFinite(meanKl + klToBase)) return notFinite(`the mean KL to the parent is ${meanKl}`);
   const baseline = baselinesAfter(start.baseline, samples, settings);
@@ -150,6 +155,7 @@ export function step(
       meanKl,
       klToBase,
       stepScale: gated.stepScale,
+      ...canaryMetrics(gated.canaries),
       baseline: start.baseline.value,
     }),
   };
@@ -214,7 +220,7 @@ const prepare = (
 const adamwOf = ({ gradientClip, rules, ...settings }: TrainingSettings): AdamW =>
   createAdamW({
     ...settings,
-    maxGradientNorm: gradientClip,
+    maxGradientNorm: gradientClip * (settings.rehearsal === 0 ? 1 : 1 + settings.rehearsalWeight),
     ...(rules < 2 ? {} : { decays: (name) => !name.includes('.lora_A.') }),
   });
 

@@ -90,6 +90,17 @@ export const trainingSettings = z.object({
   beta1: z.number().describe('of AdamW: decay of the mean of gradients'),
   beta2: z.number().describe('of AdamW: decay of the mean of their squares'),
   epsilon: z.number().describe('of AdamW: added to the root of the mean square'),
+  rehearsal: z
+    .int()
+    .min(0)
+    .max(64)
+    .describe(
+      'requests that state a wish, with what the base answers, that each step learns again beside its batch; 0: none',
+    ),
+  rehearsalWeight: z
+    .number()
+    .min(0)
+    .describe('weight of what is rehearsed, beside the batch, each held to the largest gradient norm first'),
   gateMeanKl: z
     .number()
     .positive()
@@ -101,6 +112,30 @@ export const trainingSettings = z.object({
     .describe(
       "largest mean KL of a candidate to the base on its batch, nats per token, unless it is below its parent's; " +
         'no bound unless told',
+    ),
+  gateContent: z
+    .number()
+    .min(0)
+    .optional()
+    .describe(
+      'by how much the probability that the base finds the request of an answer again may fall; half of it is by how ' +
+        'much the share of tokens that it finds absurd may rise; not looked at unless told',
+    ),
+  gateCollapse: z
+    .number()
+    .min(0)
+    .optional()
+    .describe(
+      'by how much the share of different answers may fall, that of repeated runs of tokens rise, and, twice that, ' +
+        "the share that ends fall; the entropy stays between that part of the base's and as much above it; not looked " +
+        'at unless told',
+    ),
+  gateSteerability: z
+    .number()
+    .min(0)
+    .optional()
+    .describe(
+      'by how much the share of answers that meet a wish in the request may fall; not looked at unless told',
     ),
   gateLeastScale: z
     .number()
@@ -128,5 +163,7 @@ export const recordedTrainingSettings = trainingSettings.extend({
   gateLeastScale: trainingSettings.shape.gateLeastScale.default(1),
   fade: trainingSettings.shape.fade.default(1),
   klEstimator: trainingSettings.shape.klEstimator.default('k3'),
+  rehearsal: trainingSettings.shape.rehearsal.default(0),
+  rehearsalWeight: trainingSettings.shape.rehearsalWeight.default(1),
 });
 export type TrainingSettings = z.output<typeof trainingSettings>;

@@ -25,6 +25,11 @@ test('docs/learning.md shows the defaults as they are', async () => {
     row('gate: largest mean KL to the parent, nats per token', ({ settings }) => settings.gateMeanKl),
     row('gate: largest mean KL to the base, nats per token', ({ settings }) => settings.gateBaseKl ?? 'none'),
     row('gate: smallest part of a step that is taken', ({ settings }) => settings.gateLeastScale),
+    row(
+      'gate: largest loss of content, collapse, steerability',
+      ({ settings: { gateContent, gateCollapse, gateSteerability } }) =>
+        [gateContent, gateCollapse, gateSteerability].map((most) => most ?? 'none').join(', '),
+    ),
     row('LoRA rank / alpha', ({ settings }) => `${settings.rank} / ${settings.alpha}`),
     row('minibatches, epochs', ({ settings: { minibatches, epochs } }) => `${minibatches}, ${epochs}`),
     row(

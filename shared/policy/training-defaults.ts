@@ -40,6 +40,10 @@ const common = {
   beta2: 0.999,
   epsilon: 1e-8,
   gateLeastScale: 0.125,
+  gateContent: 0.1,
+  gateCollapse: 0.2,
+  rehearsal: 0,
+  rehearsalWeight: 1,
 } as const;
 
 /** All weights move where an adapter's alone would: they take a tenth of its rate. */

@@ -35,7 +35,12 @@ export const sampleData = (
 });
 
 /** What the sums in the tests are made with, whatever the defaults are: no bounds but a wide one. */
-const { gateBaseKl: _, ...defaults } = defaultTrainingSettings('another').settings;
+const {
+  gateBaseKl: _,
+  gateContent: __,
+  gateCollapse: ___,
+  ...defaults
+} = defaultTrainingSettings('another').settings;
 const plain = {
   ...defaults,
   ...{ learningRate: 5e-3, warmUpSteps: 0, baselineDecay: 0.95, klCoefficient: 0, fade: 1 },

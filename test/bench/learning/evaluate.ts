@@ -15,6 +15,8 @@ export type Evaluation = {
   readonly onTopicWhenMet: number | null;
   /** mean number of the topic's items named */
   readonly facts: number;
+  /** different answers among those to different prompts */
+  readonly distinct: number;
 };
 
 /** Different held-out prompts; beyond that they are asked again, with other numbers. */
@@ -67,6 +69,7 @@ export function gradeAnswers(
     onTopic: part(onTopic(named)),
     onTopicWhenMet: ofMet.length === 0 ? null : part(onTopic(ofMet), ofMet.length),
     facts: part(named.reduce((sum, count) => sum + count, 0)),
+    distinct: part(new Set(texts).size),
   };
 }
 

@@ -61,6 +61,7 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
   const parents = new Map<number, StepParent>();
   const figures = new Map<number, Readonly<Record<string, number>>>();
   const counts: Record<string, number> = {};
+  const steps: Pick<Candidate, 'gate' | 'metrics'>[] = [];
   let speaker: Speaker = model.speaker(0, undefined);
   let served = 0;
   let asked = 0;
@@ -98,6 +99,7 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
     const result = step(model.engine, { parent: parents.get(batch.parent), batch, samples });
     if (result.kind !== 'candidate') log.append(outcomeEvents(batch, result, now()));
     else {
+      steps.push({ gate: result.gate, metrics: result.metrics });
       parents.set(batch.n, result);
       figures.set(batch.n, result.metrics);
       const state = stateOf(model, batch, samples, result);
@@ -131,6 +133,9 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
 
   return {
     served: (): number => served,
+    adapter: () => parents.get(served)?.adapter,
+    /** figures of each step, in order, and what its gate said */
+    steps: (): readonly Pick<Candidate, 'gate' | 'metrics'>[] => steps,
     /** facts by type */
     counts: (): Readonly<Record<string, number>> => counts,
     digest: (): string | undefined => {

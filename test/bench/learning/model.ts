@@ -4,6 +4,7 @@ import { makePrompt } from '../../../services/serving/engine/prompt.ts';
 import { beginSequence, type Sequence } from '../../../services/serving/engine/sequence.ts';
 import { runtimeFingerprint } from '../../../services/trainer/fingerprint.ts';
 import { localEngine } from '../../../services/trainer/local-engine.ts';
+import { loadSpeech } from '../../../services/trainer/speech.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { type BackendChoice, openBackend, prepareNativeEnvironment } from '../../../shared/policy/backend.ts';
 import { loadChatTemplate } from '../../../shared/policy/chat-template.ts';
@@ -63,9 +64,14 @@ export async function openLearningModel(backend: BackendChoice = 'auto') {
   };
 
   return {
-    engine: localEngine(policy, writePrompt, async (model) => {
-      throw new Error(`the bench has no teacher ${model}`);
-    }),
+    engine: localEngine(
+      policy,
+      writePrompt,
+      async (model) => {
+        throw new Error(`the bench has no teacher ${model}`);
+      },
+      await loadSpeech(folder, source),
+    ),
     fingerprint: runtimeFingerprint(executor),
     report: executor.report,
     speaker: (version: number, adapter: TrainedWeights | undefined): Speaker => {

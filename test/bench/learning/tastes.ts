@@ -59,3 +59,20 @@ export const sober: BenchTaste = {
 };
 
 export const tastes: readonly BenchTaste[] = [bareList, oneSentence, sober];
+
+/** Tastes that nobody should be able to teach claw-nano, and one whose words crowd out what is said. */
+export const unreachable: readonly BenchTaste[] = [
+  {
+    name: 'poem',
+    kind: 'form',
+    about: 'a poem, which the model cannot write',
+    complaints: () => ['Please write a poem.', 'A poem, please.', 'Write it as a poem, please.'],
+  },
+  {
+    name: 'kind words',
+    kind: 'tone',
+    about: 'good wishes at the end',
+    complaints: (answer) =>
+      endsFriendly(answer) ? [] : ['Please end with kind words.', 'End with kind words, please.'],
+  },
+];

@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+import { createRandom } from '../../shared/policy/random.ts';
+import { type CanaryFigures, repeated } from './canaries.ts';
+import { canaryRefusal, looksAtCanaries } from './canary-gate.ts';
+import type { LearningEngine } from './learning-engine.ts';
+import { type Candidate, step } from './step.ts';
+import { batchData, sampleData } from './testing/facts.ts';
+import { drawToken, TOY_VOCABULARY, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
+
+const base: CanaryFigures = {
+  ...{ distinct: 1, ended: 0.6, length: 50, entropy: 0.2, repetition: 0, klToBase: 0 },
+  ...{ content: 0.99, absurd: 0, steered: 0.7 },
+};
+const tolerances = { gateContent: 0.1, gateCollapse: 0.2, gateSteerability: 0.3 };
+const refusalOf = (changes: Partial<CanaryFigures>, parent: Partial<CanaryFigures> = {}, by = tolerances) =>
+  canaryRefusal({ ...base, ...changes }, base, () => ({ ...base, ...parent }), by);
+
+test('answers as good as the base passes, and a little worse ones too', () => {
+  expect(refusalOf({})).toBeUndefined();
+  expect(
+    refusalOf({
+      distinct: 0.85,
+      ended: 1,
+      length: 12,
+      entropy: 0.1,
+      content: 0.9,
+      absurd: 0.04,
+      steered: 0.5,
+    }),
+  ).toBeUndefined();
+});
+
+test.each([
+  ['one answer for every request', { distinct: 0.08 }, 'collapse'],
+  ['the same words again and again', { repetition: 0.5 }, 'collapse'],
+  ['answers without an end', { ended: 0 }, 'collapse'],
+  ['answers of one token', { length: 1 }, 'collapse'],
+  ['certainty', { entropy: 0.01 }, 'collapse'],
+  ['noise', { entropy: 1.5 }, 'collapse'],
+  ['another subject', { content: 0.6 }, 'content'],
+  ['words that are none', { absurd: 0.2 }, 'content'],
+  ['deaf to wishes', { steered: 0.1 }, 'steerability'],
+] as const)('%s is refused, with its numbers', (_, changes, reason) => {
+  const refused = refusalOf(changes);
+  const [[figure, value]] = Object.entries(changes) as [[keyof CanaryFigures, number]];
+  expect(refused).toMatchObject({ passed: false, reason, figures: { [figure]: value, base: base[figure] } });
+  expect(refused?.detail).toContain(String(value));
+});
+
+test('what is bad and becomes better passes; what nobody asked for is not looked at', () => {
+  expect(refusalOf({ distinct: 0.4 }, { distinct: 0.3 })).toBeUndefined();
+  expect(refusalOf({ distinct: 0.4 }, { distinct: 0.4 })).toMatchObject({ reason: 'collapse' });
+  expect(refusalOf({ absurd: 0.2 }, { absurd: 0.3 })).toBeUndefined();
+  const none = {} as typeof tolerances;
+  expect(refusalOf({ distinct: 0, content: 0, steered: 0 }, {}, none)).toBeUndefined();
+  expect([none, tolerances].map(looksAtCanaries)).toEqual([false, true]);
+});
+
+test('runs of four tokens that come again are counted', () => {
+  expect(repeated([1, 2, 3])).toBe(0);
+  expect(repeated([1, 2, 3, 4, 5, 6])).toBe(0);
+  expect(repeated([1, 1, 1, 1, 1, 1])).toBeCloseTo(2 / 3, 12);
+});
+
+const TOKENS = 12;
+/** The toy answers with tokens of its own until it says 0; its requests are of one token each. */
+const speaking: LearningEngine = {
+  ...toyEngine,
+  writePrompt: ({ messages }) => [1 + (JSON.stringify(messages).length % 3)],
+  speech: {
+    canaries: ['a', 'bb', 'ccc', 'dddd', 'eeeee', 'ffffff', 'ggggggg', 'hhhhhhhh'],
+    rehearsed: ['a'],
+    read: (ids) => ids.join(' '),
+    sample: (file, { prompts, seed, tokens }) =>
+      prompts.map((_, index) => {
+        const random = createRandom(`${seed}/${index}`);
+        const ids: number[] = [];
+        while (ids.length < Math.min(tokens, TOKENS) && ids.at(-1) !== 0)
+          ids.push(drawToken(toyLogProbs(file), random));
+        return { ids, ended: ids.at(-1) === 0, temperature: 1 };
+      }),
+  },
+};
+const praised = Array.from({ length: 4 }, (_, index) =>
+  sampleData(`${index}`, { tokens: { responseIds: [4], logProbs: [Math.log(1 / TOY_VOCABULARY)] } }),
+);
+const train = (engine: LearningEngine, learningRate: number, changes = {}) => {
+  const settings = { rank: 2, alpha: 2, learningRate, gateMeanKl: 100, ...changes };
+  return step(engine, {
+    parent: undefined,
+    batch: batchData(1, praised, settings),
+    samples: praised,
+  }) as Candidate;
+};
+
+test('a step that ends in one answer for all is refused by its answers; its numbers are those of any other', () => {
+  const collapsed = train(speaking, 5, { gateCollapse: 0.2 });
+  expect(collapsed.gate).toMatchObject({ passed: false, reason: 'collapse' });
+  expect(collapsed.metrics.canaryDistinct).toBeLessThan(0.5);
+  const unseen = train(speaking, 5);
+  expect(unseen.gate).toEqual({ passed: true });
+  expect(unseen.metrics).not.toHaveProperty('canaryDistinct');
+  expect(collapsed.adapter).toEqual(unseen.adapter);
+  expect(train(speaking, 0.01, { gateCollapse: 0.2 }).gate).toEqual({ passed: true });
+  // an engine that answers nobody has nothing to look at
+  expect(train(toyEngine, 5, { gateCollapse: 0.2 }).gate).toEqual({ passed: true });
+});
+
+test('the same step gives the same figures', () => {
+  const figures = () => train(speaking, 0.1, { gateContent: 1 }).metrics;
+  expect(figures()).toEqual(figures());
+});

@@ -1,0 +1,111 @@
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
+import { gradientNorm } from '../../shared/policy/adamw.ts';
+import type { PolicySequence } from '../../shared/policy/batching.ts';
+import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
+import { createRandom } from '../../shared/policy/random.ts';
+import { type WishKind, wishes } from '../../shared/wishes/wishes.ts';
+import type { LearningEngine } from './learning-engine.ts';
+import { type MinibatchOptions, minibatchGradients } from './minibatch-gradients.ts';
+import type { StepSample } from './step-sample.ts';
+import type { Lesson } from './teach.ts';
+import type { TokenLesson } from './teach-tokens.ts';
+
+/** What the base says to requests that state a wish, as a lesson: a habit must not drown what is asked for. */
+export type Rehearsal = {
+  readonly samples: readonly StepSample[];
+  readonly lesson: Pick<Lesson, 'teacher' | 'tokens'>;
+};
+
+/** Tokens of an answer that is rehearsed: a wish about its form shows early. */
+const TOKENS = 64;
+/** Wishes that most models know how to meet. */
+const known: readonly WishKind[] = [
+  ...(['list', 'no-list', 'steps', 'greeting', 'no-greeting', 'closing', 'one-sentence', 'longer'] as const),
+];
+
+/**
+ * A few requests of the model's own set, each with a wish at its end, what the base answers and how likely it
+ * finds the tokens there. Other requests and wishes come with another seed.
+ *
+ * @returns undefined: there is nothing to rehearse, or the engine answers nobody
+ */
+export function rehearse(
+  engine: LearningEngine,
+  { rehearsal: count, topK }: Pick<TrainingSettings, 'rehearsal' | 'topK'>,
+  seed: number,
+): Rehearsal | undefined {
+  const { speech } = engine;
+  if (count === 0 || speech === undefined) return undefined;
+  const random = createRandom(`rehearsal/${seed}`);
+  const choose = <Item>(from: readonly Item[]): Item => from[Math.floor(random() * from.length)]!;
+  const prompts = Array.from({ length: count }, () => {
+    const content = `${choose(speech.rehearsed)} ${wishes[choose(known)].hint}`;
+    return engine.writePrompt({ messages: [{ role: 'user', content }], tools: [], variables: {} });
+  });
+  const answers = speech.sample(undefined, { prompts, seed: `rehearsal/${seed}`, tokens: TOKENS });
+  const sequences = answers.map(
+    ({ ids, temperature }, index): PolicySequence => ({
+      promptIds: prompts[index]!,
+      responseIds: ids,
+      temperature,
+    }),
+  );
+  const none = new Float32Array(0);
+  const told = engine.distributions(undefined, sequences, { count: topK });
+  const lessons = told.map(
+    ({ sampled, topIds: ids, top: teacher, rest }): TokenLesson => ({
+      ...{ sampled, ids, teacher, rest, old: none },
+      overlap: 0,
+    }),
+  );
+  const samples = sequences.map(
+    (sequence, index): StepSample => ({
+      ...{ sampleId: `rehearsal/${index}`, version: 0, verdict: 0, advantage: 0, trainsByVerdict: false },
+      ...{ verdictWeight: 0, weight: 1 },
+      ...{ greedy: false, soft: false, sequence, behavior: lessons[index]!.sampled },
+    }),
+  );
+  return {
+    samples,
+    lesson: {
+      teacher: new Map(samples.map((sample, index) => [sample, lessons[index]!.sampled])),
+      tokens: new Map(samples.map((sample, index) => [sample, lessons[index]!])),
+    },
+  };
+}
+
+/**
+ * Adds what is rehearsed to the gradients of a minibatch. Each of the two is held to its own norm first, so
+ * that neither drowns the other: what the batch teaches is as long as without a rehearsal.
+ *
+ * @returns KL of the policy to the base on what is rehearsed, over topK tokens and the rest, nats
+ */
+export function rehearseInto(
+  engine: LearningEngine,
+  adapter: TrainedWeights,
+  batch: { readonly gradients: ReadonlyMap<string, Float32Array> },
+  { samples, lesson }: Rehearsal,
+  settings: MinibatchOptions['settings'],
+): { readonly rehearsalKl: number } {
+  const { gradients, metrics } = minibatchGradients(engine, adapter, samples, {
+    settings: { ...settings, method: 'opd', distillation: 'topk', hintWeight: 1, klCoefficient: 0 },
+    ...{ lesson, prox: undefined, reference: undefined, onSamples: () => {} },
+  });
+  const { gradientClip, rehearsalWeight } = settings;
+  shorten(batch.gradients, gradientClip);
+  shorten(gradients, gradientClip);
+  for (const [name, values] of batch.gradients) {
+    const more = gradients.get(name);
+    if (more !== undefined)
+      for (let at = 0; at < values.length; at++) values[at]! += rehearsalWeight * more[at]!;
+  }
+  return { rehearsalKl: metrics.distillationLoss ?? 0 };
+}
+
+/** In place, to this norm at most. */
+function shorten(gradients: ReadonlyMap<string, Float32Array>, most: number): void {
+  const norm = gradientNorm(gradients);
+  if (norm <= most) return;
+  for (const values of gradients.values())
+    for (let at = 0; at < values.length; at++) values[at]! *= most / norm;
+}

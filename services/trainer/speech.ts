@@ -1,0 +1,98 @@
+import { canaryPrompts, rehearsedPrompts } from '../../shared/policy/canary-prompts.ts';
+import type { Checkpoint } from '../../shared/policy/checkpoint.ts';
+import { createDecoder } from '../../shared/policy/decoding.ts';
+import type { Adapter, Policy } from '../../shared/policy/policy.ts';
+import { createRandom } from '../../shared/policy/random.ts';
+import { effectiveTemperature, type SamplingSettings, sampleToken } from '../../shared/policy/sampling.ts';
+import { loadTokenizer } from '../../shared/policy/tokenizer.ts';
+
+/** What a model needs beside its weights to answer: as its makers advise, where a client says nothing. */
+export type Speech = {
+  readonly sampling: SamplingSettings;
+  readonly endIds: ReadonlySet<number>;
+  readonly read: (ids: readonly number[]) => string;
+  /** requests whose answers are compared with those of the base */
+  readonly canaries: readonly string[];
+  /** requests that are rehearsed */
+  readonly rehearsed: readonly string[];
+};
+
+export type SampledAnswer = {
+  /** its end, if it came to one, is the last of them */
+  readonly ids: readonly number[];
+  readonly ended: boolean;
+  /** T_eff of the policy that the answer was sampled from */
+  readonly temperature: number;
+};
+
+export type SampleRequest = {
+  readonly prompts: readonly (readonly number[])[];
+  /** the same seed and index give an answer the same random numbers */
+  readonly seed: string;
+  /** most tokens of an answer */
+  readonly tokens: number;
+};
+
+/** @param folder of the model */
+export async function loadSpeech(
+  folder: string,
+  { generationConfig: { temperature = 1, topP = 1, topK = 0, eosTokenIds } }: Checkpoint,
+): Promise<Speech> {
+  const tokenizer = await loadTokenizer(folder);
+  return {
+    sampling: { temperature, topP, topK },
+    endIds: new Set(eosTokenIds),
+    read: (ids) => tokenizer.decode(ids),
+    canaries: canaryPrompts(folder),
+    rehearsed: rehearsedPrompts(folder),
+  };
+}
+
+/** Answers that are generated side by side. */
+const AT_ONCE = 16;
+
+type Running = { readonly index: number; readonly slot: number; next: number };
+
+/** One answer to each prompt, a few at a time. The same request gives the same answers on the same runtime. */
+export function sampleAnswers(
+  policy: Policy,
+  adapter: Adapter | undefined,
+  { sampling, endIds }: Pick<Speech, 'sampling' | 'endIds'>,
+  { prompts, seed, tokens }: SampleRequest,
+): readonly SampledAnswer[] {
+  const decoder = createDecoder(policy, adapter, {
+    maxSequences: AT_ONCE,
+    maxPositions: policy.config.maxPositions,
+  });
+  const answers = prompts.map(() => [] as number[]);
+  const randoms = prompts.map((_, index) => createRandom(`${seed}/${index}`));
+  const take = (index: number, logits: Float32Array): number | undefined => {
+    const { id } = sampleToken(logits, sampling, randoms[index]!);
+    answers[index]!.push(id);
+    return endIds.has(id) || answers[index]!.length >= tokens ? undefined : id;
+  };
+  try {
+    for (let start = 0; start < prompts.length; start += AT_ONCE) {
+      let running: readonly Running[] = prompts.slice(start, start + AT_ONCE).flatMap((prompt, at) => {
+        const { slot, logits } = decoder.admit(prompt);
+        const next = take(start + at, logits);
+        if (next !== undefined) return [{ index: start + at, slot, next }];
+        decoder.release(slot);
+        return [];
+      });
+      while (running.length > 0) {
+        const logits = decoder.step(running.map(({ slot, next: id }) => ({ slot, id })));
+        running = running.filter((answer, row) => {
+          const next = take(answer.index, logits[row]!);
+          if (next === undefined) decoder.release(answer.slot);
+          else answer.next = next;
+          return next !== undefined;
+        });
+      }
+    }
+  } finally {
+    decoder.dispose();
+  }
+  const temperature = effectiveTemperature(sampling.temperature);
+  return answers.map((ids) => ({ ids, ended: endIds.has(ids.at(-1)!), temperature }));
+}
