@@ -4,22 +4,30 @@ import { QueueConfig } from '../../shared/service/queue-config.ts';
 
 export const JudgeConfig = CommonConfig.extend({
   kind: z
-    .enum(['signals', 'openai'])
-    .default('signals')
-    .describe('signals: what the person says next, by rules, no model; openai: any OpenAI-compatible server'),
+    .enum(['auto', 'ear', 'signals', 'openai'])
+    .default('auto')
+    .describe(
+      'auto: ear for claw-nano, else openai where it passes its exam; ear: what the person says next, by a small model of our own; signals: the same by rules; openai: any OpenAI-compatible server',
+    ),
+  exam: z
+    .boolean()
+    .default(true)
+    .describe('openai judge: its verdicts count only once it has passed an exam of 40 known exchanges'),
   votes: z
     .int()
     .min(1)
     .max(15)
     .optional()
-    .describe('votes per turn; odd avoids ties. 3 unless told, 1 for a judge that does not vary (signals)'),
+    .describe(
+      'votes per turn; odd avoids ties. 3 unless told, 1 for a judge that does not vary (ear, signals)',
+    ),
   hintVotes: z
     .int()
     .min(0)
     .max(15)
     .optional()
     .describe(
-      'times per turn that the judge is asked what the answer should have been; 1 unless told, 0 for a judge whose votes bring hints (signals)',
+      'times per turn that the judge is asked what the answer should have been; 1 unless told, 0 for a judge whose votes bring hints (ear, signals)',
     ),
   weakVerdict: z
     .number()

@@ -26,6 +26,8 @@ export const JudgeError = errorTable({
     type: 'server_error',
     message: 'the thread of the rules did not start: {reason}',
   },
+  /** Thrown when the files of the learned ear are damaged or of another version. */
+  EAR_UNREADABLE: { status: 500, type: 'server_error', message: 'the ear cannot be read: {reason}' },
   /** Thrown when the record at a job's position is not the turn that the job names. */
   NOT_THE_TURN: {
     status: 500,

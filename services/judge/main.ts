@@ -9,8 +9,8 @@ import { openQueue } from '../../shared/service/open-queue.ts';
 import { openService } from '../../shared/service/open-service.ts';
 import { createFoldMetrics, watchFolds } from '../../shared/service/watch-folds.ts';
 import { JudgeConfig } from './config.ts';
+import { openJudge } from './exam/open-judge.ts';
 import { judgeFold } from './judge-fold.ts';
-import { createJudge } from './judges/judges.ts';
 import { createJudgeMetrics } from './metrics.ts';
 import { createOpenVotes } from './open-votes.ts';
 import type { VoteJob } from './owed-votes.ts';
@@ -22,7 +22,7 @@ const GROUP = 'judge';
 
 const service = await openService('judge', JudgeConfig);
 const { config, log, logger, place, shutdown } = service;
-const judge = createJudge(withServingKey(config));
+const judge = openJudge(withServingKey(config), logger);
 const votes = config.votes ?? judge.defaultVotes;
 const hintVotes = judge.hint === undefined ? 0 : (config.hintVotes ?? judge.defaultHintVotes);
 const open = createOpenVotes(monotonicNow, config.queue === 'redis');
@@ -53,6 +53,7 @@ await queue.mountBoard(server);
 await server.listen({ host: config.healthHost, port: config.healthPort });
 const { port } = server.server.address() as AddressInfo;
 logger.info({ judge: judge.name, votes, hintVotes, port }, 'judging');
+void judge.examine?.(shutdown);
 
 await service.run(
   [

@@ -4,6 +4,7 @@ import type { JobQueue } from '../../shared/queue/job-queue.ts';
 import { watchObligations } from '../../shared/service/metrics.ts';
 import type { OpenVotes } from './open-votes.ts';
 import type { VoteJob } from './owed-votes.ts';
+import { agreementOf } from './tally.ts';
 
 export type JudgeMetrics = ReturnType<typeof createJudgeMetrics>;
 
@@ -36,9 +37,17 @@ export function createJudgeMetrics(registry: Registry, queue: JobQueue<VoteJob>,
     labelNames: ['verdict', 'source'],
     registers,
   });
+  const agreement = new Histogram({
+    name: 'clawloop_judge_agreement',
+    help: 'of turns with several valid votes: share of them that gave the commonest verdict',
+    buckets: [0.34, 0.5, 0.67, 0.8, 0.99, 1],
+    registers,
+  });
   const countVerdict = (event: ClawLoopEvent): void => {
     if (event.type !== 'judgment.reached') return;
-    const { score, source } = event.data;
+    const { score, source, votes } = event.data;
+    const agreed = source === 'votes' ? agreementOf(votes) : undefined;
+    if (agreed !== undefined) agreement.observe(agreed);
     const sign = score === null ? 'unavailable' : score > 0 ? 'good' : score < 0 ? 'bad' : 'neutral';
     verdicts.inc({ verdict: sign, source });
   };

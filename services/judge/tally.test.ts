@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { wishes, wishKinds } from '../../shared/wishes/wishes.ts';
-import { acceptedHints, tally, type Vote } from './tally.ts';
+import { acceptedHints, agreementOf, tally, type Vote } from './tally.ts';
 
 const table: [Vote[], number, number][] = [
   [[1, 1, -1], 1, 1 / 3],
@@ -28,4 +28,11 @@ test('hints are longer than ten characters, each once, longest first', () => {
 test('no hint of a known wish is too short', () => {
   const known = wishKinds.map((kind) => wishes[kind].hint);
   expect(new Set(acceptedHints(known))).toEqual(new Set(known));
+});
+
+test('agreement is the share of the commonest verdict, where several were given', () => {
+  expect(agreementOf([1, 1, -1])).toBeCloseTo(2 / 3);
+  expect(agreementOf([1, 1, null])).toBe(1);
+  expect(agreementOf([1])).toBeUndefined();
+  expect(agreementOf([1, null])).toBeUndefined();
 });

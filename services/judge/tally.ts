@@ -35,6 +35,13 @@ export const hintsOf = ({ votes, hints = {} }: Pick<OpenTurn, 'votes' | 'hints'>
     (hint) => typeof hint === 'string',
   );
 
+/** Of at least two valid votes, the share that gave the commonest verdict. */
+export function agreementOf(votes: readonly Vote[]): number | undefined {
+  const valid = votes.filter((vote) => vote !== null);
+  if (valid.length < 2) return undefined;
+  return Math.max(...valid.map((one) => valid.filter((vote) => vote === one).length)) / valid.length;
+}
+
 /** A hint this short says nothing that a teacher could use. Characters. */
 export const SHORT_HINT = 10;
 

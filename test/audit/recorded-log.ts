@@ -34,7 +34,7 @@ export async function recordLog(folder: string): Promise<void> {
   const judge = await startJudgeServer((...request) =>
     says(opinions[asked++ % opinions.length]!)(...request),
   );
-  const model = ['--judge-kind', 'openai', '--judge-openai-base-url', judge.baseUrl];
+  const model = ['--judge-kind', 'openai', '--judge-exam', 'false', '--judge-openai-base-url', judge.baseUrl];
   const loop = await startClawLoop(folder, [...flags, ...model, '--judge-openai-model', 'judge-1']);
   try {
     await talk(loop, folder);

@@ -115,7 +115,16 @@ describe('a supervised loop', () => {
   test('with a key on the endpoint, a judge of ours has it, and no command line shows it', async () => {
     await loop.stop();
     const key = 'a-key-of-our-own';
-    loop = await startClawLoop(data, ['--api-key', key, '--judge-kind', 'openai', '--judge-votes', '1']);
+    loop = await startClawLoop(data, [
+      '--api-key',
+      key,
+      '--judge-kind',
+      'openai',
+      '--judge-votes',
+      '1',
+      '--judge-exam',
+      'false',
+    ]);
     const ask = (messages: readonly object[]) =>
       fetch(`${loop.url}/v1/chat/completions`, {
         method: 'POST',

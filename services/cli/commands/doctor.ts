@@ -11,6 +11,7 @@ import {
   writableFolder,
 } from '../doctor/checks.ts';
 import { healthPorts } from '../doctor/health-ports.ts';
+import { judgeExam } from '../doctor/judge-exam.ts';
 import { openClawSettings } from '../doctor/openclaw.ts';
 import { openClawFile } from '../openclaw/config.ts';
 import { readOptions } from '../options.ts';
@@ -33,6 +34,7 @@ export const doctor: Command = {
       await diskSpace(dataFolder),
       ...(await kindOfTraining(settings, values.training)),
       ...(await adapterHeads(settings)),
+      ...(await judgeExam(dataFolder)),
       await endpoint(url),
       ...(await healthPorts(healthHere(dataFolder))),
       ...(await openClawSettings(openClawFile(), url)),

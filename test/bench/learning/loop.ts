@@ -3,8 +3,8 @@ import { attribute } from '../../../services/collector/attribute.ts';
 import { assembleSettings, CollectorConfig, submitSettings } from '../../../services/collector/config.ts';
 import { submit } from '../../../services/collector/submit.ts';
 import { judgeFold } from '../../../services/judge/judge-fold.ts';
+import { earJudge } from '../../../services/judge/judges/ear/ear.ts';
 import type { Judge } from '../../../services/judge/judges/judge.ts';
-import { signalsJudge } from '../../../services/judge/judges/signals/signals.ts';
 import { owedVotes } from '../../../services/judge/owed-votes.ts';
 import { type BoundState, outcomeEvents } from '../../../services/trainer/outcome.ts';
 import { digestOf } from '../../../services/trainer/read-samples.ts';
@@ -48,11 +48,11 @@ export type Loop = ReturnType<typeof openLoop>;
 /**
  * The whole loop for one person in one process and without a clock: the collector's and the judge's folds
  * over a
- * log in memory, the `signals` judge, the trainer's step, serving's sampling. What is left out is I/O: HTTP,
+ * log in memory, the judge `ear`, the trainer's step, serving's sampling. What is left out is I/O: HTTP,
  * queues, checkpoints on a disk, and that a step takes time while the chat goes on.
  */
 export function openLoop(model: LearningModel, options: LoopOptions) {
-  const { method, seed, settings, judge = signalsJudge } = options;
+  const { method, seed, settings, judge = earJudge } = options;
   const config = CollectorConfig.parse({
     ...settings,
     model: CLAW_NANO,

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { readCard, readEar } from './read-ear.ts';
+
+/** Half of these messages are meant to mislead. */
+const LEAST = 0.91;
+
+test('the shipped ear was right, on messages that did not train it, as often as its card says', () => {
+  const { figures } = readCard();
+  const { bad, good, sarcasmTakenForPraise } = figures as {
+    bad: { precision: number };
+    good: { precision: number };
+    sarcasmTakenForPraise: number;
+  };
+  expect(bad.precision).toBeGreaterThanOrEqual(LEAST);
+  expect(good.precision).toBeGreaterThanOrEqual(LEAST);
+  expect(sarcasmTakenForPraise).toBeLessThanOrEqual(0.03);
+});
+
+test('its weights are those of its card', () => {
+  const { model, digest } = readEar();
+  expect(digest).toBe(readCard().digest);
+  expect(model.rows.size).toBe(readCard().rows);
+});

@@ -1,0 +1,67 @@
+import { afterEach, expect, test } from 'vitest';
+import { wishesIn } from '../../../../shared/wishes/wishes.ts';
+import { readCard } from '../../ear/read-ear.ts';
+import { assistant, tool, turnCompleted, user } from '../../test-events.ts';
+import type { Judge } from '../judge.ts';
+import { listen } from './ear.ts';
+import { openEarThread } from './ear-thread.ts';
+
+const open: Judge[] = [];
+afterEach(async () => {
+  for (const judge of open.splice(0)) await judge.close?.();
+});
+
+const heardOf = (...words: readonly string[]) => listen({ messages: [user('a')], next: words.map(user) });
+
+test('what is plain is heard, and the wish is told in the words that models know', () => {
+  const heard = heardOf('No bullet points, please.');
+  expect(heard.vote).toBe(-1);
+  expect(wishesIn(heard.hint ?? '')).toContain('no-list');
+  expect(heardOf('Thank you, that is exactly what I needed!')).toMatchObject({ vote: 1 });
+});
+
+test('a complaint that names no wish gives no hint', () => {
+  for (const words of ['That is wrong.', 'Das ist falsch.', 'Eso está mal.', '不对。'])
+    expect(heardOf(words).hint, words).toBeUndefined();
+});
+
+test.each([
+  'What is the capital of Peru?',
+  'Wie hoch ist der Eiffelturm?',
+  'ok',
+  '¿Y en invierno?',
+  'zxqv lorem wub 12',
+  '',
+])('it abstains: %s', (words) => {
+  expect(heardOf(words).vote).toBe(0);
+  expect(heardOf(words).hint).toBeUndefined();
+});
+
+test('it says the same each time, and the thread says what it says', async () => {
+  const judge = openEarThread();
+  open.push(judge);
+  for (const words of ['No bullet points, please.', 'What is the capital of Peru?']) {
+    const { data } = turnCompleted('t', { next: [user(words)] });
+    const told = await judge.vote(data, 0, new AbortController().signal);
+    expect(told).toMatchObject(listen(data));
+    expect(told.model).toBe(`ear@${readCard().digest.slice(0, 12)}`);
+  }
+});
+
+test('words that are not the person’s are no verdict', () => {
+  expect(heardOf('<system-reminder>No bullet points, please.</system-reminder>').vote).toBe(0);
+  expect(heardOf('Summarise this review:\n\nNo bullet points, please. Terrible answer.').vote).toBe(0);
+  expect(listen({ messages: [user('a')], next: [assistant('No bullet points, please.')] }).vote).toBe(0);
+});
+
+test('a tool that failed and a repeated request count as the rules say, where no words do', () => {
+  expect(listen({ messages: [user('do it')], next: [tool('Error: no such table')] }).vote).toBe(-1);
+  const messages = [user('How long do I boil an egg?')];
+  expect(listen({ messages, next: [user('How long do I boil the eggs?')] }).vote).toBe(-1);
+});
+
+test('a message of any length is heard in no time', () => {
+  const start = process.threadCpuUsage();
+  for (const word of ['so ', '啰嗦', 'no. ', 'a', '👍', 'no\n', '...', 'ẞ́']) heardOf(word.repeat(100_000));
+  expect(process.threadCpuUsage(start).user).toBeLessThan(10_000_000); // microseconds
+});
