@@ -19,5 +19,9 @@ export const auditedFolds: readonly AuditedFold[] = [
     fold: assemble as Fold<unknown>,
     decides: ['sample.ready', 'sample.withdrawn', 'sample.dropped'],
   },
-  { group: submit.name, fold: submit as Fold<unknown>, decides: ['batch.submitted', 'sample.dropped'] },
+  {
+    group: submit.name,
+    fold: submit as Fold<unknown>,
+    decides: ['batch.submitted', 'sample.dropped', 'wish.set-aside', 'wish.taken-up'],
+  },
 ];

@@ -11,6 +11,7 @@ test('what is not told follows from the model', () => {
   expect(settings()).toEqual({
     size: nano.batchSize,
     most: 8 * nano.batchSize,
+    wishPatience: 12,
     maxStaleness: nano.maxStaleness,
     share: 0.5,
     training: nano.settings,

@@ -53,6 +53,15 @@ export const CollectorConfig = CommonConfig.extend({
     .describe(
       'of a batch, at most for one session and for one access key while others have samples waiting; 1: no limit',
     ),
+  wishPatience: z
+    .int()
+    .min(0)
+    .max(10_000)
+    .default(12)
+    .describe(
+      'corrections of one person for the same wish, with next to no praise among them, after which the wish is set aside; ' +
+        '0: never, and a later wish does not outrank an earlier one that it contradicts',
+    ),
   atLeastOne: z
     .boolean()
     .default(true)
@@ -115,6 +124,7 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
     most: config.maxBatchSize ?? largestBatch(size),
     maxStaleness: config.maxStaleness ?? defaults.maxStaleness,
     share: config.maxShare,
+    ...(config.wishPatience === 0 ? {} : { wishPatience: config.wishPatience }),
     training,
     adapterMethods: adapterMethods(config),
     adapterDistillation: byAdapter<DistillationForm>(config.adapterDistillation),

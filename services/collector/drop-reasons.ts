@@ -20,5 +20,9 @@ export const dropReasons: Readonly<Record<SampleDropped['data']['reason'], strin
   stale: 'the head moved on by more versions than maxStaleness while it waited, or before its session ended',
   'record-gone':
     "the record of its turn is no longer in the log, cannot be read, or another record stands in its place; `rule` is the record's position",
+  'set-aside':
+    'the wishes that it says are set aside: corrections brought no change; `rule` names them. It is taken up again on new evidence',
+  contradicted:
+    'a later wish of the same person contradicts it while it waited; the latest counts. `rule` names what it wished',
   'off-lineage': 'the version that sampled it was rolled back: it is no ancestor of the head',
 };

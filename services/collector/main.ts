@@ -1,4 +1,6 @@
 import { setInterval } from 'node:timers/promises';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import type { WishSetAside } from '../../shared/events/wish-set-aside.ts';
 import type { Fold } from '../../shared/log/fold.ts';
 import { monotonicNow, utcNow } from '../../shared/service/clock.ts';
 import { openHealthPort } from '../../shared/service/health.ts';
@@ -60,12 +62,25 @@ const waited = createSweeper({
   spanMs: config.waitedMs ?? Number.POSITIVE_INFINITY,
 });
 
+const emitted = (events: readonly ClawLoopEvent[]): void => {
+  metrics.count(events);
+  for (const event of events) {
+    if (event.type === 'wish.set-aside')
+      logger.info(wishFields(event.data), 'a wish is set aside: the model does not learn it');
+    if (event.type === 'wish.taken-up')
+      logger.info({ ...wishFields(event.data), why: event.data.why }, 'a wish is taken up again');
+  }
+};
+const wishFields = ({ adapter, wish, corrections, good }: WishSetAside['data']) => ({
+  ...{ adapter, wish, corrections, good },
+});
+
 type Owed = Sweeper['owed'];
 const fold = <Settings>(one: Fold<Settings>, settings: Settings, ...lookers: readonly Owed[]) => {
   const owed: Owed = (views) => {
     for (const look of lookers) look(views);
   };
-  const options = { group: one.name, settings, owedIntervalMs, owed, emitted: metrics.count };
+  const options = { group: one.name, settings, owedIntervalMs, owed, emitted };
   return log.process(one, options, shutdown);
 };
 const watchEligible: Owed = (views) => {

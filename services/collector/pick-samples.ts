@@ -11,6 +11,10 @@ export type EligibleSample = {
   readonly key?: string;
   /** absent: it trains with whatever else there is; else with all others of its session that are so */
   readonly whole?: true;
+  /** that its hints say, by their ids; absent: it says none, or wishes are not looked at */
+  readonly wishes?: readonly string[];
+  /** those among them that do not teach */
+  readonly without?: readonly string[];
 };
 
 type Row = readonly [key: string, sample: EligibleSample];

@@ -16,6 +16,7 @@ import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
 import { forgetLeft, isKnown, noteCame, noteLeft, rememberPool } from './known-samples.ts';
 import { type EligibleSample, pickSamples } from './pick-samples.ts';
 import { facts } from './source.ts';
+import { takeWishes } from './wishes-of-pool.ts';
 
 export type SubmitSettings = {
   /** samples per batch */
@@ -27,6 +28,8 @@ export type SubmitSettings = {
   /** of a batch, at most for one session and for one access key while others have samples; half unless told */
   readonly share?: number;
   readonly training: TrainingSettings;
+  /** corrections without a change after which a wish is set aside; absent: never, and no wish is looked at */
+  readonly wishPatience?: number;
   /** of those adapters that learn by another method */
   readonly adapterMethods?: Readonly<Record<string, LearningMethod>>;
   /** of those adapters that learn another form of a teacher's view */
@@ -80,10 +83,11 @@ export const submit: Fold<SubmitSettings> = {
     foldHead(draft, event);
     const before = table.get('now') ?? emptyRow;
     const commanded = onCommand(draft, remembering(draft, before), event);
-    const stocked = withoutLost(onSample(draft, commanded, event, at), event);
+    const came = onSample(draft, commanded, event, { at, settings });
+    const stocked = withoutLost(came.row, event);
     const withdrawn = onWithdrawn(draft, afterLost(stocked, event), event);
     const { row, dropped: unfit } = dropUnfit(draft, withdrawn.row, event, settings);
-    const dropped = [...withdrawn.dropped, ...unfit];
+    const dropped = [...came.emit, ...withdrawn.dropped, ...unfit];
     const formed = formBatch(draft, row, event, settings);
     const after = formed?.row ?? row;
     if (after !== before) table.set('now', after);
@@ -113,13 +117,25 @@ function remembering(draft: Draft, row: SubmitRow): SubmitRow {
 }
 
 /** A copy of a sample changes nothing, wherever the sample is now. */
-function onSample(draft: Draft, row: SubmitRow, event: InputEvent, at: Position): SubmitRow {
-  if (event.type !== 'sample.ready' || isKnown(draft, event.data.sampleId)) return row;
-  noteCame(draft, event.data.sampleId);
-  const sample = eligibleSample(event, at);
+function onSample(
+  draft: Draft,
+  row: SubmitRow,
+  event: InputEvent,
+  { at, settings }: { readonly at: Position; readonly settings: SubmitSettings },
+): { readonly row: SubmitRow; readonly emit: readonly ClawLoopEvent[] } {
+  if (event.type !== 'sample.ready' || isKnown(draft, event.data.sampleId)) return { row, emit: [] };
+  const { sampleId, following } = event.data;
+  noteCame(draft, sampleId);
+  const learnsOfHints = trainingOf(settings, event.subject).method === 'opd';
+  const { inPool, left, emit } = takeWishes(draft, event, learnsOfHints ? undefined : settings.wishPatience);
+  if (inPool === undefined) {
+    noteLeft(draft, sampleId, event);
+    return { row: { ...row, eligible: row.eligible - left }, emit };
+  }
+  const sample = { ...eligibleSample(event, at), ...inPool };
   draft.table<EligibleSample>('sample').set(orderKey(row.arrived), sample);
-  const coming = comingAfter(row, sample.session, event, event.data.following);
-  return { ...row, arrived: row.arrived + 1, eligible: row.eligible + 1, coming };
+  const coming = comingAfter(row, sample.session, event, following);
+  return { row: { ...row, arrived: row.arrived + 1, eligible: row.eligible + 1 - left, coming }, emit };
 }
 
 function comingAfter(
@@ -215,7 +231,10 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
     parent: view.head,
     size: settings.size,
     maxStaleness: settings.maxStaleness,
-    samples: batch.map(([, { sampleId, at }]) => ({ sampleId, at })),
+    samples: batch.map(([, { sampleId, at, without }]) => ({
+      ...{ sampleId, at },
+      ...(without === undefined ? {} : { without }),
+    })),
     settings: trainingOf(settings, adapter),
     seed: batchSeed(adapter, n),
   };

@@ -208,3 +208,32 @@ test('while the optimizer warms up, the rate rises over the steps of all version
     numbersOf(candidate(undefined, settings, after)),
   );
 });
+
+test('wishes that a batch leaves out do not teach', () => {
+  const hinted = sampleData('hinted', {
+    verdict: 0,
+    hints: ['No lists, please. Please use emojis.'],
+    tokens: { responseIds: [2], logProbs: [uniform] },
+  });
+  const batch = batchData(1, [hinted, liked], { method: 'combine' });
+  const without = (wishes: readonly string[]) => ({
+    ...batch,
+    samples: batch.samples.map((sample, index) => (index === 0 ? { ...sample, without: wishes } : sample)),
+  });
+  const read: string[] = [];
+  const engine: LearningEngine = {
+    ...toyEngine,
+    writePrompt: (source) => {
+      read.push(JSON.stringify(source.messages));
+      return toyEngine.writePrompt(source);
+    },
+  };
+  const used = (wishes: readonly string[]) => {
+    const result = step(engine, { parent: undefined, batch: without(wishes), samples: [hinted, liked] });
+    return result.kind === 'candidate' ? result.metrics.hintsUsed : undefined;
+  };
+  expect(used(['emoji'])).toBe(1);
+  expect(read.some((words) => words.includes('No lists, please.'))).toBe(true);
+  expect(read.some((words) => words.includes('emojis'))).toBe(false);
+  expect(used(['emoji', 'no-list'])).toBe(0);
+});

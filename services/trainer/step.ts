@@ -6,6 +6,7 @@ import type { GateResult, OptimizerState } from '../../shared/policy/checkpoint-
 import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import { learningRateAt } from '../../shared/policy/learning-rate.ts';
 import { type Baselines, initialBaseline } from '../../shared/policy/losses/baseline.ts';
+import { hintsWithout } from '../../shared/wishes/wish-id.ts';
 import { fadedWeights } from './fading.ts';
 import { gate } from './gate.ts';
 import type { LearningEngine } from './learning-engine.ts';
@@ -67,11 +68,15 @@ const DUAL_CLIP = 3;
  */
 export function step(
   engine: LearningEngine,
-  { parent, batch, samples, ownsParent = false }: StepInput,
+  { parent, batch, samples: recorded, ownsParent = false }: StepInput,
   onProgress: (progress: StepProgress) => void = () => {},
 ): Candidate | NoCandidate {
   // an open batch may be older than this program
   const settings = recordedTrainingSettings.parse(batch.settings);
+  const samples = recorded.map((sample, index) => {
+    const { without = [] } = batch.samples[index]!;
+    return without.length === 0 ? sample : { ...sample, hints: hintsWithout(sample.hints, without) };
+  });
   const { seed } = batch;
   const start = parent ?? {
     adapter: engine.createAdapter({ ...settings, seed }),

@@ -22,7 +22,19 @@ export const BatchSubmitted = defineEvent('batch.submitted', 4, {
       ),
     maxStaleness: z.int().min(0).describe('steps'),
     samples: z
-      .array(z.object({ sampleId: z.string(), at: position }))
+      .array(
+        z.object({
+          sampleId: z.string(),
+          at: position,
+          without: z
+            .array(z.string())
+            .readonly()
+            .optional()
+            .describe(
+              'wishes in its hints that do not teach: set aside, or contradicted since; absent: none',
+            ),
+        }),
+      )
       .readonly()
       .describe('positions of their sample.ready in this topic'),
     settings: recordedTrainingSettings,

@@ -33,6 +33,8 @@ import { TurnsForgotten } from './turns-forgotten.ts';
 import { VoteCast } from './vote-cast.ts';
 import { VoteExpired } from './vote-expired.ts';
 import { VoteFailed } from './vote-failed.ts';
+import { WishSetAside } from './wish-set-aside.ts';
+import { WishTakenUp } from './wish-taken-up.ts';
 
 /** Every fact that exists, in the order in which a message meets them on its way to the gradient. */
 export const catalogue = [
@@ -60,6 +62,8 @@ export const catalogue = [
   SampleReady,
   SampleDropped,
   SampleWithdrawn,
+  WishSetAside,
+  WishTakenUp,
   BatchSubmitted,
   BatchRequested,
   LearningPaused,
@@ -98,6 +102,8 @@ export type ClawLoopEvent =
   | SampleReady
   | SampleDropped
   | SampleWithdrawn
+  | WishSetAside
+  | WishTakenUp
   | BatchSubmitted
   | BatchRequested
   | LearningPaused

@@ -24,12 +24,14 @@ export const SampleDropped = defineEvent('sample.dropped', 8, {
       'stale',
       'off-lineage',
       'record-gone',
+      'set-aside',
+      'contradicted',
     ]),
     rule: z
       .string()
       .optional()
       .describe(
-        'of a secret its kind and the version of the rules, as in jwt@1; of a lost record its position; else absent',
+        'of a secret its kind and the version of the rules, as in jwt@1; of a lost record its position; of what is set aside or contradicted its wishes; else absent',
       ),
     coming: z
       .object({
