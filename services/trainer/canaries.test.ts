@@ -6,7 +6,7 @@ import { loadPromptWriter } from '../../shared/policy/load-prompt-writer.ts';
 import { modelFolder } from '../../shared/policy/model-folder.ts';
 import { loadPolicy } from '../../shared/policy/policy.ts';
 import { createRandom } from '../../shared/policy/random.ts';
-import { baseFigures, canaryFigures } from './canaries.ts';
+import { canaryFigures, ownPrompts } from './canaries.ts';
 import { canaryRefusal } from './canary-gate.ts';
 import { localEngine } from './local-engine.ts';
 import { loadSpeech } from './speech.ts';
@@ -25,12 +25,12 @@ test("claw-nano: the base's answers are what the gate takes for good ones, and t
     await loadSpeech(folder, source),
   );
   const voice = engine.speech!;
-  const base = baseFigures(engine, voice);
+  const base = canaryFigures(engine, voice, undefined);
   expect(base).toMatchObject({ distinct: 1, klToBase: 0 });
   expect(base.content).toBeGreaterThan(0.95);
   expect(base.steered).toBeGreaterThan(0.6);
   expect(base.absurd).toBeLessThan(0.01);
-  expect(baseFigures(engine, voice)).toBe(base);
+  expect(canaryFigures(engine, voice, undefined)).toEqual(base);
 
   const fresh = engine.createAdapter({ training: 'lora', rank: 8, alpha: 16, seed: 1 });
   const random = createRandom('broken');
@@ -49,4 +49,12 @@ test("claw-nano: the base's answers are what the gate takes for good ones, and t
   expect(canaryRefusal(base, base, () => base, tolerances)).toBeUndefined();
   expect(canaryRefusal(figures, base, () => base, tolerances)).toMatchObject({ passed: false });
   policy.dispose();
+});
+
+test("the person's prompts are asked again: each once, a few, and none that is long", () => {
+  const prompt = (...promptIds: readonly number[]) => ({ promptIds });
+  const long = prompt(...Array.from({ length: 2000 }, () => 1));
+  const all = [prompt(1, 2), prompt(1, 2), long, prompt(3), prompt(4), prompt(5), prompt(6)];
+  expect(ownPrompts(all, { contextTokens: 4096 })).toEqual([[1, 2], [3], [4], [5]]);
+  expect(ownPrompts(all, { contextTokens: 65 })).toEqual([[3], [4], [5], [6]]);
 });

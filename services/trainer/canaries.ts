@@ -5,7 +5,7 @@ import { type WishKind, wishes } from '../../shared/wishes/wishes.ts';
 import type { LearningEngine, Voice } from './learning-engine.ts';
 import type { SampledAnswer } from './speech.ts';
 
-/** What a version's answers to the shipped requests are like. Shares are 0 to 1. */
+/** What a version's answers are like: to the shipped requests, and to a few of the person's. Shares are 0 to 1. */
 export type CanaryFigures = {
   /** different answers among all */
   readonly distinct: number;
@@ -21,7 +21,7 @@ export type CanaryFigures = {
   readonly klToBase: number;
   /**
    * how surely the base tells from an answer which request it answers: its probability among a few, mean over
-   * answers
+   * answers to the shipped requests
    */
   readonly content: number;
   /** tokens that the base finds absurd where they stand */
@@ -35,6 +35,9 @@ const TOKENS = 64;
 const WISHED_TOKENS = 40;
 /** log p of a token that the base finds absurd, nats */
 const ABSURD = -5;
+/** Prompts of a batch, and tokens of one. */
+const OWN = 4;
+const LONGEST_PROMPT = 1024;
 /** Requests with a wish, per wish. */
 const WISHED = 4;
 /** Other requests that an answer might be to. */
@@ -43,55 +46,97 @@ const OTHERS = [1, 5];
 /** Wishes that the beginning of an answer shows to be met. */
 const steering: readonly WishKind[] = ['list', 'greeting', 'one-sentence'];
 
-const ofBases = new WeakMap<LearningEngine, CanaryFigures>();
+/** One answer, in numbers. */
+type Spoken = {
+  readonly said: string;
+  readonly tokens: number;
+  readonly ended: boolean;
+  readonly repetition: number;
+  /** sums over its tokens, nats */
+  readonly logProb: number;
+  readonly byBase: number;
+  readonly absurd: number;
+};
 
-/** Of the base, which does not change: they are made once for an engine. */
-export function baseFigures(engine: LearningEngine, voice: Voice): CanaryFigures {
-  const known = ofBases.get(engine) ?? canaryFigures(engine, voice, undefined);
-  ofBases.set(engine, known);
-  return known;
-}
+/** What is made of the shipped requests alone. */
+type Shipped = { readonly spoken: readonly Spoken[] } & Pick<CanaryFigures, 'content' | 'steered'>;
 
-/** Of a version; the same engine and version give the same figures. */
+const ofBases = new WeakMap<LearningEngine, Shipped>();
+
+/**
+ * Of a version; the same engine, version and requests give the same figures. What the base, which does not change,
+ * says to the shipped requests is made once for an engine.
+ *
+ * @param adapter undefined: the base
+ * @param own prompts of the person's, beside the shipped requests
+ */
 export function canaryFigures(
   engine: LearningEngine,
   voice: Voice,
   adapter: TrainedWeights | undefined,
+  own: readonly (readonly number[])[] = [],
 ): CanaryFigures {
+  const known = adapter === undefined ? ofBases.get(engine) : undefined;
+  const { spoken, content, steered } = known ?? shippedOf(engine, voice, adapter);
+  if (adapter === undefined) ofBases.set(engine, { spoken, content, steered });
+  const answers = voice.sample(adapter, { prompts: own, seed: 'own', tokens: TOKENS });
+  const all = [...spoken, ...listen(engine, adapter, own, answers)];
+  const sum = (of: (one: Spoken) => number) => all.reduce((total, one) => total + of(one), 0);
+  const tokens = sum((one) => one.tokens);
+  return {
+    distinct: new Set(all.map(({ said }) => said)).size / all.length,
+    ended: sum(({ ended }) => Number(ended)) / all.length,
+    length: tokens / all.length,
+    entropy: -sum(({ logProb }) => logProb) / tokens,
+    repetition: sum(({ repetition }) => repetition) / all.length,
+    klToBase: sum(({ logProb, byBase }) => logProb - byBase) / tokens,
+    absurd: sum(({ absurd }) => absurd) / tokens,
+    content,
+    steered,
+  };
+}
+
+function shippedOf(engine: LearningEngine, voice: Voice, adapter: TrainedWeights | undefined): Shipped {
   const write = (content: string) =>
     engine.writePrompt({ messages: [{ role: 'user', content }], tools: [], variables: {} });
   const prompts = voice.canaries.map(write);
   const answers = voice.sample(adapter, { prompts, seed: 'canaries', tokens: TOKENS });
-  const own = scored(engine, adapter, prompts, answers);
-  const byBase = scored(engine, undefined, prompts, answers);
-  const tokens = answers.reduce((sum, { ids }) => sum + ids.length, 0);
-  const rowSums = (rows: Rows) => rows.map((row) => row.reduce((sum, logProb) => sum + logProb, 0));
-  const total = (rows: Rows) => rowSums(rows).reduce((sum, value) => sum + value, 0);
-  const elsewhere = OTHERS.map((shift) =>
-    rowSums(
-      scored(
-        engine,
-        undefined,
-        prompts.map((_, index) => prompts.at((index + shift) % prompts.length)!),
-        answers,
-      ),
-    ),
+  const spoken = listen(engine, adapter, prompts, answers);
+  const elsewhere = OTHERS.map((shift) => {
+    const others = prompts.map((_, index) => prompts.at((index + shift) % prompts.length)!);
+    return scored(engine, undefined, others, answers).map(total);
+  });
+  const content = spoken.map(
+    ({ byBase }, index) => 1 / (1 + elsewhere.reduce((sum, row) => sum + Math.exp(row[index]! - byBase), 0)),
   );
-  return {
-    distinct: new Set(answers.map(({ ids }) => ids.join())).size / answers.length,
-    ended: mean(answers.map(({ ended }) => Number(ended))),
-    length: tokens / answers.length,
-    entropy: -total(own) / tokens,
-    repetition: mean(answers.map(({ ids }) => repeated(ids))),
-    klToBase: (total(own) - total(byBase)) / tokens,
-    content: mean(
-      rowSums(byBase).map(
-        (here, index) => 1 / (1 + elsewhere.reduce((sum, row) => sum + Math.exp(row[index]! - here), 0)),
-      ),
-    ),
-    absurd: byBase.flatMap((row) => [...row]).filter((logProb) => logProb < ABSURD).length / tokens,
-    steered: steered(voice, adapter, write),
-  };
+  return { spoken, content: mean(content), steered: steered(voice, adapter, write) };
+}
+
+function listen(
+  engine: LearningEngine,
+  adapter: TrainedWeights | undefined,
+  prompts: readonly (readonly number[])[],
+  answers: readonly SampledAnswer[],
+): readonly Spoken[] {
+  const byBase = scored(engine, undefined, prompts, answers);
+  const own = adapter === undefined ? byBase : scored(engine, adapter, prompts, answers);
+  return answers.map(({ ids, ended }, index) => ({
+    ...{ said: ids.join(), tokens: ids.length, ended, repetition: repeated(ids) },
+    ...{ logProb: total(own[index]!), byBase: total(byBase[index]!) },
+    absurd: byBase[index]!.filter((logProb) => logProb < ABSURD).length,
+  }));
+}
+
+const total = (row: Float32Array): number => row.reduce((sum, logProb) => sum + logProb, 0);
+
+/** Prompts of a batch that a version may answer once more: each once, a few, not the long ones. */
+export function ownPrompts(
+  sequences: readonly Pick<PolicySequence, 'promptIds'>[],
+  { contextTokens }: Pick<LearningEngine, 'contextTokens'>,
+): readonly (readonly number[])[] {
+  const longest = Math.min(LONGEST_PROMPT, contextTokens - TOKENS);
+  const fitting = sequences.filter(({ promptIds }) => promptIds.length <= longest);
+  return [...new Map(fitting.map(({ promptIds }) => [promptIds.join(), promptIds])).values()].slice(0, OWN);
 }
 
 type Rows = readonly Float32Array[];

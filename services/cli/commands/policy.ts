@@ -59,7 +59,7 @@ async function list(log: EventLog, adapter: string): Promise<void> {
   const mark = (version: number) =>
     version === state.head ? 'head' : served.has(version) ? 'in the lineage' : '';
   const rows = [
-    ['v0', '', '', 'base', mark(0), '', ''],
+    ['v0', '', '', 'base', mark(0), '', '0', ''],
     ...[...versions.values()].map((one) => [
       `v${one.version}`,
       `v${one.parent}`,
@@ -67,10 +67,12 @@ async function list(log: EventLog, adapter: string): Promise<void> {
       one.state,
       mark(one.version),
       one.metrics.verdict?.toFixed(2) ?? '',
+      one.metrics.klToBase?.toFixed(3) ?? '',
       one.time.slice(0, 19),
     ]),
   ];
-  console.log(formatTable(['version', 'parent', 'samples', 'outcome', '', 'verdict', 'batch formed'], rows));
+  const columns = ['version', 'parent', 'samples', 'outcome', '', 'verdict', 'KL to base', 'batch formed'];
+  console.log(formatTable(columns, rows));
 }
 
 async function show(log: EventLog, adapter: string, version: number): Promise<number> {
@@ -79,7 +81,7 @@ async function show(log: EventLog, adapter: string, version: number): Promise<nu
   if (one === undefined) throw new UsageError(`no batch made v${version}; see clawloop policy list`);
   const lines: readonly (readonly [string, string])[] = [
     ['version', `v${one.version}${state.head === one.version ? ' (head)' : ''}`],
-    ['outcome', one.state],
+    ['outcome', one.detail === '' ? one.state : `${one.state}: ${one.detail}`],
     ['parent', `v${one.parent}`],
     ['batch', `${one.batchId}, ${one.samples} samples, ${one.time}`],
     ['checkpoint', one.checkpoint || 'none'],

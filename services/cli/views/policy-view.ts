@@ -8,6 +8,8 @@ export type VersionView = {
   readonly time: string;
   samples: number;
   state: string;
+  /** why it was rejected, with numbers; else empty */
+  detail: string;
   digest: string;
   checkpoint: string;
   metrics: Readonly<Record<string, number>>;
@@ -32,6 +34,7 @@ export function createPolicyView(adapter: string) {
         time: event.time,
         samples: samples.length,
         state: 'training',
+        detail: '',
         digest: '',
         checkpoint: '',
         metrics: {},
@@ -49,14 +52,17 @@ export function createPolicyView(adapter: string) {
       const { batchId, from } = event.data;
       settle(batchId, from === head.head ? 'promoted' : 'not served: parent-rolled-back');
     }
-    if (event.type === 'policy.rejected') settle(event.data.batchId, `rejected: ${event.data.reason}`);
+    if (event.type === 'policy.rejected') {
+      const { batchId, reason, detail } = event.data;
+      settle(batchId, `rejected: ${reason}`, detail);
+    }
     if (event.type === 'policy.update-failed') settle(event.data.batchId, `failed: ${event.data.reason}`);
     head = applyHead(head, event);
   };
-  const settle = (batchId: string, state: string) => {
+  const settle = (batchId: string, state: string, detail = '') => {
     const version = byBatch(batchId);
     if (version !== undefined && (version.state === 'training' || version.state === 'trained'))
-      version.state = state;
+      Object.assign(version, { state, detail });
   };
   return { on, versions: versions as ReadonlyMap<number, VersionView>, head: () => head };
 }

@@ -42,6 +42,14 @@ test('a turn whose candidate lost its parent to a rollback did not train, and it
   expect(policy.head().head).toBe(0);
 });
 
+test('a version that was rejected says why, with the numbers', () => {
+  const policy = createPolicyView('default');
+  const detail = 'mean KL to the base is 0.2, the limit is 0.12';
+  policy.on(batch(1, 0, 'a'));
+  policy.on(event('policy.rejected', 'b1/rejected', { batchId: 'b1', reason: 'kl-to-base', detail }));
+  expect(policy.versions.get(1)).toMatchObject({ state: 'rejected: kl-to-base', detail });
+});
+
 test('what was asked is what the person said, without what the client put around and after it', () => {
   const { on, turns } = createTurnViews();
   const context = '<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nnone\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>';
