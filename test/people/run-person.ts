@@ -73,7 +73,7 @@ export async function runPerson(
       const held = await holdSession(person, { seed, session }, world.client);
       hearing.meant(held.reactions);
       firstMet.push(held.firstMet);
-      await world.settle();
+      await unlessAborted(world.settle(), hooks.signal);
       if (session % LOOK_EVERY === 0) await look();
       hooks.onSession(session);
     }
@@ -93,6 +93,20 @@ export async function runPerson(
     };
   } finally {
     await world.close();
+  }
+}
+
+/** Ctrl-C may have ended the services too: then nothing settles any more. */
+async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const stopped = Promise.withResolvers<never>();
+  const onAbort = () => stopped.reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort);
+  try {
+    await Promise.race([work, stopped.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    work.catch(() => {});
   }
 }
 
