@@ -30,7 +30,12 @@ const meantBy: Readonly<Record<Fault, readonly WishKind[]>> = {
   source: [],
 };
 
-type Verdict = { readonly score: number | null; readonly hints: readonly string[] };
+type Verdict = {
+  readonly score: number | null;
+  readonly hints: readonly string[];
+  /** of evidence that is none but what the person did next */
+  readonly isImplicit?: boolean;
+};
 
 /** Compares what the judge says of each turn with what the person meant by their reaction. */
 export function createHearing() {
@@ -39,14 +44,28 @@ export function createHearing() {
   return {
     meant: (told: readonly Reaction[]): void => void reactions.push(...told),
     on: (event: ClawLoopEvent): void => {
-      if (event.type === 'judgment.reached') verdicts.set(event.data.turnId, event.data);
+      if (event.type === 'judgment.reached') {
+        const { turnId, score, hints, source } = event.data;
+        verdicts.set(turnId, { score, hints, isImplicit: source === 'implicit' });
+      }
+      if (event.type === 'judgment.revised') {
+        const { turnId, score, hints } = event.data;
+        const before = verdicts.get(turnId);
+        verdicts.set(turnId, {
+          score: score ?? before?.score ?? null,
+          hints: [...(before?.hints ?? []), ...hints],
+        });
+      }
     },
     sum: (): Hearing => sumUp(reactions, verdicts),
   };
 }
 
 export function sumUp(reactions: readonly Reaction[], verdicts: ReadonlyMap<string, Verdict>): Hearing {
-  const signs = [...verdicts.values()].map(({ score }) => Math.sign(score ?? 0));
+  const reacted = new Set(reactions.map(({ id }) => id));
+  // Who goes on to the next question behind a word of thanks means nothing by it.
+  const counted = [...verdicts].filter(([id, { isImplicit }]) => reacted.has(id) || isImplicit !== true);
+  const signs = counted.map(([, { score }]) => Math.sign(score ?? 0));
   const count = (meant: Reaction['meant'], sign: number) =>
     reactions.filter((one) => one.meant === meant && signOf(verdicts, one) === sign).length;
   const wishing = reactions.filter(({ fault }) => fault !== undefined && meantBy[fault].length > 0);
