@@ -54,7 +54,7 @@ if (unknown.length > 0)
 
 const [sessions, answers] = [Number(values.sessions), Number(values.answers)];
 const through = values.quick ? 'process' : 'http';
-const judgeConfig = JudgeConfig.parse({});
+const judgeConfig = JudgeConfig.parse({ model: CLAW_NANO });
 const config = CollectorConfig.parse({ ...settings, model: CLAW_NANO });
 const measuredBy = [
   REVISION,

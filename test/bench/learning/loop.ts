@@ -1,7 +1,14 @@
 import { assemble } from '../../../services/collector/assemble.ts';
 import { attribute } from '../../../services/collector/attribute.ts';
-import { assembleSettings, CollectorConfig, submitSettings } from '../../../services/collector/config.ts';
+import {
+  assembleSettings,
+  attributeSettings,
+  CollectorConfig,
+  submitSettings,
+} from '../../../services/collector/config.ts';
+
 import { submit } from '../../../services/collector/submit.ts';
+import { JudgeConfig } from '../../../services/judge/config.ts';
 import { judgeFold } from '../../../services/judge/judge-fold.ts';
 import { earJudge } from '../../../services/judge/judges/ear/ear.ts';
 import type { Judge } from '../../../services/judge/judges/judge.ts';
@@ -58,6 +65,7 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
     model: CLAW_NANO,
     ...(method === 'none' ? {} : { method }),
   });
+  const { weakVerdict } = JudgeConfig.parse({});
   const parents = new Map<number, StepParent>();
   const figures = new Map<number, Readonly<Record<string, number>>>();
   const counts: Record<string, number> = {};
@@ -67,8 +75,8 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
   let asked = 0;
   const log = openMemoryLog(
     [
-      readerOf(attribute, undefined),
-      readerOf(judgeFold, { votes: judge.defaultVotes }),
+      readerOf(attribute, attributeSettings(config)),
+      readerOf(judgeFold, { votes: judge.defaultVotes, revises: true, weakVerdict }),
       readerOf(assemble, assembleSettings(config)),
       readerOf(submit, submitSettings(config)),
     ],
