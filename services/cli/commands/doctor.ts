@@ -12,6 +12,7 @@ import {
 } from '../doctor/checks.ts';
 import { healthPorts } from '../doctor/health-ports.ts';
 import { judgeExam } from '../doctor/judge-exam.ts';
+import { whatIsLearned } from '../doctor/learning.ts';
 import { openClawSettings } from '../doctor/openclaw.ts';
 import { openClawFile } from '../openclaw/config.ts';
 import { readOptions } from '../options.ts';
@@ -35,6 +36,7 @@ export const doctor: Command = {
       ...(await kindOfTraining(settings, values.training)),
       ...(await adapterHeads(settings)),
       ...(await judgeExam(dataFolder)),
+      ...(await whatIsLearned(settings)),
       await endpoint(url),
       ...(await healthPorts(healthHere(dataFolder))),
       ...(await openClawSettings(openClawFile(), url)),

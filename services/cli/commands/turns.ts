@@ -7,6 +7,7 @@ import {
   createTurnViews,
   describeDisagreement,
   describeStage,
+  isUnheard,
   rounded,
   type TurnView,
 } from '../views/turn-view.ts';
@@ -50,6 +51,7 @@ export const turns: Command = {
       if (values.json) for (const turn of shown) console.log(JSON.stringify(turn));
       else console.log(formatTable(headings, shown.map(rowWith(adaptersIn(chosen) > 1))));
       if (values.why) console.log(`\n${reasons(chosen)}`);
+      if (values.why) console.log(unheard(chosen.map(concealed)));
       const different = chosen.filter((turn) => turn.disagreement !== undefined).length;
       if (values.why && different > 0)
         console.log(`\n${different} of them are by their content something else than their client said`);
@@ -70,9 +72,10 @@ const concealed = (turn: TurnView): TurnView => ({
   ...turn,
   asked: withoutSecrets(turn.asked),
   answered: withoutSecrets(turn.answered),
+  reaction: withoutSecrets(turn.reaction),
 });
 
-const headings = ['time', 'turn', 'session', 'v', 'rule', 'verdict', 'outcome', 'asked', 'answered'];
+const headings = ['time', 'turn', 'session', 'v', 'rule', 'verdict', 'outcome', 'asked', 'answered', 'then'];
 
 const adaptersIn = (turns: readonly TurnView[]): number => new Set(turns.map(({ adapter }) => adapter)).size;
 
@@ -88,10 +91,26 @@ const rowWith =
     describeStage(turn.stage),
     excerpt(turn.asked, 28),
     excerpt(turn.answered, 36),
+    excerpt(turn.reaction, 36),
   ];
 
-const verdict = ({ score, source }: TurnView): string =>
-  score === undefined ? '' : `${score === null ? '-' : rounded(score)} (${source})`;
+const verdict = ({ score, source, implied }: TurnView): string =>
+  score === undefined
+    ? ''
+    : `${score === null ? '-' : rounded(score)} (${source === 'implicit' ? implied : source})`;
+
+/** What people said, of which no judge could tell whether it is good or bad: some of it may be a complaint. */
+function unheard(turns: readonly TurnView[]): string {
+  const judged = turns.filter(({ score }) => score !== undefined);
+  const not = judged.filter(isUnheard);
+  if (not.length === 0) return '';
+  const rows = not.slice(-EXAMPLES).map((turn) => [turn.turnId, excerpt(turn.reaction, 80)]);
+  const what = `${not.length} of ${judged.length} reactions told the judge neither good nor bad; the latest:`;
+  return `\n${what}\n${formatTable(['turn', 'then they said'], rows)}`;
+}
+
+/** Reactions that are shown. */
+const EXAMPLES = 5;
 
 /** How many turns ended how, most frequent first. */
 function reasons(turns: readonly TurnView[]): string {

@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { defaultTrainingSettings } from '../../../shared/policy/training-defaults.ts';
 import { claimFile } from '../../../shared/service/claim.ts';
@@ -30,6 +31,10 @@ import { readRunning, untilGone, writeRunning } from '../up/running.ts';
 import { createStatus, formatStatus } from '../up/status.ts';
 import { stepProgressOf } from '../up/step-progress.ts';
 import { type Supervised, supervise } from '../up/supervisor.ts';
+import { createCautions } from '../views/cautions.ts';
+
+/** ms between two looks at what a person should know */
+const CAUTION_INTERVAL_MS = 5_000;
 
 export const up: Command = {
   name: 'up',
@@ -124,7 +129,21 @@ export const up: Command = {
     const supervised = serviceNames.map((name) => start(name, [...shared, ...own[name]]));
     if (sessionsExport !== undefined)
       supervised.push(start(EXPORTER, [...commandFlags(shared), '--into', sessionsExport]));
-    const following = followAll(log, status.on, stop.signal);
+    const cautions = createCautions();
+    const told = new Set<string>();
+    const caution = () => {
+      for (const { id, what, advice } of cautions.cautions()) {
+        if (told.has(id)) continue;
+        told.add(id);
+        live.print(`note: ${what}${advice === undefined ? '' : `\n      -> ${advice}`}`);
+      }
+    };
+    const looking = setInterval(caution, CAUTION_INTERVAL_MS);
+    const observe = (event: ClawLoopEvent) => {
+      status.on(event);
+      cautions.on(event);
+    };
+    const following = followAll(log, observe, stop.signal);
     live.print(`starting; what the services say is in ${data.serviceLogs}`);
     waitUntilReady(endpoint, stop.signal).then(
       async () => {
@@ -138,6 +157,7 @@ export const up: Command = {
 
     if (!stop.signal.aborted)
       await new Promise((resolve) => stop.signal.addEventListener('abort', resolve, { once: true }));
+    clearInterval(looking);
     live.close();
     process.stdout.write('stopping ...\n');
     await Promise.all(supervised.map((one) => one.stop()));
@@ -202,7 +222,7 @@ function tell(data: DataFolder, { pids, endpoint, health }: Told, complain: (lin
 
 async function followAll(
   log: EventLog,
-  on: ReturnType<typeof createStatus>['on'],
+  on: (event: ClawLoopEvent) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const followings = (['conversations', 'turns', 'training'] as const).map((topic) =>

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
+import { JudgmentReached } from '../../../shared/events/judgment-reached.ts';
 import { PolicyRejected } from '../../../shared/events/policy-rejected.ts';
 import { defaultTrainingSettings } from '../../../shared/policy/training-defaults.ts';
 import { createStatus, formatStatus } from './status.ts';
@@ -66,4 +67,18 @@ test('lines that are no progress of a step are none', () => {
     '{"msg":"training"}',
   ])
     expect(stepProgressOf(text)).toBeUndefined();
+});
+
+test('verdicts that say neither good nor bad are counted, lest complaints go unseen', () => {
+  const status = createStatus([adapter]);
+  const shown = () => formatStatus(status.status(), 4).split('  |  ')[3];
+  const judged = (turnId: string, score: number | null) =>
+    JudgmentReached.create({
+      ...said(`${turnId}/judgment`),
+      data: { turnId, lane: 'l', score, mean: 0, votes: [], needs: 1, hints: [], source: 'votes', by: 'b' },
+    });
+  for (const [index, score] of [1, 1, -1, -0.25].entries()) status.on(judged(`t${index}`, score));
+  expect(shown()).toBe('4 verdicts (2 good, 2 bad)');
+  for (const [index, score] of [0, 0, 0, null].entries()) status.on(judged(`n${index}`, score));
+  expect(shown()).toBe('8 verdicts (2 good, 2 bad, 3 neither, 1 not judged)');
 });

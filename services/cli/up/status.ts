@@ -8,6 +8,10 @@ export type LoopStatus = {
   readonly verdicts: number;
   readonly good: number;
   readonly bad: number;
+  /** a verdict of 0: the judges saw neither */
+  readonly neither: number;
+  /** nobody could judge them */
+  readonly unavailable: number;
   readonly adapters: readonly AdapterStatus[];
 };
 
@@ -28,7 +32,7 @@ export function createStatus(adapters: readonly string[]) {
   const interactions = new Set<string>();
   const turns = new Set<string>();
   const skipped = new Set<string>();
-  const verdicts = new Map<string, number>();
+  const verdicts = new Map<string, number | null>();
   const byAdapter = new Map(adapters.map((adapter) => [adapter, createAdapterStatus(adapter)]));
   let progress: StepProgress | undefined;
   const on = (event: ClawLoopEvent): void => {
@@ -36,7 +40,9 @@ export function createStatus(adapters: readonly string[]) {
     if (event.type === 'turn.completed') turns.add(event.data.turnId);
     if (event.type === 'turn.skipped') skipped.add(event.data.turnId);
     if (event.type === 'judgment.reached' && !verdicts.has(event.data.turnId))
-      verdicts.set(event.data.turnId, event.data.score ?? 0);
+      verdicts.set(event.data.turnId, event.data.score);
+    if (event.type === 'judgment.revised' && event.data.score !== null)
+      verdicts.set(event.data.turnId, event.data.score);
     byAdapter.get(event.subject)?.on(event);
   };
   const status = (): LoopStatus => {
@@ -46,8 +52,10 @@ export function createStatus(adapters: readonly string[]) {
       turns: turns.size,
       skipped: skipped.size,
       verdicts: scores.length,
-      good: scores.filter((score) => score > 0).length,
-      bad: scores.filter((score) => score < 0).length,
+      good: scores.filter((score) => score !== null && score > 0).length,
+      bad: scores.filter((score) => score !== null && score < 0).length,
+      neither: scores.filter((score) => score === 0).length,
+      unavailable: scores.filter((score) => score === null).length,
       adapters: [...byAdapter.values()].map((one) => one.status(progress)),
     };
   };
@@ -118,10 +126,19 @@ export function formatStatus(status: LoopStatus, batchSize: number): string {
     `serving ${status.adapters.map((one) => `${name(one)}v${one.served}`).join(', ')}`,
     `${status.interactions} answers`,
     `${status.turns} turns (${status.skipped} skipped)`,
-    `${status.verdicts} verdicts (${status.good} good, ${status.bad} bad)`,
+    `${status.verdicts} verdicts (${verdictsOf(status)})`,
     next,
   ].join('  |  ');
 }
+
+/** What was heard as neither is told, too: there a person may have complained and was not understood. */
+const verdictsOf = ({ good, bad, neither, unavailable }: LoopStatus): string =>
+  [
+    `${good} good`,
+    `${bad} bad`,
+    ...(neither === 0 ? [] : [`${neither} neither`]),
+    ...(unavailable === 0 ? [] : [`${unavailable} not judged`]),
+  ].join(', ');
 
 const rank = ({ progress, training, paused, eligible }: AdapterStatus): number =>
   progress !== undefined ? Number.MAX_VALUE : training ? Number.MAX_SAFE_INTEGER : paused ? -1 : eligible;

@@ -5,6 +5,8 @@ import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { Disagreement } from '../../../shared/events/disagreement.ts';
 import { topicOf } from '../../../shared/events/parse-event.ts';
 import type { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
+import type { SampleDropped } from '../../../shared/events/sample-dropped.ts';
+import { turnOfSample } from '../../../shared/events/sample-id.ts';
 import type { TurnSkipped } from '../../../shared/events/turn-skipped.ts';
 import { applyHead, type HeadState, initialHead } from '../../../shared/lineage/head.ts';
 
@@ -34,6 +36,12 @@ export type TurnView = {
   readonly disagreement: Disagreement | undefined;
   readonly score: number | null | undefined;
   readonly source: string;
+  /** what the person did, where that is all that tells */
+  readonly implied?: string;
+  /** what was said after the answer; '' until it is known, or where nothing was */
+  readonly reaction: string;
+  /** the person went on, or asked again, whatever they said */
+  readonly isPlain: boolean;
   /** of a rewarded session: the reward of this very turn, null: none was set; its score is its return */
   readonly own?: number | null;
   /** against other attempts at the task, in place of the score less the baseline */
@@ -55,7 +63,7 @@ export function createTurnViews() {
     if (turn !== undefined) turns.set(id, { ...turn, ...changes });
   };
   const endBatch = (batchId: string, stage: TurnStage): void => {
-    for (const id of batches.get(batchId) ?? []) update(id, { stage });
+    for (const id of batches.get(batchId) ?? []) update(turnOfSample(id), { stage });
     batches.delete(batchId);
   };
   const onSkipped = ({ data }: TurnSkipped): void => {
@@ -68,6 +76,12 @@ export function createTurnViews() {
       stage: { kind: 'not-trained', reason: data.reason },
     });
   };
+  /** Another sample of the turn takes the place of this one, or stands. */
+  const isOfOther = ({ sampleId, reason }: SampleDropped['data']): boolean => {
+    const stage = turns.get(turnOfSample(sampleId))?.stage.kind ?? '';
+    const stands = ['waiting-for-batch', 'in-batch', 'trained'].includes(stage);
+    return reason === 'corrected' || (turnOfSample(sampleId) !== sampleId && stands);
+  };
   const on = (event: ClawLoopEvent): void => {
     switch (event.type) {
       case 'interaction.completed':
@@ -76,9 +90,12 @@ export function createTurnViews() {
       case 'turn.completed': {
         const { turnId, session, settle, rule, disagreement } = event.data;
         const kind = settle === 'reward' ? 'waiting-for-end-of-session' : 'waiting-for-verdict';
-        update(turnId, { session, rule, disagreement, stage: { kind } });
+        update(turnId, { session, rule, disagreement, stage: { kind }, reaction: saidIn(event.data.next) });
         break;
       }
+      case 'turn.continued':
+        update(event.data.turnId, { reaction: saidIn(event.data.next) });
+        break;
       case 'turn.skipped':
         onSkipped(event);
         break;
@@ -86,23 +103,33 @@ export function createTurnViews() {
         if (votesSeen.has(event.id)) break; // a copy in the log is no second vote
         votesSeen.add(event.id);
         const votes = turns.get(event.data.turnId)?.votes ?? [];
-        update(event.data.turnId, { votes: [...votes, String(event.data.vote ?? 'null')] });
+        const plain = event.data.reaction === undefined ? {} : { isPlain: true };
+        update(event.data.turnId, { votes: [...votes, String(event.data.vote ?? 'null')], ...plain });
         break;
       }
       case 'turn.feedback':
         if (event.data.return !== undefined) update(event.data.turnId, { own: event.data.return.own });
         break;
       case 'judgment.reached': {
-        const { turnId, score, source, advantage } = event.data;
-        const given = advantage === undefined ? {} : { advantage };
+        const { turnId, score, source, advantage, implied } = event.data;
+        const given = {
+          ...(advantage === undefined ? {} : { advantage }),
+          ...(implied === undefined ? {} : { implied }),
+        };
         update(turnId, { score, source, ...given, stage: { kind: 'waiting-for-session' } });
         break;
       }
+      case 'judgment.revised': {
+        const { turnId, score, source } = event.data;
+        if (score !== null) update(turnId, { score, source });
+        break;
+      }
       case 'sample.ready':
-        update(event.data.sampleId, { stage: { kind: 'waiting-for-batch' } });
+        update(turnOfSample(event.data.sampleId), { stage: { kind: 'waiting-for-batch' } });
         break;
       case 'sample.dropped':
-        update(event.data.sampleId, {
+        if (isOfOther(event.data)) break;
+        update(turnOfSample(event.data.sampleId), {
           ...(event.data.rule === undefined ? {} : { rule: event.data.rule }),
           stage: { kind: 'not-trained', reason: event.data.reason },
         });
@@ -113,7 +140,8 @@ export function createTurnViews() {
           batchId,
           samples.map(({ sampleId }) => sampleId),
         );
-        for (const { sampleId } of samples) update(sampleId, { stage: { kind: 'in-batch', batchId } });
+        for (const { sampleId } of samples)
+          update(turnOfSample(sampleId), { stage: { kind: 'in-batch', batchId } });
         break;
       }
       case 'policy.promoted':
@@ -156,6 +184,8 @@ function viewOf({ time, data }: Extract<ClawLoopEvent, { type: 'interaction.comp
     disagreement: undefined,
     score: undefined,
     source: '',
+    reaction: '',
+    isPlain: false,
     votes: [],
     stage: stageOf(data),
   };
@@ -168,6 +198,17 @@ const stageOf = ({
   !live
     ? { kind: 'not-trained', reason: 'pinned' }
     : { kind: settle === 'reward' ? 'waiting-for-end-of-session' : 'waiting-for-next-state' };
+
+/** What a person said; results of tools are no words of theirs. */
+const saidIn = (next: readonly ChatMessage[]): string =>
+  next
+    .filter(isHuman)
+    .map((message) => userWords(message) || textOf(message))
+    .join(' ');
+
+/** A person spoke, and the judges made nothing of it: perhaps they did not understand. */
+export const isUnheard = ({ score, source, reaction, isPlain }: TurnView): boolean =>
+  score === 0 && source === 'votes' && reaction !== '' && !isPlain;
 
 export function textOf(message: ChatMessage | undefined): string {
   const content = message?.content;
@@ -197,14 +238,15 @@ export function describeDisagreement({ disagreement: { session, turn } = {} }: T
 }
 
 /** What a turn was worth, and by whom; of a return how much of it was its own reward. */
-export function describeVerdict({ score, source, votes, own, advantage }: TurnView): string {
+export function describeVerdict({ score, source, votes, own, advantage, implied }: TurnView): string {
   const returned =
     own === undefined ? undefined : `return, ${own === null ? 'no reward' : rounded(own)} of its own`;
   const compared = advantage === undefined ? '' : `, advantage ${rounded(advantage)}`;
   const cast = votes.length === 0 ? '' : `, votes ${votes.join(' ')}`;
   if (score === undefined) return `none yet${cast}`;
   if (score === null) return `unavailable by ${source}${cast}`;
-  return `${rounded(score)} by ${source}${returned === undefined ? '' : ` (${returned})`}${compared}${cast}`;
+  const did = implied === undefined || source !== 'implicit' ? '' : ` (${implied})`;
+  return `${rounded(score)} by ${source}${did}${returned === undefined ? '' : ` (${returned})`}${compared}${cast}`;
 }
 
 /** A return is a long fraction. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { createPolicyView } from './policy-view.ts';
-import { createTurnViews, describeStage, describeVerdict } from './turn-view.ts';
+import { createTurnViews, describeStage, describeVerdict, isUnheard } from './turn-view.ts';
 
 /** Just what the views read of an event. */
 const event = (type: ClawLoopEvent['type'], id: string, data: object, subject = 'default'): ClawLoopEvent =>
@@ -70,6 +70,7 @@ test('a turn of a rewarded session waits for its end, and says how much of its r
   expect(told()).toEqual(['waiting for end of session', 'none yet']);
   on(
     event('turn.completed', 'a/completed', {
+      next: [],
       turnId: 'a',
       session: 's',
       rule: 'conversation',
@@ -82,4 +83,35 @@ test('a turn of a rewarded session waits for its end, and says how much of its r
   expect(told()[1]).toBe('0.3333 by reward (return, no reward of its own), advantage -2');
   on(event('turn.feedback', 'a/return', { turnId: 'a', score: 1, return: { own: 0.5 } }));
   expect(told()[1]).toBe('0.3333 by reward (return, 0.5 of its own), advantage -2');
+});
+
+test('a thumb after the votes shows as the verdict, and its sample as where the turn is', () => {
+  const { on, turns } = createTurnViews();
+  const told = () => [describeStage(turns.get('a')!.stage), describeVerdict(turns.get('a')!)];
+  on(interaction('a'));
+  on(event('judgment.reached', 'a/judgment', { turnId: 'a', score: 1, source: 'votes', hints: [] }));
+  on(event('sample.ready', 'a/ready', { sampleId: 'a' }));
+  on(event('judgment.revised', 'a/judgment/1', { turnId: 'a', n: 1, score: -1, source: 'feedback' }));
+  on(event('sample.ready', 'a~1/ready', { sampleId: 'a~1' }));
+  on(event('sample.dropped', 'a/dropped', { sampleId: 'a', reason: 'corrected' }));
+  expect(told()).toEqual(['waiting for batch', '-1 by feedback']);
+  on(batch(1, 0, 'a~1'));
+  on(promoted(1, 0));
+  expect(told()[0]).toBe('trained in v1');
+  on(event('sample.dropped', 'a~2/dropped', { sampleId: 'a~2', reason: 'no-verdict' }));
+  expect(told()[0]).toBe('trained in v1');
+});
+
+test('what a person said and no judge understood is known; who only went on has said nothing of the answer', () => {
+  const { on, turns } = createTurnViews();
+  const judged = (id: string, vote: object) => {
+    on(interaction(id));
+    const next = [{ role: 'user', content: 'That was a lot to read.' }];
+    on(event('turn.completed', `${id}/completed`, { turnId: id, next, settle: 'votes' }));
+    on(event('vote.cast', `${id}/vote/0`, { turnId: id, vote: 0, ...vote }));
+    on(event('judgment.reached', `${id}/judgment`, { turnId: id, score: 0, source: 'votes', hints: [] }));
+    return isUnheard(turns.get(id)!);
+  };
+  expect([judged('a', {}), judged('b', { reaction: 'moved-on' })]).toEqual([true, false]);
+  expect(turns.get('a')!.reaction).toBe('That was a lot to read.');
 });
