@@ -10,6 +10,24 @@ export type WaitingTurn = {
   readonly at: Position;
   /** absent: by votes */
   readonly settle?: 'reward';
+  /** results of calls came next, and no words of a person */
+  readonly call?: true;
+  /** of a later answer that was judged before it; null: that one says nothing; absent: it is not judged */
+  readonly carried?: Carried | null;
+};
+
+/** A person's verdict on a later answer, discounted, and from how many turns away it comes. */
+export type Carried = {
+  readonly verdict: number;
+  readonly source: 'votes' | 'feedback';
+  readonly steps: number;
+};
+
+/** `call/<epoch>/<turn id>`: judged 0; its verdict is that of the answer that it led to. */
+type CallTurn = {
+  readonly adapter: string;
+  readonly at: Position;
+  readonly mean: number;
 };
 
 /** `zero/<epoch>/<turn id>`: judged 0; pending until its session has an effective sample or closes. */
@@ -45,6 +63,8 @@ export type EpochRow = {
   readonly waiting: number;
   /** rewarded; absent: none */
   readonly held?: number;
+  /** calls that led to a turn which is not judged; absent: none */
+  readonly links?: number;
   readonly zeros: number;
   /** of the zeros, the one with the largest mean vote by size; the first of equals */
   readonly best: { readonly turnId: string; readonly mean: number; readonly hints: readonly string[] } | null;
@@ -63,6 +83,11 @@ export const tables = (draft: Draft) => ({
   heldOf: (epoch: string) => draft.table<HeldTurn>(`held/${epoch}`),
   zeros: draft.table<ZeroTurn>('zero'),
   zerosOf: (epoch: string) => draft.table<ZeroTurn>(`zero/${epoch}`),
+  /** by `<epoch>/<turn id>` */
+  calls: draft.table<CallTurn>('call'),
+  callsOf: (epoch: string) => draft.table<CallTurn>(`call/${epoch}`),
+  /** the turn of a call, by the interaction that it led to */
+  linksOf: (epoch: string) => draft.table<string>(`link/${epoch}`),
   /** turns that wait for no judgment any more, though their sample may be held here */
   settled: settledIds(draft, (id) => {
     const told = draft.table<ToldTurn>('settled-sample');

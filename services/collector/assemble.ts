@@ -18,6 +18,14 @@ import {
   type WaitingTurn,
   type ZeroTurn,
 } from './assemble-tables.ts';
+import {
+  carriedVerdict,
+  noteCall,
+  releaseCalls,
+  settleCalls,
+  waitsForAnswer,
+  withdrawCall,
+} from './carried-verdicts.ts';
 import { encoded } from './lane-tables.ts';
 import {
   betterOf,
@@ -37,6 +45,8 @@ export type AssembleSettings = {
   readonly method?: LearningMethod;
   /** Later evidence on a turn makes another sample of it. Absent: nothing does, as in logs of earlier programs. */
   readonly revises?: boolean;
+  /** of a person's verdict, at each call of a tool that it is carried back over; absent: it is not */
+  readonly carryDiscount?: number;
   /** of those adapters that learn by another method */
   readonly adapterMethods?: Readonly<Record<string, LearningMethod>>;
 };
@@ -58,7 +68,7 @@ export const assemble: Fold<AssembleSettings> = {
 function react(state: Tables, event: InputEvent, at: Position, settings: AssembleSettings) {
   switch (event.type) {
     case 'turn.completed':
-      onTurn(state, event, at);
+      onTurn(state, event, { at, settings });
       return [];
     case 'turns.forgotten':
       state.settled.forgetAll();
@@ -79,19 +89,37 @@ function react(state: Tables, event: InputEvent, at: Position, settings: Assembl
 const epochName = ({ session, epoch }: { readonly session: string; readonly epoch: string }) =>
   encoded(`${session}@${epoch}`);
 
-function onTurn({ turns, epochs, settled }: Tables, { data }: TurnCompleted, at: Position): void {
+function onTurn(
+  state: Tables,
+  { data }: TurnCompleted,
+  { at, settings }: { readonly at: Position; readonly settings: AssembleSettings },
+): void {
+  const { turns, epochs, settled } = state;
   if (turns.get(data.turnId) !== undefined || settled.has(data.turnId)) return;
   const epoch = epochName(data);
-  const row = epochs.get(epoch) ?? emptyEpoch;
+  const before = epochs.get(epoch) ?? emptyEpoch;
+  const carries = settings.carryDiscount !== undefined && methodOf(settings)(data.adapter) !== 'opd';
+  const { row, call } = carries ? noteCall(state, epoch, before, data) : { row: before, call: {} };
   const settle = data.settle === 'reward' ? { settle: data.settle } : {};
-  turns.set(data.turnId, { epoch, adapter: data.adapter, at, ...settle });
+  turns.set(data.turnId, { epoch, adapter: data.adapter, at, ...settle, ...call });
   epochs.set(epoch, { ...row, waiting: row.waiting + 1 });
 }
 
 function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSettings): readonly Emitted[] {
-  const { turnId, score, mean, source, advantage, hints } = event.data;
-  const turn = state.turns.get(turnId);
+  const turn = state.turns.get(event.data.turnId);
   if (turn === undefined) return [];
+  const { carryDiscount } = settings;
+  const ofCalls = carryDiscount === undefined ? [] : settleCalls(state, turn, event, carryDiscount);
+  return [...ofCalls, ...settleTurn(state, turn, event, settings)];
+}
+
+function settleTurn(
+  state: Tables,
+  turn: WaitingTurn,
+  event: JudgmentReached,
+  settings: AssembleSettings,
+): readonly Emitted[] {
+  const { turnId, score, mean, source, advantage, hints } = event.data;
   const before = state.epochs.get(turn.epoch)!;
   const row = { ...before, waiting: before.waiting - 1 };
   state.turns.delete(turnId);
@@ -123,11 +151,21 @@ function onJudgment(state: Tables, event: JudgmentReached, settings: AssembleSet
     soft: false,
     hints,
     ...(advantage !== undefined && { advantage }),
+    ...(turn.call && source === 'votes' ? ({ evidence: 'tool' } as const) : {}),
   };
   if (source === 'reward') {
     // 0 is a score like any other
     state.heldOf(turn.epoch).set(turnId, { adapter: turn.adapter, at: turn.at, verdict });
     return settle({ ...row, held: (row.held ?? 0) + 1 }, []);
+  }
+  if (waitsForAnswer(turn, event.data)) {
+    state.callsOf(turn.epoch).set(turnId, { adapter: turn.adapter, at: turn.at, mean });
+    return settle(row, []);
+  }
+  const later = score === 0 && source === 'votes' && hints.length === 0 ? turn.carried : undefined;
+  if (later) {
+    noteReady(state, turnId);
+    return settle({ ...row, effective: true }, [ready(event, { turnId, ...turn }, carriedVerdict(later))]);
   }
   const sample = ready(event, { turnId, ...turn }, verdict);
   if (isEffective(method, score, hints)) noteReady(state, turnId);
@@ -164,6 +202,8 @@ function onWithdrawn(state: Tables, event: TurnWithdrawn, settings: AssembleSett
     if (state.told.get(turnId) !== undefined) state.told.delete(turnId);
     return [withdrawZero(state, zero, turnId, { event, reason })];
   }
+  const call = epochIn(state.calls, turnId);
+  if (call !== undefined) return withdrawCall(state, call, event);
   const held = epochIn(state.held, turnId);
   if (held !== undefined) return withdrawHeld(state, held, event);
   const known = withdrawTold(state, event, turnId, reason);
@@ -202,9 +242,11 @@ function finish(
   event: ClawLoopEvent,
   settings: AssembleSettings,
 ): readonly Emitted[] {
+  const { closed, waiting } = state.epochs.get(epoch)!;
+  if (!closed || waiting > 0) return [];
+  const emit: Emitted[] = [...releaseCalls(state, epoch, event)];
   const row = state.epochs.get(epoch)!;
-  if (!row.closed || row.waiting > 0) return [];
-  const emit: Emitted[] = [...releaseHeld(state, epoch, row, event)];
+  emit.push(...releaseHeld(state, epoch, row, event));
   if (settings.atLeastOne && !row.effective && row.best !== null) {
     const { turnId, mean, hints } = row.best;
     const zeros = state.zerosOf(epoch);

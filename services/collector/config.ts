@@ -78,6 +78,14 @@ export const CollectorConfig = CommonConfig.extend({
     .describe(
       'distillation of single adapters: name=form, separated by commas; the others take distillation',
     ),
+  carryDiscount: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.7)
+    .describe(
+      "of a person's verdict on an answer, at each call of a tool before it that it is carried back over; 0: it is not",
+    ),
   idleMs: z
     .int()
     .min(10)
@@ -140,8 +148,9 @@ export const attributeSettings = ({ turnDiscount }: CollectorConfig): AttributeS
 /** The rules in force for `assemble`. */
 export function assembleSettings(config: CollectorConfig): AssembleSettings {
   const { training } = submitSettings(config);
-  const { atLeastOne } = config;
-  return { atLeastOne, revises: true, method: training.method, adapterMethods: adapterMethods(config) };
+  const { atLeastOne, carryDiscount } = config;
+  const { method } = training;
+  return { atLeastOne, revises: true, carryDiscount, method, adapterMethods: adapterMethods(config) };
 }
 
 const adapterMethods = (config: CollectorConfig) => byAdapter<LearningMethod>(config.adapterMethods);

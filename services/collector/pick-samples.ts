@@ -26,6 +26,8 @@ export type PickOptions = {
   readonly most: number;
   /** of a batch, at most for one session and for one access key while others have samples */
   readonly share: number;
+  /** the newest go first, and a batch begins with its newest: as batches of earlier programs did */
+  readonly newestFirst?: boolean;
   /** batches from now on that may take a sample of that version, this one included: 1 or more */
   readonly batchesLeft: (version: number) => number;
 };
@@ -53,8 +55,12 @@ export type Picked = {
  * first. Where not even that saves all, the newest train, and what they overtake never does. What a session was
  * rewarded for stays together, and may make a batch or a share larger. `rows`: oldest first.
  */
-export function pickSamples(rows: readonly Row[], { size, most, share, batchesLeft }: PickOptions): Picked {
-  const units = unitsOf(rows, batchesLeft);
+export function pickSamples(
+  rows: readonly Row[],
+  { size, most, share, newestFirst = false, batchesLeft }: PickOptions,
+): Picked {
+  const arrived = unitsOf(rows, batchesLeft);
+  const units = newestFirst ? arrived.toReversed() : arrived;
   const urgent = units.toSorted((a, b) => a.left - b.left);
   const enough = sizeForAll(urgent);
   const target = Math.min(Math.max(size, enough), Math.max(size, most));
@@ -63,14 +69,18 @@ export function pickSamples(rows: readonly Row[], { size, most, share, batchesLe
   const cap = Math.max(1, Math.floor(target * share));
   const batch = openBatch(new Set(units.map(({ key }) => key)).size > 1 ? cap : Number.POSITIVE_INFINITY);
   batch.take(urgent, due, () => true);
-  const inTurn = tooMany ? units.toReversed() : units;
+  const inTurn = tooMany ? arrived.toReversed() : units;
   // a session that was rewarded has earned its place as a whole
   batch.take(inTurn, target, ({ session, isWhole }) => isWhole || batch.ofSession(session) < cap);
   batch.take(inTurn, target, () => true);
   batch.liftKeyCap();
   batch.take(inTurn, target, ({ session, isWhole }) => isWhole || batch.ofSession(session) < cap);
   batch.take(inTurn, target, () => true);
-  const picked = batch.rows();
+  if (newestFirst) return { batch: batch.units().flatMap((unit) => unit.rows.toReversed()), overtaken: [] };
+  const picked = batch
+    .units()
+    .flatMap((unit) => unit.rows)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
   return { batch: picked, overtaken: tooMany ? overtakenBy(picked, rows) : [] };
 }
 
@@ -109,8 +119,7 @@ function openBatch(keyCap: number) {
     liftKeyCap: (): void => {
       cap = Number.POSITIVE_INFINITY;
     },
-    rows: (): readonly Row[] =>
-      [...picked].flatMap((unit) => unit.rows).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    units: (): readonly Unit[] => [...picked],
   };
 }
 

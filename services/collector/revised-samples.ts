@@ -54,6 +54,12 @@ const withoutVerdict = ({ verdict: _, ...told }: ToldTurn): ToldTurn => told;
 
 function takeBack(state: Tables, event: JudgmentRevised, told: ToldTurn, isPending: boolean) {
   const { turnId } = event.data;
+  const calls = state.callsOf(told.epoch);
+  if (calls.get(turnId) !== undefined) {
+    // it waits for the verdict of a later answer, and has one of its own now
+    calls.delete(turnId);
+    return [dropped(event, turnId, told.adapter, 'corrected')];
+  }
   if (isPending) return [withdrawZero(state, told.epoch, turnId, { event, reason: 'corrected' })];
   return told.verdict === undefined ? [] : [withdrawn(event, told.verdict, told.adapter, 'corrected')];
 }

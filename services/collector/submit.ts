@@ -221,7 +221,9 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
   const samples = draft.table<EligibleSample>('sample');
   const { size, most = size, maxStaleness, share = 0.5 } = settings;
   const batchesLeft = (version: number) => maxStaleness - staleness(view, version, view.head) + 1;
-  const { batch, overtaken } = pickSamples([...samples.entries()], { size, most, share, batchesLeft });
+  const newestFirst = (settings.training.rules ?? 1) < 2; // settings of an earlier program name no rules
+  const options = { size, most, share, newestFirst, batchesLeft };
+  const { batch, overtaken } = pickSamples([...samples.entries()], options);
   const adapter = event.subject;
   const n = view.n + 1;
   const data: BatchSubmitted['data'] = {

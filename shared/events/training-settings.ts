@@ -20,7 +20,9 @@ export const trainingSettings = z.object({
     .int()
     .min(1)
     .max(2)
-    .describe('rules that the step follows: 2; 1 are those of earlier versions, for their batches alone'),
+    .describe(
+      'rules by which a batch is formed and trained: 2; 1 are those of earlier versions, for their batches alone',
+    ),
   method: learningMethod.describe('what the loss learns from: verdicts, hints, or both'),
   verdictWeight: z
     .number()

@@ -137,13 +137,18 @@ export function createJudgmentCheck(tell: Tell, folds: Folds) {
   };
 
   const onReady = ({ data }: SampleReady): void => {
-    const { sampleId, verdict, source, advantage, soft, hints, following } = data;
+    const { sampleId, verdict, source, advantage, soft, hints, following, carried } = data;
     const judgment = settled.get(sampleId);
     if (judgment === undefined) {
       tell(`the sample of ${sampleId} has no judgment`, 'turns');
       return;
     }
     const wrong = (what: string) => tell(`the sample of ${sampleId} ${what}`);
+    if (carried !== undefined) {
+      if (judgment.score !== 0 || judgment.source !== 'votes' || judgment.hintCount > 0)
+        wrong('has the verdict of a later answer, although its own counts');
+      return;
+    }
     const expected = soft ? judgment.mean : judgment.score;
     if (verdict !== expected) wrong(`has the verdict ${verdict}, and its judgment says ${expected}`);
     if (source !== judgment.source) wrong(`was judged by ${source}, and its judgment by ${judgment.source}`);
