@@ -96,9 +96,20 @@ export function canaryFigures(
   };
 }
 
+/** Whether the model takes a request of a person alone, and has room for an answer: not every template does. */
+export function takesRequests(engine: LearningEngine, requests: readonly string[]): boolean {
+  try {
+    return requests.every((content) => asked(engine, content).length + 2 * TOKENS <= engine.contextTokens);
+  } catch {
+    return false;
+  }
+}
+
+export const asked = (engine: LearningEngine, content: string): readonly number[] =>
+  engine.writePrompt({ messages: [{ role: 'user', content }], tools: [], variables: {} });
+
 function shippedOf(engine: LearningEngine, voice: Voice, adapter: TrainedWeights | undefined): Shipped {
-  const write = (content: string) =>
-    engine.writePrompt({ messages: [{ role: 'user', content }], tools: [], variables: {} });
+  const write = (content: string) => asked(engine, content);
   const prompts = voice.canaries.map(write);
   const answers = voice.sample(adapter, { prompts, seed: 'canaries', tokens: TOKENS });
   const spoken = listen(engine, adapter, prompts, answers);
@@ -162,12 +173,12 @@ function steered(
   adapter: TrainedWeights | undefined,
   write: (content: string) => readonly number[],
 ): number {
-  const asked = steering.flatMap((wish) =>
+  const requests = steering.flatMap((wish) =>
     voice.canaries.slice(0, WISHED).map((text) => ({ wish, prompt: write(`${text} ${wishes[wish].hint}`) })),
   );
-  const prompts = asked.map(({ prompt }) => prompt);
+  const prompts = requests.map(({ prompt }) => prompt);
   const answers = voice.sample(adapter, { prompts, seed: 'wishes', tokens: WISHED_TOKENS });
-  return mean(answers.map(({ ids }, index) => wishMet(asked[index]!.wish, voice.read(ids)) ?? 0));
+  return mean(answers.map(({ ids }, index) => wishMet(requests[index]!.wish, voice.read(ids)) ?? 0));
 }
 
 const RUN = 4;

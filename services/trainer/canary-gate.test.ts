@@ -56,6 +56,12 @@ test('what is bad and becomes better passes; what nobody asked for is not looked
   expect([none, tolerances].map(looksAtCanaries)).toEqual([false, true]);
 });
 
+test('a base that cannot tell its own answers apart is no judge of what others are about', () => {
+  const unsure = { ...base, content: 0.4 };
+  const of = (content: number) => canaryRefusal({ ...unsure, content }, unsure, () => unsure, tolerances);
+  expect(of(0)).toBeUndefined();
+});
+
 test('runs of four tokens that come again are counted', () => {
   expect(repeated([1, 2, 3])).toBe(0);
   expect(repeated([1, 2, 3, 4, 5, 6])).toBe(0);
@@ -66,6 +72,7 @@ const TOKENS = 12;
 /** The toy answers with tokens of its own until it says 0; its requests are of one token each. */
 const speaking: LearningEngine = {
   ...toyEngine,
+  contextTokens: 256,
   writePrompt: ({ messages }) => [1 + (JSON.stringify(messages).length % 3)],
   speech: {
     canaries: ['a', 'bb', 'ccc', 'dddd', 'eeeee', 'ffffff', 'ggggggg', 'hhhhhhhh'],
@@ -104,6 +111,19 @@ test('a step that ends in one answer for all is refused by its answers; its numb
   expect(train(speaking, 0.01, { gateCollapse: 0.2 }).gate).toEqual({ passed: true });
   // an engine that answers nobody has nothing to look at
   expect(train(toyEngine, 5, { gateCollapse: 0.2 }).gate).toEqual({ passed: true });
+});
+
+test('a template that refuses a request alone, or has no room for an answer, keeps the gate from asking', () => {
+  const asks = { gateCollapse: 0.2 };
+  const refusing: LearningEngine = {
+    ...speaking,
+    writePrompt: () => {
+      throw new Error('conversations must begin with a system message');
+    },
+  };
+  for (const engine of [refusing, { ...speaking, contextTokens: 64 }])
+    expect(train(engine, 5, asks).gate).toEqual({ passed: true });
+  expect(train(refusing, 0.01, { rehearsal: 2 }).metrics).not.toHaveProperty('rehearsalKl');
 });
 
 test('the same step gives the same figures', () => {

@@ -14,6 +14,8 @@ type Bound = {
   readonly side: 'above' | 'below';
 };
 
+/** Probability that makes a base a judge of what an answer is about; by chance it is 1 / 3. */
+const SURE = 2 / 3;
 /** An answer of fewer tokens says nothing. */
 const SHORTEST = 3;
 
@@ -72,7 +74,11 @@ function boundsOf(
       'content',
       gateContent === undefined
         ? []
-        : [below('content', base.content - gateContent), above('absurd', base.absurd + gateContent / 2)],
+        : [
+            // a base that cannot tell its own answers apart cannot tell others'
+            ...(base.content < SURE ? [] : [below('content', base.content - gateContent)]),
+            above('absurd', base.absurd + gateContent / 2),
+          ],
     ],
     [
       'steerability',

@@ -2,7 +2,7 @@ import type { TrainingSettings } from '../../shared/events/training-settings.ts'
 import type { PolicySequence } from '../../shared/policy/batching.ts';
 import type { GateResult } from '../../shared/policy/checkpoint-store-state.ts';
 import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
-import { type CanaryFigures, canaryFigures, ownPrompts } from './canaries.ts';
+import { type CanaryFigures, canaryFigures, ownPrompts, takesRequests } from './canaries.ts';
 import { canaryRefusal, looksAtCanaries, type Tolerances } from './canary-gate.ts';
 import type { LearningEngine } from './learning-engine.ts';
 
@@ -79,6 +79,7 @@ export function gate(engine: LearningEngine, stride: Stride, settings: Bounds & 
   const passed = passGate(engine, stride, settings);
   const { speech } = engine;
   if (!passed.gate.passed || speech === undefined || !looksAtCanaries(settings)) return passed;
+  if (!takesRequests(engine, speech.canaries)) return passed;
   const own = ownPrompts(stride.sequences, engine);
   const figuresOf = (adapter: TrainedWeights | undefined) => canaryFigures(engine, speech, adapter, own);
   const [base, canaries] = [figuresOf(undefined), figuresOf(passed.adapter)];

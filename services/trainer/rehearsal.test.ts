@@ -9,6 +9,7 @@ import { drawToken, TOY_VOCABULARY, toyEngine, toyLogProbs } from './testing/toy
 /** The toy as one that answers: it cannot tell a request with a wish from another, so that what is rehearsed holds it back. */
 const speaking: LearningEngine = {
   ...toyEngine,
+  contextTokens: 256,
   speech: {
     canaries: ['a'],
     rehearsed: ['a request', 'another request'],

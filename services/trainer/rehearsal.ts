@@ -4,6 +4,7 @@ import type { PolicySequence } from '../../shared/policy/batching.ts';
 import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import { createRandom } from '../../shared/policy/random.ts';
 import { type WishKind, wishes } from '../../shared/wishes/wishes.ts';
+import { asked, takesRequests } from './canaries.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { type MinibatchOptions, minibatchGradients } from './minibatch-gradients.ts';
 import type { StepSample } from './step-sample.ts';
@@ -35,12 +36,12 @@ export function rehearse(
   seed: number,
 ): Rehearsal | undefined {
   const { speech } = engine;
-  if (count === 0 || speech === undefined) return undefined;
+  if (count === 0 || speech === undefined || !takesRequests(engine, speech.rehearsed)) return undefined;
   const random = createRandom(`rehearsal/${seed}`);
   const choose = <Item>(from: readonly Item[]): Item => from[Math.floor(random() * from.length)]!;
   const prompts = Array.from({ length: count }, () => {
     const content = `${choose(speech.rehearsed)} ${wishes[choose(known)].hint}`;
-    return engine.writePrompt({ messages: [{ role: 'user', content }], tools: [], variables: {} });
+    return asked(engine, content);
   });
   const answers = speech.sample(undefined, { prompts, seed: `rehearsal/${seed}`, tokens: TOKENS });
   const sequences = answers.map(

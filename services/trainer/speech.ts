@@ -66,10 +66,11 @@ export function sampleAnswers(
   });
   const answers = prompts.map(() => [] as number[]);
   const randoms = prompts.map((_, index) => createRandom(`${seed}/${index}`));
+  const most = (index: number) => Math.min(tokens, policy.config.maxPositions - prompts[index]!.length);
   const take = (index: number, logits: Float32Array): number | undefined => {
     const { id } = sampleToken(logits, sampling, randoms[index]!);
     answers[index]!.push(id);
-    return endIds.has(id) || answers[index]!.length >= tokens ? undefined : id;
+    return endIds.has(id) || answers[index]!.length >= most(index) ? undefined : id;
   };
   try {
     for (let start = 0; start < prompts.length; start += AT_ONCE) {
