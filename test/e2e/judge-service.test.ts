@@ -111,7 +111,17 @@ test('killed in mid-vote and started again: exactly one judgment', async () => {
   const hanging = () => {};
   const server = await startJudgeServer(says('\\boxed{1}'), hanging, hanging, says('\\boxed{1}'));
   cleanups.push(server.close);
-  const flags = ['--kind', 'openai', '--openai-base-url', server.baseUrl, '--hint-votes', '0', ...impatient];
+  const flags = [
+    '--kind',
+    'openai',
+    '--exam',
+    'false',
+    '--openai-base-url',
+    server.baseUrl,
+    '--hint-votes',
+    '0',
+    ...impatient,
+  ];
   const first = await startJudge(folder, ...flags);
   await log.append([turnCompleted('t', { lane: 'a' })]);
   await until(() => expect(server.asked).toHaveLength(3));
@@ -135,7 +145,18 @@ test('a judge that is down for a while is asked again; used-up votes are visible
   cleanups.push(server.close);
   const { health } = await startJudge(
     folder,
-    ...['--kind', 'openai', '--openai-base-url', server.baseUrl, '--votes', '1', '--vote-attempts', '2'],
+    ...[
+      '--kind',
+      'openai',
+      '--exam',
+      'false',
+      '--openai-base-url',
+      server.baseUrl,
+      '--votes',
+      '1',
+      '--vote-attempts',
+      '2',
+    ],
     ...['--hint-votes', '0', ...impatient],
   );
   await log.append([turnCompleted('t', { lane: 'a' })]);
@@ -170,7 +191,16 @@ test('a model is asked for verdict and hint apart; both are in the judgment', as
       : says('\\boxed{0}'))(response, asked),
   );
   cleanups.push(server.close);
-  await startJudge(folder, '--kind', 'openai', '--openai-base-url', server.baseUrl, ...impatient);
+  await startJudge(
+    folder,
+    '--kind',
+    'openai',
+    '--exam',
+    'false',
+    '--openai-base-url',
+    server.baseUrl,
+    ...impatient,
+  );
   await log.append([turnCompleted('t', { lane: 'a' })]);
   await until(() => expect(of('judgment.reached')).toHaveLength(1));
   expect(of('judgment.reached')[0]!.data).toMatchObject({ score: 0, needs: 3, hints: [hint] });
@@ -183,7 +213,16 @@ test('by the deadline a turn without its votes is unavailable; feedback settles 
   cleanups.push(server.close);
   await startJudge(
     folder,
-    ...['--kind', 'openai', '--openai-base-url', server.baseUrl, '--vote-deadline-ms', '400'],
+    ...[
+      '--kind',
+      'openai',
+      '--exam',
+      'false',
+      '--openai-base-url',
+      server.baseUrl,
+      '--vote-deadline-ms',
+      '400',
+    ],
     ...['--sweep-ms', '50', ...impatient],
   );
   await log.append([turnCompleted('rated'), turnFeedback('rated', -1, 'f'), turnCompleted('t')]);
