@@ -4,12 +4,12 @@ import { withHint } from '../../shared/policy/hint.ts';
 import type { LearningEngine } from './learning-engine.ts';
 
 /** Why no hint teaches: then only the verdict trains. */
-export type NoTeacher = 'no-hint' | 'template-drift' | 'no-request' | 'too-long';
+export type NoTeacher = 'no-hint' | 'distrusted' | 'template-drift' | 'no-request' | 'too-long';
 
 export type HintedPrompts =
   /** one per hint that fits, in the order of the hints */
   | { readonly kind: 'hinted'; readonly prompts: readonly (readonly number[])[] }
-  | { readonly kind: NoTeacher };
+  | { readonly kind: Exclude<NoTeacher, 'distrusted'> };
 
 type Sample = Pick<SampleReady['data'], 'hints' | 'messages' | 'tools' | 'templateInput' | 'tokens'>;
 

@@ -9,7 +9,7 @@ import type { Lesson } from './teach.ts';
  * @param prox log-probs under the parent, [T]
  */
 export function lessonMetrics(
-  { teacher, tokens, hintsRead, without }: Lesson,
+  { teacher, tokens, hintsRead, without, distrusted }: Lesson,
   prox: ReadonlyMap<StepSample, ArrayLike<number>>,
   { gapClip, distillation }: Pick<TrainingSettings, 'gapClip' | 'distillation'>,
 ): Readonly<Record<string, number>> {
@@ -17,6 +17,10 @@ export function lessonMetrics(
     hintsUsed: teacher.size,
     templateDrift: without['template-drift'],
     hintsNotUsed: without['no-request'] + without['too-long'],
+    hintsDistrusted: without.distrusted,
+    hintsBackwards: distrusted.backwards,
+    hintsWithoutEffect: distrusted['without-effect'],
+    hintsLosingContent: distrusted['loses-content'],
   };
   if (distillation === 'overlap') {
     figures.hintsRead = hintsRead;

@@ -15,6 +15,7 @@ import { runtimeFingerprint } from './fingerprint.ts';
 import { localEngine } from './local-engine.ts';
 import { otherBase } from './other-base.ts';
 import { type Replayed, replayVersion, type TrainedVersion, trainedVersions } from './replay-step.ts';
+import { loadSpeech } from './speech.ts';
 import { loadTeacherModel } from './teacher-model.ts';
 
 /**
@@ -58,9 +59,13 @@ async function replay(): Promise<number> {
       return found;
     };
     const folder = folderOf(config.model);
-    const policy = await loadPolicy(await openCheckpoint(folder), executor);
-    const engine = localEngine(policy, await loadPromptWriter(folder), (model) =>
-      loadTeacherModel(folderOf(model), folder, executor),
+    const source = await openCheckpoint(folder);
+    const policy = await loadPolicy(source, executor);
+    const engine = localEngine(
+      policy,
+      await loadPromptWriter(folder),
+      (model) => loadTeacherModel(folderOf(model), folder, executor),
+      await loadSpeech(folder, source),
     );
     const base = { model: config.model, digest: await modelDigest(folder) };
     const ofOthers = await trainedOnOthers(versions, base, data.checkpoints);

@@ -8,7 +8,14 @@ import type { StepSample } from './step-sample.ts';
 import type { Teacher } from './teacher.ts';
 
 /** A sample, and its prompt with each of its hints. */
-export type Pupil = { readonly sample: StepSample; readonly prompts: readonly (readonly number[])[] };
+export type Pupil = {
+  readonly sample: StepSample;
+  readonly prompts: readonly (readonly number[])[];
+  /** of its lesson, 0 to 1; 1 unless told */
+  readonly weight?: number;
+  /** log-probs of the answer under the teacher without a hint, [T]; where the weight is below 1 */
+  readonly plain?: ArrayLike<number>;
+};
 
 /** What a teacher says of several tokens at each position of an answer; log-probs, nats. */
 export type TokenLesson = {
@@ -24,6 +31,8 @@ export type TokenLesson = {
   readonly old: Float32Array;
   /** `overlap`: share of the policy's tokens that are among the teacher's, mean over positions; else 0 */
   readonly overlap: number;
+  /** of its loss; 1 unless told */
+  readonly weight?: number;
 };
 
 const none = new Float32Array(0);
@@ -61,9 +70,10 @@ export function teachTokens(
     (done) => onSamples(done, read.length),
   );
   return new Map(
-    pupils.map(({ sample }, pupil) => {
+    pupils.map(({ sample, weight = 1 }, pupil) => {
       const views = told.filter((_, index) => read[index]!.pupil === pupil);
-      return [sample, own === undefined ? topkLesson(views[0]!) : overlapLesson(own[pupil]!, views, topK)];
+      const lesson = own === undefined ? topkLesson(views[0]!) : overlapLesson(own[pupil]!, views, topK);
+      return [sample, { ...lesson, weight }];
     }),
   );
 }

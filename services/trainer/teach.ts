@@ -2,7 +2,7 @@ import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import type { PolicySequence } from '../../shared/policy/batching.ts';
 import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
-import { hintedPrompts, type NoTeacher } from './hinted-prompt.ts';
+import { type Chosen, choosePupils, nobodyWithout, nothingDistrusted } from './choose-pupils.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import type { StepSample } from './step-sample.ts';
 import { type Pupil, type TokenLesson, teachTokens } from './teach-tokens.ts';
@@ -17,19 +17,15 @@ export type Lesson = {
   readonly tokens: ReadonlyMap<StepSample, TokenLesson>;
   /** prompts with a hint that a teacher read */
   readonly hintsRead: number;
-  /** why the others have none, as counts */
-  readonly without: Readonly<Record<NoTeacher, number>>;
-};
+} & Pick<Chosen, 'without' | 'distrusted'>;
 
 export const noLesson: Lesson = {
   teacher: new Map(),
   tokens: new Map(),
   hintsRead: 0,
-  without: { 'no-hint': 0, 'template-drift': 0, 'no-request': 0, 'too-long': 0 },
+  without: nobodyWithout,
+  distrusted: nothingDistrusted,
 };
-
-/** `overlap` compares so many hints of a sample: each is another pass of the teacher. */
-const MOST_HINTS = 3;
 
 /**
  * What the teacher makes of each answer that a hint came for: log p of the answer's own tokens, or of several
@@ -40,34 +36,22 @@ const MOST_HINTS = 3;
  */
 export function teach(
   engine: LearningEngine,
-  settings: Pick<TrainingSettings, 'teacher' | 'teacherAnchor' | 'distillation' | 'topK'>,
+  settings: Pick<
+    TrainingSettings,
+    'teacher' | 'teacherAnchor' | 'distillation' | 'topK' | 'hintCheck' | 'ownWordsWeight'
+  >,
   parent: TrainedWeights | undefined,
   samples: readonly (readonly [StepSample, SampleReady['data']])[],
   onSamples: (done: number, of: number) => void,
 ): Lesson {
-  const { pupils, without } = choosePupils(engine, settings, samples);
-  const told = { hintsRead: pupils.reduce((sum, { prompts }) => sum + prompts.length, 0), without };
   const teacher = teacherOf(engine, settings.teacher, settings.teacherAnchor, parent);
+  const { pupils, without, distrusted } = choosePupils(engine, settings, teacher, samples);
+  const hintsRead = pupils.reduce((sum, { prompts }) => sum + prompts.length, 0);
+  const told = { hintsRead, without, distrusted };
   if (settings.distillation === 'sampled')
     return { ...told, teacher: teachSampled(engine, teacher, pupils, onSamples), tokens: new Map() };
   const tokens = teachTokens(engine, teacher, parent, settings, pupils, onSamples);
   return { ...told, tokens, teacher: new Map([...tokens].map(([sample, { sampled }]) => [sample, sampled])) };
-}
-
-/** Samples whose hints are read, and why the others are not among them. */
-function choosePupils(
-  engine: LearningEngine,
-  { distillation }: Pick<TrainingSettings, 'distillation'>,
-  samples: readonly (readonly [StepSample, SampleReady['data']])[],
-): { readonly pupils: readonly Pupil[]; readonly without: Lesson['without'] } {
-  const without = { ...noLesson.without };
-  const pupils: Pupil[] = [];
-  for (const [sample, record] of samples) {
-    const hinted = hintedPrompts(record, engine, distillation === 'overlap' ? MOST_HINTS : 1);
-    if (hinted.kind !== 'hinted') without[hinted.kind] += 1;
-    else if (sample.behavior.length > 0) pupils.push({ sample, prompts: hinted.prompts });
-  }
-  return { pupils, without };
 }
 
 function teachSampled(
@@ -83,9 +67,14 @@ function teachSampled(
   for (const members of engine.parts(sequences)) {
     const scored = teacher.score(members.map((index) => sequences[index]!));
     members.forEach((index, member) => {
-      logProbs.set(pupils[index]!.sample, scored[member]!);
+      const { sample, plain, weight = 1 } = pupils[index]!;
+      logProbs.set(sample, plain === undefined ? scored[member]! : between(plain, scored[member]!, weight));
     });
     onSamples(logProbs.size, pupils.length);
   }
   return logProbs;
 }
+
+/** From one row of log-probs a part of the way to another. */
+const between = (from: ArrayLike<number>, to: ArrayLike<number>, part: number): ArrayLike<number> =>
+  Float32Array.from(from, (logProb, t) => logProb + part * (to[t]! - logProb));

@@ -11,18 +11,20 @@ type Settings = Pick<TrainingSettings, 'distillation' | 'topK' | 'clipLow' | 'cl
  * Loss of one answer's lesson at several tokens per position, see opdTopkLoss and opdOverlapLoss.
  *
  * @param cur log-probs of the lesson's tokens under the parameters that are being trained
- * @param shares share of each position in the mean, [T]
+ * @param sharesOfMean share of each position in the mean, [T]
  * @param atParent whether those parameters still are the parent's: then `old` is `cur`, and every ratio 1
  * @returns loss, nats, and its derivative by `cur.logProbs`, [T * k]
  */
 export function tokenLessonLoss(
   lesson: TokenLesson,
   cur: CandidateLogProbs,
-  shares: ArrayLike<number>,
+  sharesOfMean: ArrayLike<number>,
   settings: Settings,
   atParent: boolean,
 ): { readonly loss: number; readonly gradient: Float64Array } {
   const k = settings.topK;
+  const { weight = 1 } = lesson;
+  const shares = Float64Array.from(sharesOfMean, (share) => weight * share);
   const positions = Array.from({ length: shares.length }, (_, t) => t);
   const rows = (values: Float32Array) => positions.map((t) => values.subarray(t * k, (t + 1) * k));
   const gradient = new Float64Array(positions.length * k);

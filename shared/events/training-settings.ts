@@ -44,6 +44,17 @@ export const trainingSettings = z.object({
       'teacher current: share of what the base says to the hint in what is taught; above 0 the same hint over and over ' +
         'comes to rest, at 1 / teacherAnchor times its effect on the base',
     ),
+  hintCheck: z
+    .boolean()
+    .describe(
+      'opd, combine: a hint teaches only once it is seen to ask for what it is meant to: by answers of the base with it ' +
+        'and without, or by the criticised answer, which it must make less likely',
+    ),
+  ownWordsWeight: z
+    .number()
+    .min(0)
+    .max(1)
+    .describe("with hintCheck: weight of a hint in a person's own words, where one of a known wish has 1"),
   training: trainingKind.describe('what is trained: an adapter (lora), or every weight of the model (full)'),
   distillation: distillationForm.describe(
     'opd, combine: what of the teacher is learned at each position: the sampled token, its topK likeliest tokens ' +
@@ -167,5 +178,7 @@ export const recordedTrainingSettings = trainingSettings.extend({
   klEstimator: trainingSettings.shape.klEstimator.default('k3'),
   rehearsal: trainingSettings.shape.rehearsal.default(0),
   rehearsalWeight: trainingSettings.shape.rehearsalWeight.default(1),
+  hintCheck: trainingSettings.shape.hintCheck.default(false),
+  ownWordsWeight: trainingSettings.shape.ownWordsWeight.default(1),
 });
 export type TrainingSettings = z.output<typeof trainingSettings>;

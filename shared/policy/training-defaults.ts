@@ -20,6 +20,8 @@ const common = {
   gapClip: 1,
   teacher: 'current',
   teacherAnchor: 0.3,
+  hintCheck: true,
+  ownWordsWeight: 0.3,
   distillation: 'sampled',
   topK: 4,
   rank: 8,

@@ -45,6 +45,7 @@ const plain = {
   ...defaults,
   ...{ learningRate: 5e-3, warmUpSteps: 0, baselineDecay: 0.95, klCoefficient: 0, fade: 1 },
   ...{ verdictWeight: 1, hintWeight: 1, distillation: 'sampled' as const, topK: 4 },
+  ...{ hintCheck: false, ownWordsWeight: 1 },
   ...{ teacherAnchor: 0, gateMeanKl: 0.5, gateLeastScale: 1 },
 } as const;
 

@@ -1,0 +1,108 @@
+import { expect, test } from 'vitest';
+import type { SampleReady } from '../../shared/events/sample-ready.ts';
+import { wishes } from '../../shared/wishes/wishes.ts';
+import { choosePupils } from './choose-pupils.ts';
+import type { LearningEngine } from './learning-engine.ts';
+import { step } from './step.ts';
+import { stepSample } from './step-sample.ts';
+import { batchData, sampleData } from './testing/facts.ts';
+import { toyEngine } from './testing/toy-engine.ts';
+
+const settings = {
+  teacher: 'current',
+  distillation: 'topk',
+  hintCheck: true,
+  ownWordsWeight: 0.3,
+} as const;
+/** With the toy a hint lowers tokens 1 and 3, and raises 0. */
+const LOWERED = 3;
+const RAISED = 0;
+
+const sample = (hints: readonly string[], token: number, more: Partial<SampleReady['data']> = {}) =>
+  sampleData(`${hints.join()}/${token}`, {
+    verdict: -1,
+    hints,
+    ...more,
+    tokens: { responseIds: [token, token], logProbs: [-1.6, -1.6] },
+  });
+const choose = (records: readonly SampleReady['data'][], changes = {}, engine: LearningEngine = toyEngine) =>
+  choosePupils(
+    engine,
+    { ...settings, ...changes },
+    { score: (sequences) => engine.score(undefined, sequences) },
+    records.map((record) => [stepSample(record, { advantage: -1, verdictWeight: 1, weight: 1 }), record]),
+  );
+const own = 'Never say please!';
+
+test('own words teach, with less weight, where they make the criticised answer less likely', () => {
+  const { pupils, without, distrusted } = choose([sample([own], LOWERED), sample([own], RAISED)]);
+  expect(pupils.map(({ sample: { sampleId }, weight }) => [sampleId, weight])).toEqual([
+    [`${own}/${LOWERED}`, 0.3],
+  ]);
+  expect(pupils[0]!.plain).toHaveLength(2);
+  expect(without.distrusted).toBe(1);
+  expect(distrusted).toMatchObject({ backwards: 1, 'without-effect': 0 });
+});
+
+test('words that change nothing do not teach', () => {
+  const deaf: LearningEngine = { ...toyEngine, writePrompt: () => [1, 2, 3] };
+  expect(choose([sample([own], LOWERED)], {}, deaf)).toMatchObject({
+    pupils: [],
+    distrusted: { 'without-effect': 1 },
+  });
+});
+
+test('of praise there is nothing to move away from', () => {
+  expect(choose([sample([own], RAISED, { verdict: 1 })]).pupils).toHaveLength(1);
+});
+
+test('a known wish comes before own words, and has the whole weight', () => {
+  const { pupils } = choose([sample([own, wishes['no-list'].hint], LOWERED)], { distillation: 'overlap' });
+  expect(pupils.map(({ prompts, weight }) => [prompts.length, weight])).toEqual([[1, 1]]);
+});
+
+test('a known wish that the base reads as its contrary does not teach, whatever the answer', () => {
+  const lists: LearningEngine = {
+    ...toyEngine,
+    speech: {
+      read: (ids) => (ids[0] === 9 ? '- a\n- b' : 'a and b'),
+      canaries: ['one', 'two'],
+      rehearsed: [],
+      sample: (_, { prompts }) =>
+        prompts.map((prompt) => ({ ids: [prompt.at(-1)!], ended: true, temperature: 1 })),
+    },
+  };
+  expect(choose([sample([wishes['no-list'].hint], LOWERED)], {}, lists)).toMatchObject({
+    pupils: [],
+    without: { distrusted: 1, 'no-hint': 0 },
+    distrusted: { backwards: 1 },
+  });
+  // it is sure of what it reads as meant: the answer is not asked
+  expect(choose([sample([wishes.list.hint], RAISED)], {}, lists).pupils).toHaveLength(1);
+});
+
+test('unchecked hints all teach alike, as in batches of earlier programs', () => {
+  const { pupils, without } = choose([sample([own], RAISED), sample([own], LOWERED)], {
+    hintCheck: false,
+    ownWordsWeight: 1,
+  });
+  expect(pupils.map(({ weight }) => weight)).toEqual([1, 1]);
+  expect(without.distrusted).toBe(0);
+});
+
+test('a lesson of less weight moves the policy less, with every form of distillation', () => {
+  for (const distillation of ['sampled', 'topk', 'overlap'] as const) {
+    const gradient = (ownWordsWeight: number) => {
+      const record = sample([own], LOWERED, { verdict: 0 });
+      const changes = { method: 'opd', distillation, hintCheck: true, ownWordsWeight, gapClip: 9 } as const;
+      const batch = batchData(1, [record], changes);
+      const result = step(toyEngine, { parent: undefined, batch, samples: [record] });
+      if (result.kind !== 'candidate') throw new Error(result.detail);
+      expect(result.metrics.hintsUsed).toBe(1);
+      return result.metrics.gradientNorm!;
+    };
+    const whole = gradient(1);
+    expect(whole).toBeGreaterThan(0);
+    expect(gradient(0.3) / whole).toBeCloseTo(0.3, 4);
+  }
+});
