@@ -88,7 +88,7 @@ const clawNano: AdapterDefaults = {
     // half-life of the baseline: one verdict, so that praise that is expected moves little
     baselineDecay: 0.5,
     gateMeanKl: 0.06,
-    gateBaseKl: 0.12,
+    gateBaseKl: 0.06,
   },
   batchSize: 2,
   maxStaleness: 4,
