@@ -1,4 +1,5 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { turnOfSample } from '../../shared/events/sample-id.ts';
 
 /**
  * Which events belong to one session. Few name it: votes name a turn, a batch its samples, a step its batch.
@@ -29,7 +30,7 @@ export function createSessionTrail(session: string): SessionTrail {
     const turn = turnOf(names);
     if (turn !== undefined && turns.has(turn)) return true;
     if (names.batchId !== undefined && batches.has(names.batchId)) return true;
-    return names.samples?.some(({ sampleId }) => turns.has(sampleId)) ?? false;
+    return names.samples?.some(({ sampleId }) => turns.has(turnOfSample(sampleId))) ?? false;
   };
   return {
     has,
@@ -46,4 +47,5 @@ export function createSessionTrail(session: string): SessionTrail {
 /** Some facts, such as a pause, name none of these. */
 const namesOf = ({ data }: ClawLoopEvent) => data as Names;
 
-const turnOf = ({ turnId, interactionId, sampleId }: Names) => turnId ?? interactionId ?? sampleId;
+const turnOf = ({ turnId, interactionId, sampleId }: Names) =>
+  turnId ?? interactionId ?? (sampleId === undefined ? undefined : turnOfSample(sampleId));
