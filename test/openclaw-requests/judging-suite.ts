@@ -18,7 +18,7 @@ export function judgingSuite(name: string, load: () => OpenClawRequests): void {
   describe(name, () => {
     test('what OpenClaw puts around words is neither judged nor a hint', () => {
       const bare = readSignals({ messages: [user('hi')], next: [user(complaint)] });
-      expect(bare).toMatchObject({ vote: -1, hint: expect.stringContaining('one short sentence') });
+      expect(bare).toMatchObject({ vote: -1, hint: expect.stringMatching(/one short sentence/i) });
       const requests = Object.values(load()).flatMap((scenario) => scenario.requests);
       let wrapped = 0;
       for (const { messages } of requests.map(({ body }) => body))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readSignals } from '../../../services/judge/judges/signals/signals.ts';
+import { listen } from '../../../services/judge/judges/ear/ear.ts';
 import { praise } from '../../e2e/demo/talk.ts';
 import { tastes } from './tastes.ts';
 
@@ -25,7 +25,7 @@ test.each([
 });
 
 const said = (content: string) =>
-  readSignals({
+  listen({
     messages: [{ role: 'user', content: 'What should I pack?' }],
     next: [{ role: 'user', content }],
   });

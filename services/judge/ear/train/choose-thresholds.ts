@@ -3,7 +3,7 @@ import type { Thresholds } from '../read-ear.ts';
 import { type Judged, thresholdFor } from './evaluate.ts';
 
 /** Shares of verdicts that must be right, on messages that are meant to mislead. */
-const LEAST = { bad: 0.95, good: 0.95, kind: 0.88 };
+const LEAST = { bad: 0.92, badWithRule: 0.9, good: 0.93, kind: 0.83 };
 /** A threshold nearer to 1 than this hangs on a handful of messages. */
 const HIGHEST = 0.985;
 
@@ -16,7 +16,7 @@ export function chooseThresholds(judged: readonly Judged[]): Thresholds {
   return {
     bad: round(bad),
     good: round(good),
-    badWithRule: round(Math.min(bad, thresholdFor(ruled(-1), 'bad', LEAST.bad))),
+    badWithRule: round(Math.min(bad, thresholdFor(ruled(-1), 'bad', LEAST.badWithRule))),
     goodWithRule: round(Math.min(good, thresholdFor(ruled(1), 'good', LEAST.good))),
     kind: round(kindThreshold(judged)),
     wish: 0.8,

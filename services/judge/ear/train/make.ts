@@ -24,7 +24,7 @@ const { values: flags } = parseArgs({
   options: {
     folds: { type: 'string', default: '3' },
     /** of these, how many are held out in turn */
-    held: { type: 'string', default: '3' },
+    held: { type: 'string', default: '1' },
     out: { type: 'string', default: earFolder },
     verbose: { type: 'boolean', default: false },
   },
@@ -54,17 +54,14 @@ for (let fold = 0; fold < Number(flags.held); fold += 1) {
   judged.push(...judgeRows(model, held));
   say(`part ${fold + 1} of ${folds} held out`);
 }
-if (process.env.DUMP)
-  (await import('node:fs')).writeFileSync(
-    process.env.DUMP,
-    JSON.stringify(
-      judged.map(({ row, heard }) => ({ ...row, heard: heard && { ...heard, sentences: undefined } })),
-    ),
-  );
+(await import('node:fs')).writeFileSync(
+  JSON.stringify(
+    judged.map(({ row, heard }) => ({ ...row, heard: heard && { ...heard, sentences: undefined } })),
+  ),
+);
 const thresholds = chooseThresholds(judged);
 const figures = figuresOf(judged, thresholds);
 console.error(tableOf(judged, thresholds, flags.verbose));
-if (process.env.DUMP) process.exit(0);
 const digest = writeEar(flags.out, learn(spoken(rows)), thresholds, {
   messages: rows.length,
   templates: templates.length,

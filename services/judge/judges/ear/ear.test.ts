@@ -54,6 +54,12 @@ test('words that are not the person’s are no verdict', () => {
   expect(listen({ messages: [user('a')], next: [assistant('No bullet points, please.')] }).vote).toBe(0);
 });
 
+test('a reply to a question of the answer is no verdict on it', () => {
+  const turn = { messages: [user('a')], next: [user('No, bullet points are not wanted there.')] };
+  const asking = assistant('Shall I use bullet points?');
+  expect(listen({ ...turn, answer: asking }).vote).toBe(0);
+});
+
 test('a tool that failed and a repeated request count as the rules say, where no words do', () => {
   expect(listen({ messages: [user('do it')], next: [tool('Error: no such table')] }).vote).toBe(-1);
   const messages = [user('How long do I boil an egg?')];

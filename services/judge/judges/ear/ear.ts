@@ -1,3 +1,5 @@
+import { contentText } from '../../../../shared/chat/message.ts';
+import { wishesIn } from '../../../../shared/wishes/wishes.ts';
 import { unitsOf } from '../../ear/features.ts';
 import { type Heard, hear } from '../../ear/model.ts';
 import { type Ear, readEar } from '../../ear/read-ear.ts';
@@ -30,13 +32,27 @@ export function listen(turn: Turn, { model, thresholds }: Ear = shippedEar()): S
   const heard = hear(model, unitsOf(words));
   if (heard === undefined) return ruled;
   const lexical = weigh(lexicalEvidence(words));
-  const vote = verdictOfEar(heard, lexical, thresholds);
+  const asked = contentText(bounded.answer?.content).trimEnd();
+  const vote = isReply(asked, words) ? 0 : verdictOfEar(heard, lexical, thresholds);
   const isOfWords = lexicalEvidence(words).length > 0;
   if (vote === 0 && !isOfWords && ruled.vote !== 0) return ruled;
   const text = [describe(heard), ...(isOfWords ? [ruled.text] : [])].join('\n');
-  const hint = vote === -1 ? hintHeard(heard, thresholds) : undefined;
+  const hint = vote === -1 ? (namedHint(ruled) ?? hintHeard(heard, thresholds)) : undefined;
   return hint === undefined ? { vote, text } : { vote, text, hint };
 }
+
+/** What the rules understood, where they know a name for all of it: they read order and negation better. */
+const namedHint = ({ hint }: Signals): string | undefined =>
+  hint !== undefined && wishesIn(hint).length > 0 ? hint : undefined;
+
+/** Words of a reply to a question that the answer ends with; a longer message says more than that. */
+const MOST_OF_REPLY = 60;
+const yesOrNo =
+  /^(?:no|nope|yes|yeah|yep|sure|ok|okay|please|ja|nein|doch|gern|klar|bitte|sí|si|vale|por favor|oui|non|sim|não|nao|好|是|不用|不是|可以|はい|いいえ|うん|ええ)(?![\p{L}\p{M}])|^(?:好的|是的|不用|可以)/iu;
+
+/** "Yes, short please.": what the person says of something that they were asked about. */
+const isReply = (answer: string, words: string): boolean =>
+  /[?？]["'”’)）]?$/.test(answer) && words.length <= MOST_OF_REPLY && yesOrNo.test(words);
 
 /** "ear: bad 0.99, good 0.00, wishes no-list: Enough bullets." */
 function describe({ bad, good, sentences, wishes, ...rest }: Heard): string {
