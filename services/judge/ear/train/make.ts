@@ -54,11 +54,6 @@ for (let fold = 0; fold < Number(flags.held); fold += 1) {
   judged.push(...judgeRows(model, held));
   say(`part ${fold + 1} of ${folds} held out`);
 }
-(await import('node:fs')).writeFileSync(
-  JSON.stringify(
-    judged.map(({ row, heard }) => ({ ...row, heard: heard && { ...heard, sentences: undefined } })),
-  ),
-);
 const thresholds = chooseThresholds(judged);
 const figures = figuresOf(judged, thresholds);
 console.error(tableOf(judged, thresholds, flags.verbose));
