@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { JudgeError } from '../errors.ts';
 import type { Judge } from '../judges/judge.ts';
 import { turnCompleted } from '../test-events.ts';
 import { describeResult, examine, readExchanges, resultOf } from './exam.ts';
@@ -92,4 +93,15 @@ test('a server that is away is asked again', async () => {
   });
   await examined.examine(signal);
   expect(told.map((text) => text.includes('not answer yet'))).toEqual([true, false]);
+});
+
+test('a judge that finds the exchanges too long has failed, not been away', async () => {
+  const refuses = judgeOf('small', () => null);
+  const vote = () => Promise.reject(JudgeError.JUDGE_REFUSED({ httpStatus: 400 }));
+  expect(await examine({ ...refuses, vote }, exchanges, 4, signal)).toMatchObject({
+    right: 0,
+    passed: false,
+  });
+  const busy = () => Promise.reject(JudgeError.JUDGE_REFUSED({ httpStatus: 503 }));
+  await expect(examine({ ...refuses, vote: busy }, exchanges, 4, signal)).rejects.toThrow('503');
 });

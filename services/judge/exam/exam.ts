@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
+import { isServiceError } from '../../../shared/service/errors.ts';
 import type { Judge } from '../judges/judge.ts';
 
 /** One exchange whose verdict is known. */
@@ -50,10 +51,22 @@ export async function examine(
   const rest = [...exchanges.entries()];
   const work = async () => {
     for (let one = rest.shift(); one !== undefined; one = rest.shift())
-      votes[one[0]] = (await judge.vote(turnOf(one[0], one[1]), 0, signal)).vote;
+      votes[one[0]] = await voteOn(judge, turnOf(one[0], one[1]), signal);
   };
   await Promise.all(Array.from({ length: concurrency }, work));
   return resultOf(exchanges, votes);
+}
+
+/** A server that finds the question too long, or its own answer none, has given no verdict. */
+async function voteOn(judge: Pick<Judge, 'vote'>, turn: TurnCompleted['data'], signal: AbortSignal) {
+  try {
+    return (await judge.vote(turn, 0, signal)).vote;
+  } catch (error) {
+    const { code = '', message = '' } = isServiceError(error) ? error : {};
+    if (code === 'judge_garbage' || (code === 'judge_refused' && /\b4(?:00|13|22)\b/.test(message)))
+      return null;
+    throw error;
+  }
 }
 
 /** Right is right; no verdict is wrong, but no praise. */

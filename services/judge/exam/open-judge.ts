@@ -14,12 +14,17 @@ export function openJudge(config: JudgeConfig, logger: Logger): Judge & Partial<
   const judge = createJudge(config);
   if (!isExamined(config)) return judge;
   const exchanges = readExchanges();
+  let wasTold = false; // once is enough while serving loads its model
   return examinedJudge({
     judge,
     standIn: createStandIn(config),
     exam: (signal) => examine(judge, exchanges, config.concurrency, signal),
     tell: ({ result, error, text }) => {
-      if (result === undefined) return logger.info({ err: error }, text);
+      if (result === undefined) {
+        if (!wasTold) logger.info({ reason: error instanceof Error ? error.message : 'unknown' }, text);
+        wasTold = true;
+        return;
+      }
       logger[result.passed ? 'info' : 'warn'](result, text);
       const { right, of, passed } = result;
       const report = {

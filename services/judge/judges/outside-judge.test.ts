@@ -20,7 +20,9 @@ const turn = turnCompleted('t', {
 }).data;
 
 const received: string[] = [];
+const headers: (string | undefined)[] = [];
 const server = createServer(async (request, response) => {
+  headers.push(request.headers['idempotency-key']?.toString());
   received.push(Buffer.concat(await request.toArray()).toString());
   response.setHeader('content-type', 'application/json');
   response.end(JSON.stringify({ choices: [{ message: { content: '\\boxed{-1}' } }] }));
@@ -28,6 +30,7 @@ const server = createServer(async (request, response) => {
 
 afterEach(() => {
   received.length = 0;
+  headers.length = 0;
   server.closeAllConnections();
   server.close();
 });
@@ -61,4 +64,14 @@ test('our own serving, which gave the answer, judges what it gave', async () => 
   await judge.vote(turn, 0, new AbortController().signal);
   expect(received[0]).toContain(token);
   expect(received[0]).not.toContain('(removed:');
+});
+
+test('each vote has a seed of its own, and no key under which a server would repeat an answer', async () => {
+  const judge = await judgeAt(() => ({}));
+  for (const index of [0, 1, 2, 0]) await judge.vote(turn, index, new AbortController().signal);
+  const seeds = received.map((body) => (JSON.parse(body) as { seed: number }).seed);
+  expect(new Set(seeds.slice(0, 3)).size).toBe(3);
+  expect(seeds[3]).toBe(seeds[0]);
+  expect(new Set(received.slice(0, 3)).size).toBe(3);
+  expect(headers).toEqual([undefined, undefined, undefined, undefined]);
 });
