@@ -1,4 +1,5 @@
 import { lexicalEvidence, weigh } from '../../judges/signals/evidence.ts';
+import { isOfMachine } from '../machine.ts';
 import type { Thresholds } from '../read-ear.ts';
 import { verdictOfEar, wishesHeard } from '../verdict.ts';
 import type { Judged } from './evaluate.ts';
@@ -12,7 +13,9 @@ const votesOf = (judged: readonly Judged[], thresholds: Thresholds): readonly Sa
   judged.map((one) => ({
     ...one,
     vote:
-      one.heard === undefined ? 0 : verdictOfEar(one.heard, weigh(lexicalEvidence(one.row.text)), thresholds),
+      one.heard === undefined || isOfMachine(one.row.text)
+        ? 0
+        : verdictOfEar(one.heard, weigh(lexicalEvidence(one.row.text)), thresholds),
   }));
 
 const signs = { bad: -1, good: 1 } as const;

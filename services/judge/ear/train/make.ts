@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createRandom } from '../../../../shared/policy/random.ts';
 import { readOwnWords } from '../../own-words/own-words.ts';
+import { isOfMachine } from '../machine.ts';
 import { earFolder } from '../read-ear.ts';
 import { chooseThresholds } from './choose-thresholds.ts';
 import { type Judged, judgeRows } from './evaluate.ts';
@@ -54,7 +55,7 @@ for (let fold = 0; fold < Number(flags.held); fold += 1) {
   judged.push(...judgeRows(model, held));
   say(`part ${fold + 1} of ${folds} held out`);
 }
-const thresholds = chooseThresholds(judged);
+const thresholds = chooseThresholds(judged.filter(({ row }) => !isOfMachine(row.text)));
 const figures = figuresOf(judged, thresholds);
 console.error(tableOf(judged, thresholds, flags.verbose));
 const digest = writeEar(flags.out, learn(spoken(rows)), thresholds, {

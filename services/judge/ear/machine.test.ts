@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { isOfMachine } from './machine.ts';
+
+test.each([
+  'You are a careful planning agent. Keep it short and use no lists.',
+  'Reminder: the notes were not saved.',
+  'The user wants shorter answers. Update the profile.',
+  'Nothing was stored. Answer SILENT_REPLY if that is fine.',
+  'Your task is to shorten the text above, it is too long.',
+  '[hourly check] Too many open tickets.',
+  'The previous attempt failed. Try again without lists.',
+])('of a machine: %s', (words) => {
+  expect(isOfMachine(words)).toBe(true);
+});
+
+test.each([
+  'You are a genius!',
+  'Too long. Try again without lists.',
+  'No, I asked for one sentence.',
+  'Reply in German please.',
+  'I have no session today, thanks.',
+])('of a person: %s', (words) => {
+  expect(isOfMachine(words)).toBe(false);
+});

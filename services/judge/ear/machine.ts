@@ -1,0 +1,25 @@
+/** Of a message no more is looked at. Characters. */
+const LOOK_AT = 1000;
+
+const agent = 'assistant|agent|sub-?agent|model|bot|expert|reviewer|judge|classifier|grader|summari[sz]er';
+
+/** What programs write to a model, and people hardly ever to their assistant. */
+const cues: readonly RegExp[] = [
+  /^\s*[[{<]/,
+  /^\s*(?:system|context|important|caveat|reminder|heartbeat|webhook|notification|event|task|instructions?)\s?:/i,
+  new RegExp(`\\byou are (?:an?|the) (?:[\\w-]+ ){0,3}(?:${agent})s?\\b`, 'i'),
+  /^\s*(?:your (?:task|job|role) is|act as|you (?:will be|are) given|you must not|given the (?:conversation|following))\b/i,
+  /\bthe user(?:'s)?\b|\buser (?:has|have) (?:approved|rejected|not)\b/i,
+  /\b(?:sub-?agents?|heartbeat|compaction|cron ?jobs?|webhooks?|hooks?|plan mode|token limit|context window|payload|stderr|stdout|traceback)\b/i,
+  /\btool (?:use|calls?|results?|outputs?|was|has|recently)\b|\btodo (?:list|tool)\b|\bnon-?(?:readonly|interactive)\b|\bexit code\b|\bbackground task\b/i,
+  /\b(?:this|a new|the) session (?:is|was|has|will)\b|\b(?:previous|following|preceding) (?:conversation|response|transcript|messages?)\b|\bconversation so far\b/i,
+  /\b(?:valid )?JSON (?:object|schema|only|array)\b|\bvalid JSON\b|\brespond (?:only )?with\b|\breply (?:only )?with\b/i,
+  /\b[A-Z]{2,}(?:_[A-Z0-9]{2,})+\b|\b[A-Z]{4,}\.md\b/,
+  /\bprevious (?:response|attempt|model attempt|run|turn) (?:was|failed|got|timed)\b/i,
+];
+
+/** Whether a program seems to have written this. Then it is nobody's verdict: silence costs one turn. */
+export const isOfMachine = (words: string): boolean => {
+  const start = words.slice(0, LOOK_AT);
+  return cues.some((cue) => cue.test(start));
+};
