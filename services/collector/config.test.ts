@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
 import { loadConfig } from '../../shared/service/config.ts';
-import { CollectorConfig, submitSettings } from './config.ts';
+import { CollectorConfig, submitSettings, waitOf } from './config.ts';
 
 const settings = (...argv: string[]) =>
   submitSettings(loadConfig('collector', CollectorConfig, argv, {}).values as CollectorConfig);
@@ -18,7 +18,15 @@ test('what is not told follows from the model', () => {
     adapterMethods: {},
     adapterDistillation: {},
   });
-  expect(settings('--model', '/models/x').size).toBe(16);
+  expect(settings('--model', '/models/x').size).toBe(4);
+});
+
+test('samples of a model that is talked to now and then wait a night at most, those of claw-nano for their batch', () => {
+  const wait = (...argv: string[]) =>
+    waitOf(loadConfig('collector', CollectorConfig, argv, {}).values as CollectorConfig);
+  expect(wait()).toBeUndefined();
+  expect(wait('--model', 'Qwen/Qwen3-0.6B')).toBe(8 * 3_600_000);
+  expect(wait('--model', 'Qwen/Qwen3-0.6B', '--waited-ms', '500')).toBe(500);
 });
 
 test('what is told is in the batch, and nothing else changes', () => {
@@ -50,7 +58,7 @@ test('the method is set for all adapters, and for single ones', () => {
 });
 
 test('what is learned of a teacher is set for all adapters, and for single ones', () => {
-  expect(settings('--model', '/models/x').training).toMatchObject({ distillation: 'sampled', topK: 4 });
+  expect(settings('--model', '/models/x').training).toMatchObject({ distillation: 'topk', topK: 32 });
   const told = settings('--distillation', 'topk', '--top-k', '50', '--adapter-distillation', 'mine=overlap');
   expect(told.training).toMatchObject({ distillation: 'topk', topK: 50 });
   expect(told.adapterDistillation).toEqual({ mine: 'overlap' });

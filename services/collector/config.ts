@@ -31,7 +31,7 @@ function described<Schema extends z.ZodObject>(schema: Schema): Schema {
 }
 
 export const CollectorConfig = CommonConfig.extend({
-  batchSize: z.int().min(1).max(4096).optional().describe('samples per batch; 2 for claw-nano, else 16'),
+  batchSize: z.int().min(1).max(4096).optional().describe('samples per batch; 2 for claw-nano, else 4'),
   maxBatchSize: z
     .int()
     .min(1)
@@ -107,7 +107,9 @@ export const CollectorConfig = CommonConfig.extend({
     .int()
     .min(10)
     .optional()
-    .describe('ms that samples wait for a full batch, then a smaller one will do; unless told they wait'),
+    .describe(
+      'ms that samples wait for a full batch, then a smaller one will do; 8 hours unless told, with claw-nano they wait',
+    ),
   sweepMs: z.int().min(10).max(longestTimer).default(10_000).describe('ms between two looks at the timers'),
   owedIntervalMs: z
     .int()
@@ -138,6 +140,10 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
     adapterDistillation: byAdapter<DistillationForm>(config.adapterDistillation),
   };
 }
+
+/** ms that samples wait for a full batch; undefined: for as long as it takes. */
+export const waitOf = ({ waitedMs, model, training }: CollectorConfig): number | undefined =>
+  waitedMs ?? defaultTrainingSettings(model, training).waitedMs;
 
 /** The rules in force for `attribute`. */
 export const attributeSettings = ({ turnDiscount }: CollectorConfig): AttributeSettings => ({

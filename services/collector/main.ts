@@ -2,6 +2,7 @@ import { setInterval } from 'node:timers/promises';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { WishSetAside } from '../../shared/events/wish-set-aside.ts';
 import type { Fold } from '../../shared/log/fold.ts';
+import { unmeasuredNote } from '../../shared/policy/training-defaults.ts';
 import { monotonicNow, utcNow } from '../../shared/service/clock.ts';
 import { openHealthPort } from '../../shared/service/health.ts';
 import { watchObligations } from '../../shared/service/metrics.ts';
@@ -9,7 +10,7 @@ import { openService } from '../../shared/service/open-service.ts';
 import { createFoldMetrics, watchFolds } from '../../shared/service/watch-folds.ts';
 import { assemble } from './assemble.ts';
 import { attribute } from './attribute.ts';
-import { assembleSettings, attributeSettings, CollectorConfig, submitSettings } from './config.ts';
+import { assembleSettings, attributeSettings, CollectorConfig, submitSettings, waitOf } from './config.ts';
 import { createCollectorMetrics } from './metrics.ts';
 import { eligibleSamples, submit } from './submit.ts';
 import { openSessions, restedLanes, waitingBatches } from './sweep-candidates.ts';
@@ -37,6 +38,8 @@ const health = await openHealthPort(
   { logger },
 );
 logger.info({ port: health.port }, 'health port');
+const unmeasured = unmeasuredNote(config.model);
+if (unmeasured !== undefined) logger.info({ model: config.model }, unmeasured);
 
 const { owedIntervalMs } = config;
 const timer = {
@@ -56,10 +59,11 @@ const timedOut = createSweeper({
   spanMs: 1000 * config.sessionTimeout,
 });
 const rested = createSweeper({ ...timer, candidates: restedLanes, spanMs: REST_MS });
+const waitMs = waitOf(config);
 const waited = createSweeper({
   ...timer,
-  candidates: config.waitedMs === undefined ? () => [] : waitingBatches,
-  spanMs: config.waitedMs ?? Number.POSITIVE_INFINITY,
+  candidates: waitMs === undefined ? () => [] : waitingBatches,
+  spanMs: waitMs ?? Number.POSITIVE_INFINITY,
 });
 
 const emitted = (events: readonly ClawLoopEvent[]): void => {

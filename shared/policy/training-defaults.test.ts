@@ -1,6 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { defaultTrainingSettings, type TrainingDefaults } from './training-defaults.ts';
+import {
+  defaultTrainingSettings,
+  largestBatch,
+  type TrainingDefaults,
+  unmeasuredNote,
+} from './training-defaults.ts';
 
 test('docs/learning.md shows the defaults as they are', async () => {
   const page = await readFile(new URL('../../docs/learning.md', import.meta.url), 'utf8');
@@ -36,6 +41,12 @@ test('docs/learning.md shows the defaults as they are', async () => {
       'clip low / high, staleness cap',
       ({ settings }) => `${settings.clipLow} / ${settings.clipHigh}, ${settings.stalenessCap}`,
     ),
+    row('warm-up, optimizer steps', ({ settings }) => settings.warmUpSteps ?? 0),
+    row('longest wait for a full batch', ({ waitedMs }) =>
+      waitedMs === undefined ? 'none' : `${waitedMs / 3_600_000} hours`,
+    ),
+    row('largest batch, where samples would grow too old', ({ batchSize }) => largestBatch(batchSize)),
+    row('weight of a sample for each later one of its person', ({ settings }) => settings.fade),
     row('largest gradient norm', ({ settings }) => settings.gradientClip),
     row('KL to the base', ({ settings }) => settings.klCoefficient),
     row(
@@ -47,4 +58,18 @@ test('docs/learning.md shows the defaults as they are', async () => {
     row('largest staleness, versions', ({ maxStaleness }) => maxStaleness),
   ];
   for (const one of rows) expect(page).toContain(one);
+});
+
+test('rates of Qwen3 fall with the size, by the form that docs/learning.md names', () => {
+  const rate = (model: string) => defaultTrainingSettings(model).settings.learningRate;
+  const sizes: Readonly<Record<string, number>> = { '0.6B': 1024, '1.7B': 2048, '4B': 2560, '8B': 4096 };
+  for (const [size, hidden] of Object.entries(sizes))
+    expect(rate(`Qwen/Qwen3-${size}`)).toBeCloseTo(1e-4 * (1024 / hidden) ** 0.0775, 6);
+  expect(rate('/models/qwen3-8b-instruct')).toBe(rate('Qwen/Qwen3-8B'));
+  expect(rate('HuggingFaceTB/SmolLM2-135M')).toBe(1e-4);
+});
+
+test('whoever starts another model is told that nobody has measured how it learns', () => {
+  expect(unmeasuredNote('claw-nano')).toBeUndefined();
+  expect(unmeasuredNote('Qwen/Qwen3-4B')).toMatch(/Qwen3-4B learns is not measured/);
 });

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
-import { defaultTrainingSettings } from '../../../shared/policy/training-defaults.ts';
+import { defaultTrainingSettings, unmeasuredNote } from '../../../shared/policy/training-defaults.ts';
 import { claimFile } from '../../../shared/service/claim.ts';
 import { keyOf } from '../../../shared/service/configured-key.ts';
 import { type DataFolder, dataFolder } from '../../../shared/service/data-folder.ts';
@@ -151,6 +151,8 @@ export const up: Command = {
         if (stop.signal.aborted) return;
         ready = true;
         live.print(banner(found, data.root, common));
+        const unmeasured = unmeasuredNote(common.model);
+        if (unmeasured !== undefined) live.print(`note: ${unmeasured}`);
       },
       (error: Error) => fail(error.message),
     );
