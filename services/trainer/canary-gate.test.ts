@@ -51,6 +51,10 @@ test('what is bad and becomes better passes; what nobody asked for is not looked
   expect(refusalOf({ distinct: 0.4 }, { distinct: 0.3 })).toBeUndefined();
   expect(refusalOf({ distinct: 0.4 }, { distinct: 0.4 })).toMatchObject({ reason: 'collapse' });
   expect(refusalOf({ absurd: 0.2 }, { absurd: 0.3 })).toBeUndefined();
+  const wide = { gateContent: 1, gateCollapse: 1, gateSteerability: 1 };
+  expect(
+    refusalOf({ distinct: 0.1, ended: 0, content: 0, absurd: 0.4, steered: 0 }, {}, wide),
+  ).toBeUndefined();
   const none = {} as typeof tolerances;
   expect(refusalOf({ distinct: 0, content: 0, steered: 0 }, {}, none)).toBeUndefined();
   expect([none, tolerances].map(looksAtCanaries)).toEqual([false, true]);

@@ -16,6 +16,8 @@ type Bound = {
 
 /** Probability that makes a base a judge of what an answer is about; by chance it is 1 / 3. */
 const SURE = 2 / 3;
+/** A taste may make answers surer or less sure, but not by so much. */
+const ENTROPY_FACTOR = 5;
 /** An answer of fewer tokens says nothing. */
 const SHORTEST = 3;
 
@@ -66,8 +68,8 @@ function boundsOf(
             // a taste for long answers may keep all from ending within the tokens that are sampled
             below('ended', base.ended - 2 * gateCollapse),
             below('length', Math.min(base.length, SHORTEST)),
-            below('entropy', base.entropy * gateCollapse),
-            above('entropy', base.entropy / gateCollapse),
+            below('entropy', base.entropy / ENTROPY_FACTOR),
+            above('entropy', base.entropy * ENTROPY_FACTOR),
           ],
     ],
     [

@@ -129,6 +129,7 @@ export const trainingSettings = z.object({
   gateContent: z
     .number()
     .min(0)
+    .max(1)
     .optional()
     .describe(
       'by how much the probability that the base finds the request of an answer again may fall; half of it is by how ' +
@@ -137,15 +138,16 @@ export const trainingSettings = z.object({
   gateCollapse: z
     .number()
     .min(0)
+    .max(1)
     .optional()
     .describe(
-      'by how much the share of different answers may fall, that of repeated runs of tokens rise, and, twice that, ' +
-        "the share that ends fall; the entropy stays between that part of the base's and as much above it; not looked " +
-        'at unless told',
+      'by how much the share of different answers may fall, that of repeated runs of tokens rise, and, twice that, the ' +
+        'share that ends fall; with any value the entropy stays within a factor of 5; not looked at unless told',
     ),
   gateSteerability: z
     .number()
     .min(0)
+    .max(1)
     .optional()
     .describe(
       'by how much the share of answers that meet a wish in the request may fall; not looked at unless told',
