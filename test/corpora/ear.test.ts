@@ -10,7 +10,7 @@ import { hintRate, part, type Scored, scoresOf, scoreTable } from './scoring.ts'
 /** What the judge that comes with claw-nano must reach on messages that nothing was trained on. */
 const goals = { precision: 0.95, sarcasmAsPraise: 0.05 };
 /** What it reaches; the goals are recalls of 0.7 and 0.5, and hints for 0.6. */
-const floors = { direct: 0.48, indirect: 0.05, hints: 0.3 };
+const floors = { direct: 0.7, indirect: 0.3, hints: 0.45 };
 
 const config = JudgeConfig.parse({ model: CLAW_NANO });
 const plain: readonly NextMessage['style'][] = ['direct', 'polite', 'terse'];
