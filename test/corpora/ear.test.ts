@@ -8,9 +8,7 @@ import { type NextMessage, readNextMessages } from './next-messages.ts';
 import { hintRate, part, type Scored, scoresOf, scoreTable } from './scoring.ts';
 
 /** What the judge that comes with claw-nano must reach on messages that nothing was trained on. */
-const goals = { precision: 0.95, sarcasmAsPraise: 0.05 };
-/** What it reaches; the goals are recalls of 0.7 and 0.5, and hints for 0.6. */
-const floors = { direct: 0.7, indirect: 0.3, hints: 0.45 };
+const goals = { precision: 0.95, direct: 0.7, indirect: 0.5, hints: 0.6, sarcasmAsPraise: 0.05 };
 
 const config = JudgeConfig.parse({ model: CLAW_NANO });
 const plain: readonly NextMessage['style'][] = ['direct', 'polite', 'terse'];
@@ -41,12 +39,12 @@ describe('next messages that nothing was trained on', () => {
   });
 
   test('it hears complaints, direct and indirect', () => {
-    expect(scoresOf('bad', ofStyle(...plain)).recall).toBeGreaterThanOrEqual(floors.direct);
-    expect(scoresOf('bad', ofStyle('indirect')).recall).toBeGreaterThanOrEqual(floors.indirect);
+    expect(scoresOf('bad', ofStyle(...plain)).recall).toBeGreaterThanOrEqual(goals.direct);
+    expect(scoresOf('bad', ofStyle('indirect')).recall).toBeGreaterThanOrEqual(goals.indirect);
   });
 
   test('it finds what is wished for', () => {
-    expect(hintRate(scored)).toBeGreaterThanOrEqual(floors.hints);
+    expect(hintRate(scored)).toBeGreaterThanOrEqual(goals.hints);
   });
 
   test('no sarcasm is praise, no machine-written prompt a verdict', () => {

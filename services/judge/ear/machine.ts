@@ -23,3 +23,6 @@ export const isOfMachine = (words: string): boolean => {
   const start = words.slice(0, LOOK_AT);
   return cues.some((cue) => cue.test(start));
 };
+
+/** An edit in the form in which agents write it. A person does not send it back with their opinion. */
+export const holdsEditBlock = (text: string): boolean => /^\s*<{5,} ?SEARCH\b/m.test(text.slice(0, LOOK_AT));

@@ -6,7 +6,7 @@ import type { Thresholds } from './read-ear.ts';
 /** Longest hint. Characters. */
 const HINT_LIMIT = 1000;
 /** Beside praise, as much complaint as this makes it no praise. */
-const MOST_BAD_BESIDE_GOOD = 0.05;
+const MOST_BAD_BESIDE_GOOD = 0.12;
 
 /** -1, 1, or 0 where the ear is not sure. `ruled`: what the rules say of the same words. */
 export function verdictOfEar(heard: Heard, ruled: -1 | 0 | 1, thresholds: Thresholds): -1 | 0 | 1 {

@@ -24,19 +24,3 @@ export function ratesOf(judged: readonly Judged[], verdict: 'bad' | 'good', thre
   const all = judged.filter(({ row }) => row.label === verdict).length;
   return { precision: share(right, given.length), recall: share(right, all), given: given.length, of: all };
 }
-
-/** The lowest threshold from which on the precision stays at or above `least`. */
-export function thresholdFor(judged: readonly Judged[], verdict: 'bad' | 'good', least: number): number {
-  const scored = judged
-    .flatMap(({ row, heard }) =>
-      heard === undefined ? [] : [{ score: heard[verdict], right: row.label === verdict }],
-    )
-    .sort((a, b) => b.score - a.score);
-  let right = 0;
-  let threshold = 0.999;
-  for (const [index, one] of scored.entries()) {
-    if (one.right) right += 1;
-    if (right / (index + 1) >= least) threshold = one.score;
-  }
-  return threshold;
-}

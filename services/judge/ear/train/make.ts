@@ -6,14 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createRandom } from '../../../../shared/policy/random.ts';
 import { readOwnWords } from '../../own-words/own-words.ts';
-import { isOfMachine } from '../machine.ts';
 import { earFolder } from '../read-ear.ts';
-import { chooseThresholds } from './choose-thresholds.ts';
 import { type Judged, judgeRows } from './evaluate.ts';
 import { figuresOf, tableOf } from './figures.ts';
 import { foldOf } from './folds.ts';
 import { type Row, readRows } from './read-rows.ts';
 import { fillTemplates } from './templates.ts';
+import { chosenThresholds } from './thresholds.ts';
 import { trainEar } from './train.ts';
 import { variantsOf } from './variants.ts';
 import { pack, writeEar } from './write-ear.ts';
@@ -55,10 +54,9 @@ for (let fold = 0; fold < Number(flags.held); fold += 1) {
   judged.push(...judgeRows(model, held));
   say(`part ${fold + 1} of ${folds} held out`);
 }
-const thresholds = chooseThresholds(judged.filter(({ row }) => !isOfMachine(row.text)));
-const figures = figuresOf(judged, thresholds);
-console.error(tableOf(judged, thresholds, flags.verbose));
-const digest = writeEar(flags.out, learn(spoken(rows)), thresholds, {
+const figures = figuresOf(judged, chosenThresholds);
+console.error(tableOf(judged, chosenThresholds, flags.verbose));
+const digest = writeEar(flags.out, learn(spoken(rows)), chosenThresholds, {
   messages: rows.length,
   templates: templates.length,
   ...figures,

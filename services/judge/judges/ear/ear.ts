@@ -1,7 +1,7 @@
 import { contentText } from '../../../../shared/chat/message.ts';
 import { wishesIn } from '../../../../shared/wishes/wishes.ts';
 import { unitsOf } from '../../ear/features.ts';
-import { isOfMachine } from '../../ear/machine.ts';
+import { holdsEditBlock, isOfMachine } from '../../ear/machine.ts';
 import { type Heard, hear } from '../../ear/model.ts';
 import { type Ear, readEar } from '../../ear/read-ear.ts';
 import { hintHeard, verdictOfEar, wishesHeard } from '../../ear/verdict.ts';
@@ -32,7 +32,8 @@ export function listen(turn: Turn, { model, thresholds }: Ear = shippedEar()): S
     .join('\n');
   const heard = hear(model, unitsOf(words));
   if (heard === undefined) return ruled;
-  if (isOfMachine(words)) return { vote: 0, text: 'ear: as a program writes' };
+  const whole = bounded.next.filter(({ role }) => role === 'user').map(({ content }) => contentText(content));
+  if (isOfMachine(words) || whole.some(holdsEditBlock)) return { vote: 0, text: 'ear: as a program writes' };
   const lexical = weigh(lexicalEvidence(words));
   const asked = contentText(bounded.answer?.content).trimEnd();
   const vote = isReply(asked, words) ? 0 : verdictOfEar(heard, lexical, thresholds);

@@ -1,0 +1,15 @@
+import type { Thresholds } from '../read-ear.ts';
+
+/**
+ * Set by hand on every second message of a corpus by another author, where all complaints that these let through
+ * but one in a hundred are complaints, and checked on the others. The messages here cannot set them: half of them are
+ * meant to mislead, which a person's next message hardly ever is.
+ */
+export const chosenThresholds: Thresholds = {
+  bad: 0.6,
+  badWithRule: 0.5,
+  good: 0.8,
+  goodWithRule: 0.8,
+  kind: 0.4,
+  wish: 0.8,
+};
