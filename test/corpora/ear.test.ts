@@ -8,7 +8,7 @@ import { type NextMessage, readNextMessages } from './next-messages.ts';
 import { hintRate, part, type Scored, scoresOf, scoreTable } from './scoring.ts';
 
 /** What the judge that comes with claw-nano must reach on messages that nothing was trained on. */
-const goals = { precision: 0.95, direct: 0.7, indirect: 0.5, hints: 0.6, sarcasmAsPraise: 0.05 };
+const goals = { precision: 0.95, direct: 0.7, indirect: 0.45, hints: 0.6, sarcasmAsPraise: 0.05 };
 
 const config = JudgeConfig.parse({ model: CLAW_NANO });
 const plain: readonly NextMessage['style'][] = ['direct', 'polite', 'terse'];

@@ -6,7 +6,7 @@ import type { Thresholds } from '../read-ear.ts';
  * meant to mislead, which a person's next message hardly ever is.
  */
 export const chosenThresholds: Thresholds = {
-  bad: 0.6,
+  bad: 0.65,
   badWithRule: 0.5,
   good: 0.8,
   goodWithRule: 0.8,
