@@ -26,7 +26,7 @@ describe('the loop on one machine', () => {
 
   test('four judged chats become a version that is served, while an answer streams', async () => {
     await chatAndReact(ask);
-    await until('v1 is served', async () => (await servedVersion()) === 1, 45_000);
+    await until('v1 is served', async () => (await servedVersion()) === 1, 150_000);
     expect(await on.run('policy', 'list')).toMatch(/v1 +v0 +4 +promoted +head/);
     const models = await client.models.list();
     expect(models.data.map(({ id }) => id)).toEqual(
