@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { readCard, readEar } from './read-ear.ts';
 
 /** Half of these messages are meant to mislead. */
-const LEAST = 0.84;
+const LEAST = 0.85;
 
 test('the shipped ear was right, on messages that did not train it, as often as its card says', () => {
   const { figures } = readCard();
