@@ -199,8 +199,8 @@ function onWithdrawn(state: Tables, event: TurnWithdrawn, settings: AssembleSett
   }
   const zero = epochIn(state.zeros, turnId);
   if (zero !== undefined) {
-    if (state.told.get(turnId) !== undefined) state.told.delete(turnId);
-    return [withdrawZero(state, zero, turnId, { event, reason })];
+    const others = withdrawTold(state, event, turnId, reason) ?? [];
+    return [withdrawZero(state, zero, turnId, { event, reason }), ...others];
   }
   const call = epochIn(state.calls, turnId);
   if (call !== undefined) return withdrawCall(state, call, event);

@@ -43,6 +43,8 @@ export function onRevised(
   }
   const after = isAnother ? { ...told, verdict: sampleId } : { ...told, others: [...told.others, sampleId] };
   state.told.set(turnId, after);
+  const row = state.epochs.get(epoch);
+  if (row !== undefined) state.epochs.set(epoch, { ...row, effective: true, best: null });
   const verdict = {
     ...{ verdict: score ?? 0, source, soft: false, hints },
     ...(advantage === undefined ? {} : { advantage }),

@@ -34,8 +34,10 @@ export function notePerson(people: Table<PersonRow>, key: string, score: number)
  */
 export function silentVerdict(turn: OpenTurn, people: Table<PersonRow>, weight: number): Verdict | undefined {
   const votes = Object.values(turn.votes);
-  if (weight === 0 || votes.length === 0 || votes.some(({ vote }) => vote !== 0)) return undefined;
-  const [reaction] = votes.map((one) => one.reaction);
+  // a vote of null could not be read, or is that of a judge that is not heard
+  const valid = votes.filter(({ vote }) => vote !== null);
+  if (weight === 0 || valid.length === 0 || valid.some(({ vote }) => vote !== 0)) return undefined;
+  const [reaction] = valid.map((one) => one.reaction);
   if (reaction === 'asked-again') return impliedVerdict(reaction, weight);
   if (turn.kept) return impliedVerdict('kept', weight);
   const rate = complaintRate(people.get(turn.key) ?? { judged: 0, bad: 0 });

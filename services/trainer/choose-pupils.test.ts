@@ -64,6 +64,7 @@ test('a known wish comes before own words, and has the whole weight', () => {
 test('a known wish that the base reads as its contrary does not teach, whatever the answer', () => {
   const lists: LearningEngine = {
     ...toyEngine,
+    contextTokens: 4096,
     speech: {
       read: (ids) => (ids[0] === 9 ? '- a\n- b' : 'a and b'),
       canaries: ['one', 'two'],

@@ -124,11 +124,13 @@ function checkHints(engine: LearningEngine, { teacher }: Settings, hints: readon
   }
   if (!isBase) return { ...asTold(known), inDoubt: true };
   const checks = known.map((hint) => checkKnownHint(engine, hint));
+  const left = checks.filter(({ hint }) => hint !== undefined);
+  const sure = left.filter(({ inDoubt }) => !inDoubt);
   return {
-    hints: checks.flatMap(({ hint }) => hint ?? []),
+    hints: (sure.length > 0 ? sure : left).flatMap(({ hint }) => hint ?? []),
     backwards: checks.reduce((sum, check) => sum + check.backwards, 0),
     ...{ losesContent: 0, isOwn: false },
-    inDoubt: checks.every(({ inDoubt }) => inDoubt),
+    inDoubt: sure.length === 0,
   };
 }
 

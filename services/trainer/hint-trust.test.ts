@@ -19,6 +19,7 @@ function speaking(speaks: Speaks) {
   let sampled = 0;
   const engine: LearningEngine = {
     ...toyEngine,
+    contextTokens: 4096,
     writePrompt: ({ messages }) => idsOf(String(messages.at(-1)!.content)),
     score: (_, sequences) =>
       sequences.map(({ promptIds, responseIds }: PolicySequence) => {
@@ -101,4 +102,22 @@ test('words that the base takes for another request are told by what it answers'
   );
   expect(keepsContent(engine, 'Never say please!')).toBe(true);
   expect(keepsContent(engine, 'Could you put this into flowing text?')).toBe(false);
+});
+
+test('a hint that leaves no room for an answer is none, and the base is not asked', () => {
+  const { engine, sampled } = speaking((request) => `The ${request}.`);
+  expect(keepsContent(engine, 'x'.repeat(20_000))).toBe(false);
+  expect(sampled()).toBe(0);
+});
+
+test('a template that refuses a lone request tells nothing of a hint', () => {
+  const { engine } = speaking((request) => `The ${request}.`);
+  const refuses: LearningEngine = {
+    ...engine,
+    writePrompt: () => {
+      throw new Error('a system message is needed');
+    },
+  };
+  expect(keepsContent(refuses, 'Never say please!')).toBeUndefined();
+  expect(hintEffect(refuses, 'greeting')).toBeUndefined();
 });

@@ -3,6 +3,7 @@ import { withHint } from '../../shared/policy/hint.ts';
 import { isMeasured, wishMet } from '../../shared/wishes/measure.ts';
 import { probesFor } from '../../shared/wishes/probes.ts';
 import { hintOf, type WishKind, wishes, wishesIn } from '../../shared/wishes/wishes.ts';
+import { takesRequests } from './canaries.ts';
 import type { LearningEngine, Voice } from './learning-engine.ts';
 
 /** Answers with a hint, and without: so many, over the requests in turn. */
@@ -43,6 +44,7 @@ function measureEffect(engine: LearningEngine, kind: WishKind): HintEffect | und
   const voice = engine.speech;
   if (voice === undefined || !isMeasured(kind)) return undefined;
   const requests = probesFor(kind) ?? voice.canaries;
+  if (!takesRequests(engine, requests)) return undefined;
   const cached = plainAnswers.get(engine) ?? new Map<string, Answers>();
   plainAnswers.set(engine, cached);
   const about = requests.join('\n');
@@ -107,6 +109,8 @@ const OTHERS = [1, 4, 7];
 /** Of the mean probability of its own request; more is lost only where a hint is no instruction to the model. */
 const MOST_LOST = 0.02;
 
+/** Hints whose effect is remembered: they are people's own words. */
+const MOST_REMEMBERED = 500;
 const contents = new WeakMap<LearningEngine, Map<string, number>>();
 
 /**
@@ -115,11 +119,16 @@ const contents = new WeakMap<LearningEngine, Map<string, number>>();
  */
 export function keepsContent(engine: LearningEngine, hint: string): boolean | undefined {
   const voice = engine.speech;
-  if (voice === undefined) return undefined;
+  const requests = voice?.canaries.slice(0, CONTENT_ANSWERS) ?? [];
+  if (voice === undefined || !takesRequests(engine, requests)) return undefined;
+  const fits = (request: string) =>
+    promptOf(engine, request, hint).length + CONTENT_TOKENS <= engine.contextTokens;
+  if (!requests.every(fits)) return false;
   const known = contents.get(engine) ?? new Map<string, number>();
   contents.set(engine, known);
   const contentOf = (words: string): number => {
     const content = known.get(words) ?? contentUnder(engine, voice, words);
+    if (known.size >= MOST_REMEMBERED) known.clear();
     known.set(words, content);
     return content;
   };

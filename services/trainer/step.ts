@@ -104,7 +104,7 @@ export function step(
   const adapter = copyAdapter(start.adapter);
   const parameters = new Map([...adapter.tensors].map(([name, { values }]) => [name, values]));
   const optimizer = optimizerFrom(start.optimizer, ownsParent);
-  const adamw = adamwOf(settings);
+  const adamw = adamwOf(settings, rehearsal !== undefined);
   const perMinibatch: Readonly<Record<string, number>>[] = [];
   const startLogProbs = new Map<StepSample, ArrayLike<number>>(prox);
   let done = 0;
@@ -222,10 +222,10 @@ const prepare = (
 };
 
 /** Where A and B have both shrunk to 0 there is no gradient: A is left as it was drawn. */
-const adamwOf = ({ gradientClip, rules, ...settings }: TrainingSettings): AdamW =>
+const adamwOf = ({ gradientClip, rules, ...settings }: TrainingSettings, rehearses: boolean): AdamW =>
   createAdamW({
     ...settings,
-    maxGradientNorm: gradientClip * (settings.rehearsal === 0 ? 1 : 1 + settings.rehearsalWeight),
+    maxGradientNorm: gradientClip * (rehearses ? 1 + settings.rehearsalWeight : 1),
     ...(rules < 2 ? {} : { decays: (name) => !name.includes('.lora_A.') }),
   });
 

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 
@@ -19,6 +19,9 @@ const pathIn = (dataFolder: string): string => join(dataFolder, 'judge-exam.json
 /** The judge's last exam, for those who look after the service. */
 export const writeReport = (dataFolder: string, report: ExamReport): Promise<void> =>
   writeFile(pathIn(dataFolder), `${JSON.stringify(report, null, 2)}\n`, { mode: 0o600 });
+
+/** No judge is examined here any more. */
+export const removeReport = (dataFolder: string): Promise<void> => rm(pathIn(dataFolder), { force: true });
 
 /** undefined: no judge was examined here. */
 export async function readReport(dataFolder: string): Promise<ExamReport | undefined> {

@@ -6,7 +6,11 @@ import { loopOnFolder } from './harness/loop-on-folder.ts';
 // Two people with a key each, and an adapter each, on one serving and one trainer: what one says teaches the
 // other's policy nothing.
 
-const flags = ['--adapters', 'alice,bob', '--collector-batch-size', '2'];
+// one of them asks the same over and over, which is weak evidence of its own
+const flags = [
+  ...['--adapters', 'alice,bob', '--collector-batch-size', '2'],
+  ...['--judge-weak-verdict', '0'],
+];
 const reactions = ['Perfect, thanks!', 'No lists, please.', 'Great, thank you!', 'Please skip the greeting.'];
 
 type Answer = { readonly text: string; readonly logProbs: readonly number[]; readonly version: number };

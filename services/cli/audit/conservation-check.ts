@@ -102,6 +102,8 @@ export function createConservationCheck(tell: Tell, setAside: (record: Audited) 
           entry(event.data.turnId).tooLate = true;
           break;
         }
+        // its verdict was there before; what went on after it is lost
+        if (event.data.reason === 'record-gone' && entry(event.data.turnId).completed > 0) break;
         count(event.data.turnId, 'skipped');
         because(event.data.reason);
         break;

@@ -93,7 +93,8 @@ export function createJudgmentCheck(tell: Tell, folds: Folds) {
     } else if (source === 'implicit') {
       if (Math.abs(score ?? 1) > MOST_WEAK || (score !== 0 && advantage !== score) || hints.length > 0)
         wrong(`is implicit, and has the score ${score} and the advantage ${advantage}`);
-      if (counted.some((vote) => vote !== 0)) wrong(`is implicit, although [${counted}] were cast`);
+      if (counted.some((vote) => vote !== 0 && vote !== null))
+        wrong(`is implicit, although [${counted}] were cast`);
     } else if (source === 'unavailable') {
       if (score !== null || mean !== 0) wrong(`is unavailable, and yet has the score ${score}`);
     } else if (feedback !== undefined && (feedback.score !== score || mean !== score))

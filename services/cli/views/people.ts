@@ -51,13 +51,13 @@ export function createPeopleView() {
   const opposite = (): readonly OppositePeople[] =>
     [...people].flatMap(([adapter, mine]) => {
       const all = [...mine];
-      return all.flatMap(([one, wished], index) =>
-        all.slice(index + 1).flatMap(([other, wishedByOther]) => {
+      // one pair tells as much as all of them
+      for (const [index, [one, wished]] of all.entries())
+        for (const [other, wishedByOther] of all.slice(index + 1)) {
           const pair = contradiction(wished, wishedByOther);
-          if (pair === undefined) return [];
-          return [{ adapter, people: [one, other] as const, wishes: pair }];
-        }),
-      );
+          if (pair !== undefined) return [{ adapter, people: [one, other] as const, wishes: pair }];
+        }
+      return [];
     });
   return { on, opposite };
 }

@@ -68,7 +68,7 @@ export function createTurnViews() {
   };
   const onSkipped = ({ data }: TurnSkipped): void => {
     const turn = turns.get(data.turnId);
-    if (turn === undefined || (data.reason === 'too-late' && isTold(turn))) return;
+    if (turn === undefined || (['too-late', 'record-gone'].includes(data.reason) && isTold(turn))) return;
     update(data.turnId, {
       session: data.session ?? turn.session,
       rule: data.rule ?? turn.rule,

@@ -48,12 +48,18 @@ export async function examine(
   signal: AbortSignal,
 ): Promise<ExamResult> {
   const votes: (-1 | 0 | 1 | null)[] = [];
-  const rest = [...exchanges.entries()];
+  let rest = [...exchanges.entries()];
   const work = async () => {
-    for (let one = rest.shift(); one !== undefined; one = rest.shift())
-      votes[one[0]] = await voteOn(judge, turnOf(one[0], one[1]), signal);
+    try {
+      for (let one = rest.shift(); one !== undefined; one = rest.shift())
+        votes[one[0]] = await voteOn(judge, turnOf(one[0], one[1]), signal);
+    } catch (error) {
+      rest = []; // the exam begins again: nobody goes on with this one
+      throw error;
+    }
   };
-  await Promise.all(Array.from({ length: concurrency }, work));
+  const ended = await Promise.allSettled(Array.from({ length: concurrency }, work));
+  for (const one of ended) if (one.status === 'rejected') throw one.reason;
   return resultOf(exchanges, votes);
 }
 

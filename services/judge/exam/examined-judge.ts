@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { JudgeError } from '../errors.ts';
 import type { Judge, Opinion } from '../judges/judge.ts';
 import { describeResult, type ExamResult } from './exam.ts';
 
@@ -32,7 +33,13 @@ const noCost = { promptTokens: 0, completionTokens: 0, milliseconds: 0 };
 export function examinedJudge({ judge, standIn, exam, tell, retryMs }: Parts): Examined {
   let standing: Standing = 'not examined';
 
+  /** Without a stand-in a vote waits for the exam: it is tried again. */
+  const waitForExam = (): void => {
+    if (standIn === undefined && standing === 'not examined')
+      throw JudgeError.JUDGE_UNREACHABLE({ reason: 'its exam is not over' });
+  };
   const standInVote: Judge['vote'] = async (turn, index, signal) => {
+    waitForExam();
     if (standIn !== undefined && index === 0) return standIn.vote(turn, index, signal);
     const text = standIn === undefined ? `the judge is ${words[standing]}` : 'the first vote is the only one';
     return { vote: null, text, cost: noCost } satisfies Opinion;
@@ -44,10 +51,11 @@ export function examinedJudge({ judge, standIn, exam, tell, retryMs }: Parts): E
     defaultHintVotes: judge.defaultHintVotes,
     vote: (turn, index, signal) =>
       standing === 'passed' ? judge.vote(turn, index, signal) : standInVote(turn, index, signal),
-    hint: async (turn, index, signal) =>
-      standing === 'passed' && judge.hint !== undefined
-        ? judge.hint(turn, index, signal)
-        : { decision: -1, text: '', cost: noCost },
+    hint: async (turn, index, signal) => {
+      if (standing === 'passed' && judge.hint !== undefined) return judge.hint(turn, index, signal);
+      waitForExam();
+      return { decision: -1, text: '', cost: noCost };
+    },
     close: async () => {
       await Promise.all([judge.close?.(), standIn?.close?.()]);
     },

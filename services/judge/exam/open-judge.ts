@@ -1,4 +1,4 @@
-import { writeReport } from '../../../shared/service/judge-exam.ts';
+import { removeReport, writeReport } from '../../../shared/service/judge-exam.ts';
 import type { Logger } from '../../../shared/service/logger.ts';
 import type { JudgeConfig } from '../config.ts';
 import type { Judge } from '../judges/judge.ts';
@@ -12,7 +12,12 @@ const RETRY_MS = 5_000;
 /** The judge of these settings, examined where that is called for. */
 export function openJudge(config: JudgeConfig, logger: Logger): Judge & Partial<Pick<Examined, 'examine'>> {
   const judge = createJudge(config);
-  if (!isExamined(config)) return judge;
+  if (!isExamined(config)) {
+    removeReport(config.dataFolder).catch((err: unknown) =>
+      logger.warn({ err }, 'the report of an earlier exam could not be removed'),
+    );
+    return judge;
+  }
   const exchanges = readExchanges();
   let wasTold = false; // once is enough while serving loads its model
   return examinedJudge({
