@@ -76,7 +76,7 @@ test('what one says moves their policy, while the other asks theirs and gets the
   expect(await greedy('bob')).toEqual(before.bob);
   expect((await greedy('alice')).logProbs).not.toEqual(before.alice.logProbs);
   const list = await on.run('policy', 'list');
-  expect(list).toMatch(/^alice\n.*v\d+ +v0 +\d+ +promoted.*\n\nbob\nversion.*\nv0 +base +head\n/s);
+  expect(list).toMatch(/^alice\n.*v\d+ +v0 +\d+ +promoted.*\n\nbob\nversion.*\nv0 +base +head +0\n/s);
   expect(list.split('\nbob\n')[1]).not.toContain('v1');
 });
 
