@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServingConfig } from '../config.ts';
 import { ServingError } from '../errors.ts';
 import { createBodyParser } from './body-parser.ts';
@@ -13,6 +13,9 @@ type Options = {
   readonly needsKey: () => Promise<boolean>;
   readonly keyOf: (request: FastifyRequest) => string;
 };
+
+/** What a request is answered by. */
+const RESPONSE = Symbol('response');
 
 /** What a route says of its bodies, in its `config`. */
 export type BodyConfig = {
@@ -40,14 +43,15 @@ export function readJsonBodies(server: FastifyInstance, { limits, needsKey, keyO
   const { maxBodyBytesPerKey, requestTimeoutMs } = limits;
   const underWay = createBytesUnderWay(maxBodyBytesPerKey);
   const parser = createBodyParser();
-  const replies = new WeakMap<FastifyRequest, FastifyReply>();
   server.addHook('onClose', parser.close);
-  server.addHook('preParsing', async (request, reply) => {
-    replies.set(request, reply);
+  // A WeakMap of replies would keep all requests with their bodies until the next full garbage collection.
+  server.decorateRequest(RESPONSE, null);
+  server.addHook('preParsing', async (request, { raw }) => {
+    request.setDecorator(RESPONSE, raw);
   });
   const holdFor = (request: FastifyRequest) => {
     const keyId = keyOf(request);
-    const { raw } = replies.get(request)!;
+    const raw = request.getDecorator<ServerResponse>(RESPONSE);
     let held = 0;
     // One listener for all chunks: each would have to be found again among the others at the end.
     raw.once('close', () => underWay.remove(keyId, held));
