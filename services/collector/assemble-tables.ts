@@ -1,4 +1,5 @@
 import type { Position } from '../../shared/events/position.ts';
+import type { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
 import type { Draft } from '../../shared/log/rows.ts';
 import { settledIds } from '../../shared/log/settled-ids.ts';
 import type { Verdict } from './sample-facts.ts';
@@ -52,6 +53,8 @@ export type ToldTurn = {
   /** samples of it that are ready and were not withdrawn: the one that holds its verdict, and others */
   readonly verdict?: string;
   readonly others: readonly string[];
+  /** It was taken back for this reason, so no later judgment of it trains. */
+  readonly withdrawn?: TurnWithdrawn['data']['reason'];
 };
 
 /** `epoch/<session>@<epoch>` */

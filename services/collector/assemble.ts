@@ -31,6 +31,7 @@ import {
   betterOf,
   isEffective,
   noteReady,
+  noteWithdrawn,
   onRevised,
   withdrawn,
   withdrawTold,
@@ -194,6 +195,7 @@ function onWithdrawn(state: Tables, event: TurnWithdrawn, settings: AssembleSett
     const row = state.epochs.get(turn.epoch)!;
     state.turns.delete(turnId);
     state.settled.add(turnId, event);
+    if (settings.revises && turn.settle !== 'reward') noteWithdrawn(state, turnId, turn, reason);
     state.epochs.set(turn.epoch, { ...row, waiting: row.waiting - 1 });
     return [dropped(event, turnId, turn.adapter, reason), ...finish(state, turn.epoch, event, settings)];
   }

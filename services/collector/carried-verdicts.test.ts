@@ -55,6 +55,23 @@ test('the same in whatever order the judgments come', () => {
   ]);
 });
 
+test('a call that is taken back while it waits takes its hint with it, and a later verdict trains nothing', () => {
+  const revised = (n: number, score: number | null, hints: readonly string[]) =>
+    JudgmentRevised.create({
+      ...{ id: `b/judgment/${n}`, source: 'clawloop/test', time: timeAt(0) },
+      data: { turnId: 'b', lane: 'lane', n, score, source: 'votes', votes: [], hints: [...hints], by: 'd' },
+    });
+  const hinted = [...request, ...worked, revised(1, null, ['No lists, please.'])];
+  const gone = [...hinted, turnWithdrawn('b'), revised(2, -1, [])];
+  expect(told(hinted, { revises: true })).toEqual(['ready b~1: 0']);
+  expect(told(gone, { revises: true })).toEqual([
+    'ready b~1: 0',
+    'dropped b: deleted',
+    'withdrawn sample b~1',
+    'dropped b~2: deleted',
+  ]);
+});
+
 test('a call that failed keeps its own verdict, and the one before it is not blamed for that', () => {
   const failed = judgment('b', -1);
   expect(told([...request, judgment('a', 0), failed, judgment('c', 1)])).toEqual([

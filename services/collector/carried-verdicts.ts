@@ -1,11 +1,12 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { JudgmentReached } from '../../shared/events/judgment-reached.ts';
 import type { SampleDropped } from '../../shared/events/sample-dropped.ts';
+import type { SampleWithdrawn } from '../../shared/events/sample-withdrawn.ts';
 import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
 import type { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
 import type { DeferredEvent } from '../../shared/log/fold.ts';
 import type { Carried, EpochRow, Tables, WaitingTurn } from './assemble-tables.ts';
-import { betterOf, noteReady } from './revised-samples.ts';
+import { betterOf, noteReady, withdrawTold } from './revised-samples.ts';
 import { dropped, ready } from './sample-facts.ts';
 
 /**
@@ -139,10 +140,13 @@ export function releaseCalls(state: Tables, epoch: string, event: ClawLoopEvent)
   return [...state.callsOf(epoch).entries()].flatMap(([id]) => releaseCall(state, epoch, id, event));
 }
 
-export function withdrawCall(state: Tables, epoch: string, event: TurnWithdrawn): readonly SampleDropped[] {
+export function withdrawCall(
+  state: Tables,
+  epoch: string,
+  event: TurnWithdrawn,
+): readonly (SampleDropped | SampleWithdrawn)[] {
   const { turnId, reason } = event.data;
   const { adapter } = state.callsOf(epoch).get(turnId)!;
   state.callsOf(epoch).delete(turnId);
-  if (state.told.get(turnId) !== undefined) state.told.delete(turnId);
-  return [dropped(event, turnId, adapter, reason)];
+  return [dropped(event, turnId, adapter, reason), ...(withdrawTold(state, event, turnId, reason) ?? [])];
 }

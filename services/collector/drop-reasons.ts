@@ -24,5 +24,6 @@ export const dropReasons: Readonly<Record<SampleDropped['data']['reason'], strin
     'the wishes that it says are set aside: corrections brought no change; `rule` names them. It is taken up again on new evidence',
   contradicted:
     'a later wish of the same person contradicts it while it waited; the latest counts. `rule` names what it wished',
+  'too-late': 'later evidence on its turn came when the turn was forgotten, a day or more after its verdict',
   'off-lineage': 'the version that sampled it was rolled back: it is no ancestor of the head',
 };

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { JudgmentRevised } from '../../shared/events/judgment-revised.ts';
 import type { LearningMethod } from '../../shared/events/training-settings.ts';
+import { TurnsForgotten } from '../../shared/events/turns-forgotten.ts';
 import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
 import { assemble } from './assemble.ts';
 import { submit } from './submit.ts';
@@ -75,6 +76,15 @@ test('a verdict on a turn that told nothing makes its sample', () => {
   ]);
 });
 
+test('a verdict on a turn that is forgotten is too late', () => {
+  const forgotten = TurnsForgotten.create({
+    ...{ id: 'f', source: 'clawloop/collector', time: timeAt(0) },
+    data: { lane: 'lane', last: timeAt(0), by: 'l' },
+  });
+  const late = revised('a', 1, 1, { adapter: 'default' });
+  expect(told([...judged(-1), forgotten, late])).toEqual(['ready a: -1', 'dropped a~1: too-late']);
+});
+
 test('a soft sample of a session is corrected too', () => {
   const events = [turnCompleted('a'), judgment('a', 0, { mean: 0.4 }), sessionClosed(), revised('a', 1, -1)];
   expect(told(events)).toEqual(['ready a: 0.4 (soft)', 'withdrawn sample a', 'ready a~1: -1']);
@@ -93,7 +103,17 @@ test('weak evidence is a sample with its advantage, and takes no place of the be
 test('a turn that is taken back takes all its samples with it', () => {
   const events = [...judged(1), revised('a', 1, -1), revised('a', 2, null, { hints }), turnWithdrawn('a')];
   expect(told(events).slice(-2)).toEqual(['withdrawn sample a~1', 'withdrawn sample a~2']);
-  expect(told([...events, revised('a', 3, 1)])).toEqual(told(events));
+  expect(told([...events, revised('a', 3, 1)])).toEqual([...told(events), 'dropped a~3: deleted']);
+});
+
+test('a verdict that comes after its turn was taken back trains nothing, whatever the turn waited for', () => {
+  const late = (before: readonly ClawLoopEvent[]) =>
+    told([...before, turnWithdrawn('a'), revised('a', 1, -1)]);
+  expect(late([turnCompleted('a')])).toEqual(['dropped a: deleted', 'dropped a~1: deleted']);
+  expect(late([turnCompleted('a'), judgment('a', 0)])).toEqual([
+    'dropped a: deleted',
+    'dropped a~1: deleted',
+  ]);
 });
 
 test('a hint with a secret makes no sample, and takes the verdict before it along with nothing', () => {

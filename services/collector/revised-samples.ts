@@ -4,6 +4,7 @@ import type { SampleDropped } from '../../shared/events/sample-dropped.ts';
 import { revisedSampleId } from '../../shared/events/sample-id.ts';
 import { SampleWithdrawn } from '../../shared/events/sample-withdrawn.ts';
 import type { LearningMethod } from '../../shared/events/training-settings.ts';
+import type { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
 import type { DeferredEvent } from '../../shared/log/fold.ts';
 import { secretKindIn } from '../../shared/secrets/find-secrets.ts';
 import type { EpochRow, Tables, ToldTurn } from './assemble-tables.ts';
@@ -11,6 +12,7 @@ import { dropped, ready } from './sample-facts.ts';
 import { facts } from './source.ts';
 
 type Reason = SampleWithdrawn['data']['reason'];
+type TakenBack = TurnWithdrawn['data']['reason'];
 
 /** Whether a turn teaches what the method learns from: a verdict, a hint, or either. */
 export const isEffective = (method: LearningMethod, score: number, hints: readonly string[]): boolean =>
@@ -27,10 +29,14 @@ export function onRevised(
 ): readonly (SampleDropped | SampleWithdrawn | DeferredEvent)[] {
   const { turnId, n, score, source, advantage, hints } = event.data;
   const told = state.told.get(turnId);
-  if (told === undefined) return [];
-  const { adapter, epoch, at } = told;
-  const pending = state.zerosOf(epoch).get(turnId);
   const sampleId = revisedSampleId(turnId, n);
+  // the judge remembers a turn by a clock of its own, so it may remember one for longer
+  if (told === undefined)
+    return event.data.adapter === undefined ? [] : [dropped(event, sampleId, event.data.adapter, 'too-late')];
+  const { adapter, epoch, at } = told;
+  // the judge may have read the verdict before it read that the turn is taken back
+  if (told.withdrawn !== undefined) return [dropped(event, sampleId, adapter, told.withdrawn)];
+  const pending = state.zerosOf(epoch).get(turnId);
   const secret = secretKindIn(hints);
   const method = methodOf(adapter);
   const teaches = secret === undefined && isEffective(method, score ?? 0, hints);
@@ -77,14 +83,22 @@ export function withdrawTold(
   state: Tables,
   event: ClawLoopEvent,
   turnId: string,
-  reason: Reason,
+  reason: TakenBack,
 ): readonly SampleWithdrawn[] | undefined {
   const told = state.told.get(turnId);
   if (told === undefined) return undefined;
-  state.told.delete(turnId);
+  noteWithdrawn(state, turnId, told, reason);
   const samples = [...(told.verdict === undefined ? [] : [told.verdict]), ...told.others];
   return samples.map((sampleId) => withdrawn(event, sampleId, told.adapter, reason));
 }
+
+/** Notes that no later judgment of a turn makes a sample. */
+export const noteWithdrawn = (
+  state: Tables,
+  turnId: string,
+  { adapter, epoch, at }: Pick<ToldTurn, 'adapter' | 'epoch' | 'at'>,
+  reason: TakenBack,
+): void => state.told.set(turnId, { adapter, epoch, at, others: [], withdrawn: reason });
 
 /** Dropped where it still waits; a sample that is ready is dropped by whoever forms the batches. */
 export const withdrawn = (event: ClawLoopEvent, sampleId: string, adapter: string, reason: Reason) =>

@@ -85,11 +85,12 @@ function onCompleted(
   at: Position,
   { votes, hintVotes = 0, revises = false, weakVerdict = 0 }: JudgeSettings,
 ) {
-  const { turnId, key, session, epoch, settle, implies, from } = event.data;
+  const { turnId, key, session, epoch, settle, adapter, implies, from } = event.data;
   if (state.turns.get(turnId) !== undefined) return [];
   const turn: OpenTurn = {
     ...{ key, session, epoch, settle, at, needs: votes, votes: {} },
     ...(hintVotes === 0 ? {} : { needsHints: hintVotes, hints: {} }),
+    ...(revises ? { adapter } : {}),
     ...(revises && settle === 'votes' && from === null ? { silent: true } : {}),
     ...(implies === 'kept' ? { kept: true } : {}),
   };
@@ -241,9 +242,10 @@ const unavailable: Verdict = { score: null, mean: 0, source: 'unavailable' };
 const setAside: Verdict = { ...unavailable, reason: 'vote-failed' };
 
 /** What later evidence is held against. */
-const memoryOf = ({ key, session, epoch }: OpenTurn, { data }: JudgmentReached) => ({
+const memoryOf = ({ key, session, epoch, adapter }: OpenTurn, { data }: JudgmentReached) => ({
   ...{ key, session, epoch, score: data.score, source: data.source, hints: data.hints },
   ...{ n: 0, feedback: [] },
+  ...(adapter === undefined ? {} : { adapter }),
 });
 
 /** The turn is settled: it owes nothing any more, and is remembered. */

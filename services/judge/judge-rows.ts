@@ -19,6 +19,8 @@ export type OpenTurn = {
   readonly session: string;
   readonly epoch: string;
   readonly settle: 'votes' | 'reward';
+  /** only under rules that revise judgments */
+  readonly adapter?: string;
   /** of its `turn.completed`, where its body is */
   readonly at: Position;
   readonly needs: number;
@@ -43,6 +45,8 @@ export type JudgedTurn = Pick<JudgmentReached['data'], 'score' | 'source' | 'hin
   readonly key: string;
   readonly session: string;
   readonly epoch: string;
+  /** absent in rows of earlier programs */
+  readonly adapter?: string;
   /** revisions so far */
   readonly n: number;
   /** ids of the feedback that was read */

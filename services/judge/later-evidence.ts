@@ -20,7 +20,7 @@ export function onContinued(
   at: Position,
   { votes, hintVotes = 0 }: JudgeSettings,
 ): readonly JudgmentRevised[] {
-  const { turnId, key, session, epoch, settle } = data;
+  const { turnId, key, session, epoch, settle, adapter } = data;
   const open = turns.get(turnId);
   if (open?.silent) {
     const { silent: _, ...speaks } = open;
@@ -31,7 +31,7 @@ export function onContinued(
   judged.set(turnId, { ...before, continued: true });
   const needs = before.source === 'feedback' && hintVotes > 0 ? 0 : votes;
   turns.set(turnId, {
-    ...{ key, session, epoch, settle, at, needs, votes: {}, told: true },
+    ...{ key, session, epoch, settle, adapter, at, needs, votes: {}, told: true },
     ...(hintVotes === 0 ? {} : { needsHints: hintVotes, hints: {} }),
   });
   return [];
@@ -102,6 +102,7 @@ function revise(
   if (n > MOST_REVISIONS) return [];
   const { turnId, score, source, hints } = revision;
   const stands = score === null ? {} : { score, source };
+  const { adapter } = before;
   judged.set(turnId, { ...before, ...stands, n, hints: [...new Set([...before.hints, ...hints])] });
   return [
     JudgmentRevised.create({
@@ -109,7 +110,11 @@ function revise(
       source: 'clawloop/judge',
       time: event.time,
       traceparent: event.traceparent,
-      data: { ...revision, lane: event.subject, n, by: event.id },
+      data: {
+        ...revision,
+        ...(adapter === undefined ? {} : { adapter }),
+        ...{ lane: event.subject, n, by: event.id },
+      },
     }),
   ];
 }

@@ -5,7 +5,7 @@ import { defineEvent, type EventOf } from './define-event.ts';
  * Later evidence on a turn that has its judgment: feedback that says otherwise, or the words after a thumb. Id:
  * `<turn>/judgment/<n>`. Makes a sample of its own, `<turn>~<n>`.
  */
-export const JudgmentRevised = defineEvent('judgment.revised', 1, {
+export const JudgmentRevised = defineEvent('judgment.revised', 2, {
   topic: 'turns',
   key: (judgment) => judgment.lane,
   writtenBy: 'judge',
@@ -13,6 +13,7 @@ export const JudgmentRevised = defineEvent('judgment.revised', 1, {
   data: z.object({
     turnId: z.string(),
     lane: z.string(),
+    adapter: z.string().optional().describe('absent in facts of earlier programs'),
     n: z.int().min(1).describe('of the revisions of this turn'),
     score: z
       .number()

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** Id: `<turn>/dropped`. */
-export const SampleDropped = defineEvent('sample.dropped', 8, {
+export const SampleDropped = defineEvent('sample.dropped', 9, {
   topic: 'training',
   key: (sample) => sample.adapter,
   writtenBy: 'collector',
@@ -26,6 +26,7 @@ export const SampleDropped = defineEvent('sample.dropped', 8, {
       'record-gone',
       'set-aside',
       'contradicted',
+      'too-late',
     ]),
     rule: z
       .string()
