@@ -5,7 +5,7 @@ import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts'
 import { binLogProbs, binLogProbsVjp, topIds } from '../../shared/policy/losses/distribution.ts';
 import { opdTopkLoss } from '../../shared/policy/losses/opd-topk.ts';
 import { createRandom } from '../../shared/policy/random.ts';
-import type { LearningEngine, LogProbGradient } from './learning-engine.ts';
+import type { LearningEngine } from './learning-engine.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
 import {
@@ -17,6 +17,7 @@ import {
   toyEngine,
   toyLogProbs,
 } from './testing/toy-engine.ts';
+import { watchSlopes } from './testing/watch-slopes.ts';
 
 /** Distillation over several tokens per position, on a toy whose optimum is known. */
 
@@ -84,21 +85,7 @@ describe.each(['topk', 'overlap'] as const)('%s', (distillation) => {
   );
 
   test('a sample without a hint has no lesson, and no token of it is trained', () => {
-    const seen: LogProbGradient[] = [];
-    const engine: LearningEngine = {
-      ...toyEngine,
-      gradients: (file, sequences, byLogProbs, candidates) =>
-        toyEngine.gradients(
-          file,
-          sequences,
-          (...made) => {
-            const slopes = byLogProbs(...made);
-            seen.push(slopes);
-            return slopes;
-          },
-          candidates,
-        ),
-    };
+    const { engine, seen } = watchSlopes();
     const changes = { ...opd, distillation, topK: 3 };
     const { metrics } = run([answer(4), answer(2, { hints: [] })], changes, { engine });
     expect(seen[1]!.sampled.map((row) => [...Array.from(row)])).toEqual([[0]]);

@@ -6,6 +6,7 @@ import type { LearningEngine } from './learning-engine.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
 import { HINT_LOGITS, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
+import { watchSlopes } from './testing/watch-slopes.ts';
 
 /** What a step does with a batch of today, and with one that was formed before its rules. */
 
@@ -38,23 +39,9 @@ function candidate(...input: Parameters<typeof run>): Candidate {
 
 /** d loss / d log p of each sample's token, in the order of the batch. */
 function slopesOf(samples: readonly Sample[], changes: Changes, given: Given = {}): readonly number[] {
-  const seen: number[] = [];
-  const engine: LearningEngine = {
-    ...toyEngine,
-    gradients: (file, sequences, byLogProbs, candidates) =>
-      toyEngine.gradients(
-        file,
-        sequences,
-        (...made) => {
-          const slopes = byLogProbs(...made);
-          seen.push(...slopes.sampled.map((row) => row[0]!));
-          return slopes;
-        },
-        candidates,
-      ),
-  };
+  const { engine, seen } = watchSlopes();
   candidate(samples, changes, { ...given, engine });
-  return seen;
+  return seen.flatMap(({ sampled }) => sampled.map((row) => row[0]!));
 }
 
 const bitsOf = ({ adapter, optimizer }: Candidate) => ({

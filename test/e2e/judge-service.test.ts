@@ -62,6 +62,8 @@ async function kill(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL') {
   await exit;
 }
 
+/** A model behind an OpenAI API, whose exam is skipped. */
+const asks = (url: string) => ['--kind', 'openai', '--exam', 'false', '--openai-base-url', url];
 const impatient = ['--vote-backoff-ms', '10', '--vote-max-backoff-ms', '50', '--vote-timeout-ms', '5000'];
 
 test('a turn is judged by what the person said next, and the service says how it is', async () => {
@@ -111,17 +113,7 @@ test('killed in mid-vote and started again: exactly one judgment', async () => {
   const hanging = () => {};
   const server = await startJudgeServer(says('\\boxed{1}'), hanging, hanging, says('\\boxed{1}'));
   cleanups.push(server.close);
-  const flags = [
-    '--kind',
-    'openai',
-    '--exam',
-    'false',
-    '--openai-base-url',
-    server.baseUrl,
-    '--hint-votes',
-    '0',
-    ...impatient,
-  ];
+  const flags = [...asks(server.baseUrl), '--hint-votes', '0', ...impatient];
   const first = await startJudge(folder, ...flags);
   await log.append([turnCompleted('t', { lane: 'a' })]);
   await until(() => expect(server.asked).toHaveLength(3));
@@ -145,18 +137,7 @@ test('a judge that is down for a while is asked again; used-up votes are visible
   cleanups.push(server.close);
   const { health } = await startJudge(
     folder,
-    ...[
-      '--kind',
-      'openai',
-      '--exam',
-      'false',
-      '--openai-base-url',
-      server.baseUrl,
-      '--votes',
-      '1',
-      '--vote-attempts',
-      '2',
-    ],
+    ...[...asks(server.baseUrl), '--votes', '1', '--vote-attempts', '2'],
     ...['--hint-votes', '0', ...impatient],
   );
   await log.append([turnCompleted('t', { lane: 'a' })]);
@@ -191,16 +172,7 @@ test('a model is asked for verdict and hint apart; both are in the judgment', as
       : says('\\boxed{0}'))(response, asked),
   );
   cleanups.push(server.close);
-  await startJudge(
-    folder,
-    '--kind',
-    'openai',
-    '--exam',
-    'false',
-    '--openai-base-url',
-    server.baseUrl,
-    ...impatient,
-  );
+  await startJudge(folder, ...asks(server.baseUrl), ...impatient);
   await log.append([turnCompleted('t', { lane: 'a' })]);
   await until(() => expect(of('judgment.reached')).toHaveLength(1));
   expect(of('judgment.reached')[0]!.data).toMatchObject({ score: 0, needs: 3, hints: [hint] });
@@ -213,17 +185,8 @@ test('by the deadline a turn without its votes is unavailable; feedback settles 
   cleanups.push(server.close);
   await startJudge(
     folder,
-    ...[
-      '--kind',
-      'openai',
-      '--exam',
-      'false',
-      '--openai-base-url',
-      server.baseUrl,
-      '--vote-deadline-ms',
-      '400',
-    ],
-    ...['--sweep-ms', '50', ...impatient],
+    ...asks(server.baseUrl),
+    ...['--vote-deadline-ms', '400', '--sweep-ms', '50', ...impatient],
   );
   await log.append([turnCompleted('rated'), turnFeedback('rated', -1, 'f'), turnCompleted('t')]);
   await until(() => expect(of('judgment.reached')).toHaveLength(2));

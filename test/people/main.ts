@@ -13,6 +13,7 @@ import { CLAW_NANO } from '../../shared/policy/model-folder.ts';
 import { addJsonLine, readJsonLines } from '../bench/json-lines.ts';
 import { openLearningModel } from '../bench/learning/model.ts';
 import { createProgress } from '../bench/learning/progress.ts';
+import { listOf as list, settingsOf } from '../bench/set-flags.ts';
 import { writeTables } from '../bench/write-tables.ts';
 import { httpWorld } from './http-world.ts';
 import { people } from './people.ts';
@@ -40,13 +41,7 @@ const { values } = parseArgs({
     'report-only': { type: 'boolean', default: false },
   },
 });
-const list = (text: string) => text.split(',').map((part) => part.trim());
-const settings = Object.fromEntries(
-  list(values.set)
-    .filter((pair) => pair !== '')
-    .map((pair) => pair.split('=') as [string, string])
-    .map(([name, value]) => [name, Number.isNaN(Number(value)) ? value : Number(value)]),
-);
+const settings = settingsOf(values.set);
 const chosen = values.people === '' ? everybody : list(values.people);
 const unknown = chosen.filter((name) => !everybody.includes(name));
 if (unknown.length > 0)

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { bare, bareFolder, earData, isOwn } from '../corpora/apart.ts';
 import { people } from './people.ts';
-import { direct, indirect, nonNative, polite, sarcastic, terse } from './voices/english.ts';
+import { direct, indirect, polite, sarcastic, terse } from './voices/english.ts';
+import { nonNative } from './voices/non-native.ts';
 import { chinese, french, german, spanish } from './voices/other-languages.ts';
 import type { Voice } from './voices/voice.ts';
 

@@ -1,6 +1,7 @@
 import { bareList, kindWords, matterOfFact, namedSource, oneSentence, type Taste } from './tastes.ts';
 import { demo } from './voices/demo.ts';
-import { direct, indirect, nonNative, polite, sarcastic, terse } from './voices/english.ts';
+import { direct, indirect, polite, sarcastic, terse } from './voices/english.ts';
+import { nonNative } from './voices/non-native.ts';
 import { chinese, french, german, spanish } from './voices/other-languages.ts';
 import type { Voice } from './voices/voice.ts';
 

@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { BackendChoice } from '../../../shared/policy/backend.ts';
+import { listOf as list, settingsOf } from '../set-flags.ts';
 import { type CellKey, runCell, wholeLengths } from './cell.ts';
 import { drawCurves } from './curves.ts';
 import { evaluate } from './evaluate.ts';
@@ -33,13 +34,7 @@ const { values } = parseArgs({
     'report-only': { type: 'boolean', default: false },
   },
 });
-const list = (text: string) => text.split(',').map((part) => part.trim());
-const settings = Object.fromEntries(
-  list(values.set)
-    .filter((pair) => pair !== '')
-    .map((pair) => pair.split('=') as [string, string])
-    .map(([name, value]) => [name, Number.isNaN(Number(value)) ? value : Number(value)]),
-);
+const settings = settingsOf(values.set);
 const protocol = protocolOf(wholeLengths, settings);
 const lines = async () => (await readLines(values.results)).filter((line) => line.protocol === protocol);
 
