@@ -46,11 +46,15 @@ const BatchConfig = z.object({
 const JudgeServerConfig = z.object({
   openaiBaseUrl: z.string().optional().describe("the judge's server"),
   openaiApiKey: z.string().optional().describe("key of the judge's server"),
+  judgeModel: z.string().optional().describe('the model that the judge runs itself'),
 });
 
 export const judgeServerSettings = (judgeFlags: readonly string[]) =>
-  loadConfig('judge', JudgeServerConfig, ofThese(judgeFlags, ['--openai-base-url', '--openai-api-key']))
-    .values;
+  loadConfig(
+    'judge',
+    JudgeServerConfig,
+    ofThese(judgeFlags, ['--openai-base-url', '--openai-api-key', '--judge-model']),
+  ).values;
 
 export const endpointSettings = (servingFlags: readonly string[]) =>
   loadConfig(

@@ -4,15 +4,17 @@ import { QueueConfig } from '../../shared/service/queue-config.ts';
 
 export const JudgeConfig = CommonConfig.extend({
   kind: z
-    .enum(['auto', 'ear', 'signals', 'openai'])
+    .enum(['auto', 'ear', 'signals', 'openai', 'model'])
     .default('auto')
     .describe(
-      'auto: ear for claw-nano, else openai where it passes its exam; ear: what the person says next, by a small model of our own; signals: the same by rules; openai: any OpenAI-compatible server',
+      'auto: model where judgeModel names one, else ear for claw-nano, else openai; the ear stands in for a judge that does not pass its exam; ear: what the person says next, by a small model of our own; signals: the same by rules; openai: any OpenAI-compatible server; model: judgeModel',
     ),
   exam: z
     .boolean()
     .default(true)
-    .describe('openai judge: its verdicts count only once it has passed an exam of 40 known exchanges'),
+    .describe(
+      'openai and model judge: its verdicts count only once it has passed an exam of 40 known exchanges',
+    ),
   votes: z
     .int()
     .min(1)
@@ -42,9 +44,9 @@ export const JudgeConfig = CommonConfig.extend({
     .int()
     .min(10)
     .max(2_000_000_000)
-    .default(60_000)
+    .optional()
     .describe(
-      'ms per try of one vote; then it is ended and tried again. Of signals the third such try sets its turn aside',
+      'ms per try of one vote; then it is ended and tried again. 60000 unless told, 600000 for judgeModel. Of signals the third such try sets its turn aside',
     ),
   voteAttempts: z
     .int()
@@ -89,6 +91,24 @@ export const JudgeConfig = CommonConfig.extend({
     .default(0.6)
     .describe('openai judge: temperature; votes vary by it'),
   openaiMaxTokens: z.int().min(1).default(4096).describe('openai judge: tokens per vote at most'),
+  judgeModel: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'model judge: a language model that this process runs itself: a folder in Hugging Face format, or a hub id, owner/name[@revision]. The flag is the same under `clawloop up`',
+    ),
+  modelTemperature: z
+    .number()
+    .min(0)
+    .max(2)
+    .default(0.6)
+    .describe('model judge: temperature; votes vary by it'),
+  modelMaxTokens: z
+    .int()
+    .min(1)
+    .default(1024)
+    .describe('model judge: tokens per vote at most; one that thinks before it answers needs more'),
   healthPort: z
     .int()
     .min(0)

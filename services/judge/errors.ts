@@ -26,6 +26,10 @@ export const JudgeError = errorTable({
     type: 'server_error',
     message: 'the thread of the rules did not start: {reason}',
   },
+  /** Thrown when the thread of the judge model ends under a vote, as it does for want of memory. */
+  MODEL_ENDED: { status: 500, type: 'server_error', message: 'the judge model ended: {reason}' },
+  /** Thrown when the judge model fails on a prompt. */
+  MODEL_FAILED: { status: 500, type: 'server_error', message: 'the judge model failed: {reason}' },
   /** Thrown when the files of the learned ear are damaged or of another version. */
   EAR_UNREADABLE: { status: 500, type: 'server_error', message: 'the ear cannot be read: {reason}' },
   /** Thrown when the record at a job's position is not the turn that the job names. */

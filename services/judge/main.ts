@@ -19,10 +19,12 @@ import { every, expireVotes } from './sweeper.ts';
 import { castVote } from './votes.ts';
 
 const GROUP = 'judge';
+/** ms per try of one vote, unless the settings or the judge say otherwise */
+const VOTE_TIMEOUT_MS = 60_000;
 
 const service = await openService('judge', JudgeConfig);
 const { config, log, logger, place, shutdown } = service;
-const judge = openJudge(withServingKey(config), logger);
+const judge = openJudge(withServingKey(config), logger, shutdown);
 const votes = config.votes ?? judge.defaultVotes;
 const hintVotes = judge.hint === undefined ? 0 : (config.hintVotes ?? judge.defaultHintVotes);
 const open = createOpenVotes(monotonicNow, config.queue === 'redis');
@@ -31,7 +33,7 @@ const retries = {
   backoffMs: config.voteBackoffMs,
   maxBackoffMs: config.voteMaxBackoffMs,
   jitter: 0.5,
-  timeLimitMs: config.voteTimeoutMs,
+  timeLimitMs: config.voteTimeoutMs ?? judge.defaultTimeoutMs ?? VOTE_TIMEOUT_MS,
 };
 const queue = await openQueue<VoteJob>(config, 'votes', retries, logger);
 const metrics = createJudgeMetrics(service.metrics, queue, open);
@@ -53,10 +55,22 @@ await queue.mountBoard(server);
 await server.listen({ host: config.healthHost, port: config.healthPort });
 const { port } = server.server.address() as AddressInfo;
 logger.info({ judge: judge.name, votes, hintVotes, port }, 'judging');
-void judge.examine?.(shutdown);
+
+/** Nothing waits for it: a stand-in judges meanwhile, or votes are tried again. */
+async function prepareJudge(): Promise<void> {
+  try {
+    const report = await judge.open?.();
+    if (report !== undefined) logger.info({ judge: judge.name, report }, 'the judge is loaded');
+  } catch (error) {
+    if (shutdown.aborted) return;
+    throw error;
+  }
+  void judge.examine?.(shutdown);
+}
 
 await service.run(
   [
+    prepareJudge(),
     log.process(
       judgeFold,
       {

@@ -14,8 +14,9 @@ export type Setting = {
 type ConfigSchema = z.ZodObject<z.ZodRawShape>;
 
 /**
- * Fields whose name is in here are shared by all services: `CLAWLOOP_DATA_FOLDER`, not
- * `CLAWLOOP_JUDGE_DATA_FOLDER`.
+ * Fields whose name is in `shared` belong to all services: `CLAWLOOP_DATA_FOLDER`, not
+ * `CLAWLOOP_JUDGE_DATA_FOLDER`. One that begins with its service's name has that once: the judge's `judgeModel`
+ * is `CLAWLOOP_JUDGE_MODEL`.
  */
 export function describeSettings(
   schema: ConfigSchema,
@@ -26,7 +27,7 @@ export function describeSettings(
     return {
       name,
       flag: flagNameOf(name),
-      env: envNameOf(name, shared.has(name) ? undefined : service),
+      env: envNameOf(name, shared.has(name) || isNamedAfter(name, service) ? undefined : service),
       type: typeOf(field as z.ZodType),
       default: defaultOf(field as z.ZodType),
       about: (field as z.ZodType).description ?? '',
@@ -34,6 +35,8 @@ export function describeSettings(
     };
   });
 }
+
+const isNamedAfter = (name: string, service: string): boolean => wordsOf(name).startsWith(`${service}-`);
 
 /** Whether a setting of this name holds what nobody may read. */
 export const isSecretSetting = (name: string): boolean =>

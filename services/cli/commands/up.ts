@@ -75,11 +75,14 @@ export const up: Command = {
     if (process.connected === false) stop.abort(); // gone before this line
     process.on('disconnect', () => stop.abort());
     process.channel?.unref(); // the channel alone is nothing to stay for
-    const folder = await fetchWithBar(common, stop.signal).catch((error: unknown) => {
-      claim.release();
-      if (!stop.signal.aborted) throw error;
-    });
-    if (folder === undefined) return 0; // told to stop while the model came
+    const { judgeModel } = judgeServerSettings(own.judge);
+    for (const model of [common.model, ...(judgeModel === undefined ? [] : [judgeModel])]) {
+      const folder = await fetchWithBar({ ...common, model }, stop.signal).catch((error: unknown) => {
+        claim.release();
+        if (!stop.signal.aborted) throw error;
+      });
+      if (folder === undefined) return 0; // told to stop while the model came
+    }
     const log = await openLog(common, data, {
       partitions: common.partitions,
       onWaiting: (place, reason, seconds) =>

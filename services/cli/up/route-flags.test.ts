@@ -17,6 +17,18 @@ test('a prefix names the service, no prefix means all of them', () => {
   expect(own.collector).toEqual(['--paused']);
 });
 
+test('the model of the judge is not the model that all services share', () => {
+  const { shared, own } = routeFlags([
+    '--model',
+    'a/b',
+    '--judge-model',
+    'c/d',
+    '--judge-model-max-tokens=9',
+  ]);
+  expect(shared).toEqual(['--model', 'a/b']);
+  expect(own.judge).toEqual(['--judge-model', 'c/d', '--model-max-tokens', '9']);
+});
+
 test('flags of a queue go to the services that have one', () => {
   const { shared, own } = routeFlags(['--queue', 'redis', '--redis-url=redis://r:6379', '--log', 'kafka']);
   const queue = ['--queue', 'redis', '--redis-url', 'redis://r:6379'];

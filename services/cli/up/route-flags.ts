@@ -33,7 +33,7 @@ export function routeFlags(argv: readonly string[]): RoutedFlags {
       if (!value) throw new UsageError('--sessions-export takes a folder');
       sessionsExport = value;
     } else if (service !== undefined)
-      own[service].push(`--${flag.slice(service.length + 3)}`, ...wordsOf(value));
+      own[service].push(named.has(flag) ? flag : `--${flag.slice(service.length + 3)}`, ...wordsOf(value));
     else if (ofServing.has(flag)) own.serving.push(flag, ...wordsOf(value));
     else if (ofQueues.has(flag)) for (const name of withQueue) own[name].push(flag, ...wordsOf(value));
     else if (ofAll.has(flag)) shared.push(flag, ...wordsOf(value));
@@ -59,6 +59,9 @@ const ofServing: ReadonlySet<string> = new Set([
   '--api-key',
   '--api-key-file',
 ]);
+
+/** Flags that have the name of their service in them, where it runs alone too. */
+const named: ReadonlySet<string> = new Set(['--judge-model']);
 
 /** Flags of services that own a queue. */
 const ofQueues = flagsOf(QueueConfig);

@@ -50,7 +50,7 @@ const { data } = turnCompleted('t');
 const openExamined = (judge: Judge, standIn?: Judge) => {
   const told: string[] = [];
   const examined = examinedJudge({
-    ...{ judge, standIn, retryMs: 1 },
+    ...{ judge, standIn, modelFlag: '--judge-model', retryMs: 1 },
     exam: (until) => examine(judge, exchanges, 4, until),
     tell: ({ text }) => told.push(text),
   });
@@ -72,7 +72,9 @@ test('verdicts count once the exam is passed; until then the stand-in casts one 
 test('who fails is not heard, and what to do is said', async () => {
   const { examined, told } = openExamined(judgeOf('yes', () => 1));
   await examined.examine(signal);
-  expect(told).toEqual([expect.stringContaining('no verdict counts; name a larger model')]);
+  expect(told).toEqual([
+    expect.stringContaining('no verdict counts; name a larger model with --judge-model'),
+  ]);
   expect(await examined.vote(data, 0, signal)).toMatchObject({ vote: null });
   const other = openExamined(
     judgeOf('yes', () => 1),

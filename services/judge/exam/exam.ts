@@ -63,14 +63,14 @@ export async function examine(
   return resultOf(exchanges, votes);
 }
 
-/** A server that finds the question too long, or its own answer none, has given no verdict. */
+/** A server that finds the question too long, or its own answer none, has given no verdict; nor has a model that fails on it. */
 async function voteOn(judge: Pick<Judge, 'vote'>, turn: TurnCompleted['data'], signal: AbortSignal) {
   try {
     return (await judge.vote(turn, 0, signal)).vote;
   } catch (error) {
     const { code = '', message = '' } = isServiceError(error) ? error : {};
-    if (code === 'judge_garbage' || (code === 'judge_refused' && /\b4(?:00|13|22)\b/.test(message)))
-      return null;
+    const isNone = code === 'judge_garbage' || code === 'model_failed';
+    if (isNone || (code === 'judge_refused' && /\b4(?:00|13|22)\b/.test(message))) return null;
     throw error;
   }
 }

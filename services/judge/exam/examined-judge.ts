@@ -14,6 +14,8 @@ type Parts = {
   readonly judge: Judge;
   /** judges until the judge has passed, and for good where it fails; absent: nobody does */
   readonly standIn: Judge | undefined;
+  /** names another model to `clawloop up` */
+  readonly modelFlag: string;
   readonly exam: (signal: AbortSignal) => Promise<ExamResult>;
   readonly tell: (said: {
     readonly result?: ExamResult;
@@ -30,7 +32,7 @@ const noCost = { promptTokens: 0, completionTokens: 0, milliseconds: 0 };
  * A judge whose verdicts count once it has passed an examination. Of several votes the stand-in casts one, since it
  * does not vary; the others are in and say nothing. Without a stand-in all of them say nothing.
  */
-export function examinedJudge({ judge, standIn, exam, tell, retryMs }: Parts): Examined {
+export function examinedJudge({ judge, standIn, modelFlag, exam, tell, retryMs }: Parts): Examined {
   let standing: Standing = 'not examined';
 
   /** Without a stand-in a vote waits for the exam: it is tried again. */
@@ -46,9 +48,7 @@ export function examinedJudge({ judge, standIn, exam, tell, retryMs }: Parts): E
   };
 
   return {
-    name: judge.name,
-    defaultVotes: judge.defaultVotes,
-    defaultHintVotes: judge.defaultHintVotes,
+    ...judge,
     vote: (turn, index, signal) =>
       standing === 'passed' ? judge.vote(turn, index, signal) : standInVote(turn, index, signal),
     hint: async (turn, index, signal) => {
@@ -64,10 +64,14 @@ export function examinedJudge({ judge, standIn, exam, tell, retryMs }: Parts): E
         try {
           const result = await exam(signal);
           standing = result.passed ? 'passed' : 'failed';
-          tell({ result, text: `${judge.name}: ${describeResult(result)}: ${advice(standing, standIn)}` });
+          if (standing === 'failed') await judge.close?.(); // it is not asked again
+          tell({
+            result,
+            text: `${judge.name}: ${describeResult(result)}: ${advice(standing, standIn, modelFlag)}`,
+          });
         } catch (error) {
           if (signal.aborted) return;
-          tell({ error, text: `${judge.name} does not answer yet: ${advice(standing, standIn)}` });
+          tell({ error, text: `${judge.name} does not answer yet: ${advice(standing, standIn, modelFlag)}` });
           await setTimeout(retryMs, undefined, { signal, ref: false }).catch(() => undefined);
         }
       }
@@ -81,11 +85,11 @@ const words: Readonly<Record<Standing, string>> = {
   failed: 'no better than chance',
 };
 
-function advice(standing: Standing, standIn: Judge | undefined): string {
+function advice(standing: Standing, standIn: Judge | undefined, modelFlag: string): string {
   if (standing === 'passed') return 'its verdicts count';
   const until = standing === 'failed' ? '' : ' until then';
   const who = standIn === undefined ? 'no verdict counts' : `${standIn.name} judges instead`;
   const then =
-    standing === 'failed' ? '; name a larger model with --judge-openai-model, or use --judge-kind ear' : '';
+    standing === 'failed' ? `; name a larger model with ${modelFlag}, or use --judge-kind ear` : '';
   return `${who}${until}${then}`;
 }

@@ -25,6 +25,13 @@ export type Judge = {
    * does.
    */
   readonly hint?: (turn: TurnCompleted['data'], index: number, signal: AbortSignal) => Promise<HintOpinion>;
+  /** ms per try of one vote, where the settings say nothing and 60 s are too few */
+  readonly defaultTimeoutMs?: number;
+  /**
+   * Makes ready what the first vote would wait for, and tells what that is, for the log. Rejects when it cannot
+   * be made ready. Absent: there is nothing to wait for.
+   */
+  readonly open?: () => Promise<string>;
   /** Ends what the judge keeps running between votes. */
   readonly close?: () => Promise<void>;
 };

@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
+import { loadConfig } from '../../../shared/service/config.ts';
 import { JudgeConfig } from '../config.ts';
 import type { Judge } from './judge.ts';
-import { createJudge, createStandIn, isExamined } from './judges.ts';
+import { createJudge, createStandIn, examineeOf, isExamined } from './judges.ts';
 
 const open: Judge[] = [];
 afterEach(async () => {
@@ -30,4 +31,26 @@ test('a model is examined unless told otherwise, with the ear in its place where
   const standIn = createStandIn(JudgeConfig.parse({ model: 'owner/name' }));
   if (standIn !== undefined) open.push(standIn);
   expect(standIn?.name).toBe('ear');
+});
+
+test('a judge model that is named judges for any policy, is examined, and has the ear behind it', () => {
+  const judgeModel = 'owner/judge';
+  expect(judgeOf({ judgeModel })).toBe('model');
+  expect(judgeOf({ judgeModel, model: 'owner/name' })).toBe('model');
+  expect(judgeOf({ judgeModel, kind: 'model' })).toBe('model');
+  expect(examined({ judgeModel })).toBe(true);
+  expect(examined({ judgeModel, exam: false })).toBe(false);
+  expect(examineeOf(JudgeConfig.parse({ judgeModel }))).toMatchObject({
+    model: judgeModel,
+    flag: '--judge-model',
+  });
+  expect(createStandIn(JudgeConfig.parse({ judgeModel, kind: 'model' }))).toBeUndefined();
+  expect(() => judgeOf({ kind: 'model' })).toThrow('--judge-model');
+  expect(() => judgeOf({ kind: 'openai', judgeModel })).toThrow('takes no --judge-model');
+});
+
+test('the flag and the variable of the judge model name the judge once', () => {
+  const { values } = loadConfig('judge', JudgeConfig, ['--judge-model', 'a/b'], {});
+  expect(values).toMatchObject({ judgeModel: 'a/b', model: 'claw-nano' });
+  expect(loadConfig('judge', JudgeConfig, [], { CLAWLOOP_JUDGE_MODEL: 'c/d' }).values.judgeModel).toBe('c/d');
 });

@@ -1,14 +1,21 @@
+import type { FetchModelOptions } from '../../../shared/hub/fetch-model.ts';
+import { findModel } from '../../../shared/hub/find-model.ts';
 import { CLAW_NANO } from '../../../shared/policy/model-folder.ts';
 import { withoutSecrets } from '../../../shared/secrets/find-secrets.ts';
+import { ConfigError } from '../../../shared/service/config.ts';
 import type { JudgeConfig } from '../config.ts';
 import { asksOwnServing } from '../own-serving.ts';
 import { openEarThread } from './ear/ear-thread.ts';
 import type { Judge } from './judge.ts';
+import { openModelJudge } from './model/model-judge.ts';
 import { openaiJudge } from './openai/openai.ts';
 import { asItIs } from './openai/prompt.ts';
 import { openSignalsThread } from './signals/signals-thread.ts';
 
-const openai = (config: JudgeConfig): Judge => {
+type Kind = JudgeConfig['kind'];
+type Create = (config: JudgeConfig, fetching: FetchModelOptions) => Judge;
+
+const openai: Create = (config) => {
   const server = {
     baseUrl: config.openaiBaseUrl,
     apiKey: config.openaiApiKey,
@@ -19,18 +26,47 @@ const openai = (config: JudgeConfig): Judge => {
   return openaiJudge(server, asksOwnServing(config) ? asItIs : withoutSecrets);
 };
 
-/** claw-nano as it is cannot judge, whoever trained it. */
-const needsEar = ({ model }: JudgeConfig): boolean => model === CLAW_NANO;
+const model: Create = (config, fetching) => {
+  const { judgeModel, backend, modelTemperature: temperature, modelMaxTokens: maxTokens } = config;
+  if (judgeModel === undefined)
+    throw new ConfigError('the judge `model` needs the name of one: --judge-model (CLAWLOOP_JUDGE_MODEL)');
+  return openModelJudge(judgeModel, async () => {
+    const folder = await findModel({ ...config, model: judgeModel }, fetching);
+    return { folder, backend, temperature, maxTokens };
+  });
+};
 
 /** Every judge there is. A new one is a file and a line here. */
-const judges: { readonly [Name in JudgeConfig['kind']]: (config: JudgeConfig) => Judge } = {
-  auto: (config) => (needsEar(config) ? openEarThread() : openai(config)),
+const judges: { readonly [Name in Exclude<Kind, 'auto'>]: Create } = {
   ear: () => openEarThread(),
   signals: () => openSignalsThread(),
   openai,
+  model,
 };
 
-export const createJudge = (config: JudgeConfig): Judge => judges[config.kind](config);
+/** Who judges with these settings. claw-nano as it is cannot judge, whoever trained it. */
+const kindOf = ({ kind, judgeModel, model: policy }: JudgeConfig): Exclude<Kind, 'auto'> => {
+  if (kind !== 'auto') return kind;
+  if (judgeModel !== undefined) return 'model';
+  return policy === CLAW_NANO ? 'ear' : 'openai';
+};
+
+const silently: FetchModelOptions = {
+  onProgress: () => undefined,
+  onWaiting: () => undefined,
+  signal: new AbortController().signal,
+};
+
+/**
+ * @param fetching of a model that has to come from the hub first
+ * @throws ConfigError when the settings name a model and a judge that does not use it, or the other way round
+ */
+export function createJudge(config: JudgeConfig, fetching = silently): Judge {
+  const kind = kindOf(config);
+  if (kind !== 'model' && config.judgeModel !== undefined)
+    throw new ConfigError(`the judge \`${kind}\` takes no --judge-model (CLAWLOOP_JUDGE_MODEL)`);
+  return judges[kind](config, fetching);
+}
 
 /** Who judges until a judge with a model has passed its exam, and where it fails; absent: nobody. */
 export const createStandIn = ({ kind }: JudgeConfig): Judge | undefined =>
@@ -38,4 +74,10 @@ export const createStandIn = ({ kind }: JudgeConfig): Judge | undefined =>
 
 /** Whether what this judge says is doubted until it has passed an exam. */
 export const isExamined = (config: JudgeConfig): boolean =>
-  config.exam && (config.kind === 'openai' || (config.kind === 'auto' && !needsEar(config)));
+  config.exam && ['openai', 'model'].includes(kindOf(config));
+
+/** What to look at when this judge fails its exam: the model, where it runs, and the flag that names another. */
+export const examineeOf = (config: JudgeConfig) =>
+  config.judgeModel === undefined
+    ? { model: config.openaiModel, server: config.openaiBaseUrl, flag: '--judge-openai-model' }
+    : { model: config.judgeModel, server: 'the judge itself', flag: '--judge-model' };

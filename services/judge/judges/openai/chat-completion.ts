@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { JudgeError } from '../../errors.ts';
 import type { JudgeMessage } from './prompt.ts';
+import type { Completion } from './prompted-judge.ts';
 
 export type ChatServer = {
   /** as far as `/chat/completions`, e.g. http://127.0.0.1:8700/v1 */
@@ -9,13 +10,6 @@ export type ChatServer = {
   readonly model: string;
   readonly temperature: number;
   readonly maxTokens: number;
-};
-
-export type Completion = {
-  readonly text: string;
-  readonly model: string | undefined;
-  readonly promptTokens: number;
-  readonly completionTokens: number;
 };
 
 /** A longer body is no answer to our question. Bytes. */

@@ -1,45 +1,16 @@
-import { createHash } from 'node:crypto';
-import type { Judge, Opinion } from '../judge.ts';
+import type { Judge } from '../judge.ts';
 import { type ChatServer, completeChat } from './chat-completion.ts';
-import { hintPrompt } from './hint-prompt.ts';
-import { parseHint } from './parse-hint.ts';
-import { parseVerdict } from './parse-verdict.ts';
-import { asItIs, type Conceal, type JudgeMessage, judgePrompt } from './prompt.ts';
+import { asItIs, type Conceal } from './prompt.ts';
+import { promptedJudge } from './prompted-judge.ts';
 
-/**
- * A process reward model behind any OpenAI-compatible server, our own base model among them. Votes vary by
- * temperature and seed. What it reads of a conversation has gone through `conceal`.
- */
+/** A model behind any OpenAI-compatible server, our own base model among them. */
 export function openaiJudge(server: ChatServer, conceal: Conceal = asItIs): Judge {
-  return {
-    name: 'openai',
-    defaultVotes: 3,
-    defaultHintVotes: 1,
-    vote: async (turn, index, signal) => {
-      const seed = voteSeed(turn.turnId, index);
-      const said = await ask(server, judgePrompt(turn, index, conceal), seed, signal);
-      return { vote: parseVerdict(said.text), ...said };
+  return promptedJudge(
+    'openai',
+    async (...question) => {
+      const said = await completeChat(server, ...question);
+      return { ...said, model: said.model ?? server.model };
     },
-    hint: async (turn, index, signal) => {
-      const seed = voteSeed(`${turn.turnId}/hint`, index);
-      const said = await ask(server, hintPrompt(turn, index, conceal), seed, signal);
-      return { ...parseHint(said.text), ...said };
-    },
-  };
+    conceal,
+  );
 }
-
-async function ask(
-  server: ChatServer,
-  messages: readonly JudgeMessage[],
-  seed: number,
-  signal: AbortSignal,
-): Promise<Pick<Opinion, 'text' | 'model' | 'cost'>> {
-  const start = performance.now();
-  const { text, model, promptTokens, completionTokens } = await completeChat(server, messages, seed, signal);
-  const milliseconds = performance.now() - start;
-  return { text, model: model ?? server.model, cost: { promptTokens, completionTokens, milliseconds } };
-}
-
-/** 31 bits, so that every server takes it. */
-const voteSeed = (turnId: string, index: number): number =>
-  createHash('sha256').update(`seed\n${turnId}\n${index}`).digest().readUInt32BE(0) >>> 1;

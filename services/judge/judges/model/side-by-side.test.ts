@@ -1,0 +1,124 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { AT_ONCE, createSideBySide } from './side-by-side.ts';
+
+const END = 3;
+const vocabulary = 4;
+const piece = 2;
+
+/** A model that knows one thing: what follows a token, with the temperature that it is asked at. */
+const logitsAfter = (id: number): Float32Array =>
+  Float32Array.from({ length: vocabulary }, (_, next) => Math.sin(7 * id + 3 * next));
+
+/** Counts what it holds, as the real one does, and refuses more than `AT_ONCE`. */
+function fakeDecoder() {
+  const held = new Map<number, { readonly ids: readonly number[]; read: number }>();
+  let [most, longest] = [0, 0];
+  const decoder = {
+    begin: (ids: readonly number[]) => {
+      const slot = Array.from({ length: AT_ONCE }, (_, at) => at).find((at) => !held.has(at));
+      if (slot === undefined) throw new Error('full');
+      held.set(slot, { ids, read: 0 });
+      most = Math.max(most, held.size);
+      longest = Math.max(longest, held.size * Math.max(...[...held.values()].map((one) => one.ids.length)));
+      return slot;
+    },
+    read: (slot: number) => {
+      const one = held.get(slot)!;
+      one.read = Math.min(one.ids.length, one.read + piece);
+      const isRead = one.read === one.ids.length;
+      return isRead ? { logits: logitsAfter(one.ids.at(-1)!), cachedTokens: 0 } : undefined;
+    },
+    step: (entries: readonly { readonly slot: number; readonly id: number }[]) => {
+      for (const { slot } of entries) if (!held.has(slot)) throw new Error(`nothing in slot ${slot}`);
+      return entries.map(({ id }) => logitsAfter(id));
+    },
+    release: (slot: number) => {
+      if (!held.delete(slot)) throw new Error(`slot ${slot} is free`);
+    },
+  };
+  return { decoder, held: () => held.size, most: () => most, longest: () => longest };
+}
+
+function open({ cachePositions = 1000, maxTokens = 12, maxPositions = 40, temperature = 0.6 } = {}) {
+  const fake = fakeDecoder();
+  const said = new Map<number, readonly number[]>();
+  const answers = createSideBySide({
+    decoder: fake.decoder,
+    sampling: { temperature },
+    endIds: new Set([END]),
+    ...{ maxTokens, maxPositions, cachePositions },
+    answered: ({ id }, ids) => {
+      if (said.has(id)) throw new Error(`${id} is answered twice`);
+      said.set(id, ids);
+    },
+  });
+  const finish = () => {
+    let steps = 0;
+    while (answers.advance()) if (++steps > 10_000) throw new Error('it does not end');
+  };
+  return { answers, said, finish, fake };
+}
+
+const question = (id: number, seed = id, length = 3) => ({ id, seed, promptIds: Array(length).fill(1) });
+
+test('the same seed says the same, alone and among others; other seeds say other things', () => {
+  const alone = open();
+  alone.answers.ask(question(0, 42));
+  alone.finish();
+  const among = open();
+  for (let id = 0; id < 10; id++) among.answers.ask(question(id, id === 7 ? 42 : 100 + id));
+  among.finish();
+  expect(among.said.get(7)).toEqual(alone.said.get(0));
+  expect(new Set([...among.said.values()].map(String)).size).toBeGreaterThan(5);
+});
+
+test('each question is answered once or dropped, within its limits, and nothing is left behind', () => {
+  const asked = fc.record({
+    length: fc.integer({ min: 1, max: 39 }),
+    dropAfter: fc.integer({ min: 0, max: 60 }),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(asked, { maxLength: 12 }),
+      fc.integer({ min: 40, max: 200 }),
+      (all, cachePositions) => {
+        const { answers, said, finish, fake } = open({ cachePositions });
+        for (const [id, { length }] of all.entries()) answers.ask(question(id, id, length));
+        const droppedAt = (step: number) =>
+          all.flatMap(({ dropAfter }, id) => (dropAfter === step && !said.has(id) ? [id] : []));
+        const dropped = new Set<number>();
+        for (let step = 0; step < 30; step++) {
+          for (const id of droppedAt(step)) {
+            dropped.add(id);
+            answers.drop(id);
+          }
+          answers.advance();
+        }
+        finish();
+        expect(new Set([...said.keys(), ...dropped]).size).toBe(all.length);
+        expect(said.size + dropped.size).toBe(all.length);
+        for (const [id, ids] of said) {
+          expect(ids).not.toContain(END);
+          expect(ids.length).toBeLessThanOrEqual(Math.min(12, 40 - all[id]!.length));
+        }
+        expect(fake.held()).toBe(0);
+        expect(fake.most()).toBeLessThanOrEqual(AT_ONCE);
+        expect(fake.longest()).toBeLessThanOrEqual(cachePositions);
+      },
+    ),
+    { seed: 5, numRuns: 300 },
+  );
+});
+
+test('after a failure nothing is held, and what was asked is named', () => {
+  const { answers, fake, finish, said } = open();
+  for (let id = 0; id < 6; id++) answers.ask(question(id));
+  for (let step = 0; step < 3; step++) answers.advance();
+  const left = answers.dropAll();
+  expect([...left, ...said.keys()].sort()).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(fake.held()).toBe(0);
+  answers.ask(question(9));
+  finish();
+  expect(said.has(9)).toBe(true);
+});
