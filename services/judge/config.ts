@@ -96,7 +96,7 @@ export const JudgeConfig = CommonConfig.extend({
     .min(1)
     .optional()
     .describe(
-      'model judge: a language model that this process runs itself: a folder in Hugging Face format, or a hub id, owner/name[@revision]. The flag is the same under `clawloop up`',
+      'model judge: a language model that this process runs itself: a folder in Hugging Face format, or a hub id, owner/name[@revision]. Under `clawloop up` too the flag is `--judge-model`',
     ),
   modelTemperature: z
     .number()

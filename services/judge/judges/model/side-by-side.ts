@@ -29,8 +29,8 @@ type Running = {
 export const AT_ONCE = 4;
 
 /**
- * Generates answers, a few side by side, each with the random numbers of its own seed: who asks the same again
- * gets the same answer. Of the prompts that do not fit beside those that run, the first waits, and those behind
+ * Generates answers, a few side by side, each with the random numbers of its own seed: the same
+ * question draws the same ones again. Of the prompts that do not fit beside those that run, the first waits, and those behind
  * it. A prompt must be shorter than `maxPositions`.
  */
 export function createSideBySide(parts: Parts) {
