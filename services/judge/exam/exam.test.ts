@@ -84,6 +84,14 @@ test('who fails is not heard, and what to do is said', async () => {
   expect(await other.examined.vote(data, 0, signal)).toMatchObject({ vote: 0, text: 'stand-in' });
 });
 
+test('who fails is closed, since it is not asked again; who passes is not', async () => {
+  const closed: string[] = [];
+  const closing = (judge: Judge): Judge => ({ ...judge, close: async () => void closed.push(judge.name) });
+  await openExamined(closing(judgeOf('yes', () => 1))).examined.examine(signal);
+  await openExamined(closing(perfect)).examined.examine(signal);
+  expect(closed).toEqual(['yes']);
+});
+
 test('a server that is away is asked again', async () => {
   let tries = 0;
   const { examined, told } = openExamined({
@@ -104,6 +112,8 @@ test('a judge that finds the exchanges too long has failed, not been away', asyn
     right: 0,
     passed: false,
   });
+  const breaks = () => Promise.reject(JudgeError.MODEL_FAILED({ reason: 'Error' }));
+  expect(await examine({ ...refuses, vote: breaks }, exchanges, 4, signal)).toMatchObject({ passed: false });
   const busy = () => Promise.reject(JudgeError.JUDGE_REFUSED({ httpStatus: 503 }));
   await expect(examine({ ...refuses, vote: busy }, exchanges, 4, signal)).rejects.toThrow('503');
 });
