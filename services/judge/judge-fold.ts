@@ -11,6 +11,7 @@ import type { VoteExpired } from '../../shared/events/vote-expired.ts';
 import type { VoteFailed } from '../../shared/events/vote-failed.ts';
 import type { Fold, InputEvent } from '../../shared/log/fold.ts';
 import { openDraft } from '../../shared/log/rows.ts';
+import { inferredHint, noteForms, plainFormsIn } from './inferred-wish.ts';
 import { type JudgeTables, judgeTables, type OpenTurn } from './judge-rows.ts';
 import { onContinued, onLateFeedback, onWords } from './later-evidence.ts';
 import { acceptedHints, hintsOf, tally, votesOf } from './tally.ts';
@@ -127,13 +128,14 @@ const commented = (score: number, comment: string | undefined) =>
   score < 0 && comment !== undefined ? { moreHints: [comment] } : {};
 
 function onVote(state: JudgeTables, event: VoteCast & InputEvent, settings: JudgeSettings) {
-  const { turnId, index, vote, hint, reaction } = event.data;
+  const { turnId, index, vote, hint, reaction, unmet } = event.data;
   const open = state.turns.get(turnId);
   if (open === undefined || open.settle !== 'votes' || index >= open.needs || index in open.votes) return [];
   const cast = {
     vote,
     ...(hint === undefined ? {} : { hint }),
     ...(reaction === undefined ? {} : { reaction }),
+    ...(unmet === undefined ? {} : { unmet: plainFormsIn(unmet) }),
   };
   return asked(state, event, { ...open, votes: { ...open.votes, [index]: cast } }, settings);
 }
@@ -174,9 +176,25 @@ function reachByVotes(
   const { turnId } = event.data;
   const hints = acceptedHints(hintsOf(turn));
   const weak = hints.length === 0 ? silentVerdict(turn, state.people, weakVerdict) : undefined;
-  const judgment = reach(state, turnId, turn, event, weak ?? { ...tally(votesOf(turn)), source: 'votes' });
+  const verdict = { ...tally(votesOf(turn)), source: 'votes' } as const;
+  const inferred = inferHint(state, turn, { isBad: verdict.score < 0, isHinted: hints.length > 0 });
+  const judgment = reach(state, turnId, turn, event, weak ?? { ...verdict, ...inferred });
   if (revises) state.judged.set(turnId, memoryOf(turn, judgment));
   return judgment;
+}
+
+/** A complaint without a hint gets the one that the person's complaints have in common, where they plainly do. */
+function inferHint(
+  { forms }: JudgeTables,
+  { key, votes }: OpenTurn,
+  { isBad, isHinted }: { readonly isBad: boolean; readonly isHinted: boolean },
+): Pick<Verdict, 'inferred' | 'moreHints'> {
+  const shown = Object.values(votes).find(({ vote, unmet }) => vote !== null && unmet !== undefined);
+  if (shown?.unmet === undefined) return {};
+  noteForms(forms, key, { unmet: shown.unmet, isBad });
+  if (!isBad || isHinted) return {};
+  const inferred = inferredHint(forms.get(key), shown.unmet);
+  return inferred === undefined ? {} : { inferred, moreHints: [inferred] };
 }
 
 /** A verdict does not wait for hints longer than this. */
@@ -236,7 +254,7 @@ function onWithdrawn(state: JudgeTables, event: TurnWithdrawn & InputEvent) {
 
 type Verdict = Pick<
   JudgmentReached['data'],
-  'score' | 'mean' | 'source' | 'advantage' | 'reason' | 'implied'
+  'score' | 'mean' | 'source' | 'advantage' | 'reason' | 'implied' | 'inferred'
 > & { readonly moreHints?: readonly string[] };
 const unavailable: Verdict = { score: null, mean: 0, source: 'unavailable' };
 const setAside: Verdict = { ...unavailable, reason: 'vote-failed' };

@@ -3,12 +3,14 @@ import type { Position } from '../../shared/events/position.ts';
 import type { VoteCast } from '../../shared/events/vote-cast.ts';
 import type { Draft } from '../../shared/log/rows.ts';
 import { settledIds } from '../../shared/log/settled-ids.ts';
+import type { FormsRow, PlainForm } from './inferred-wish.ts';
 import type { Vote } from './tally.ts';
 
 type CastVote = {
   readonly vote: Vote;
   readonly hint?: string;
   readonly reaction?: NonNullable<VoteCast['data']['reaction']>;
+  readonly unmet?: readonly PlainForm[];
 };
 
 /**
@@ -67,6 +69,8 @@ export function judgeTables(draft: Draft) {
     turns: draft.table<OpenTurn>(TURNS),
     judged,
     people: draft.table<PersonRow>('settled-person'),
+    /** by access key */
+    forms: draft.table<FormsRow>('settled-forms'),
     settled: settledIds(draft, (id) => {
       if (judged.get(id) !== undefined) judged.delete(id);
     }),

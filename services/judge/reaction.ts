@@ -2,6 +2,7 @@ import { type ChatMessage, contentText, isHuman } from '../../shared/chat/messag
 import { userWords } from '../../shared/chat/normalise.ts';
 import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
 import type { VoteCast } from '../../shared/events/vote-cast.ts';
+import { unmetBy } from './inferred-wish.ts';
 
 type Turn = Pick<TurnCompleted['data'], 'messages' | 'answer' | 'next'>;
 
@@ -28,6 +29,16 @@ const ofAnswer =
 
 const asks =
   /[?？]\s*$|^(?:please |now |next,? |ok,? |okay,? )?(?:what|how|why|who|when|where|which|tell|write|give|explain|describe|list|name|make|show|find|compare|translate|summari[sz]e|suggest|recommend|plan|help|can|could|would)\b|^(?:bitte )?(?:was|wie|warum|wer|wann|wo|erklär\w*|schreib\w*|nenn\w*|gib|zeig\w*)\b|^(?:por favor,? )?(?:qué|cómo|cuál|quién|dónde|explica|escribe|dime|dame|haz)\b|^(?:comment|pourquoi|quel\w*|écri\w*|expliqu\w*|donne\w*|dis-moi)\b|^(?:o que|como|qual|escreva|explique|me d[êi]|faça)\b|^(?:请|帮|告诉|写|介绍|什么|怎么|为什么)|(?:ください|教えて)/iu;
+
+/** What a turn shows, whatever its judge says of it. */
+export function shownBy(turn: Turn): Pick<VoteCast['data'], 'reaction' | 'unmet'> {
+  const reaction = reactionIn(turn);
+  const text = contentText(turn.answer.content).trim();
+  return {
+    ...(reaction === undefined ? {} : { reaction }),
+    ...(text === '' ? {} : { unmet: unmetBy(text) }),
+  };
+}
 
 /**
  * What a person did by their next message, whatever it says of the answer: they asked the same again, or went on

@@ -14,7 +14,7 @@ import type { HintOpinion, Judge } from './judges/judge.ts';
 import type { JudgeMetrics } from './metrics.ts';
 import type { OpenVotes } from './open-votes.ts';
 import type { VoteJob } from './owed-votes.ts';
-import { reactionIn } from './reaction.ts';
+import { shownBy } from './reaction.ts';
 
 export type VoteWorld = {
   readonly log: Pick<EventLog, 'read' | 'append'>;
@@ -73,8 +73,7 @@ async function ask(judge: Judge, job: Attempt<VoteJob>, turn: Turn, signal: Abor
   const about = { turnId, lane, index, judge: judge.name };
   if (asks === undefined) {
     const opinion = await judge.vote(turn.data, index, signal);
-    const reaction = reactionIn(turn.data);
-    const data = { ...about, ...(reaction === undefined ? {} : { reaction }), ...opinion };
+    const data = { ...about, ...shownBy(turn.data), ...opinion };
     const fact = VoteCast.create({ ...envelope, time: utcNow(), data });
     return { fact, outcome: String(opinion.vote) };
   }

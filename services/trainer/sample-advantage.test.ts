@@ -6,7 +6,7 @@ import { batchData, sampleData } from './testing/facts.ts';
 import { toyEngine, toyLogProbs } from './testing/toy-engine.ts';
 
 const baseline = { value: 0.25, count: 8, reward: { value: 0.25, count: 8 } };
-const on = { baseline: true, rules: 2 };
+const on = { baseline: true, rules: 2, leastBaseline: -1 };
 const vote = { verdict: 1, source: 'votes', soft: false } as const;
 const reward = { verdict: 0.5, source: 'reward', soft: false } as const;
 
@@ -21,6 +21,16 @@ test('a verdict is compared with the baseline, an advantage is one already', () 
 test('a vote of 0 says nothing, a reward of 0 does', () => {
   expect(sampleAdvantage({ ...vote, verdict: 0 }, baseline, on)).toBeUndefined();
   expect(sampleAdvantage({ ...reward, verdict: 0 }, baseline, on)).toBe(-0.25);
+});
+
+test('whoever only ever complains still says something by it', () => {
+  const grim = { value: -1, count: 20, tool: { value: -1, count: 20 } };
+  const complaint = { ...vote, verdict: -1 } as const;
+  expect(sampleAdvantage(complaint, grim, on)).toBe(0);
+  const bounded = { ...on, leastBaseline: -0.5 };
+  expect(sampleAdvantage(complaint, grim, bounded)).toBe(-0.5);
+  expect(sampleAdvantage(complaint, { value: 0.5, count: 20 }, bounded)).toBe(-1.5);
+  expect(sampleAdvantage({ ...complaint, evidence: 'tool' }, grim, bounded)).toBe(0); // silence is no praise of a call
 });
 
 test('no sample outweighs its batch', () => {
@@ -81,7 +91,14 @@ test('the weight of a verdict beside a hint is no weight of a reward, nor of ver
 });
 
 test('a batch of earlier rules has one baseline and one weight', () => {
-  const old = { rules: 1, baseline: true, baselineDecay: 0, method: 'binary', verdictWeight: 0.2 } as const;
+  const old = {
+    rules: 1,
+    baseline: true,
+    leastBaseline: -1,
+    baselineDecay: 0,
+    method: 'binary',
+    verdictWeight: 0.2,
+  } as const;
   const [soft, call] = [
     { ...vote, verdict: 1 / 3, soft: true },
     { ...vote, verdict: -1, evidence: 'tool' as const },

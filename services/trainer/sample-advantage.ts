@@ -2,6 +2,7 @@ import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import {
   advantageOf,
+  type Baseline,
   type Baselines,
   baselineFor,
   boundedAdvantage,
@@ -20,6 +21,19 @@ const kindOf = ({ source, evidence }: Judged, { rules }: Rules): EvidenceKind =>
 /** A vote of 0 says nothing; a reward of 0 does. */
 const saysSomething = ({ verdict, source }: Judged): boolean => verdict !== 0 || source === 'reward';
 
+/** A person is silent about answers, too, and those are no worse than what they complain of. */
+function expectedOf(
+  sample: Judged,
+  baselines: Baselines,
+  settings: Pick<TrainingSettings, 'leastBaseline' | 'rules'>,
+): Baseline {
+  const kind = kindOf(sample, settings);
+  const baseline = baselineFor(baselines, kind);
+  return kind === 'person'
+    ? { ...baseline, value: Math.max(baseline.value, settings.leastBaseline) }
+    : baseline;
+}
+
 /**
  * By how much an answer was better than expected: against other attempts at its task where that was told,
  * else against the baseline of its kind. undefined: its verdict says nothing.
@@ -27,12 +41,12 @@ const saysSomething = ({ verdict, source }: Judged): boolean => verdict !== 0 ||
 export function sampleAdvantage(
   sample: Judged,
   baselines: Baselines,
-  settings: Pick<TrainingSettings, 'baseline' | 'rules'>,
+  settings: Pick<TrainingSettings, 'baseline' | 'leastBaseline' | 'rules'>,
 ): number | undefined {
   const { verdict, advantage, soft, carried } = sample;
   if (advantage !== undefined) return boundedAdvantage(advantage);
   if (!saysSomething(sample)) return undefined;
-  const baseline = baselineFor(baselines, kindOf(sample, settings));
+  const baseline = expectedOf(sample, baselines, settings);
   const isWeak = settings.rules >= 2 && (soft || carried !== undefined);
   if (!isWeak) return boundedAdvantage(advantageOf(verdict, baseline, settings.baseline));
   const left = boundedAdvantage(weakAdvantage(verdict, baseline, settings.baseline));

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** What was made of one turn. The first one in the log settles it. Id: `<turn>/judgment`. */
-export const JudgmentReached = defineEvent('judgment.reached', 4, {
+export const JudgmentReached = defineEvent('judgment.reached', 5, {
   topic: 'turns',
   key: (judgment) => judgment.lane,
   writtenBy: 'judge',
@@ -20,6 +20,12 @@ export const JudgmentReached = defineEvent('judgment.reached', 4, {
     votes: z.array(z.union([z.literal(-1), z.literal(0), z.literal(1), z.null()])).readonly(),
     needs: z.int().describe('votes that the turn was opened with'),
     hints: z.array(z.string()).readonly().describe('accepted hindsight hints, longest first'),
+    inferred: z
+      .string()
+      .optional()
+      .describe(
+        'the one of the hints that nobody gave: what the answers have in common that this person complains of',
+      ),
     source: z
       .enum(['votes', 'feedback', 'reward', 'implicit', 'unavailable'])
       .describe(

@@ -94,6 +94,13 @@ export const trainingSettings = z.object({
     .describe('reduction of the loss: mean over samples of the token mean, or token mean'),
   baseline: z.boolean().describe('subtract a running mean of verdicts'),
   baselineDecay: z.number().min(0).max(1).describe('of the running mean, per sample'),
+  leastBaseline: z
+    .number()
+    .min(-1)
+    .max(0)
+    .describe(
+      "what a person's verdict is compared with at least: answers that nobody says anything of are better than those that are complained of; -1: no bound",
+    ),
   klCoefficient: z.number().min(0).describe('weight of KL to the base policy'),
   klEstimator: klEstimator.describe(
     'its form: k2, whose gradient is that of KL(policy || base), or k3, whose gradient is that of KL(base || policy)',
@@ -174,6 +181,7 @@ export const recordedTrainingSettings = trainingSettings.extend({
   distillation: trainingSettings.shape.distillation.default('sampled'),
   topK: trainingSettings.shape.topK.default(4),
   epochs: trainingSettings.shape.epochs.default(1),
+  leastBaseline: trainingSettings.shape.leastBaseline.default(-1),
   teacherAnchor: trainingSettings.shape.teacherAnchor.default(0),
   gateLeastScale: trainingSettings.shape.gateLeastScale.default(1),
   fade: trainingSettings.shape.fade.default(1),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** One judge's view of one turn. Id: `<turn>/vote/<index>`; the first one in the log counts. */
-export const VoteCast = defineEvent('vote.cast', 2, {
+export const VoteCast = defineEvent('vote.cast', 3, {
   topic: 'turns',
   key: (vote) => vote.lane,
   writtenBy: 'judge',
@@ -22,6 +22,11 @@ export const VoteCast = defineEvent('vote.cast', 2, {
       .describe(
         'what the person did, whatever the words say of the answer; absent: neither, or it is unknown',
       ),
+    unmet: z
+      .array(z.string())
+      .readonly()
+      .optional()
+      .describe('forms that the answer does not have, by names of wishes; absent: none is looked for'),
     judge: z.string().describe('signals, openai'),
     model: z.string().optional(),
     cost: z.object({ promptTokens: z.int(), completionTokens: z.int(), milliseconds: z.number() }),

@@ -36,6 +36,7 @@ const common = {
   stalenessCap: 2,
   mean: 'sample',
   baseline: true,
+  leastBaseline: -0.5,
   klCoefficient: 0,
   klEstimator: 'k2',
   gradientClip: 1,

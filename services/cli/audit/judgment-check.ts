@@ -64,7 +64,7 @@ export function createJudgmentCheck(tell: Tell, folds: Folds) {
   };
 
   const onJudgment = (judgment: Judgment): void => {
-    const { turnId, score, mean, source, advantage, hints, by } = judgment;
+    const { turnId, score, mean, source, advantage, hints, inferred, by } = judgment;
     if (settled.has(turnId)) return; // said where judgments are counted
     const turn = open.get(turnId);
     if (turn !== undefined) judged.set(turnId, { turn, n: 0 });
@@ -103,7 +103,9 @@ export function createJudgmentCheck(tell: Tell, folds: Folds) {
       wrong(`has the advantage ${advantage}, and ${by} says ${feedback?.advantage}`);
     const comment = feedback !== undefined && feedback.score < 0 ? feedback.comment : undefined;
     const given = [...votes, ...until(turn.hints, before, Number.POSITIVE_INFINITY)].map(({ hint }) => hint);
-    if (digestOf(acceptedHints([...given, comment])) !== digestOf(hints))
+    if (inferred !== undefined && (source !== 'votes' || score !== -1 || hints.join() !== inferred))
+      wrong(`infers the hint ${inferred}, and has others or no complaint`);
+    if (digestOf(acceptedHints([...given, comment, inferred])) !== digestOf(hints))
       wrong('has other hints than its judges and its feedback gave');
   };
 

@@ -13,6 +13,7 @@ import { judgeFold } from '../../../services/judge/judge-fold.ts';
 import { earJudge } from '../../../services/judge/judges/ear/ear.ts';
 import type { Judge } from '../../../services/judge/judges/judge.ts';
 import { owedVotes } from '../../../services/judge/owed-votes.ts';
+import { shownBy } from '../../../services/judge/reaction.ts';
 import { type BoundState, outcomeEvents } from '../../../services/trainer/outcome.ts';
 import { digestOf } from '../../../services/trainer/read-samples.ts';
 import { type Candidate, type StepParent, step } from '../../../services/trainer/step.ts';
@@ -95,7 +96,7 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
       const turn = log.read('turns', data.at) as TurnCompleted;
       const opinion = await judge.vote(turn.data, data.index, new AbortController().signal);
       const { turnId, lane, index } = data;
-      const cast = { turnId, lane, index, judge: judge.name, ...opinion };
+      const cast = { turnId, lane, index, judge: judge.name, ...shownBy(turn.data), ...opinion };
       log.append([VoteCast.create({ id, source, time: now(), data: cast })]);
     }
   };

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { memoryRows, openDraft } from '../../shared/log/rows.ts';
+import { type FormsRow, inferredHint, noteForms, type PlainForm, unmetBy } from './inferred-wish.ts';
+import { turnCompleted, turnFeedback, voteCast } from './test-events.ts';
+import { judge } from './testing/run-judge.ts';
+
+const LIST = '- pens\n- paper\n- tape';
+const PROSE = 'Take pens, paper and tape.';
+
+test('the forms that an answer does not have are told by its characters', () => {
+  expect(unmetBy(LIST)).toContain('no-list');
+  expect(unmetBy(LIST)).not.toContain('list');
+  expect(unmetBy(PROSE)).toEqual(['list', 'greeting', 'closing']);
+  expect(unmetBy('Hello! Take pens. Have a nice day!')).toEqual(
+    expect.arrayContaining(['no-greeting', 'no-closing', 'one-sentence', 'list']),
+  );
+});
+
+const rowAfter = (turns: readonly (readonly [unmet: readonly PlainForm[], isBad: boolean])[]): FormsRow => {
+  const rows = memoryRows();
+  const forms = openDraft(rows).table<FormsRow>('forms');
+  for (const [unmet, isBad] of turns) noteForms(forms, 'key', { unmet, isBad });
+  return forms.get('key')!;
+};
+const times = <Of>(count: number, one: Of): readonly Of[] => Array.from({ length: count }, () => one);
+
+test('what the answers complained of have in common, and the others lack, is what the person wants', () => {
+  const bad = times(6, [['no-list', 'greeting'], true] as const);
+  const good = times(6, [['list', 'greeting'], false] as const);
+  const row = rowAfter([...bad, ...good]);
+  expect(inferredHint(row, ['no-list', 'greeting'])).toBe('No lists, please.');
+  expect(inferredHint(row, ['greeting'])).toBeUndefined(); // bad and good answers lack it alike
+  expect(inferredHint(row, [])).toBeUndefined();
+  expect(inferredHint(undefined, ['no-list'])).toBeUndefined();
+});
+
+test('a few turns, or complaints about answers of all kinds, say nothing', () => {
+  const bad = times(2, [['no-list'], true] as const);
+  expect(inferredHint(rowAfter([...bad, ...times(9, [[], false] as const)]), ['no-list'])).toBeUndefined();
+  const mixed = [
+    ...times(6, [['no-list'], true] as const),
+    ...times(6, [[], true] as const),
+    ...times(6, [['no-list'], false] as const),
+    ...times(6, [[], false] as const),
+  ];
+  expect(inferredHint(rowAfter(mixed), ['no-list'])).toBeUndefined();
+});
+
+test('the log of the odds ratio over its standard error decides, with half a turn added to each cell', () => {
+  // nothing fades in a row that is written by hand
+  const row = (bad: number, others: number): FormsRow => ({
+    ...{ bad: 10, others: 10 },
+    lacking: { 'no-list': { bad, others } },
+  });
+  const errors = (bad: number, others: number) => {
+    const [a, b, c, d] = [bad + 0.5, 10.5 - others, 10.5 - bad, others + 0.5];
+    return Math.log((a * b) / (c * d)) / Math.sqrt(1 / a + 1 / b + 1 / c + 1 / d);
+  };
+  expect(errors(8, 2)).toBeGreaterThan(2.33);
+  expect(inferredHint(row(8, 2), ['no-list'])).toBe('No lists, please.');
+  expect(errors(7, 2)).toBeLessThan(2.33);
+  expect(inferredHint(row(7, 2), ['no-list'])).toBeUndefined();
+});
+
+const heard = (turnId: string, vote: -1 | 0 | 1, answer: string, hint?: string): readonly ClawLoopEvent[] => {
+  const cast = voteCast(turnId, 0, vote, hint);
+  return [
+    turnCompleted(turnId),
+    { ...cast, data: { ...cast.data, unmet: unmetBy(answer) } } as ClawLoopEvent,
+  ];
+};
+const settings = { votes: 1, revises: true };
+const past = Array.from({ length: 6 }, (_, at) => [
+  ...heard(`bad ${at}`, -1, LIST, 'That was hard to read aloud.'),
+  ...heard(`other ${at}`, 0, PROSE),
+]).flat();
+
+test('a complaint without a hint gets what the person complains of; praise and a complaint with one do not', () => {
+  const last = (...events: readonly ClawLoopEvent[]) => judge([...past, ...events], settings).at(-1)!;
+  const hint = 'No lists, please.';
+  expect(last(...heard('t', -1, LIST))).toMatchObject({ score: -1, hints: [hint], inferred: hint });
+  expect(last(...heard('t', -1, PROSE))).toMatchObject({ score: -1, hints: [] });
+  const told = last(...heard('t', -1, LIST, 'A short answer, please.'));
+  expect(told.hints).toEqual(['A short answer, please.']);
+  expect(told).not.toHaveProperty('inferred');
+  expect(last(...heard('t', 1, LIST))).toMatchObject({ score: 1, hints: [] });
+  expect(last(turnCompleted('t'), turnFeedback('t', -1, 'f'))).toMatchObject({
+    source: 'feedback',
+    hints: [],
+  });
+});
+
+test('one person says nothing of what another one wants', () => {
+  const other = turnCompleted('t', { key: 'another key' });
+  const [, vote] = heard('t', -1, LIST);
+  expect(judge([...past, other, vote!], settings).at(-1)!.hints).toEqual([]);
+});

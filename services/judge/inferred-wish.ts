@@ -1,0 +1,86 @@
+import type { Table } from '../../shared/log/rows.ts';
+import { wishMet } from '../../shared/wishes/measure.ts';
+import { type WishKind, wishes } from '../../shared/wishes/wishes.ts';
+
+/**
+ * Whoever complains and does not say of what may be understood all the same: the answers that they complain of
+ * have something in common which the others lack.
+ */
+
+/**
+ * Wishes that an answer plainly meets or does not, by its characters. Code and markdown are left out: they go
+ * with the subject, and a person who complains of wrong code does not want it to look otherwise.
+ */
+const plainForms = [
+  ...(['no-list', 'list', 'no-greeting', 'greeting', 'no-closing', 'closing'] as const),
+  ...(['one-sentence', 'no-apology', 'no-emoji', 'no-questions'] as const),
+] satisfies readonly WishKind[];
+export type PlainForm = (typeof plainForms)[number];
+
+/** The plain forms that an answer does not have. */
+export const unmetBy = (answer: string): readonly PlainForm[] =>
+  plainForms.filter((kind) => wishMet(kind, answer)! <= 0.5);
+
+/** Those that a fact names. */
+export const plainFormsIn = (names: readonly string[]): readonly PlainForm[] =>
+  plainForms.filter((kind) => names.includes(kind));
+
+/** Judged answers of one person, older ones counting less: of the bad and of the others, and how many lack a form. */
+export type FormsRow = {
+  readonly bad: number;
+  readonly others: number;
+  readonly lacking: Readonly<Partial<Record<PlainForm, { readonly bad: number; readonly others: number }>>>;
+};
+const nothingSeen: FormsRow = { bad: 0, others: 0, lacking: {} };
+
+/** Of what is known, per judged turn: half is forgotten after 35. */
+const DECAY = 0.98;
+/** Fewer complaints about one form than these are a coincidence. */
+const LEAST_COMPLAINTS = 3;
+/** Standard errors by which the logarithm of the odds ratio has to exceed 0: one look in a hundred does by chance. */
+const LEAST_ERRORS = 2.33;
+
+/** What is known of a person after one more answer. */
+export function noteForms(
+  forms: Table<FormsRow>,
+  key: string,
+  { unmet, isBad }: { readonly unmet: readonly PlainForm[]; readonly isBad: boolean },
+): void {
+  const before = forms.get(key) ?? nothingSeen;
+  const [bad, others] = isBad ? [1, 0] : [0, 1];
+  const kinds = plainForms.filter((kind) => unmet.includes(kind) || before.lacking[kind] !== undefined);
+  const lacking = kinds.map((kind) => {
+    const seen = before.lacking[kind] ?? { bad: 0, others: 0 };
+    const now = Number(unmet.includes(kind));
+    return [kind, { bad: DECAY * seen.bad + now * bad, others: DECAY * seen.others + now * others }] as const;
+  });
+  forms.set(key, {
+    bad: DECAY * before.bad + bad,
+    others: DECAY * before.others + others,
+    lacking: Object.fromEntries(lacking),
+  });
+}
+
+/**
+ * The hint of the form that this bad answer lacks and that the person's complaints go with the most; undefined:
+ * none does plainly. By the logarithm of the odds ratio with half a turn added to each cell (Haldane 1956,
+ * Anscombe 1956).
+ */
+export function inferredHint(
+  { bad, others, lacking }: FormsRow = nothingSeen,
+  unmet: readonly PlainForm[],
+): string | undefined {
+  const errorsOf = (kind: PlainForm): number => {
+    const seen = lacking[kind];
+    if (seen === undefined || seen.bad < LEAST_COMPLAINTS) return 0;
+    const cells = [seen.bad, others - seen.others, bad - seen.bad, seen.others].map((cell) => cell + 0.5);
+    const [a, b, c, d] = cells as [number, number, number, number];
+    return Math.log((a * b) / (c * d)) / Math.sqrt(cells.reduce((sum, cell) => sum + 1 / cell, 0));
+  };
+  const plain = unmet.map((kind) => ({ kind, errors: errorsOf(kind) }));
+  const most = plain.reduce<(typeof plain)[number] | undefined>(
+    (best, one) => (best === undefined || one.errors > best.errors ? one : best),
+    undefined,
+  );
+  return most !== undefined && most.errors >= LEAST_ERRORS ? wishes[most.kind].hint : undefined;
+}
