@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { readCard, readEar } from './read-ear.ts';
 
-/** Half of these messages are meant to mislead. */
-const LEAST = 0.85;
+/** Most of these messages are meant to mislead, or tell a story that says neither yes nor no in words. */
+const LEAST = 0.8;
 
 test('the shipped ear was right, on messages that did not train it, as often as its card says', () => {
   const { figures } = readCard();

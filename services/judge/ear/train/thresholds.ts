@@ -6,10 +6,10 @@ import type { Thresholds } from '../read-ear.ts';
  * meant to mislead, which a person's next message hardly ever is.
  */
 export const chosenThresholds: Thresholds = {
-  bad: 0.65,
+  bad: 0.6,
   badWithRule: 0.5,
-  good: 0.8,
-  goodWithRule: 0.8,
+  good: 0.82,
+  goodWithRule: 0.82,
   kind: 0.4,
-  wish: 0.8,
+  wish: 0.6,
 };
