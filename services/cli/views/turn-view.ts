@@ -38,6 +38,8 @@ export type TurnView = {
   readonly source: string;
   /** what the person did, where that is all that tells */
   readonly implied?: string;
+  /** the hint that nobody gave, and that the person's complaints have in common */
+  readonly inferred?: string;
   /** what was said after the answer; '' until it is known, or where nothing was */
   readonly reaction: string;
   /** the person went on, or asked again, whatever they said */
@@ -111,10 +113,11 @@ export function createTurnViews() {
         if (event.data.return !== undefined) update(event.data.turnId, { own: event.data.return.own });
         break;
       case 'judgment.reached': {
-        const { turnId, score, source, advantage, implied } = event.data;
+        const { turnId, score, source, advantage, implied, inferred } = event.data;
         const given = {
           ...(advantage === undefined ? {} : { advantage }),
           ...(implied === undefined ? {} : { implied }),
+          ...(inferred === undefined ? {} : { inferred }),
         };
         update(turnId, { score, source, ...given, stage: { kind: 'waiting-for-session' } });
         break;
@@ -238,7 +241,8 @@ export function describeDisagreement({ disagreement: { session, turn } = {} }: T
 }
 
 /** What a turn was worth, and by whom; of a return how much of it was its own reward. */
-export function describeVerdict({ score, source, votes, own, advantage, implied }: TurnView): string {
+export function describeVerdict(turn: TurnView): string {
+  const { score, source, votes, own, advantage, implied, inferred } = turn;
   const returned =
     own === undefined ? undefined : `return, ${own === null ? 'no reward' : rounded(own)} of its own`;
   const compared = advantage === undefined ? '' : `, advantage ${rounded(advantage)}`;
@@ -246,7 +250,8 @@ export function describeVerdict({ score, source, votes, own, advantage, implied 
   if (score === undefined) return `none yet${cast}`;
   if (score === null) return `unavailable by ${source}${cast}`;
   const did = implied === undefined || source !== 'implicit' ? '' : ` (${implied})`;
-  return `${rounded(score)} by ${source}${did}${returned === undefined ? '' : ` (${returned})`}${compared}${cast}`;
+  const meant = inferred === undefined ? '' : `, inferred from other complaints: ${inferred}`;
+  return `${rounded(score)} by ${source}${did}${returned === undefined ? '' : ` (${returned})`}${compared}${cast}${meant}`;
 }
 
 /** A return is a long fraction. */

@@ -102,6 +102,17 @@ test('a thumb after the votes shows as the verdict, and its sample as where the 
   expect(told()[0]).toBe('trained in v1');
 });
 
+test('a hint that nobody gave is told as inferred', () => {
+  const { on, turns } = createTurnViews();
+  on(interaction('a'));
+  const inferred = 'No lists, please.';
+  const judged = { turnId: 'a', score: -1, source: 'votes', hints: [inferred], inferred };
+  on(event('judgment.reached', 'a/judgment', judged));
+  expect(describeVerdict(turns.get('a')!)).toBe(
+    '-1 by votes, inferred from other complaints: No lists, please.',
+  );
+});
+
 test('what a person said and no judge understood is known; who only went on has said nothing of the answer', () => {
   const { on, turns } = createTurnViews();
   const judged = (id: string, vote: object) => {
