@@ -26,6 +26,11 @@ type Parts = {
   readonly retryMs: number;
 };
 
+/** A stand-in is quick: the time limit of a judge with a model is not for it. ms */
+const STAND_IN_MS = 60_000;
+const within = (signal: AbortSignal): AbortSignal =>
+  AbortSignal.any([signal, AbortSignal.timeout(STAND_IN_MS)]);
+
 const noCost = { promptTokens: 0, completionTokens: 0, milliseconds: 0 };
 
 /**
@@ -42,7 +47,7 @@ export function examinedJudge({ judge, standIn, modelFlag, exam, tell, retryMs }
   };
   const standInVote: Judge['vote'] = async (turn, index, signal) => {
     waitForExam();
-    if (standIn !== undefined && index === 0) return standIn.vote(turn, index, signal);
+    if (standIn !== undefined && index === 0) return standIn.vote(turn, index, within(signal));
     const text = standIn === undefined ? `the judge is ${words[standing]}` : 'the first vote is the only one';
     return { vote: null, text, cost: noCost } satisfies Opinion;
   };

@@ -111,6 +111,32 @@ test('each question is answered once or dropped, within its limits, and nothing 
   );
 });
 
+test('what fails is named, wherever it fails, and nothing stays held', () => {
+  const failing = (part: 'begin' | 'read' | 'step', from: number) => {
+    const run = open();
+    const { decoder } = run.fake;
+    const own = decoder[part] as (...input: readonly unknown[]) => unknown;
+    let calls = 0;
+    const broken = Float32Array.from({ length: vocabulary }, () => Number.NaN);
+    Object.assign(decoder, {
+      [part]: (...input: readonly unknown[]) => {
+        calls += 1;
+        if (calls < from) return own(...input);
+        if (part === 'begin') throw new Error('no room');
+        if (part === 'read') return { logits: broken, cachedTokens: 0 };
+        const rows = own(...input) as readonly Float32Array[];
+        return rows.map((row, at) => (at === rows.length - 1 ? broken : row));
+      },
+    });
+    for (let id = 0; id < 6; id++) run.answers.ask(question(id));
+    expect(run.finish, `${part} ${from}`).toThrow();
+    const left = run.answers.dropAll();
+    expect([...left, ...run.said.keys()].sort(), `${part} ${from}`).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(run.fake.held(), `${part} ${from}`).toBe(0);
+  };
+  for (const part of ['begin', 'read', 'step'] as const) for (const from of [1, 2, 3, 5]) failing(part, from);
+});
+
 test('after a failure nothing is held, and what was asked is named', () => {
   const { answers, fake, finish, said } = open();
   for (let id = 0; id < 6; id++) answers.ask(question(id));

@@ -60,18 +60,18 @@ export function createSideBySide(parts: Parts) {
   const begin = (): void => {
     const [next, ...rest] = waiting;
     if (reading !== undefined || next === undefined || !hasRoomFor(next)) return;
+    const slot = decoder.begin(next.promptIds);
     waiting = rest;
-    reading = {
-      ...{ question: next, random: createRandom(next.seed), ids: [] },
-      slot: decoder.begin(next.promptIds),
-    };
+    reading = { question: next, random: createRandom(next.seed), ids: [], slot };
   };
   const readOn = (): void => {
     const one = reading;
     const logits = one && decoder.read(one.slot)?.logits;
     if (one === undefined || logits === undefined) return;
+    // what fails is still among those that run, and is named with them
     reading = undefined;
-    if (take(one, logits)) writing = [...writing, one];
+    writing = [...writing, one];
+    if (!take(one, logits)) writing = writing.filter((other) => other !== one);
   };
 
   return {
@@ -91,7 +91,8 @@ export function createSideBySide(parts: Parts) {
       readOn();
       if (writing.length > 0) {
         const logits = decoder.step(writing.map(({ slot, ids }) => ({ slot, id: ids.at(-1)! })));
-        writing = writing.filter((one, row) => take(one, logits[row]!));
+        for (const [row, one] of writing.entries())
+          if (!take(one, logits[row]!)) writing = writing.filter((other) => other !== one);
       }
       return waiting.length > 0 || running().length > 0;
     },
