@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ChatMessage } from '../../shared/chat/message.ts';
+import { sentenceCount } from '../../shared/wishes/text-form.ts';
 import { expectLinear } from '../../test/hostile/growth.ts';
 import { hostileTexts } from '../../test/hostile/texts.ts';
 import { neutralise } from './judges/openai/fence.ts';
@@ -16,6 +17,7 @@ import { toolOutcome } from './judges/signals/tool-result.ts';
 import { beforePassedOn } from './own-words/passed-on.ts';
 import { firstSpan } from './own-words/quoted-text.ts';
 import { unwrapped } from './own-words/wrapped-words.ts';
+import { shownBy } from './reaction.ts';
 import { assistant, tool, turnCompleted, user } from './test-events.ts';
 
 /** Everything in this service that reads a text of a client, of a tool or of a model. */
@@ -41,6 +43,9 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'marks of quotations': firstSpan,
   'passed on': beforePassedOn,
   'result of a tool': (text) => toolOutcome(tool(text)),
+  'what a turn shows': (text) =>
+    shownBy({ messages: [user(text)], answer: assistant(text), next: [user(text)] }),
+  sentences: sentenceCount,
 };
 
 test.each(Object.entries(readers))('%s: time grows as the text does, whatever the text', (name, read) => {

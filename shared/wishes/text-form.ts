@@ -21,7 +21,7 @@ export function sentenceCount(text: string): number {
     .filter((line) => /[\p{L}\p{N}]/u.test(line))
     .map((line) => {
       const content = line.replace(/^\d{1,2}[.)]\s+/, '');
-      const ends = content.match(/[.!?…]+["')\]»”’]*(?=\s|$)|[。！？]+/gu)?.length ?? 0;
+      const ends = content.match(/(?<![.!?…])[.!?…]+["')\]»”’]*(?=\s|$)|[。！？]+/gu)?.length ?? 0;
       const endsOpen = !/[.!?…。！？]["')\]»”’\s]*$/u.test(content);
       return ends + Number(endsOpen);
     })
