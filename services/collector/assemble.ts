@@ -152,6 +152,7 @@ function settleTurn(
     soft: false,
     hints,
     ...(advantage !== undefined && { advantage }),
+    ...(event.data.inferred !== undefined && { inferred: true as const }),
     ...(turn.call && source === 'votes' ? ({ evidence: 'tool' } as const) : {}),
   };
   if (source === 'reward') {

@@ -9,7 +9,7 @@ import { facts } from './source.ts';
 /** What a turn is learned from. */
 export type Verdict = Pick<
   SampleReady['data'],
-  'verdict' | 'source' | 'advantage' | 'following' | 'soft' | 'hints' | 'evidence' | 'carried'
+  'verdict' | 'source' | 'advantage' | 'following' | 'soft' | 'hints' | 'inferred' | 'evidence' | 'carried'
 >;
 
 /** A turn that does not train, and why. Id: `<turn>/dropped`. */

@@ -70,7 +70,7 @@ export function noteWishes(draft: Draft, { data }: SampleReady, patience: number
   const changes: WishChange[] = [];
   const tracks = new Map(Object.entries(table.get(key) ?? {}));
   for (const [wish, track] of tracks) {
-    if (told.some((one) => contradict(one, wish))) tracks.delete(wish);
+    if (!data.inferred && told.some((one) => contradict(one, wish))) tracks.delete(wish);
     else if (!told.includes(wish)) tracks.set(wish, notTold(wish, track, data, changes));
   }
   for (const wish of told)

@@ -90,6 +90,15 @@ test('the latest wish wins: what waits for its contrary is dropped', () => {
   ]);
 });
 
+test('a hint that was inferred contradicts nothing that the person said', () => {
+  const guess = sampleReady('b', 's', 0, {
+    ...{ verdict: -1, key: 'k', hints: [wishes['no-list'].hint] },
+    inferred: true,
+  });
+  const { emitted } = runFold(submit, [paused, bad('a', wishes.list.hint), guess], settings);
+  expect(emitted.map(brief)).toEqual([]);
+});
+
 test('of a wish that waits with another one the contradicted part is left out of the batch', () => {
   const { emitted } = runFold(
     submit,

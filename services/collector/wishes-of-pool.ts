@@ -30,7 +30,8 @@ export function takeWishes(
 ): SampleWishes {
   if (patience === undefined) return { inPool: {}, left: 0, emit: [] };
   const noted = noteWishes(draft, event, patience);
-  const older = dropContradicted(draft, event, noted.told);
+  // a guess contradicts nothing that was said
+  const older = event.data.inferred ? [] : dropContradicted(draft, event, noted.told);
   const emit = [...noted.changes.map((change) => factOf(event, change)), ...older];
   const { told, setAside } = noted;
   if (told.length > 0 && setAside.length === told.length)

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { memoryRows, openDraft } from '../../shared/log/rows.ts';
 import { type FormsRow, inferredHint, noteForms, type PlainForm, unmetBy } from './inferred-wish.ts';
-import { turnCompleted, turnFeedback, voteCast } from './test-events.ts';
+import { shownBy } from './reaction.ts';
+import { assistant, tool, turnCompleted, turnFeedback, user, voteCast } from './test-events.ts';
 import { judge } from './testing/run-judge.ts';
 
 const LIST = '- pens\n- paper\n- tape';
@@ -89,6 +90,26 @@ test('a complaint without a hint gets what the person complains of; praise and a
     source: 'feedback',
     hints: [],
   });
+});
+
+test('what a person states outweighs what was inferred to the contrary', () => {
+  const wish = heard('wish', -1, PROSE, 'Please use bullet points.');
+  const events = [...past, ...wish, ...heard('t', -1, LIST)];
+  expect(judge(events, settings).at(-1)).toMatchObject({ score: -1, hints: [] });
+});
+
+test('later evidence does not repeat what nobody said', () => {
+  const events = [...past, ...heard('t', -1, LIST), turnFeedback('t', -1, 'f', 'Far too much text again.')];
+  expect(judge(events, settings).at(-1)).toMatchObject({ n: 1, hints: ['Far too much text again.'] });
+});
+
+test('what a tool made of a call says nothing of the words before it', () => {
+  const answer = assistant(PROSE);
+  const shown = (next: Parameters<typeof shownBy>[0]['next']) =>
+    shownBy({ messages: [user('What do I need?')], answer, next });
+  expect(shown([user('Hm.')])).toHaveProperty('unmet');
+  expect(shown([tool('error: no such file')])).not.toHaveProperty('unmet');
+  expect(shown([])).not.toHaveProperty('unmet');
 });
 
 test('one person says nothing of what another one wants', () => {

@@ -1,6 +1,7 @@
 import type { Table } from '../../shared/log/rows.ts';
 import { wishMet } from '../../shared/wishes/measure.ts';
-import { type WishKind, wishes } from '../../shared/wishes/wishes.ts';
+import { contradict } from '../../shared/wishes/wish-id.ts';
+import { type WishKind, wishes, wishesIn } from '../../shared/wishes/wishes.ts';
 
 /**
  * Whoever complains and does not say of what may be understood all the same: the answers that they complain of
@@ -17,9 +18,18 @@ const plainForms = [
 ] satisfies readonly WishKind[];
 export type PlainForm = (typeof plainForms)[number];
 
+/** Of a long answer so much is looked at, and its end. Characters. */
+const LOOK_AT = { begin: 4000, end: 400 };
+const bounded = (answer: string): string =>
+  answer.length <= LOOK_AT.begin + LOOK_AT.end
+    ? answer
+    : `${answer.slice(0, LOOK_AT.begin)}\n${answer.slice(-LOOK_AT.end)}`;
+
 /** The plain forms that an answer does not have. */
-export const unmetBy = (answer: string): readonly PlainForm[] =>
-  plainForms.filter((kind) => wishMet(kind, answer)! <= 0.5);
+export function unmetBy(answer: string): readonly PlainForm[] {
+  const text = bounded(answer);
+  return plainForms.filter((kind) => wishMet(kind, text)! <= 0.5);
+}
 
 /** Those that a fact names. */
 export const plainFormsIn = (names: readonly string[]): readonly PlainForm[] =>
@@ -35,8 +45,8 @@ const nothingSeen: FormsRow = { bad: 0, others: 0, lacking: {} };
 
 /** Of what is known, per judged turn: half is forgotten after 35. */
 const DECAY = 0.98;
-/** Fewer complaints about one form than these are a coincidence. */
-const LEAST_COMPLAINTS = 3;
+/** Fewer complaints about one form than these are a coincidence: three in a row, the older ones faded. */
+const LEAST_COMPLAINTS = 2.9;
 /** Standard errors by which the logarithm of the odds ratio has to exceed 0: one look in a hundred does by chance. */
 const LEAST_ERRORS = 2.33;
 
@@ -59,6 +69,18 @@ export function noteForms(
     others: DECAY * before.others + others,
     lacking: Object.fromEntries(lacking),
   });
+}
+
+/** What a person states outweighs all that was inferred to the contrary. */
+export function forgetContrary(forms: Table<FormsRow>, key: string, hints: readonly string[]): void {
+  const row = forms.get(key);
+  const stated = hints.flatMap(wishesIn);
+  if (row === undefined || stated.length === 0) return;
+  const kept = plainForms.filter((kind) => !stated.some((wish) => contradict(wish, kind)));
+  const lacking = kept.flatMap((kind) =>
+    row.lacking[kind] === undefined ? [] : [[kind, row.lacking[kind]]],
+  );
+  forms.set(key, { ...row, lacking: Object.fromEntries(lacking) });
 }
 
 /**

@@ -11,7 +11,7 @@ import type { VoteExpired } from '../../shared/events/vote-expired.ts';
 import type { VoteFailed } from '../../shared/events/vote-failed.ts';
 import type { Fold, InputEvent } from '../../shared/log/fold.ts';
 import { openDraft } from '../../shared/log/rows.ts';
-import { inferredHint, noteForms, plainFormsIn } from './inferred-wish.ts';
+import { forgetContrary, inferredHint, noteForms, plainFormsIn } from './inferred-wish.ts';
 import { type JudgeTables, judgeTables, type OpenTurn } from './judge-rows.ts';
 import { onContinued, onLateFeedback, onWords } from './later-evidence.ts';
 import { acceptedHints, hintsOf, tally, votesOf } from './tally.ts';
@@ -177,7 +177,7 @@ function reachByVotes(
   const hints = acceptedHints(hintsOf(turn));
   const weak = hints.length === 0 ? silentVerdict(turn, state.people, weakVerdict) : undefined;
   const verdict = { ...tally(votesOf(turn)), source: 'votes' } as const;
-  const inferred = inferHint(state, turn, { isBad: verdict.score < 0, isHinted: hints.length > 0 });
+  const inferred = inferHint(state, turn, verdict.score < 0, hints);
   const judgment = reach(state, turnId, turn, event, weak ?? { ...verdict, ...inferred });
   if (revises) state.judged.set(turnId, memoryOf(turn, judgment));
   return judgment;
@@ -187,12 +187,14 @@ function reachByVotes(
 function inferHint(
   { forms }: JudgeTables,
   { key, votes }: OpenTurn,
-  { isBad, isHinted }: { readonly isBad: boolean; readonly isHinted: boolean },
+  isBad: boolean,
+  hints: readonly string[],
 ): Pick<Verdict, 'inferred' | 'moreHints'> {
   const shown = Object.values(votes).find(({ vote, unmet }) => vote !== null && unmet !== undefined);
   if (shown?.unmet === undefined) return {};
   noteForms(forms, key, { unmet: shown.unmet, isBad });
-  if (!isBad || isHinted) return {};
+  forgetContrary(forms, key, hints);
+  if (!isBad || hints.length > 0) return {};
   const inferred = inferredHint(forms.get(key), shown.unmet);
   return inferred === undefined ? {} : { inferred, moreHints: [inferred] };
 }
@@ -261,7 +263,9 @@ const setAside: Verdict = { ...unavailable, reason: 'vote-failed' };
 
 /** What later evidence is held against. */
 const memoryOf = ({ key, session, epoch, adapter }: OpenTurn, { data }: JudgmentReached) => ({
-  ...{ key, session, epoch, score: data.score, source: data.source, hints: data.hints },
+  ...{ key, session, epoch, score: data.score, source: data.source },
+  // what was inferred was said by nobody: later evidence does not repeat it
+  hints: data.hints.filter((hint) => hint !== data.inferred),
   ...{ n: 0, feedback: [] },
   ...(adapter === undefined ? {} : { adapter }),
 });

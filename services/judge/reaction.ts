@@ -36,7 +36,8 @@ export function shownBy(turn: Turn): Pick<VoteCast['data'], 'reaction' | 'unmet'
   const text = contentText(turn.answer.content).trim();
   return {
     ...(reaction === undefined ? {} : { reaction }),
-    ...(text === '' ? {} : { unmet: unmetBy(text) }),
+    // what a tool made of a call says nothing of the words before it
+    ...(text !== '' && turn.next.some(isHuman) ? { unmet: unmetBy(text) } : {}),
   };
 }
 

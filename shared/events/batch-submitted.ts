@@ -4,7 +4,7 @@ import { position } from './position.ts';
 import { recordedTrainingSettings } from './training-settings.ts';
 
 /** Closes the gate of its adapter until the batch has an outcome. Id: `<adapter>/batch/<n>`. */
-export const BatchSubmitted = defineEvent('batch.submitted', 4, {
+export const BatchSubmitted = defineEvent('batch.submitted', 5, {
   topic: 'training',
   key: (batch) => batch.adapter,
   writtenBy: 'collector',

@@ -5,7 +5,7 @@ import { templateInput } from './template-input.ts';
 import { tokenRecord } from './token-record.ts';
 
 /** Holds all that training needs. Id: `<sample>/ready`. Version 3 names the access key; version 4 knows revised judgments. */
-export const SampleReady = defineEvent('sample.ready', 4, {
+export const SampleReady = defineEvent('sample.ready', 5, {
   topic: 'training',
   key: (sample) => sample.adapter,
   writtenBy: 'collector',
@@ -37,6 +37,10 @@ export const SampleReady = defineEvent('sample.ready', 4, {
       .describe('samples of the same rewarded session that follow at once; they train in one batch'),
     soft: z.boolean().describe('true: contributed by the at-least-one rule, with the mean vote'),
     hints: z.array(z.string()).readonly(),
+    inferred: z
+      .literal(true)
+      .optional()
+      .describe('nobody stated the hint: it was inferred; absent: it was given'),
     messages: z.array(chatMessage).readonly().describe('for teachers that read a hint in the prompt'),
     tools: z.array(z.unknown()).readonly().optional(),
     templateInput: templateInput.optional(),

@@ -39,7 +39,7 @@ export type TurnView = {
   /** what the person did, where that is all that tells */
   readonly implied?: string;
   /** the hint that nobody gave, and that the person's complaints have in common */
-  readonly inferred?: string;
+  readonly inferred?: string | undefined;
   /** what was said after the answer; '' until it is known, or where nothing was */
   readonly reaction: string;
   /** the person went on, or asked again, whatever they said */
@@ -124,7 +124,7 @@ export function createTurnViews() {
       }
       case 'judgment.revised': {
         const { turnId, score, source } = event.data;
-        if (score !== null) update(turnId, { score, source });
+        if (score !== null) update(turnId, { score, source, inferred: undefined });
         break;
       }
       case 'sample.ready':
