@@ -120,7 +120,13 @@ test('every edit of what reaches training is noticed by the contents', () => {
     ),
   );
   const all = [...edits(log)];
-  const isTraining = (edit: Tampering) => reachesTraining(edit, trained);
+  // a step that the gate refused is the parent of none, and nobody is served its weights
+  const refused = new Set(
+    log.flatMap(({ event }) => (event.type === 'policy.rejected' ? [event.data.batchId] : [])),
+  );
+  const isRefused = ({ record: { event } }: Tampering) =>
+    event.type === 'policy.trained' && refused.has(event.data.batchId);
+  const isTraining = (edit: Tampering) => reachesTraining(edit, trained) && !isRefused(edit);
   const missed = unnoticed('edited, reaches training, by contents', all.filter(isTraining));
   unnoticed(
     'edited, every fourth of the others, by contents',
