@@ -2,6 +2,7 @@ import type { Table } from '../../shared/log/rows.ts';
 import { wishMet } from '../../shared/wishes/measure.ts';
 import { contradict } from '../../shared/wishes/wish-id.ts';
 import { type WishKind, wishes, wishesIn } from '../../shared/wishes/wishes.ts';
+import { PERSON_DECAY } from './weak-evidence.ts';
 
 /**
  * Whoever complains and does not say of what may be understood all the same: the answers that they complain of
@@ -43,12 +44,12 @@ export type FormsRow = {
 };
 const nothingSeen: FormsRow = { bad: 0, others: 0, lacking: {} };
 
-/** Of what is known, per judged turn: half is forgotten after 35. */
-const DECAY = 0.98;
 /** Fewer complaints about one form than these are a coincidence: three in a row, the older ones faded. */
 const LEAST_COMPLAINTS = 2.9;
 /** Standard errors by which the logarithm of the odds ratio has to exceed 0: one look in a hundred does by chance. */
 const LEAST_ERRORS = 2.33;
+
+const faded = (count: number): number => PERSON_DECAY * count;
 
 /** What is known of a person after one more answer. */
 export function noteForms(
@@ -62,11 +63,12 @@ export function noteForms(
   const lacking = kinds.map((kind) => {
     const seen = before.lacking[kind] ?? { bad: 0, others: 0 };
     const now = Number(unmet.includes(kind));
-    return [kind, { bad: DECAY * seen.bad + now * bad, others: DECAY * seen.others + now * others }] as const;
+    const after = { bad: faded(seen.bad) + now * bad, others: faded(seen.others) + now * others };
+    return [kind, after] as const;
   });
   forms.set(key, {
-    bad: DECAY * before.bad + bad,
-    others: DECAY * before.others + others,
+    bad: faded(before.bad) + bad,
+    others: faded(before.others) + others,
     lacking: Object.fromEntries(lacking),
   });
 }
@@ -88,10 +90,8 @@ export function forgetContrary(forms: Table<FormsRow>, key: string, hints: reado
  * none does plainly. By the logarithm of the odds ratio with half a turn added to each cell (Haldane 1956,
  * Anscombe 1956).
  */
-export function inferredHint(
-  { bad, others, lacking }: FormsRow = nothingSeen,
-  unmet: readonly PlainForm[],
-): string | undefined {
+export function inferredHint(row: FormsRow | undefined, unmet: readonly PlainForm[]): string | undefined {
+  const { bad, others, lacking } = row ?? nothingSeen;
   const errorsOf = (kind: PlainForm): number => {
     const seen = lacking[kind];
     if (seen === undefined || seen.bad < LEAST_COMPLAINTS) return 0;
@@ -99,10 +99,8 @@ export function inferredHint(
     const [a, b, c, d] = cells as [number, number, number, number];
     return Math.log((a * b) / (c * d)) / Math.sqrt(cells.reduce((sum, cell) => sum + 1 / cell, 0));
   };
-  const plain = unmet.map((kind) => ({ kind, errors: errorsOf(kind) }));
-  const most = plain.reduce<(typeof plain)[number] | undefined>(
-    (best, one) => (best === undefined || one.errors > best.errors ? one : best),
-    undefined,
-  );
+  const [most] = unmet
+    .map((kind) => ({ kind, errors: errorsOf(kind) }))
+    .toSorted((one, other) => other.errors - one.errors);
   return most !== undefined && most.errors >= LEAST_ERRORS ? wishes[most.kind].hint : undefined;
 }

@@ -6,7 +6,7 @@ type Implied = NonNullable<JudgmentReached['data']['implied']>;
 type Verdict = Pick<JudgmentReached['data'], 'score' | 'mean' | 'source' | 'advantage' | 'implied'>;
 
 /** Of what is known of a person, per judged turn: half is forgotten after 35. */
-const DECAY = 0.98;
+export const PERSON_DECAY = 0.98;
 /** Judged turns without a complaint that a person is thought to have had before the first one. */
 const PRIOR_TURNS = 4;
 /** A person who complains less often than this tells nothing by silence. */
@@ -25,7 +25,7 @@ export const complaintRate = ({ judged, bad }: PersonRow): number => bad / (judg
 
 export function notePerson(people: Table<PersonRow>, key: string, score: number): void {
   const { judged, bad } = people.get(key) ?? { judged: 0, bad: 0 };
-  people.set(key, { judged: DECAY * judged + 1, bad: DECAY * bad + (score < 0 ? 1 : 0) });
+  people.set(key, { judged: PERSON_DECAY * judged + 1, bad: PERSON_DECAY * bad + (score < 0 ? 1 : 0) });
 }
 
 /**
