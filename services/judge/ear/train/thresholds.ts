@@ -8,8 +8,8 @@ import type { Thresholds } from '../read-ear.ts';
 export const chosenThresholds: Thresholds = {
   bad: 0.6,
   badWithRule: 0.5,
-  good: 0.82,
-  goodWithRule: 0.82,
+  good: 0.85,
+  goodWithRule: 0.85,
   kind: 0.4,
   wish: 0.6,
 };
