@@ -1,3 +1,5 @@
+import { wishMet } from '../../shared/wishes/measure.ts';
+import { type WishKind, wishes } from '../../shared/wishes/wishes.ts';
 import { share, untilThreeInARow } from '../bench/learning/cell.ts';
 import { type Evaluation, gradeAnswers, heldOutQuestions } from '../bench/learning/evaluate.ts';
 import { createHearing, type Hearing } from './hearing.ts';
@@ -7,7 +9,7 @@ import type { Taste } from './tastes.ts';
 import type { OpenWorld, World } from './world.ts';
 
 /** Shares of answers to held-out prompts; `met`: mean over the person's tastes. */
-export type State = Pick<Evaluation, 'answers' | 'met' | 'onTopic'> & {
+export type State = Pick<Evaluation, 'answers' | 'met' | 'onTopic' | 'onTopicWhenMet'> & {
   /** share of the answers that differ from all others */
   readonly distinct: number;
   /** mean characters */
@@ -23,6 +25,8 @@ export type PersonReport = RunKey & {
   /** the least of all looks on the way, one per `LOOK_EVERY` sessions */
   readonly leastOnTopic: number;
   readonly leastDistinct: number;
+  /** share of the answers that meet a wish in their request, whatever the person's taste: at the start, at the end */
+  readonly steered: readonly [start: number, end: number];
   readonly hearing: Hearing;
   /** of each stretch with one taste, the sessions until three first answers in a row met it; null: never */
   readonly untilMet: readonly (number | null)[];
@@ -67,6 +71,7 @@ export async function runPerson(
       return state;
     };
     const start = await look();
+    const steeredAtStart = await steered(world, seed);
     const firstMet: boolean[] = [];
     for (let session = 1; session <= sessions; session++) {
       hooks.signal.throwIfAborted();
@@ -83,6 +88,7 @@ export async function runPerson(
       ...{ person: person.name, seed, learning, sessions, start, end },
       leastOnTopic: Math.min(...states.map(({ onTopic }) => onTopic)),
       leastDistinct: Math.min(...states.map(({ distinct }) => distinct)),
+      steered: [steeredAtStart, await steered(world, seed)],
       hearing: hearing.sum(),
       untilMet: stretches(firstMet, person.taste).map(untilThreeInARow),
       lately: share(firstMet.slice(-10)),
@@ -119,9 +125,32 @@ async function stateOf(world: World, { measured }: Person, seed: number, answers
     answers,
     met: rounded(mean(graded.map(({ met }) => met))),
     onTopic: graded[0]!.onTopic,
+    onTopicWhenMet: graded[0]!.onTopicWhenMet,
     distinct: rounded(new Set(texts).size / answers),
     length: Math.round(mean(texts.map((text) => text.length))),
   };
+}
+
+/** Wishes that claw-nano's base knows, and requests of each. */
+const steering = {
+  kinds: ['list', 'greeting', 'one-sentence'] satisfies readonly WishKind[],
+  requests: 16,
+} as const;
+
+async function steered(world: World, seed: number): Promise<number> {
+  const { questions } = heldOutQuestions(seed, steering.requests);
+  const asked = steering.kinds.flatMap((kind) =>
+    questions.map(({ messages, ...rest }) => ({
+      kind,
+      question: {
+        ...rest,
+        messages: messages.map((one) => ({ ...one, content: `${one.content} ${wishes[kind].hint}` })),
+      },
+    })),
+  );
+  const texts = await world.answers(asked.map(({ question }) => question));
+  const met = texts.map((text, index) => (wishMet(asked[index]!.kind, text) ?? 0) > 0.5);
+  return rounded(share(met));
 }
 
 const rounded = (value: number): number => Number(value.toFixed(4));

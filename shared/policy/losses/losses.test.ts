@@ -60,7 +60,9 @@ describe('losses agree with the reference numbers', () => {
     'kl',
     { group: 'kl', schema: KlCase, count: 21 },
     ({ inputs, kind, loss, gradient_cur }) => {
-      const result = klLoss([inputs.cur], [inputs.ref], tokenShares([inputs.mask], 'token'), kind);
+      const result = klLoss([inputs.cur], [inputs.ref], tokenShares([inputs.mask], 'token'), {
+        estimator: kind,
+      });
       expectClose(result.loss, loss);
       expectAllClose(result.gradient, [gradient_cur]);
     },
@@ -95,7 +97,7 @@ const nudged = (n: number, t: number, by: number) =>
 
 test('the gradient is the slope of the loss (finite differences)', () => {
   const { gradient } = binaryLoss(batch(), clip);
-  const kl = klLoss(cur, batch().prox, batch().shares, 'k3');
+  const kl = klLoss(cur, batch().prox, batch().shares, { estimator: 'k3' });
   for (const [n, t] of [
     [0, 0],
     [0, 1],
@@ -112,7 +114,7 @@ test('the gradient is the slope of the loss (finite differences)', () => {
     );
     expectClose(
       kl.gradient[n]![t]!,
-      slope((values) => klLoss(values, batch().prox, batch().shares, 'k3').loss),
+      slope((values) => klLoss(values, batch().prox, batch().shares, { estimator: 'k3' }).loss),
       1e-8,
     );
   }
