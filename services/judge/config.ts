@@ -15,6 +15,14 @@ export const JudgeConfig = CommonConfig.extend({
     .describe(
       'openai and model judge: its verdicts count only once it has passed an exam of 40 known exchanges',
     ),
+  examTimeoutMs: z
+    .int()
+    .min(10)
+    .max(2_000_000_000)
+    .optional()
+    .describe(
+      'ms per exchange of the exam; one that takes longer counts as not understood. 300000 unless told, or the time limit of a vote where that is longer, as it is for judgeModel (600000)',
+    ),
   votes: z
     .int()
     .min(1)
@@ -53,8 +61,12 @@ export const JudgeConfig = CommonConfig.extend({
     .min(1)
     .default(5)
     .describe('tries of one vote in a row; then it rests for retryAfterMs and begins anew'),
-  voteBackoffMs: z.int().min(1).default(1000).describe('ms before the second try; doubles from try to try'),
-  voteMaxBackoffMs: z.int().min(1).default(60_000).describe('ms between two tries at most'),
+  voteBackoffMs: z
+    .int()
+    .min(1)
+    .default(1000)
+    .describe('ms before the second try, of the exam too; doubles from try to try'),
+  voteMaxBackoffMs: z.int().min(1).default(60_000).describe('ms between two tries at most, of the exam too'),
   retryAfterMs: z
     .int()
     .min(10)

@@ -16,6 +16,12 @@ export const JudgeError = errorTable({
     type: 'server_error',
     message: 'the judge did not answer with a chat completion: {reason}',
   },
+  /** Thrown when the judge's server answers nothing while the time limit of an exchange of the exam runs. */
+  JUDGE_SILENT: {
+    status: 504,
+    type: 'server_error',
+    message: 'the judge has answered nothing for {seconds} s',
+  },
   /** Thrown when a vote is ended because it ran until the time limit. Counts against the turn. */
   VOTE_OVERRAN: { status: 500, type: 'server_error', message: 'the vote was ended at its time limit' },
   /** Thrown when the rules fail on a turn or the thread ends under it. Counts against the turn. */

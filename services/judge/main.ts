@@ -16,11 +16,10 @@ import { createOpenVotes } from './open-votes.ts';
 import type { VoteJob } from './owed-votes.ts';
 import { withServingKey } from './own-serving.ts';
 import { every, expireVotes } from './sweeper.ts';
+import { retriesOf } from './tries.ts';
 import { castVote } from './votes.ts';
 
 const GROUP = 'judge';
-/** ms per try of one vote, unless the settings or the judge say otherwise */
-const VOTE_TIMEOUT_MS = 60_000;
 
 const service = await openService('judge', JudgeConfig);
 const { config, log, logger, place, shutdown } = service;
@@ -28,14 +27,7 @@ const judge = openJudge(withServingKey(config), logger, shutdown);
 const votes = config.votes ?? judge.defaultVotes;
 const hintVotes = judge.hint === undefined ? 0 : (config.hintVotes ?? judge.defaultHintVotes);
 const open = createOpenVotes(monotonicNow, config.queue === 'redis');
-const retries = {
-  attempts: config.voteAttempts,
-  backoffMs: config.voteBackoffMs,
-  maxBackoffMs: config.voteMaxBackoffMs,
-  jitter: 0.5,
-  timeLimitMs: config.voteTimeoutMs ?? judge.defaultTimeoutMs ?? VOTE_TIMEOUT_MS,
-};
-const queue = await openQueue<VoteJob>(config, 'votes', retries, logger);
+const queue = await openQueue<VoteJob>(config, 'votes', retriesOf(config, judge), logger);
 const metrics = createJudgeMetrics(service.metrics, queue, open);
 const world = { log, judge, open, metrics, logger, deadlineMs: config.voteDeadlineMs };
 

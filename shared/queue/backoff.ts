@@ -7,7 +7,7 @@ import type { JobQueueSettings } from './job-queue.ts';
  * [0, 1).
  */
 export function backoffDelay(
-  { backoffMs, maxBackoffMs, jitter }: JobQueueSettings,
+  { backoffMs, maxBackoffMs, jitter }: Pick<JobQueueSettings, 'backoffMs' | 'maxBackoffMs' | 'jitter'>,
   attempt: number,
   random: number,
 ): number {

@@ -137,6 +137,16 @@ test('a model that guesses fails its exam, and the ear judges in its place', asy
   expect(await judge.end()).toBe(0);
 });
 
+test('a model that answers no exchange in time fails its exam and is unloaded; the log says that it is too slow', async () => {
+  const judge = await startJudge('slow', '--judge-model', name, '--exam-timeout-ms', '10');
+  await until(() => expect(judge.output()).toContain('ear judges instead; it is too slow here'));
+  await judge.log.append([complains('turn')]);
+  await until(() => expect(judge.of('judgment.reached')).toHaveLength(1));
+  expect(judge.of('judgment.reached')[0]!.data).toMatchObject({ score: -1, votes: [-1, null, null] });
+  expect(await readReport(judge.data)).toMatchObject({ judge: 'model', right: 0, passed: false });
+  expect(await judge.end()).toBe(0);
+});
+
 test.each([
   ['someone/else', 'the hub has no model someone/else'],
   ['someone/mamba', 'mamba'],

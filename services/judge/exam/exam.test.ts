@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { JudgeError } from '../errors.ts';
 import type { Judge } from '../judges/judge.ts';
 import { turnCompleted } from '../test-events.ts';
-import { describeResult, examine, readExchanges, resultOf } from './exam.ts';
+import { describeResult, isDecided, readExchanges, resultOf } from './exam.ts';
 import { examinedJudge } from './examined-judge.ts';
+import { openSitting } from './sitting.ts';
 
 const exchanges = readExchanges();
 const signal = new AbortController().signal;
@@ -14,6 +15,8 @@ const judgeOf = (name: string, vote: (next: string) => -1 | 0 | 1 | null): Judge
   defaultHintVotes: 1,
   vote: async ({ next }) => ({ vote: vote(String(next[0]!.content)), text: name, cost }),
 });
+const settings = { concurrency: 4, timeLimitMs: 60_000, asksServer: true };
+const examine = (judge: Pick<Judge, 'vote'>) => openSitting(judge, exchanges, settings).sit(signal);
 const verdicts = new Map(exchanges.map(({ next, verdict }) => [next, verdict]));
 const perfect = judgeOf('perfect', (next) => verdicts.get(next) ?? -1);
 
@@ -26,17 +29,8 @@ test('forty exchanges, less than half of them of one verdict', () => {
 
 test('a judge that always says the same, or nothing, does not pass; one that knows does', async () => {
   for (const same of [-1, 0, 1, null] as const)
-    expect(
-      (
-        await examine(
-          judgeOf('same', () => same),
-          exchanges,
-          4,
-          signal,
-        )
-      ).passed,
-    ).toBe(false);
-  const result = await examine(perfect, exchanges, 4, signal);
+    expect((await examine(judgeOf('same', () => same))).passed).toBe(false);
+  const result = await examine(perfect);
   expect(result).toMatchObject({ right: 40, of: 40, praised: 0, passed: true });
   expect(describeResult(result)).toMatch(/^40 of 40 right, 0 of \d+ complaints/);
 });
@@ -50,8 +44,9 @@ const { data } = turnCompleted('t');
 const openExamined = (judge: Judge, standIn?: Judge) => {
   const told: string[] = [];
   const examined = examinedJudge({
-    ...{ judge, standIn, modelFlag: '--judge-model', retryMs: 1 },
-    exam: (until) => examine(judge, exchanges, 4, until),
+    ...{ judge, standIn, advice: { failed: 'another one', tooSlow: 'time', unfinished: 'look' } },
+    sitting: openSitting(judge, exchanges, settings),
+    retries: { backoffMs: 1, maxBackoffMs: 1, jitter: 0 },
     tell: ({ text }) => told.push(text),
   });
   return { examined, told };
@@ -72,9 +67,7 @@ test('verdicts count once the exam is passed; until then the stand-in casts one 
 test('who fails is not heard, and what to do is said', async () => {
   const { examined, told } = openExamined(judgeOf('yes', () => 1));
   await examined.examine(signal);
-  expect(told).toEqual([
-    expect.stringContaining('no verdict counts; name a larger model with --judge-model'),
-  ]);
+  expect(told).toEqual([expect.stringContaining('no verdict counts; another one')]);
   expect(await examined.vote(data, 0, signal)).toMatchObject({ vote: null });
   const other = openExamined(
     judgeOf('yes', () => 1),
@@ -102,18 +95,48 @@ test('a server that is away is asked again', async () => {
     },
   });
   await examined.examine(signal);
-  expect(told.map((text) => text.includes('not answer yet'))).toEqual([true, false]);
+  expect(told.map((text) => text.includes('is not finished (away)'))).toEqual([true, false]);
 });
 
 test('a judge that finds the exchanges too long has failed, not been away', async () => {
   const refuses = judgeOf('small', () => null);
   const vote = () => Promise.reject(JudgeError.JUDGE_REFUSED({ httpStatus: 400 }));
-  expect(await examine({ ...refuses, vote }, exchanges, 4, signal)).toMatchObject({
+  expect(await examine({ ...refuses, vote })).toMatchObject({
     right: 0,
     passed: false,
   });
   const breaks = () => Promise.reject(JudgeError.MODEL_FAILED({ reason: 'Error' }));
-  expect(await examine({ ...refuses, vote: breaks }, exchanges, 4, signal)).toMatchObject({ passed: false });
+  expect(await examine({ ...refuses, vote: breaks })).toMatchObject({ passed: false });
   const busy = () => Promise.reject(JudgeError.JUDGE_REFUSED({ httpStatus: 503 }));
-  await expect(examine({ ...refuses, vote: busy }, exchanges, 4, signal)).rejects.toThrow('503');
+  await expect(examine({ ...refuses, vote: busy })).rejects.toThrow('503');
+});
+
+test('what was not answered is wrong; where it might have made the difference, the judge is too slow', () => {
+  const first = (count: number, rest: 'late' | null | undefined) =>
+    exchanges.map(({ verdict }, index) => (index < count ? verdict : rest));
+  expect(resultOf(exchanges, first(30, 'late'))).toMatchObject({ passed: true, unanswered: 10 });
+  expect(resultOf(exchanges, first(20, 'late'))).toMatchObject({ right: 20, passed: false, tooSlow: true });
+  expect(resultOf(exchanges, first(20, null))).toMatchObject({
+    unanswered: 0,
+    passed: false,
+    tooSlow: false,
+  });
+  const praising = exchanges.map(({ verdict }) => (verdict === -1 ? 1 : 'late'));
+  expect(resultOf(exchanges, praising)).toMatchObject({ passed: false, tooSlow: false });
+  expect(describeResult(resultOf(exchanges, first(30, 'late')))).toMatch(/praise, 10 not answered$/);
+});
+
+test('decided is what no further answer can change', () => {
+  const votesOf = (count: number, vote: (verdict: -1 | 0 | 1) => -1 | 0 | 1 | 'late' | null) =>
+    exchanges.slice(0, count).map(({ verdict }) => vote(verdict));
+  const isDecidedAfter = (count: number, vote: Parameters<typeof votesOf>[1]) =>
+    isDecided(exchanges, votesOf(count, vote));
+  // 26 of 40 have to be right: the fifteenth wrong one decides
+  expect(isDecidedAfter(14, () => 'late')).toBe(false);
+  expect(isDecidedAfter(15, () => 'late')).toBe(true);
+  expect(isDecidedAfter(40, (verdict) => verdict)).toBe(true);
+  // the complaints that are left might all be praised
+  const open = exchanges.flatMap(({ verdict }, index) => (verdict === -1 ? [index] : []));
+  const butComplaints = exchanges.map(({ verdict }, index) => (open.includes(index) ? undefined : verdict));
+  expect(isDecided(exchanges, butComplaints)).toBe(false);
 });

@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs';
 import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
-import { isServiceError } from '../../../shared/service/errors.ts';
-import type { Judge } from '../judges/judge.ts';
 
 /** One exchange whose verdict is known. */
 export type Exchange = {
@@ -11,13 +9,20 @@ export type Exchange = {
   readonly next: string;
 };
 
+/** What became of one exchange: the verdict, null for an answer without one, or no answer within the time limit. */
+export type ExamVote = -1 | 0 | 1 | null | 'late';
+
 export type ExamResult = {
   readonly right: number;
   readonly of: number;
   /** complaints that the judge took for praise */
   readonly praised: number;
   readonly complaints: number;
+  /** exchanges without an answer in time, and those that were not asked because of them */
+  readonly unanswered: number;
   readonly passed: boolean;
+  /** failed, and might have passed with the answers that came too late */
+  readonly tooSlow: boolean;
 };
 
 /** Who always says the commonest verdict has 19 of 40: that one who guesses as well as that has 26 is one in fifty. */
@@ -40,56 +45,51 @@ export const readExchanges = (): readonly Exchange[] =>
       };
     });
 
-/** What a judge makes of known exchanges, a few at a time. Throws what the judge throws when it gives no answer. */
-export async function examine(
-  judge: Pick<Judge, 'vote'>,
-  exchanges: readonly Exchange[],
-  concurrency: number,
-  signal: AbortSignal,
-): Promise<ExamResult> {
-  const votes: (-1 | 0 | 1 | null)[] = [];
-  let rest = [...exchanges.entries()];
-  const work = async () => {
-    try {
-      for (let one = rest.shift(); one !== undefined; one = rest.shift())
-        votes[one[0]] = await voteOn(judge, turnOf(one[0], one[1]), signal);
-    } catch (error) {
-      rest = []; // the exam begins again: nobody goes on with this one
-      throw error;
-    }
-  };
-  const ended = await Promise.allSettled(Array.from({ length: concurrency }, work));
-  for (const one of ended) if (one.status === 'rejected') throw one.reason;
-  return resultOf(exchanges, votes);
+/** By index; undefined: not asked yet. */
+export type ExamVotes = readonly (ExamVote | undefined)[];
+
+/** Right is right; no verdict is wrong, but no praise, and neither is no answer. */
+export function resultOf(exchanges: readonly Exchange[], votes: ExamVotes): ExamResult {
+  const counts = countsOf(exchanges, votes);
+  const passed = hasPassed(counts);
+  const inTime = exchanges.map(({ verdict }, index) => orWhereOpen(answerOf(votes[index]), verdict));
+  const tooSlow = !passed && counts.unanswered > 0 && hasPassed(countsOf(exchanges, inTime));
+  return { ...counts, passed, tooSlow };
 }
 
-/** A server that finds the question too long, or its own answer none, has given no verdict; nor has a model that fails on it. */
-async function voteOn(judge: Pick<Judge, 'vote'>, turn: TurnCompleted['data'], signal: AbortSignal) {
-  try {
-    return (await judge.vote(turn, 0, signal)).vote;
-  } catch (error) {
-    const { code = '', message = '' } = isServiceError(error) ? error : {};
-    const isNone = code === 'judge_garbage' || code === 'model_failed';
-    if (isNone || (code === 'judge_refused' && /\b4(?:00|13|22)\b/.test(message))) return null;
-    throw error;
-  }
+/** Whether the exchanges that have not been asked cannot change whether the judge passes. */
+export function isDecided(exchanges: readonly Exchange[], votes: ExamVotes): boolean {
+  const best = exchanges.map(({ verdict }, index) => orWhereOpen(votes[index], verdict));
+  const worst = exchanges.map(({ verdict }, index) => orWhereOpen(votes[index], verdict === -1 ? 1 : null));
+  return hasPassed(countsOf(exchanges, best)) === hasPassed(countsOf(exchanges, worst));
 }
 
-/** Right is right; no verdict is wrong, but no praise. */
-export function resultOf(exchanges: readonly Exchange[], votes: readonly (-1 | 0 | 1 | null)[]): ExamResult {
+const orWhereOpen = (vote: ExamVote | undefined, instead: ExamVote): ExamVote =>
+  vote === undefined ? instead : vote;
+/** undefined: there is none */
+const answerOf = (vote: ExamVote | undefined) => (vote === 'late' ? undefined : vote);
+
+type Counts = Omit<ExamResult, 'passed' | 'tooSlow'>;
+
+function countsOf(exchanges: readonly Exchange[], votes: ExamVotes): Counts {
   const right = exchanges.filter(({ verdict }, index) => votes[index] === verdict).length;
   const complaints = exchanges.flatMap(({ verdict }, index) => (verdict === -1 ? [votes[index]] : []));
   const praised = complaints.filter((vote) => vote === 1).length;
-  const passed =
-    right >= LEAST_RIGHT * exchanges.length && praised <= MOST_PRAISED * Math.max(1, complaints.length);
-  return { right, of: exchanges.length, praised, complaints: complaints.length, passed };
+  const unanswered = exchanges.filter((_, index) => answerOf(votes[index]) === undefined).length;
+  return { right, of: exchanges.length, praised, complaints: complaints.length, unanswered };
 }
 
-/** "31 of 40 right, 1 of 17 complaints taken for praise". */
-export const describeResult = ({ right, of, praised, complaints }: ExamResult): string =>
-  `${right} of ${of} right, ${praised} of ${complaints} complaints taken for praise`;
+const hasPassed = ({ right, of, praised, complaints }: Counts): boolean =>
+  right >= LEAST_RIGHT * of && praised <= MOST_PRAISED * Math.max(1, complaints);
 
-const turnOf = (index: number, { request, answer, next }: Exchange): TurnCompleted['data'] => ({
+/** "31 of 40 right, 1 of 17 complaints taken for praise", and how many were not answered, where some were not. */
+export const describeResult = ({ right, of, praised, complaints, unanswered }: ExamResult): string => {
+  const missing = unanswered === 0 ? '' : `, ${unanswered} not answered`;
+  return `${right} of ${of} right, ${praised} of ${complaints} complaints taken for praise${missing}`;
+};
+
+/** An exchange as a turn that a judge is asked about. */
+export const turnOf = (index: number, { request, answer, next }: Exchange): TurnCompleted['data'] => ({
   turnId: `exam-${index}`,
   lane: 'exam',
   key: 'exam',

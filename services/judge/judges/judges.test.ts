@@ -42,7 +42,8 @@ test('a judge model that is named judges for any policy, is examined, and has th
   expect(examined({ judgeModel, exam: false })).toBe(false);
   expect(examineeOf(JudgeConfig.parse({ judgeModel }))).toMatchObject({
     model: judgeModel,
-    flag: '--judge-model',
+    asksServer: false,
+    advice: { failed: expect.stringContaining('--judge-model,') },
   });
   expect(createStandIn(JudgeConfig.parse({ judgeModel, kind: 'model' }))).toBeUndefined();
   expect(() => judgeOf({ kind: 'model' })).toThrow('--judge-model');

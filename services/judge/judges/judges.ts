@@ -76,8 +76,25 @@ export const createStandIn = ({ kind }: JudgeConfig): Judge | undefined =>
 export const isExamined = (config: JudgeConfig): boolean =>
   config.exam && ['openai', 'model'].includes(kindOf(config));
 
-/** What to look at when this judge fails its exam: the model, where it runs, and the flag that names another. */
-export const examineeOf = (config: JudgeConfig) =>
-  config.judgeModel === undefined
-    ? { model: config.openaiModel, server: config.openaiBaseUrl, flag: '--judge-openai-model' }
-    : { model: config.judgeModel, server: 'the judge itself', flag: '--judge-model' };
+/** Who is examined: the model, where it runs, and what to do where there is no result or no good one. */
+export const examineeOf = ({ judgeModel, openaiModel, openaiBaseUrl }: JudgeConfig) =>
+  judgeModel === undefined
+    ? {
+        ...{ model: openaiModel, server: openaiBaseUrl, asksServer: true },
+        advice: {
+          failed: 'name a larger model with --judge-openai-model, or use --judge-kind ear',
+          tooSlow: `${slow}, a smaller model with --judge-openai-model, or use --judge-kind ear`,
+          unfinished: `see that ${openaiBaseUrl} answers and has the model ${openaiModel} (--judge-openai-base-url, --judge-openai-model, --judge-openai-api-key), allow more time with --judge-exam-timeout-ms, or use --judge-kind ear; the exam goes on by itself once it answers`,
+        },
+      }
+    : {
+        ...{ model: judgeModel, server: 'the judge itself', asksServer: false },
+        advice: {
+          failed: 'name a larger model with --judge-model, or use --judge-kind ear',
+          tooSlow: `${slow}, a smaller model with --judge-model, or use --judge-kind ear`,
+          unfinished:
+            'see that there is enough memory for it, or name a smaller model with --judge-model; the exam goes on by itself',
+        },
+      };
+
+const slow = 'it is too slow here: allow more time with --judge-exam-timeout-ms';

@@ -1,3 +1,4 @@
+import { Agent, fetch, type Response } from 'undici';
 import { z } from 'zod';
 import { JudgeError } from '../../errors.ts';
 import type { JudgeMessage } from './prompt.ts';
@@ -14,6 +15,9 @@ export type ChatServer = {
 
 /** A longer body is no answer to our question. Bytes. */
 const BODY_LIMIT = 4 * 1024 * 1024;
+
+/** The signal holds the time limit: undici's own would end an answer that takes more than 300 s. */
+const patient = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 
 const completionSchema = z.object({
   model: z.string().optional(),
@@ -65,6 +69,7 @@ async function post(
       signal,
       // a key goes to the server that it was given for, and to no other
       redirect: 'error',
+      dispatcher: patient,
     });
   } catch (error) {
     signal.throwIfAborted();
