@@ -159,6 +159,7 @@ export function step(
       ...(settings.method === 'binary' ? {} : lessonMetrics(lesson, startLogProbs, settings)),
       meanKl,
       klToBase,
+      candidateScale: gated.candidateScale,
       stepScale: gated.stepScale,
       ...canaryMetrics(gated.canaries),
       baseline: start.baseline.value,
