@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
 import { createRandom } from '../../shared/policy/random.ts';
 import { type CanaryFigures, repeated } from './canaries.ts';
@@ -144,6 +145,37 @@ test('of a step that was shortened and then refused the facts are those of the p
   // batches of earlier rules are replayed as they were trained
   const earlier = train(speaking, 5, { ...bound, gateCollapse: 0.2, rules: 2 });
   expect(checkpointDigest(earlier)).toBe(checkpointDigest(whole));
+});
+
+test('earlier requests are asked again, as long as they are written as they were; no number depends on them', () => {
+  const asked = new Set<string>();
+  const { writePrompt, speech } = speaking;
+  const watched: LearningEngine = {
+    ...speaking,
+    // of a request like no canary
+    writePrompt: (input) => (JSON.stringify(input).includes('before') ? [4, 4] : writePrompt(input)),
+    speech: {
+      ...speech!,
+      sample: (file, request) => {
+        for (const prompt of request.prompts) if (request.seed === 'own') asked.add(prompt.join());
+        return speech!.sample(file, request);
+      },
+    },
+  };
+  const messages = [{ role: 'user', content: 'before' }] as const;
+  const before = (promptIds: readonly number[]) =>
+    sampleData(`before ${promptIds}`, { messages: [...messages], tokens: { promptIds: [...promptIds] } });
+  const digestWith = (earlier: readonly SampleReady['data'][]) => {
+    asked.clear();
+    const settings = { rank: 2, alpha: 2, learningRate: 0.01, gateMeanKl: 100, gateCollapse: 0.2 };
+    const batch = batchData(1, praised, settings);
+    const result = step(watched, { parent: undefined, batch, samples: praised, earlier });
+    return checkpointDigest(result as Candidate);
+  };
+  const digest = digestWith([]);
+  expect([...asked]).toEqual(['1,2,3']);
+  expect(digestWith([before([4, 4]), before([3, 3])])).toBe(digest);
+  expect([...asked]).toEqual(['1,2,3', '4,4']);
 });
 
 test('a template that refuses a request alone, or has no room for an answer, keeps the gate from asking', () => {

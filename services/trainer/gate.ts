@@ -1,9 +1,11 @@
+import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import type { PolicySequence } from '../../shared/policy/batching.ts';
 import type { GateResult } from '../../shared/policy/checkpoint-store-state.ts';
 import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import { type CanaryFigures, canaryFigures, ownPrompts, takesRequests } from './canaries.ts';
 import { canaryRefusal, looksAtCanaries, type Tolerances } from './canary-gate.ts';
+import { isWrittenAlike } from './hinted-prompt.ts';
 import type { LearningEngine } from './learning-engine.ts';
 
 /** A step that was taken: from where, and where it leads to. */
@@ -15,6 +17,8 @@ export type Stride = {
   readonly to: TrainedWeights;
   /** the batch's answers */
   readonly sequences: readonly PolicySequence[];
+  /** of earlier batches, whose requests are asked again */
+  readonly earlier?: readonly SampleReady['data'][] | undefined;
 };
 
 export type Bounds = Pick<TrainingSettings, 'gateMeanKl' | 'gateBaseKl' | 'gateLeastScale'>;
@@ -89,7 +93,7 @@ export function gate(
   const { speech } = engine;
   if (!passed.gate.passed || speech === undefined || !looksAtCanaries(settings)) return passed;
   if (!takesRequests(engine, speech.canaries)) return passed;
-  const own = ownPrompts(stride.sequences, engine);
+  const own = ownPrompts(stride.sequences, engine, requestsOf(stride, engine));
   const figuresOf = (adapter: TrainedWeights | undefined) => canaryFigures(engine, speech, adapter, own);
   const [base, canaries] = [figuresOf(undefined), figuresOf(passed.adapter)];
   const parent = once(() => (stride.parent === undefined ? base : figuresOf(stride.parent)));
@@ -98,6 +102,10 @@ export function gate(
   const adapter = settings.rules < 3 ? stride.to : passed.adapter;
   return { ...passed, adapter, gate: ofPart(refused, passed.candidateScale), stepScale: 0, canaries };
 }
+
+/** What another tokenizer or template wrote says nothing to this model. */
+const requestsOf = ({ earlier = [] }: Stride, engine: LearningEngine) =>
+  earlier.filter((sample) => isWrittenAlike(sample, engine)).map(({ tokens }) => tokens);
 
 /** The refusal of a candidate that is a part of its step says which. */
 function ofPart(refused: Refusal, candidateScale: number): Refusal {
