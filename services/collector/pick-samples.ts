@@ -85,7 +85,8 @@ export function pickSamples(
 }
 
 /** Samples of one person: of an access key, or of a session where that is not known. */
-const personOf = ({ key, session }: EligibleSample): string => JSON.stringify([key ?? null, key ?? session]);
+export const personOf = ({ key, session }: Pick<EligibleSample, 'key' | 'session'>): string =>
+  JSON.stringify([key ?? null, key ?? session]);
 
 function overtakenBy(picked: readonly Row[], rows: readonly Row[]): readonly Row[] {
   const taken = new Set(picked.map(([place]) => place));

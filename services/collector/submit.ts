@@ -13,6 +13,7 @@ import { staleness } from '../../shared/lineage/head.ts';
 import { foldHead, headView, writeHeadChange } from '../../shared/lineage/head-rows.ts';
 import type { Fold, InputEvent } from '../../shared/log/fold.ts';
 import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
+import { earlierRequests, forgetAsked, namesEarlier, noteAsked } from './earlier-requests.ts';
 import { forgetLeft, isKnown, noteCame, noteLeft, rememberPool } from './known-samples.ts';
 import { type EligibleSample, pickSamples } from './pick-samples.ts';
 import { facts } from './source.ts';
@@ -164,11 +165,12 @@ function afterLost(row: SubmitRow, event: InputEvent): SubmitRow {
   return { ...row, coming: comingAfter(row, session, event, following) };
 }
 
-/** What is in a batch, or was dropped, is not here any more: it stays what it is. */
+/** What is in a batch, or was dropped, is not here any more: it stays what it is, and is asked no more. */
 function onWithdrawn(draft: Draft, row: SubmitRow, event: InputEvent) {
   if (event.type !== 'sample.withdrawn') return { row, dropped: [] };
   const samples = draft.table<EligibleSample>('sample');
   const { sampleId, reason } = event.data;
+  forgetAsked(draft, sampleId);
   const found = [...samples.entries()].find(([, sample]) => sample.sampleId === sampleId);
   if (found === undefined) return { row, dropped: [] };
   samples.delete(found[0]);
@@ -226,6 +228,7 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
   const { batch, overtaken } = pickSamples([...samples.entries()], options);
   const adapter = event.subject;
   const n = view.n + 1;
+  const earlier = namesEarlier(settings.training) ? earlierRequests(draft) : [];
   const data: BatchSubmitted['data'] = {
     batchId: `${adapter}/batch/${n}`,
     adapter,
@@ -237,6 +240,7 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
       ...{ sampleId, at },
       ...(without === undefined ? {} : { without }),
     })),
+    ...(earlier.length === 0 ? {} : { earlier }),
     settings: trainingOf(settings, adapter),
     seed: batchSeed(adapter, n),
   };
@@ -247,6 +251,11 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
     noteLeft(draft, sampleId, event);
   }
   forgetLeft(draft, event, maxStaleness);
+  if (namesEarlier(settings.training))
+    noteAsked(
+      draft,
+      batch.map(([, sample]) => sample),
+    );
   return {
     emit: [
       BatchSubmitted.create({ ...facts(event), id: data.batchId, data }),

@@ -58,3 +58,12 @@ test("the person's prompts are asked again: each once, a few, and none that is l
   expect(ownPrompts(all, { contextTokens: 4096 })).toEqual([[1, 2], [3], [4], [5]]);
   expect(ownPrompts(all, { contextTokens: 65 })).toEqual([[3], [4], [5], [6]]);
 });
+
+test('those of earlier batches come behind, a few, and none twice', () => {
+  const prompt = (...promptIds: readonly number[]) => ({ promptIds });
+  const own = [prompt(1), prompt(2), prompt(3), prompt(4), prompt(5)];
+  const earlier = [prompt(5), prompt(1), prompt(6), prompt(6), prompt(7), prompt(8), prompt(9), prompt(10)];
+  const asked = ownPrompts(own, { contextTokens: 4096 }, earlier);
+  expect(asked).toEqual([[1], [2], [3], [4], [6], [7], [8], [9]]);
+  expect(ownPrompts([], { contextTokens: 65 }, [prompt(1, 2), prompt(3)])).toEqual([[3]]);
+});

@@ -35,8 +35,9 @@ const TOKENS = 64;
 const WISHED_TOKENS = 40;
 /** log p of a token that the base finds absurd, nats */
 const ABSURD = -5;
-/** Prompts of a batch, and tokens of one. */
+/** Prompts of a batch, those of earlier ones, and tokens of one. */
 const OWN = 4;
+const EARLIER = 4;
 const LONGEST_PROMPT = 1024;
 /** Requests with a wish, per wish. */
 const WISHED = 4;
@@ -140,14 +141,27 @@ function listen(
 
 const total = (row: Float32Array): number => row.reduce((sum, logProb) => sum + logProb, 0);
 
-/** Prompts of a batch that a version may answer once more: each once, a few, not the long ones. */
+type Prompt = Pick<PolicySequence, 'promptIds'>;
+
+/**
+ * Prompts of a batch that a version may answer once more, and behind them those of earlier batches: each once, a
+ * few of either, not the long ones.
+ */
 export function ownPrompts(
-  sequences: readonly Pick<PolicySequence, 'promptIds'>[],
+  sequences: readonly Prompt[],
   { contextTokens }: Pick<LearningEngine, 'contextTokens'>,
+  earlier: readonly Prompt[] = [],
 ): readonly (readonly number[])[] {
   const longest = Math.min(LONGEST_PROMPT, contextTokens - TOKENS);
-  const fitting = sequences.filter(({ promptIds }) => promptIds.length <= longest);
-  return [...new Map(fitting.map(({ promptIds }) => [promptIds.join(), promptIds])).values()].slice(0, OWN);
+  const each = (prompts: readonly Prompt[]) =>
+    new Map(
+      prompts
+        .filter(({ promptIds }) => promptIds.length <= longest)
+        .map(({ promptIds }) => [promptIds.join(), promptIds]),
+    );
+  const own = each(sequences);
+  const others = [...each(earlier)].filter(([ids]) => !own.has(ids)).map(([, promptIds]) => promptIds);
+  return [...[...own.values()].slice(0, OWN), ...others.slice(0, EARLIER)];
 }
 
 type Rows = readonly Float32Array[];

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
+import type { SampleReady } from '../../shared/events/sample-ready.ts';
+import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
 import { createRandom } from '../../shared/policy/random.ts';
 import { type CanaryFigures, repeated } from './canaries.ts';
 import { canaryRefusal, looksAtCanaries } from './canary-gate.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
-import { drawToken, TOY_VOCABULARY, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
+import { drawToken, klDivergence, TOY_VOCABULARY, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
 
 const base: CanaryFigures = {
   ...{ distinct: 1, ended: 0.6, length: 50, entropy: 0.2, repetition: 0, klToBase: 0 },
@@ -115,6 +117,65 @@ test('a step that ends in one answer for all is refused by its answers; its numb
   expect(train(speaking, 0.01, { gateCollapse: 0.2 }).gate).toEqual({ passed: true });
   // an engine that answers nobody has nothing to look at
   expect(train(toyEngine, 5, { gateCollapse: 0.2 }).gate).toEqual({ passed: true });
+});
+
+test('of a step that was shortened and then refused the facts are those of the part that was refused', () => {
+  const whole = train(speaking, 5, { gateCollapse: 0.2 });
+  expect(whole.metrics).toMatchObject({ candidateScale: 1, stepScale: 0 });
+  expect(whole.gate).not.toMatchObject({ figures: { candidateScale: 1 } });
+  const bound = { gateMeanKl: 0.9 * whole.metrics.meanKl!, gateLeastScale: 0.125 };
+  const unseen = train(speaking, 5, bound);
+  const scale = unseen.metrics.stepScale!;
+  expect(scale).toBeGreaterThan(0);
+  expect(scale).toBeLessThan(1);
+  const refused = train(speaking, 5, { ...bound, gateCollapse: 0.2 });
+  expect(refused.gate).toMatchObject({
+    reason: 'collapse',
+    detail: expect.stringContaining(`the candidate is ${8 * scale} eighths of the step`),
+    figures: { candidateScale: scale },
+  });
+  const { meanKl, klToBase } = unseen.metrics;
+  expect(refused.metrics).toMatchObject({ meanKl, klToBase, candidateScale: scale, stepScale: 0 });
+  expect(refused.metrics.meanKl).toBeCloseTo(
+    klDivergence(toyLogProbs(refused.adapter), toyLogProbs(undefined)),
+    9,
+  );
+  // what is kept does not depend on the answers
+  expect(checkpointDigest(refused)).toBe(checkpointDigest(unseen));
+  // batches of earlier rules are replayed as they were trained
+  const earlier = train(speaking, 5, { ...bound, gateCollapse: 0.2, rules: 2 });
+  expect(checkpointDigest(earlier)).toBe(checkpointDigest(whole));
+});
+
+test('earlier requests are asked again, as long as they are written as they were; no number depends on them', () => {
+  const asked = new Set<string>();
+  const { writePrompt, speech } = speaking;
+  const watched: LearningEngine = {
+    ...speaking,
+    // of a request like no canary
+    writePrompt: (input) => (JSON.stringify(input).includes('before') ? [4, 4] : writePrompt(input)),
+    speech: {
+      ...speech!,
+      sample: (file, request) => {
+        for (const prompt of request.prompts) if (request.seed === 'own') asked.add(prompt.join());
+        return speech!.sample(file, request);
+      },
+    },
+  };
+  const messages = [{ role: 'user', content: 'before' }] as const;
+  const before = (promptIds: readonly number[]) =>
+    sampleData(`before ${promptIds}`, { messages: [...messages], tokens: { promptIds: [...promptIds] } });
+  const digestWith = (earlier: readonly SampleReady['data'][]) => {
+    asked.clear();
+    const settings = { rank: 2, alpha: 2, learningRate: 0.01, gateMeanKl: 100, gateCollapse: 0.2 };
+    const batch = batchData(1, praised, settings);
+    const result = step(watched, { parent: undefined, batch, samples: praised, earlier });
+    return checkpointDigest(result as Candidate);
+  };
+  const digest = digestWith([]);
+  expect([...asked]).toEqual(['1,2,3']);
+  expect(digestWith([before([4, 4]), before([3, 3])])).toBe(digest);
+  expect([...asked]).toEqual(['1,2,3', '4,4']);
 });
 
 test('a template that refuses a request alone, or has no room for an answer, keeps the gate from asking', () => {

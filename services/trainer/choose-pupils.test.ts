@@ -6,9 +6,10 @@ import type { LearningEngine } from './learning-engine.ts';
 import { step } from './step.ts';
 import { stepSample } from './step-sample.ts';
 import { batchData, sampleData } from './testing/facts.ts';
-import { toyEngine } from './testing/toy-engine.ts';
+import { ODD_HINT, toyEngine } from './testing/toy-engine.ts';
 
 const settings = {
+  rules: 3,
   teacher: 'current',
   distillation: 'topk',
   hintCheck: true,
@@ -50,6 +51,30 @@ test('words that change nothing do not teach', () => {
     pupils: [],
     distrusted: { 'without-effect': 1 },
   });
+});
+
+test('each of several hints is checked for itself, and those that fail leave the others', () => {
+  // under the odd hint token 3 is likelier, under the other one less likely
+  const [odd, meant] = [`${ODD_HINT} in their own words`, own];
+  const taught = (hints: readonly string[], changes = {}) =>
+    choose([sample(hints, LOWERED)], { distillation: 'overlap', ...changes });
+  for (const hints of [
+    [odd, meant],
+    [meant, odd],
+  ]) {
+    const { pupils, without, distrusted } = taught(hints);
+    expect(pupils.map(({ prompts }) => prompts)).toEqual([[[1, 2, 3, 9]]]);
+    expect(without.distrusted).toBe(0);
+    expect(distrusted).toMatchObject({ backwards: 1, 'without-effect': 0 });
+  }
+  expect(taught([odd, `${odd}!`])).toMatchObject({
+    pupils: [],
+    without: { distrusted: 1 },
+    distrusted: { backwards: 2 },
+  });
+  // in batches of earlier rules the first one speaks for all
+  expect(taught([odd, meant], { rules: 2 }).pupils).toEqual([]);
+  expect(taught([meant, odd], { rules: 2 }).pupils[0]!.prompts).toHaveLength(2);
 });
 
 test('of praise there is nothing to move away from', () => {

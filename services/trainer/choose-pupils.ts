@@ -18,7 +18,7 @@ export type Chosen = {
 };
 
 type Told = readonly (readonly [StepSample, SampleReady['data']])[];
-type Settings = Pick<TrainingSettings, 'teacher' | 'distillation' | 'hintCheck' | 'ownWordsWeight'>;
+type Settings = Pick<TrainingSettings, 'rules' | 'teacher' | 'distillation' | 'hintCheck' | 'ownWordsWeight'>;
 
 /** `overlap` compares so many hints of a sample: each is another pass of the teacher. */
 const MOST_HINTS = 3;
@@ -49,7 +49,8 @@ export const nothingDistrusted: Chosen['distrusted'] = {
  * Samples whose hints are read. A hint outweighs a verdict many times, and a small model reads some sentences
  * as their contrary; so a hint has to show first that it asks for what it is meant to ask for. That of a known
  * wish shows it by the answers that it leads to; a person's own words show it by the answer that they
- * criticise, which has to become less likely under them, while the base still answers what it is asked.
+ * criticise, which has to become less likely under them, while the base still answers what it is asked. Each hint
+ * shows it for itself.
  */
 export function choosePupils(
   engine: LearningEngine,
@@ -79,22 +80,16 @@ export function choosePupils(
       if (checked.inDoubt && record.verdict <= 0) inDoubt.add(pupil);
     }
   }
-  const refuted = new Set<Pupil>();
-  const plain = new Map<Pupil, ArrayLike<number>>();
-  for (const { pupil, drop, logProbs } of dropsOf(engine, teacher, pupils, inDoubt)) {
-    plain.set(pupil, logProbs);
-    if (!inDoubt.has(pupil) || drop >= LEAST_DROP) continue;
-    refuted.add(pupil);
-    without.distrusted += 1;
-    distrusted[drop < 0 ? 'backwards' : 'without-effect'] += 1;
+  const taught: Pupil[] = [];
+  for (const { pupil, plain, drops } of dropsOf(engine, teacher, pupils, inDoubt, settings)) {
+    const isRefuted = (drop = LEAST_DROP) => !(drop >= LEAST_DROP);
+    for (const drop of drops.filter((one) => isRefuted(one)))
+      distrusted[drop < 0 ? 'backwards' : 'without-effect'] += 1;
+    const prompts = pupil.prompts.filter((_, index) => !isRefuted(drops[index] ?? drops[0]));
+    if (prompts.length === 0) without.distrusted += 1;
+    else taught.push({ ...pupil, prompts, ...(plain === undefined ? {} : { plain }) });
   }
-  return {
-    pupils: pupils
-      .filter((pupil) => !refuted.has(pupil))
-      .map((pupil) => (plain.has(pupil) ? { ...pupil, plain: plain.get(pupil)! } : pupil)),
-    without,
-    distrusted,
-  };
+  return { pupils: taught, without, distrusted };
 }
 
 type Checked = {
@@ -134,18 +129,32 @@ function checkHints(engine: LearningEngine, { teacher }: Settings, hints: readon
   };
 }
 
-/** By how much each of those answers is less likely to the teacher with a hint, nats. */
+/** What the teacher makes of a pupil's answer. */
+type Asked = {
+  readonly pupil: Pupil;
+  /** log-probs of the answer without a hint, [T]; undefined: nobody asked */
+  readonly plain: ArrayLike<number> | undefined;
+  /**
+   * by how much the answer is less likely with each of its hints, nats; empty: they are in no doubt. One that was
+   * asked alone speaks for all.
+   */
+  readonly drops: readonly number[];
+};
+
+/** Batches of earlier rules ask with the first hint alone, and the others teach or not as that one does. */
 function dropsOf(
   engine: LearningEngine,
   teacher: Pick<Teacher, 'score'>,
   pupils: readonly Pupil[],
   inDoubt: ReadonlySet<Pupil>,
-) {
-  const asked = pupils.filter((pupil) => inDoubt.has(pupil) || (pupil.weight ?? 1) < 1);
-  const sequences = asked.flatMap(({ sample: { sequence }, prompts }): readonly PolicySequence[] => [
-    sequence,
-    { ...sequence, promptIds: prompts[0]! },
-  ]);
+  { rules }: Settings,
+): readonly Asked[] {
+  const asked = pupils.map((pupil) => ({ pupil, hints: hintsToAsk(pupil, inDoubt, rules) }));
+  const sequences = asked.flatMap(({ pupil: { sample }, hints }): readonly PolicySequence[] =>
+    hints === undefined
+      ? []
+      : [sample.sequence, ...hints.map((promptIds) => ({ ...sample.sequence, promptIds }))],
+  );
   const rows: ArrayLike<number>[] = [];
   for (const members of engine.parts(sequences)) {
     const scored = teacher.score(members.map((index) => sequences[index]!));
@@ -153,10 +162,25 @@ function dropsOf(
       rows[index] = scored[member]!;
     });
   }
-  return asked.map((pupil, index) => {
-    const [logProbs, hinted] = [rows[2 * index]!, rows[2 * index + 1]!];
-    return { pupil, logProbs, drop: sum(logProbs) - sum(hinted) };
+  let read = 0;
+  return asked.map(({ pupil, hints }): Asked => {
+    if (hints === undefined) return { pupil, plain: undefined, drops: [] };
+    const [plain, ...hinted] = rows.slice(read, read + 1 + hints.length);
+    read += 1 + hints.length;
+    if (!inDoubt.has(pupil)) return { pupil, plain, drops: [] };
+    return { pupil, plain, drops: hinted.map((row) => sum(plain!) - sum(row)) };
   });
+}
+
+/** Undefined: the answer need not be read at all. */
+function hintsToAsk(
+  pupil: Pupil,
+  inDoubt: ReadonlySet<Pupil>,
+  rules: number,
+): readonly (readonly number[])[] | undefined {
+  if (!inDoubt.has(pupil) && (pupil.weight ?? 1) >= 1) return undefined;
+  if (rules < 3) return pupil.prompts.slice(0, 1);
+  return inDoubt.has(pupil) ? pupil.prompts : [];
 }
 
 const sum = (row: ArrayLike<number>): number => Array.from(row).reduce((total, value) => total + value, 0);

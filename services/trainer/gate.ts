@@ -1,9 +1,11 @@
+import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import type { PolicySequence } from '../../shared/policy/batching.ts';
 import type { GateResult } from '../../shared/policy/checkpoint-store-state.ts';
 import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import { type CanaryFigures, canaryFigures, ownPrompts, takesRequests } from './canaries.ts';
 import { canaryRefusal, looksAtCanaries, type Tolerances } from './canary-gate.ts';
+import { isWrittenAlike } from './hinted-prompt.ts';
 import type { LearningEngine } from './learning-engine.ts';
 
 /** A step that was taken: from where, and where it leads to. */
@@ -15,6 +17,8 @@ export type Stride = {
   readonly to: TrainedWeights;
   /** the batch's answers */
   readonly sequences: readonly PolicySequence[];
+  /** of earlier batches, whose requests are asked again */
+  readonly earlier?: readonly SampleReady['data'][] | undefined;
 };
 
 export type Bounds = Pick<TrainingSettings, 'gateMeanKl' | 'gateBaseKl' | 'gateLeastScale'>;
@@ -23,11 +27,13 @@ export type Bounds = Pick<TrainingSettings, 'gateMeanKl' | 'gateBaseKl' | 'gateL
 export type Distances = { readonly meanKl: number; readonly klToBase: number };
 
 export type Gated = {
-  /** what is left of the step; all of it where the gate stayed shut */
+  /** the candidate: what is left of the step, or all of it where no part was near enough */
   readonly adapter: TrainedWeights;
   readonly gate: GateResult;
   readonly distances: Distances;
-  /** part of the step that was taken; 0: the gate stayed shut */
+  /** part of the step that the candidate is: what `distances` and `canaries` are of */
+  readonly candidateScale: number;
+  /** part of the step that was taken: `candidateScale`, or 0 where the gate stayed shut */
   readonly stepScale: number;
   /** undefined: nobody looked at answers */
   readonly canaries?: CanaryFigures;
@@ -55,7 +61,8 @@ export function passGate(engine: LearningEngine, stride: Stride, bounds: Bounds)
   const parentKl = once(() => (parent === undefined ? 0 : engine.meanKl(parent, undefined, sequences)));
   const whole = distancesOf(to);
   const refused = refusal(whole, bounds, parentKl);
-  if (refused === undefined) return { adapter: to, gate: { passed: true }, distances: whole, stepScale: 1 };
+  const atFull = { adapter: to, distances: whole, candidateScale: 1 };
+  if (refused === undefined) return { ...atFull, gate: { passed: true }, stepScale: 1 };
   let [fits, high] = [Math.ceil(PARTS * bounds.gateLeastScale) - 1, PARTS];
   let shorter: Gated | undefined;
   while (high - fits > 1) {
@@ -65,36 +72,59 @@ export function passGate(engine: LearningEngine, stride: Stride, bounds: Bounds)
     if (refusal(distances, bounds, parentKl) !== undefined) high = eighths;
     else {
       fits = eighths;
-      shorter = { adapter, gate: { passed: true }, distances, stepScale: eighths / PARTS };
+      const scale = eighths / PARTS;
+      shorter = { adapter, gate: { passed: true }, distances, candidateScale: scale, stepScale: scale };
     }
   }
-  return shorter ?? { adapter: to, gate: refused, distances: whole, stepScale: 0 };
+  return shorter ?? { ...atFull, gate: refused, stepScale: 0 };
 }
 
 /**
  * The same, and then by what the candidate answers, where the settings ask for that and the engine can answer.
- * How far a step goes does not follow from the answers: they let it pass or not.
+ * The answers let a candidate pass or not; its numbers do not follow from them. By rules before the third, what
+ * was left of a refused step was the whole of it again.
  */
-export function gate(engine: LearningEngine, stride: Stride, settings: Bounds & Tolerances): Gated {
+export function gate(
+  engine: LearningEngine,
+  stride: Stride,
+  settings: Bounds & Tolerances & Pick<TrainingSettings, 'rules'>,
+): Gated {
   const passed = passGate(engine, stride, settings);
   const { speech } = engine;
   if (!passed.gate.passed || speech === undefined || !looksAtCanaries(settings)) return passed;
   if (!takesRequests(engine, speech.canaries)) return passed;
-  const own = ownPrompts(stride.sequences, engine);
+  const own = ownPrompts(stride.sequences, engine, requestsOf(stride, engine));
   const figuresOf = (adapter: TrainedWeights | undefined) => canaryFigures(engine, speech, adapter, own);
   const [base, canaries] = [figuresOf(undefined), figuresOf(passed.adapter)];
   const parent = once(() => (stride.parent === undefined ? base : figuresOf(stride.parent)));
   const refused = canaryRefusal(canaries, base, parent, settings);
   if (refused === undefined) return { ...passed, canaries };
-  return { ...passed, adapter: stride.to, gate: refused, stepScale: 0, canaries };
+  const adapter = settings.rules < 3 ? stride.to : passed.adapter;
+  return { ...passed, adapter, gate: ofPart(refused, passed.candidateScale), stepScale: 0, canaries };
 }
+
+/** What another tokenizer or template wrote says nothing to this model. */
+const requestsOf = ({ earlier = [] }: Stride, engine: LearningEngine) =>
+  earlier.filter((sample) => isWrittenAlike(sample, engine)).map(({ tokens }) => tokens);
+
+/** The refusal of a candidate that is a part of its step says which. */
+function ofPart(refused: Refusal, candidateScale: number): Refusal {
+  if (candidateScale === 1) return refused;
+  return {
+    ...refused,
+    detail: `${refused.detail}; the candidate is ${candidateScale * PARTS} eighths of the step`,
+    figures: { ...refused.figures, candidateScale },
+  };
+}
+
+type Refusal = Extract<GateResult, { passed: false }>;
 
 /** Why a candidate is not served; undefined: it is near enough. */
 function refusal(
   { meanKl, klToBase }: Distances,
   { gateMeanKl, gateBaseKl = Number.POSITIVE_INFINITY }: Bounds,
   parentKl: () => number,
-): Extract<GateResult, { passed: false }> | undefined {
+): Refusal | undefined {
   if (!(meanKl <= gateMeanKl))
     return {
       passed: false,

@@ -22,15 +22,16 @@ type Sample = Pick<SampleReady['data'], 'hints' | 'messages' | 'tools' | 'templa
  * @param most so many hints at most, the first ones: the longest
  */
 export function hintedPrompts(
-  { hints, messages: asked, tools: askedTools, templateInput, tokens }: Sample,
-  { writePrompt, contextTokens }: Pick<LearningEngine, 'writePrompt' | 'contextTokens'>,
+  sample: Sample,
+  engine: Pick<LearningEngine, 'writePrompt' | 'contextTokens'>,
   most = 1,
 ): HintedPrompts {
+  const { hints, tokens } = sample;
+  const { writePrompt, contextTokens } = engine;
   if (hints.length === 0) return { kind: 'no-hint' };
-  const { messages = asked, tools = askedTools ?? [], variables = {} } = templateInput ?? {};
+  const { messages, tools, variables } = inputOf(sample);
   const at = messages.findLastIndex(isHuman);
-  const plain = written(() => writePrompt({ messages, tools, variables }));
-  if (plain === undefined || !sameIds(plain, tokens.promptIds)) return { kind: 'template-drift' };
+  if (!isWrittenAlike(sample, engine)) return { kind: 'template-drift' };
   if (at < 0) return { kind: 'no-request' };
   const all = hints
     .slice(0, most)
@@ -40,6 +41,20 @@ export function hintedPrompts(
   const fitting = prompts.filter(({ length }) => length + tokens.responseIds.length <= contextTokens);
   return fitting.length === 0 ? { kind: 'too-long' } : { kind: 'hinted', prompts: fitting };
 }
+
+/** Whether tokenizer and template are still those that the policy saw. */
+export function isWrittenAlike(
+  sample: Omit<Sample, 'hints'>,
+  { writePrompt }: Pick<LearningEngine, 'writePrompt'>,
+): boolean {
+  const plain = written(() => writePrompt(inputOf(sample)));
+  return plain !== undefined && sameIds(plain, sample.tokens.promptIds);
+}
+
+const inputOf = ({ messages: asked, tools: askedTools, templateInput }: Omit<Sample, 'hints' | 'tokens'>) => {
+  const { messages = asked, tools = askedTools ?? [], variables = {} } = templateInput ?? {};
+  return { messages, tools, variables };
+};
 
 /** Undefined: the template refuses the messages. */
 function written(write: () => readonly number[]): readonly number[] | undefined {

@@ -15,15 +15,34 @@ export async function readSamples(
   { batchId, samples }: Pick<BatchSubmitted['data'], 'batchId' | 'samples'>,
 ): Promise<readonly SampleReady['data'][]> {
   const found: SampleReady['data'][] = [];
-  for (const { sampleId, at } of samples) {
-    const event = await log.read('training', at);
-    if (event.type !== 'sample.ready' || event.data.sampleId !== sampleId) {
-      const position = `${at.partition}/${at.offset}`;
-      throw TrainerError.SAMPLE_MISMATCH({ batch: batchId, sample: sampleId, position, found: event.id });
-    }
-    found.push(event.data);
-  }
+  for (const sample of samples) found.push(await readSample(log, batchId, sample));
   return found;
+}
+
+/** Those of earlier batches that the gate asks again: what is gone is not asked. @throws LogUnavailable */
+export async function readEarlier(
+  log: Pick<EventLog, 'read'>,
+  { batchId, earlier = [] }: Pick<BatchSubmitted['data'], 'batchId' | 'earlier'>,
+): Promise<readonly SampleReady['data'][]> {
+  const found: SampleReady['data'][] = [];
+  for (const sample of earlier)
+    try {
+      found.push(await readSample(log, batchId, sample));
+    } catch (error) {
+      if (!areGone(error)) throw error;
+    }
+  return found;
+}
+
+async function readSample(
+  log: Pick<EventLog, 'read'>,
+  batch: string,
+  { sampleId, at }: BatchSubmitted['data']['samples'][number],
+): Promise<SampleReady['data']> {
+  const event = await log.read('training', at);
+  if (event.type === 'sample.ready' && event.data.sampleId === sampleId) return event.data;
+  const position = `${at.partition}/${at.offset}`;
+  throw TrainerError.SAMPLE_MISMATCH({ batch, sample: sampleId, position, found: event.id });
 }
 
 /** Of the samples of a batch, in its order. */

@@ -13,8 +13,8 @@ import { isServiceError } from '../../shared/service/errors.ts';
 import { isRefusal } from '../../shared/service/refusal.ts';
 import { readFingerprint } from './fingerprint.ts';
 import type { LearningEngine } from './learning-engine.ts';
-import { areGone, readSamples } from './read-samples.ts';
-import { step } from './step.ts';
+import { areGone, readEarlier, readSamples } from './read-samples.ts';
+import { type StepInput, step } from './step.ts';
 
 /** One version, trained again. */
 export type Replayed = {
@@ -95,9 +95,9 @@ export async function replayVersion(
       kind: 'not-covered',
       why: `the checkpoint of its parent v${batch.parent} is no longer kept`,
     };
-  let samples: Awaited<ReturnType<typeof readSamples>>;
+  let read: Pick<StepInput, 'samples' | 'earlier'>;
   try {
-    samples = await readSamples(log, batch);
+    read = { samples: await readSamples(log, batch), earlier: await readEarlier(log, batch) };
   } catch (error) {
     if (!areGone(error)) throw error;
     return { ...about, kind: 'not-covered', why: (error as Error).message };
@@ -122,7 +122,7 @@ export async function replayVersion(
       baseline: parent.state.baseline,
     },
     batch,
-    samples,
+    ...read,
     ownsParent: true,
   });
   const digest = result.kind === 'candidate' ? checkpointDigest(result) : `none: ${result.detail}`;

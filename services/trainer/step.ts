@@ -30,6 +30,8 @@ export type StepInput = {
   readonly batch: BatchSubmitted['data'];
   /** in the order of the batch */
   readonly samples: readonly SampleReady['data'][];
+  /** of earlier batches, whose requests the gate asks again; none unless told */
+  readonly earlier?: readonly SampleReady['data'][];
   /** The moments of the parent may be written over: its caller has no further use for them. */
   readonly ownsParent?: boolean;
 };
@@ -68,7 +70,7 @@ const DUAL_CLIP = 3;
  */
 export function step(
   engine: LearningEngine,
-  { parent, batch, samples: recorded, ownsParent = false }: StepInput,
+  { parent, batch, samples: recorded, earlier, ownsParent = false }: StepInput,
   onProgress: (progress: StepProgress) => void = () => {},
 ): Candidate | NoCandidate {
   // an open batch may be older than this program
@@ -142,7 +144,7 @@ export function step(
 
   onProgress({ phase: 'gate', samples: samples.length, of: samples.length });
   const sequences = prepared.map(({ sequence }) => sequence);
-  const stride = { parent: parent?.adapter, from: start.adapter, to: adapter, sequences };
+  const stride = { parent: parent?.adapter, from: start.adapter, to: adapter, sequences, earlier };
   const gated = gate(engine, stride, settings);
   const { meanKl, klToBase } = gated.distances;
   if (!Number.isFinite(meanKl + klToBase)) return notFinite(`the mean KL to the parent is ${meanKl}`);
@@ -159,6 +161,7 @@ export function step(
       ...(settings.method === 'binary' ? {} : lessonMetrics(lesson, startLogProbs, settings)),
       meanKl,
       klToBase,
+      candidateScale: gated.candidateScale,
       stepScale: gated.stepScale,
       ...canaryMetrics(gated.canaries),
       baseline: start.baseline.value,

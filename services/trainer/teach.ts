@@ -38,7 +38,7 @@ export function teach(
   engine: LearningEngine,
   settings: Pick<
     TrainingSettings,
-    'teacher' | 'teacherAnchor' | 'distillation' | 'topK' | 'hintCheck' | 'ownWordsWeight'
+    'rules' | 'teacher' | 'teacherAnchor' | 'distillation' | 'topK' | 'hintCheck' | 'ownWordsWeight'
   >,
   parent: TrainedWeights | undefined,
   samples: readonly (readonly [StepSample, SampleReady['data']])[],

@@ -21,8 +21,8 @@ import { isRefusal } from '../../shared/service/refusal.ts';
 import { findCommitted } from './find-committed.ts';
 import { type BoundState, type Outcome, outcomeEvents } from './outcome.ts';
 import { ownTeacher } from './own-teacher.ts';
-import { areGone, digestOf, readSamples } from './read-samples.ts';
-import type { StepProgress } from './step.ts';
+import { areGone, digestOf, readEarlier, readSamples } from './read-samples.ts';
+import type { StepInput, StepProgress } from './step.ts';
 import type { RunStep, StepRunner } from './step-runner.ts';
 import { isStorageError, isStoreAway, storeAway } from './store-away.ts';
 
@@ -104,10 +104,10 @@ async function settle(training: Training, batch: Batch, signal: AbortSignal): Pr
       'training-changed',
       `v${batch.parent} was trained as ${parentKind}, this batch asks for ${kind}`,
     );
-  const samples = await readBatch(log, batch);
-  if ('kind' in samples) return samples;
+  const read = await readBatch(log, batch);
+  if ('kind' in read) return read;
   const teacher = await findTeacher(training, batch, signal);
-  return 'kind' in teacher ? teacher : attempt(training, batch, parent.checkpoint, samples, teacher, signal);
+  return 'kind' in teacher ? teacher : attempt(training, batch, parent.checkpoint, read, teacher, signal);
 }
 
 type Failed = Extract<Outcome, { kind: 'failed' }>;
@@ -116,9 +116,9 @@ type Failed = Extract<Outcome, { kind: 'failed' }>;
 async function readBatch(
   log: Pick<EventLog, 'read'>,
   batch: Batch,
-): Promise<Awaited<ReturnType<typeof readSamples>> | Failed> {
+): Promise<Pick<StepInput, 'samples' | 'earlier'> | Failed> {
   try {
-    return await readSamples(log, batch);
+    return { samples: await readSamples(log, batch), earlier: await readEarlier(log, batch) };
   } catch (error) {
     if (!areGone(error)) throw error;
     return failed('samples-missing', (error as Error).message);
@@ -148,7 +148,7 @@ async function attempt(
   training: Training,
   batch: Batch,
   parent: StoredCheckpoint | undefined,
-  samples: Awaited<ReturnType<typeof readSamples>>,
+  read: Pick<StepInput, 'samples' | 'earlier'>,
   teacher: { readonly folder: string | undefined },
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -164,11 +164,11 @@ async function attempt(
         baseline: parent.state.baseline,
       },
       batch: teacher.folder === undefined ? batch : taughtBy(batch, teacher.folder),
-      samples,
+      ...read,
     };
     const step = await runner.run(input, training.onProgress, signal);
     training.onStep(step);
-    const outcome = await commit(training, batch, digestOf(samples), step);
+    const outcome = await commit(training, batch, digestOf(read.samples), step);
     await marker.end();
     return outcome;
   } catch (error) {

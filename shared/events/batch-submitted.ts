@@ -37,6 +37,13 @@ export const BatchSubmitted = defineEvent('batch.submitted', 5, {
       )
       .readonly()
       .describe('positions of their sample.ready in this topic'),
+    earlier: z
+      .array(z.object({ sampleId: z.string(), at: position }))
+      .readonly()
+      .optional()
+      .describe(
+        'some samples of earlier batches, whose requests the gate asks again and which do not train; absent: none, as in batches of earlier versions',
+      ),
     settings: recordedTrainingSettings,
     seed: z.int(),
   }),

@@ -19,9 +19,9 @@ export const trainingSettings = z.object({
   rules: z
     .int()
     .min(1)
-    .max(2)
+    .max(3)
     .describe(
-      'rules by which a batch is formed and trained: 2; 1 are those of earlier versions, for their batches alone',
+      'rules by which a batch is formed and trained: 3; 1 and 2 are those of earlier versions, for their batches alone',
     ),
   method: learningMethod.describe('what the loss learns from: verdicts, hints, or both'),
   verdictWeight: z

@@ -15,7 +15,7 @@ export type TrainingDefaults = {
 export const largestBatch = (batchSize: number): number => 8 * batchSize;
 
 const common = {
-  rules: 2,
+  rules: 3,
   method: 'combine',
   verdictWeight: 1,
   hintWeight: 1,

@@ -77,9 +77,21 @@ test('it does not train any more, and the books balance', async () => {
   );
   expect(await stageOf(taught[0]!)).toMatchObject({ kind: 'trained' }); // what was trained stays
 
+  // the gate asks earlier requests again, but not that one
+  const later = [await ask(), await ask()];
+  for (const id of later) await ask(id);
+  for (const id of later) await stands(id, 'trained');
+  const batches = (await run('topics', 'tail', 'training', '--type', 'batch.submitted', '--json'))
+    .split('\n')
+    .filter((line) => line.startsWith('{'));
+  expect(batches.at(-1)).toMatch(/"earlier":\[\{/);
+  expect(batches.at(-1)).toContain(`"sampleId":"${taught[1]}"`);
+  expect(batches.at(-1)).not.toContain(taught[0]);
+
   expect(await run('turns', 'list', '--why')).toMatch(/not trained: deleted/);
   const audit = await run('audit');
   expect(audit).toMatch(/balances/);
   expect(audit).toMatch(/deleted +2/);
-  expect(await run('replay')).toMatch(/v1/);
+  expect(await run('audit', '--deep')).toMatch(/a rebuild gives the same facts and rows/);
+  expect(await run('replay')).toMatch(/2 replayed: 2 the same/);
 });

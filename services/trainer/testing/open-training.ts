@@ -59,9 +59,16 @@ export function openTraining(store: string) {
     restore: (facts: number) => {
       events = events.slice(0, facts);
     },
-    train: (n: number, of: readonly Sample[], changes: Partial<Training> = {}) => {
+    /** @param earlier of the batch: positions in the same samples */
+    train: (
+      n: number,
+      of: readonly Sample[],
+      changes: Partial<Training> = {},
+      earlier?: BatchSubmitted['data']['earlier'],
+    ) => {
       samples = of;
-      const batch: BatchSubmitted['data'] = batchData(n, of, { rank: 2, alpha: 2 });
+      const plain: BatchSubmitted['data'] = batchData(n, of, { rank: 2, alpha: 2 });
+      const batch = { ...plain, ...(earlier === undefined ? {} : { earlier }) };
       const whole = { ...training(), parent: promotedAs(batch.parent), ...changes };
       return trainOpenBatch(whole, batch, new AbortController().signal);
     },

@@ -104,8 +104,10 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
   const train = (): boolean => {
     const batch = openBatch(log.rowsOf(submit.name, ADAPTER));
     if (batch === null) return false;
-    const samples = batch.samples.map(({ at }) => (log.read('training', at) as SampleReady).data);
-    const result = step(model.engine, { parent: parents.get(batch.parent), batch, samples });
+    const read = ({ at }: Pick<(typeof batch.samples)[number], 'at'>) =>
+      (log.read('training', at) as SampleReady).data;
+    const [samples, earlier] = [batch.samples.map(read), batch.earlier?.map(read) ?? []];
+    const result = step(model.engine, { parent: parents.get(batch.parent), batch, samples, earlier });
     if (result.kind !== 'candidate') log.append(outcomeEvents(batch, result, now()));
     else {
       steps.push({ gate: result.gate, metrics: result.metrics });
