@@ -68,7 +68,7 @@ describe('people who only press a thumb', () => {
     const first = await send('How do I care for moss?');
     await send('How do I care for moss? Please answer without a list.');
     await until('it is judged', async () => (await turnOf(first.id))?.source === 'implicit');
-    expect(await turnOf(first.id)).toMatchObject({ score: -1 });
+    expect(await turnOf(first.id)).toMatchObject({ score: -0.25 });
   });
 
   test('a thumb that comes after the judge was content outranks it', async () => {
