@@ -1,6 +1,7 @@
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { automatedKind } from './automated.ts';
 import type { Conversation } from './conversation.ts';
+import { editedFirst } from './edited-first.ts';
 import type { OpenTurn } from './lane-tables.ts';
 import { type Cause, completeEarly } from './turn-outcome.ts';
 
@@ -15,11 +16,12 @@ const MOST_REFUSED = 2;
  */
 export function tellAskedAgain(
   cause: Cause,
-  { data }: InteractionCompleted,
+  event: InteractionCompleted,
   session: string,
   conversation: Conversation,
 ): boolean {
   const { mine } = cause;
+  const { data } = event;
   const began = Date.parse(data.timing.startedAt);
   const answersTo = (prompt: string) =>
     (mine.openByPrompt(session).get(prompt) ?? [])
@@ -33,7 +35,8 @@ export function tellAskedAgain(
 
   const earlier = answersTo(conversation.prompt);
   refuse(earlier, 'regenerated');
-  const edited = requestInPlaceOf(cause, session, conversation);
+  const first = editedFirst({ mine, data, conversation });
+  const edited = first?.session === session ? first.prompt : requestInPlaceOf(cause, session, conversation);
   if (edited !== undefined) refuse(answersTo(edited), 'edited');
   return earlier.length > 0;
 }

@@ -38,6 +38,11 @@ export type AttributeSettings = {
    * for the next state, as in logs of earlier programs.
    */
   readonly atOnce?: boolean;
+  /**
+   * A first request that a person changed and sent again belongs to the conversation of the one before. Absent: it
+   * begins one, as in logs of earlier programs. Only with `atOnce`.
+   */
+  readonly firstEdits?: boolean;
 };
 
 /** The other folds of the lane do not read its conversations. */
@@ -105,7 +110,7 @@ function isKnown({ mine }: Cause, event: Attributed): boolean {
 function react(cause: Cause, event: Attributed, lane: LaneRow, settings: AttributeSettings): void {
   const { mine } = cause;
   const time = Date.parse(event.time);
-  const { turnDiscount = 1, atOnce = false } = settings;
+  const { turnDiscount = 1, atOnce = false, firstEdits = false } = settings;
   if (isTooLate(lane, time) && !isIdleTimer(event) && !takesBack(event)) {
     if (event.type === 'interaction.completed' && event.data.live)
       tellSkipped(cause, { turnId: event.id, reason: 'too-late' });
@@ -114,7 +119,7 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, settings: Attribu
   if (event.type !== 'interaction.completed' && !isIdleTimer(event)) mine.seen.set(event.id, time);
   switch (event.type) {
     case 'interaction.completed':
-      onInteraction(cause, event, atOnce);
+      onInteraction(cause, event, { atOnce, firstEdits });
       break;
     case 'response.deleted':
     case 'interaction.withdrawn':

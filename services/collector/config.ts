@@ -149,6 +149,7 @@ export const waitOf = ({ waitedMs, model, training }: CollectorConfig): number |
 export const attributeSettings = ({ turnDiscount }: CollectorConfig): AttributeSettings => ({
   turnDiscount,
   atOnce: true,
+  firstEdits: true,
 });
 
 /** The rules in force for `assemble`. */

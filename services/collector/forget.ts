@@ -3,6 +3,7 @@ import type { Draft, RowChange, Rows } from '../../shared/log/rows.ts';
 import {
   encoded,
   type FirstPrompt,
+  type FirstRequest,
   type HeldFeedback,
   type LaneRow,
   type SessionRow,
@@ -65,6 +66,8 @@ function isOver(
     }
     case 'first-prompt':
       return isGone((row as FirstPrompt).session);
+    case 'first-request':
+      return (row as readonly FirstRequest[]).every(({ session }) => isGone(session));
     case 'known':
     case 'summary':
     case 'trace':

@@ -9,6 +9,7 @@ import {
   summaryLines,
 } from './conversation.ts';
 import { disagreementOf } from './disagreement.ts';
+import { noteFirst } from './edited-first.ts';
 import type { OpenTurn, SessionRow } from './lane-tables.ts';
 import { completeIfOvertaken, readNextStates } from './next-state.ts';
 import { addNode } from './reward-nodes.ts';
@@ -24,11 +25,18 @@ import {
 } from './turn-outcome.ts';
 import { classifyTurn } from './turn-type.ts';
 
+/** As in the settings of the fold. */
+type Rules = { readonly atOnce: boolean; readonly firstEdits: boolean };
+
 /**
  * One answered request becomes a turn: open until its next state is known, or skipped at once for a named
  * reason.
  */
-export function onInteraction(cause: Cause, event: InteractionCompleted, atOnce: boolean): void {
+export function onInteraction(
+  cause: Cause,
+  event: InteractionCompleted,
+  { atOnce, firstEdits }: Rules,
+): void {
   const { mine } = cause;
   const { id, data } = event;
   const time = Date.parse(event.time);
@@ -72,6 +80,7 @@ export function onInteraction(cause: Cause, event: InteractionCompleted, atOnce:
     readNextStates(cause, session, conversation);
     if (atOnce && data.settle === 'votes') askedAgain = tellAskedAgain(cause, event, session, conversation);
     index(cause, event, session, conversation);
+    if (atOnce && firstEdits) noteFirst(search, event, session);
     if (data.user !== undefined && mine.users.get(data.user) !== session) mine.users.set(data.user, session);
   } else if (rule === 'compaction') {
     const [line] = summaryLines(answerText(data));

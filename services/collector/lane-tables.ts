@@ -4,6 +4,7 @@ import type { InteractionCompleted } from '../../shared/events/interaction-compl
 import type { Position } from '../../shared/events/position.ts';
 import type { EventClock } from '../../shared/log/event-clock.ts';
 import type { Draft } from '../../shared/log/rows.ts';
+import type { WordNumbers } from './first-words.ts';
 import type { SystemSketch } from './system-sketch.ts';
 
 /** Feedback that waits for its turn to be told. */
@@ -109,6 +110,31 @@ export type NextRow = {
 /** `time`: ms since 1970, of the latest such request. */
 export type FirstPrompt = { readonly session: string; readonly time: number };
 
+/**
+ * `first-request/<key>/latest`: the latest first requests of a key, by which an edit of one is told, without their
+ * text.
+ */
+export type FirstRequest = {
+  /** of its turn */
+  readonly id: string;
+  readonly session: string;
+  /** its client named the session */
+  readonly named: boolean;
+  readonly user?: string;
+  /** rolling hash before the answer */
+  readonly prompt: string;
+  /** ms since 1970, when its answer was whole */
+  readonly time: number;
+  readonly words: WordNumbers;
+  /** how its answer begins; []: with no words, or it made calls */
+  readonly head: WordNumbers;
+  readonly system: SystemSketch;
+  /** hash of model, tools and sampling */
+  readonly client: string;
+  /** how often the person had changed it before */
+  readonly edits: number;
+};
+
 /** `lane/now` */
 export type LaneRow = EventClock;
 
@@ -131,6 +157,8 @@ export function laneTables(draft: Draft, key: string) {
     known: draft.table<string>(`known/${mine}`),
     /** by rolling hash of a conversation's first request, until it goes on */
     firstPrompts: draft.table<FirstPrompt>(`first-prompt/${mine}`),
+    /** under one name, latest last */
+    firstRequests: draft.table<readonly FirstRequest[]>(`first-request/${mine}`),
     /** hash of a compaction's summary -> session */
     summaries: draft.table<string>(`summary/${mine}`),
     /** hash of a line that a person or the model said -> sessions; two: it tells nothing */

@@ -2,6 +2,7 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { automatedKind } from './automated.ts';
 import { type Conversation, summarisedWords, summaryLines } from './conversation.ts';
+import { editedFirst } from './edited-first.ts';
 import type { LaneTables, SessionRow } from './lane-tables.ts';
 import { isAlike, type SystemSketch } from './system-sketch.ts';
 
@@ -67,6 +68,12 @@ export const sessionWays: readonly Way[] = [
       const isSame = row.system === null || hasSystem(row, conversation.systemSketch);
       return Math.abs(time - first.time) < (isSame ? RETRY_MS : BESIDE_MS) ? first.session : undefined;
     },
+  },
+  {
+    by: 'edited',
+    about: 'the same first request, to which a person added something before its conversation went on',
+    find: ({ mine, data, conversation, isSide }) =>
+      isSide ? undefined : editedFirst({ mine, data, conversation })?.session,
   },
   {
     by: 'summary',

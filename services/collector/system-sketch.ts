@@ -26,7 +26,7 @@ export function isAlike(one: SystemSketch, other: SystemSketch): boolean {
 }
 
 /** 32 bits: http://www.isthe.com/chongo/tech/comp/fnv */
-function fnv1a(word: string): number {
+export function fnv1a(word: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < word.length; i++) hash = Math.imul(hash ^ word.charCodeAt(i), 0x01000193);
   return hash >>> 0;

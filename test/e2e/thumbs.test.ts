@@ -58,6 +58,19 @@ describe('people who only press a thumb', () => {
     for (const { turnId, score } of judged) expect(score).toBe(rated.indexOf(turnId) % 2 === 0 ? -1 : 1);
   }, 120_000);
 
+  test('who changes the first message of a chat and sends it again did not want its answer', async () => {
+    const named = { headers: { 'x-session-id': 'moss' } };
+    const send = (content: string) =>
+      client.chat.completions.create(
+        { model: 'clawloop', messages: [{ role: 'user', content }], ...{ max_tokens: 300, seed: 7 } },
+        named,
+      );
+    const first = await send('How do I care for moss?');
+    await send('How do I care for moss? Please answer without a list.');
+    await until('it is judged', async () => (await turnOf(first.id))?.source === 'implicit');
+    expect(await turnOf(first.id)).toMatchObject({ score: -0.25 });
+  });
+
   test('a thumb that comes after the judge was content outranks it', async () => {
     const first = await ask('How do I cook rice?');
     const answer = { role: 'assistant', content: first.choices[0]?.message.content ?? '' } as const;

@@ -1,0 +1,242 @@
+import { expect, test } from 'vitest';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { attribute } from './attribute.ts';
+import {
+  assistant,
+  callsTool,
+  feedback,
+  type InteractionGiven,
+  interaction,
+  responseDeleted,
+  sessionEnded,
+  system,
+  timeAt,
+  user,
+} from './testing/events.ts';
+import { brief, runFold } from './testing/run-fold.ts';
+
+const rules = { atOnce: true, firstEdits: true };
+const told = (events: readonly ClawLoopEvent[], settings: Parameters<typeof attribute.on>[3] = rules) =>
+  runFold(attribute, events, settings).emitted.map((fact) => {
+    const { implies } = fact.data as { readonly implies?: string };
+    return `${brief(fact)}${implies === undefined ? '' : ` (${implies})`}`;
+  });
+
+type More = Omit<Partial<InteractionGiven>, 'id' | 'at' | 'messages'>;
+/** A first request of these words; its answer is whole at `at`, minutes, and took three seconds. */
+const asks = (id: string, at: number, words: string, more: More = {}) =>
+  interaction({
+    messages: [user(words)],
+    answer: `This is answer ${id}.`,
+    timing: { startedAt: timeAt(at - 0.05), firstTokenMs: 1, totalMs: 3000 },
+    ...{ ...more, id, at },
+  });
+const moss = 'Tell me about moss.';
+const changed = 'Tell me about moss in one line.';
+const edited = ['completed a <-  (edited)'];
+
+test('a first message that is changed and sent again refuses the answer to the one before', () => {
+  const events = [asks('a', 1, moss), asks('b', 2, changed)];
+  expect(told(events)).toEqual(edited);
+  expect(told([...events, ...events])).toEqual(edited);
+});
+
+test('the changed message is in the conversation of the one before, and it goes on there', () => {
+  const next = [user(changed), assistant('This is answer b.'), user('thanks')];
+  const events = [
+    ...[asks('a', 1, moss), asks('b', 2, changed)],
+    interaction({ id: 'c', at: 3, messages: next, answer: 'welcome' }),
+  ];
+  const { emitted } = runFold(attribute, events, rules);
+  expect(emitted.map(brief)).toEqual(['completed a <- ', 'completed b <- thanks']);
+  expect(emitted[1]!.data).toMatchObject({ session: 'chat-a', sessionBy: 'edited' });
+});
+
+test('who goes back to the first answer is heard', () => {
+  const next = [user(moss), assistant('This is answer a.'), user('This one was better.')];
+  const events = [
+    ...[asks('a', 1, moss), asks('b', 2, changed)],
+    interaction({ id: 'c', at: 3, messages: next, answer: 'thanks' }),
+  ];
+  expect(told(events)).toEqual([...edited, 'continued a <- This one was better.']);
+});
+
+test('a client that names its session need not take time, and names the same one', () => {
+  const named = (session: string): More => ({ session });
+  const inOne = [asks('a', 1, moss, named('s')), asks('b', 1.055, changed, named('s'))];
+  expect(told(inOne)).toEqual(edited);
+  expect(told([asks('a', 1, moss, named('s')), asks('b', 2, changed, named('other'))])).toEqual([]);
+  expect(told([asks('a', 1, moss, named('s')), asks('b', 2, changed)])).toEqual([]);
+  expect(told([asks('a', 1, moss), asks('b', 2, changed, named('s'))])).toEqual([]);
+});
+
+test('under the rules of an earlier program a changed first message begins a conversation', () => {
+  const events = [asks('a', 1, moss), asks('b', 2, changed)];
+  expect(told(events, { atOnce: true })).toEqual([]);
+  expect(told(events, {})).toEqual([]);
+});
+
+test('an edit is changed twice at most', () => {
+  const texts = [
+    moss,
+    changed,
+    `${changed} And no list please.`,
+    `${changed} And no list please, be kind to me.`,
+  ];
+  const events = texts.map((text, index) => asks(`t${index}`, 1 + index, text));
+  expect(told(events)).toEqual(['completed t0 <-  (edited)', 'completed t1 <-  (edited)']);
+});
+
+const wholly: readonly (readonly [string, readonly ClawLoopEvent[]])[] = [
+  ['sooner than a person can', [asks('a', 1, moss), asks('b', 1.07, changed)]],
+  ['before the first answer was whole', [asks('a', 1, moss), asks('b', 1.02, changed)]],
+  ['a quarter of an hour later', [asks('a', 1, moss), asks('b', 16, changed)]],
+  ['under another system text', [asks('a', 1, moss), under('b', 2, 'You sort mails.')]],
+  ['by another person', [asks('a', 1, moss, { user: 'ann' }), asks('b', 2, changed, { user: 'bob' })]],
+  ['with other tools', [asks('a', 1, moss), asks('b', 2, changed, { tools: [{ name: 'search' }] })]],
+  ['at another temperature', [asks('a', 1, moss), asks('b', 2, changed, cold())]],
+  ['of another access key', [asks('a', 1, moss), asks('b', 2, changed, { key: 'other' })]],
+  ['of a fixed version', [asks('a', 1, moss), asks('b', 2, changed, { live: false })]],
+  [
+    'after an answer that called a tool',
+    [asks('a', 1, moss, { answer: callsTool('look') }), asks('b', 2, changed)],
+  ],
+  [
+    'after the end of the chat',
+    [asks('a', 1, moss), sessionEnded({ id: 'e', at: 1.5 }, 'chat-a'), asks('b', 2, changed)],
+  ],
+  [
+    'after a deletion',
+    [asks('a', 1, moss), responseDeleted({ id: 'd', at: 1.5 }, 'a'), asks('b', 2, changed)],
+  ],
+  ['after a cut-off answer', [asks('a', 1, moss, { finishReason: 'length' }), asks('b', 2, changed)]],
+];
+function under(id: string, at: number, text: string) {
+  const { data } = asks(id, at, changed);
+  return interaction({ ...data, id, at, messages: [system(text), ...data.messages] });
+}
+function cold(): More {
+  return { sampling: { temperature: 0, topP: 1, topK: 0, maxTokens: 64 } };
+}
+
+test.each(wholly)('the same words and more, %s, are a request of their own', (_, events) => {
+  expect(told(events).filter((line) => line.includes('edited'))).toEqual([]);
+});
+
+test('a conversation that went on is not edited by what begins like it', () => {
+  const next = [user(moss), assistant('This is answer a.'), user('And ferns?')];
+  const events = [
+    asks('a', 1, moss),
+    interaction({ id: 'c', at: 1.5, messages: next, answer: 'green' }),
+    asks('b', 3, changed),
+  ];
+  expect(told(events)).toEqual(['completed a <- And ferns?']);
+});
+
+test('an answer with a thumb has its verdict, and the changed message implies nothing more', () => {
+  const events = [asks('a', 1, moss), feedback({ id: 'f', at: 1.5 }, 'a', 1), asks('b', 2, changed)];
+  expect(told(events)).toEqual(['completed a <- ', 'feedback a: 1']);
+});
+
+/** Values that a program puts into its templates, some of which hold the one before them. */
+const values = [
+  ['Anna', 'Bob', 'Maria', 'Maria Jones', 'John', 'John Smith'],
+  ['17', '18', '19', '18 and 19', '2026'],
+  ['Paris', 'Rome', 'New York', 'New York City', 'Rome in Italy'],
+  ['iPhone 15', 'iPhone 15 Pro', 'iPhone 15 Pro Max', 'Galaxy S24'],
+  ['oak table', 'oak table round', 'glass table', 'steel chair with arms', 'steel chair'],
+  ['moss', 'ferns', 'grass and herbs', 'grass', 'trees of the north'],
+];
+const templates = [
+  (value: string) => `Write a birthday card for ${value}.`,
+  (value: string) => `Tell me about ${value}`,
+  (value: string) => `Translate to French: ${value}`,
+  (value: string) => `Summarise what is known of ${value} in one paragraph, for a newsletter.`,
+  (value: string) => `You are given an item.\n\nItem: ${value}\n\nAnswer with its price.`,
+  (value: string) => `Is "${value}" a good title for a book?`,
+  (value: string) => `${value} is what the customer wrote about. Give the category of it in one word.`,
+  (value: string) => `Open the record of ${value} and fix the first error that you find there.`,
+];
+/** ms between the answer and the next request of a job; and its requests in the sessions that it names */
+const paces = [0, 500, 2500, 30_000];
+const namings: readonly ((index: number) => More)[] = [
+  () => ({}),
+  () => ({ session: 'job' }),
+  (index) => ({ session: `item-${index}` }),
+];
+
+test('of jobs that put one value after the other into a template, no request is taken for an edit', () => {
+  for (const template of templates)
+    for (const list of values)
+      for (const pace of paces)
+        for (const naming of namings) {
+          const requests = list.map((value, index) =>
+            asks(`t${index}`, 1 + index * (0.05 + pace / 60_000), template(value), naming(index)),
+          );
+          const lines = told(requests).filter((line) => line.includes('edited'));
+          expect(lines, `${template('...')} ${list[0]} ${pace}`).toEqual([]);
+        }
+});
+
+test('nor is one of two that are all of a job, where values are names and numbers', () => {
+  for (const template of templates)
+    for (const list of values.slice(0, 4))
+      for (const one of list)
+        for (const other of list) {
+          const pair = [asks('a', 1, template(one)), asks('b', 2, template(other))];
+          const lines = one === other ? [] : told(pair);
+          expect(lines, `${template(one)} ${other}`).toEqual([]);
+        }
+});
+
+test('values that hold each other in plain words are no edits once a template shows', () => {
+  const list = ['moss', 'ferns', 'ferns of the north', 'ferns of the north in winter'];
+  const job = (more: More) => list.map((value, i) => asks(`t${i}`, 1 + i, `Tell me about ${value}`, more));
+  expect(told(job({}))).toEqual([]);
+  expect(told(job({ session: 'job' }))).toEqual([]);
+});
+
+test('a job that asks each question in two ways, one right after the other, edits nothing', () => {
+  const questions = [
+    'How many legs has a spider?',
+    'Which sea lies south of Sweden?',
+    'Who wrote the Iliad?',
+  ];
+  const requests = questions.flatMap((question, index) => [
+    asks(`a${index}`, 1 + index / 5, question),
+    asks(`b${index}`, 1.1 + index / 5 - 0.05, `${question} Think step by step before you answer.`),
+  ]);
+  expect(told(requests)).toEqual([]);
+});
+
+test('a program that sends its history as one message edits nothing', () => {
+  const turns = ['Tell me about moss', 'This is answer t0.', 'and about ferns please'];
+  const first = `Go on with the talk below and be kind. ${turns[0]}`;
+  const events = [asks('t0', 1, first), asks('t1', 2, `${first} ${turns[1]} ${turns[2]}`)];
+  expect(told(events)).toEqual([]);
+});
+
+test('what is remembered of first requests is bounded, and holds no text', () => {
+  const words = ['moss', 'eggs', 'rain', 'iron', 'bees', 'salt', 'wool', 'silk', 'sand', 'snow'];
+  const many = words.flatMap((one, i) =>
+    words.slice(0, 3).map((other, j) => `${one} or ${other} number ${i} ${j}`),
+  );
+  const events = many.map((text, index) => asks(`t${index}`, 1 + index / 10, text));
+  const rows = runFold(attribute, events, rules).rows.get('lane')!;
+  const [, row] = [...rows.entries('first-request/')][0]!;
+  expect(row).toHaveLength(16);
+  expect(JSON.stringify(row)).not.toMatch(/moss|snow/);
+});
+
+test('what is remembered of a first request goes with its conversation', () => {
+  const [day, later] = [26 * 60, 52 * 60];
+  const events = [
+    asks('a', 1, moss),
+    sessionEnded({ id: 'e', at: 2 }, 'chat-a'),
+    feedback({ id: 'f', at: day }, 'other', 1),
+  ];
+  const held = (all: readonly ClawLoopEvent[]) =>
+    [...runFold(attribute, all, rules).rows.get('lane')!.entries('first-request/')].length;
+  expect(held(events)).toBe(1);
+  expect(held([...events, feedback({ id: 'g', at: later }, 'other', 1)])).toBe(0);
+});
