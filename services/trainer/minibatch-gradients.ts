@@ -34,7 +34,6 @@ export function minibatchGradients(
   { settings: told, lesson: { teacher, tokens }, prox, reference, onSamples }: MinibatchOptions,
 ) {
   const settings = told.rules < 2 && told.method === 'opd' ? { ...told, hintWeight: 1 } : told;
-  const klForm = { estimator: settings.klEstimator, bound: settings.klBound };
   const mask = minibatch.map((sample) =>
     new Float64Array(sample.behavior.length).fill(Number(sample.trainsByVerdict || teacher.has(sample))),
   );
@@ -68,7 +67,7 @@ export function minibatchGradients(
     });
     if (reference === undefined) return { policy, distilled, kl: undefined };
     const base = samples.map((sample) => reference.get(sample)!);
-    return { policy, distilled, kl: klLoss(logProbs, base, shareOf, klForm) };
+    return { policy, distilled, kl: klLoss(logProbs, base, shareOf, settings.klEstimator) };
   };
 
   const gradients = new Map<string, Float32Array>();

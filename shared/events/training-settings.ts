@@ -105,13 +105,6 @@ export const trainingSettings = z.object({
   klEstimator: klEstimator.describe(
     'its form: k2, whose gradient is that of KL(policy || base), or k3, whose gradient is that of KL(base || policy)',
   ),
-  klBound: z
-    .number()
-    .positive()
-    .optional()
-    .describe(
-      'of k2: difference in log-prob to the base, nats, beyond which a token is pulled back no harder; no bound unless told',
-    ),
   gradientClip: z.number().positive().describe('largest global gradient norm'),
   weightDecay: z.number().min(0).describe('of AdamW, decoupled; of an adapter its B alone'),
   beta1: z.number().describe('of AdamW: decay of the mean of gradients'),

@@ -48,9 +48,7 @@ test('docs/learning.md shows the defaults as they are', async () => {
     row('largest batch, where samples would grow too old', ({ batchSize }) => largestBatch(batchSize)),
     row('weight of a sample for each later one of its person', ({ settings }) => settings.fade),
     row('largest gradient norm', ({ settings }) => settings.gradientClip),
-    row('weight of the KL to the base, bound of a gap', ({ settings: { klCoefficient, klBound } }) =>
-      [klCoefficient, klBound ?? 'none'].join(', '),
-    ),
+    row('KL to the base', ({ settings }) => settings.klCoefficient),
     row(
       'weights of verdict and hint, gap clip, teacher and its anchor',
       ({ settings: { verdictWeight, hintWeight, gapClip, teacher, teacherAnchor } }) =>

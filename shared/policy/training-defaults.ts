@@ -111,9 +111,6 @@ const clawNano: AdapterDefaults = {
     beta1: 0,
     gradientClip: 0.1,
     epochs: 4,
-    // undoes what drifts with each step, a little at many tokens, and leaves what is taught, a lot at few
-    klCoefficient: 0.1,
-    klBound: 0.1,
     // half-life of the baseline: one verdict, so that praise that is expected moves little
     baselineDecay: 0.5,
     gateMeanKl: 0.06,

@@ -13,7 +13,7 @@ const kl = (a: Float64Array, b: Float64Array) =>
 function expectedGradient(estimator: 'k2' | 'k3'): Float64Array {
   const policy = logSoftmax(logits);
   const shares = [policy.map(Math.exp)]; // the expectation: each token once, with its probability
-  const { gradient } = klLoss([policy], [base], shares, { estimator });
+  const { gradient } = klLoss([policy], [base], shares, estimator);
   return logSoftmaxVjp(policy, new Map([...gradient[0]!].map((slope, id) => [id, slope])));
 }
 
@@ -28,15 +28,4 @@ test('as a loss k2 has the gradient of KL(policy || base), and k3 that of KL(bas
   expectedGradient('k2').forEach((slope, id) => void expect(slope).toBeCloseTo(reverse[id]!, 8));
   expectedGradient('k3').forEach((slope, id) => void expect(slope).toBeCloseTo(forward[id]!, 8));
   expect(Math.abs(reverse[4]! - forward[4]!)).toBeGreaterThan(0.1);
-});
-
-test('with a bound, k2 is smooth, and pulls a token that is far away no harder than one at the bound', () => {
-  const bounded = (gap: number) => klLoss([[gap]], [[0]], [[1]], { estimator: 'k2', bound: 0.2 });
-  expect(bounded(0.1).loss).toBeCloseTo(0.005, 12);
-  for (const gap of [-3, -0.2, -0.05, 0.15, 0.2, 0.7]) {
-    const slope = (bounded(gap + 1e-6).loss - bounded(gap - 1e-6).loss) / 2e-6;
-    expect(bounded(gap).gradient[0]![0]).toBeCloseTo(slope, 6);
-  }
-  expect(bounded(3).gradient[0]![0]).toBe(0.2);
-  expect(bounded(-3).gradient[0]![0]).toBe(-0.2);
 });

@@ -2,15 +2,6 @@ import type { PerToken } from './reduction.ts';
 
 export type KlEstimator = 'k1' | 'k2' | 'k3';
 
-export type KlForm = {
-  readonly estimator: KlEstimator;
-  /**
-   * k2: gap, in nats, beyond which a token is pulled back no harder (Huber 1964). What a policy was taught moves a
-   * few tokens far, what drifts with it moves many tokens a little: only the second is undone. undefined: no bound
-   */
-  readonly bound?: number | undefined;
-};
-
 /**
  * Estimates of KL(cur || ref) from tokens sampled from `cur` (Schulman 2020, "Approximating KL divergence").
  * k1 = cur - ref is unbiased and may be negative; k2 = (cur - ref)^2 / 2; k3 = exp(ref - cur) - (ref - cur) -
@@ -29,9 +20,9 @@ export function klLoss(
   cur: PerToken,
   ref: PerToken,
   shares: PerToken,
-  { estimator, bound = Number.POSITIVE_INFINITY }: KlForm,
+  estimator: KlEstimator,
 ): { readonly loss: number; readonly gradient: Float64Array[] } {
-  const estimate = estimator === 'k2' ? (gap: number) => huber(gap, bound) : estimators[estimator];
+  const estimate = estimators[estimator];
   let loss = 0;
   const gradient = cur.map((row, sequence) => {
     const slope = new Float64Array(row.length);
@@ -47,17 +38,12 @@ export function klLoss(
   return { loss, gradient };
 }
 
-type Estimate = { readonly value: number; readonly slope: number };
-
-/** gap^2 / 2 within the bound, and straight on beyond it. */
-function huber(gap: number, bound: number): Estimate {
-  const near = Math.max(-bound, Math.min(bound, gap));
-  return { value: near * (gap - near / 2), slope: near };
-}
-
 /** By `gap` = cur - ref: the estimate and its derivative. */
-const estimators: Readonly<Record<Exclude<KlEstimator, 'k2'>, (gap: number) => Estimate>> = {
+const estimators: Readonly<
+  Record<KlEstimator, (gap: number) => { readonly value: number; readonly slope: number }>
+> = {
   k1: (gap) => ({ value: gap, slope: 1 }),
+  k2: (gap) => ({ value: gap ** 2 / 2, slope: gap }),
   // expm1 keeps what exp(x) - 1 loses where the two agree
   k3: (gap) => ({ value: Math.expm1(-gap) + gap, slope: -Math.expm1(-gap) }),
 };

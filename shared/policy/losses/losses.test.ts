@@ -60,9 +60,7 @@ describe('losses agree with the reference numbers', () => {
     'kl',
     { group: 'kl', schema: KlCase, count: 21 },
     ({ inputs, kind, loss, gradient_cur }) => {
-      const result = klLoss([inputs.cur], [inputs.ref], tokenShares([inputs.mask], 'token'), {
-        estimator: kind,
-      });
+      const result = klLoss([inputs.cur], [inputs.ref], tokenShares([inputs.mask], 'token'), kind);
       expectClose(result.loss, loss);
       expectAllClose(result.gradient, [gradient_cur]);
     },
@@ -97,7 +95,7 @@ const nudged = (n: number, t: number, by: number) =>
 
 test('the gradient is the slope of the loss (finite differences)', () => {
   const { gradient } = binaryLoss(batch(), clip);
-  const kl = klLoss(cur, batch().prox, batch().shares, { estimator: 'k3' });
+  const kl = klLoss(cur, batch().prox, batch().shares, 'k3');
   for (const [n, t] of [
     [0, 0],
     [0, 1],
@@ -114,7 +112,7 @@ test('the gradient is the slope of the loss (finite differences)', () => {
     );
     expectClose(
       kl.gradient[n]![t]!,
-      slope((values) => klLoss(values, batch().prox, batch().shares, { estimator: 'k3' }).loss),
+      slope((values) => klLoss(values, batch().prox, batch().shares, 'k3').loss),
       1e-8,
     );
   }
