@@ -8,8 +8,8 @@ import type { Thresholds } from '../read-ear.ts';
 export const chosenThresholds: Thresholds = {
   bad: 0.6,
   badWithRule: 0.5,
-  good: 0.85,
-  goodWithRule: 0.85,
+  good: 0.78,
+  goodWithRule: 0.78,
   kind: 0.4,
   wish: 0.6,
 };
