@@ -196,6 +196,27 @@ test('values that hold each other in plain words are no edits once a template sh
   expect(told(job({ session: 'job' }))).toEqual([]);
 });
 
+const short = [
+  ['Explain tail recursion', 'Explain tail recursion in functional languages'],
+  ['glass table round', 'glass table round with steel legs'],
+  ['the food was great', 'the food was great but the service was slow'],
+] as const;
+test.each(short)('nor are they where the template is a word, or none: %s', (value, more) => {
+  const job = ['Define net value', value, more, 'steel chair blue'];
+  const pace = job.map((text, index) => asks(`t${index}`, 1 + index / 10, text));
+  expect(told(pace)).toEqual([]);
+});
+
+test('who began another chat and went on there may edit the next one', () => {
+  const fern = [user('What is a fern?'), assistant('This is answer x.'), user('And is it green?')];
+  const events = [
+    asks('x', 1, 'What is a fern?'),
+    interaction({ id: 'y', at: 2, messages: fern, answer: 'yes' }),
+    ...[asks('a', 3, moss), asks('b', 4, changed)],
+  ];
+  expect(told(events).filter((line) => line.includes('edited'))).toEqual(edited);
+});
+
 test('a job that asks each question in two ways, one right after the other, edits nothing', () => {
   const questions = [
     'How many legs has a spider?',

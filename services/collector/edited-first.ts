@@ -28,8 +28,8 @@ export type FirstView = {
  * The first request of a conversation that this one is an edit of. No part of the history is common to the two, so
  * the words alone tell, and a program that fills a template has similar ones. So only a passage that was added
  * counts, under the same system text, tools and sampling, on a whole answer that nobody went on from, and only
- * where no other recent request of this person looks like the same template. A client that names its session names
- * the same one. One that names none is taken for a person only if it took a person's time.
+ * where no other recent request of this person looks like the same template or the same job. A client that names its
+ * session names the same one. One that names none is taken for a person only if it took a person's time.
  */
 export function editedFirst({ mine, data, conversation }: FirstView): FirstRequest | undefined {
   const recent = mine.firstRequests.get(LATEST);
@@ -58,10 +58,20 @@ export function editedFirst({ mine, data, conversation }: FirstView): FirstReque
     (one) =>
       one !== edited &&
       began - one.time < REMEMBERED_MS &&
-      (one.session === edited.session || words === undefined || mayShareTemplate(one.words, words)),
+      (one.session === edited.session ||
+        words === undefined ||
+        mayShareTemplate(one.words, words) ||
+        isOfJob(mine, one, edited)),
   );
   return looksMade ? undefined : edited;
 }
+
+/**
+ * A job whose template is short, or none, shows by its pace: it asks one thing after the other and goes on with
+ * none. Of sessions that a client names, the names tell more.
+ */
+const isOfJob = (mine: LaneTables, one: FirstRequest, edited: FirstRequest): boolean =>
+  !one.named && !edited.named && edited.time - one.time < EDIT_MS && isAllOfItsSession(mine, one);
 
 /** What later first requests are compared with. An edit takes the place of what it is an edit of. */
 export function noteFirst(view: FirstView, event: InteractionCompleted, session: string): void {
