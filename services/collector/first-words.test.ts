@@ -22,6 +22,8 @@ test.each([
   ['the same words', 'Tell me about moss.', 'tell me  about moss'],
   ['a longer name', 'Write a letter to Anna', 'Write a letter to Anna Maria Smith'],
   ['a longer number', 'Describe the iPhone', 'Describe the iPhone 15 Pro Max'],
+  ['more names', 'Write a card to Anna', 'Write a card to Anna and Bob and Carl'],
+  ['more numbers', 'Describe room 17', 'Describe room 17 and 18 and 19'],
   ['one word, which may be a value', 'Describe an oak table', 'Describe an oak table round'],
   ['a longer field', 'Translate to French: good morning', 'Translate to French: good morning to you all'],
   ['a longer quotation', 'Translate "good morning" for me', 'Translate "good morning to you all" for me'],

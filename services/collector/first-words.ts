@@ -55,7 +55,8 @@ export function addsPassage({ words, head }: Said, later: string): boolean {
   if (fieldMark.test(later.slice(0, added[0]!.index).trimEnd())) return false;
   if (fieldMark.test(later.slice(added[0]!.index, passageEnd))) return false;
   if (holdsRun(now.slice(before, before + more), head)) return false;
-  return added.filter((match) => isPlain(match[0], later.slice(0, match.index))).length >= FEWEST_ADDED;
+  const plain = added.filter((match) => isPlain(match[0], later.slice(0, match.index)));
+  return new Set(plain.map(([one]) => numberOf(one))).size >= FEWEST_ADDED; // "and" twice holds a list together
 }
 
 /**
