@@ -1,6 +1,7 @@
 import type { InteractionWithdrawn } from '../../shared/events/interaction-withdrawn.ts';
 import type { ResponseDeleted } from '../../shared/events/response-deleted.ts';
 import { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
+import { forgetFirst } from './edited-first.ts';
 import { facts } from './source.ts';
 import { type Cause, closeTold, skipTurn } from './turn-outcome.ts';
 
@@ -12,6 +13,7 @@ export function onDeleted(cause: Cause, event: ResponseDeleted | InteractionWith
   const { mine, emit } = cause;
   const { interactionId: turnId, lane, adapter } = event.data;
   const reason = event.type === 'response.deleted' ? ('deleted' as const) : ('withdrawn' as const);
+  forgetFirst(mine, turnId);
   const turn = mine.turns.get(turnId);
   if (turn?.status === 'open') {
     if (turn.told === undefined) {

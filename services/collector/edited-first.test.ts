@@ -249,6 +249,16 @@ test('what is remembered of first requests is bounded, and holds no text', () =>
   expect(JSON.stringify(row)).not.toMatch(/moss|snow/);
 });
 
+test('of what was deleted nothing is remembered, whichever came first', () => {
+  const gone = responseDeleted({ id: 'd', at: 2 }, 'a');
+  const ferns = asks('b', 1, 'Where do ferns grow?');
+  const held = (events: readonly ClawLoopEvent[]) =>
+    [...runFold(attribute, events, rules).rows.get('lane')!.entries('first-request/')].map(([, row]) => row);
+  expect(held([asks('a', 1, moss), gone])).toEqual([]);
+  expect(held([gone, asks('a', 1, moss)])).toEqual([]);
+  expect(held([asks('a', 1, moss), ferns, gone])).toEqual(held([ferns]));
+});
+
 test('what is remembered of a first request goes with its conversation', () => {
   const [day, later] = [26 * 60, 52 * 60];
   const events = [

@@ -105,6 +105,15 @@ export function noteFirst(view: FirstView, event: InteractionCompleted, session:
   mine.firstRequests.set(LATEST, [...others, request].slice(-REMEMBERED));
 }
 
+/** Of a request that was taken back, not even the numbers of its words stay. */
+export function forgetFirst({ firstRequests }: LaneTables, turnId: string): void {
+  const known = firstRequests.get(LATEST) ?? [];
+  const left = known.filter(({ id }) => id !== turnId);
+  if (left.length === known.length) return;
+  if (left.length > 0) firstRequests.set(LATEST, left);
+  else firstRequests.delete(LATEST);
+}
+
 /** The words of a request that is one message of a person's, in text alone. */
 function onlyMessage(
   { messages, live, settle }: InteractionCompleted['data'],

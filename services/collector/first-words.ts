@@ -1,6 +1,9 @@
 import { fnv1a } from './system-sketch.ts';
 
-/** Words of a short text, each as 16 bits of a hash: enough to compare two texts, and too little to read one. */
+/**
+ * Words of a short text, each as 16 bits of a hash: enough to compare two texts. They stand in order, so who has a
+ * dictionary guesses most of them: they go where their text goes.
+ */
 export type WordNumbers = readonly number[];
 
 const word = /[\p{L}\p{M}\p{N}]+(?:['’]\p{L}+)*/gu;

@@ -80,7 +80,7 @@ export function onInteraction(
     readNextStates(cause, session, conversation);
     if (atOnce && data.settle === 'votes') askedAgain = tellAskedAgain(cause, event, session, conversation);
     index(cause, event, session, conversation);
-    if (atOnce && firstEdits) noteFirst(search, event, session);
+    if (atOnce && firstEdits && !isDeleted) noteFirst(search, event, session);
     if (data.user !== undefined && mine.users.get(data.user) !== session) mine.users.set(data.user, session);
   } else if (rule === 'compaction') {
     const [line] = summaryLines(answerText(data));
