@@ -98,6 +98,19 @@ test('a server that is away is asked again', async () => {
   expect(told.map((text) => text.includes('is not finished (away)'))).toEqual([true, false]);
 });
 
+test('of who was too slow nobody says that it guesses', async () => {
+  const deaf: Judge = { ...perfect, vote: () => new Promise(() => {}) };
+  const quick = { concurrency: 40, timeLimitMs: 10, asksServer: false };
+  const examined = examinedJudge({
+    ...{ judge: deaf, standIn: undefined, advice: { failed: '', tooSlow: 'time', unfinished: '' } },
+    ...{ sitting: openSitting(deaf, exchanges, quick), tell: () => {} },
+    retries: { backoffMs: 1, maxBackoffMs: 1, jitter: 0 },
+  });
+  await examined.examine(signal);
+  const said = { vote: null, text: 'the judge is without a passed exam' };
+  expect(await examined.vote(data, 0, signal)).toMatchObject(said);
+});
+
 test('a judge that finds the exchanges too long has failed, not been away', async () => {
   const refuses = judgeOf('small', () => null);
   const vote = () => Promise.reject(JudgeError.JUDGE_REFUSED({ httpStatus: 400 }));

@@ -103,5 +103,5 @@ export function examinedJudge(parts: Parts): Examined {
 const words: Readonly<Record<Standing, string>> = {
   'not examined': 'not examined yet',
   passed: 'examined',
-  failed: 'no better than chance',
+  failed: 'without a passed exam',
 };

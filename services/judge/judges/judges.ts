@@ -83,7 +83,7 @@ export const examineeOf = ({ judgeModel, openaiModel, openaiBaseUrl }: JudgeConf
         ...{ model: openaiModel, server: openaiBaseUrl, asksServer: true },
         advice: {
           failed: 'name a larger model with --judge-openai-model, or use --judge-kind ear',
-          tooSlow: `${slow}, a smaller model with --judge-openai-model, or use --judge-kind ear`,
+          tooSlow: `${slow}, name a smaller model with --judge-openai-model, or use --judge-kind ear`,
           unfinished: `see that ${openaiBaseUrl} answers and has the model ${openaiModel} (--judge-openai-base-url, --judge-openai-model, --judge-openai-api-key), allow more time with --judge-exam-timeout-ms, or use --judge-kind ear; the exam goes on by itself once it answers`,
         },
       }
@@ -91,7 +91,7 @@ export const examineeOf = ({ judgeModel, openaiModel, openaiBaseUrl }: JudgeConf
         ...{ model: judgeModel, server: 'the judge itself', asksServer: false },
         advice: {
           failed: 'name a larger model with --judge-model, or use --judge-kind ear',
-          tooSlow: `${slow}, a smaller model with --judge-model, or use --judge-kind ear`,
+          tooSlow: `${slow}, name a smaller model with --judge-model, or use --judge-kind ear`,
           unfinished:
             'see that there is enough memory for it, or name a smaller model with --judge-model; the exam goes on by itself',
         },
