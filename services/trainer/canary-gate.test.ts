@@ -145,6 +145,7 @@ test('of a step that was shortened and then refused the facts are those of the p
   // batches of earlier rules are replayed as they were trained
   const earlier = train(speaking, 5, { ...bound, gateCollapse: 0.2, rules: 2 });
   expect(checkpointDigest(earlier)).toBe(checkpointDigest(whole));
+  expect(earlier.gate).not.toMatchObject({ detail: expect.stringContaining('the candidate is') });
 });
 
 test('earlier requests are asked again, as long as they are written as they were; no number depends on them', () => {

@@ -99,8 +99,10 @@ export function gate(
   const parent = once(() => (stride.parent === undefined ? base : figuresOf(stride.parent)));
   const refused = canaryRefusal(canaries, base, parent, settings);
   if (refused === undefined) return { ...passed, canaries };
-  const adapter = settings.rules < 3 ? stride.to : passed.adapter;
-  return { ...passed, adapter, gate: ofPart(refused, passed.candidateScale), stepScale: 0, canaries };
+  const shut = { ...passed, stepScale: 0, canaries };
+  return settings.rules < 3
+    ? { ...shut, adapter: stride.to, gate: refused }
+    : { ...shut, gate: ofPart(refused, passed.candidateScale) };
 }
 
 /** What another tokenizer or template wrote says nothing to this model. */
