@@ -3,6 +3,7 @@ import { demo } from './voices/demo.ts';
 import { direct, indirect, polite, sarcastic, terse } from './voices/english.ts';
 import { nonNative } from './voices/non-native.ts';
 import { chinese, french, german, spanish } from './voices/other-languages.ts';
+import { directToo, germanToo, indirectToo, sarcasticToo } from './voices/second-author.ts';
 import type { Voice } from './voices/voice.ts';
 
 /**
@@ -64,6 +65,10 @@ const spoken: readonly Person[] = [
   person(chinese, matterOfFact, { name: 'Chinese' }),
   person(french, matterOfFact, { name: 'French' }),
   person(nonNative, matterOfFact, { name: 'non-native English' }),
+  person(directToo, matterOfFact, { name: 'direct (second author)' }),
+  person(indirectToo, matterOfFact, { name: 'indirect (second author)' }),
+  person(sarcasticToo, matterOfFact, { name: 'sarcastic (second author)' }),
+  person(germanToo, matterOfFact, { name: 'German (second author)' }),
 ];
 
 const silent: readonly Person[] = [
