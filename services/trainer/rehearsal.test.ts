@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRandom } from '../../shared/policy/random.ts';
 import type { LearningEngine } from './learning-engine.ts';
-import { rehearse } from './rehearsal.ts';
+import { rehearse, withoutConflict } from './rehearsal.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
 import { drawToken, TOY_VOCABULARY, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
@@ -55,4 +55,33 @@ test('the same seed rehearses the same, another one something else', () => {
   expect(answers(1)).toEqual(answers(1));
   expect(answers(2)).not.toEqual(answers(1));
   expect(answers(1)).toHaveLength(4);
+});
+
+test('with a bound, the batch alone decides until the policy is that far from the base', () => {
+  // steps as long as their gradient, as claw-nano's
+  const short = { learningRate: 1, epsilon: 1, beta1: 0 };
+  const alone = learn(speaking, 60, short);
+  expect(learn(speaking, 60, { ...short, rehearsal: 8, rehearsalBound: 100 }).adapter).toEqual(alone.adapter);
+  const held = learn(speaking, 60, { ...short, rehearsal: 32, rehearsalBound: 0.05 });
+  expect(held.metrics.klToBase).toBeLessThan(alone.metrics.klToBase! / 2);
+  expect(held.metrics.rehearsalKl).toBeGreaterThan(0.05);
+  expect(toyLogProbs(held.adapter)[4]).toBeGreaterThan(toyLogProbs(undefined)[4]!);
+});
+
+test('what goes against the rehearsed gradient is taken out of a gradient, and nothing else', () => {
+  const of = (a: readonly number[], b: readonly number[]) =>
+    new Map([
+      ['a', Float32Array.from(a)],
+      ['b', Float32Array.from(b)],
+    ]);
+  const against = of([3, -1], [2, 0]);
+  withoutConflict(against, of([-1, 0], [0, 5]));
+  // 3 of 26 along [-1, 0 | 0, 5] taken out: (g.r) = -3, r.r = 26
+  expect([...against.get('a')!]).toEqual([Math.fround(3 - 3 / 26), -1]);
+  expect([...against.get('b')!]).toEqual([2, Math.fround(15 / 26)]);
+  const along = of([1, 0], [0, 1]);
+  withoutConflict(along, of([2, 7], [0, 0]));
+  expect(along).toEqual(of([1, 0], [0, 1]));
+  withoutConflict(along, of([0, 0], [0, 0]));
+  expect(along).toEqual(of([1, 0], [0, 1]));
 });

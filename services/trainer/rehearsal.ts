@@ -79,12 +79,15 @@ export function rehearse(
  * Adds what is rehearsed to the gradients of a minibatch. Each of the two is held to its own norm first, so
  * that neither drowns the other: what the batch teaches is as long as without a rehearsal.
  *
+ * With a bound it adds nothing. The batch alone decides as long as the policy is nearer to the base than that on
+ * what is rehearsed; beyond it, the step does not move farther away to first order (`withoutConflict`).
+ *
  * @returns KL of the policy to the base on what is rehearsed, over topK tokens and the rest, nats
  */
 export function rehearseInto(
   engine: LearningEngine,
   adapter: TrainedWeights,
-  batch: { readonly gradients: ReadonlyMap<string, Float32Array> },
+  batch: { readonly gradients: Gradients },
   { samples, lesson }: Rehearsal,
   settings: MinibatchOptions['settings'],
 ): { readonly rehearsalKl: number } {
@@ -92,19 +95,47 @@ export function rehearseInto(
     settings: { ...settings, method: 'opd', distillation: 'topk', hintWeight: 1, klCoefficient: 0 },
     ...{ lesson, prox: undefined, reference: undefined, onSamples: () => {} },
   });
-  const { gradientClip, rehearsalWeight } = settings;
-  shorten(batch.gradients, gradientClip);
-  shorten(gradients, gradientClip);
-  for (const [name, values] of batch.gradients) {
-    const more = gradients.get(name);
-    if (more !== undefined)
-      for (let at = 0; at < values.length; at++) values[at]! += rehearsalWeight * more[at]!;
+  const rehearsalKl = metrics.distillationLoss ?? 0;
+  const { gradientClip, rehearsalBound, rehearsalWeight } = settings;
+  if (rehearsalBound === undefined) {
+    shorten(batch.gradients, gradientClip);
+    shorten(gradients, gradientClip);
+    addScaled(batch.gradients, gradients, rehearsalWeight);
+  } else if (rehearsalKl > rehearsalBound) withoutConflict(batch.gradients, gradients);
+  return { rehearsalKl };
+}
+
+type Gradients = ReadonlyMap<string, Float32Array>;
+
+/**
+ * Takes out of a gradient, in place, what goes against another one: g - min(0, g.r) / r.r * r, after which g.r is not
+ * negative (A-GEM: Chaudhry et al. 2019, arXiv 1812.00420, equation 11). A step along it leaves the other loss as it
+ * is, to first order.
+ */
+export function withoutConflict(gradients: Gradients, rehearsed: Gradients): void {
+  const along = dot(gradients, rehearsed);
+  const square = dot(rehearsed, rehearsed);
+  if (along < 0 && square > 0) addScaled(gradients, rehearsed, -along / square);
+}
+
+function dot(one: Gradients, other: Gradients): number {
+  let sum = 0;
+  for (const [name, values] of one) {
+    const others = other.get(name);
+    if (others !== undefined) for (let at = 0; at < values.length; at++) sum += values[at]! * others[at]!;
   }
-  return { rehearsalKl: metrics.distillationLoss ?? 0 };
+  return sum;
+}
+
+function addScaled(gradients: Gradients, more: Gradients, scale: number): void {
+  for (const [name, values] of gradients) {
+    const added = more.get(name);
+    if (added !== undefined) for (let at = 0; at < values.length; at++) values[at]! += scale * added[at]!;
+  }
 }
 
 /** In place, to this norm at most. */
-function shorten(gradients: ReadonlyMap<string, Float32Array>, most: number): void {
+function shorten(gradients: Gradients, most: number): void {
   const norm = gradientNorm(gradients);
   if (norm <= most) return;
   for (const values of gradients.values())

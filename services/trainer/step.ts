@@ -106,7 +106,7 @@ export function step(
   const adapter = copyAdapter(start.adapter);
   const parameters = new Map([...adapter.tensors].map(([name, { values }]) => [name, values]));
   const optimizer = optimizerFrom(start.optimizer, ownsParent);
-  const adamw = adamwOf(settings, rehearsal !== undefined);
+  const adamw = adamwOf(settings, rehearsal !== undefined && settings.rehearsalBound === undefined);
   const perMinibatch: Readonly<Record<string, number>>[] = [];
   const startLogProbs = new Map<StepSample, ArrayLike<number>>(prox);
   let done = 0;
@@ -225,10 +225,10 @@ const prepare = (
 };
 
 /** Where A and B have both shrunk to 0 there is no gradient: A is left as it was drawn. */
-const adamwOf = ({ gradientClip, rules, ...settings }: TrainingSettings, rehearses: boolean): AdamW =>
+const adamwOf = ({ gradientClip, rules, ...settings }: TrainingSettings, adds: boolean): AdamW =>
   createAdamW({
     ...settings,
-    maxGradientNorm: gradientClip * (rehearses ? 1 + settings.rehearsalWeight : 1),
+    maxGradientNorm: gradientClip * (adds ? 1 + settings.rehearsalWeight : 1),
     ...(rules < 2 ? {} : { decays: (name) => !name.includes('.lora_A.') }),
   });
 

@@ -121,6 +121,14 @@ export const trainingSettings = z.object({
     .number()
     .min(0)
     .describe('weight of what is rehearsed, beside the batch, each held to the largest gradient norm first'),
+  rehearsalBound: z
+    .number()
+    .min(0)
+    .optional()
+    .describe(
+      'nats: KL to the base on what is rehearsed, beyond which a step no longer moves farther from it there; nothing is ' +
+        'added by weight then; no bound unless told',
+    ),
   gateMeanKl: z
     .number()
     .positive()
