@@ -3,7 +3,8 @@ import { demo } from './voices/demo.ts';
 import { direct, indirect, polite, sarcastic, terse } from './voices/english.ts';
 import { nonNative } from './voices/non-native.ts';
 import { chinese, french, german, spanish } from './voices/other-languages.ts';
-import { directToo, germanToo, indirectToo, sarcasticToo } from './voices/second-author.ts';
+import { directToo, indirectToo, sarcasticToo } from './voices/second-author.ts';
+import { germanToo } from './voices/second-author-german.ts';
 import type { Voice } from './voices/voice.ts';
 
 /**
