@@ -4,9 +4,14 @@ import { people } from './people.ts';
 import { direct, indirect, polite, sarcastic, terse } from './voices/english.ts';
 import { nonNative } from './voices/non-native.ts';
 import { chinese, french, german, spanish } from './voices/other-languages.ts';
+import { directToo, indirectToo, sarcasticToo } from './voices/second-author.ts';
+import { germanToo } from './voices/second-author-german.ts';
 import type { Voice } from './voices/voice.ts';
 
-const voices = { direct, indirect, nonNative, polite, sarcastic, terse, chinese, french, german, spanish };
+const voices = {
+  ...{ direct, indirect, nonNative, polite, sarcastic, terse, chinese, french, german, spanish },
+  ...{ directToo, germanToo, indirectToo, sarcasticToo },
+};
 const sentencesOf = ({ complaints, praise }: Voice) => [...Object.values(complaints).flat(), ...praise];
 
 test('at least twenty people, each with a name of their own', () => {
