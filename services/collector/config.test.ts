@@ -12,6 +12,7 @@ test('what is not told follows from the model', () => {
     size: nano.batchSize,
     most: 8 * nano.batchSize,
     wishPatience: 12,
+    standingWishes: true,
     maxStaleness: nano.maxStaleness,
     share: 0.5,
     training: nano.settings,

@@ -62,6 +62,12 @@ export const CollectorConfig = CommonConfig.extend({
       'corrections of one person for the same wish, with next to no praise among them, after which the wish is set aside; ' +
         '0: never, and a later wish does not outrank an earlier one that it contradicts',
     ),
+  standingWishes: z
+    .boolean()
+    .default(true)
+    .describe(
+      'praise teaches the wishes, too, that its person has told and that the answer meets; with wishPatience 0: never',
+    ),
   atLeastOne: z
     .boolean()
     .default(true)
@@ -135,6 +141,7 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
     maxStaleness: config.maxStaleness ?? defaults.maxStaleness,
     share: config.maxShare,
     ...(config.wishPatience === 0 ? {} : { wishPatience: config.wishPatience }),
+    ...(config.standingWishes ? { standingWishes: true } : {}),
     training,
     adapterMethods: adapterMethods(config),
     adapterDistillation: byAdapter<DistillationForm>(config.adapterDistillation),

@@ -15,6 +15,8 @@ export type EligibleSample = {
   readonly wishes?: readonly string[];
   /** those among them that do not teach */
   readonly without?: readonly string[];
+  /** a person liked the answer, and said nothing else */
+  readonly praised?: true;
 };
 
 type Row = readonly [key: string, sample: EligibleSample];

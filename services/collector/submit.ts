@@ -17,7 +17,7 @@ import { earlierRequests, forgetAsked, namesEarlier, noteAsked } from './earlier
 import { forgetLeft, isKnown, noteCame, noteLeft, rememberPool } from './known-samples.ts';
 import { type EligibleSample, pickSamples } from './pick-samples.ts';
 import { facts } from './source.ts';
-import { takeWishes } from './wishes-of-pool.ts';
+import { takeWishes, wishesInBatch } from './wishes-of-pool.ts';
 
 export type SubmitSettings = {
   /** samples per batch */
@@ -31,6 +31,8 @@ export type SubmitSettings = {
   readonly training: TrainingSettings;
   /** corrections without a change after which a wish is set aside; absent: never, and no wish is looked at */
   readonly wishPatience?: number;
+  /** Praise takes the wishes that its person has told. Absent: it does not, as in logs of earlier programs. */
+  readonly standingWishes?: boolean;
   /** of those adapters that learn by another method */
   readonly adapterMethods?: Readonly<Record<string, LearningMethod>>;
   /** of those adapters that learn another form of a teacher's view */
@@ -236,10 +238,10 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
     parent: view.head,
     size: settings.size,
     maxStaleness: settings.maxStaleness,
-    samples: batch.map(([, { sampleId, at, without }]) => ({
-      ...{ sampleId, at },
-      ...(without === undefined ? {} : { without }),
-    })),
+    samples: batch.map(([, sample]) => {
+      const { sampleId, at } = sample;
+      return { sampleId, at, ...wishesInBatch(draft, sample, settings.standingWishes) };
+    }),
     ...(earlier.length === 0 ? {} : { earlier }),
     settings: trainingOf(settings, adapter),
     seed: batchSeed(adapter, n),

@@ -1,6 +1,7 @@
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { Draft } from '../../shared/log/rows.ts';
 import { contradict, NO_WISH, wishIdsOf } from '../../shared/wishes/wish-id.ts';
+import { type WishKind, wishKinds } from '../../shared/wishes/wishes.ts';
 
 /** What a person's verdicts say of one wish, since it was first told or was taken up again. */
 export type WishTrack = {
@@ -78,6 +79,18 @@ export function noteWishes(draft: Draft, { data }: SampleReady, patience: number
   table.set(key, Object.fromEntries(bounded(tracks)));
   const setAside = told.filter((wish) => tracks.get(wish)?.setAside !== undefined);
   return { told, setAside, changes };
+}
+
+/**
+ * Known wishes that a person has told and that nothing speaks against: neither contradicted nor set aside. What
+ * nobody complained of for long is met, and needs no teaching.
+ */
+export function standingWishes(draft: Draft, key: string | undefined): readonly WishKind[] {
+  const row = draft.table<WishRow>('wishes').get(encodeURIComponent(key ?? '')) ?? {};
+  return wishKinds.filter((kind) => {
+    const track = row[kind];
+    return track !== undefined && track.setAside === undefined && track.quiet < LONG_QUIET;
+  });
 }
 
 const emptyTrack: WishTrack = { corrections: 0, course: '', quiet: 0 };

@@ -1,3 +1,4 @@
+import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { SampleDropped } from '../../shared/events/sample-dropped.ts';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
@@ -9,11 +10,11 @@ import { contradict } from '../../shared/wishes/wish-id.ts';
 import { noteLeft } from './known-samples.ts';
 import type { EligibleSample } from './pick-samples.ts';
 import { facts } from './source.ts';
-import { type NotedWishes, noteWishes, type WishChange } from './wish-record.ts';
+import { type NotedWishes, noteWishes, standingWishes, type WishChange } from './wish-record.ts';
 
 export type SampleWishes = {
   /** of the sample in the pool; absent: it does not come there */
-  readonly inPool?: Pick<EligibleSample, 'wishes' | 'without'>;
+  readonly inPool?: Pick<EligibleSample, 'wishes' | 'without' | 'praised'>;
   /** samples that left the pool */
   readonly left: number;
   readonly emit: readonly ClawLoopEvent[];
@@ -39,9 +40,29 @@ export function takeWishes(
   const inPool = {
     ...(told.length === 0 ? {} : { wishes: told }),
     ...(setAside.length === 0 ? {} : { without: setAside }),
+    ...(isPraise(event.data) ? { praised: true as const } : {}),
   };
   return { inPool, left: older.length, emit };
 }
+
+/**
+ * What a sample's place in a batch says of wishes. Those that stand now count, not those that stood when the
+ * praise was given.
+ */
+export function wishesInBatch(
+  draft: Draft,
+  { key, without, praised }: EligibleSample,
+  stand = false,
+): Pick<BatchSubmitted['data']['samples'][number], 'without' | 'standing'> {
+  const standing = stand && praised ? standingWishes(draft, key) : [];
+  return {
+    ...(without === undefined ? {} : { without }),
+    ...(standing.length === 0 ? {} : { standing }),
+  };
+}
+
+const isPraise = ({ verdict, source, hints }: SampleReady['data']): boolean =>
+  verdict > 0 && source !== 'reward' && hints.length === 0;
 
 const notLearned = (event: SampleReady & InputEvent, { told, changes }: NotedWishes): SampleDropped => {
   const now = changes.find(({ kind }) => kind === 'set-aside');

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { memoryRows, openDraft } from '../../shared/log/rows.ts';
 import { type FormsRow, inferredHint, noteForms, type PlainForm, unmetBy } from './inferred-wish.ts';
+import type { JudgeSettings } from './judge-fold.ts';
 import { shownBy } from './reaction.ts';
 import { assistant, tool, turnCompleted, turnFeedback, user, voteCast } from './test-events.ts';
 import { judge } from './testing/run-judge.ts';
@@ -110,6 +111,36 @@ test('what a tool made of a call says nothing of the words before it', () => {
   expect(shown([user('Hm.')])).toHaveProperty('unmet');
   expect(shown([tool('error: no such file')])).not.toHaveProperty('unmet');
   expect(shown([])).not.toHaveProperty('unmet');
+});
+
+test('a thumb tells what a person likes as words do, and a comment or a hint outweighs what was inferred', () => {
+  const rated = (
+    turnId: string,
+    score: number,
+    answer: string,
+    comment?: string,
+  ): readonly ClawLoopEvent[] => {
+    const data = { answer: assistant(answer), next: [], from: null };
+    return [turnCompleted(turnId, data), turnFeedback(turnId, score, `thumb on ${turnId}`, comment)];
+  };
+  const thumbs = Array.from({ length: 6 }, (_, at) => [
+    ...rated(`bad ${at}`, -1, LIST),
+    ...rated(`good ${at}`, 1, PROSE),
+  ]).flat();
+  const last = (events: readonly ClawLoopEvent[], changes: Partial<JudgeSettings> = {}) =>
+    judge([...thumbs, ...events], { ...settings, infersFromThumbs: true, ...changes }).at(-1)!;
+  const hint = 'No lists, please.';
+  const inferred = { score: -1, source: 'feedback', hints: [hint], inferred: hint };
+  expect(last(rated('t', -1, LIST))).toMatchObject(inferred);
+  expect(last(rated('t', -1, PROSE)).hints).toEqual([]);
+  expect(last(rated('t', 1, LIST)).hints).toEqual([]);
+  expect(last(rated('t', -1, '')).hints).toEqual([]);
+  const [comment] = [last(rated('t', -1, LIST, 'It names the wrong country.'))];
+  expect(comment!.hints).toEqual(['It names the wrong country.']);
+  expect(comment).not.toHaveProperty('inferred');
+  // what was learned of thumbs serves words as well
+  expect(last(heard('t', -1, LIST))).toMatchObject({ source: 'votes', inferred: hint });
+  expect(last(rated('t', -1, LIST), { infersFromThumbs: false }).hints).toEqual([]);
 });
 
 test('one person says nothing of what another one wants', () => {

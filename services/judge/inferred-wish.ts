@@ -1,3 +1,4 @@
+import { type ChatMessage, contentText } from '../../shared/chat/message.ts';
 import type { Table } from '../../shared/log/rows.ts';
 import { wishMet } from '../../shared/wishes/measure.ts';
 import { contradict } from '../../shared/wishes/wish-id.ts';
@@ -30,6 +31,12 @@ const bounded = (answer: string): string =>
 export function unmetBy(answer: string): readonly PlainForm[] {
   const text = bounded(answer);
   return plainForms.filter((kind) => wishMet(kind, text)! <= 0.5);
+}
+
+/** Of an answer that a thumb may come for. The call of a tool alone has no form that a person could dislike. */
+export function formsOf(answer: ChatMessage): { readonly unmet?: readonly PlainForm[] } {
+  const text = contentText(answer.content).trim();
+  return text === '' ? {} : { unmet: unmetBy(text) };
 }
 
 /** Those that a fact names. */
@@ -74,7 +81,7 @@ export function noteForms(
 }
 
 /** What a person states outweighs all that was inferred to the contrary. */
-export function forgetContrary(forms: Table<FormsRow>, key: string, hints: readonly string[]): void {
+function forgetContrary(forms: Table<FormsRow>, key: string, hints: readonly string[]): void {
   const row = forms.get(key);
   const stated = hints.flatMap(wishesIn);
   if (row === undefined || stated.length === 0) return;
@@ -103,4 +110,26 @@ export function inferredHint(row: FormsRow | undefined, unmet: readonly PlainFor
     .map((kind) => ({ kind, errors: errorsOf(kind) }))
     .toSorted((one, other) => other.errors - one.errors);
   return most !== undefined && most.errors >= LEAST_ERRORS ? wishes[most.kind].hint : undefined;
+}
+
+export type Inferred = { readonly inferred?: string; readonly moreHints?: readonly string[] };
+
+/**
+ * Takes an answer down in the memory of its person. A complaint without a hint gets the one that the person's
+ * complaints have in common, where they plainly do.
+ *
+ * @param unmet undefined: nothing is known of the answer's form
+ */
+export function inferHint(
+  forms: Table<FormsRow>,
+  key: string,
+  unmet: readonly PlainForm[] | undefined,
+  { isBad, hints }: { readonly isBad: boolean; readonly hints: readonly string[] },
+): Inferred {
+  if (unmet === undefined) return {};
+  noteForms(forms, key, { unmet, isBad });
+  forgetContrary(forms, key, hints);
+  if (!isBad || hints.length > 0) return {};
+  const inferred = inferredHint(forms.get(key), unmet);
+  return inferred === undefined ? {} : { inferred, moreHints: [inferred] };
 }

@@ -40,6 +40,8 @@ export type OpenTurn = {
   readonly told?: true;
   /** the person went on from it after they had refused others */
   readonly kept?: true;
+  /** plain forms that its answer does not have, where a thumb may come; absent: a thumb says nothing of them */
+  readonly unmet?: readonly PlainForm[];
 };
 
 /** What was told of a turn, for a day: later evidence may say otherwise. */

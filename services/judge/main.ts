@@ -67,7 +67,13 @@ await service.run(
       judgeFold,
       {
         group: GROUP,
-        settings: { votes, hintVotes, revises: true, weakVerdict: config.weakVerdict },
+        settings: {
+          votes,
+          hintVotes,
+          revises: true,
+          weakVerdict: config.weakVerdict,
+          infersFromThumbs: true,
+        },
         owed: enqueueOwed,
         emitted: metrics.count,
       },

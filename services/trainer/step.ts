@@ -6,7 +6,6 @@ import type { GateResult, OptimizerState } from '../../shared/policy/checkpoint-
 import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
 import { learningRateAt } from '../../shared/policy/learning-rate.ts';
 import { type Baselines, initialBaseline } from '../../shared/policy/losses/baseline.ts';
-import { hintsWithout } from '../../shared/wishes/wish-id.ts';
 import { fadedWeights } from './fading.ts';
 import { gate } from './gate.ts';
 import type { LearningEngine } from './learning-engine.ts';
@@ -16,6 +15,7 @@ import { rehearse, rehearseInto } from './rehearsal.ts';
 import { baselinesAfter, sampleAdvantage, weightOfVerdict } from './sample-advantage.ts';
 import { batchMetrics, canaryMetrics, finiteOnly, meanOf } from './step-metrics.ts';
 import { type StepSample, stepSample } from './step-sample.ts';
+import { taughtSamples } from './taught-samples.ts';
 import { noLesson, teach } from './teach.ts';
 
 /** What a step starts from. Version 0, the base model, is undefined. */
@@ -75,10 +75,7 @@ export function step(
 ): Candidate | NoCandidate {
   // an open batch may be older than this program
   const settings = recordedTrainingSettings.parse(batch.settings);
-  const samples = recorded.map((sample, index) => {
-    const { without = [] } = batch.samples[index]!;
-    return without.length === 0 ? sample : { ...sample, hints: hintsWithout(sample.hints, without) };
-  });
+  const samples = taughtSamples(engine, settings, batch, recorded);
   const { seed } = batch;
   const start = parent ?? {
     adapter: engine.createAdapter({ ...settings, seed }),

@@ -33,6 +33,11 @@ export const BatchSubmitted = defineEvent('batch.submitted', 5, {
             .describe(
               'wishes in its hints that do not teach: set aside, or contradicted since; absent: none',
             ),
+          standing: z
+            .array(z.string())
+            .readonly()
+            .optional()
+            .describe('of praise: wishes of its person, told before, that teach beside it; absent: none'),
         }),
       )
       .readonly()

@@ -98,6 +98,7 @@ type AdapterDefaults = Omit<TrainingDefaults, 'settings'> & {
  * - Several short steps within the bounds on the ratio, where one long step overshoots.
  * - A hint teaches over 16 tokens per position, which says little of what the answer is about; a verdict
  *   weighs all tokens of an answer alike, so it weighs less.
+ * - What is rehearsed holds back only a policy that is far from the base there: otherwise a taste comes late.
  */
 const clawNano: AdapterDefaults = {
   settings: {
@@ -115,6 +116,8 @@ const clawNano: AdapterDefaults = {
     baselineDecay: 0.5,
     gateMeanKl: 0.06,
     gateBaseKl: 0.06,
+    rehearsal: 4,
+    rehearsalBound: 0.03,
   },
   batchSize: 2,
   maxStaleness: 4,

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { hintOf, wishes } from '../../shared/wishes/wishes.ts';
+import type { LearningEngine } from './learning-engine.ts';
+import { step } from './step.ts';
+import { taughtSamples } from './taught-samples.ts';
+import { batchData, sampleData } from './testing/facts.ts';
+import { toyEngine } from './testing/toy-engine.ts';
+
+/** The last id of a hinted prompt; the toy writes it. */
+const HINTED = 9;
+const [LIST, PLAIN] = [0, 3];
+
+/** It writes lists, unless it reads a hint; whichever that is, so that "no lists" alone is read as meant. */
+const speaking: LearningEngine = {
+  ...toyEngine,
+  contextTokens: 4096,
+  speech: {
+    read: ([first]) => (first === LIST ? '- rice\n- beans' : 'Rice and beans.'),
+    canaries: ['one', 'two'],
+    rehearsed: [],
+    sample: (_, { prompts }) =>
+      prompts.map((prompt) => ({
+        ids: [prompt.at(-1) === HINTED ? PLAIN : LIST],
+        ended: true,
+        temperature: 1,
+      })),
+  },
+};
+
+const praised = (token: number, hints: readonly string[] = []) =>
+  sampleData(`praised ${token}`, {
+    verdict: 1,
+    hints,
+    tokens: { responseIds: [token, token], logProbs: [-1.6, -1.6] },
+  });
+const settings = { teacher: 'current', hintCheck: true } as const;
+type Standing = readonly string[] | undefined;
+
+const hintsOf = (
+  sample: ReturnType<typeof praised>,
+  standing: Standing,
+  changes: Partial<typeof settings | { teacher: string; hintCheck: boolean }> = {},
+  engine = speaking,
+) => {
+  const place = { sampleId: sample.sampleId, at: { partition: 0, offset: 0 } };
+  const batch = { samples: [standing === undefined ? place : { ...place, standing }] };
+  return taughtSamples(engine, { ...settings, ...changes }, batch, [sample])[0]!.hints;
+};
+
+test('praise takes the standing wishes that its answer meets', () => {
+  expect(hintsOf(praised(PLAIN), ['no-list'])).toEqual([wishes['no-list'].hint]);
+  expect(hintsOf(praised(LIST), ['no-list'])).toEqual([]);
+  expect(hintsOf(praised(PLAIN), undefined)).toEqual([]);
+});
+
+test('what stands beside a hint of its own is left out', () => {
+  expect(hintsOf(praised(PLAIN, ['Shorter!']), ['no-list'])).toEqual(['Shorter!']);
+});
+
+test('a wish that the base does not read as meant does not teach', () => {
+  // both kinds of answers begin without a hello, with the hint and without
+  expect(hintsOf(praised(PLAIN), ['no-greeting', 'no-list'])).toEqual([wishes['no-list'].hint]);
+  expect(hintsOf(praised(PLAIN), ['formal', 'own:abc', 'none'])).toEqual([]);
+  expect(hintsOf(praised(PLAIN), ['no-greeting', 'no-list'], { hintCheck: false })).toEqual([
+    hintOf(['no-list', 'no-greeting']),
+  ]);
+});
+
+test('an engine that answers nobody, and a teacher of another make, know no standing wish', () => {
+  expect(hintsOf(praised(PLAIN), ['no-list'], { hintCheck: false }, toyEngine)).toEqual([]);
+  expect(hintsOf(praised(PLAIN), ['no-list'], { teacher: 'owner/other' })).toEqual([]);
+});
+
+test('a standing wish teaches beside praise', () => {
+  const record = praised(PLAIN);
+  const told = { distillation: 'topk', topK: 3, hintCheck: true, rules: 3 } as const;
+  const learn = (standing: Standing) => {
+    const batch = batchData(1, [record], told);
+    const samples = batch.samples.map((place) => (standing === undefined ? place : { ...place, standing }));
+    const result = step(speaking, { parent: undefined, batch: { ...batch, samples }, samples: [record] });
+    if (result.kind !== 'candidate') throw new Error(result.detail);
+    return result.metrics;
+  };
+  expect(learn(['no-list']).hintsUsed).toBe(1);
+  expect(learn(undefined).hintsUsed).toBe(0);
+});
