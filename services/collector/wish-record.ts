@@ -36,6 +36,8 @@ const SECOND_LOOK = 8;
 const LEAST_GOOD = 3;
 /** Samples without the complaint, after which it counts as one that comes back. */
 const LONG_QUIET = 20;
+/** Samples without the complaint, after which the model counts as meeting the wish: more would overshoot. */
+const MET_QUIET = 8;
 
 export type WishChange = {
   readonly wish: string;
@@ -89,7 +91,7 @@ export function standingWishes(draft: Draft, key: string | undefined): readonly 
   const row = draft.table<WishRow>('wishes').get(encodeURIComponent(key ?? '')) ?? {};
   return wishKinds.filter((kind) => {
     const track = row[kind];
-    return track !== undefined && track.setAside === undefined && track.quiet < LONG_QUIET;
+    return track !== undefined && track.setAside === undefined && track.quiet < MET_QUIET;
   });
 }
 
