@@ -60,16 +60,7 @@ type Spoken = {
 };
 
 /** What is made of the shipped requests alone. */
-type Shipped = { readonly spoken: readonly Spoken[]; readonly sequences: readonly PolicySequence[] } & Pick<
-  CanaryFigures,
-  'content' | 'steered'
->;
-
-export type Canaries = {
-  readonly figures: CanaryFigures;
-  /** the shipped requests and those of the batch, with what was answered */
-  readonly sequences: readonly PolicySequence[];
-};
+type Shipped = { readonly spoken: readonly Spoken[] } & Pick<CanaryFigures, 'content' | 'steered'>;
 
 const ofBases = new WeakMap<LearningEngine, Shipped>();
 
@@ -78,28 +69,19 @@ const ofBases = new WeakMap<LearningEngine, Shipped>();
  * says to the shipped requests is made once for an engine.
  *
  * @param adapter undefined: the base
+ * @param own prompts of the person's, beside the shipped requests
  */
-export function askCanaries(
+export function canaryFigures(
   engine: LearningEngine,
   voice: Voice,
   adapter: TrainedWeights | undefined,
-  { ofBatch, earlier }: OwnPrompts = { ofBatch: [], earlier: [] },
-): Canaries {
-  const known = adapter === undefined ? ofBases.get(engine) : undefined;
-  const shipped = known ?? shippedOf(engine, voice, adapter);
-  if (adapter === undefined) ofBases.set(engine, shipped);
-  const { spoken, content, steered } = shipped;
-  const prompts = [...ofBatch, ...earlier];
-  const answers = voice.sample(adapter, { prompts, seed: 'own', tokens: TOKENS });
-  const all = [...spoken, ...listen(engine, adapter, prompts, answers)];
-  const sequences = [...shipped.sequences, ...sequencesOf(prompts, answers).slice(0, ofBatch.length)];
-  return { figures: figuresOf(all, { content, steered }), sequences };
-}
-
-function figuresOf(
-  all: readonly Spoken[],
-  { content, steered }: Pick<Shipped, 'content' | 'steered'>,
+  own: readonly (readonly number[])[] = [],
 ): CanaryFigures {
+  const known = adapter === undefined ? ofBases.get(engine) : undefined;
+  const { spoken, content, steered } = known ?? shippedOf(engine, voice, adapter);
+  if (adapter === undefined) ofBases.set(engine, { spoken, content, steered });
+  const answers = voice.sample(adapter, { prompts: own, seed: 'own', tokens: TOKENS });
+  const all = [...spoken, ...listen(engine, adapter, own, answers)];
   const sum = (of: (one: Spoken) => number) => all.reduce((total, one) => total + of(one), 0);
   const tokens = sum((one) => one.tokens);
   return {
@@ -139,8 +121,7 @@ function shippedOf(engine: LearningEngine, voice: Voice, adapter: TrainedWeights
   const content = spoken.map(
     ({ byBase }, index) => 1 / (1 + elsewhere.reduce((sum, row) => sum + Math.exp(row[index]! - byBase), 0)),
   );
-  const sequences = sequencesOf(prompts, answers);
-  return { spoken, sequences, content: mean(content), steered: steered(voice, adapter, write) };
+  return { spoken, content: mean(content), steered: steered(voice, adapter, write) };
 }
 
 function listen(
@@ -162,12 +143,6 @@ const total = (row: Float32Array): number => row.reduce((sum, logProb) => sum + 
 
 type Prompt = Pick<PolicySequence, 'promptIds'>;
 
-/** Prompts of people, beside the shipped requests. Those of earlier batches may be gone when a step is replayed. */
-export type OwnPrompts = {
-  readonly ofBatch: readonly (readonly number[])[];
-  readonly earlier: readonly (readonly number[])[];
-};
-
 /**
  * Prompts of a batch that a version may answer once more, and behind them those of earlier batches: each once, a
  * few of either, not the long ones.
@@ -176,7 +151,7 @@ export function ownPrompts(
   sequences: readonly Prompt[],
   { contextTokens }: Pick<LearningEngine, 'contextTokens'>,
   earlier: readonly Prompt[] = [],
-): OwnPrompts {
+): readonly (readonly number[])[] {
   const longest = Math.min(LONGEST_PROMPT, contextTokens - TOKENS);
   const each = (prompts: readonly Prompt[]) =>
     new Map(
@@ -186,27 +161,26 @@ export function ownPrompts(
     );
   const own = each(sequences);
   const others = [...each(earlier)].filter(([ids]) => !own.has(ids)).map(([, promptIds]) => promptIds);
-  return { ofBatch: [...own.values()].slice(0, OWN), earlier: others.slice(0, EARLIER) };
+  return [...[...own.values()].slice(0, OWN), ...others.slice(0, EARLIER)];
 }
 
 type Rows = readonly Float32Array[];
 
-const scored = (
+function scored(
   engine: LearningEngine,
   adapter: TrainedWeights | undefined,
   prompts: readonly (readonly number[])[],
   answers: readonly SampledAnswer[],
-): Rows => engine.score(adapter, sequencesOf(prompts, answers));
-
-const sequencesOf = (
-  prompts: readonly (readonly number[])[],
-  answers: readonly SampledAnswer[],
-): readonly PolicySequence[] =>
-  answers.map(({ ids, temperature }, index) => ({
-    promptIds: prompts[index]!,
-    responseIds: ids,
-    temperature,
-  }));
+): Rows {
+  const sequences = answers.map(
+    ({ ids, temperature }, index): PolicySequence => ({
+      promptIds: prompts[index]!,
+      responseIds: ids,
+      temperature,
+    }),
+  );
+  return engine.score(adapter, sequences);
+}
 
 function steered(
   voice: Voice,

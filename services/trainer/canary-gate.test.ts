@@ -4,7 +4,6 @@ import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts'
 import { createRandom } from '../../shared/policy/random.ts';
 import { type CanaryFigures, repeated } from './canaries.ts';
 import { canaryRefusal, looksAtCanaries } from './canary-gate.ts';
-import { gate } from './gate.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
@@ -147,52 +146,6 @@ test('of a step that was shortened and then refused the facts are those of the p
   const earlier = train(speaking, 5, { ...bound, gateCollapse: 0.2, rules: 2 });
   expect(checkpointDigest(earlier)).toBe(checkpointDigest(whole));
   expect(earlier.gate).not.toMatchObject({ detail: expect.stringContaining('the candidate is') });
-});
-
-test('how far a candidate is from the base is measured on its own answers, not on the few that it was trained on', () => {
-  const settings = { gateMeanKl: 100, gateBaseKl: 0.1, gateLeastScale: 0.125, gateCollapse: 1, rules: 3 };
-  const batch = [{ promptIds: [1, 2, 3], responseIds: [4, 4], temperature: 1 }];
-  const parent = train(speaking, 0.1).adapter;
-  const { adapter: to } = train(speaking, 0.3);
-  const asked: string[] = [];
-  /** KL to the base of the whole step on the batch's answers, and on others; that of a part is in proportion. */
-  const farBy = (ofBatch: number, ofOthers: number): LearningEngine => ({
-    ...speaking,
-    speech: {
-      ...speaking.speech!,
-      sample: (file, request) => {
-        if (request.seed === 'canaries') asked.push(file === undefined ? 'base' : 'candidate');
-        return speaking.speech!.sample(file, request);
-      },
-    },
-    meanKl: (candidate, from, sequences) =>
-      from !== undefined || candidate === parent
-        ? 0
-        : (sequences === batch ? ofBatch : ofOthers) * partOf(candidate),
-  });
-  const partOf = ({ tensors }: typeof to) => {
-    const [name] = [...to.tensors.keys()].slice(-1);
-    const [here, start, end] = [tensors, parent.tensors, to.tensors].map((all) => all.get(name!)!.values[4]!);
-    return (here! - start!) / (end! - start!);
-  };
-  const pass = (engine: LearningEngine, changes = {}) =>
-    gate(engine, { parent, from: parent, to, sequences: batch }, { ...settings, ...changes });
-  const near = pass(farBy(0.5, 0.05));
-  expect(near).toMatchObject({ gate: { passed: true }, stepScale: 1, distances: { klToBase: 0.05 } });
-  const far = pass(farBy(0, 0.25));
-  expect(far).toMatchObject({ gate: { passed: true }, stepScale: 3 / 8 });
-  expect(far.distances.klToBase).toBeCloseTo((0.25 * 3) / 8, 5);
-  // the part that is left is asked again, for it answers otherwise
-  expect(asked.filter((one) => one === 'candidate')).toHaveLength(3);
-  expect(pass(farBy(0, 5)).gate).toMatchObject({ passed: false, reason: 'kl-to-base' });
-  // batches of earlier rules are gated by their answers
-  expect(pass(farBy(0.5, 0.05), { rules: 2, gateLeastScale: 1 }).gate).toMatchObject({
-    passed: false,
-    reason: 'kl-to-base',
-  });
-  // and so is who answers nobody
-  const { speech: _, ...silent } = farBy(0.5, 0.05);
-  expect(pass(silent, { gateLeastScale: 1 }).gate).toMatchObject({ reason: 'kl-to-base' });
 });
 
 test('earlier requests are asked again, as long as they are written as they were; no number depends on them', () => {

@@ -3,7 +3,7 @@ import type { TrainingSettings } from '../../shared/events/training-settings.ts'
 import type { PolicySequence } from '../../shared/policy/batching.ts';
 import type { GateResult } from '../../shared/policy/checkpoint-store-state.ts';
 import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
-import { askCanaries, type Canaries, type CanaryFigures, ownPrompts, takesRequests } from './canaries.ts';
+import { type CanaryFigures, canaryFigures, ownPrompts, takesRequests } from './canaries.ts';
 import { canaryRefusal, looksAtCanaries, type Tolerances } from './canary-gate.ts';
 import { isWrittenAlike } from './hinted-prompt.ts';
 import type { LearningEngine } from './learning-engine.ts';
@@ -19,18 +19,11 @@ export type Stride = {
   readonly sequences: readonly PolicySequence[];
   /** of earlier batches, whose requests are asked again */
   readonly earlier?: readonly SampleReady['data'][] | undefined;
-  /** answers on which the distance to the base is measured; absent: the batch's */
-  readonly answers?: readonly PolicySequence[];
-  /** eighths of the step that may be taken; absent: all */
-  readonly most?: number;
 };
 
 export type Bounds = Pick<TrainingSettings, 'gateMeanKl' | 'gateBaseKl' | 'gateLeastScale'>;
 
-/**
- * Mean KL over positions of answers and the whole vocabulary, nats per token: to the parent on the batch's answers, to
- * the base on the candidate's own, where it is asked.
- */
+/** Mean KL over the answers' positions and the whole vocabulary, nats per token. */
 export type Distances = { readonly meanKl: number; readonly klToBase: number };
 
 export type Gated = {
@@ -57,24 +50,24 @@ const PARTS = 8;
  * depend on how far they were followed, so that a shortened step is one at a lower learning rate.
  */
 export function passGate(engine: LearningEngine, stride: Stride, bounds: Bounds): Gated {
-  const { parent, from, sequences, answers = sequences, most = PARTS } = stride;
+  const { parent, from, to, sequences } = stride;
   const distancesOf = (adapter: TrainedWeights): Distances => {
     const meanKl = engine.meanKl(adapter, parent, sequences);
-    const isSame = parent === undefined && answers === sequences;
-    return { meanKl, klToBase: isSame ? meanKl : engine.meanKl(adapter, undefined, answers) };
+    return {
+      meanKl,
+      klToBase: parent === undefined ? meanKl : engine.meanKl(adapter, undefined, sequences),
+    };
   };
-  const parentKl = once(() => (parent === undefined ? 0 : engine.meanKl(parent, undefined, answers)));
-  const candidateScale = most / PARTS;
-  const to = most === PARTS ? stride.to : between(from, stride.to, candidateScale);
-  const distances = distancesOf(to);
-  const refused = refusal(distances, bounds, parentKl);
-  const whole = { adapter: to, distances, candidateScale };
-  if (refused === undefined) return { ...whole, gate: { passed: true }, stepScale: candidateScale };
-  let [fits, high] = [Math.ceil(PARTS * bounds.gateLeastScale) - 1, most];
+  const parentKl = once(() => (parent === undefined ? 0 : engine.meanKl(parent, undefined, sequences)));
+  const whole = distancesOf(to);
+  const refused = refusal(whole, bounds, parentKl);
+  const atFull = { adapter: to, distances: whole, candidateScale: 1 };
+  if (refused === undefined) return { ...atFull, gate: { passed: true }, stepScale: 1 };
+  let [fits, high] = [Math.ceil(PARTS * bounds.gateLeastScale) - 1, PARTS];
   let shorter: Gated | undefined;
   while (high - fits > 1) {
     const eighths = Math.floor((fits + high) / 2);
-    const adapter = between(from, stride.to, eighths / PARTS);
+    const adapter = between(from, to, eighths / PARTS);
     const distances = distancesOf(adapter);
     if (refusal(distances, bounds, parentKl) !== undefined) high = eighths;
     else {
@@ -83,62 +76,33 @@ export function passGate(engine: LearningEngine, stride: Stride, bounds: Bounds)
       shorter = { adapter, gate: { passed: true }, distances, candidateScale: scale, stepScale: scale };
     }
   }
-  return shorter ?? { ...whole, gate: ofPart(refused, candidateScale), stepScale: 0 };
+  return shorter ?? { ...atFull, gate: refused, stepScale: 0 };
 }
 
 /**
- * The same, and then by what the candidate answers, where the settings ask for that and the engine can answer. How
- * far the candidate is from the base is measured on its own answers then: those of a batch are few, and a person
- * complains of answers that the candidate would hardly give. What it answers lets a candidate pass or not; its
- * numbers do not follow from that but for the part of the step that is taken.
+ * The same, and then by what the candidate answers, where the settings ask for that and the engine can answer.
+ * The answers let a candidate pass or not; its numbers do not follow from them. By rules before the third, what
+ * was left of a refused step was the whole of it again.
  */
 export function gate(
   engine: LearningEngine,
   stride: Stride,
   settings: Bounds & Tolerances & Pick<TrainingSettings, 'rules'>,
 ): Gated {
+  const passed = passGate(engine, stride, settings);
   const { speech } = engine;
-  const asks = speech !== undefined && looksAtCanaries(settings) && takesRequests(engine, speech.canaries);
-  if (!asks) return passGate(engine, stride, settings);
+  if (!passed.gate.passed || speech === undefined || !looksAtCanaries(settings)) return passed;
+  if (!takesRequests(engine, speech.canaries)) return passed;
   const own = ownPrompts(stride.sequences, engine, requestsOf(stride, engine));
-  const ask: Ask = (adapter) => askCanaries(engine, speech, adapter, own);
-  const { passed, asked } = nearEnough(engine, stride, settings, ask);
-  if (asked === undefined) return passed;
-  const [base, canaries] = [ask(undefined).figures, asked.figures];
-  const parent = once(() => (stride.parent === undefined ? base : ask(stride.parent).figures));
+  const figuresOf = (adapter: TrainedWeights | undefined) => canaryFigures(engine, speech, adapter, own);
+  const [base, canaries] = [figuresOf(undefined), figuresOf(passed.adapter)];
+  const parent = once(() => (stride.parent === undefined ? base : figuresOf(stride.parent)));
   const refused = canaryRefusal(canaries, base, parent, settings);
   if (refused === undefined) return { ...passed, canaries };
   const shut = { ...passed, stepScale: 0, canaries };
   return settings.rules < 3
     ? { ...shut, adapter: stride.to, gate: refused }
     : { ...shut, gate: ofPart(refused, passed.candidateScale) };
-}
-
-type Ask = (adapter: TrainedWeights | undefined) => Canaries;
-
-/**
- * By rules before the third, the distance to the base was that of the batch's answers, and what was left of a step
- * that its answers refused was the whole of it again.
- *
- * @returns asked: what a candidate answers that is near enough
- */
-function nearEnough(
-  engine: LearningEngine,
-  stride: Stride,
-  settings: Bounds & Pick<TrainingSettings, 'rules'>,
-  ask: Ask,
-): { readonly passed: Gated; readonly asked?: Canaries } {
-  if (settings.rules < 3) {
-    const passed = passGate(engine, stride, settings);
-    return passed.gate.passed ? { passed, asked: ask(passed.adapter) } : { passed };
-  }
-  const near = passGate(engine, stride, { ...settings, gateBaseKl: undefined });
-  if (!near.gate.passed) return { passed: near };
-  const asked = ask(near.adapter);
-  const most = near.candidateScale * PARTS;
-  const passed = passGate(engine, { ...stride, answers: asked.sequences, most }, settings);
-  if (!passed.gate.passed) return { passed };
-  return { passed, asked: passed.candidateScale === near.candidateScale ? asked : ask(passed.adapter) };
 }
 
 /** What another tokenizer or template wrote says nothing to this model. */

@@ -138,8 +138,7 @@ export const trainingSettings = z.object({
     .positive()
     .optional()
     .describe(
-      "largest mean KL of a candidate to the base on its own answers to the gate's requests, or where there are none on " +
-        "its batch, nats per token, unless it is below its parent's; " +
+      "largest mean KL of a candidate to the base on its batch, nats per token, unless it is below its parent's; " +
         'no bound unless told',
     ),
   gateContent: z

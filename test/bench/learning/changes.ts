@@ -3,7 +3,7 @@
 // over many sessions. One line of JSON per look: of the held-out answers, and of the steps since the last one.
 
 import { z } from 'zod';
-import { askCanaries } from '../../../services/trainer/canaries.ts';
+import { canaryFigures } from '../../../services/trainer/canaries.ts';
 import { untilThreeInARow } from './cell.ts';
 import { type ChangingPerson, talkOnce } from './changing.ts';
 import { evaluate } from './evaluate.ts';
@@ -48,7 +48,7 @@ const look = (taste: BenchTaste, extra: object = {}): void => {
   const held = evaluate(loop, taste, cell.seed, cell.answers);
   const steps = loop.steps().slice(shownSteps);
   shownSteps += steps.length;
-  const figures = cell.canaries && speech && askCanaries(model.engine, speech, loop.adapter()).figures;
+  const figures = cell.canaries && speech && canaryFigures(model.engine, speech, loop.adapter());
   const last = steps.findLast(({ gate }) => gate.passed)?.metrics;
   console.log(
     JSON.stringify({
