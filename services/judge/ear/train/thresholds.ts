@@ -10,6 +10,6 @@ export const chosenThresholds: Thresholds = {
   badWithRule: 0.5,
   good: 0.78,
   goodWithRule: 0.78,
-  kind: 0.4,
+  kind: 0.3,
   wish: 0.6,
 };
