@@ -40,6 +40,8 @@ export type TurnView = {
   readonly implied?: string;
   /** the hint that nobody gave, and that the person's complaints have in common */
   readonly inferred?: string | undefined;
+  /** wishes that its person told before, which its batch names beside the praise */
+  readonly standing?: readonly string[];
   /** what was said after the answer; '' until it is known, or where nothing was */
   readonly reaction: string;
   /** the person went on, or asked again, whatever they said */
@@ -143,8 +145,11 @@ export function createTurnViews() {
           batchId,
           samples.map(({ sampleId }) => sampleId),
         );
-        for (const { sampleId } of samples)
-          update(turnOfSample(sampleId), { stage: { kind: 'in-batch', batchId } });
+        for (const { sampleId, standing } of samples)
+          update(turnOfSample(sampleId), {
+            ...(standing === undefined ? {} : { standing }),
+            stage: { kind: 'in-batch', batchId },
+          });
         break;
       }
       case 'policy.promoted':
@@ -242,7 +247,7 @@ export function describeDisagreement({ disagreement: { session, turn } = {} }: T
 
 /** What a turn was worth, and by whom; of a return how much of it was its own reward. */
 export function describeVerdict(turn: TurnView): string {
-  const { score, source, votes, own, advantage, implied, inferred } = turn;
+  const { score, source, votes, own, advantage, implied, inferred, standing } = turn;
   const returned =
     own === undefined ? undefined : `return, ${own === null ? 'no reward' : rounded(own)} of its own`;
   const compared = advantage === undefined ? '' : `, advantage ${rounded(advantage)}`;
@@ -251,7 +256,8 @@ export function describeVerdict(turn: TurnView): string {
   if (score === null) return `unavailable by ${source}${cast}`;
   const did = implied === undefined || source !== 'implicit' ? '' : ` (${implied})`;
   const meant = inferred === undefined ? '' : `, inferred from other complaints: ${inferred}`;
-  return `${rounded(score)} by ${source}${did}${returned === undefined ? '' : ` (${returned})`}${compared}${cast}${meant}`;
+  const stands = standing === undefined ? '' : `, with the standing wishes ${standing.join(', ')}`;
+  return `${rounded(score)} by ${source}${did}${returned === undefined ? '' : ` (${returned})`}${compared}${cast}${meant}${stands}`;
 }
 
 /** A return is a long fraction. */
