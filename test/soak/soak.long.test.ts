@@ -1,39 +1,4 @@
-import { expect, test } from 'vitest';
-import { runSoak } from './run-soak.ts';
-import { growthOf } from './trend.ts';
+import { test } from 'vitest';
+import { staysLevel } from './stays-level.ts';
 
-/**
- * Level: what must not grow over the second half of the run, when the versions that serving keeps, its caches
- * and the optimizer's moments are all there, and most lengths were seen. Tensors do not grow at all. Buffers
- * that JavaScript holds grow by less than 8 MiB along the median slope: an adapter of claw-nano with its
- * moments, kept at each step, would be 25. The memory of a whole process is bound more loosely, since
- * TensorFlow keeps what oneDNN made for the latest thousand shapes (docs/native-backend.md): it grows by tens
- * of MiB with a length that was not seen before.
- */
-const LEVEL_MIB = { buffers: 8, held: 128 };
-
-test('1000 requests and 150 steps: none fails, tensors and memory stay level', async () => {
-  const { readings, ...report } = await runSoak({
-    requests: 1000,
-    steps: 150,
-    people: 3,
-    maxTokens: 160,
-    perRound: 10,
-    print: (line) => console.log(line),
-  });
-  const late = readings.slice(Math.floor(readings.length / 2));
-  const held = Object.fromEntries(
-    Object.keys(late[0]!.held).map((name) => [name, growthOf(late.map((one) => one.held[name]!))]),
-  );
-  console.log(JSON.stringify({ ...report, held }));
-  expect(report.failures).toEqual([]);
-  expect(report.audit).toBe('balances');
-  expect(report.servedVersion).toBeGreaterThanOrEqual(50);
-  for (const side of ['serving', 'trainer'] as const) {
-    expect(growthOf(late.map(({ tensors }) => tensors[side])), `tensors of ${side}`).toBe(0);
-    const buffers = growthOf(late.map(({ external }) => external[side]));
-    expect(buffers, `buffers of ${side}, MiB`).toBeLessThan(LEVEL_MIB.buffers);
-  }
-  for (const [name, size] of Object.entries(held))
-    expect(size, `memory of ${name}, MiB`).toBeLessThan(LEVEL_MIB.held);
-});
+test('500 requests and 75 steps: none fails, tensors and memory stay level', () => staysLevel(500, 75));

@@ -1,0 +1,4 @@
+import { test } from 'vitest';
+import { staysLevel } from './stays-level.ts';
+
+test('1000 requests and 150 steps: none fails, tensors and memory stay level', () => staysLevel(1000, 150));
