@@ -15,8 +15,8 @@ export type EligibleSample = {
   readonly wishes?: readonly string[];
   /** those among them that do not teach */
   readonly without?: readonly string[];
-  /** a person liked the answer, and said nothing else */
-  readonly praised?: true;
+  /** as what it takes the standing wishes of its person; absent: it takes none */
+  readonly takes?: 'praise' | 'complaint';
 };
 
 type Row = readonly [key: string, sample: EligibleSample];

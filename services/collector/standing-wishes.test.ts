@@ -32,32 +32,46 @@ function standing(
   return Object.fromEntries(batch!.data.samples.map((sample) => [sample.sampleId, sample.standing]));
 }
 
-test('praise takes what its person has told, and nothing else does', () => {
+const both = ['no-list', 'no-greeting'];
+
+test('what a person says takes what they told before, and nothing else does', () => {
   expect(
     standing([
       good('early'),
       bad('a', ['no-list', 'no-greeting']),
       good('liked'),
       bad('vague', []),
+      bad('own-words', [], { hints: ['Never say please!'] }),
+      bad('again', ['no-list', 'shorter']),
+      bad('words-after-a-thumb', ['no-greeting'], { verdict: 0 }),
       good('a-stranger', { key: 'another' }),
-      good('with-words', { source: 'feedback', hints: [hintOf(['shorter'])] }),
+      good('with-words', { source: 'feedback', hints: [hintOf(['formal'])] }),
       good('rewarded', { source: 'reward' }),
+      good('moved-on', { source: 'implicit', advantage: 0.25 }),
+      good('a-call-before', { carried: 1 }),
+      good('mean-of-votes', { soft: true }),
     ]),
   ).toEqual({
     // it waits for the same batch: what stands when that is formed counts
-    early: ['no-list', 'no-greeting'],
-    a: undefined,
-    liked: ['no-list', 'no-greeting'],
-    vague: undefined,
+    early: [...both, 'shorter'],
+    a: ['shorter'],
+    liked: [...both, 'shorter'],
+    vague: [...both, 'shorter'],
+    'own-words': [...both, 'shorter'],
+    again: ['no-greeting'],
+    'words-after-a-thumb': ['no-list', 'shorter'],
     'a-stranger': undefined,
     'with-words': undefined,
     rewarded: undefined,
+    'moved-on': undefined,
+    'a-call-before': undefined,
+    'mean-of-votes': undefined,
   });
 });
 
 test('a wish stands no more once the person told the contrary', () => {
   const told = [bad('a', ['list', 'no-greeting']), good('b'), bad('c', ['no-list'])];
-  expect(standing(told)).toMatchObject({ b: ['no-list', 'no-greeting'] });
+  expect(standing(told)).toMatchObject({ a: ['no-list'], b: both, c: ['no-greeting'] });
 });
 
 test('own words and complaints without a wish do not stand', () => {
@@ -82,11 +96,30 @@ test('a wish that nobody came back to for long is met, and stands no more', () =
   expect(standing([bad('a', ['no-list']), ...praise(8), bad('b', ['no-list'])])).toMatchObject({
     g7: ['no-list'],
   });
+  // a complaint about something else takes it for longer
+  const later = (count: number) => standing([bad('a', ['no-list']), ...praise(count), bad('b', ['shorter'])]);
+  expect(later(18)).toMatchObject({ b: ['no-list'] });
+  expect(later(19)).toMatchObject({ b: undefined });
+});
+
+test('of two wishes that exclude each other none stands, and without a key none does', () => {
+  // a guess does not take the place of what was said
+  const guess = bad('b', ['no-list'], { inferred: true });
+  expect(standing([bad('a', ['list', 'shorter']), guess, good('c')])).toMatchObject({ c: ['shorter'] });
+  expect(standing([bad('a', ['only-answer']), bad('b', ['greeting']), good('c')])).toMatchObject({
+    c: undefined,
+  });
+  const nobody = { key: undefined } as More;
+  expect(standing([bad('a', ['list'], nobody), good('b', nobody)])).toMatchObject({ b: undefined });
 });
 
 test('without the setting praise is praise alone, as in logs of earlier programs', () => {
   const { standingWishes: _, ...earlier } = settings;
   const events = [bad('a', ['no-list']), good('b')];
+  const waiting = runFold(submit, events, { ...earlier, size: 3 });
+  const rows = [...waiting.rows.get('default')!.entries('sample/')].map(([, row]) => row);
+  expect(rows).toHaveLength(2);
+  for (const row of rows) expect(row).not.toHaveProperty('takes');
   const { emitted } = runFold(submit, events, { ...earlier, size: 2 });
   expect((emitted[0] as BatchSubmitted).data.samples.map((sample) => Object.keys(sample))).toEqual([
     ['sampleId', 'at'],

@@ -130,7 +130,8 @@ function onSample(
   const { sampleId, following } = event.data;
   noteCame(draft, sampleId);
   const learnsOfHints = trainingOf(settings, event.subject).method === 'opd';
-  const { inPool, left, emit } = takeWishes(draft, event, learnsOfHints ? undefined : settings.wishPatience);
+  const patience = learnsOfHints ? undefined : settings.wishPatience;
+  const { inPool, left, emit } = takeWishes(draft, event, { patience, stand: settings.standingWishes });
   if (inPool === undefined) {
     noteLeft(draft, sampleId, event);
     return { row: { ...row, eligible: row.eligible - left }, emit };

@@ -85,14 +85,23 @@ export function noteWishes(draft: Draft, { data }: SampleReady, patience: number
 
 /**
  * Known wishes that a person has told and that nothing speaks against: neither contradicted nor set aside. What
- * nobody complained of for long is met, and needs no teaching.
+ * nobody complained of for long stands no more. Praise takes them for less long: a wish that is met needs no teaching.
  */
-export function standingWishes(draft: Draft, key: string | undefined): readonly WishKind[] {
-  const row = draft.table<WishRow>('wishes').get(encodeURIComponent(key ?? '')) ?? {};
-  return wishKinds.filter((kind) => {
+export function standingWishes(
+  draft: Draft,
+  key: string | undefined,
+  takes: 'praise' | 'complaint',
+): readonly WishKind[] {
+  // without a key nobody knows who told what
+  if (key === undefined) return [];
+  const row = draft.table<WishRow>('wishes').get(encodeURIComponent(key)) ?? {};
+  const most = takes === 'praise' ? MET_QUIET : LONG_QUIET;
+  const live = wishKinds.filter((kind) => {
     const track = row[kind];
-    return track !== undefined && track.setAside === undefined && track.quiet < MET_QUIET;
+    return track !== undefined && track.setAside === undefined && track.quiet < most;
   });
+  // a guess takes the place of nothing that was said: of two that exclude each other none stands
+  return live.filter((kind) => !live.some((one) => contradict(one, kind) || contradict(kind, one)));
 }
 
 const emptyTrack: WishTrack = { corrections: 0, course: '', quiet: 0 };

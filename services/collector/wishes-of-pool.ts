@@ -14,7 +14,7 @@ import { type NotedWishes, noteWishes, standingWishes, type WishChange } from '.
 
 export type SampleWishes = {
   /** of the sample in the pool; absent: it does not come there */
-  readonly inPool?: Pick<EligibleSample, 'wishes' | 'without' | 'praised'>;
+  readonly inPool?: Pick<EligibleSample, 'wishes' | 'without' | 'takes'>;
   /** samples that left the pool */
   readonly left: number;
   readonly emit: readonly ClawLoopEvent[];
@@ -27,7 +27,10 @@ export type SampleWishes = {
 export function takeWishes(
   draft: Draft,
   event: SampleReady & InputEvent,
-  patience: number | undefined,
+  {
+    patience,
+    stand = false,
+  }: { readonly patience: number | undefined; readonly stand?: boolean | undefined },
 ): SampleWishes {
   if (patience === undefined) return { inPool: {}, left: 0, emit: [] };
   const noted = noteWishes(draft, event, patience);
@@ -40,29 +43,44 @@ export function takeWishes(
   const inPool = {
     ...(told.length === 0 ? {} : { wishes: told }),
     ...(setAside.length === 0 ? {} : { without: setAside }),
-    ...(isPraise(event.data) ? { praised: true as const } : {}),
+    ...(stand ? takesOf(event.data) : {}),
   };
   return { inPool, left: older.length, emit };
 }
 
 /**
  * What a sample's place in a batch says of wishes. Those that stand now count, not those that stood when the
- * praise was given.
+ * person spoke.
  */
 export function wishesInBatch(
   draft: Draft,
-  { key, without, praised }: EligibleSample,
-  stand = false,
+  { key, wishes = [], without = [], takes }: EligibleSample,
+  stand: boolean | undefined,
 ): Pick<BatchSubmitted['data']['samples'][number], 'without' | 'standing'> {
-  const standing = stand && praised ? standingWishes(draft, key) : [];
+  const told = wishes.filter((wish) => !without.includes(wish));
+  const standing = !stand || takes === undefined ? [] : standingWishes(draft, key, takes);
+  const beside = standing.filter(
+    (kind) => !told.some((one) => one === kind || contradict(one, kind) || contradict(kind, one)),
+  );
   return {
-    ...(without === undefined ? {} : { without }),
-    ...(standing.length === 0 ? {} : { standing }),
+    ...(without.length === 0 ? {} : { without }),
+    ...(beside.length === 0 ? {} : { standing: beside }),
   };
 }
 
-const isPraise = ({ verdict, source, hints }: SampleReady['data']): boolean =>
-  verdict > 0 && source !== 'reward' && hints.length === 0;
+/** What only followed from a verdict, or was done without a word, is nobody's opinion of a wish. */
+function takesOf({
+  verdict,
+  source,
+  hints,
+  soft,
+  carried,
+  advantage,
+}: SampleReady['data']): Pick<EligibleSample, 'takes'> {
+  const isSaid = source !== 'reward' && !soft && carried === undefined && advantage === undefined;
+  if (!isSaid || (verdict === 0 ? hints.length === 0 : verdict > 0 && hints.length > 0)) return {};
+  return { takes: verdict > 0 ? 'praise' : 'complaint' };
+}
 
 const notLearned = (event: SampleReady & InputEvent, { told, changes }: NotedWishes): SampleDropped => {
   const now = changes.find(({ kind }) => kind === 'set-aside');

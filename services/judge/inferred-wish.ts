@@ -33,10 +33,12 @@ export function unmetBy(answer: string): readonly PlainForm[] {
   return plainForms.filter((kind) => wishMet(kind, text)! <= 0.5);
 }
 
-/** Of an answer that a thumb may come for. The call of a tool alone has no form that a person could dislike. */
-export function formsOf(answer: ChatMessage): { readonly unmet?: readonly PlainForm[] } {
-  const text = contentText(answer.content).trim();
-  return text === '' ? {} : { unmet: unmetBy(text) };
+/** Of an answer that a thumb may come for. Of one that calls a tool, its words are no answer yet. */
+export function formsOf({ content, tool_calls: calls = [] }: ChatMessage): {
+  readonly unmet?: readonly PlainForm[];
+} {
+  const text = contentText(content).trim();
+  return text === '' || calls.length > 0 ? {} : { unmet: unmetBy(text) };
 }
 
 /** Those that a fact names. */
@@ -81,7 +83,7 @@ export function noteForms(
 }
 
 /** What a person states outweighs all that was inferred to the contrary. */
-function forgetContrary(forms: Table<FormsRow>, key: string, hints: readonly string[]): void {
+export function forgetContrary(forms: Table<FormsRow>, key: string, hints: readonly string[]): void {
   const row = forms.get(key);
   const stated = hints.flatMap(wishesIn);
   if (row === undefined || stated.length === 0) return;

@@ -118,12 +118,21 @@ function onFeedback(
   if (turn === undefined || turn.told) return revises ? onLateFeedback(state, event) : [];
   const source = turn.settle === 'reward' ? ('reward' as const) : ('feedback' as const);
   const verdict = { score, mean: score, source, ...(advantage === undefined ? {} : { advantage }) };
-  const said = commented(score, comment);
-  const hints = acceptedHints([...hintsOf(turn), ...(said.moreHints ?? [])]);
+  const isCommented = comment !== undefined && comment.trim() !== '';
+  const hints = [...hintsOf(turn), ...(isCommented ? [comment] : [])];
   const inferred = inferHint(state.forms, turn.key, turn.unmet, { isBad: score < 0, hints });
-  const judgment = reach(state, turnId, turn, event, { ...verdict, ...said, ...inferred });
+  const judgment = reach(state, turnId, turn, event, {
+    ...verdict,
+    ...commented(score, comment),
+    ...inferred,
+  });
   if (!revises || turn.settle !== 'votes') return [judgment];
-  state.judged.set(turnId, { ...memoryOf(turn, judgment), feedback: [event.id] });
+  state.judged.set(turnId, {
+    ...memoryOf(turn, judgment),
+    feedback: [event.id],
+    ...(turn.unmet === undefined ? {} : { formsNoted: true }),
+    ...(inferred.inferred === undefined ? {} : { inferred: inferred.inferred }),
+  });
   // whose votes bring no hints is asked for hints alone
   const asks = { ...turn, told: true as const, needs: turn.needsHints === undefined ? turn.needs : 0 };
   if (!turn.silent && !isWhole(asks)) state.turns.set(turnId, asks);

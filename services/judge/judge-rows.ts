@@ -57,6 +57,10 @@ export type JudgedTurn = Pick<JudgmentReached['data'], 'score' | 'source' | 'hin
   readonly feedback: readonly string[];
   /** what was said after it is known */
   readonly continued?: true;
+  /** its thumb told of the forms that the person likes */
+  readonly formsNoted?: true;
+  /** the hint that its thumb got, and that nobody said */
+  readonly inferred?: string;
 };
 
 /** Of one person, by access key: turns that were judged, older ones counting less, and how many were bad. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import { hintOf, wishes } from '../../shared/wishes/wishes.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { step } from './step.ts';
@@ -27,19 +28,20 @@ const speaking: LearningEngine = {
   },
 };
 
-const praised = (token: number, hints: readonly string[] = []) =>
-  sampleData(`praised ${token}`, {
-    verdict: 1,
+const judged = (verdict: number, token: number, hints: readonly string[] = []) =>
+  sampleData(`${verdict} for ${token}`, {
+    verdict,
     hints,
     tokens: { responseIds: [token, token], logProbs: [-1.6, -1.6] },
   });
-const settings = { teacher: 'current', hintCheck: true } as const;
+const praised = (token: number) => judged(1, token);
+const settings = { method: 'combine', teacher: 'current', hintCheck: true } as const;
 type Standing = readonly string[] | undefined;
 
 const hintsOf = (
   sample: ReturnType<typeof praised>,
   standing: Standing,
-  changes: Partial<typeof settings | { teacher: string; hintCheck: boolean }> = {},
+  changes: Partial<Pick<TrainingSettings, 'method' | 'teacher' | 'hintCheck'>> = {},
   engine = speaking,
 ) => {
   const place = { sampleId: sample.sampleId, at: { partition: 0, offset: 0 } };
@@ -53,8 +55,22 @@ test('praise takes the standing wishes that its answer meets', () => {
   expect(hintsOf(praised(PLAIN), undefined)).toEqual([]);
 });
 
-test('what stands beside a hint of its own is left out', () => {
-  expect(hintsOf(praised(PLAIN, ['Shorter!']), ['no-list'])).toEqual(['Shorter!']);
+test('a complaint with a known wish takes the others beside it, and own words stay alone', () => {
+  const told = judged(-1, PLAIN, [wishes.shorter.hint]);
+  const unchecked = { hintCheck: false };
+  expect(hintsOf(told, ['no-list'], unchecked)).toEqual([hintOf(['no-list', 'shorter'])]);
+  expect(hintsOf(told, undefined, unchecked)).toEqual([wishes.shorter.hint]);
+  expect(hintsOf(judged(-1, LIST, ['Put it otherwise!']), ['no-list'])).toEqual(['Put it otherwise!']);
+});
+
+test('a told wish in doubt takes no other beside it, since its own answer has to show what it does', () => {
+  const told = judged(-1, PLAIN, [wishes['no-greeting'].hint]);
+  expect(hintsOf(told, ['no-list'])).toEqual([wishes['no-greeting'].hint]);
+});
+
+test('a complaint that names no wish takes those that stand where its answer lacks one', () => {
+  expect(hintsOf(judged(-1, LIST), ['no-list'])).toEqual([wishes['no-list'].hint]);
+  expect(hintsOf(judged(-1, PLAIN), ['no-list'])).toEqual([]);
 });
 
 test('a wish that the base does not read as meant does not teach', () => {
@@ -66,7 +82,8 @@ test('a wish that the base does not read as meant does not teach', () => {
   ]);
 });
 
-test('an engine that answers nobody, and a teacher of another make, know no standing wish', () => {
+test('an engine that answers nobody, a teacher of another make, and verdicts alone know no standing wish', () => {
+  expect(hintsOf(praised(PLAIN), ['no-list'], { method: 'binary' })).toEqual([]);
   expect(hintsOf(praised(PLAIN), ['no-list'], { hintCheck: false }, toyEngine)).toEqual([]);
   expect(hintsOf(praised(PLAIN), ['no-list'], { teacher: 'owner/other' })).toEqual([]);
 });

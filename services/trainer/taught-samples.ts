@@ -3,20 +3,26 @@ import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import { wishMet } from '../../shared/wishes/measure.ts';
 import { hintsWithout } from '../../shared/wishes/wish-id.ts';
-import { hintOf, wishKinds } from '../../shared/wishes/wishes.ts';
+import { hintOf, type WishKind, wishesIn, wishKinds } from '../../shared/wishes/wishes.ts';
 import { hintEffect, readingOf } from './hint-trust.ts';
 import type { LearningEngine } from './learning-engine.ts';
 
 /** An answer meets a wish from this degree on: half of a list is none. */
 const MET = 0.5;
 
-type Settings = Pick<TrainingSettings, 'teacher' | 'hintCheck'>;
+type Settings = Pick<TrainingSettings, 'method' | 'teacher' | 'hintCheck'>;
 type Recorded = SampleReady['data'];
 
 /**
- * The samples of a batch with the hints that teach. Wishes that its `without` names are left out. Praise comes
- * without a hint, so it takes the standing wishes of its person: those that the answer meets, as it was praised
- * for meeting them, and that the base reads as they are meant.
+ * The samples of a batch with the hints that teach. Wishes that its `without` names are left out. The standing wishes
+ * of its person come beside the others, where the base reads them as they are meant:
+ *
+ * - Beside a known wish, all of them. An anchored teacher that reads one wish alone draws the policy back to the base in
+ *   all others.
+ * - Beside praise, those that the answer meets: it was praised for meeting them.
+ * - Beside a complaint that names no wish, all of them if the answer meets one of them badly: that is why, perhaps.
+ *
+ * A hint in a person's own words stays alone.
  */
 export function taughtSamples(
   engine: LearningEngine,
@@ -27,27 +33,33 @@ export function taughtSamples(
   return recorded.map((sample, index) => {
     const { without = [], standing = [] } = samples[index]!;
     const hints = hintsWithout(sample.hints, without);
-    if (hints.length > 0 || standing.length === 0)
-      return without.length === 0 ? sample : { ...sample, hints };
-    const hint = standingHint(engine, settings, sample, standing);
-    return hint === undefined ? sample : { ...sample, hints: [hint] };
+    const taught =
+      standing.length === 0 ? hints : withStanding(engine, settings, { ...sample, hints }, standing);
+    return taught === sample.hints ? sample : { ...sample, hints: taught };
   });
 }
 
-function standingHint(
+function withStanding(
   engine: LearningEngine,
-  { teacher, hintCheck }: Settings,
-  { tokens }: Recorded,
+  { method, teacher, hintCheck }: Settings,
+  { hints, tokens, verdict }: Recorded,
   standing: readonly string[],
-): string | undefined {
-  // what the base makes of a hint says nothing of another teacher
-  if (engine.speech === undefined || (teacher !== 'current' && teacher !== 'base')) return undefined;
+): readonly string[] {
+  // what the base makes of a hint says nothing of another teacher, and verdicts alone need none
+  const isRead = method !== 'binary' && (teacher === 'current' || teacher === 'base');
+  if (engine.speech === undefined || !isRead) return hints;
+  const asMeant = (kind: WishKind) => !hintCheck || readingOf(hintEffect(engine, kind)) === 'as-meant';
+  const beside = wishKinds.filter((kind) => standing.includes(kind) && asMeant(kind));
+  // a wish in doubt has to show by its own answer what it does
+  if (hints.length > 0)
+    return hints.map((hint) => jointHint(hint, wishesIn(hint).every(asMeant) ? beside : []));
   const answer = engine.speech.read(tokens.responseIds);
-  const kinds = wishKinds.filter(
-    (kind) =>
-      standing.includes(kind) &&
-      (wishMet(kind, answer) ?? 0) > MET &&
-      (!hintCheck || readingOf(hintEffect(engine, kind)) === 'as-meant'),
-  );
-  return kinds.length === 0 ? undefined : hintOf(kinds);
+  const isMet = (kind: WishKind) => (wishMet(kind, answer) ?? 0) > MET;
+  const kinds = verdict > 0 ? beside.filter(isMet) : beside.every(isMet) ? [] : beside;
+  return kinds.length === 0 ? hints : [hintOf(kinds)];
+}
+
+function jointHint(hint: string, beside: readonly WishKind[]): string {
+  const told = wishesIn(hint);
+  return told.length === 0 || beside.length === 0 ? hint : hintOf([...told, ...beside]);
 }

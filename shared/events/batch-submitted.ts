@@ -37,7 +37,7 @@ export const BatchSubmitted = defineEvent('batch.submitted', 5, {
             .array(z.string())
             .readonly()
             .optional()
-            .describe('of praise: wishes of its person, told before, that teach beside it; absent: none'),
+            .describe('wishes that its person told before, and that teach beside what it says; absent: none'),
         }),
       )
       .readonly()

@@ -40,8 +40,8 @@ export type TurnView = {
   readonly implied?: string;
   /** the hint that nobody gave, and that the person's complaints have in common */
   readonly inferred?: string | undefined;
-  /** wishes that its person told before, which its batch names beside the praise */
-  readonly standing?: readonly string[];
+  /** wishes that its person told before, which its batch names beside it */
+  readonly standing?: readonly string[] | undefined;
   /** what was said after the answer; '' until it is known, or where nothing was */
   readonly reaction: string;
   /** the person went on, or asked again, whatever they said */
@@ -126,7 +126,7 @@ export function createTurnViews() {
       }
       case 'judgment.revised': {
         const { turnId, score, source } = event.data;
-        if (score !== null) update(turnId, { score, source, inferred: undefined });
+        if (score !== null) update(turnId, { score, source, inferred: undefined, standing: undefined });
         break;
       }
       case 'sample.ready':
@@ -256,7 +256,7 @@ export function describeVerdict(turn: TurnView): string {
   if (score === null) return `unavailable by ${source}${cast}`;
   const did = implied === undefined || source !== 'implicit' ? '' : ` (${implied})`;
   const meant = inferred === undefined ? '' : `, inferred from other complaints: ${inferred}`;
-  const stands = standing === undefined ? '' : `, with the standing wishes ${standing.join(', ')}`;
+  const stands = standing === undefined ? '' : `, beside it the standing wishes ${standing.join(', ')}`;
   return `${rounded(score)} by ${source}${did}${returned === undefined ? '' : ` (${returned})`}${compared}${cast}${meant}${stands}`;
 }
 

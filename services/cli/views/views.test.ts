@@ -113,12 +113,12 @@ test('a hint that nobody gave is told as inferred', () => {
   );
 });
 
-test('praise that teaches standing wishes says so', () => {
+test('the standing wishes that a batch names are told', () => {
   const { on, turns } = createTurnViews();
   on(interaction('a'));
   on(event('judgment.reached', 'a/judgment', { turnId: 'a', score: 1, source: 'votes', hints: [] }));
   on(event('batch.submitted', 'b', { batchId: 'b', samples: [{ sampleId: 'a', standing: ['no-list'] }] }));
-  expect(describeVerdict(turns.get('a')!)).toBe('1 by votes, with the standing wishes no-list');
+  expect(describeVerdict(turns.get('a')!)).toBe('1 by votes, beside it the standing wishes no-list');
 });
 
 test('what a person said and no judge understood is known; who only went on has said nothing of the answer', () => {
