@@ -66,7 +66,7 @@ export const CollectorConfig = CommonConfig.extend({
     .boolean()
     .default(true)
     .describe(
-      'praise teaches the wishes, too, that its person has told and that the answer meets; with wishPatience 0: never',
+      'samples teach the wishes, too, that were told before under the same access key and still stand; with wishPatience 0: none do',
     ),
   atLeastOne: z
     .boolean()
