@@ -50,6 +50,7 @@ test('what a person says takes what they told before, and nothing else does', ()
       good('moved-on', { source: 'implicit', advantage: 0.25 }),
       good('a-call-before', { carried: 1 }),
       good('mean-of-votes', { soft: true }),
+      bad('a-tool-failed', [], { evidence: 'tool' }),
     ]),
   ).toEqual({
     // it waits for the same batch: what stands when that is formed counts
@@ -66,6 +67,7 @@ test('what a person says takes what they told before, and nothing else does', ()
     'moved-on': undefined,
     'a-call-before': undefined,
     'mean-of-votes': undefined,
+    'a-tool-failed': undefined,
   });
 });
 

@@ -68,16 +68,11 @@ export function wishesInBatch(
   };
 }
 
-/** What only followed from a verdict, or was done without a word, is nobody's opinion of a wish. */
-function takesOf({
-  verdict,
-  source,
-  hints,
-  soft,
-  carried,
-  advantage,
-}: SampleReady['data']): Pick<EligibleSample, 'takes'> {
-  const isSaid = source !== 'reward' && !soft && carried === undefined && advantage === undefined;
+/** What only followed from a verdict, came of a tool, or was done without a word, is nobody's opinion of a wish. */
+function takesOf({ verdict, source, hints, ...data }: SampleReady['data']): Pick<EligibleSample, 'takes'> {
+  const { soft, evidence, carried, advantage } = data;
+  const isDerived = soft || [evidence, carried, advantage].some((one) => one !== undefined);
+  const isSaid = source !== 'reward' && !isDerived;
   if (!isSaid || (verdict === 0 ? hints.length === 0 : verdict > 0 && hints.length > 0)) return {};
   return { takes: verdict > 0 ? 'praise' : 'complaint' };
 }
