@@ -75,14 +75,22 @@ export function rehearse(
   };
 }
 
+/** KL of the policy to the base on what is rehearsed, over topK tokens and the rest, nats */
+export type Rehearsed = { readonly rehearsalKl: number };
+
+/** A step is too short to go far beyond its bound: where it was seen within, nothing is rehearsed any more. */
+export const isWithin = (
+  rehearsed: readonly Rehearsed[],
+  { rehearsalBound }: Pick<TrainingSettings, 'rehearsalBound'>,
+): boolean =>
+  rehearsalBound !== undefined && rehearsed.some(({ rehearsalKl }) => rehearsalKl <= rehearsalBound);
+
 /**
  * Adds what is rehearsed to the gradients of a minibatch. Each of the two is held to its own norm first, so
  * that neither drowns the other: what the batch teaches is as long as without a rehearsal.
  *
  * With a bound it adds nothing. The batch alone decides as long as the policy is nearer to the base than that on
  * what is rehearsed; beyond it, the step does not move farther away to first order (`withoutConflict`).
- *
- * @returns KL of the policy to the base on what is rehearsed, over topK tokens and the rest, nats
  */
 export function rehearseInto(
   engine: LearningEngine,
@@ -90,7 +98,7 @@ export function rehearseInto(
   batch: { readonly gradients: Gradients },
   { samples, lesson }: Rehearsal,
   settings: MinibatchOptions['settings'],
-): { readonly rehearsalKl: number } {
+): Rehearsed {
   const { gradients, metrics } = minibatchGradients(engine, adapter, samples, {
     settings: { ...settings, method: 'opd', distillation: 'topk', hintWeight: 1, klCoefficient: 0 },
     ...{ lesson, prox: undefined, reference: undefined, onSamples: () => {} },

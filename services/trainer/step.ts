@@ -11,7 +11,7 @@ import { gate } from './gate.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { lessonMetrics } from './lesson-metrics.ts';
 import { minibatchGradients } from './minibatch-gradients.ts';
-import { rehearse, rehearseInto } from './rehearsal.ts';
+import { isWithin, type Rehearsed, rehearse, rehearseInto } from './rehearsal.ts';
 import { baselinesAfter, sampleAdvantage, weightOfVerdict } from './sample-advantage.ts';
 import { batchMetrics, canaryMetrics, finiteOnly, meanOf } from './step-metrics.ts';
 import { type StepSample, stepSample } from './step-sample.ts';
@@ -105,6 +105,7 @@ export function step(
   const optimizer = optimizerFrom(start.optimizer, ownsParent);
   const adamw = adamwOf(settings, rehearsal !== undefined && settings.rehearsalBound === undefined);
   const perMinibatch: Readonly<Record<string, number>>[] = [];
+  const rehearsed: Rehearsed[] = [];
   const startLogProbs = new Map<StepSample, ArrayLike<number>>(prox);
   let done = 0;
   for (const minibatch of minibatches) {
@@ -126,9 +127,8 @@ export function step(
     perMinibatch.push({ ...result.metrics, gradientNorm: result.gradientNorm });
     // Momentum and decay would move the policy where nothing was learned.
     if (result.gradientNorm === 0 && settings.rules >= 2) continue;
-    const rehearsed =
-      rehearsal && rehearseInto(engine, adapter, result, rehearsal, { ...settings, dualClip: DUAL_CLIP });
-    if (rehearsed !== undefined) perMinibatch.push({ ...perMinibatch.pop(), ...rehearsed });
+    if (rehearsal !== undefined && !isWithin(rehearsed, settings))
+      rehearsed.push(rehearseInto(engine, adapter, result, rehearsal, { ...settings, dualClip: DUAL_CLIP }));
     adamw.step(parameters, result.gradients, optimizer, learningRateAt(settings, optimizer.step));
   }
   if (optimizer.step === start.optimizer.step)
@@ -154,6 +154,7 @@ export function step(
     gate: gated.gate,
     metrics: finiteOnly({
       ...meanOf(perMinibatch),
+      ...meanOf(rehearsed),
       ...batchMetrics(prepared, startLogProbs, batch.parent),
       ...(settings.method === 'binary' ? {} : lessonMetrics(lesson, startLogProbs, settings)),
       meanKl,
