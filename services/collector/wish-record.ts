@@ -37,7 +37,7 @@ const LEAST_GOOD = 3;
 /** Samples without the complaint, after which it counts as one that comes back. */
 const LONG_QUIET = 20;
 /** Samples without the complaint, after which the model counts as meeting the wish: more would overshoot. */
-const MET_QUIET = 8;
+const MET_QUIET = 12;
 
 export type WishChange = {
   readonly wish: string;
