@@ -2,17 +2,8 @@ import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { memoryRows, openDraft } from '../../shared/log/rows.ts';
 import { type FormsRow, inferredHint, noteForms, type PlainForm, unmetBy } from './inferred-wish.ts';
-import type { JudgeSettings } from './judge-fold.ts';
 import { shownBy } from './reaction.ts';
-import {
-  assistant,
-  tool,
-  turnCompleted,
-  turnContinued,
-  turnFeedback,
-  user,
-  voteCast,
-} from './test-events.ts';
+import { assistant, tool, turnCompleted, turnFeedback, user, voteCast } from './test-events.ts';
 import { judge } from './testing/run-judge.ts';
 
 const LIST = '- pens\n- paper\n- tape';
@@ -119,66 +110,6 @@ test('what a tool made of a call says nothing of the words before it', () => {
   expect(shown([user('Hm.')])).toHaveProperty('unmet');
   expect(shown([tool('error: no such file')])).not.toHaveProperty('unmet');
   expect(shown([])).not.toHaveProperty('unmet');
-});
-
-const silent = (turnId: string, answer: string) =>
-  turnCompleted(turnId, { answer: assistant(answer), next: [] }, { from: null });
-
-test('a thumb tells what a person likes as words do, and a comment or a hint outweighs what was inferred', () => {
-  const rated = (
-    turnId: string,
-    score: number,
-    answer: string,
-    comment?: string,
-  ): readonly ClawLoopEvent[] => {
-    return [silent(turnId, answer), turnFeedback(turnId, score, `thumb on ${turnId}`, comment)];
-  };
-  const thumbs = Array.from({ length: 6 }, (_, at) => [
-    ...rated(`bad ${at}`, -1, LIST),
-    ...rated(`good ${at}`, 1, PROSE),
-  ]).flat();
-  const last = (events: readonly ClawLoopEvent[], changes: Partial<JudgeSettings> = {}) =>
-    judge([...thumbs, ...events], { ...settings, infersFromThumbs: true, ...changes }).at(-1)!;
-  const hint = 'No lists, please.';
-  const inferred = { score: -1, source: 'feedback', hints: [hint], inferred: hint };
-  expect(last(rated('t', -1, LIST))).toMatchObject(inferred);
-  expect(last(rated('t', -1, PROSE)).hints).toEqual([]);
-  expect(last(rated('t', 1, LIST)).hints).toEqual([]);
-  expect(last(rated('t', -1, '')).hints).toEqual([]);
-  // whoever says something, if only a word, means that
-  for (const [comment, hints] of [
-    ['It names the wrong country.', ['It names the wrong country.']],
-    ['More list', []],
-  ] as const) {
-    const told = last(rated('t', -1, LIST, comment));
-    expect(told.hints).toEqual(hints);
-    expect(told).not.toHaveProperty('inferred');
-  }
-  // what was learned of thumbs serves words as well
-  expect(last(heard('t', -1, LIST))).toMatchObject({ source: 'votes', inferred: hint });
-  expect(last(rated('t', -1, LIST), { infersFromThumbs: false }).hints).toEqual([]);
-});
-
-test('words after a thumb outweigh what was inferred, and bring nothing that was', () => {
-  const rated = (turnId: string, score: number, answer: string): readonly ClawLoopEvent[] => [
-    silent(turnId, answer),
-    turnFeedback(turnId, score, `thumb on ${turnId}`),
-  ];
-  const thumbs = Array.from({ length: 6 }, (_, at) => [
-    ...rated(`bad ${at}`, -1, LIST),
-    ...rated(`good ${at}`, 1, PROSE),
-  ]).flat();
-  const after = (hint: string) => {
-    const words = [...rated('t', -1, LIST), turnContinued('t'), voteCast('t', 0, -1, hint)];
-    const told = judge([...thumbs, ...words, ...rated('u', -1, LIST)], {
-      ...settings,
-      infersFromThumbs: true,
-    });
-    return told.slice(2 * 6).map(({ hints }) => hints);
-  };
-  const inferred = 'No lists, please.';
-  expect(after(inferred)).toEqual([[inferred], [inferred]]);
-  expect(after('Please use bullet points.')).toEqual([[inferred], ['Please use bullet points.'], []]);
 });
 
 test('one person says nothing of what another one wants', () => {

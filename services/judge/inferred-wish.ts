@@ -1,4 +1,3 @@
-import { type ChatMessage, contentText } from '../../shared/chat/message.ts';
 import type { Table } from '../../shared/log/rows.ts';
 import { wishMet } from '../../shared/wishes/measure.ts';
 import { contradict } from '../../shared/wishes/wish-id.ts';
@@ -31,14 +30,6 @@ const bounded = (answer: string): string =>
 export function unmetBy(answer: string): readonly PlainForm[] {
   const text = bounded(answer);
   return plainForms.filter((kind) => wishMet(kind, text)! <= 0.5);
-}
-
-/** Of an answer that a thumb may come for. Of one that calls a tool, its words are no answer yet. */
-export function formsOf({ content, tool_calls: calls = [] }: ChatMessage): {
-  readonly unmet?: readonly PlainForm[];
-} {
-  const text = contentText(content).trim();
-  return text === '' || calls.length > 0 ? {} : { unmet: unmetBy(text) };
 }
 
 /** Those that a fact names. */
@@ -112,26 +103,4 @@ export function inferredHint(row: FormsRow | undefined, unmet: readonly PlainFor
     .map((kind) => ({ kind, errors: errorsOf(kind) }))
     .toSorted((one, other) => other.errors - one.errors);
   return most !== undefined && most.errors >= LEAST_ERRORS ? wishes[most.kind].hint : undefined;
-}
-
-export type Inferred = { readonly inferred?: string; readonly moreHints?: readonly string[] };
-
-/**
- * Takes an answer down in the memory of its person. A complaint without a hint gets the one that the person's
- * complaints have in common, where they plainly do.
- *
- * @param unmet undefined: nothing is known of the answer's form
- */
-export function inferHint(
-  forms: Table<FormsRow>,
-  key: string,
-  unmet: readonly PlainForm[] | undefined,
-  { isBad, hints }: { readonly isBad: boolean; readonly hints: readonly string[] },
-): Inferred {
-  if (unmet === undefined) return {};
-  noteForms(forms, key, { unmet, isBad });
-  forgetContrary(forms, key, hints);
-  if (!isBad || hints.length > 0) return {};
-  const inferred = inferredHint(forms.get(key), unmet);
-  return inferred === undefined ? {} : { inferred, moreHints: [inferred] };
 }

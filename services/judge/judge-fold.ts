@@ -11,7 +11,7 @@ import type { VoteExpired } from '../../shared/events/vote-expired.ts';
 import type { VoteFailed } from '../../shared/events/vote-failed.ts';
 import type { Fold, InputEvent } from '../../shared/log/fold.ts';
 import { openDraft } from '../../shared/log/rows.ts';
-import { formsOf, inferHint, plainFormsIn } from './inferred-wish.ts';
+import { forgetContrary, inferredHint, noteForms, plainFormsIn } from './inferred-wish.ts';
 import { type JudgeTables, judgeTables, type OpenTurn } from './judge-rows.ts';
 import { onContinued, onLateFeedback, onWords } from './later-evidence.ts';
 import { acceptedHints, hintsOf, tally, votesOf } from './tally.ts';
@@ -26,8 +26,6 @@ export type JudgeSettings = {
   readonly revises?: boolean;
   /** by size, a verdict that rests on what a person did alone; none unless told */
   readonly weakVerdict?: number;
-  /** A thumb tells what a person likes as words do. Absent: it does not, as in logs of earlier programs. */
-  readonly infersFromThumbs?: boolean;
 };
 
 type Emitted = JudgmentReached | JudgmentRevised;
@@ -86,7 +84,7 @@ function onCompleted(
   state: JudgeTables,
   event: TurnCompleted & InputEvent,
   at: Position,
-  { votes, hintVotes = 0, revises = false, weakVerdict = 0, infersFromThumbs = false }: JudgeSettings,
+  { votes, hintVotes = 0, revises = false, weakVerdict = 0 }: JudgeSettings,
 ) {
   const { turnId, key, session, epoch, settle, adapter, implies, from } = event.data;
   if (state.turns.get(turnId) !== undefined) return [];
@@ -96,7 +94,6 @@ function onCompleted(
     ...(revises ? { adapter } : {}),
     ...(revises && settle === 'votes' && from === null ? { silent: true } : {}),
     ...(implies === 'kept' ? { kept: true } : {}),
-    ...(infersFromThumbs && settle === 'votes' ? formsOf(event.data.answer) : {}),
   };
   if (implies === 'regenerated' || implies === 'edited') {
     const judgment = reach(state, turnId, turn, event, impliedVerdict(implies, weakVerdict));
@@ -118,28 +115,16 @@ function onFeedback(
   if (turn === undefined || turn.told) return revises ? onLateFeedback(state, event) : [];
   const source = turn.settle === 'reward' ? ('reward' as const) : ('feedback' as const);
   const verdict = { score, mean: score, source, ...(advantage === undefined ? {} : { advantage }) };
-  const isCommented = comment !== undefined && comment.trim() !== '';
-  const hints = [...hintsOf(turn), ...(isCommented ? [comment] : [])];
-  const inferred = inferHint(state.forms, turn.key, turn.unmet, { isBad: score < 0, hints });
-  const judgment = reach(state, turnId, turn, event, {
-    ...verdict,
-    ...commented(score, comment),
-    ...inferred,
-  });
+  const judgment = reach(state, turnId, turn, event, { ...verdict, ...commented(score, comment) });
   if (!revises || turn.settle !== 'votes') return [judgment];
-  state.judged.set(turnId, {
-    ...memoryOf(turn, judgment),
-    feedback: [event.id],
-    ...(turn.unmet === undefined ? {} : { formsNoted: true }),
-    ...(inferred.inferred === undefined ? {} : { inferred: inferred.inferred }),
-  });
+  state.judged.set(turnId, { ...memoryOf(turn, judgment), feedback: [event.id] });
   // whose votes bring no hints is asked for hints alone
   const asks = { ...turn, told: true as const, needs: turn.needsHints === undefined ? turn.needs : 0 };
   if (!turn.silent && !isWhole(asks)) state.turns.set(turnId, asks);
   return [judgment];
 }
 
-const commented = (score: number, comment: string | undefined): Pick<Verdict, 'moreHints'> =>
+const commented = (score: number, comment: string | undefined) =>
   score < 0 && comment !== undefined ? { moreHints: [comment] } : {};
 
 function onVote(state: JudgeTables, event: VoteCast & InputEvent, settings: JudgeSettings) {
@@ -192,11 +177,26 @@ function reachByVotes(
   const hints = acceptedHints(hintsOf(turn));
   const weak = hints.length === 0 ? silentVerdict(turn, state.people, weakVerdict) : undefined;
   const verdict = { ...tally(votesOf(turn)), source: 'votes' } as const;
-  const shown = Object.values(turn.votes).find(({ vote, unmet }) => vote !== null && unmet !== undefined);
-  const inferred = inferHint(state.forms, turn.key, shown?.unmet, { isBad: verdict.score < 0, hints });
+  const inferred = inferHint(state, turn, verdict.score < 0, hints);
   const judgment = reach(state, turnId, turn, event, weak ?? { ...verdict, ...inferred });
   if (revises) state.judged.set(turnId, memoryOf(turn, judgment));
   return judgment;
+}
+
+/** A complaint without a hint gets the one that the person's complaints have in common, where they plainly do. */
+function inferHint(
+  { forms }: JudgeTables,
+  { key, votes }: OpenTurn,
+  isBad: boolean,
+  hints: readonly string[],
+): Pick<Verdict, 'inferred' | 'moreHints'> {
+  const shown = Object.values(votes).find(({ vote, unmet }) => vote !== null && unmet !== undefined);
+  if (shown?.unmet === undefined) return {};
+  noteForms(forms, key, { unmet: shown.unmet, isBad });
+  forgetContrary(forms, key, hints);
+  if (!isBad || hints.length > 0) return {};
+  const inferred = inferredHint(forms.get(key), shown.unmet);
+  return inferred === undefined ? {} : { inferred, moreHints: [inferred] };
 }
 
 /** A verdict does not wait for hints longer than this. */

@@ -40,8 +40,6 @@ export type OpenTurn = {
   readonly told?: true;
   /** the person went on from it after they had refused others */
   readonly kept?: true;
-  /** plain forms that its answer does not have, where a thumb may come; absent: a thumb says nothing of them */
-  readonly unmet?: readonly PlainForm[];
 };
 
 /** What was told of a turn, for a day: later evidence may say otherwise. */
@@ -57,10 +55,6 @@ export type JudgedTurn = Pick<JudgmentReached['data'], 'score' | 'source' | 'hin
   readonly feedback: readonly string[];
   /** what was said after it is known */
   readonly continued?: true;
-  /** its thumb told of the forms that the person likes */
-  readonly formsNoted?: true;
-  /** the hint that its thumb got, and that nobody said */
-  readonly inferred?: string;
 };
 
 /** Of one person, by access key: turns that were judged, older ones counting less, and how many were bad. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { TurnContinued } from '../../shared/events/turn-continued.ts';
 import { memoryRows } from '../../shared/log/rows.ts';
 import { type JudgeSettings, judgeFold } from './judge-fold.ts';
 import { MOST_REVISIONS } from './later-evidence.ts';
@@ -8,9 +9,9 @@ import { owedVotes } from './owed-votes.ts';
 import {
   hintCast,
   turnCompleted,
-  turnContinued,
   turnFeedback,
   turnWithdrawn,
+  user,
   voteCast,
   voteExpired,
 } from './test-events.ts';
@@ -44,6 +45,10 @@ function line(event: ClawLoopEvent): string {
 }
 
 const silent = (id: string) => turnCompleted(id, { next: [] }, { from: null, by: 'f' });
+const continued = (id: string) => {
+  const { id: _, ...envelope } = turnCompleted(id, { next: [user('No lists, please.')] });
+  return TurnContinued.create({ ...envelope, id: `${id}/continued` });
+};
 const thumb = (score: number, given = `thumb ${score}`) => turnFeedback('t', score, given);
 
 test('a thumb alone is the verdict, and nobody is asked about what was not said', () => {
@@ -56,7 +61,7 @@ test('a thumb alone is the verdict, and nobody is asked about what was not said'
 
 test('a thumb, then words: the verdict stands at once, and the hint comes after it', () => {
   const run = openRun();
-  expect(run.on(silent('t'), thumb(-1), turnContinued('t'))).toEqual(['t -1 by feedback']);
+  expect(run.on(silent('t'), thumb(-1), continued('t'))).toEqual(['t -1 by feedback']);
   expect(run.owed()).toEqual(['t/vote/0']);
   expect(run.on(voteCast('t', 0, -1, 'No lists, please.')).at(-1)).toBe(
     't~1 null by votes: No lists, please.',
@@ -66,7 +71,7 @@ test('a thumb, then words: the verdict stands at once, and the hint comes after 
 
 test('a thumb up, then a complaint: the thumb stands, and what they want is still a hint', () => {
   const run = openRun();
-  run.on(silent('t'), thumb(1), turnContinued('t'), voteCast('t', 0, -1, 'But shorter, please.'));
+  run.on(silent('t'), thumb(1), continued('t'), voteCast('t', 0, -1, 'But shorter, please.'));
   expect(run.told).toEqual(['t 1 by feedback', 't~1 null by votes: But shorter, please.']);
 });
 
@@ -86,7 +91,7 @@ test('words, then a thumb before the votes are in: the thumb is the verdict, the
 
 test('a judge that is asked for hints apart is asked for nothing else beside a thumb', () => {
   const run = openRun({ ...rules, votes: 3, hintVotes: 1 });
-  run.on(silent('t'), thumb(-1), turnContinued('t'));
+  run.on(silent('t'), thumb(-1), continued('t'));
   expect(run.owed()).toEqual(['t/hint/0']);
   run.on(hintCast('t', 0, 'Answer without lists.'));
   expect(run.told.at(-1)).toBe('t~1 null by votes: Answer without lists.');
@@ -114,7 +119,7 @@ test('the last thumb counts, a copy of an earlier one does not, and the changes 
 
 test('what was taken back is revised by nothing', () => {
   const run = openRun();
-  run.on(turnCompleted('t'), voteCast('t', 0, 1), turnWithdrawn('t'), thumb(-1), turnContinued('t'));
+  run.on(turnCompleted('t'), voteCast('t', 0, 1), turnWithdrawn('t'), thumb(-1), continued('t'));
   expect(run.told).toEqual(['t 1 by votes']);
   expect(run.owed()).toEqual([]);
 });
@@ -123,7 +128,7 @@ test('a refused answer is weakly bad; words about it outrank that', () => {
   const run = openRun();
   run.on(turnCompleted('t', { next: [] }, { from: null, implies: 'regenerated' }));
   expect(run.told).toEqual(['t -0.25 by implicit']);
-  run.on(turnContinued('t'), voteCast('t', 0, 1));
+  run.on(continued('t'), voteCast('t', 0, 1));
   expect(run.told.at(-1)).toBe('t~1 1 by votes');
   const rated = openRun();
   rated.on(turnCompleted('t', { next: [] }, { from: null, implies: 'edited' }), thumb(-1));
@@ -139,7 +144,7 @@ test('without the rules for later evidence it changes nothing', () => {
 test('in any order, with any copies: one first judgment, numbered revisions, and the last new thumb stands', () => {
   const facts = [
     silent('t'),
-    turnContinued('t'),
+    continued('t'),
     ...[thumb(1, 'f1'), thumb(-1, 'f2'), thumb(1, 'f3')],
     voteCast('t', 0, -1, 'No lists, please.'),
     voteExpired('t'),

@@ -3,7 +3,6 @@ import type { Position } from '../../shared/events/position.ts';
 import type { TurnContinued } from '../../shared/events/turn-continued.ts';
 import type { TurnFeedback } from '../../shared/events/turn-feedback.ts';
 import type { InputEvent } from '../../shared/log/fold.ts';
-import { forgetContrary } from './inferred-wish.ts';
 import type { JudgeSettings } from './judge-fold.ts';
 import type { JudgedTurn, JudgeTables, OpenTurn } from './judge-rows.ts';
 import { acceptedHints, hintsOf, tally, type Vote, votesOf } from './tally.ts';
@@ -48,10 +47,7 @@ export function onWords(
   state.turns.delete(turnId);
   const before = state.judged.get(turnId);
   if (before === undefined) return [];
-  const said = acceptedHints(hintsOf(turn));
-  if (before.formsNoted) forgetContrary(state.forms, before.key, said);
-  // what was inferred has trained already
-  const hints = said.filter((hint) => !before.hints.includes(hint) && hint !== before.inferred);
+  const hints = acceptedHints(hintsOf(turn)).filter((hint) => !before.hints.includes(hint));
   const votes = votesOf(turn);
   const isHeard = before.source !== 'feedback' && votes.length >= turn.needs;
   const { score } = isHeard ? tally(votes) : { score: 0 };

@@ -67,13 +67,7 @@ await service.run(
       judgeFold,
       {
         group: GROUP,
-        settings: {
-          votes,
-          hintVotes,
-          revises: true,
-          weakVerdict: config.weakVerdict,
-          infersFromThumbs: true,
-        },
+        settings: { votes, hintVotes, revises: true, weakVerdict: config.weakVerdict },
         owed: enqueueOwed,
         emitted: metrics.count,
       },

@@ -3,7 +3,6 @@ import type { ChatMessage } from '../../shared/events/chat-message.ts';
 import { HintCast } from '../../shared/events/hint-cast.ts';
 import { SessionClosed } from '../../shared/events/session-closed.ts';
 import { TurnCompleted } from '../../shared/events/turn-completed.ts';
-import { TurnContinued } from '../../shared/events/turn-continued.ts';
 import { TurnFeedback } from '../../shared/events/turn-feedback.ts';
 import { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
 import { VoteCast } from '../../shared/events/vote-cast.ts';
@@ -132,9 +131,3 @@ export const sessionClosed = (session = 's', epoch = 'e', key = 'key-1'): ClawLo
     ...at(`${session}@${epoch}/closed`),
     data: { lane, key, session, epoch, by: 'end' },
   });
-
-/** Words after a turn that a thumb had completed. */
-export const turnContinued = (turnId: string): TurnContinued => {
-  const { id: _, ...envelope } = turnCompleted(turnId, { next: [user('No lists, please.')] });
-  return TurnContinued.create({ ...envelope, id: `${turnId}/continued` });
-};

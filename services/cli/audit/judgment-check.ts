@@ -103,8 +103,7 @@ export function createJudgmentCheck(tell: Tell, folds: Folds) {
       wrong(`has the advantage ${advantage}, and ${by} says ${feedback?.advantage}`);
     const comment = feedback !== undefined && feedback.score < 0 ? feedback.comment : undefined;
     const given = [...votes, ...until(turn.hints, before, Number.POSITIVE_INFINITY)].map(({ hint }) => hint);
-    const isComplaint = (source === 'votes' || source === 'feedback') && score !== null && score < 0;
-    if (inferred !== undefined && (!isComplaint || hints.join() !== inferred || comment?.trim()))
+    if (inferred !== undefined && (source !== 'votes' || score !== -1 || hints.join() !== inferred))
       wrong(`infers the hint ${inferred}, and has others or no complaint`);
     if (digestOf(acceptedHints([...given, comment, inferred])) !== digestOf(hints))
       wrong('has other hints than its judges and its feedback gave');

@@ -77,7 +77,7 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
   const log = openMemoryLog(
     [
       readerOf(attribute, attributeSettings(config)),
-      readerOf(judgeFold, { votes: judge.defaultVotes, revises: true, weakVerdict, infersFromThumbs: true }),
+      readerOf(judgeFold, { votes: judge.defaultVotes, revises: true, weakVerdict }),
       readerOf(assemble, assembleSettings(config)),
       readerOf(submit, submitSettings(config)),
     ],

@@ -38,7 +38,7 @@ export const theFolds: readonly HistoryFold[] = [
   {
     ...{ name: 'judge', reads: 'turns', writes: 'turns' },
     on: (rows, event, at, { votes }) =>
-      judgeFold.on(rows, event, at, { votes, revises: true, weakVerdict: 0.25, infersFromThumbs: true }),
+      judgeFold.on(rows, event, at, { votes, revises: true, weakVerdict: 0.25 }),
   },
   {
     ...{ name: 'assemble', reads: 'turns', writes: 'training' },
