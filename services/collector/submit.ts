@@ -31,7 +31,7 @@ export type SubmitSettings = {
   readonly training: TrainingSettings;
   /** corrections without a change after which a wish is set aside; absent: never, and no wish is looked at */
   readonly wishPatience?: number;
-  /** Praise takes the wishes that its person has told. Absent: it does not, as in logs of earlier programs. */
+  /** Samples take the wishes that were told before them. Absent: they do not, as in logs of earlier programs. */
   readonly standingWishes?: boolean;
   /** of those adapters that learn by another method */
   readonly adapterMethods?: Readonly<Record<string, LearningMethod>>;
