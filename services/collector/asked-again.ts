@@ -1,5 +1,4 @@
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
-import { automatedKind } from './automated.ts';
 import type { Conversation } from './conversation.ts';
 import { editedFirst } from './edited-first.ts';
 import type { OpenTurn } from './lane-tables.ts';
@@ -45,10 +44,10 @@ export function tellAskedAgain(
 function requestInPlaceOf(
   { mine }: Cause,
   session: string,
-  { prompt, answers, answersCalls, latestWords }: Conversation,
+  { prompt, answers, answersCalls, latestKind }: Conversation,
 ): string | undefined {
   const last = answers.at(-1);
-  if (last === undefined || answersCalls || automatedKind(latestWords) !== undefined) return undefined;
+  if (last === undefined || answersCalls || latestKind !== undefined) return undefined;
   const before = mine.next(session).get(last.full)?.after;
   return before === prompt ? undefined : before;
 }

@@ -43,6 +43,11 @@ export type AttributeSettings = {
    * begins one, as in logs of earlier programs. Only with `atOnce`.
    */
   readonly firstEdits?: boolean;
+  /**
+   * The marks and prompts of agent programs beside OpenClaw are known, and an answer tells its session by itself.
+   * Absent: neither, as in logs of earlier programs.
+   */
+  readonly clients?: boolean;
 };
 
 /** The other folds of the lane do not read its conversations. */
@@ -76,7 +81,8 @@ export const attribute: Fold<AttributeSettings | undefined> = {
     }
     if (!isAttributed(event)) return { changes: [], emit: [] };
     const draft = openDraft(rows);
-    const cause: Cause = { event, at, mine: laneTables(draft, event.data.key), emit: [] };
+    const clients = settings?.clients ?? false;
+    const cause: Cause = { event, at, mine: laneTables(draft, event.data.key), clients, emit: [] };
     const time = Date.parse(event.time);
     const lanes = laneTable(draft);
     const before = lanes.get('now');
@@ -110,7 +116,7 @@ function isKnown({ mine }: Cause, event: Attributed): boolean {
 function react(cause: Cause, event: Attributed, lane: LaneRow, settings: AttributeSettings): void {
   const { mine } = cause;
   const time = Date.parse(event.time);
-  const { turnDiscount = 1, atOnce = false, firstEdits = false } = settings;
+  const { turnDiscount = 1, atOnce = false, firstEdits = false, clients = false } = settings;
   if (isTooLate(lane, time) && !isIdleTimer(event) && !takesBack(event)) {
     if (event.type === 'interaction.completed' && event.data.live)
       tellSkipped(cause, { turnId: event.id, reason: 'too-late' });
@@ -119,7 +125,7 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, settings: Attribu
   if (event.type !== 'interaction.completed' && !isIdleTimer(event)) mine.seen.set(event.id, time);
   switch (event.type) {
     case 'interaction.completed':
-      onInteraction(cause, event, { atOnce, firstEdits });
+      onInteraction(cause, event, { atOnce, firstEdits, clients });
       break;
     case 'response.deleted':
     case 'interaction.withdrawn':

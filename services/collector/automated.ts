@@ -1,3 +1,4 @@
+import { isSummary } from '../../shared/chat/client-blocks.ts';
 import type { ChatMessage } from '../../shared/chat/message.ts';
 import { contentText } from '../../shared/chat/message.ts';
 import { userWords } from '../../shared/chat/normalise.ts';
@@ -66,16 +67,19 @@ export const automatedKinds = [
   { kind: 'compaction-summary', begins: ['The conversation history before this point was compacted'] },
   { kind: 'bootstrap', begins: ['(session bootstrap)'] },
 ] as const;
+
 export type AutomatedKind = (typeof automatedKinds)[number]['kind'];
 
 /** Tool results that the client made up: the real one is missing, or a message came before the tool could run. */
 const madeUpToolResults = ['[openclaw] missing tool result', 'Skipped to process an incoming message.'];
 
-export const automatedKind = (words: string): AutomatedKind | undefined =>
-  automatedKinds.find(({ begins }) => begins.some((beginning) => words.startsWith(beginning)))?.kind;
+/** @param clients of agent programs beside OpenClaw, too */
+export const automatedKind = (words: string, clients = false): AutomatedKind | undefined =>
+  automatedKinds.find(({ begins }) => begins.some((beginning) => words.startsWith(beginning)))?.kind ??
+  (clients && isSummary(words) ? 'compaction-summary' : undefined);
 
 /** Whether a message that follows an answer tells something about it: user words and tool results do. */
-export function isEvidence(message: ChatMessage): boolean {
+export function isEvidence(message: ChatMessage, clients = false): boolean {
   if (message.role === 'tool') {
     const text = contentText(message.content);
     return !madeUpToolResults.some((beginning) => text.startsWith(beginning));
@@ -84,5 +88,5 @@ export function isEvidence(message: ChatMessage): boolean {
   const words = userWords(message);
   if (words === '')
     return Array.isArray(message.content) && message.content.some((part) => part.type !== 'text');
-  return automatedKind(words) === undefined;
+  return automatedKind(words, clients) === undefined;
 }

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
+import { spokenMessages } from '../../shared/chat/client-blocks.ts';
 import { placeInTree, type TreePlace } from '../../shared/chat/conversation-tree.ts';
 import { type ChatMessage, contentText, isHuman, isInternalContext } from '../../shared/chat/message.ts';
 import { normalisedSystemText, normaliseMessage, userWords } from '../../shared/chat/normalise.ts';
 import { emptyConversation, nextHash, rollingHashes } from '../../shared/chat/rolling-hash.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
-import { automatedKind, isEvidence } from './automated.ts';
+import { type AutomatedKind, automatedKind, isEvidence } from './automated.ts';
+import { type HelperKind, helperKind } from './helper-prompts.ts';
 import { type RuntimeLine, readRuntimeLine } from './runtime-session.ts';
 import { type SystemSketch, systemSketch } from './system-sketch.ts';
 
@@ -23,6 +25,8 @@ export type AnswerInHistory = {
 
 /** What a request says about where it belongs. Hashes and positions, no text but what the rules read. */
 export type Conversation = {
+  /** as they were said: see spokenMessages */
+  readonly messages: readonly ChatMessage[];
   readonly prompt: string;
   readonly full: string;
   readonly place: TreePlace;
@@ -45,6 +49,15 @@ export type Conversation = {
    */
   readonly firstWords: string;
   readonly latestWords: string;
+  /** what program wrote them, if one did */
+  readonly firstKind: AutomatedKind | undefined;
+  readonly latestKind: AutomatedKind | undefined;
+  /** what a program asks for itself; undefined: nothing that is known, or `clients` is off */
+  readonly helper: HelperKind | undefined;
+  /** each answer of the history alone, the latest first; [] where `clients` is off */
+  readonly answersAlone: readonly string[];
+  /** words that stand for the messages which a compaction left out; undefined: there are none */
+  readonly summary: string | undefined;
   /** user words or tool results after the last answer */
   readonly saysSomething: boolean;
   /** nothing but results of calls after the last answer */
@@ -52,11 +65,12 @@ export type Conversation = {
   readonly traceId: string | undefined;
 };
 
-export function readConversation({ data, traceparent }: InteractionCompleted): Conversation {
-  const { messages } = data;
+/** @param clients the marks and prompts of agent programs beside OpenClaw are known */
+export function readConversation({ data, traceparent }: InteractionCompleted, clients = false): Conversation {
+  const messages = clients ? spokenMessages(data.messages) : data.messages;
   const hashes = rollingHashes(messages);
   const prompt = hashes.at(-1) ?? '';
-  const answers = answersIn(messages, hashes);
+  const answers = answersIn(messages, hashes, clients);
   const human = messages.filter(isHuman);
   const systemText = normalisedSystemText(messages);
   const full = nextHash(prompt, data.answer);
@@ -65,20 +79,28 @@ export function readConversation({ data, traceparent }: InteractionCompleted): C
   const firstWords = human[0] === undefined ? '' : userWords(human[0]);
   const runtime = readRuntimeLine(messages);
   const lastAnswer = last === -1 ? undefined : hashOfAnswer(messages[last]!);
+  const latestWords = human.at(-1) === undefined ? '' : userWords(human.at(-1)!);
+  const firstKind = automatedKind(firstWords, clients);
   return {
+    messages,
     prompt,
     full,
     place: placeInTree(messages, hashes, full, data.answer),
     answers,
     runtime,
-    answerAfterCut: isCut(firstWords) ? lastAnswer : undefined,
+    answerAfterCut: isCut(firstKind) ? lastAnswer : undefined,
     namedAnswer: runtime.session === undefined ? undefined : lastAnswer,
     isOfAgent: sinceAnswer.some(tellsOfAgent),
     systemText,
     systemSketch: systemSketch(systemText),
     firstWords,
-    latestWords: human.at(-1) === undefined ? '' : userWords(human.at(-1)!),
-    saysSomething: sinceAnswer.some(isEvidence),
+    latestWords,
+    firstKind,
+    latestKind: automatedKind(latestWords, clients),
+    helper: clients ? helperKind(systemText, latestWords) : undefined,
+    answersAlone: clients ? answersAlone(messages) : [],
+    summary: summaryIn(messages, clients),
+    saysSomething: sinceAnswer.some((message) => isEvidence(message, clients)),
     answersCalls: sinceAnswer.length > 0 && sinceAnswer.every(({ role }) => role === 'tool'),
     traceId: traceparent?.split('-')[1],
   };
@@ -89,8 +111,26 @@ const tellsOfAgent = (message: ChatMessage): boolean =>
   isInternalContext(message) && contentText(message.content).includes('[Inter-session message]');
 
 /** Whether a history begins with what stands for the messages that the client left out. */
-const isCut = (firstWords: string): boolean =>
-  ['compaction-summary', 'bootstrap'].includes(automatedKind(firstWords) ?? '');
+const isCut = (kind: AutomatedKind | undefined): boolean =>
+  kind === 'compaction-summary' || kind === 'bootstrap';
+
+function summaryIn(messages: readonly ChatMessage[], clients: boolean): string | undefined {
+  const human = messages.filter(isHuman).map(userWords);
+  // OpenClaw's stands first
+  return (clients ? human : human.slice(0, 1)).findLast(
+    (words) => automatedKind(words, clients) === 'compaction-summary',
+  );
+}
+
+/** How many answers of a history are looked at, from the latest back. */
+const LOOK_BACK = 8;
+
+const answersAlone = (messages: readonly ChatMessage[]): readonly string[] =>
+  messages
+    .filter(({ role }) => role === 'assistant')
+    .slice(-LOOK_BACK)
+    .toReversed()
+    .flatMap((answer) => hashOfAnswer(answer) ?? []);
 
 /** Characters of an answer and its calls below which it may well have been given more than once. */
 const DISTINCT = 16;
@@ -102,18 +142,28 @@ export function hashOfAnswer(answer: ChatMessage): string | undefined {
   return size < DISTINCT ? undefined : nextHash(emptyConversation, answer);
 }
 
-function answersIn(messages: readonly ChatMessage[], hashes: readonly string[]): readonly AnswerInHistory[] {
+function answersIn(
+  messages: readonly ChatMessage[],
+  hashes: readonly string[],
+  clients: boolean,
+): readonly AnswerInHistory[] {
   const places = messages.flatMap(({ role }, index) => (role === 'assistant' ? [index] : []));
   return places.map((index, i) => {
     const end = places[i + 1] ?? messages.length;
-    const told = messages.slice(index + 1, end).some(isEvidence);
+    const told = messages.slice(index + 1, end).some((message) => isEvidence(message, clients));
     return { full: hashes[index]!, start: index + 1, end, after: hashes[end - 1]!, told };
   });
 }
 
-/** The next state as judges see it: what a client says by itself is left out. */
-export const evidenceIn = (messages: readonly ChatMessage[]): readonly ChatMessage[] =>
-  messages.filter((message) => !isInternalContext(message) && isEvidence(message));
+/** The next state as judges see it, out of a whole request: what a client says by itself is left out. */
+export const evidenceIn = (
+  messages: readonly ChatMessage[],
+  { start, end }: { readonly start: number; readonly end: number },
+  clients: boolean,
+): readonly ChatMessage[] =>
+  (clients ? spokenMessages(messages) : messages)
+    .slice(start, end)
+    .filter((message) => !isInternalContext(message) && isEvidence(message, clients));
 
 export const shortHash = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 24);
@@ -129,7 +179,7 @@ export const summaryLines = (message: string): readonly string[] =>
 
 /** The same of what was said in a conversation, as a request for its summary or a recap repeats that. */
 export const summarisedWords = (words: string): readonly string[] =>
-  words.startsWith('<conversation>')
+  /^(?:Here is the conversation so far:\s+)?<conversation>/.test(words)
     ? summaryLines(linesAfter(['[User]: ', '[Assistant]: '], words.split('\n')))
     : words.startsWith('{"previousRecap":')
       ? summaryLines(linesAfter(['user: ', 'assistant: '], recapped(words)))

@@ -2,7 +2,6 @@ import { canonicalJson } from '../../shared/chat/canonical-json.ts';
 import { isInternalContext, isSystem } from '../../shared/chat/message.ts';
 import { normaliseMessage } from '../../shared/chat/normalise.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
-import { automatedKind } from './automated.ts';
 import { type Conversation, shortHash } from './conversation.ts';
 import { addsPassage, firstWords, headOf, mayShareTemplate } from './first-words.ts';
 import type { FirstRequest, LaneTables } from './lane-tables.ts';
@@ -116,14 +115,14 @@ export function forgetFirst({ firstRequests }: LaneTables, turnId: string): void
 
 /** The words of a request that is one message of a person's, in text alone. */
 function onlyMessage(
-  { messages, live, settle }: InteractionCompleted['data'],
-  { latestWords, isOfAgent }: Conversation,
+  { live, settle }: InteractionCompleted['data'],
+  { messages, latestWords, latestKind, isOfAgent }: Conversation,
 ): string | undefined {
   const said = messages.filter((message) => !isSystem(message) && !isInternalContext(message));
   const only = said.length === 1 ? said[0]! : undefined;
   if (!live || settle !== 'votes' || only?.role !== 'user' || isOfAgent) return undefined;
   const isText = typeof only.content === 'string' || only.content?.every(({ type }) => type === 'text');
-  return isText && automatedKind(latestWords) === undefined ? latestWords : undefined;
+  return isText && latestKind === undefined ? latestWords : undefined;
 }
 
 const nameOf = ({ session }: InteractionCompleted['data'], { runtime }: Conversation) =>

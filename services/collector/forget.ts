@@ -69,11 +69,13 @@ function isOver(
     case 'first-request':
       return (row as readonly FirstRequest[]).every(({ session }) => isGone(session));
     case 'known':
+    case 'aside':
     case 'summary':
     case 'trace':
     case 'user':
       return isGone(row as string);
     case 'said':
+    case 'answered':
       return (row as readonly string[]).every(isGone);
     case 'answer':
     case 'prompt':

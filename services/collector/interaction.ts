@@ -1,6 +1,5 @@
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { tellAskedAgain } from './asked-again.ts';
-import { automatedKind } from './automated.ts';
 import {
   answerText,
   type Conversation,
@@ -11,6 +10,7 @@ import {
 import { disagreementOf } from './disagreement.ts';
 import { noteFirst } from './edited-first.ts';
 import type { OpenTurn, SessionRow } from './lane-tables.ts';
+import { hasNewSystem, noteAnswer, noteMainLine } from './main-line.ts';
 import { completeIfOvertaken, readNextStates } from './next-state.ts';
 import { addNode } from './reward-nodes.ts';
 import { findSession, hasSystem, noteSystem, touchSession } from './session.ts';
@@ -26,7 +26,7 @@ import {
 import { classifyTurn } from './turn-type.ts';
 
 /** As in the settings of the fold. */
-type Rules = { readonly atOnce: boolean; readonly firstEdits: boolean };
+type Rules = { readonly atOnce: boolean; readonly firstEdits: boolean; readonly clients: boolean };
 
 /**
  * One answered request becomes a turn: open until its next state is known, or skipped at once for a named
@@ -35,21 +35,25 @@ type Rules = { readonly atOnce: boolean; readonly firstEdits: boolean };
 export function onInteraction(
   cause: Cause,
   event: InteractionCompleted,
-  { atOnce, firstEdits }: Rules,
+  { atOnce, firstEdits, clients }: Rules,
 ): void {
   const { mine } = cause;
   const { id, data } = event;
   const time = Date.parse(event.time);
-  const conversation = readConversation(event);
+  const conversation = readConversation(event, clients);
   const asked = { explicit: data.turnType, conversation };
   const byText = classifyTurn({ ...asked, isOtherSystem: false, answersMainCalls: false });
-  const search = { mine, data, conversation, isSide: byText.type === 'side', time };
+  const search = { mine, data, conversation, isSide: byText.type === 'side', clients, time };
   const found = findSession(search);
   const row = found && mine.sessions.get(found.session);
   const last = conversation.answers.at(-1);
   const view = {
     ...asked,
-    isOtherSystem: row !== undefined && row.system !== null && !hasSystem(row, conversation.systemSketch),
+    isOtherSystem:
+      row !== undefined &&
+      row.system !== null &&
+      !hasSystem(row, conversation.systemSketch) &&
+      !(clients && hasNewSystem(mine, found!.session, row, { data, conversation })),
     answersMainCalls:
       conversation.answersCalls && last !== undefined && mine.known.get(last.full) === found?.session,
   };
@@ -78,17 +82,20 @@ export function onInteraction(
   const { epoch } = rested ?? touchSession(mine, session, event);
   if (isMain) {
     readNextStates(cause, session, conversation);
+    if (clients) noteMainLine(mine, session, { data, conversation });
     if (atOnce && data.settle === 'votes') askedAgain = tellAskedAgain(cause, event, session, conversation);
     index(cause, event, session, conversation);
     if (atOnce && firstEdits && !isDeleted) noteFirst(search, event, session);
     if (data.user !== undefined && mine.users.get(data.user) !== session) mine.users.set(data.user, session);
   } else if (rule === 'compaction') {
-    const [line] = summaryLines(answerText(data));
-    if (line !== undefined) mine.summaries.set(line, session);
+    const lines = summaryLines(answerText(data));
+    for (const line of clients ? lines : lines.slice(0, 1)) mine.summaries.set(line, session);
+    if (clients) noteAnswer(mine, session, data.answer);
     // a long history is summarised in parts, some of which hold nobody's words
     const { traceId } = conversation;
     if (traceId !== undefined && mine.traces.get(traceId) !== session) mine.traces.set(traceId, session);
   }
+  if (clients && rule === 'other-system') mine.asides.set(conversation.full, session);
   if (!data.live) {
     mine.turns.set(id, { status: 'done', session, time });
     releaseFeedback(cause, id, feedback);
@@ -132,8 +139,8 @@ export function onInteraction(
  * A heartbeat comes every half hour, whether anybody is there or not: the timers of a client keep no session
  * open, and open none again.
  */
-const isTimer = ({ latestWords, runtime }: Conversation): boolean =>
-  ['heartbeat', 'cron'].includes(automatedKind(latestWords) ?? runtime.kind ?? '');
+const isTimer = ({ latestKind, runtime }: Conversation): boolean =>
+  ['heartbeat', 'cron'].includes(latestKind ?? runtime.kind ?? '');
 
 const knownSession = ({ mine }: Cause, session: string | undefined): SessionRow | undefined =>
   session === undefined ? undefined : mine.sessions.get(session);
@@ -145,13 +152,13 @@ function index(
   session: string,
   conversation: Conversation,
 ): void {
-  const { prompt, full, place, answers, systemSketch, traceId, latestWords } = conversation;
+  const { prompt, full, place, answers, systemSketch, traceId, latestWords, latestKind } = conversation;
   mine.known.set(full, session);
   if (place.spoken !== undefined && mine.known.get(place.spoken) === undefined)
     mine.known.set(place.spoken, session);
   if (answers.length === 0) mine.firstPrompts.set(prompt, { session, time: Date.parse(event.time) });
   if (traceId !== undefined && mine.traces.get(traceId) !== session) mine.traces.set(traceId, session);
-  const spokenOf = automatedKind(latestWords) === undefined ? [latestWords] : [];
+  const spokenOf = latestKind === undefined ? [latestWords] : [];
   for (const text of [...spokenOf, answerText(event.data)]) {
     const [line] = summaryLines(text);
     const said = line === undefined ? [] : (mine.said.get(line) ?? []);

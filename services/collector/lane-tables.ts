@@ -92,6 +92,10 @@ export type SessionRow = {
   readonly system: SystemSketch | null;
   /** those that it had before, latest last: agents that hand a conversation over have a system text each */
   readonly earlierSystems?: readonly SystemSketch[];
+  /** hash of the tools' names of its latest main request; absent: it has none */
+  readonly tools?: string;
+  /** its main line went on from an answer, or waits for what calls give */
+  readonly goesOn?: true;
 };
 
 /** What came after an answer, by the answer's rolling hash. `used`: a turn was completed by it. */
@@ -155,6 +159,10 @@ export function laneTables(draft: Draft, key: string) {
     early: draft.table<readonly HeldFeedback[]>(`early/${mine}`),
     /** rolling hash after an answer -> session */
     known: draft.table<string>(`known/${mine}`),
+    /** hash of an answer alone -> sessions whose main line holds it; two: it tells nothing */
+    answers: draft.table<readonly string[]>(`answered/${mine}`),
+    /** rolling hash after an answer under a system text that is not the session's -> session */
+    asides: draft.table<string>(`aside/${mine}`),
     /** by rolling hash of a conversation's first request, until it goes on */
     firstPrompts: draft.table<FirstPrompt>(`first-prompt/${mine}`),
     /** under one name, latest last */

@@ -31,7 +31,8 @@ export function readNextStates(cause: Cause, session: string, conversation: Conv
  * say, or two messages of a person's made one. Only if there is no other with the same answer.
  */
 function byAnswerAlone({ mine }: Cause, session: string, conversation: Conversation): string | undefined {
-  const answer = conversation.answerAfterCut ?? conversation.namedAnswer;
+  const { answerAfterCut, namedAnswer, answersAlone } = conversation;
+  const answer = answerAfterCut ?? namedAnswer ?? answersAlone[0];
   if (answer === undefined) return undefined;
   const alike = (mine.sessions.get(session)?.openTurns ?? []).filter(
     (id) => (mine.turns.get(id) as OpenTurn).answer === answer,

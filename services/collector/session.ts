@@ -1,6 +1,5 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
-import { automatedKind } from './automated.ts';
 import { type Conversation, summarisedWords, summaryLines } from './conversation.ts';
 import { editedFirst } from './edited-first.ts';
 import type { LaneTables, SessionRow } from './lane-tables.ts';
@@ -25,6 +24,8 @@ export type Search = {
   readonly conversation: Conversation;
   /** by its text alone it is a side request */
   readonly isSide: boolean;
+  /** as in the settings of the fold */
+  readonly clients: boolean;
   /** ms since 1970 */
   readonly time: number;
 };
@@ -61,11 +62,12 @@ export const sessionWays: readonly Way[] = [
   {
     by: 'prompt',
     about: 'the same first request, tried again before its conversation went on, or asked beside it',
-    find: ({ mine, conversation, time }) => {
+    find: ({ mine, conversation, time, isSide, clients }) => {
       const first = mine.firstPrompts.get(conversation.prompt);
       const row = first && mine.sessions.get(first.session);
       if (first === undefined || !row?.open) return undefined;
       const isSame = row.system === null || hasSystem(row, conversation.systemSketch);
+      if (clients && !isSame && !isSide) return undefined; // other people's, or another program's
       return Math.abs(time - first.time) < (isSame ? RETRY_MS : BESIDE_MS) ? first.session : undefined;
     },
   },
@@ -78,13 +80,22 @@ export const sessionWays: readonly Way[] = [
   {
     by: 'summary',
     about: "it begins with the summary that a compaction made of the session's history",
-    find: ({ mine, conversation: { firstWords } }) => {
-      if (automatedKind(firstWords) !== 'compaction-summary') return undefined;
-      for (const line of summaryLines(firstWords)) {
+    find: ({ mine, conversation: { summary } }) => {
+      for (const line of summary === undefined ? [] : summaryLines(summary)) {
         const session = mine.summaries.get(line);
         if (session !== undefined) return session;
       }
       return undefined;
+    },
+  },
+  {
+    by: 'answer',
+    about:
+      'its history holds an answer that was given in that session and nowhere else, whatever stands before it',
+    find: ({ mine, conversation: { answersAlone } }) => {
+      const places = answersAlone.map((answer) => mine.answers.get(answer) ?? []);
+      const session = places.find(({ length }) => length === 1)?.[0];
+      return session !== undefined && mine.sessions.get(session)?.open ? session : undefined;
     },
   },
   {

@@ -24,6 +24,8 @@ export type Cause = {
   readonly event: ClawLoopEvent;
   readonly at: Position;
   readonly mine: LaneTables;
+  /** as in the settings of the fold */
+  readonly clients: boolean;
   readonly emit: (ClawLoopEvent | DeferredEvent)[];
 };
 
@@ -158,7 +160,7 @@ function removeFrom(table: Table<readonly string[]>, hash: string, id: string): 
  * one of them.
  */
 function turnCompleted(
-  { event, at }: Cause,
+  { event, at, clients }: Cause,
   id: string,
   turn: OpenTurn,
   { shown, implies }: Early & { readonly shown?: Shown | undefined },
@@ -176,9 +178,7 @@ function turnCompleted(
     });
   const isOwn = at.partition === turn.at.partition && at.offset === turn.at.offset;
   const nextIn = (record: ClawLoopEvent) =>
-    shown === undefined
-      ? []
-      : evidenceIn((record as InteractionCompleted).data.messages.slice(shown.start, shown.end));
+    shown === undefined ? [] : evidenceIn((record as InteractionCompleted).data.messages, shown, clients);
   const lost = (reads: Position) => () => recordGone(event, id, turn, reads);
   return isOwn && shown !== undefined
     ? {

@@ -1,6 +1,7 @@
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
-import { type AutomatedKind, automatedKind } from './automated.ts';
+import type { AutomatedKind } from './automated.ts';
 import type { Conversation } from './conversation.ts';
+import type { HelperKind } from './helper-prompts.ts';
 import type { RuntimeLine } from './runtime-session.ts';
 
 export type TurnType = 'main' | 'side';
@@ -28,7 +29,7 @@ const system =
 const latest =
   (kind: AutomatedKind) =>
   ({ conversation }: RequestView) =>
-    automatedKind(conversation.latestWords) === kind;
+    conversation.latestKind === kind;
 const works =
   (kind: RuntimeLine['kind']) =>
   ({ conversation }: RequestView) =>
@@ -37,6 +38,10 @@ const asks =
   (...patterns: readonly RegExp[]) =>
   ({ conversation }: RequestView) =>
     patterns.some((pattern) => pattern.test(conversation.latestWords.slice(0, 2000)));
+const helps =
+  (kind: HelperKind) =>
+  ({ conversation }: RequestView) =>
+    conversation.helper === kind;
 const any =
   (...tests: readonly Rule['matches'][]) =>
   (view: RequestView) =>
@@ -76,7 +81,11 @@ export const turnRules: readonly Rule[] = [
     name: 'compaction',
     type: 'side',
     about: 'the client has its history summarised',
-    matches: any(system('You are a context summarization assistant'), asks(...summaryPrompts)),
+    matches: any(
+      system('You are a context summarization assistant'),
+      asks(...summaryPrompts),
+      helps('compaction'),
+    ),
   },
   {
     name: 'recap',
@@ -91,6 +100,7 @@ export const turnRules: readonly Rule[] = [
     matches: any(
       system('Generate a concise session title', 'Generate a very short topic label'),
       asks(...titlePrompts),
+      helps('title'),
     ),
   },
   { name: 'heartbeat', type: 'side', about: 'a timer of the client spoke', matches: latest('heartbeat') },
@@ -104,10 +114,7 @@ export const turnRules: readonly Rule[] = [
     name: 'subagent',
     type: 'side',
     about: 'an agent was given its task by another agent',
-    matches: any(
-      works('subagent'),
-      ({ conversation }) => automatedKind(conversation.firstWords) === 'subagent',
-    ),
+    matches: any(works('subagent'), ({ conversation }) => conversation.firstKind === 'subagent'),
   },
   {
     name: 'announce',
@@ -137,7 +144,20 @@ export const turnRules: readonly Rule[] = [
     name: 'probe',
     type: 'side',
     about: 'the client tries whether it is answered',
-    matches: latest('probe'),
+    matches: any(latest('probe'), helps('probe')),
+  },
+  {
+    name: 'next-speaker',
+    type: 'side',
+    about: 'the client asks whether the model or the person speaks next',
+    matches: helps('next-speaker'),
+  },
+  {
+    name: 'helper',
+    type: 'side',
+    about:
+      'the client asks for something of its own: a commit message, a suggestion, or by a long instruction a title or a summary of the conversation',
+    matches: helps('helper'),
   },
   {
     name: 'safety-review',

@@ -48,6 +48,12 @@ export function isInternalContext(message: ChatMessage): boolean {
   return (text.startsWith(internalContextStart) && text.endsWith(internalContextEnd)) || goOn.test(text);
 }
 
+/** What stands in the place of a message that nobody but a program wrote. */
+export const emptyContext: ChatMessage = {
+  role: 'user',
+  content: `${internalContextStart}${internalContextEnd}`,
+};
+
 /** Whether a message holds what a person (or a program in a person's place) said. */
 export const isHuman = (message: ChatMessage): boolean =>
   message.role === 'user' && !isInternalContext(message);

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ServingError } from '../errors.ts';
+import { readProgramHeaders } from './program-headers.ts';
 
 /** What a request says of itself beside its messages. */
 export type Envelope = {
@@ -17,20 +18,25 @@ const LONGEST = 512;
  * session, and is stripped. @throws ServingError INVALID_REQUEST
  */
 export function readEnvelope(headers: IncomingHttpHeaders, bodySession?: string): Envelope {
-  const header = (name: string): string | undefined => {
+  const raw = (name: string): string | undefined => {
     const value = headers[name];
-    const text = (Array.isArray(value) ? value[0] : value)?.trim();
+    return (Array.isArray(value) ? value[0] : value)?.trim();
+  };
+  const header = (name: string): string | undefined => {
+    const text = raw(name);
     if (text !== undefined && text.length > LONGEST) {
       throw ServingError.INVALID_REQUEST({ param: name, detail: `The header ${name} is too long.` });
     }
     return text === '' ? undefined : text;
   };
   const affinity = utf8(header('x-session-id') ?? header('session_id') ?? header('x-session-affinity'));
-  const turnType = header('x-turn-type')?.toLowerCase();
+  const program = readProgramHeaders(raw);
+  const turnType = header('x-turn-type')?.toLowerCase() ?? program.turnType;
   if (turnType !== undefined && turnType !== 'main' && turnType !== 'side') {
     throw ServingError.INVALID_REQUEST({ param: 'x-turn-type', detail: 'x-turn-type is main or side.' });
   }
-  const session = withoutBoundary(affinity) ?? (bodySession?.toWellFormed().trim() || undefined);
+  const ofProgram = utf8(program.session?.slice(0, LONGEST));
+  const session = withoutBoundary(affinity) ?? (bodySession?.toWellFormed().trim() || ofProgram || undefined);
   if (session !== undefined && /\p{Cc}/u.test(session)) {
     const detail = 'The name of a session has no control characters.';
     throw ServingError.INVALID_REQUEST({ param: 'session_id', detail });

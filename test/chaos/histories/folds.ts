@@ -33,7 +33,7 @@ const { settings: training } = defaultTrainingSettings('claw-nano');
 export const theFolds: readonly HistoryFold[] = [
   {
     ...{ name: 'attribute', reads: 'conversations', writes: 'turns' },
-    on: (rows, event, at) => attribute.on(rows, event, at, { atOnce: true, firstEdits: true }),
+    on: (rows, event, at) => attribute.on(rows, event, at, { atOnce: true, firstEdits: true, clients: true }),
   },
   {
     ...{ name: 'judge', reads: 'turns', writes: 'turns' },

@@ -1,0 +1,148 @@
+/** What a program asks the model for itself, beside the conversation. */
+export type HelperKind = 'compaction' | 'title' | 'next-speaker' | 'probe' | 'helper';
+
+type HelperPrompt = {
+  readonly kind: HelperKind;
+  readonly client: string;
+  /** how its system text begins; absent: any */
+  readonly system?: RegExp;
+  /** how the latest user message begins; absent: any */
+  readonly words?: RegExp;
+};
+
+/** First match wins. Each pattern looks at the first 2,000 characters, and begins with a text or a line of it. */
+export const helperPrompts: readonly HelperPrompt[] = [
+  {
+    kind: 'compaction',
+    client: 'Codex',
+    words: /^You are performing a CONTEXT CHECKPOINT COMPACTION/,
+  },
+  {
+    kind: 'compaction',
+    client: 'Claude Code',
+    words: /^CRITICAL: Respond with TEXT ONLY\. Do NOT call any tools\./,
+  },
+  { kind: 'compaction', client: 'Claude Code, Cline', words: /^Your task is to create a detailed summary/ },
+  {
+    kind: 'compaction',
+    client: 'opencode, Crush, Kilo',
+    system:
+      /^You are (?:a context summarization|a helpful AI assistant tasked with summari[sz]ing|summari[sz]ing a|an anchored context)/m,
+  },
+  {
+    kind: 'compaction',
+    client: 'opencode, Kilo',
+    words: /^Here is the conversation so far:\s+<conversation>/,
+  },
+  {
+    kind: 'compaction',
+    client: 'Continue',
+    words: /^Please provide a concise summary of our conversation so far, capturing the key context/,
+  },
+  {
+    kind: 'compaction',
+    client: 'Qwen Code',
+    words: /^You are the component that summarizes (?:a conversation|internal chat history)/,
+  },
+  {
+    kind: 'helper',
+    client: 'Qwen Code',
+    system: /^You are now acting as the managed memory extraction subagent/,
+  },
+  { kind: 'title', client: 'Claude Code', system: /^You are naming a coding session/m },
+  {
+    kind: 'compaction',
+    client: 'opencode',
+    words: /^Provide a detailed (?:prompt|summary) for continuing our conversation/,
+  },
+  {
+    kind: 'compaction',
+    client: 'Qwen Code, Gemini CLI',
+    system:
+      /^You are (?:the component|a specialized system component) (?:that|responsible for) (?:summarizes|distilling)/,
+  },
+  { kind: 'compaction', client: 'Qwen Code, Gemini CLI', words: /^First, reason in your scratchpad\./ },
+  {
+    kind: 'compaction',
+    client: 'aider',
+    system: /^\*?Briefly\*? summarize this partial conversation about programming/,
+  },
+  { kind: 'compaction', client: 'Zed', words: /^Generate a detailed summary of this conversation/ },
+  { kind: 'compaction', client: 'Goose', system: /^## Task Context\n- An llm context limit was reached/ },
+  { kind: 'title', client: 'opencode, Kilo', system: /^You are a title generator\b/m },
+  { kind: 'title', client: 'opencode', words: /^Generate a title for this conversation:/ },
+  { kind: 'title', client: 'Crush', system: /^you will generate a short title based on the first message/i },
+  {
+    kind: 'title',
+    client: 'Claude Code',
+    system:
+      /^(?:Analyze if this message indicates a new conversation topic|Generate a (?:concise|short)[^\n]{0,80}title|Summarize this coding conversation in under)/m,
+  },
+  { kind: 'title', client: 'Claude Code', words: /^Please write a \d+-\d+ word title for/ },
+  { kind: 'title', client: 'Zed', words: /^Generate a concise \d+-\d+ word title for this conversation/ },
+  {
+    kind: 'title',
+    client: 'Continue',
+    words: /^Given the following[^\n]{0,120}please reply with a title for the chat/,
+  },
+  {
+    kind: 'title',
+    client: 'Goose',
+    words: /^Based on the conversation so far, provide a concise description of this session/,
+  },
+  {
+    kind: 'next-speaker',
+    client: 'Gemini CLI, Qwen Code',
+    words: /^Analyze \*only\* the content and structure of your immediately preceding response/,
+  },
+  { kind: 'probe', client: 'Claude Code', words: /^(?:quota|Warmup)$/ },
+  { kind: 'helper', client: 'Claude Code', words: /^\[SUGGESTION MODE:/ },
+  {
+    kind: 'helper',
+    client: 'Claude Code',
+    system: /^(?:Your task is to process Bash commands|Extract any file paths that this command reads)/m,
+  },
+  {
+    kind: 'helper',
+    client: 'aider',
+    system: /^You are an expert software engineer that generates concise, one-line Git commit messages/,
+  },
+];
+
+/** Characters of a text that are looked at. */
+const LOOK_AT = 2000;
+/** A person seldom writes so much to ask for a summary, a title or a name; characters. */
+const LONG = 160;
+/** What such instructions are about. */
+const ofHistory =
+  /\b(?:conversation|chat|session|dialogu?e|transcript|discussion|history|context window|interaction)s?\b/i;
+/** What they want. */
+const wanted =
+  /\b(?:titles?|summar(?:y|ies|i[sz]e|i[sz]ing)|compact(?:ed|ion)?|condens(?:e|ed|ing)|hand-?(?:off|over)|checkpoint|recap|label|tags|next speaker|follow-up (?:questions|queries)|new topic)\b/i;
+/** How instructions to a model give themselves away. */
+const instructs =
+  /\b(?:respond|reply|output|return|answer) (?:with|only|in|using|exactly)\b|\bonly (?:output|return|respond|reply|the title|a? ?json)\b|\bdo not (?:include|use|call|add|answer|respond|ask|mention|execute)\b|\byou (?:are (?:an?|the) \w|must|will be given|should (?:only|include|preserve))|\bjson\b|^#+ |\bformat:|<\/?[a-z_]+>|\bthe user(?:'s)?\b|\b(?:must|should) (?:include|be|preserve|contain|capture)\b/gim;
+const FEWEST_SIGNS = 2;
+
+/**
+ * Which request of a program this is, by its texts; undefined: none that is known. What is not in the table counts as
+ * one where a long instruction asks for a title, a summary or the like of the conversation itself.
+ * @param systemText of the request
+ * @param words of the latest user message
+ */
+export function helperKind(systemText: string, words: string): HelperKind | undefined {
+  const [system, said] = [systemText.trimStart().slice(0, LOOK_AT), words.slice(0, LOOK_AT)];
+  const known = helperPrompts.find(
+    (prompt) =>
+      (prompt.system === undefined || prompt.system.test(system)) &&
+      (prompt.words === undefined || prompt.words.test(said)),
+  );
+  if (known !== undefined) return known.kind;
+  return isInstruction(said) ? 'helper' : undefined;
+}
+
+const isInstruction = (words: string): boolean =>
+  words.length >= LONG &&
+  wanted.test(words) &&
+  ofHistory.test(words) &&
+  new Set(words.match(instructs)?.map((sign) => sign.toLowerCase())).size >= FEWEST_SIGNS;
