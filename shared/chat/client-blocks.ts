@@ -82,7 +82,8 @@ function spokenMessage(
   if (message.role === 'assistant') return isOwnReply(message, before) ? emptyContext : message;
   if (message.role !== 'user' && message.role !== 'tool') return message;
   const content = spokenContent(message.content, isQuoted && message.role === 'user');
-  if (message.role === 'user' && (content === '' || isOfProgram(contentText(content)))) return emptyContext;
+  const isGone = content === '' && content !== message.content;
+  if (message.role === 'user' && (isGone || isOfProgram(contentText(content)))) return emptyContext;
   return content === message.content ? message : { ...message, content };
 }
 

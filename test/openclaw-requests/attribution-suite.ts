@@ -21,7 +21,7 @@ export function placed(
     ...sessionEnded({ id: `end of ${session}` }, session),
     time,
   }));
-  const { emitted } = runFold(attribute, [...events, ...ends], undefined);
+  const { emitted } = runFold(attribute, [...events, ...ends], { clients: true });
   return Object.fromEntries(
     emitted.flatMap(({ type, data }) => {
       if (type === 'turn.completed') return [[data.turnId, `${data.session} ${data.rule} completed`]];
