@@ -1,6 +1,7 @@
 import { secretRules } from '../../shared/secrets/secret-rules.ts';
 import { automatedKinds } from './automated.ts';
 import { dropReasons } from './drop-reasons.ts';
+import { helperPrompts } from './helper-prompts.ts';
 import { sessionWays } from './session.ts';
 import { laterReasons, skipRules } from './skip-reason.ts';
 import { turnRules } from './turn-type.ts';
@@ -8,6 +9,8 @@ import { turnRules } from './turn-type.ts';
 /** docs/where-did-my-turn-go.md, out of the tables that the collector itself decides by. */
 export function whereDidMyTurnGo(): string {
   const automated = automatedKinds.map(({ kind }) => kind).join(', ');
+  const named = new Set(helperPrompts.flatMap(({ client }) => client.split(', ')));
+  const programs = new Intl.ListFormat('en').format([...named].toSorted());
   return `# Where did my turn go?
 
 Every answer of the served policy ends in exactly one way: in a batch, or with one of the reasons below.
@@ -34,6 +37,14 @@ Side requests are answered like any other; they do not train and complete no tur
 | \`rule\` | type | when |
 |---|---|---|
 ${rows(turnRules.map(({ name, type, about }) => [name, type, about]))}
+
+Agent programs put blocks around a person's words (reminders, the state of a workspace, output of commands), and messages and
+answers of their own into a history. All of that is left out before a request is compared with others, and before anything is judged.
+Known are the prompts of ${programs}. Of another program's, a long instruction that asks for a title, a summary or the like of
+the conversation itself is a side request, too.
+
+A request under another system text than the session's is of the main line where it goes on from the main line with the same
+tools, and from the second request on in any case.
 
 What the client says of a request (\`X-Session-Id\`, \`X-Turn-Type\`) holds. Where its content tells another session or another
 type, the fact has a \`disagreement\` with both, \`turns list\` shows it behind the rule (\`explicit-main: not heartbeat\`), and
