@@ -232,6 +232,26 @@ test('an answer tells its session where the history was cut before it, but not i
   ).toEqual({ one: 'chat-one by new <- No, shorter.' });
 });
 
+test('examples in a prompt, the same for everybody, join nobody', () => {
+  const example = [user('Change the greeting.'), assistant('I changed it from "Hello" to "Hey".')];
+  const after = (...messages: ChatMessage[]) => [system('You write code.'), ...example, ...messages];
+  expect(
+    placed({
+      mine: { messages: after(user('Which pan?')), answer: pans },
+      theirs: { messages: after(user('Which oil?')), answer: oil },
+      // and one who asks again is one person
+      again: { messages: after(user('Which oil?')), answer: 'Any that stands high heat will do.' },
+      next: { messages: after(user('Which pan?'), assistant(pans), user('No.')), answer: steel },
+      last: { messages: after(user('Which oil?'), assistant(oil), user('Good.')), answer: steel },
+    }),
+  ).toEqual({
+    mine: 'chat-mine by new <- No.',
+    // another answer was asked for, which says enough
+    theirs: 'chat-theirs by new <- ',
+    again: 'chat-theirs superseded conversation',
+  });
+});
+
 test('the same first words under another system text are another session', () => {
   const steps = {
     one: { messages: [system('You are a cook who answers in verse.'), user('Which pan?')], answer: pans },

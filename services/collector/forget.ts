@@ -70,6 +70,7 @@ function isOver(
       return (row as readonly FirstRequest[]).every(({ session }) => isGone(session));
     case 'known':
     case 'aside':
+    case 'shown':
     case 'summary':
     case 'trace':
     case 'user':

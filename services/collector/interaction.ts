@@ -147,16 +147,17 @@ const knownSession = ({ mine }: Cause, session: string | undefined): SessionRow 
 
 /** By what later requests find this conversation. */
 function index(
-  { mine }: Cause,
+  { mine, clients }: Cause,
   event: InteractionCompleted,
   session: string,
   conversation: Conversation,
 ): void {
   const { prompt, full, place, answers, systemSketch, traceId, latestWords, latestKind } = conversation;
+  const begins = answers.length === 0 || (clients && !answers.some((one) => mine.known.get(one.full)));
   mine.known.set(full, session);
   if (place.spoken !== undefined && mine.known.get(place.spoken) === undefined)
     mine.known.set(place.spoken, session);
-  if (answers.length === 0) mine.firstPrompts.set(prompt, { session, time: Date.parse(event.time) });
+  if (begins) mine.firstPrompts.set(prompt, { session, time: Date.parse(event.time) });
   if (traceId !== undefined && mine.traces.get(traceId) !== session) mine.traces.set(traceId, session);
   const spokenOf = latestKind === undefined ? [latestWords] : [];
   for (const text of [...spokenOf, answerText(event.data)]) {

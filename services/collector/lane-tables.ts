@@ -159,6 +159,8 @@ export function laneTables(draft: Draft, key: string) {
     early: draft.table<readonly HeldFeedback[]>(`early/${mine}`),
     /** rolling hash after an answer -> session */
     known: draft.table<string>(`known/${mine}`),
+    /** the same of answers that only stood in histories so far: their record may still come, or they are of somebody else */
+    shown: draft.table<string>(`shown/${mine}`),
     /** hash of an answer alone -> sessions whose main line holds it; two: it tells nothing */
     answers: draft.table<readonly string[]>(`answered/${mine}`),
     /** rolling hash after an answer under a system text that is not the session's -> session */

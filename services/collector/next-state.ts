@@ -8,12 +8,14 @@ import { type Cause, completeTurn } from './turn-outcome.ts';
  * request repeats it.
  */
 export function readNextStates(cause: Cause, session: string, conversation: Conversation): void {
-  const { mine, event, at } = cause;
+  const { mine, event, at, clients } = cause;
   const [table, openByAnswer] = [mine.next(session), mine.openByAnswer(session)];
   const last = conversation.answers.at(-1)?.end;
   for (const { full, start, end, after, told } of conversation.answers) {
     const isNew = mine.known.get(full) === undefined;
-    if (isNew) mine.known.set(full, session);
+    if (isNew && !clients) mine.known.set(full, session);
+    // examples in a prompt are answers, too: they lead to no session
+    if (isNew && clients && mine.shown.get(full) === undefined) mine.shown.set(full, session);
     if (!told) continue;
     const before = table.get(full);
     if (before?.after === after) continue;

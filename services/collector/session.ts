@@ -57,7 +57,7 @@ export const sessionWays: readonly Way[] = [
   {
     by: 'continued',
     about: 'a conversation that came earlier holds this very answer',
-    find: ({ mine, conversation }) => mine.known.get(conversation.full),
+    find: ({ mine, conversation }) => mine.known.get(conversation.full) ?? mine.shown.get(conversation.full),
   },
   {
     by: 'prompt',
