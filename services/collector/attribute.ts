@@ -43,6 +43,11 @@ export type AttributeSettings = {
    * begins one, as in logs of earlier programs. Only with `atOnce`.
    */
   readonly firstEdits?: boolean;
+  /**
+   * In a session that is settled by reward a request is main unless its program calls it side. Absent: the rules
+   * by text hold there too, as in logs of earlier programs.
+   */
+  readonly rewardedAreMain?: boolean;
 };
 
 /** The other folds of the lane do not read its conversations. */
@@ -111,6 +116,7 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, settings: Attribu
   const { mine } = cause;
   const time = Date.parse(event.time);
   const { turnDiscount = 1, atOnce = false, firstEdits = false } = settings;
+  const { rewardedAreMain = false } = settings;
   if (isTooLate(lane, time) && !isIdleTimer(event) && !takesBack(event)) {
     if (event.type === 'interaction.completed' && event.data.live)
       tellSkipped(cause, { turnId: event.id, reason: 'too-late' });
@@ -119,7 +125,7 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, settings: Attribu
   if (event.type !== 'interaction.completed' && !isIdleTimer(event)) mine.seen.set(event.id, time);
   switch (event.type) {
     case 'interaction.completed':
-      onInteraction(cause, event, { atOnce, firstEdits });
+      onInteraction(cause, event, { atOnce, firstEdits, rewardedAreMain });
       break;
     case 'response.deleted':
     case 'interaction.withdrawn':

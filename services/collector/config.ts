@@ -157,6 +157,7 @@ export const attributeSettings = ({ turnDiscount }: CollectorConfig): AttributeS
   turnDiscount,
   atOnce: true,
   firstEdits: true,
+  rewardedAreMain: true,
 });
 
 /** The rules in force for `assemble`. */

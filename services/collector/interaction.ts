@@ -1,11 +1,13 @@
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { tellAskedAgain } from './asked-again.ts';
+import type { AttributeSettings } from './attribute.ts';
 import { automatedKind } from './automated.ts';
 import {
   answerText,
   type Conversation,
   hashOfAnswer,
   readConversation,
+  shortHash,
   summaryLines,
 } from './conversation.ts';
 import { disagreementOf } from './disagreement.ts';
@@ -26,7 +28,7 @@ import {
 import { classifyTurn } from './turn-type.ts';
 
 /** As in the settings of the fold. */
-type Rules = { readonly atOnce: boolean; readonly firstEdits: boolean };
+type Rules = Required<Omit<AttributeSettings, 'turnDiscount'>>;
 
 /**
  * One answered request becomes a turn: open until its next state is known, or skipped at once for a named
@@ -35,27 +37,15 @@ type Rules = { readonly atOnce: boolean; readonly firstEdits: boolean };
 export function onInteraction(
   cause: Cause,
   event: InteractionCompleted,
-  { atOnce, firstEdits }: Rules,
+  { atOnce, firstEdits, rewardedAreMain }: Rules,
 ): void {
   const { mine } = cause;
   const { id, data } = event;
   const time = Date.parse(event.time);
   const conversation = readConversation(event);
-  const asked = { explicit: data.turnType, conversation };
-  const byText = classifyTurn({ ...asked, isOtherSystem: false, answersMainCalls: false });
-  const search = { mine, data, conversation, isSide: byText.type === 'side', time };
-  const found = findSession(search);
-  const row = found && mine.sessions.get(found.session);
-  const last = conversation.answers.at(-1);
-  const view = {
-    ...asked,
-    isOtherSystem: row !== undefined && row.system !== null && !hasSystem(row, conversation.systemSketch),
-    answersMainCalls:
-      conversation.answersCalls && last !== undefined && mine.known.get(last.full) === found?.session,
-  };
-  const { type, rule } = classifyTurn(view);
-  const different = disagreementOf(search, view, type);
-  const disagreement = different === undefined ? {} : { disagreement: different };
+  // one that is too large has no words, so no place among the others
+  const isOfProgram = rewardedAreMain && data.settle === 'reward' && !data.tooLarge;
+  const { search, found, type, rule, disagreement } = classify(cause, event, conversation, isOfProgram);
   const isDeleted = mine.deleted.get(id) !== undefined;
   if (isDeleted) mine.deleted.delete(id);
   const skip = isDeleted ? { reason: 'deleted' as const, rule } : skipReason({ data, type, turnRule: rule });
@@ -82,13 +72,7 @@ export function onInteraction(
     index(cause, event, session, conversation);
     if (atOnce && firstEdits && !isDeleted) noteFirst(search, event, session);
     if (data.user !== undefined && mine.users.get(data.user) !== session) mine.users.set(data.user, session);
-  } else if (rule === 'compaction') {
-    const [line] = summaryLines(answerText(data));
-    if (line !== undefined) mine.summaries.set(line, session);
-    // a long history is summarised in parts, some of which hold nobody's words
-    const { traceId } = conversation;
-    if (traceId !== undefined && mine.traces.get(traceId) !== session) mine.traces.set(traceId, session);
-  }
+  } else if (rule === 'compaction') indexSummary(cause, event, session, conversation);
   if (!data.live) {
     mine.turns.set(id, { status: 'done', session, time });
     releaseFeedback(cause, id, feedback);
@@ -102,6 +86,7 @@ export function onInteraction(
     addNode(mine, session, id, conversation, {
       ...{ order: cause.at.offset, main: type === 'main', aborted: skip?.reason === 'aborted', feedback },
       ...(answer === undefined ? {} : { answer }),
+      ...(isOfProgram ? { system: shortHash(conversation.systemText) } : {}),
     });
   const turn: OpenTurn = {
     status: 'open',
@@ -128,6 +113,30 @@ export function onInteraction(
   } else skipTurn(cause, id, turn, skip.reason, skip.rule);
 }
 
+/** Which session a request belongs to, and whether to its main line. */
+function classify(
+  { mine }: Cause,
+  { data, time }: InteractionCompleted,
+  conversation: Conversation,
+  isOfProgram: boolean,
+) {
+  const asked = { explicit: data.turnType, conversation, isOfProgram };
+  const byText = classifyTurn({ ...asked, isOtherSystem: false, answersMainCalls: false });
+  const search = { mine, data, conversation, isSide: byText.type === 'side', time: Date.parse(time) };
+  const found = findSession(search);
+  const row = found && mine.sessions.get(found.session);
+  const last = conversation.answers.at(-1);
+  const view = {
+    ...asked,
+    isOtherSystem: row !== undefined && row.system !== null && !hasSystem(row, conversation.systemSketch),
+    answersMainCalls:
+      conversation.answersCalls && last !== undefined && mine.known.get(last.full) === found?.session,
+  };
+  const { type, rule } = classifyTurn(view);
+  const disagreement = disagreementOf(search, view, type);
+  return { search, found, type, rule, disagreement: disagreement === undefined ? {} : { disagreement } };
+}
+
 /**
  * A heartbeat comes every half hour, whether anybody is there or not: the timers of a client keep no session
  * open, and open none again.
@@ -137,6 +146,19 @@ const isTimer = ({ latestWords, runtime }: Conversation): boolean =>
 
 const knownSession = ({ mine }: Cause, session: string | undefined): SessionRow | undefined =>
   session === undefined ? undefined : mine.sessions.get(session);
+
+/** By what a conversation is found that begins with the summary of its history. */
+function indexSummary(
+  { mine }: Cause,
+  { data }: InteractionCompleted,
+  session: string,
+  { traceId }: Conversation,
+): void {
+  const [line] = summaryLines(answerText(data));
+  if (line !== undefined) mine.summaries.set(line, session);
+  // a long history is summarised in parts, some of which hold nobody's words
+  if (traceId !== undefined && mine.traces.get(traceId) !== session) mine.traces.set(traceId, session);
+}
 
 /** By what later requests find this conversation. */
 function index(
