@@ -158,6 +158,7 @@ export const attributeSettings = ({ turnDiscount }: CollectorConfig): AttributeS
   atOnce: true,
   firstEdits: true,
   rewardedAreMain: true,
+  tellsOpened: true,
 });
 
 /** The rules in force for `assemble`. */

@@ -12,10 +12,11 @@ import {
 } from './conversation.ts';
 import { disagreementOf } from './disagreement.ts';
 import { noteFirst } from './edited-first.ts';
+import { enterSession } from './enter-session.ts';
 import type { OpenTurn, SessionRow } from './lane-tables.ts';
 import { completeIfOvertaken, readNextStates } from './next-state.ts';
 import { addNode } from './reward-nodes.ts';
-import { findSession, hasSystem, noteSystem, touchSession } from './session.ts';
+import { findSession, hasSystem, noteSystem } from './session.ts';
 import { skipReason } from './skip-reason.ts';
 import {
   type Cause,
@@ -37,7 +38,7 @@ type Rules = Required<Omit<AttributeSettings, 'turnDiscount'>>;
 export function onInteraction(
   cause: Cause,
   event: InteractionCompleted,
-  { atOnce, firstEdits, rewardedAreMain }: Rules,
+  { atOnce, firstEdits, rewardedAreMain, tellsOpened }: Rules,
 ): void {
   const { mine } = cause;
   const { id, data } = event;
@@ -65,7 +66,7 @@ export function onInteraction(
 
   const { session, by: sessionBy } = found ?? { session: `chat-${id}`, by: 'new' };
   let askedAgain = false;
-  const { epoch } = rested ?? touchSession(mine, session, event);
+  const { epoch } = rested ?? enterSession(cause, event, session, tellsOpened);
   if (isMain) {
     readNextStates(cause, session, conversation);
     if (atOnce && data.settle === 'votes') askedAgain = tellAskedAgain(cause, event, session, conversation);

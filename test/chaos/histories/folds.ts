@@ -30,7 +30,7 @@ export type HistoryFold = {
 
 const { settings: training } = defaultTrainingSettings('claw-nano');
 
-const rulesOfAttribute = { atOnce: true, firstEdits: true, rewardedAreMain: true };
+const rulesOfAttribute = { atOnce: true, firstEdits: true, rewardedAreMain: true, tellsOpened: true };
 
 export const theFolds: readonly HistoryFold[] = [
   {
