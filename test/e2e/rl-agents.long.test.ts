@@ -91,4 +91,5 @@ test('what reads like a request of a chat client is a main turn too; what the pr
     [title, 'rewarded-session', -0.5, undefined],
     [beside, 'explicit-side', undefined, 'side'],
   ]);
+  expect(await on.run('audit', '--deep')).toMatch(/attribute: .* differences: 0/);
 });
