@@ -235,6 +235,16 @@ test('a server that does not take the end of a session is named in a warning, an
   expect(warnings).toHaveLength(2);
 });
 
+test('a session of which the server has nothing to end is no reason for a warning', async () => {
+  const { tell, request, warnings } = openClaw();
+  const { posted, baseUrl, release } = await openServer(404);
+  release();
+  await request({ requestId: 'h:compaction:1:model:1', sessionId: 'h' }, baseUrl);
+  await tell('session_end', { sessionId: 'h', reason: 'new' });
+  expect(posted).toHaveLength(1);
+  expect(warnings).toEqual([]);
+});
+
 test('what hangs or breaks while a session ends holds up nobody for long', async () => {
   const hanging = openClaw(undefined, () => new Promise(() => {}));
   const one = { requestId: 'k:compaction:1:model:1', sessionId: 'k' };

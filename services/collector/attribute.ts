@@ -12,11 +12,12 @@ import { clockAt, horizonOf, isTooLate, sweptClock } from '../../shared/log/even
 import type { Fold } from '../../shared/log/fold.ts';
 import { openDraft } from '../../shared/log/rows.ts';
 import { onDeleted } from './deletion.ts';
+import { enterSession } from './enter-session.ts';
 import { forget, forgetLane } from './forget.ts';
 import { onInteraction } from './interaction.ts';
 import { type LaneRow, laneTable, laneTables, type OpenTurn } from './lane-tables.ts';
 import { forgetNodes, setReward } from './reward-nodes.ts';
-import { touchSession, updateSession } from './session.ts';
+import { updateSession } from './session.ts';
 import { type SessionReturns, sessionReturns } from './session-returns.ts';
 import { facts } from './source.ts';
 import {
@@ -48,6 +49,13 @@ export type AttributeSettings = {
    * Absent: neither, as in logs of earlier programs.
    */
   readonly clients?: boolean;
+  /**
+   * In a session that is settled by reward a request is main unless its program calls it side. Absent: the rules
+   * by text hold there too, as in logs of earlier programs.
+   */
+  readonly rewardedAreMain?: boolean;
+  /** Tells of each epoch of a session that it began. Absent: it does not, as in logs of earlier programs. */
+  readonly tellsOpened?: boolean;
 };
 
 /** The other folds of the lane do not read its conversations. */
@@ -117,6 +125,7 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, settings: Attribu
   const { mine } = cause;
   const time = Date.parse(event.time);
   const { turnDiscount = 1, atOnce = false, firstEdits = false, clients = false } = settings;
+  const { rewardedAreMain = false, tellsOpened = false } = settings;
   if (isTooLate(lane, time) && !isIdleTimer(event) && !takesBack(event)) {
     if (event.type === 'interaction.completed' && event.data.live)
       tellSkipped(cause, { turnId: event.id, reason: 'too-late' });
@@ -125,7 +134,7 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, settings: Attribu
   if (event.type !== 'interaction.completed' && !isIdleTimer(event)) mine.seen.set(event.id, time);
   switch (event.type) {
     case 'interaction.completed':
-      onInteraction(cause, event, { atOnce, firstEdits, clients });
+      onInteraction(cause, event, { atOnce, firstEdits, clients, rewardedAreMain, tellsOpened });
       break;
     case 'response.deleted':
     case 'interaction.withdrawn':
@@ -135,7 +144,7 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, settings: Attribu
       onFeedback(cause, event, atOnce);
       break;
     case 'session.started':
-      touchSession(mine, event.data.session, event);
+      enterSession(cause, event, event.data.session, tellsOpened);
       break;
     case 'session.ended':
       onSessionEnded(cause, event, lane, turnDiscount);

@@ -11,7 +11,7 @@ export const auditedFolds: readonly AuditedFold[] = [
     fold: attribute as Fold<unknown>,
     decides: [
       ...(['turn.completed', 'turn.continued', 'turn.skipped', 'turn.feedback', 'turn.withdrawn'] as const),
-      ...(['session.closed', 'turns.forgotten'] as const),
+      ...(['session.opened', 'session.closed', 'turns.forgotten'] as const),
     ],
   },
   {

@@ -158,6 +158,8 @@ export const attributeSettings = ({ turnDiscount }: CollectorConfig): AttributeS
   atOnce: true,
   firstEdits: true,
   clients: true,
+  rewardedAreMain: true,
+  tellsOpened: true,
 });
 
 /** The rules in force for `assemble`. */

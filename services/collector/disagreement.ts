@@ -17,7 +17,8 @@ export function disagreementOf(
   const byContent =
     said === undefined || data.settle === 'reward' ? undefined : findSession({ ...search, data: unnamed });
   const isOther = byContent !== undefined && byContent.session !== said;
-  const turn = view.explicit === undefined ? undefined : classifyTurn({ ...view, explicit: undefined });
+  const isTold = view.explicit !== undefined && !view.isOfProgram; // a program's texts tell no type
+  const turn = isTold ? classifyTurn({ ...view, explicit: undefined }) : undefined;
   const isOtherType = turn !== undefined && turn.type !== type;
   if (!isOther && !isOtherType) return undefined;
   return { ...(isOther ? { session: byContent.session } : {}), ...(isOtherType ? { turn } : {}) };

@@ -1,19 +1,22 @@
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { tellAskedAgain } from './asked-again.ts';
+import type { AttributeSettings } from './attribute.ts';
 import {
   answerText,
   type Conversation,
   hashOfAnswer,
   readConversation,
+  shortHash,
   summaryLines,
 } from './conversation.ts';
 import { disagreementOf } from './disagreement.ts';
 import { noteFirst } from './edited-first.ts';
+import { enterSession } from './enter-session.ts';
 import type { OpenTurn, SessionRow } from './lane-tables.ts';
 import { hasNewSystem, noteAnswer, noteMainLine } from './main-line.ts';
 import { completeIfOvertaken, readNextStates } from './next-state.ts';
 import { addNode } from './reward-nodes.ts';
-import { findSession, hasSystem, noteSystem, touchSession } from './session.ts';
+import { findSession, hasSystem, noteSystem } from './session.ts';
 import { skipReason } from './skip-reason.ts';
 import {
   type Cause,
@@ -26,7 +29,7 @@ import {
 import { classifyTurn } from './turn-type.ts';
 
 /** As in the settings of the fold. */
-type Rules = { readonly atOnce: boolean; readonly firstEdits: boolean; readonly clients: boolean };
+type Rules = Required<Omit<AttributeSettings, 'turnDiscount'>>;
 
 /**
  * One answered request becomes a turn: open until its next state is known, or skipped at once for a named
@@ -35,31 +38,15 @@ type Rules = { readonly atOnce: boolean; readonly firstEdits: boolean; readonly 
 export function onInteraction(
   cause: Cause,
   event: InteractionCompleted,
-  { atOnce, firstEdits, clients }: Rules,
+  { atOnce, firstEdits, clients, rewardedAreMain, tellsOpened }: Rules,
 ): void {
   const { mine } = cause;
   const { id, data } = event;
   const time = Date.parse(event.time);
   const conversation = readConversation(event, clients);
-  const asked = { explicit: data.turnType, conversation };
-  const byText = classifyTurn({ ...asked, isOtherSystem: false, answersMainCalls: false });
-  const search = { mine, data, conversation, isSide: byText.type === 'side', clients, time };
-  const found = findSession(search);
-  const row = found && mine.sessions.get(found.session);
-  const last = conversation.answers.at(-1);
-  const view = {
-    ...asked,
-    isOtherSystem:
-      row !== undefined &&
-      row.system !== null &&
-      !hasSystem(row, conversation.systemSketch) &&
-      !(clients && hasNewSystem(mine, found!.session, row, { data, conversation })),
-    answersMainCalls:
-      conversation.answersCalls && last !== undefined && mine.known.get(last.full) === found?.session,
-  };
-  const { type, rule } = classifyTurn(view);
-  const different = disagreementOf(search, view, type);
-  const disagreement = different === undefined ? {} : { disagreement: different };
+  // one that is too large has no words, so no place among the others
+  const isOfProgram = rewardedAreMain && data.settle === 'reward' && !data.tooLarge;
+  const { search, found, type, rule, disagreement } = classify(cause, event, conversation, isOfProgram);
   const isDeleted = mine.deleted.get(id) !== undefined;
   if (isDeleted) mine.deleted.delete(id);
   const skip = isDeleted ? { reason: 'deleted' as const, rule } : skipReason({ data, type, turnRule: rule });
@@ -79,7 +66,7 @@ export function onInteraction(
 
   const { session, by: sessionBy } = found ?? { session: `chat-${id}`, by: 'new' };
   let askedAgain = false;
-  const { epoch } = rested ?? touchSession(mine, session, event);
+  const { epoch } = rested ?? enterSession(cause, event, session, tellsOpened);
   if (isMain) {
     readNextStates(cause, session, conversation);
     if (clients) noteMainLine(mine, session, { data, conversation });
@@ -87,14 +74,7 @@ export function onInteraction(
     index(cause, event, session, conversation);
     if (atOnce && firstEdits && !isDeleted) noteFirst(search, event, session);
     if (data.user !== undefined && mine.users.get(data.user) !== session) mine.users.set(data.user, session);
-  } else if (rule === 'compaction') {
-    const lines = summaryLines(answerText(data));
-    for (const line of clients ? lines : lines.slice(0, 1)) mine.summaries.set(line, session);
-    if (clients) noteAnswer(mine, session, data.answer);
-    // a long history is summarised in parts, some of which hold nobody's words
-    const { traceId } = conversation;
-    if (traceId !== undefined && mine.traces.get(traceId) !== session) mine.traces.set(traceId, session);
-  }
+  } else if (rule === 'compaction') indexSummary(cause, event, session, conversation);
   if (clients && rule === 'other-system') mine.asides.set(conversation.full, session);
   if (!data.live) {
     mine.turns.set(id, { status: 'done', session, time });
@@ -109,6 +89,7 @@ export function onInteraction(
     addNode(mine, session, id, conversation, {
       ...{ order: cause.at.offset, main: type === 'main', aborted: skip?.reason === 'aborted', feedback },
       ...(answer === undefined ? {} : { answer }),
+      ...(isOfProgram ? { system: shortHash(conversation.systemText) } : {}),
     });
   const turn: OpenTurn = {
     status: 'open',
@@ -135,6 +116,35 @@ export function onInteraction(
   } else skipTurn(cause, id, turn, skip.reason, skip.rule);
 }
 
+/** Which session a request belongs to, and whether to its main line. */
+function classify(
+  { mine, clients }: Cause,
+  { data, time }: InteractionCompleted,
+  conversation: Conversation,
+  isOfProgram: boolean,
+) {
+  const asked = { explicit: data.turnType, conversation, isOfProgram };
+  const byText = classifyTurn({ ...asked, isOtherSystem: false, answersMainCalls: false });
+  const isSide = byText.type === 'side';
+  const search = { mine, data, conversation, isSide, clients, time: Date.parse(time) };
+  const found = findSession(search);
+  const row = found && mine.sessions.get(found.session);
+  const last = conversation.answers.at(-1);
+  const view = {
+    ...asked,
+    isOtherSystem:
+      row !== undefined &&
+      row.system !== null &&
+      !hasSystem(row, conversation.systemSketch) &&
+      !(clients && hasNewSystem(mine, found!.session, row, { data, conversation })),
+    answersMainCalls:
+      conversation.answersCalls && last !== undefined && mine.known.get(last.full) === found?.session,
+  };
+  const { type, rule } = classifyTurn(view);
+  const disagreement = disagreementOf(search, view, type);
+  return { search, found, type, rule, disagreement: disagreement === undefined ? {} : { disagreement } };
+}
+
 /**
  * A heartbeat comes every half hour, whether anybody is there or not: the timers of a client keep no session
  * open, and open none again.
@@ -144,6 +154,20 @@ const isTimer = ({ latestKind, runtime }: Conversation): boolean =>
 
 const knownSession = ({ mine }: Cause, session: string | undefined): SessionRow | undefined =>
   session === undefined ? undefined : mine.sessions.get(session);
+
+/** By what a conversation is found that begins with the summary of its history. */
+function indexSummary(
+  { mine, clients }: Cause,
+  { data }: InteractionCompleted,
+  session: string,
+  { traceId }: Conversation,
+): void {
+  const lines = summaryLines(answerText(data));
+  for (const line of clients ? lines : lines.slice(0, 1)) mine.summaries.set(line, session);
+  if (clients) noteAnswer(mine, session, data.answer);
+  // a long history is summarised in parts, some of which hold nobody's words
+  if (traceId !== undefined && mine.traces.get(traceId) !== session) mine.traces.set(traceId, session);
+}
 
 /** By what later requests find this conversation. */
 function index(

@@ -67,6 +67,8 @@ export type NodeRow = TreePlace & {
   readonly order: number;
   /** rolling hash before the answer */
   readonly prompt: string;
+  /** hash of the system text; absent where agents are not told apart, and in rows of earlier programs */
+  readonly system?: string;
   /** hash of the answer alone, and of the last answer in a history whose beginning was cut off */
   readonly answer?: string;
   readonly cut?: string;

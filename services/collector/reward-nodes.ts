@@ -1,7 +1,7 @@
 import type { Conversation } from './conversation.ts';
 import type { HeldFeedback, LaneTables, NodeRow } from './lane-tables.ts';
 
-type NewNode = Pick<NodeRow, 'order' | 'main' | 'aborted' | 'answer'> & {
+type NewNode = Pick<NodeRow, 'order' | 'main' | 'aborted' | 'answer' | 'system'> & {
   /** the last of it counts */
   readonly feedback: readonly HeldFeedback[];
 };
@@ -12,7 +12,7 @@ export function addNode(
   session: string,
   id: string,
   { place, prompt, answerAfterCut }: Conversation,
-  { order, main, aborted, answer, feedback }: NewNode,
+  { order, main, aborted, answer, system, feedback }: NewNode,
 ): void {
   const nodeAt = mine.nodeAt(session);
   const reward = feedback.at(-1);
@@ -23,6 +23,7 @@ export function addNode(
     extends: known === -1 ? place.extends : place.extends.slice(0, known + 1),
     ...{ order, prompt, main, aborted, continued: false },
     ...(answer === undefined ? {} : { answer }),
+    ...(system === undefined ? {} : { system }),
     ...(answerAfterCut === undefined ? {} : { cut: answerAfterCut }),
     ...(reward === undefined ? {} : { reward }),
   });

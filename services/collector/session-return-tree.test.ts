@@ -141,7 +141,7 @@ test('an attempt that broke off counts for nothing, unless it was rewarded', () 
   });
 });
 
-test('a reward for the last answer is one for the conversation, not for a title that was asked beside it', () => {
+test('in logs of earlier programs a reward for the last answer is one for the conversation, not for a title beside it', () => {
   const title = said('t', 'Name this chat: hi|Greeting', { turnType: 'side' });
   const last = feedback({ id: 'f' }, 't', 1, { last: true });
   for (const events of [

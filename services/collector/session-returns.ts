@@ -70,9 +70,9 @@ export function sessionReturns(
 }
 
 /**
- * A client that rewards its last answer means the conversation's. Where that was the answer to a side request (a
- * title, a summary), of which it knows nothing, the last main answer before it has the reward, if it was not
- * given a later one.
+ * In logs of earlier programs the last answer may be one to a side request (a title, a summary), of which the
+ * client knows nothing. There the last main answer before it has the reward, if it was not given a later one.
+ * Serving names no answer that its program called side, so elsewhere this moves nothing.
  */
 function withLastMeant(nodes: readonly Node[]): readonly Node[] {
   const rewards = new Map(nodes.map(({ id, reward }) => [id, reward]));
@@ -94,7 +94,8 @@ const reward = (given: HeldFeedback | undefined) => (given === undefined ? {} : 
  */
 function supersededOf(nodes: readonly Node[], goneOnFrom: ReadonlySet<string | null>): ReadonlySet<string> {
   const wanted = ({ id, reward, continued }: Node) => reward !== undefined || continued || goneOnFrom.has(id);
-  const answers = Map.groupBy(nodes, ({ prompt }) => prompt);
+  // two agents may be told the same words: each has a system text of its own
+  const answers = Map.groupBy(nodes, ({ prompt, system = '' }) => `${prompt} ${system}`);
   return new Set(
     [...answers.values()].flatMap((siblings) =>
       siblings.filter((one) => !wanted(one) && (one.aborted || siblings.some(wanted))).map(({ id }) => id),

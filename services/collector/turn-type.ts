@@ -9,6 +9,8 @@ export type TurnType = 'main' | 'side';
 export type RequestView = {
   readonly explicit: InteractionCompleted['data']['turnType'];
   readonly conversation: Conversation;
+  /** a program asked, in a session that it opened for its reward */
+  readonly isOfProgram: boolean;
   /** it belongs to a session whose main line never had a system text like its own */
   readonly isOtherSystem: boolean;
   /** it brings what the calls of an answer of the main line gave, and nothing else */
@@ -70,6 +72,13 @@ export const turnRules: readonly Rule[] = [
     type: 'side',
     about: 'the client said side',
     matches: ({ explicit }) => explicit !== undefined,
+  },
+  {
+    // a program's prompts may read like a chat client's, and its agents may have a system text each
+    name: 'rewarded-session',
+    type: 'main',
+    about: 'its session is settled by reward: all is main there that the program does not call side',
+    matches: ({ isOfProgram }) => isOfProgram,
   },
   {
     name: 'memory-flush',

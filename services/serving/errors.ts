@@ -85,11 +85,11 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: "Interaction '{id}' is not one of this session.",
   },
-  /** Thrown when a session is named that the caller's access key did not open, or that ended long ago. */
+  /** Thrown when an end is asked for that ends nothing: the caller's key has no such session, or it is over. */
   SESSION_NOT_FOUND: {
     status: 404,
     type: 'invalid_request_error',
-    message: "There is no session '{session}' of yours.",
+    message: "There is no session '{session}' of yours to end.",
   },
   /** Thrown when a session is to be refreshed under a key that is none of the caller's session keys. */
   UNKNOWN_SESSION_KEY: {

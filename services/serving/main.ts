@@ -19,6 +19,7 @@ import { openEngine } from './engine/open-engine.ts';
 import { followHead, onlyBase } from './head-view.ts';
 import { createKeyQuota } from './key-quota.ts';
 import { createServingMetrics, watch } from './metrics.ts';
+import { followNamedSessions } from './named-sessions.ts';
 import { createPerKeyLimit } from './per-key-limit.ts';
 import { openOutbox } from './record/outbox.ts';
 import { openRecordedAnswers } from './record/recorded-answers.ts';
@@ -127,7 +128,14 @@ const conversations = openConversations({
 const sessionView = followSessions({
   ...{ log, signal: shutdown },
   onDeleted: conversations.forget,
-  onHeading: places.note,
+  onHeading: (heading) => {
+    places.note(heading);
+    namedSessions.note(heading);
+  },
+});
+const namedSessions = followNamedSessions({
+  ...{ log, signal: shutdown, ids, reachEnd: sessionView.reachEnd },
+  outboxDepth: recorder.outboxDepth,
 });
 watch(registry, engine, recorder.outboxDepth, head, sessionView.openCount);
 const training = defaultTrainingSettings(config.model, config.training);
@@ -173,6 +181,7 @@ const server = createServer(
     cacheSaltOf: createCacheSalts(sessionSecret, config.sharePrefixes),
     conversations,
     sessions,
+    namedSessions,
     limit: createPerKeyLimit(config.maxConcurrentPerKey),
     quota: createKeyQuota(monotonicNow, config.otherRequestsPerMinute),
     metrics,
@@ -187,7 +196,7 @@ const endpoint = await server
 logger.info({ endpoint: `${endpoint}/v1` }, 'listening');
 
 await run(
-  [head.done, sessionView.done],
+  [head.done, sessionView.done, namedSessions.done],
   [
     // What it cannot hand over in time is handed over at the next start.
     () => Promise.race([recorder.close(), delay(RECORDER_LIMIT_MS)]),

@@ -23,6 +23,7 @@ import { SampleReady } from './sample-ready.ts';
 import { SampleWithdrawn } from './sample-withdrawn.ts';
 import { SessionClosed } from './session-closed.ts';
 import { SessionEnded } from './session-ended.ts';
+import { SessionOpened } from './session-opened.ts';
 import { SessionStarted } from './session-started.ts';
 import { TurnCompleted } from './turn-completed.ts';
 import { TurnContinued } from './turn-continued.ts';
@@ -52,6 +53,7 @@ export const catalogue = [
   TurnFeedback,
   TurnWithdrawn,
   TurnsForgotten,
+  SessionOpened,
   SessionClosed,
   VoteCast,
   HintCast,
@@ -92,6 +94,7 @@ export type ClawLoopEvent =
   | TurnFeedback
   | TurnWithdrawn
   | TurnsForgotten
+  | SessionOpened
   | SessionClosed
   | VoteCast
   | HintCast

@@ -106,6 +106,7 @@ const server = createServer(
     head: onlyBase,
     unserved: () => undefined,
     sessions: noSessions,
+    namedSessions: { lanesOf: no, ended: () => {} },
     conversations: {
       remember: () => {},
       forget: () => {},

@@ -34,8 +34,8 @@ test('the key alone says which session it is; the turn type is still told', asyn
   expect((await feedback(foreign)).status).toBe(404);
   const goesOn = { model: 'clawloop', input: 'and then?', previous_response_id: foreign };
   expect((await rl.post('/v1/responses', api_key, goesOn)).status).toBe(400);
-  // of another session of the client's own, it ends nothing here
-  expect((await rl.post('/v1/sessions/end', api_key, { session: 'another' })).status).toBe(202);
+  // of another session of the client's own, there is nothing to end here
+  expect((await rl.post('/v1/sessions/end', api_key, { session: 'another' })).status).toBe(404);
   const done = { 'x-session-id': 'another', 'x-session-done': 'true' };
   expect((await rl.post('/v1/chat/completions', api_key, body, done)).status).toBe(200);
   expect((await rl.post('/rl/set_reward', api_key, { reward: 1, interaction_id: answer.id })).status).toBe(
@@ -44,7 +44,9 @@ test('the key alone says which session it is; the turn type is still told', asyn
   expect((await rl.post('/v1/sessions/end', api_key)).body.session).toBe(session_id);
   expect(await rl.post('/rl/set_reward', api_key, { reward: 1 })).toMatchObject({ status: 410 });
   // by the name of the session, under the key that opened it
-  expect((await rl.post('/v1/sessions/end', undefined, { session: elsewhere.session_id })).status).toBe(202);
+  const named = { session: elsewhere.session_id };
+  expect((await rl.post('/v1/sessions/end', undefined, named)).status).toBe(202);
+  expect((await rl.post('/v1/sessions/end', undefined, named)).status).toBe(404);
   expect(await rl.post('/rl/end_session', elsewhere.api_key)).toMatchObject({
     ...{ status: 200, body: { interaction_count: 1 } },
   });

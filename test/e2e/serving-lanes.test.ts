@@ -57,12 +57,46 @@ describe('lanes and sessions', () => {
       max_tokens: 2,
     });
     expect((await on.folder.interaction(other.id)).lane).not.toBe(fact.lane);
+  });
+
+  const end = async (session: string, key?: string) => {
     const response = await fetch(`${on.serving.url}/v1/sessions/end`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ session: 'chat-a' }),
+      headers: {
+        'content-type': 'application/json',
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      },
+      body: JSON.stringify({ session }),
     });
-    expect(response.status).toBe(202);
-    expect(await response.json()).toEqual({ object: 'clawloop.session', session: 'chat-a', accepted: true });
+    return { status: response.status, body: (await response.json()) as unknown };
+  };
+  const askIn = (session: string) =>
+    on.serving.client.chat.completions.create(
+      { model: 'clawloop', messages: [user('hello')], max_tokens: 2 },
+      { headers: { 'x-session-id': session } },
+    );
+  const notFound = {
+    ...{ status: 404, body: { error: { code: 'session_not_found', param: 'session' } } },
+  };
+
+  test('a session is ended by its name, once; a name that nobody used ends nothing', async () => {
+    const { lane } = await on.folder.interaction((await askIn('chat-b')).id);
+    expect(await end('chat-b')).toEqual({
+      ...{ status: 202, body: { object: 'clawloop.session', session: 'chat-b', accepted: true } },
+    });
+    const ends = async (session: string) =>
+      (await on.folder.events('conversations')).filter(
+        ({ type, data }) => type === 'session.ended' && data.session === session,
+      );
+    expect((await ends('chat-b')).map(({ data }) => data)).toMatchObject([{ lane, reason: 'explicit' }]);
+    for (const nobodys of ['chat-b', 'chat-none', 'never used', 'chat-chatcmpl-0'])
+      expect(await end(nobodys), nobodys).toMatchObject(notFound);
+    expect(await ends('chat-b')).toHaveLength(1);
+    await askIn('chat-b'); // it goes on
+    expect(await end('chat-b')).toMatchObject({ status: 202 });
+  });
+
+  test('one that ended with its answer has nothing to end', async () => {
+    expect(await end('chat-a')).toMatchObject(notFound);
   });
 });

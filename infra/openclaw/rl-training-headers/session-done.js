@@ -30,7 +30,8 @@ export function withPatience(work) {
 export const isOver = (reason) => reason !== 'compaction';
 
 /**
- * Tells a server that a session is done. Never throws: a session that is not told of ends by its idle time.
+ * Tells a server that a session is done. Never throws: a session that is not told of ends by its idle time, and one
+ * that the server does not know (404) has nothing to end.
  *
  * @param {Server} server
  * @param {string} session
@@ -47,7 +48,7 @@ export async function tellDone({ baseUrl, headers }, session, apiKey) {
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
     await response.body?.cancel();
-    return response.ok ? undefined : `status ${response.status}`;
+    return response.ok || response.status === 404 ? undefined : `status ${response.status}`;
   } catch (error) {
     return String(error);
   }

@@ -29,6 +29,7 @@ const decidedOnce: ReadonlySet<ClawLoopEvent['type']> = new Set<ClawLoopEvent['t
   'turn.continued',
   'turn.skipped',
   'turn.feedback',
+  'session.opened',
   'session.closed',
   'judgment.reached',
   'judgment.revised',

@@ -14,6 +14,7 @@ const ids: { readonly [Type in ClawLoopEvent['type']]?: Named<Type> } = {
   'turn.skipped': ({ turnId, reason }) => `${turnId}/${reason === 'too-late' ? 'too-late' : 'skipped'}`,
   'turn.feedback': (data) => (data.return ? `${data.turnId}/return` : `${data.given}/feedback`),
   'turn.withdrawn': ({ turnId }) => `${turnId}/withdrawn`,
+  'session.opened': ({ session, epoch }) => `${session}@${epoch}/opened`,
   'session.closed': ({ session, epoch }) => `${session}@${epoch}/closed`,
   'vote.cast': ({ turnId, index }) => `${turnId}/vote/${index}`,
   'hint.cast': ({ turnId, index }) => `${turnId}/hint/${index}`,

@@ -43,6 +43,8 @@ export function brief(event: ClawLoopEvent): string {
       return `skipped ${event.data.turnId}: ${event.data.reason}`;
     case 'turn.feedback':
       return `feedback ${event.data.turnId}: ${event.data.score}`;
+    case 'session.opened':
+      return `opened ${event.data.session}`;
     case 'session.closed':
       return `closed ${event.data.session}`;
     case 'turn.withdrawn':

@@ -78,16 +78,17 @@ test('of the rewards of a session the latest thousand are listed', () => {
   expect([listed.length, listed[0], listed.at(-1)]).toEqual([1_000, 'a100', 'a1099']);
 });
 
-test('an answer that was cut off, or is a side turn, is none that a reward falls to by itself', () => {
+test('an answer that was cut off, is a side turn or was too large to be recorded is none that a reward falls to by itself', () => {
   const table = tableOf(
     ...[started('s'), answered('s', 'a')],
     answered('s', 'cut', 1, { finishReason: 'aborted' }),
     answered('s', 'left', 1, { disconnected: true }),
     answered('s', 'title', 1, { turnType: 'side' }),
+    answered('s', 'large', 1, { tooLarge: true }),
     answered('s', 'base', 1, { live: false }),
     answered('s', 'votes', 1, { settle: 'votes' }),
   );
-  expect(table.of('k-s')).toMatchObject({ last: 'a', interactions: 4 });
+  expect(table.of('k-s')).toMatchObject({ last: 'a', interactions: 5 });
 });
 
 test('a key speaks for the latest of its sessions, in whatever order the partitions are read', () => {

@@ -157,7 +157,8 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
   const onCompleted = (row: Row, { id, time, data }: InteractionCompleted) => {
     if (isForeign(row, data) || isOver(row) || data.settle !== 'reward' || !data.live) return;
     const isCut = data.disconnected || data.finishReason === 'aborted' || data.finishReason === 'error';
-    if (!row.answers.has(id) && !isCut && data.turnType !== 'side') row.last = id;
+    const canTrain = !isCut && !data.tooLarge && data.turnType !== 'side';
+    if (!row.answers.has(id) && canTrain) row.last = id;
     row.answers.add(id);
     row.oldest ??= data.version;
     heard(row, id, time);

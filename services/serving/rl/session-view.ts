@@ -6,6 +6,7 @@ import { isLogError } from '../../../shared/log/errors.ts';
 import type { EventLog, Heading, Recorded } from '../../../shared/log/event-log.ts';
 import { pause } from '../../../shared/log/pause.ts';
 import { createInTurn } from '../in-turn.ts';
+import { createReachEnd } from '../reach-end.ts';
 import { createSessionTable, type Session, type SessionTable } from './session-table.ts';
 
 /** What this process knows of the sessions of the session protocol: a fold of `conversations` in memory. */
@@ -33,9 +34,6 @@ type Options = {
   readonly onHeading?: (heading: Heading) => void;
 };
 
-const LONGEST_WAIT_MS = 2_000;
-/** ms, since the last wait was in vain */
-const SHORT_WAIT_MS = 50;
 const READ_RETRY_MS = 500;
 const LOOK_UP_LIMIT_MS = 10_000;
 
@@ -45,7 +43,6 @@ export function followSessions({ log, signal, onDeleted, onHeading }: Options): 
   let caughtUp = false;
   let stopped: string | undefined;
   let skimmed = true;
-  let isLate = false;
   const following = log.follow(
     'conversations',
     {},
@@ -67,22 +64,7 @@ export function followSessions({ log, signal, onDeleted, onHeading }: Options): 
   return {
     ...table,
     isCaughtUp: () => caughtUp,
-    reachEnd: async () => {
-      let timer: NodeJS.Timeout | undefined;
-      const limit = new Promise<false>((resolve) => {
-        timer = setTimeout(resolve, isLate ? SHORT_WAIT_MS : LONGEST_WAIT_MS, false);
-      });
-      const reached = Promise.all([whenCaughtUp, following.reachEnd()]).then(
-        () => {
-          isLate = false;
-          return true;
-        },
-        () => false,
-      );
-      const isReached = await Promise.race([reached, limit]).finally(() => clearTimeout(timer));
-      if (!isReached) isLate = true;
-      return isReached;
-    },
+    reachEnd: createReachEnd(() => Promise.all([whenCaughtUp, following.reachEnd()])),
     // one at a time for each access key: each reads the log from its beginning
     lookUp: (sessionKey, keyId = '') => inTurn(keyId, () => lookUp(log, sessionKey)),
     stopped: () => stopped,

@@ -6,6 +6,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { AdapterHead, HeadView } from '../head-view.ts';
 import type { KeyQuota } from '../key-quota.ts';
 import type { ServingMetrics } from '../metrics.ts';
+import type { NamedSessions } from '../named-sessions.ts';
 import type { PerKeyLimit } from '../per-key-limit.ts';
 import type { RecordedAnswers } from '../record/recorded-answers.ts';
 import type { Recorder } from '../record/recorder.ts';
@@ -34,6 +35,7 @@ export type ServingWorld = {
   readonly conversations: Conversations;
   /** those of the session protocol */
   readonly sessions: Sessions;
+  readonly namedSessions: Pick<NamedSessions, 'lanesOf' | 'ended'>;
   readonly metrics: ServingMetrics;
   readonly logger: Logger;
 };

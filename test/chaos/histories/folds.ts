@@ -30,10 +30,15 @@ export type HistoryFold = {
 
 const { settings: training } = defaultTrainingSettings('claw-nano');
 
+const rulesOfAttribute = {
+  ...{ atOnce: true, firstEdits: true, clients: true },
+  ...{ rewardedAreMain: true, tellsOpened: true },
+};
+
 export const theFolds: readonly HistoryFold[] = [
   {
     ...{ name: 'attribute', reads: 'conversations', writes: 'turns' },
-    on: (rows, event, at) => attribute.on(rows, event, at, { atOnce: true, firstEdits: true, clients: true }),
+    on: (rows, event, at) => attribute.on(rows, event, at, rulesOfAttribute),
   },
   {
     ...{ name: 'judge', reads: 'turns', writes: 'turns' },

@@ -62,9 +62,10 @@ function isNoticed({ folds, fault }: Mutation, seed: number): boolean {
 
 /**
  * A rollback meets a batch that is being trained, and the next batch comes before anything hides it; the last
- * reward of a turn overtakes it; the number of votes changes while a turn is judged.
+ * reward of a turn overtakes it; the number of votes changes while a turn is judged; an answer is deleted while its
+ * next state is waited for.
  */
-const RARE = [103, 30, 32];
+const RARE = [103, 30, 32, 34];
 
 test.each(mutations)('a law breaks when $name', (mutation) => {
   const seeds = [...Array.from({ length: 20 }, (_, i) => i + 1), ...RARE];

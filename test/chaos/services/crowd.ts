@@ -40,7 +40,7 @@ export function startCrowd({ url, seed, people }: Options): Crowd {
     open.requests += 1;
     try {
       const response = await fetch(input, init);
-      if (response.status >= 400) {
+      if (response.status >= 400 && !isOver(input, response)) {
         const what = `${response.status} ${(await response.clone().text()).slice(0, 300)}`;
         failures.push({ from, to: performance.now(), what });
       }
@@ -103,6 +103,15 @@ export function startCrowd({ url, seed, people }: Options): Crowd {
   };
 
   const post = async (path: string, body: object): Promise<void> => void (await client.post(path, { body }));
+  /** The answer to an earlier try may be lost: then it ended already. */
+  const end = (session: string): Promise<boolean> =>
+    post('/sessions/end', { session }).then(
+      () => true,
+      (error) => {
+        if (error instanceof OpenAI.NotFoundError) return true;
+        throw error;
+      },
+    );
 
   const chat = async (random: Random, session: string | undefined): Promise<void> => {
     const messages: OpenAI.ChatCompletionMessageParam[] = [
@@ -126,8 +135,7 @@ export function startCrowd({ url, seed, people }: Options): Crowd {
       await delay(random.int(THINK_MS), undefined, { signal: stop.signal }).catch(() => undefined);
     }
     if (session === undefined) return;
-    if (await persist('session', () => post('/sessions/end', { session }).then(() => true)))
-      ended.push(session);
+    if (await persist('session', () => end(session))) ended.push(session);
   };
 
   const live = async (person: number): Promise<void> => {
@@ -171,6 +179,10 @@ async function readStream(stream: AsyncIterable<OpenAI.ChatCompletionChunk>): Pr
   if (finishReason === undefined) throw new Error('the stream ended without a finish reason');
   return { id, at: performance.now(), text, finishReason, isRecorded };
 }
+
+/** A session that has nothing to end any more. */
+const isOver = (input: Parameters<typeof fetch>[0], { status }: Response): boolean =>
+  status === 404 && String(input).endsWith('/sessions/end');
 
 function textOf(error: unknown): string {
   const { message, cause } = error as Error;

@@ -6,8 +6,8 @@ import { tokensOf } from '../facts.ts';
 import type { Law } from './history.ts';
 
 const emittedTypes: ReadonlySet<string> = new Set([
-  ...['turn.completed', 'turn.skipped', 'turn.feedback', 'session.closed', 'judgment.reached'],
-  ...['turn.continued', 'judgment.revised'],
+  ...['turn.completed', 'turn.skipped', 'turn.feedback', 'session.opened', 'session.closed'],
+  ...['turn.continued', 'judgment.reached', 'judgment.revised'],
   ...['sample.ready', 'sample.dropped', 'batch.submitted'],
 ]);
 

@@ -4,7 +4,10 @@ import { rebuild, type States } from '../history-log.ts';
 import type { Law } from './history.ts';
 
 const emittedBy: Readonly<Record<FoldName, readonly string[]>> = {
-  attribute: ['turn.completed', 'turn.continued', 'turn.skipped', 'turn.feedback', 'session.closed'],
+  attribute: [
+    ...['turn.completed', 'turn.continued', 'turn.skipped', 'turn.feedback'],
+    ...['session.opened', 'session.closed'],
+  ],
   judge: ['judgment.reached', 'judgment.revised'],
   assemble: ['sample.ready'],
   submit: ['batch.submitted'],
