@@ -103,6 +103,36 @@ export const helperPrompts: readonly HelperPrompt[] = [
     system: /^(?:Your task is to process Bash commands|Extract any file paths that this command reads)/m,
   },
   {
+    kind: 'title',
+    client: 'LibreChat, Chatbox, Cherry Studio',
+    words:
+      /^(?:Please generate a concise title|Based on the chat history, give this conversation a name|Summarize the conversation into a title)/,
+  },
+  {
+    kind: 'compaction',
+    client: 'Copilot Chat, LibreChat, Amp',
+    words:
+      /^(?:Summarize the conversation (?:history so far, paying|by integrating new lines)|Use the thread above to write a message to yourself)/,
+  },
+  {
+    kind: 'helper',
+    client: 'Codex',
+    words: /^(?:The following is the Codex agent history|Review the code changes against the base branch ')/,
+  },
+  {
+    kind: 'helper',
+    client: 'Qwen Code',
+    words: /^(?:Managed memory has TWO directories|You are reviewing this conversation to extract)/,
+  },
+  {
+    kind: 'helper',
+    client: 'Kilo, Roo Code, Cline',
+    words:
+      /^(?:Generate an enhanced version of this prompt|Based on the following git diff, generate a concise)/,
+  },
+  { kind: 'helper', client: 'Zed', words: /^You are an expert at writing Git commits\./ },
+  { kind: 'helper', client: 'Open WebUI', words: /^Your task is to reflect the speaker's likely facial/ },
+  {
     kind: 'helper',
     client: 'aider',
     system: /^You are an expert software engineer that generates concise, one-line Git commit messages/,
@@ -112,16 +142,16 @@ export const helperPrompts: readonly HelperPrompt[] = [
 /** Characters of a text that are looked at. */
 const LOOK_AT = 2000;
 /** A person seldom writes so much to ask for a summary, a title or a name; characters. */
-const LONG = 160;
+const LONG = 100;
 /** What such instructions are about. */
 const ofHistory =
-  /\b(?:conversation|chat|session|dialogu?e|transcript|discussion|history|context window|interaction)s?\b/i;
+  /\b(?:conversation|chat|session|dialogu?e|exchange|transcript|discussion|history|context window|interaction|thread|turns)s?\b/i;
 /** What they want. */
 const wanted =
-  /\b(?:titles?|summar(?:y|ies|i[sz]e|i[sz]ing)|compact(?:ed|ion)?|condens(?:e|ed|ing)|hand-?(?:off|over)|checkpoint|recap|label|tags|next speaker|follow-up (?:questions|queries)|new topic)\b/i;
+  /\b(?:titles?|names?|labels?|tags|emoji|summar(?:y|ies|i[sz]e|i[sz]ing)|r[ée]sum[ée]e?|compact(?:ed|ion)?|condens(?:e|ed|ing)|digest|hand-?(?:off|over)|checkpoint|recap|next speaker|follow-up (?:questions|queries)|search (?:query|engine)|new topic|preferences)\b/i;
 /** How instructions to a model give themselves away. */
 const instructs =
-  /\b(?:respond|reply|output|return|answer) (?:with|only|in|using|exactly)\b|\bonly (?:output|return|respond|reply|the title|a? ?json)\b|\bdo not (?:include|use|call|add|answer|respond|ask|mention|execute)\b|\byou (?:are (?:an?|the) \w|must|will be given|should (?:only|include|preserve))|\bjson\b|^#+ |\bformat:|<\/?[a-z_]+>|\bthe user(?:'s)?\b|\b(?:must|should) (?:include|be|preserve|contain|capture)\b/gim;
+  /\b(?:respond|reply|output|return|answer|emit) (?:with|only|in|one|the|using|exactly)\b|\bonly (?:output|return|respond|reply|the title|a? ?json)\b|\bnothing (?:else|besides)\b|\bdo not (?:include|use|call|add|answer|respond|ask|mention|execute)\b|\byou (?:are (?:an?|the) \w|must|will be given|should (?:only|include|preserve))|\bjson\b|^#+ |\bformat:|<\/?[a-z_]+>|\bthe user(?:'s)?\b|\b(?:must|should) (?:include|be|preserve|contain|capture)\b|\bno (?:quotes|punctuation|markdown)\b|\bwithout punctuation\b|\b(?:max(?:imum)?|within|at most) (?:of )?(?:\d+|\w+) (?:words|characters|chars)\b|^[A-Z][A-Za-z ]{2,20}:$/gim;
 const FEWEST_SIGNS = 2;
 
 /**
@@ -141,8 +171,10 @@ export function helperKind(systemText: string, words: string): HelperKind | unde
   return isInstruction(said) ? 'helper' : undefined;
 }
 
-const isInstruction = (words: string): boolean =>
-  words.length >= LONG &&
-  wanted.test(words) &&
-  ofHistory.test(words) &&
-  new Set(words.match(instructs)?.map((sign) => sign.toLowerCase())).size >= FEWEST_SIGNS;
+function isInstruction(text: string): boolean {
+  // who quotes an instruction gives none
+  const words = text.replace(/"[^"\n]{0,200}"|`[^`\n]{0,200}`/g, ' ');
+  if (words.length < LONG || !wanted.test(words) || !ofHistory.test(words)) return false;
+  const signs = words.match(instructs) ?? [];
+  return new Set(signs.map((sign) => sign.toLowerCase())).size >= FEWEST_SIGNS;
+}
