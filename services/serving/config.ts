@@ -56,6 +56,16 @@ export const ServingConfig = CommonConfig.extend({
     .boolean()
     .default(false)
     .describe('refuse model names that are not an alias; else any name without @ means the live policy'),
+  strictFields: z
+    .boolean()
+    .default(false)
+    .describe(
+      'refuse requests with fields that are not known, and with tools that a server would run; else they are left out, and the answer names them',
+    ),
+  images: z
+    .enum(['placeholder', 'refuse'])
+    .default('placeholder')
+    .describe('an image in a message becomes the text [image], or the request is refused'),
   context: z
     .enum(['auto', 'window', 'error'])
     .default('auto')
