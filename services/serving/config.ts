@@ -66,6 +66,14 @@ export const ServingConfig = CommonConfig.extend({
     .enum(['placeholder', 'refuse'])
     .default('placeholder')
     .describe('an image in a message becomes the text [image], or the request is refused'),
+  corsOrigins: z
+    .array(
+      z.string().regex(/^(?:\*|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/, 'must be * or like https://example.org'),
+    )
+    .default([])
+    .describe(
+      'origins of web pages that may ask, separated by commas, or *; while no key is needed, every page that may ask can also teach',
+    ),
   context: z
     .enum(['auto', 'window', 'error'])
     .default('auto')
