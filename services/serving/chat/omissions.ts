@@ -29,6 +29,7 @@ export const IMAGE_PLACEHOLDER = '[image]';
 
 /** Characters of a name that a client made up. */
 const LONGEST_NAME = 200;
+const LONGEST_TYPE = 40;
 /** Those that an answer names; a history may hold many images. */
 const MOST_NAMED = 64;
 
@@ -44,12 +45,12 @@ export function createOmissions({ strictFields, images }: Tolerance = lenient): 
   };
   return {
     field: (given, detail = 'there is no such field.') => {
-      const param = given.slice(0, LONGEST_NAME);
+      const param = given.slice(0, LONGEST_NAME).toWellFormed();
       if (strictFields) refuse(param, detail);
       note('field', param);
     },
     tool: (param, given) => {
-      const type = given.slice(0, 40);
+      const type = given.slice(0, LONGEST_TYPE).toWellFormed();
       if (strictFields) refuse(`${param}.type`, `no server runs tools of type ${type} here.`);
       note('tool', `${param}: ${type}`);
     },

@@ -11,7 +11,7 @@ type Called = { readonly name: string; readonly namespace?: string | null | unde
 export const chatName = ({ name, namespace }: Called): string =>
   namespace == null || namespace === '' ? name : `${namespace}__${name}`;
 
-/** Undefined members are those that a function of no namespace does not have. */
+/** The names that a client calls a function by, of the one in the chat. */
 export const calledAs = (namespaces: Namespaces, name: string): Called => namespaces.get(name) ?? { name };
 
 /** The functions of a request as tools of a chat. @throws ServingError UNSUPPORTED_PARAMETER, INVALID_REQUEST */
