@@ -28,9 +28,30 @@ function table(fields: Readonly<Record<string, Row>>): string {
 
 const head = `# Compatibility
 
-Made from the table that serving reads requests by, by \`npm run docs\`. *Honoured*: it does what the API says. *Hint*: the API lets a server disregard it; it
-changes no answer. *Refused*: 400 \`unsupported_parameter\` with its name in \`param\`, unless the value asks for nothing (\`null\`, \`best_of: 1\`,
-\`response_format: {"type": "text"}\`). A honoured field with a value that it cannot have is 400 \`invalid_request\`. What the API does not know is ignored.
+Made from the table that serving reads requests by, by \`npm run docs\`.
+
+| | what becomes of a field |
+|---|---|
+| *honoured* | It does what the API says. With a value that it cannot have: 400 \`invalid_request\`. |
+| *hint* | The API lets a server disregard it; it changes no answer. |
+| *ignored* | It is left out, and the answer names it in \`clawloop.ignored\`. |
+| *refused* | 400 \`unsupported_parameter\` with its name in \`param\`. |
+
+*Ignored* and *refused* hold where the value asks for something: \`null\`, \`best_of: 1\` or \`response_format: {"type": "text"}\` ask for nothing.
+
+## What is left out, and what is refused
+
+Programs send fields that a server does not know, and tools that another server would run. An answer without them is still the answer to what was asked, so they are left out:
+
+* fields that stand in none of the tables below;
+* tools that a server would run, such as \`web_search\`; a \`tool_choice\` that asks for one is 400 \`invalid_request\`;
+* images: each becomes the text \`[image]\`, the same in every request, so that a history goes on.
+
+The answer names all of them, 64 at most: \`"clawloop": {"version": 3, "recorded": true, "ignored": ["client_metadata", "tools[8]: web_search"]}\`. So does a stream, where the mark stands at its end, and the fact
+(\`ignored\`). \`clawloop_serving_ignored_total\` counts the requests. With \`--strict-fields\` fields and tools are refused instead, and with \`--images refuse\` images are.
+
+Refused in any case is what another answer was wanted for: another sampling (\`typical_p\`, \`min_tokens\`), another form (audio, several answers compared), a history that is not here (\`conversation\`, \`prompt\`), an answer
+that is fetched later (\`background\`). So are tools that the client runs but that are no functions, and documents and audio in messages, which say what the question is about.
 
 ## Chat completions
 
@@ -52,11 +73,14 @@ it in one piece at its end, since only then it is known to be one. A call that i
 | \`allowed_tools\` | as \`auto\` or \`required\`, and only the allowed tools are shown |
 
 A call that has to come is begun in the prompt, in the form of the model's family and without reasoning before it; of what follows, only tokens are sampled that go on with
-the name of a tool and then with a JSON object, of its \`parameters\` where the tool is \`strict\` and such a schema [is held](structured-output.md). So it is a call whatever the policy knows of tools; it ends with \`length\` where \`max_tokens\` is too small for it. \`stop\` does not cut it.
+the name of a tool and then with a JSON object, of its \`parameters\` where such a schema [is held](structured-output.md). So it is a call whatever the policy knows of tools; it ends with \`length\` where \`max_tokens\` is too small for it. \`stop\` does not cut it.
 Where a token was kept out that the policy would have taken, the turn does not train (\`constrained\`); where none was, the answer is the policy's own and trains like any other, the
 part in the prompt excepted. An upstream engine is asked for the same with \`tool_choice\`, and enforces it itself.
 
 With \`parallel_tool_calls: false\` an answer ends before a second call, of an upstream engine too.
+
+Before there were \`tools\` there were \`functions\`. A request with those gets its call as \`function_call\`, one at most, and \`finish_reason: function_call\`; in the history, a \`function_call\` and its answer of the
+role \`function\` are read as a call and its result. In the record they stand in the newer form.
 
 ### Answers of a format
 
@@ -82,16 +106,16 @@ last, if its system text is alike (rule \`user\`). It never joins a new conversa
 
 ### Left for later
 
-Images and audio; schemas for the arguments of calls that the policy makes of its own accord.
+Images as the model sees them, and audio; schemas for the arguments of calls that the policy makes of its own accord.
 `;
 
 const responses = `## Responses
 
-\`POST /v1/responses\`, checked with the unmodified \`openai\` package and Vercel's SDK; \`GET\` and \`DELETE /v1/responses/{id}\` ([how](apis.md#openais-responses)). Any other field is refused by its name, as \`unsupported_parameter\`;
-what a field asks for that there is not, as \`invalid_request\`.
+\`POST /v1/responses\`, checked with the unmodified \`openai\` package and Vercel's SDK; \`GET\` and \`DELETE /v1/responses/{id}\` ([how](apis.md#openais-responses)). What a field asks for
+that there is not, is 400 \`invalid_request\`.
 `;
 
 const messages = `## Messages
 
-\`POST /v1/messages\` and \`/v1/messages/count_tokens\`, checked with the unmodified \`@anthropic-ai/sdk\` ([how](apis.md#anthropics-messages)). Any other field is refused by its name.
+\`POST /v1/messages\` and \`/v1/messages/count_tokens\`, checked with the unmodified \`@anthropic-ai/sdk\` ([how](apis.md#anthropics-messages)).
 `;

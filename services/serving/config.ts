@@ -56,6 +56,24 @@ export const ServingConfig = CommonConfig.extend({
     .boolean()
     .default(false)
     .describe('refuse model names that are not an alias; else any name without @ means the live policy'),
+  strictFields: z
+    .boolean()
+    .default(false)
+    .describe(
+      'refuse requests with fields that are not known, and with tools that a server would run; else they are left out, and the answer names them',
+    ),
+  images: z
+    .enum(['placeholder', 'refuse'])
+    .default('placeholder')
+    .describe('an image in a message becomes the text [image], or the request is refused'),
+  corsOrigins: z
+    .array(
+      z.string().regex(/^(?:\*|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/, 'must be * or like https://example.org'),
+    )
+    .default([])
+    .describe(
+      'origins of web pages that may ask, separated by commas, or *; while no key is needed, every page that may ask can also teach',
+    ),
   context: z
     .enum(['auto', 'window', 'error'])
     .default('auto')

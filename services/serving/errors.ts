@@ -4,7 +4,10 @@ import { errorTable } from '../../shared/service/errors.ts';
 export const ServingError = errorTable({
   /** Thrown when a request field is malformed or out of range. */
   INVALID_REQUEST: { status: 400, type: 'invalid_request_error', message: '{detail}' },
-  /** Thrown when a field asks for what no engine here can do, and ignoring it would change the answer. */
+  /**
+   * Thrown when a field asks for what no engine here can do, and ignoring it would change the answer; with
+   * --strict-fields also when a field is not known, or a tool is one that a server would run.
+   */
   UNSUPPORTED_PARAMETER: {
     status: 400,
     type: 'invalid_request_error',

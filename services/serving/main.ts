@@ -167,7 +167,7 @@ const readiness = (): string | undefined => {
 };
 
 const ending = new AbortController();
-const server = createServer(
+const server = await createServer(
   {
     ending: ending.signal,
     config,

@@ -15,6 +15,12 @@ export const createServingMetrics = (registry: Registry) => {
       labelNames: ['route', 'status'],
       registers,
     }),
+    ignored: new Counter({
+      name: 'clawloop_serving_ignored_total',
+      help: 'requests of which something was left out, by what: field, tool (one that a server would run), image',
+      labelNames: ['kind'],
+      registers,
+    }),
     tokens: new Counter({
       name: 'clawloop_serving_tokens_total',
       help: 'tokens read (prompt) and generated (completion)',

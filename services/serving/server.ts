@@ -13,6 +13,7 @@ import { refuseUnserved } from './chat/adapters-of.ts';
 import { asServingError, errorBody } from './error-body.ts';
 import { ServingError } from './errors.ts';
 import { limitConnections } from './http/connections.ts';
+import { allowOrigins } from './http/cors.ts';
 import { mostBodyBytes, readJsonBodies } from './http/request-bodies.ts';
 import { isMessagesPath, messagesError } from './messages/error-body.ts';
 import { isSessionKey } from './rl/session-key.ts';
@@ -56,7 +57,11 @@ const connections = new WeakMap<FastifyInstance, ReadonlySet<Socket>>();
 export const callerOf = (request: FastifyRequest): Caller => callers.get(request)!;
 
 /** The HTTP border: every answer of it that is no success has the error shape of the API that was asked. */
-export function createServer(world: ServingWorld, readiness: Readiness, registry: Registry): FastifyInstance {
+export async function createServer(
+  world: ServingWorld,
+  readiness: Readiness,
+  registry: Registry,
+): Promise<FastifyInstance> {
   const { host, requestTimeoutMs } = world.config;
   const maxBodyBytes = mostBodyBytes(world.config, true);
   /** Beyond loopback a probe asks by whatever name; on loopback a foreign name may be a web page's. */
@@ -96,6 +101,10 @@ export function createServer(world: ServingWorld, readiness: Readiness, registry
   const open = limitConnections(server.server, world.config.maxConnections);
   connections.set(server, open.open);
   const unknownRequest = watchRoutes(server);
+  server.setNotFoundHandler(async (request, reply) => {
+    throw unknownRequest(request, reply);
+  });
+  await allowOrigins(server, world.config.corsOrigins);
   server.removeContentTypeParser('text/plain');
   server.removeContentTypeParser('application/json');
   readJsonBodies(server, {

@@ -32,6 +32,11 @@ export const InteractionCompleted = defineEvent('interaction.completed', 2, {
         "of OpenAI's Responses: what it says back of its request; without `store` none finds it by its id",
       ),
     model: z.string().describe('as asked for'),
+    ignored: z
+      .array(z.string())
+      .readonly()
+      .optional()
+      .describe('what of the request was left out: fields, tools that a server would run, images'),
     messages: z.array(chatMessage).readonly(),
     tools: z.array(z.unknown()).readonly().optional(),
     answer: chatMessage,

@@ -83,7 +83,7 @@ const noSessions = {
 const registry = new Registry();
 const logger = createLogger('bench', 'silent');
 const config = ServingConfig.parse({});
-const server = createServer(
+const server = await createServer(
   {
     config,
     engine,

@@ -114,8 +114,6 @@ describe('chat completions with the official client', () => {
     [{ tool_choice: 'required', tools: [] }, 'tool_choice'],
     [{ tool_choice: { type: 'function', function: { name: 'fly' } } }, 'tool_choice'],
     [{ modalities: ['audio'] }, 'modalities'],
-    [{ web_search_options: {} }, 'web_search_options'],
-    [{ prediction: { type: 'content', content: 'x' } }, 'prediction'],
     [{ functions: [{ name: 'x' }] }, 'functions'],
     [{ top_logprobs: 2 }, 'top_logprobs'],
   ])('%j is refused, and the client is told which field it is', async (more, param) => {

@@ -161,23 +161,22 @@ test('what cannot be honoured is refused by its name, in the shape that clients 
   const ask = { model: 'm', max_tokens: 5, messages: [user('hi')] };
   const content = (...blocks: object[]) => ({ messages: [{ role: 'user', content: blocks }] });
   const refusals: readonly (readonly [more: object, named: string])[] = [
-    [content({ type: 'image', source: {} }), 'messages.0.content.0'],
+    [content({ type: 'video', source: {} }), 'messages.0.content.0'],
     [content({ type: 'text', text: 'see' }, { type: 'document', source: {} }), 'of type document'],
-    [content({ type: 'tool_result', tool_use_id: 't', content: [{ type: 'image' }] }), 'content.0.content.0'],
+    [content({ type: 'tool_result', tool_use_id: 't', content: [{ type: 'video' }] }), 'content.0.content.0'],
     [content({ type: 'tool_result' }), 'tool_use_id'],
     [content(), 'messages.0.content'],
     [{ messages: [] }, 'messages'],
     [{ messages: [user('hi'), { role: 'assistant', content: 'Well,' }] }, 'messages.1'],
     [{ messages: [{ role: 'robot', content: 'hi' }] }, 'messages.0.role'],
-    [{ system: [{ type: 'image' }] }, 'system.0'],
+    [{ system: [{ type: 'video' }] }, 'system.0'],
     [{ max_tokens: undefined }, 'max_tokens'],
     [{ temperature: 1.5 }, 'temperature'],
-    [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools.0.type'],
+    [{ tools: [{ type: 'bash_20250124', name: 'bash' }] }, 'tools.0.type'],
+    [{ tools: [{ input_schema: {} }] }, 'tools.0.name'],
     [{ tools: [{ name: 'x' }] }, 'tools.0.input_schema'],
     [{ tool_choice: { type: 'sometimes' } }, 'tool_choice'],
     [{ output_config: { format: { type: 'json_schema' } } }, 'output_config.format'],
-    [{ mcp_servers: [{ url: 'http://x' }] }, 'mcp_servers'],
-    [{ n: 2 }, "'n'"],
     [{ model: 'clawloop@v99' }, 'clawloop@v99'],
   ];
   for (const [more, named] of refusals) {

@@ -99,19 +99,20 @@ test('what cannot be honoured is refused by its name', async () => {
   const before = (await on.folder.events('conversations')).length;
   const message = (...content: object[]) => ({ input: [{ role: 'user', content }] });
   const refusals: readonly (readonly [more: object, param: string])[] = [
-    [message({ type: 'input_image', image_url: 'x' }), 'input[0].content[0]'],
+    [message({ type: 'input_file', file_id: 'x' }), 'input[0].content[0]'],
     [{ input: [{ type: 'item_reference', id: 'x' }] }, 'input[0]'],
     [{ input: [{ type: 'item_reference', id: 'msg_0_resp_none' }] }, 'input[0]'],
     [{ input: [{ type: 'item_reference' }] }, 'input[0].id'],
     [{ input: [{ type: 'function_call_output', output: 'x' }] }, 'input[0].call_id'],
     [{ input: [] }, 'input'],
-    [{ tools: [{ type: 'web_search' }] }, 'tools[0].type'],
+    [{ tools: [{ type: 'custom', name: 'x' }] }, 'tools[0].type'],
+    [{ tools: [{ type: 'function' }] }, 'tools[0].name'],
+    [{ tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'custom' }] }] }, 'tools[0].tools[0].type'],
     [{ text: { format: { type: 'grammar' } } }, 'text.format'],
     [{ background: true }, 'background'],
     [{ conversation: 'x' }, 'conversation'],
     [{ top_logprobs: 3 }, 'top_logprobs'],
     [{ temperature: 3 }, 'temperature'],
-    [{ stop: 'x' }, 'stop'],
   ];
   for (const [more, param] of refusals) {
     const body = { model: 'm', input: 'hi', ...more } as OpenAI.Responses.ResponseCreateParamsNonStreaming;

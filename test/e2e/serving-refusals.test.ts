@@ -17,7 +17,7 @@ describe('refusals, as the official client sees them', () => {
       [{ messages: [] }, 'messages'],
       [{ messages: [{ role: 'robot', content: 'x' }] }, 'messages[0].role'],
       [
-        { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] },
+        { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] },
         'messages[0].content[0]',
       ],
     ];

@@ -12,6 +12,7 @@ import type { ChatRequest } from './chat-request.ts';
 import { type CollectedAnswer, collectAnswer } from './collect-answer.ts';
 import type { Finished, FinishedChoice } from './completion.ts';
 import type { Envelope } from './envelope.ts';
+import { ignoredIn } from './omissions.ts';
 
 export type AskedChat = {
   readonly id: string;
@@ -157,6 +158,7 @@ function factOf(
     ...(chat.user === undefined ? {} : { user: chat.user }),
     ...(chat.response === undefined ? {} : { response: { ...chat.response, created_at: asked.created } }),
     model: chat.model,
+    ...ignoredIn(chat.ignored),
     messages: chat.generation.messages,
     ...(chat.tools === undefined ? {} : { tools: chat.tools }),
     answer: answer.message(),

@@ -1,15 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { jsonOnce } from '../../../shared/chat/json-text.ts';
+import { rollingHashes } from '../../../shared/chat/rolling-hash.ts';
 import { parseChatRequest } from './chat-request.ts';
 import { parseJsonBody } from './json-body.ts';
+import { createOmissions, lenient, type Tolerance } from './omissions.ts';
 import { type FieldRule, partFields, requestFields } from './request-fields.ts';
 
 const sound = { model: 'clawloop', messages: [{ role: 'user', content: 'hi' }] };
-const parse = (more: object) => parseChatRequest({ ...sound, ...more });
-const paramOf = (more: object): string | null | undefined => {
+const parse = (more: object, tolerance?: Partial<Tolerance>) =>
+  parseChatRequest({ ...sound, ...more }, { omissions: createOmissions({ ...lenient, ...tolerance }) });
+const paramOf = (more: object, tolerance?: Partial<Tolerance>): string | null | undefined => {
   try {
-    parse(more);
+    parse(more, tolerance);
     return undefined;
   } catch (error) {
     return (error as { param: string | null }).param;
@@ -54,17 +57,107 @@ test('what would change the answer and cannot be done is refused by its name', (
   expect(paramOf({ best_of: 3 })).toBe('best_of');
   expect(paramOf({ n: 0 })).toBe('n');
   expect(paramOf({ response_format: { type: 'structural_tag' } })).toBe('response_format');
-  expect(paramOf({ functions: [{ name: 'x' }] })).toBe('functions');
   expect(paramOf({ repetition_penalty: 5e-324 })).toBe('repetition_penalty'); // logits over it overflow
   expect(paramOf({ min_p: 1.1 })).toBe('min_p');
   expect(paramOf({ stop_token_ids: [-1] })).toBe('stop_token_ids[0]');
   expect(paramOf({ tool_choice: { type: 'function' } })).toBe('tool_choice');
   expect(paramOf({ top_logprobs: 3 })).toBe('top_logprobs');
   expect(paramOf({ modalities: ['text', 'audio'] })).toBe('modalities');
-  expect(paramOf({ messages: [{ role: 'user', content: [{ type: 'image_url' }] }] })).toBe(
+  expect(paramOf({ messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] })).toBe(
     'messages[0].content[0]',
   );
   expect(paramOf({ stop: [''] })).toBe('stop[0]');
+});
+
+test('what is not known, or what a server would have to run, is left out and named; or refused', () => {
+  const own = { type: 'function', function: { name: 'get' } };
+  const request = { client_metadata: { a: 1 }, web_search_options: {}, tools: [own, { type: 'web_search' }] };
+  const { ignored, generation, tools } = parse(request);
+  expect(ignored.map(({ named }) => named)).toEqual([
+    'client_metadata',
+    'web_search_options',
+    'tools[1]: web_search',
+  ]);
+  expect([generation.tools, tools]).toEqual([[own], [own]]);
+  expect(parse({ web_search_options: null, n: 1 }).ignored).toEqual([]);
+  expect(paramOf({ client_metadata: null }, { strictFields: true })).toBe('client_metadata');
+  expect(paramOf({ tools: [own, { type: 'web_search' }] }, { strictFields: true })).toBe('tools[1].type');
+  const many = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`x${at}${'y'.repeat(300)}`, 1]));
+  expect(parse(many).ignored).toHaveLength(64);
+  expect(parse(many).ignored[0]!.named).toHaveLength(200);
+});
+
+test('an image becomes a text, the same in each request; or it is refused', () => {
+  const content = [
+    { type: 'input_text', text: 'what is this?' },
+    { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+  ];
+  const asked = { messages: [{ role: 'user', content }] };
+  const { generation, ignored } = parse(asked);
+  expect(generation.messages).toEqual([
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'what is this?' },
+        { type: 'text', text: '[image]' },
+      ],
+    },
+  ]);
+  expect(ignored).toEqual([{ kind: 'image', named: 'messages[0].content[1]: image_url' }]);
+  const later = parse({ messages: [...asked.messages, { role: 'assistant', content: 'a pan' }] });
+  expect(rollingHashes(later.generation.messages)[0]).toBe(rollingHashes(generation.messages)[0]);
+  expect(paramOf(asked, { images: 'refuse' })).toBe('messages[0].content[1]');
+});
+
+test('what programs write in ways of their own means what it means elsewhere', () => {
+  for (const limit of ['max_tokens', 'max_completion_tokens']) {
+    for (const none of [-1, null])
+      expect(parse({ [limit]: none }).generation.sampling).not.toHaveProperty('maxTokens');
+    expect(paramOf({ [limit]: 0 })).toBe(limit);
+    expect(paramOf({ [limit]: -2 })).toBe(limit);
+  }
+  const greedy = parse({ top_p: 0, temperature: 0.7 }).generation.sampling;
+  expect(greedy).toMatchObject({ temperature: 0 });
+  expect(greedy).not.toHaveProperty('topP');
+  expect(parse({ user: 42 }).user).toBe('42');
+  const given = { id: 'c', type: 'function', function: { name: 'a', arguments: { x: [1] } } };
+  const { messages } = parse({
+    messages: [...sound.messages, { role: 'assistant', tool_calls: [given] }],
+  }).generation;
+  expect(messages[1]!.tool_calls).toEqual([{ ...given, function: { name: 'a', arguments: '{"x":[1]}' } }]);
+  expect(jsonOnce(messages)).toContain('"{\\"x\\":[1]}"');
+  for (const silent of [{}, { content: null }, { content: '' }])
+    for (const role of ['system', 'developer'])
+      expect(parse({ messages: [{ role, ...silent }, ...sound.messages] }).generation.messages[0]).toEqual({
+        ...{ role, content: '' },
+      });
+  expect(paramOf({ messages: [{ role: 'user' }] })).toBe('messages[0].content');
+});
+
+test('functions of the old form are tools, and so are their calls in the history', () => {
+  const functions = [{ name: 'get', parameters: { type: 'object' } }, { name: 'set' }];
+  const messages = [
+    { role: 'user', content: 'look' },
+    { role: 'assistant', content: null, function_call: { name: 'get', arguments: '{}' } },
+    { role: 'function', name: 'get', content: 'found' },
+  ];
+  const { generation, oldCalls, tools } = parse({ messages, functions, function_call: { name: 'set' } });
+  expect(generation.messages.slice(1)).toEqual([
+    {
+      ...{ role: 'assistant', content: null },
+      tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'get', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: 'call_1', name: 'get', content: 'found' },
+  ]);
+  const told = functions.map((one) => ({ type: 'function', function: one }));
+  expect([generation.tools, tools]).toEqual([told, told]);
+  expect(generation).toMatchObject({ forcedCall: ['set'], singleCall: true });
+  expect(oldCalls).toBe(true);
+  expect(parse({ functions, function_call: 'none' }).generation.tools).toEqual([]);
+  expect(parse({ functions: [] })).not.toHaveProperty('oldCalls');
+  expect(paramOf({ functions, tools: told })).toBe('functions');
+  expect(paramOf({ function_call: { name: 'x' } })).toBe('function_call');
+  expect(paramOf({ functions, function_call: { name: 'x' } })).toBe('tool_choice');
 });
 
 test('sampling settings keep what was left out apart from what was asked for', () => {
@@ -91,8 +184,6 @@ test('what a call has to be is told to the engine, and that it has to be one', (
   expect(parse({ tools, parallel_tool_calls: true }).generation).not.toHaveProperty('singleCall');
   expect(paramOf({ tool_choice: 'required' })).toBe('tool_choice');
   expect(paramOf({ tools, tool_choice: { type: 'custom', custom: { name: 'get' } } })).toBe('tool_choice');
-  const old = { role: 'assistant', content: null, function_call: { name: 'a', arguments: '{}' } };
-  expect(paramOf({ messages: [...sound.messages, old] })).toBe('messages[1].function_call');
 });
 
 test('every field that the official client knows is in the table', () => {
@@ -117,6 +208,13 @@ test('the table is true: what it refuses is refused by its name, what it calls a
   for (const [name, { does }] of rules) {
     if (does === 'refused') expect(paramOf({ [name]: { asks: 'for something' } }), name).toBe(name);
     if (does === 'hint') expect(parse({ [name]: 'whatever' }), name).toEqual(parse({}));
+    if (does === 'ignored') {
+      expect(parse({ [name]: {} }), name).toEqual({
+        ...parse({}),
+        ignored: [{ kind: 'field', named: name }],
+      });
+      expect(paramOf({ [name]: {} }, { strictFields: true }), name).toBe(name);
+    }
     if (does === 'honoured') expect(paramOf({ [name]: Symbol('of no sense') }), name).toMatch(name);
   }
 });
@@ -125,7 +223,7 @@ test('so it is for the parts of fields', () => {
   const message = (more: object) => ({ messages: [{ role: 'user', content: 'hi', ...more }] });
   const tool = (more: object) => ({ tools: [{ type: 'function', function: { name: 'a' }, ...more }] });
   const examples: Readonly<Record<string, object>> = {
-    'messages[].content[].type': message({ content: [{ type: 'image_url', image_url: { url: 'x' } }] }),
+    'messages[].content[].type': message({ content: [{ type: 'input_audio' }] }),
     'messages[].audio': message({ audio: { id: 'x' } }),
     'messages[].function_call': message({ function_call: { name: 'a', arguments: '{}' } }),
     'messages[].name': message({ name: 'ann' }),
@@ -136,8 +234,8 @@ test('so it is for the parts of fields', () => {
   expect(Object.keys(examples)).toEqual(Object.keys(partFields));
   for (const [name, { does }] of Object.entries(partFields)) {
     const param = paramOf(examples[name]!);
-    if (does === 'hint') expect(param, name).toBeUndefined();
-    else expect(param, name).toMatch(/^(messages|tools)\[0\]/);
+    if (does === 'refused') expect(param, name).toMatch(/^(messages|tools)\[0\]/);
+    else expect(param, name).toBeUndefined();
   }
 });
 

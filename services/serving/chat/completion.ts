@@ -1,5 +1,7 @@
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { AnswerChunk, CallPart, Choice, Generated, ShownToken } from '../engine/engine.ts';
+import { oldCallDelta, oldFinishReason, withOldCall } from './old-functions.ts';
+import { ignoredIn, type Omission } from './omissions.ts';
 
 /** What stays the same in all chunks of an answer. */
 export type CompletionHead = {
@@ -9,8 +11,15 @@ export type CompletionHead = {
   readonly created: number;
 };
 
-/** Our own mark on an answer: who gave it, and whether the fact of it is durable. */
-export type Mark = { readonly version: number; readonly recorded: boolean };
+/** Our own mark on an answer. */
+export type Mark = {
+  /** who gave it */
+  readonly version: number;
+  /** whether the fact of it is durable */
+  readonly recorded: boolean;
+  /** what of its request was left out */
+  readonly ignored?: readonly string[] | undefined;
+};
 
 const bytesOf = (token: string): readonly number[] | null =>
   token.includes('\uFFFD') ? null : [...Buffer.from(token)];
@@ -60,18 +69,31 @@ export type Finished = {
   readonly usage: Generated['usage'];
 };
 
+/** What of a request shapes how its answer is told. */
+export type TellingOptions = {
+  readonly ignored: readonly Omission[];
+  readonly oldCalls?: boolean | undefined;
+};
+
 /** The body of an answer that is not streamed. */
-export const completionBody = (head: CompletionHead, { version, choices, usage }: Finished) => ({
+export const completionBody = (
+  head: CompletionHead,
+  { version, choices, usage }: Finished,
+  { ignored, oldCalls = false }: TellingOptions,
+) => ({
   ...head,
   object: 'chat.completion',
   choices: choices.map(({ index, generated, answer, tokens }) => ({
     index,
-    message: { refusal: null, ...answer },
+    message: { refusal: null, ...(oldCalls ? withOldCall(answer) : answer) },
     logprobs: tokens === undefined ? null : logProbsOf(tokens),
-    finish_reason: finishReasonOf(generated),
+    finish_reason: oldCalls ? oldFinishReason(finishReasonOf(generated)) : finishReasonOf(generated),
   })),
   usage: usageOf(usage),
-  clawloop: { version, recorded: choices.every(({ recorded }) => recorded) } satisfies Mark,
+  clawloop: {
+    ...{ version, recorded: choices.every(({ recorded }) => recorded) },
+    ...ignoredIn(ignored),
+  } satisfies Mark,
 });
 
 type ChunkChoice = {
@@ -80,10 +102,11 @@ type ChunkChoice = {
   readonly finish_reason?: string;
   readonly logprobs?: object;
 };
-type ChunkOptions = { readonly choices: number; readonly includeUsage: boolean };
+type ChunkOptions = TellingOptions & { readonly choices: number; readonly includeUsage: boolean };
 
 /** The chunks of a streamed answer; each is of one choice. */
-export function completionChunks(head: CompletionHead, { choices, includeUsage }: ChunkOptions) {
+export function completionChunks(head: CompletionHead, options: ChunkOptions) {
+  const { choices, includeUsage, ignored, oldCalls = false } = options;
   const indices = Array.from({ length: choices }, (_, index) => index);
   /** Ids of the calls told so far, by choice: a call's place among them is its index. */
   const told = indices.map((): string[] => []);
@@ -114,7 +137,7 @@ export function completionChunks(head: CompletionHead, { choices, includeUsage }
       const delta = {
         ...(isSilent ? {} : { content: text }),
         ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
-        ...(calls.length === 0 ? {} : { tool_calls: calls }),
+        ...(calls.length === 0 ? {} : oldCalls ? oldCallDelta(calls) : { tool_calls: calls }),
       };
       return chunk({ index, delta, ...(logProbs ? { logprobs: logProbsOf(tokens) } : {}) });
     },
@@ -122,8 +145,11 @@ export function completionChunks(head: CompletionHead, { choices, includeUsage }
     last: ({ choices: finished }: Finished) =>
       finished.map(({ index, generated, recorded }) =>
         chunk(
-          { index, delta: {}, finish_reason: finishReasonOf(generated) },
-          { clawloop: { version: generated.version, recorded } satisfies Mark },
+          {
+            ...{ index, delta: {} },
+            finish_reason: oldCalls ? oldFinishReason(finishReasonOf(generated)) : finishReasonOf(generated),
+          },
+          { clawloop: { version: generated.version, recorded, ...ignoredIn(ignored) } satisfies Mark },
         ),
       ),
     usage: ({ usage }: Finished) => chunk(undefined, { usage: usageOf(usage) }),

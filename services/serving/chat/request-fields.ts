@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { chatMessage, toolCall } from '../../../shared/events/chat-message.ts';
+import { oldFunctionFields } from './old-functions.ts';
 import {
   LONGEST_MODEL,
   LONGEST_STOP,
@@ -10,22 +11,29 @@ import {
   MOST_PARTS,
   MOST_TOOLS,
 } from './request-bounds.ts';
+import { tokenLimit, userName } from './shared-fields.ts';
 import { formatFields } from './structured-output.ts';
 import { toolChoice } from './tool-choice.ts';
 
 /**
  * What happens to a field of a chat request. `honoured`: read by the schema; `hint`: decoration that
- * changes no answer, ignored; `refused`: 400 with its name, unless its value asks for nothing. A field
- * that is not in the table is ignored.
+ * changes no answer, ignored; `ignored`: left out, and the answer names it, as it does a field that is not in
+ * the table; `refused`: 400 with its name. The last two only where the value asks for something.
  */
 export type FieldRule =
   | { readonly does: 'honoured'; readonly schema: z.ZodType; readonly about: string }
   | { readonly does: 'hint'; readonly about: string }
-  | { readonly does: 'refused'; readonly harmless: (value: unknown) => boolean; readonly about: string };
+  | {
+      readonly does: 'ignored' | 'refused';
+      readonly harmless: (value: unknown) => boolean;
+      readonly about: string;
+    };
 
 const honoured = <Schema extends z.ZodType>(schema: Schema, about: string) =>
   ({ does: 'honoured', schema, about }) as const;
 const hint = (about: string) => ({ does: 'hint', about }) as const;
+const ignored = (about: string, harmless: (value: unknown) => boolean = () => false) =>
+  ({ does: 'ignored', about, harmless }) as const;
 const refused = (about: string, harmless: (value: unknown) => boolean = () => false) =>
   ({ does: 'refused', about, harmless }) as const;
 
@@ -33,25 +41,27 @@ const isOneOf =
   (...values: readonly unknown[]) =>
   (value: unknown) =>
     values.includes(value);
-const isEmpty = (value: unknown) =>
-  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
 const text = z.string();
-/** Unknown parts are kept for what is not text, so that the refusal can name their type. */
+/** Parts of all types are let through here, so that what becomes of them can be told by their type. */
 const part = z.looseObject({ type: z.string() });
 const stopText = text.min(1).max(LONGEST_STOP);
+/** Some clients give the arguments of a call as the object that their text stands for. */
+const called = toolCall.shape.function.extend({ arguments: z.union([text, z.looseObject({})]) });
+const call = toolCall.extend({ function: called });
 const message = z
   .looseObject({
     ...chatMessage.shape,
-    role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
+    role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
     content: z.union([text, z.array(part).max(MOST_PARTS), z.null()]).optional(),
-    tool_calls: z.array(toolCall).max(MOST_CALLS).nullish(),
+    tool_calls: z.array(call).max(MOST_CALLS).nullish(),
+    function_call: called.nullish(),
     name: text.nullish(),
     tool_call_id: text.nullish(),
   })
   .superRefine((value, context) => {
     const silent = value.content === undefined || value.content === null;
-    if (silent && value.role !== 'assistant') {
+    if (silent && (value.role === 'user' || value.role === 'tool')) {
       context.addIssue({
         code: 'custom',
         path: ['content'],
@@ -59,12 +69,17 @@ const message = z
       });
     }
   });
-const tool = z.looseObject({
-  type: z.literal('function'),
-  function: z.looseObject({
-    name: text.min(1).max(LONGEST_TOOL_NAME),
-    parameters: z.looseObject({}).nullish(),
-  }),
+const toolFunction = z.looseObject({
+  name: text.min(1).max(LONGEST_TOOL_NAME),
+  parameters: z.looseObject({}).nullish(),
+});
+/** What becomes of a tool that is no function is told by its type. */
+const tool = z.looseObject({ type: text }).superRefine((value, context) => {
+  if (value.type !== 'function') return;
+  const parsed = toolFunction.safeParse(value.function);
+  const [fault] = parsed.error?.issues ?? [];
+  if (fault === undefined) return;
+  context.addIssue({ code: 'custom', path: ['function', ...fault.path], message: fault.message });
 });
 const count = z.int().min(1);
 
@@ -86,7 +101,7 @@ export const requestFields = {
     '`include_usage`: a last chunk with the usage',
   ),
   temperature: honoured(z.number().min(0).max(2).nullish(), "default: the model's own; below 0.1 greedy"),
-  top_p: honoured(z.number().gt(0).max(1).nullish(), "default: the model's own, else 1"),
+  top_p: honoured(z.number().min(0).max(1).nullish(), "default: the model's own, else 1; 0: greedy"),
   top_k: honoured(z.int().min(-1).nullish(), "default: the model's own; 0 or -1: off"),
   min_p: honoured(
     z.number().min(0).max(1).nullish(),
@@ -98,8 +113,8 @@ export const requestFields = {
     'a text or up to 16; what it matches is not shown',
   ),
   stop_token_ids: honoured(z.array(z.int().min(0)).max(64).nullish(), 'end the answer; not shown'),
-  max_tokens: honoured(count.nullish(), 'clamped to what the context leaves'),
-  max_completion_tokens: honoured(count.nullish(), 'the same; it wins over `max_tokens`'),
+  max_tokens: honoured(tokenLimit.nullish(), 'clamped to what the context leaves; -1: no limit'),
+  max_completion_tokens: honoured(tokenLimit.nullish(), 'the same; it wins over `max_tokens`'),
   n: honoured(count.nullish(), 'answers to the same prompt; `--max-choices` at most'),
   logprobs: honoured(z.boolean().nullish(), 'unfiltered, at the temperature that was sampled with'),
   top_logprobs: honoured(z.int().min(0).max(20).nullish(), 'needs `logprobs`'),
@@ -113,18 +128,22 @@ export const requestFields = {
       .nullish(),
     'by token id; not empty: the turn does not train',
   ),
-  tools: honoured(z.array(tool).max(MOST_TOOLS).nullish(), 'functions; given to the chat template'),
+  tools: honoured(
+    z.array(tool).max(MOST_TOOLS).nullish(),
+    'functions; given to the chat template. Those that a server would run are left out, as fields that are not known',
+  ),
   tool_choice: honoured(
     toolChoice.nullish(),
     '`none`: no tools are shown; `required`, a named function: the answer is one call; `allowed_tools`: only those are shown',
   ),
+  ...oldFunctionFields,
   parallel_tool_calls: honoured(z.boolean().nullish(), '`false`: an answer ends before a second call'),
   ...formatFields,
   enable_thinking: honoured(z.boolean().nullish(), 'given to the chat template'),
   chat_template_kwargs: honoured(z.looseObject({}).nullish(), 'given to the chat template'),
   session_id: honoured(text.max(512).nullish(), 'explicit session, as the header `x-session-id`'),
   user: honoured(
-    text.max(512).nullish(),
+    userName.nullish(),
     'a hint: where neither header nor content tells the session, it is that of the same user',
   ),
 
@@ -132,19 +151,18 @@ export const requestFields = {
   typical_p: refused('a filter that the token record cannot note', isOneOf(1, null)),
   min_tokens: refused('the end of an answer is not suppressed', isOneOf(0, null)),
   ignore_eos: refused('the end of an answer is not suppressed', isOneOf(false, null)),
-  functions: refused('use `tools`', (value) => value === null || isEmpty(value)),
-  function_call: refused('use `tool_choice`', isOneOf('auto', 'none', null)),
   modalities: refused(
     'answers are text',
     (value) => value === null || (Array.isArray(value) && value.every((one) => one === 'text')),
   ),
   audio: refused('answers are text', isOneOf(null)),
-  prediction: refused('predicted output', isOneOf(null)),
-  web_search_options: refused('there is no web search', isOneOf(null)),
   moderation: refused('there is no moderation', isOneOf(null)),
   echo: refused('the prompt is not repeated', isOneOf(false, null)),
 
+  web_search_options: ignored('there is no web search', isOneOf(null)),
+
   store: hint('every request is recorded'),
+  prediction: hint('it could only make an answer come sooner'),
   metadata: hint('not kept'),
   safety_identifier: hint('not used'),
   prompt_cache_key: hint('not used'),
@@ -157,13 +175,15 @@ export const requestFields = {
 
 /** What becomes of parts of the honoured fields, where that is not the field's own row. */
 export const partFields: Readonly<Record<string, Pick<FieldRule, 'does' | 'about'>>> = {
-  'messages[].content[].type': refused('`text` and `refusal` are read; images, audio and files are not'),
+  'messages[].content[].type': refused(
+    '`text` (also as `input_text`, `output_text`) and `refusal` are read; an image becomes the text `[image]`, or is refused with `--images refuse`; audio and files are refused',
+  ),
   'messages[].audio': refused('messages are text'),
-  'messages[].function_call': refused('use `tool_calls`'),
+  'messages[].function_call': honoured(z.unknown(), 'as one of `tool_calls`; the role `function` is `tool`'),
   'messages[].name': hint('given to the chat template, which may not show it'),
-  'tools[].type': refused('`function` is read; `custom` tools are not'),
+  'tools[].type': refused('`function` is read, and `custom` refused; all others are left out'),
   'tools[].function.strict': hint(
-    '`true`: the arguments of a call that `tool_choice` forces are of `parameters`, where a schema such as that is held; those of other calls are as the policy writes them',
+    'the arguments of a call that `tool_choice` forces are of `parameters` in any case, where a schema such as that is held; those of other calls are as the policy writes them',
   ),
   'stream_options.include_obfuscation': hint('nothing is padded'),
 };

@@ -47,8 +47,8 @@ export type SequenceRequest = Pick<
 > & {
   readonly prompt: Prompt;
   readonly callsTools: boolean;
-  /** Schemas of the arguments of a call that has to come, by tool, of those that are strict. */
-  readonly strictParameters?: Readonly<Record<string, unknown>>;
+  /** Schemas of the arguments of a call that has to come, by tool; those that are too large are missing. */
+  readonly heldParameters?: Readonly<Record<string, unknown>>;
   /** Of the tools: where calls have no marks of their own, only one of these is a call. */
   readonly toolNames?: readonly string[];
 };

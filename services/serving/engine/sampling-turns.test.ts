@@ -7,7 +7,7 @@ const jobs = (asked: object) =>
 
 test.each([
   ['an answer of a format', { format: { kind: 'json', param: 'x' } }, 1],
-  ['a call of a strict tool', { forcedCall: ['f'], strictParameters: { f: { type: 'object' } } }, 1],
+  ['a call of a tool that has to come', { forcedCall: ['f'], heldParameters: { f: { type: 'object' } } }, 1],
   ['an answer that can be anything', {}, 3],
 ])('%s, slow to choose: so many of three take part in a step', (_, asked, most) => {
   let clock = 0;

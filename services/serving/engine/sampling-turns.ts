@@ -15,8 +15,8 @@ const SLOW_MS = 5;
 const BUDGET_MS = 20;
 
 /** Whether what comes next in it has to be looked for. */
-const isHeld = ({ format, strictParameters }: Timed['request']): boolean =>
-  format !== undefined || strictParameters !== undefined;
+const isHeld = ({ format, heldParameters }: Timed['request']): boolean =>
+  format !== undefined || heldParameters !== undefined;
 
 /**
  * Which token goes on with a document takes long to tell for some formats. Answers of such take turns, so

@@ -57,7 +57,7 @@ export const sequenceRequest = (request: GenerationRequest, prompt: Prompt): Seq
     callsTools: tools.length > 0,
     toolNames: tools.map(nameOf),
     ...(topLogProbs === undefined ? {} : { topLogProbs }),
-    ...(forced === undefined ? {} : { forcedCall: forced, ...strictOf(forced, tools) }),
+    ...(forced === undefined ? {} : { forcedCall: forced, ...parametersOf(forced, tools) }),
     ...(format === undefined ? {} : { format }),
     ...(singleCall === undefined ? {} : { singleCall }),
     ...(cacheSalt === undefined ? {} : { cacheSalt }),
@@ -70,20 +70,19 @@ export const possibleCalls = (
   { callsTools, toolNames: names = [] }: SequenceRequest,
 ): PossibleCalls | undefined => (callsTools ? { form, names } : undefined);
 
-type StrictTool = {
-  readonly function?: { readonly name: string; readonly strict?: unknown; readonly parameters?: unknown };
-};
+type ToldTool = { readonly function?: { readonly name: string; readonly parameters?: unknown } };
 
-function strictOf(
+/** Whatever a tool says of `strict`: a call that has to come is of no use where its arguments are of another form. */
+function parametersOf(
   forced: readonly string[],
   tools: readonly unknown[],
-): Pick<SequenceRequest, 'strictParameters'> {
-  const strict = (tools as readonly StrictTool[]).flatMap(({ function: told }) =>
-    told?.strict === true && forced.includes(told.name) && tooLarge(told.parameters) === undefined
+): Pick<SequenceRequest, 'heldParameters'> {
+  const held = (tools as readonly ToldTool[]).flatMap(({ function: told }) =>
+    told?.parameters != null && forced.includes(told.name) && tooLarge(told.parameters) === undefined
       ? [[told.name, told.parameters] as const]
       : [],
   );
-  return strict.length === 0 ? {} : { strictParameters: Object.fromEntries(strict) };
+  return held.length === 0 ? {} : { heldParameters: Object.fromEntries(held) };
 }
 
 const nameOf = (tool: unknown): string =>

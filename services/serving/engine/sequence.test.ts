@@ -34,7 +34,7 @@ function say(
     forcedCall,
     singleCall,
     format,
-    strictParameters,
+    heldParameters,
     ...asked
   }: Partial<AskedSampling> & {
     readonly topLogProbs?: number;
@@ -42,7 +42,7 @@ function say(
     readonly forcedCall?: readonly string[];
     readonly singleCall?: true;
     readonly format?: AnswerFormat;
-    readonly strictParameters?: Readonly<Record<string, unknown>>;
+    readonly heldParameters?: Readonly<Record<string, unknown>>;
   } = {},
 ) {
   const sequence = beginSequence(
@@ -57,7 +57,7 @@ function say(
       ...(forcedCall === undefined ? {} : { forcedCall }),
       ...(singleCall === undefined ? {} : { singleCall }),
       ...(format === undefined ? {} : { format }),
-      ...(strictParameters === undefined ? {} : { strictParameters }),
+      ...(heldParameters === undefined ? {} : { heldParameters }),
     },
     'seed',
   );
@@ -188,17 +188,17 @@ test('what the policy would rather say is kept from it, and the turn does not tr
   expect(result.tokens!.logProbs[0]).toBeLessThan(-10); // among all tokens, not among those let through
 });
 
-test('of a strict tool that has to be called the arguments are of its schema', () => {
-  const strictParameters = {
+test('of a tool that has to be called the arguments are of its schema', () => {
+  const heldParameters = {
     get: { type: 'object', properties: { a: { enum: ['b', 'c'] } }, required: ['a'] },
   };
-  const own = say(' "get", "arguments": {"a":"c"}}rest', { forcedCall: ['get', 'set'], strictParameters });
+  const own = say(' "get", "arguments": {"a":"c"}}rest', { forcedCall: ['get', 'set'], heldParameters });
   expect(own.chunks.flatMap(({ toolCalls = [] }) => toolCalls.map((call) => call.function))).toEqual([
     { name: 'get', arguments: '{"a":"c"}' },
   ]);
   expect(own.result).toMatchObject({ finishReason: 'tool_calls' });
   expect(own.result).not.toHaveProperty('untrainable');
-  const held = say(`{"x":${'"b'.repeat(20)}`, { forcedCall: ['get'], strictParameters });
+  const held = say(`{"x":${'"b'.repeat(20)}`, { forcedCall: ['get'], heldParameters });
   const [call] = held.chunks.flatMap(({ toolCalls = [] }) => toolCalls);
   expect(JSON.parse(call!.function.arguments)).toEqual({ a: 'b' });
   expect(held.result.untrainable).toBe('constrained');

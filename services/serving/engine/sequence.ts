@@ -153,11 +153,11 @@ const callMatchers = keepLatest(callMatcher);
 
 /** What keeps tokens out of an answer that has to be a call, or of a format. */
 function guardOf(model: SequenceModel, request: SequenceRequest): TokenGuard | undefined {
-  const { forcedCall: forced, format, strictParameters: strict } = request;
+  const { forcedCall: forced, format, heldParameters: held } = request;
   if (forced !== undefined) {
     const call = forcedCall(model.toolCallForm ?? 'tagged', forced);
-    if (strict === undefined) return callTokenGuard(model, createCallGuard(call));
-    const tools = [...call.heads].map(([name, written]) => ({ written, parameters: strict[name] }));
+    if (held === undefined) return callTokenGuard(model, createCallGuard(call));
+    const tools = [...call.heads].map(([name, written]) => ({ written, parameters: held[name] }));
     return formatTokenGuard(model, callMatchers({ tools }));
   }
   if (format === undefined) return undefined;

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { parseChatRequest } from '../chat/chat-request.ts';
-import { chatBody, countedChatBody } from './chat-body.ts';
+import { createOmissions } from '../chat/omissions.ts';
+import { countedChatBody, chatBody as readChatBody } from './chat-body.ts';
+
+const chatBody = (body: object) => readChatBody(body, createOmissions());
 
 const ask = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 const chat = (more: object) => parseChatRequest(chatBody({ ...ask, ...more }));
@@ -103,5 +106,7 @@ test('a choice of tools is the chat’s', () => {
 test('to count tokens needs no max_tokens', () => {
   const { max_tokens: _, ...counted } = ask;
   expect(() => chatBody(counted)).toThrow('max_tokens');
-  expect(parseChatRequest(countedChatBody(counted)).generation.messages).toEqual(ask.messages);
+  expect(parseChatRequest(countedChatBody(counted, createOmissions())).generation.messages).toEqual(
+    ask.messages,
+  );
 });

@@ -5,7 +5,7 @@ import type { AnswerChunk } from '../engine/engine.ts';
 import { messageEvents } from './message-events.ts';
 import { stopOf, usageOf } from './message-parts.ts';
 
-const asked = { id: 'msg_1', chat: { model: 'm' } } as AskedChat;
+const asked = { id: 'msg_1', chat: { model: 'm', ignored: [] as const } } as unknown as AskedChat;
 const usage = { promptTokens: 9, completionTokens: 4, cachedPromptTokens: 5 };
 const generated = { version: 2, finishReason: 'stop', sampling: {}, usage };
 const finished = { version: 2, choices: [{ generated, recorded: true }], usage } as unknown as Finished;

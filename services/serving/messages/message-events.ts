@@ -11,7 +11,7 @@ type Open = { readonly kind: 'text' | 'thinking' | 'call'; readonly index: numbe
 const frame = (type: string, data: object = {}): Frame => ({ event: type, data: { type, ...data } });
 
 /** The events of a streamed message, in Anthropic's order: its blocks come one after the other. */
-export function messageEvents({ id, chat: { model } }: AskedChat) {
+export function messageEvents({ id, chat: { model, ignored } }: AskedChat) {
   let open: Open | undefined;
   let blocks = 0;
   /** White space before any words: beside tool calls alone it is no text. */
@@ -86,7 +86,7 @@ export function messageEvents({ id, chat: { model } }: AskedChat) {
       frame('message_delta', {
         delta: stopOf(finished.choices[0]!.generated),
         usage: usageOf(finished.usage),
-        ...markOf(finished),
+        ...markOf(finished, ignored),
       }),
       frame('message_stop'),
     ],

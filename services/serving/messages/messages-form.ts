@@ -13,13 +13,13 @@ export const messagesForm: AnswerForm = {
   endMark: undefined,
 };
 
-function messageBody({ id, chat: { model } }: AskedChat, finished: Finished): object {
+function messageBody({ id, chat: { model, ignored } }: AskedChat, finished: Finished): object {
   const { answer, generated } = finished.choices[0]!;
   return {
     ...{ id, type: 'message', role: 'assistant', model },
     content: blocksOf(answer, id),
     ...stopOf(generated),
     usage: usageOf(finished.usage),
-    ...markOf(finished),
+    ...markOf(finished, ignored),
   };
 }

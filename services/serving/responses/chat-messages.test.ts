@@ -1,11 +1,17 @@
 import { expect, test } from 'vitest';
+import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { parseChatRequest } from '../chat/chat-request.ts';
+import { createOmissions } from '../chat/omissions.ts';
 import { chatBody } from './chat-body.ts';
 import { withoutInstructions } from './chat-messages.ts';
 import { readResponsesBody } from './fields.ts';
 
-const chat = (more: object, before: Parameters<typeof chatBody>[1] = []) =>
-  parseChatRequest(chatBody(readResponsesBody({ model: 'm', input: 'hi', ...more }), before));
+const chatOf = (body: object, before: readonly ChatMessage[] = []) => {
+  const omissions = createOmissions();
+  return chatBody(readResponsesBody(body, omissions), before, omissions);
+};
+const chat = (more: object, before: readonly ChatMessage[] = []) =>
+  parseChatRequest(chatOf({ model: 'm', input: 'hi', ...more }, before));
 const hi = { role: 'user', content: 'hi' };
 
 test('what was thought, said and called in one answer is one message', () => {
@@ -58,8 +64,7 @@ test('the fields mean what they mean in a chat', () => {
       tools: [{ type: 'function', function: { name: 'exec' } }],
     },
   });
-  const choiceOf = (choice: unknown) =>
-    chatBody(readResponsesBody({ model: 'm', input: 'hi', tool_choice: choice }), []);
+  const choiceOf = (choice: unknown) => chatOf({ model: 'm', input: 'hi', tool_choice: choice });
   expect(choiceOf('required')).toMatchObject({ tool_choice: 'required' });
   const called = { type: 'function', function: { name: 'exec' } };
   expect(choiceOf(named)).toMatchObject({ tool_choice: called });

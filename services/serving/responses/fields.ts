@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { hint, honoured, refused } from '../chat/field-row.ts';
+import { hint, honoured, noteOthers, refused } from '../chat/field-row.ts';
+import type { Omissions } from '../chat/omissions.ts';
 import {
   LONGEST_MODEL,
   LONGEST_TOOL_NAME,
@@ -7,6 +8,7 @@ import {
   MOST_PARTS,
   MOST_TOOLS,
 } from '../chat/request-bounds.ts';
+import { tokenLimit, userName } from '../chat/shared-fields.ts';
 import { ServingError } from '../errors.ts';
 
 const text = z.string();
@@ -26,37 +28,42 @@ export const messageItem = z.looseObject({
   role: z.enum(['user', 'assistant', 'system', 'developer']),
   content,
 });
-export const callItem = z.looseObject({ call_id: text.min(1), name: text.min(1), arguments: text });
+export const callItem = z.looseObject({
+  call_id: text.min(1),
+  name: text.min(1),
+  namespace: text.nullish(),
+  arguments: z.union([text, z.looseObject({})]),
+});
 export const resultItem = z.looseObject({ call_id: text.min(1), output: content });
 export const referenceItem = z.looseObject({ id: text.min(1).max(200) });
 export const reasoningItem = z.looseObject({ content: z.array(part).nullish() });
 
-const tool = z.looseObject({
-  type: text,
-  name: text.min(1).max(LONGEST_TOOL_NAME).optional(),
+/** Of whatever type: what becomes of it is told by that. */
+const tool = z.looseObject({ type: text });
+export type Tool = z.output<typeof tool>;
+export const functionTool = z.looseObject({
+  name: text.min(1).max(LONGEST_TOOL_NAME),
   description: text.nullish(),
   parameters: z.looseObject({}).nullish(),
   strict: z.boolean().nullish(),
 });
-export type Tool = z.output<typeof tool>;
+export const namespaceTool = z.looseObject({
+  name: text.min(1).max(LONGEST_TOOL_NAME),
+  tools: z.array(tool).max(MOST_TOOLS),
+});
 
-const named = z.looseObject({ type: z.literal('function'), name: text.min(1) });
+export const namedTool = z.looseObject({ name: text.min(1), namespace: text.nullish() });
+export const allowedTools = z.looseObject({
+  mode: z.enum(['auto', 'required']),
+  tools: z.array(tool).min(1).max(MOST_TOOLS),
+});
 const toolChoice = z.union(
-  [
-    z.enum(['none', 'auto', 'required']),
-    named,
-    z.looseObject({
-      type: z.literal('allowed_tools'),
-      mode: z.enum(['auto', 'required']),
-      tools: z.array(named).min(1).max(MOST_TOOLS),
-    }),
-  ],
+  [z.enum(['none', 'auto', 'required']), tool],
   'none, auto, required, a function or allowed_tools of functions',
 );
-export type ToolChoice = z.output<typeof toolChoice>;
 
 /** A request for a response; docs/compatibility.md has the same fields. */
-export const responsesBody = z.strictObject({
+export const responsesBody = z.object({
   model: honoured(
     text.min(1).max(LONGEST_MODEL),
     'any name: the live policy; `@base`, `@v3`: a version of its own',
@@ -66,7 +73,7 @@ export const responsesBody = z.strictObject({
       [text.min(1), z.array(item).min(1).max(MOST_MESSAGES)],
       `text or a list of at most ${MOST_MESSAGES} items`,
     ),
-    'text, or items: messages of text, `function_call`, `function_call_output`, `reasoning`, and `item_reference` to what a stored answer to the same key held. What the policy thought, said and called in one answer is one message of the chat',
+    'text, or items: messages of text (an image becomes the text `[image]`, or is refused with `--images refuse`), `function_call`, `function_call_output`, `reasoning`, and `item_reference` to what a stored answer to the same key held. What the policy thought, said and called in one answer is one message of the chat',
   ),
   instructions: honoured(text.nullish(), 'a system message before all others, of this request alone'),
   previous_response_id: honoured(
@@ -74,11 +81,11 @@ export const responsesBody = z.strictObject({
     'the conversation up to that answer goes before `input`. 400 `previous_response_not_found` where it was not stored, was deleted, or was given to another key',
   ),
   max_output_tokens: honoured(
-    z.int().min(1).nullish(),
-    'clamped to what the context leaves; an answer that it cuts is `incomplete`',
+    tokenLimit.nullish(),
+    'clamped to what the context leaves; an answer that it cuts is `incomplete`; -1: no limit',
   ),
   temperature: honoured(z.number().min(0).max(2).nullish(), "default: the model's own; below 0.1 greedy"),
-  top_p: honoured(z.number().gt(0).max(1).nullish(), "default: the model's own, else 1"),
+  top_p: honoured(z.number().min(0).max(1).nullish(), "default: the model's own, else 1; 0: greedy"),
   stream: honoured(
     z.boolean().nullish(),
     "events in OpenAI's order; `response.completed` comes when the fact of the answer is durable. A stream that breaks ends with `response.failed`",
@@ -89,11 +96,11 @@ export const responsesBody = z.strictObject({
   ),
   tools: honoured(
     z.array(tool).max(MOST_TOOLS).nullish(),
-    'functions; those that a server would run are refused',
+    'functions, also those in a `namespace` (the policy reads `NAMESPACE__NAME`; a call comes with both). Those that a server would run (`web_search`, `file_search`, `mcp`, ...) are left out, as fields that are not known. Those that the client runs and that are no functions (`custom`, `local_shell`, ...) are refused',
   ),
   tool_choice: honoured(toolChoice.nullish(), "a chat's `tool_choice`"),
   parallel_tool_calls: honoured(z.boolean().nullish(), '`false`: an answer ends before a second call'),
-  user: honoured(text.max(512).nullish(), 'a hint at the session'),
+  user: honoured(userName.nullish(), 'a hint at the session'),
   metadata: honoured(z.record(text, text).nullish(), 'said back'),
   text: honoured(
     z
@@ -127,8 +134,10 @@ export const responsesBody = z.strictObject({
 export type ResponsesBody = z.output<typeof responsesBody>;
 
 /** @throws ServingError INVALID_REQUEST, UNSUPPORTED_PARAMETER, which name the field */
-export function readResponsesBody(body: unknown): ResponsesBody {
-  return readPart(responsesBody, body, '');
+export function readResponsesBody(body: unknown, omissions: Omissions): ResponsesBody {
+  const read = readPart(responsesBody, body, '');
+  noteOthers(responsesBody, body as object, omissions);
+  return read;
 }
 
 /** One part of a request; `at` is where it stands. @throws ServingError, as above */
@@ -140,10 +149,6 @@ export function readPart<Schema extends z.ZodType>(
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0]!;
-  if (issue.code === 'unrecognized_keys' && issue.path.length === 0) {
-    const param = issue.keys[0]!.slice(0, 200);
-    throw ServingError.UNSUPPORTED_PARAMETER({ param, detail: 'there is no such field.' });
-  }
   const steps = issue.path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`));
   const param = `${at}${steps.join('')}`.replace(/^\./, '').slice(0, 200);
   const detail = param === '' ? 'The body must be a JSON object.' : `Invalid '${param}': ${issue.message}.`;

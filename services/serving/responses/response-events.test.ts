@@ -95,7 +95,7 @@ test('an answer that was cut is incomplete, and one that broke has failed', () =
     tell([{ reasoning: 'H' }, { text: 'a' }], finishReason).at(-1)!.response!.output;
   expect(output('length')).toMatchObject([{ status: 'completed' }, { status: 'incomplete' }]);
   expect(output('length')).toEqual(
-    itemsOf({ role: 'assistant', content: 'a', reasoning_content: 'H' }, 'resp_1', 'incomplete'),
+    itemsOf({ role: 'assistant', content: 'a', reasoning_content: 'H' }, 'resp_1', { last: 'incomplete' }),
   );
   expect(tell([{ text: 'a' }]).at(-1)).toMatchObject({
     type: 'response.completed',

@@ -2,6 +2,7 @@ import type { ToolCall } from '../../../shared/events/chat-message.ts';
 import type { ServiceError } from '../../../shared/service/errors.ts';
 import { callsInTurn } from '../chat/calls-in-turn.ts';
 import type { Finished } from '../chat/completion.ts';
+import type { Omission } from '../chat/omissions.ts';
 import type { AnswerChunk, CallPart } from '../engine/engine.ts';
 import { toldMessage } from '../error-body.ts';
 import type { Frame } from '../routes/event-stream.ts';
@@ -19,6 +20,7 @@ import {
   type responseHead,
   textPart,
 } from './response-parts.ts';
+import { calledAs, type Namespaces } from './tools.ts';
 
 type Open = {
   readonly kind: 'reasoning' | 'message' | 'call';
@@ -35,8 +37,13 @@ const words = {
   message: { event: 'response.output_text', part: textPart, item: messageItem },
 } as const;
 
+type Options = { readonly namespaces?: Namespaces; readonly ignored?: readonly Omission[] };
+
 /** The events of a streamed response, in OpenAI's order: its items come one after the other. */
-export function responseEvents(head: ReturnType<typeof responseHead>) {
+export function responseEvents(
+  head: ReturnType<typeof responseHead>,
+  { namespaces = new Map(), ignored = [] }: Options = {},
+) {
   let sequence = 0;
   let open: Open | undefined;
   const output: object[] = [];
@@ -63,7 +70,7 @@ export function responseEvents(head: ReturnType<typeof responseHead>) {
     open = { kind, index, id, text: '', ...(call === undefined ? {} : { call }) };
     const item =
       kind === 'call'
-        ? callItem(id, 'in_progress', { ...call!, arguments: '' })
+        ? callItem(id, 'in_progress', { ...call!, arguments: '' }, namespaces)
         : words[kind].item(id, 'in_progress', []);
     const added = frame('response.output_item.added', { output_index: index, item });
     if (kind === 'call') return [...before, added];
@@ -90,8 +97,8 @@ export function responseEvents(head: ReturnType<typeof responseHead>) {
     const ended: Frame[] = [];
     let item: object;
     if (kind === 'call') {
-      item = callItem(id, status, { ...call!, arguments: text });
-      const { name } = call!;
+      item = callItem(id, status, { ...call!, arguments: text }, namespaces);
+      const { name } = calledAs(namespaces, call!.name);
       ended.push(frame('response.function_call_arguments.done', { ...place(open), name, arguments: text }));
     } else {
       const part = words[kind].part(text);
@@ -138,7 +145,7 @@ export function responseEvents(head: ReturnType<typeof responseHead>) {
     ],
     next: (chunk: AnswerChunk): readonly Frame[] => inTurn.next(chunk).flatMap(show),
     last: (finished: Finished): readonly Frame[] => {
-      const end = endOf(finished);
+      const end = endOf(finished, ignored);
       const rest = [
         ...inTurn.rest().flatMap(show),
         ...(held === '' || calls.size > 0 ? [] : say('message', held)),

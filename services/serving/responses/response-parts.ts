@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
-import type { Finished } from '../chat/completion.ts';
+import type { Finished, Mark } from '../chat/completion.ts';
+import { ignoredIn, type Omission } from '../chat/omissions.ts';
 import type { Generated } from '../engine/engine.ts';
 import type { ResponsesBody } from './fields.ts';
+import { calledAs, keptTools, type Namespaces, namespacesOf } from './tools.ts';
 
 /**
  * An item's id follows from its answer's, and its place among the thoughts or the messages there; a call's
@@ -32,17 +34,30 @@ export const reasoningItem = (id: string, status: ItemStatus, content: readonly 
 export const messageItem = (id: string, status: ItemStatus, content: readonly object[]) => ({
   ...{ id, type: 'message', role: 'assistant', status, content },
 });
+/** `name`: as the policy wrote it. */
+type Call = { readonly call_id: string; readonly name: string; readonly arguments: string };
+
 export const callItem = (
   id: string,
   status: ItemStatus,
-  call: { readonly call_id: string; readonly name: string; readonly arguments: string },
-) => ({ id, type: 'function_call', status, ...call });
+  { name, ...call }: Call,
+  namespaces: Namespaces,
+) => ({
+  ...{ id, type: 'function_call', status, ...call },
+  ...calledAs(namespaces, name),
+});
 
-/** The items of a whole answer; the last one has the status that is given. */
+type ItemOptions = {
+  /** of the last one */
+  readonly last?: ItemStatus;
+  readonly namespaces?: Namespaces;
+};
+
+/** The items of a whole answer. */
 export function itemsOf(
   answer: ChatMessage,
   answerId: string,
-  last: ItemStatus = 'completed',
+  { last = 'completed', namespaces = new Map() }: ItemOptions = {},
 ): readonly { readonly id: string; readonly type: string }[] {
   const { content, reasoning_content: reasoning, tool_calls: calls = [] } = answer;
   const makers: ((status: ItemStatus) => { readonly id: string; readonly type: string })[] = [];
@@ -55,13 +70,16 @@ export function itemsOf(
     function: { name, arguments: given },
   } of calls) {
     const call = { call_id: id, name, arguments: given };
-    makers.push((status) => callItem(itemId('fc', answerId, callPlace(id)), status, call));
+    makers.push((status) => callItem(itemId('fc', answerId, callPlace(id)), status, call, namespaces));
   }
   return makers.map((make, index) => make(index === makers.length - 1 ? last : 'completed'));
 }
 
-/** What a response says back of its request, beside its tools. */
+/** What a response says back of its request, beside its tools. Those in namespaces do not stand in its fact. */
 export const saidBack = (body: ResponsesBody) => ({
+  ...(body.store !== false && namespacesOf(body.tools ?? []).size > 0
+    ? { tools: keptTools(body.tools ?? []) }
+    : {}),
   instructions: body.instructions ?? null,
   max_output_tokens: body.max_output_tokens ?? null,
   metadata: body.metadata ?? {},
@@ -103,26 +121,27 @@ const incomplete: Readonly<Partial<Record<Generated['finishReason'], string>>> =
   content_filter: 'content_filter',
 };
 
-type End = Pick<Generated, 'version' | 'finishReason' | 'usage'> & { readonly recorded: boolean };
+type End = Pick<Generated, 'version' | 'finishReason' | 'usage'> & Mark;
 
 /** The item that an answer was cut in is as incomplete as the answer. */
 export const lastItemStatus = ({ finishReason }: Pick<End, 'finishReason'>): ItemStatus =>
   incomplete[finishReason] === undefined ? 'completed' : 'incomplete';
 
 /** How it came out. */
-export function responseEnd({ version, finishReason, usage, recorded }: End, output: readonly object[]) {
+export function responseEnd(end: End, output: readonly object[]) {
+  const { version, finishReason, usage, recorded, ignored } = end;
   const reason = incomplete[finishReason];
   return {
     status: reason === undefined ? 'completed' : 'incomplete',
     incomplete_details: reason === undefined ? null : { reason },
     output,
     usage: usageOf(usage),
-    clawloop: { version, recorded },
+    clawloop: { version, recorded, ...(ignored === undefined ? {} : { ignored }) },
   };
 }
 
 /** Of an answer that has just been given. */
-export const endOf = ({ version, usage, choices }: Finished): End => {
+export const endOf = ({ version, usage, choices }: Finished, ignored: readonly Omission[]): End => {
   const { generated, recorded } = choices[0]!;
-  return { version, usage, finishReason: generated.finishReason, recorded };
+  return { version, usage, finishReason: generated.finishReason, recorded, ...ignoredIn(ignored) };
 };

@@ -16,7 +16,7 @@ const finished = {
 } as unknown as Finished;
 const asked = {
   ...{ id: 'resp_1', created: 1, keyId: 'ann', adapter: 'alice' },
-  chat: { model: 'm', generation: { messages: [] } },
+  chat: { model: 'm', ignored: [], generation: { messages: [] } },
 } as unknown as AskedChat;
 
 test('what is only told again is not kept anew: its client may have deleted it meanwhile', () => {

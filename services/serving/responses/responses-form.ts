@@ -5,6 +5,7 @@ import type { ResponsesBody } from './fields.ts';
 import { responseEvents } from './response-events.ts';
 import { endOf, itemsOf, lastItemStatus, responseEnd, responseHead, saidBack } from './response-parts.ts';
 import { toldResponse } from './told-response.ts';
+import { keptTools, namespacesOf } from './tools.ts';
 
 /**
  * The answer to one request as OpenAI's Responses show it; where it is stored, it can be continued as soon as
@@ -16,6 +17,8 @@ export function responsesForm(
 ): AnswerForm {
   let events: ReturnType<typeof responseEvents> | undefined;
   const said = saidBack(body);
+  const tools = keptTools(body.tools ?? []);
+  const namespaces = namespacesOf(tools);
   return {
     api: 'responses',
     show: (asked, again) => {
@@ -24,15 +27,16 @@ export function responsesForm(
       const remember = (finished: Finished) => {
         if (said.store && again === undefined) conversations.remember(id, toldResponse(asked, finished));
       };
-      const tools = body.tools ?? [];
+      const { ignored } = chat;
       const head = responseHead({ id, model: chat.model, tools, said: { ...said, created_at: created } });
-      const shown = responseEvents(head);
+      const shown = responseEvents(head, { namespaces, ignored });
       events = shown;
       return {
         body: (finished) => {
           remember(finished);
-          const end = endOf(finished);
-          const output = itemsOf(finished.choices[0]!.answer, id, lastItemStatus(end));
+          const end = endOf(finished, ignored);
+          const last = lastItemStatus(end);
+          const output = itemsOf(finished.choices[0]!.answer, id, { last, namespaces });
           return { ...head, ...responseEnd(end, output) };
         },
         first: shown.first,

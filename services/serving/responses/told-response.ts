@@ -2,15 +2,18 @@ import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
 import type { AskedChat } from '../chat/answer.ts';
 import type { Finished } from '../chat/completion.ts';
+import { ignoredIn } from '../chat/omissions.ts';
 import { withoutInstructions } from './chat-messages.ts';
+import type { Tool } from './fields.ts';
 import { endOf, itemsOf, lastItemStatus, responseEnd, responseHead } from './response-parts.ts';
+import { namespacesOf } from './tools.ts';
 
 type Fact = InteractionCompleted['data'];
 
 /** What of an answer's fact is needed to tell it again, and to go on from it. */
 export type ToldResponse = Pick<
   Fact,
-  'key' | 'adapter' | 'messages' | 'answer' | 'tools' | 'model' | 'version' | 'usage' | 'response'
+  'key' | 'adapter' | 'messages' | 'answer' | 'tools' | 'model' | 'version' | 'usage' | 'response' | 'ignored'
 > & { readonly finishReason: Exclude<Fact['finishReason'], 'error'> };
 
 /** As the fact will have it; of lists of its own, which do not hold the text that went to engine and log. */
@@ -18,10 +21,10 @@ export function toldResponse({ keyId, adapter, chat, created }: AskedChat, finis
   const { answer } = finished.choices[0]!;
   const messages = [...chat.generation.messages];
   const tools = [...(chat.tools ?? [])];
-  const { version, usage, finishReason } = endOf(finished);
+  const { version, usage, finishReason } = endOf(finished, chat.ignored);
   return {
     ...{ key: keyId, adapter, messages, answer, tools, model: chat.model },
-    ...{ version, usage, finishReason },
+    ...{ version, usage, finishReason, ...ignoredIn(chat.ignored) },
     response: { store: true, ...chat.response, created_at: created },
   };
 }
@@ -44,7 +47,9 @@ export const conversationOf = ({ messages, answer }: ToldResponse): readonly Cha
 export function bodyOf(id: string, told: ToldResponse): object {
   const { answer, model, tools = [], response } = told;
   const head = responseHead({ id, model, tools: tools.map(toolOf), said: response ?? {} });
-  return { ...head, ...responseEnd({ ...told, recorded: true }, itemsOf(answer, id, lastItemStatus(told))) };
+  const namespaces = namespacesOf((response?.tools as readonly Tool[] | undefined) ?? []);
+  const output = itemsOf(answer, id, { last: lastItemStatus(told), namespaces });
+  return { ...head, ...responseEnd({ ...told, recorded: true }, output) };
 }
 
 /** A tool of a chat as one of a response. */

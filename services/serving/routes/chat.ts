@@ -11,6 +11,7 @@ import { type ChatRequest, parseChatRequest } from '../chat/chat-request.ts';
 import { type CompletionHead, completionBody, completionChunks, type Finished } from '../chat/completion.ts';
 import { type Envelope, readEnvelope } from '../chat/envelope.ts';
 import { laneOf } from '../chat/lane.ts';
+import { createOmissions } from '../chat/omissions.ts';
 import type { ServingConfig } from '../config.ts';
 import type { PolicyTarget } from '../engine/engine.ts';
 import { asServingError, errorBody } from '../error-body.ts';
@@ -33,19 +34,22 @@ export function registerChat(server: FastifyInstance, world: ServingWorld): void
   server.post('/chat/completions', handler);
 }
 
-const chat = async (world: ServingWorld, request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
-  answerRequest(world, request, reply, parseChatRequest(request.body), chatForm);
+const chat = async (world: ServingWorld, request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+  const omissions = createOmissions(world.config);
+  return answerRequest(world, request, reply, parseChatRequest(request.body, { omissions }), chatForm);
+};
 
 const frameOf = (data: object): Frame => ({ data });
 
 const chatForm: AnswerForm = {
   api: 'chat',
-  show: ({ id, created, chat: { model, includeUsage, generation } }) => {
+  show: ({ id, created, chat: { model, includeUsage, generation, ignored, oldCalls } }) => {
     const head: CompletionHead = { id, model, created };
-    const chunks = completionChunks(head, { choices: generation.choices, includeUsage });
+    const { choices } = generation;
+    const chunks = completionChunks(head, { choices, includeUsage, ignored, oldCalls });
     const logProbs = generation.topLogProbs !== undefined;
     return {
-      body: (finished) => completionBody(head, finished),
+      body: (finished) => completionBody(head, finished, { ignored, oldCalls }),
       first: () => chunks.first().map(frameOf),
       next: (chunk, choice) => [frameOf(chunks.next(chunk, choice, logProbs))],
       last: (finished) =>
@@ -139,6 +143,8 @@ async function answerAnew(
     count = admitAnswer(world.quota, caller, toAnswer.chat.generation);
     const target = await targetOf(world, toAnswer.model);
     const asked = { ...readAsked(world, request, toAnswer, form.api), target, count };
+    for (const kind of new Set(asked.chat.ignored.map((one) => one.kind)))
+      world.metrics.ignored.inc({ kind });
     const signal = abortOnDisconnect(reply.raw, world.ending);
     return await (asked.chat.stream ? stream : json)(world, asked, form, reply, signal, keep);
   } finally {

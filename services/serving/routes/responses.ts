@@ -5,6 +5,7 @@ import { isServiceError } from '../../../shared/service/errors.ts';
 import type { Caller } from '../access.ts';
 import { laneOfCompletion } from '../chat/answer-ids.ts';
 import { parseChatRequest } from '../chat/chat-request.ts';
+import { createOmissions } from '../chat/omissions.ts';
 import { ServingError } from '../errors.ts';
 import { chatBody } from '../responses/chat-body.ts';
 import { readResponsesBody } from '../responses/fields.ts';
@@ -39,11 +40,16 @@ export function registerResponses(server: FastifyInstance, world: ServingWorld):
       return conversations.find(theirs, keyId, asked?.adapter);
     };
   const create = async (request: FastifyRequest, reply: FastifyReply) => {
-    const asked = readResponsesBody(request.body);
+    const omissions = createOmissions(world.config);
+    const asked = readResponsesBody(request.body, omissions);
     const find = finder(callerOf(request), asked.model);
     const body = { ...asked, input: await withoutReferences(asked.input, find) };
     const before = await beforeIt(body.previous_response_id, find);
-    const chat = { ...parseChatRequest(chatBody(body, before), 'text.format'), response: saidBack(body) };
+    const parsed = parseChatRequest(chatBody(body, before, omissions), {
+      formatParam: 'text.format',
+      omissions,
+    });
+    const chat = { ...parsed, response: saidBack(body) };
     return answerRequest(world, request, reply, chat, responsesForm(body, conversations)).catch(nameInput);
   };
   const retrieve = async (request: FastifyRequest) => {
