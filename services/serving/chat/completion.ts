@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { AnswerChunk, CallPart, Choice, Generated, ShownToken } from '../engine/engine.ts';
+import { cutIn } from './cut-mark.ts';
 
 /** What stays the same in all chunks of an answer. */
 export type CompletionHead = {
@@ -9,8 +10,12 @@ export type CompletionHead = {
   readonly created: number;
 };
 
-/** Our own mark on an answer: who gave it, and whether the fact of it is durable. */
-export type Mark = { readonly version: number; readonly recorded: boolean };
+/** Our own mark on an answer: who gave it, whether the fact of it is durable, what of its request was cut. */
+export type Mark = {
+  readonly version: number;
+  readonly recorded: boolean;
+  readonly cut?: Readonly<Record<string, number>>;
+};
 
 const bytesOf = (token: string): readonly number[] | null =>
   token.includes('\uFFFD') ? null : [...Buffer.from(token)];
@@ -71,7 +76,11 @@ export const completionBody = (head: CompletionHead, { version, choices, usage }
     finish_reason: finishReasonOf(generated),
   })),
   usage: usageOf(usage),
-  clawloop: { version, recorded: choices.every(({ recorded }) => recorded) } satisfies Mark,
+  clawloop: {
+    version,
+    recorded: choices.every(({ recorded }) => recorded),
+    ...cutIn(choices[0]!.generated),
+  } satisfies Mark,
 });
 
 type ChunkChoice = {
@@ -123,7 +132,7 @@ export function completionChunks(head: CompletionHead, { choices, includeUsage }
       finished.map(({ index, generated, recorded }) =>
         chunk(
           { index, delta: {}, finish_reason: finishReasonOf(generated) },
-          { clawloop: { version: generated.version, recorded } satisfies Mark },
+          { clawloop: { version: generated.version, recorded, ...cutIn(generated) } satisfies Mark },
         ),
       ),
     usage: ({ usage }: Finished) => chunk(undefined, { usage: usageOf(usage) }),

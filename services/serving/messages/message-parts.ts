@@ -1,5 +1,6 @@
 import type { ChatMessage, ToolCall } from '../../../shared/events/chat-message.ts';
-import type { Finished } from '../chat/completion.ts';
+import type { Finished, Mark } from '../chat/completion.ts';
+import { cutIn } from '../chat/cut-mark.ts';
 import type { Generated } from '../engine/engine.ts';
 
 /** Nobody but this server reads it: what a policy thought needs no proof of its origin here. */
@@ -63,7 +64,7 @@ export function stopOf({ finishReason, stopSequence, sampling }: Generated) {
   }
 }
 
-/** Our own mark on an answer: who gave it, and whether the fact of it is durable. */
-export const markOf = ({ version, choices }: Finished) => ({
-  clawloop: { version, recorded: choices[0]!.recorded },
+/** Our own mark on an answer, as of a chat. */
+export const markOf = ({ version, choices: [choice] }: Finished) => ({
+  clawloop: { version, recorded: choice!.recorded, ...cutIn(choice!.generated) } satisfies Mark,
 });

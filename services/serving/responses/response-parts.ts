@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
-import type { Finished } from '../chat/completion.ts';
+import type { Finished, Mark } from '../chat/completion.ts';
+import { cutIn } from '../chat/cut-mark.ts';
 import type { Generated } from '../engine/engine.ts';
 import type { ResponsesBody } from './fields.ts';
 
@@ -103,26 +104,30 @@ const incomplete: Readonly<Partial<Record<Generated['finishReason'], string>>> =
   content_filter: 'content_filter',
 };
 
-type End = Pick<Generated, 'version' | 'finishReason' | 'usage'> & { readonly recorded: boolean };
+type End = Pick<Generated, 'version' | 'finishReason' | 'usage' | 'windowCut'> & {
+  readonly recorded: boolean;
+};
 
 /** The item that an answer was cut in is as incomplete as the answer. */
 export const lastItemStatus = ({ finishReason }: Pick<End, 'finishReason'>): ItemStatus =>
   incomplete[finishReason] === undefined ? 'completed' : 'incomplete';
 
 /** How it came out. */
-export function responseEnd({ version, finishReason, usage, recorded }: End, output: readonly object[]) {
+export function responseEnd(end: End, output: readonly object[]) {
+  const { version, finishReason, usage, recorded } = end;
   const reason = incomplete[finishReason];
   return {
     status: reason === undefined ? 'completed' : 'incomplete',
     incomplete_details: reason === undefined ? null : { reason },
     output,
     usage: usageOf(usage),
-    clawloop: { version, recorded },
+    clawloop: { version, recorded, ...cutIn(end) } satisfies Mark,
   };
 }
 
 /** Of an answer that has just been given. */
 export const endOf = ({ version, usage, choices }: Finished): End => {
   const { generated, recorded } = choices[0]!;
-  return { version, usage, finishReason: generated.finishReason, recorded };
+  const { finishReason, windowCut } = generated;
+  return { version, usage, finishReason, recorded, ...(windowCut === undefined ? {} : { windowCut }) };
 };

@@ -10,7 +10,16 @@ type Fact = InteractionCompleted['data'];
 /** What of an answer's fact is needed to tell it again, and to go on from it. */
 export type ToldResponse = Pick<
   Fact,
-  'key' | 'adapter' | 'messages' | 'answer' | 'tools' | 'model' | 'version' | 'usage' | 'response'
+  | 'key'
+  | 'adapter'
+  | 'messages'
+  | 'answer'
+  | 'tools'
+  | 'model'
+  | 'version'
+  | 'usage'
+  | 'windowCut'
+  | 'response'
 > & { readonly finishReason: Exclude<Fact['finishReason'], 'error'> };
 
 /** As the fact will have it; of lists of its own, which do not hold the text that went to engine and log. */
@@ -18,10 +27,10 @@ export function toldResponse({ keyId, adapter, chat, created }: AskedChat, finis
   const { answer } = finished.choices[0]!;
   const messages = [...chat.generation.messages];
   const tools = [...(chat.tools ?? [])];
-  const { version, usage, finishReason } = endOf(finished);
+  const { recorded: _, ...end } = endOf(finished);
   return {
     ...{ key: keyId, adapter, messages, answer, tools, model: chat.model },
-    ...{ version, usage, finishReason },
+    ...end,
     response: { store: true, ...chat.response, created_at: created },
   };
 }
