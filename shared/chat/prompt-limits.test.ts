@@ -61,11 +61,11 @@ test('what a client wrote goes, unless it is all there is', () => {
   expect(within([reminder, internal]).cut).toBeUndefined();
 });
 
-test('old turns go four at a time, and the last one stays whole whatever its length', () => {
+test('old turns go two at a time, and the last one stays whole whatever its length', () => {
   const turns = (count: number) => Array.from({ length: count }, () => [user(15), assistant(15)]).flat();
   const left = (count: number) => within([...turns(count), user(15)]).cut?.turns ?? 0;
   // 40 tokens a turn, 20 for the last words: seven turns of 40 fit
-  expect([6, 7, 8, 9, 10, 11, 12].map(left)).toEqual([0, 0, 4, 4, 4, 4, 8]);
+  expect([6, 7, 8, 9, 10, 11, 12].map(left)).toEqual([0, 0, 2, 2, 4, 4, 6]);
   const long = within([...turns(3), user(1000), assistant(10)]);
   expect(long.messages).toEqual([user(1000), assistant(10)]);
   expect(long.cut).toMatchObject({ turns: 3 });

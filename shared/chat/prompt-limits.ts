@@ -38,7 +38,7 @@ export type Limited = {
 /** No script has more characters per token. */
 const CHARACTERS_PER_TOKEN = 64;
 /** Turns go so many at a time: the prompt begins alike until so many more were said. */
-const TURNS_AT_ONCE = 4;
+const TURNS_AT_ONCE = 2;
 
 /**
  * A request within a model's limits: without what clients write around a person's words, the system text cut
