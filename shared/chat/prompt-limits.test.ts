@@ -46,7 +46,7 @@ test('tool definitions stay where they have room beside the system text, or a ca
   expect(within([system(20), user(10)], { tools, keepsTools: true }).cut).toBeUndefined();
 });
 
-test('what a client wrote goes, unless it is all there is', () => {
+test('what a client wrote goes, unless it is all there is to answer', () => {
   const reminder: ChatMessage = { role: 'user', content: '<system-reminder>\nBe kind.\n</system-reminder>' };
   const internal: ChatMessage = {
     role: 'user',
@@ -59,6 +59,8 @@ test('what a client wrote goes, unless it is all there is', () => {
     wrapperCharacters: contentText(reminder.content).length,
   });
   expect(within([reminder, internal]).cut).toBeUndefined();
+  const asking = [user(10), internal, assistant(10), internal];
+  expect(within(asking).messages).toEqual([user(10), assistant(10), internal]);
 });
 
 test('old turns go two at a time, and the last one stays whole whatever its length', () => {
@@ -82,8 +84,9 @@ test('whatever is said next, a prompt begins as the one before it, until turns g
   fc.assert(
     fc.property(fc.array(anyMessage, { maxLength: 12 }), fc.array(anyMessage), (before, after) => {
       const whole = { systemTokens: 50 };
-      const earlier = within([user(5), ...before], { limits: whole }).messages;
-      const later = within([user(5), ...before, ...after], { limits: whole }).messages;
+      const asked = [...before, user(7)];
+      const earlier = within(asked, { limits: whole }).messages;
+      const later = within([...asked, ...after], { limits: whole }).messages;
       expect(later.slice(0, earlier.length)).toEqual(earlier);
     }),
     { seed: 5, numRuns: 300 },

@@ -1,5 +1,5 @@
 import { withoutWrappers } from './client-wrappers.ts';
-import { type ChatMessage, contentText, isHuman, isSystem } from './message.ts';
+import { type ChatMessage, contentText, isInternalContext, isSystem } from './message.ts';
 import { cutText, splitTurns, textLength, type WindowCut } from './window.ts';
 import { fewestThatFit } from './window-search.ts';
 
@@ -63,20 +63,19 @@ export function fitLimits(input: LimitedInput): Limited {
     : { messages: turns.messages, tools, cut };
 }
 
-/** Where a client's texts are all there is, they stay: something has to be answered. */
+/** Where a client's texts are all that came after the last answer, they stay: something has to be answered. */
 function withoutClientTexts(messages: readonly ChatMessage[]) {
+  const latest = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
   const bare = messages.map((message) => ({ message, left: withoutWrappers(message) }));
-  if (!bare.some(({ left }) => left !== undefined && isHuman(left)))
-    return { messages, internalContext: 0, characters: 0 };
-  const left = bare.flatMap((one) => (one.left === undefined ? [] : [one.left]));
-  const gone = bare.filter(
-    (one) => one.left === undefined && !isHuman(one.message) && !isSystem(one.message),
-  );
-  const internal = gone.map(({ message }) => message);
+  const isAsked = bare.slice(latest).some(({ left }) => left !== undefined && !isSystem(left));
+  const read = isAsked ? bare : bare.slice(0, latest);
+  const left = read.flatMap((one) => (one.left === undefined ? [] : [one.left]));
+  const kept = isAsked ? left : [...left, ...messages.slice(latest)];
+  const internal = read.flatMap(({ message }) => (isInternalContext(message) ? [message] : []));
   return {
-    messages: left,
+    messages: kept,
     internalContext: internal.length,
-    characters: textLength(messages) - textLength(internal) - textLength(left),
+    characters: textLength(messages) - textLength(internal) - textLength(kept),
   };
 }
 
