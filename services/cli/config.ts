@@ -63,6 +63,14 @@ export const endpointSettings = (servingFlags: readonly string[]) =>
     ofThese(servingFlags, ['--host', '--port', '--api-key', '--api-key-file']),
   ).values;
 
+/** Of serving's settings, who generates. */
+const EngineConfig = z.object({
+  engine: z.enum(['local', 'upstream']).default('local').describe('who generates'),
+});
+
+export const engineSettings = (servingFlags: readonly string[]) =>
+  loadConfig('serving', EngineConfig, ofThese(servingFlags, ['--engine'])).values;
+
 /** Of a service's settings, where it tells its health. */
 const HealthConfig = CommonConfig.pick({ healthHost: true }).extend({
   healthPort: z.int().min(0).max(65_535).optional().describe('port of /healthz, /readyz and /metrics'),

@@ -85,6 +85,13 @@ export const ServingConfig = CommonConfig.extend({
     .min(16)
     .optional()
     .describe("limit of prompt and answer, tokens; else the model's own"),
+  systemBudget: z
+    .int()
+    .min(0)
+    .optional()
+    .describe(
+      "tokens of the system text that a small model is shown, without what clients write around a person's words; 0: all of both; else the model's own limits",
+    ),
   maxBatch: z.int().min(1).max(256).default(8).describe('answers of one version generated at the same time'),
   maxWaiting: z
     .int()

@@ -69,7 +69,7 @@ const datePrefix =
  * `Runtime: agent=main | session=... | ...`, the last line of the first user message, or a line of the system
  * text.
  */
-const runtimeLine = /(?:^|\n)[ \t]*Runtime: agent=[^\n]* \| [^\n]*(?=\n|$)/g;
+export const runtimeLine = /(?:^|\n)[ \t]*Runtime: agent=[^\n]* \| [^\n]*(?=\n|$)/g;
 /** A request that is tried again carries the words between these two. */
 const retryPrefix = /^\[Queued user message from a previous active turn[^\]]*\]\s*/;
 const retrySuffix = '\n\nContinue the current task from the existing transcript';

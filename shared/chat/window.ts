@@ -67,7 +67,7 @@ export function fitWindow(input: WindowInput): Window {
   );
 }
 
-const nothingCut: WindowCut = {
+export const nothingCut: WindowCut = {
   tools: 0,
   internalContext: 0,
   systemCharacters: 0,
@@ -204,11 +204,11 @@ function shortenLastTurn(draft: Draft, limits: Limits, which: Which, kept: KeptE
   return revise(draft, limits, { messages: keep(size), cut, promptTokens: tokens });
 }
 
-const textLength = (messages: readonly ChatMessage[]): number =>
+export const textLength = (messages: readonly ChatMessage[]): number =>
   messages.reduce((sum, message) => sum + contentText(message.content).length, 0);
 
 /** A turn begins with a person's words; what stands before the first is a turn of its own. */
-function splitTurns(messages: readonly ChatMessage[]): readonly (readonly ChatMessage[])[] {
+export function splitTurns(messages: readonly ChatMessage[]): readonly (readonly ChatMessage[])[] {
   return splitBefore(messages, isHuman);
 }
 
@@ -254,7 +254,7 @@ function shorten(
 }
 
 /** Never leaves half of a surrogate pair. */
-function cutText(text: string, length: number, kept: KeptEnd): string {
+export function cutText(text: string, length: number, kept: KeptEnd): string {
   const part = kept === 'start' ? text.slice(0, length) : text.slice(text.length - length);
   return kept === 'start' ? part.replace(/[\uD800-\uDBFF]$/, '') : part.replace(/^[\uDC00-\uDFFF]/, '');
 }

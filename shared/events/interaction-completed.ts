@@ -69,9 +69,17 @@ export const InteractionCompleted = defineEvent('interaction.completed', 2, {
           .optional()
           .describe('of the last turn, between the words and the latest results'),
         lastTurnCharacters: z.int().optional().describe('of the texts of the last turn'),
+        wrapperCharacters: z
+          .int()
+          .optional()
+          .describe("of what clients write around a person's words: lines on the runtime, reminders"),
+        systemBudget: z
+          .int()
+          .optional()
+          .describe("tokens that the system text could have, by the model's own limits or --system-budget"),
       })
       .optional()
-      .describe('what was cut to fit the context: counts'),
+      .describe("what was cut to fit the model's own limits and its context: counts"),
     templateInput: templateInput.optional(),
     finishReason: z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'aborted', 'error']),
     engineFinishReason: z

@@ -1,10 +1,11 @@
-// npm run bench [-- log queue load durability recovery policy]: figures as tables, each beside a
+// npm run bench [-- log queue load durability recovery policy prompts]: figures as tables, each beside a
 // peer measured in the same run.
 import { benchDurability } from './durability.ts';
 import { benchKafkaLog } from './kafka-log.ts';
 import { benchLoad } from './load/load.ts';
 import { benchLog } from './log.ts';
 import { benchPolicy } from './policy.ts';
+import { benchPrompts } from './prompts/prompts.ts';
 import { benchQueue } from './queue.ts';
 import { benchRecovery } from './recovery.ts';
 
@@ -15,6 +16,7 @@ const benches: Readonly<Record<string, () => Promise<unknown>>> = {
   durability: benchDurability,
   recovery: benchRecovery,
   policy: benchPolicy,
+  prompts: () => benchPrompts(),
 };
 
 const asked = process.argv.slice(2);

@@ -55,6 +55,11 @@ describe('a supervised loop', () => {
   });
   afterAll(() => loop.stop());
 
+  test('the first start says which model is for real work', async () => {
+    await until('it says so', () => loop.output().includes('note: claw-nano is a demo'));
+    expect(loop.output()).toMatch(/For real work: --model \S+ or larger/);
+  });
+
   test('a second one on the same folder is refused, and the first one goes on', async () => {
     const { code, stderr } = await clawloop([
       'up',
@@ -100,9 +105,11 @@ describe('a supervised loop', () => {
     await until('the services of the killed one have ended', () => before.every((pid) => !isAlive(pid)));
   });
 
-  test('SIGTERM ends it with 0', async () => {
+  test('SIGTERM ends it with 0, and the next start does not say what the first one said', async () => {
     expect(await loop.stop()).toBe(0);
     loop = await startClawLoop(data);
+    await until('it is ready', () => loop.output().includes('ClawLoop is ready'));
+    expect(loop.output()).not.toContain('demo');
   });
 
   test('the judge asks our own serving, wherever it listens', async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
@@ -15,11 +16,13 @@ import {
   commandFlags,
   commonSettings,
   endpointSettings,
+  engineSettings,
   judgeServerSettings,
 } from '../config.ts';
 import { fetchWithBar } from '../fetch-with-bar.ts';
 import { helpOfUp, isHelp } from '../help.ts';
 import { portIsFree } from '../port-is-free.ts';
+import { demoNote } from '../real-work.ts';
 import { EXPORTER, type ProcessName, serviceNames } from '../service-entry.ts';
 import { banner } from '../up/banner.ts';
 import { type HealthUrls, healthOf } from '../up/health-here.ts';
@@ -44,6 +47,7 @@ export const up: Command = {
     ['--port N, --host H', 'where the endpoint listens; 8700 and 127.0.0.1 unless told'],
     ['--api-key-file FILE', 'holds an access key; needed beyond loopback. CLAWLOOP_SERVING_API_KEY does too'],
     ['--context window|error', 'what becomes of a prompt that does not fit'],
+    ['--system-budget N', 'tokens of the system text that a small model is shown; 0: all'],
     ['--queue, --redis-..., --board-key', 'the queues of judge and trainer'],
     ['--sessions-export FOLDER', 'writes each session of the session protocol that ends into it, as JSONL'],
     [
@@ -68,6 +72,8 @@ export const up: Command = {
     if (maxBatchSize !== undefined) own.serving.unshift('--max-batch-size', String(maxBatchSize));
     if (batchSize !== undefined) own.serving.unshift('--batch-size', String(batchSize));
     const data = dataFolder(common.dataFolder);
+    const { engine } = engineSettings(own.serving);
+    const isFirstStart = !existsSync(data.serviceLogs);
     const claim = await takeFolder(data, endpoint);
     const stop = new AbortController();
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
@@ -154,8 +160,9 @@ export const up: Command = {
         if (stop.signal.aborted) return;
         ready = true;
         live.print(banner(found, data.root, common));
-        const unmeasured = unmeasuredNote(common.model);
-        if (unmeasured !== undefined) live.print(`note: ${unmeasured}`);
+        const demo = isFirstStart ? demoNote(common.model, engine) : undefined;
+        for (const note of [demo, unmeasuredNote(common.model)])
+          if (note !== undefined) live.print(`note: ${note}`);
       },
       (error: Error) => fail(error.message),
     );

@@ -6,7 +6,9 @@ const PATIENCE_MS = 3_000;
 const Model = z.looseObject({
   id: z.string(),
   max_model_len: z.int().optional(),
-  clawloop: z.looseObject({ context: z.enum(['window', 'error']).optional() }).optional(),
+  clawloop: z
+    .looseObject({ context: z.enum(['window', 'error']).optional(), system_budget: z.int().optional() })
+    .optional(),
 });
 const Models = z.looseObject({ data: z.array(Model).min(1) });
 
@@ -16,6 +18,8 @@ export type ServedModel = {
   readonly contextTokens: number | undefined;
   /** of a prompt that does not fit */
   readonly mode: 'window' | 'error' | undefined;
+  /** tokens of the system text that it is shown; undefined: all, or the server does not tell */
+  readonly systemBudget: number | undefined;
 };
 
 export type ServerAnswer<Value> =
@@ -53,7 +57,8 @@ async function ask(
   if (status !== 200) return { kind: 'unknown', status };
   try {
     const { id, max_model_len: contextTokens, clawloop } = read(body);
-    return { kind: 'answer', value: { id, contextTokens, mode: clawloop?.context } };
+    const { context: mode, system_budget: systemBudget } = clawloop ?? {};
+    return { kind: 'answer', value: { id, contextTokens, mode, systemBudget } };
   } catch {
     return { kind: 'unknown', status };
   }

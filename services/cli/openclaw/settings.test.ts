@@ -65,11 +65,17 @@ test('a file is plain only if writing it again loses nothing', () => {
 });
 
 test('context and longest answer come from the model, and from what becomes of a prompt that does not fit', () => {
-  const of = (contextTokens: number | undefined, mode: 'window' | 'error' | undefined) => {
-    const { model: told, notes } = modelFor({ id: 'm', contextTokens, mode }, 'u', undefined);
+  const of = (
+    contextTokens: number | undefined,
+    mode: 'window' | 'error' | undefined,
+    systemBudget?: number,
+  ) => {
+    const served = { id: 'm', contextTokens, mode, systemBudget };
+    const { model: told, notes } = modelFor(served, 'u', undefined);
     return [told.contextWindow, told.maxTokens, notes.length];
   };
   expect(of(2_048, 'window')).toEqual([32_768, 512, 0]);
+  expect(of(2_048, 'window', 64)).toEqual([32_768, 512, 1]);
   expect(of(131_072, 'window')).toEqual([131_072, 8_192, 0]);
   expect(of(40_960, 'error')).toEqual([40_960, 8_192, 0]);
   expect(of(8_192, 'error')).toEqual([8_192, 2_048, 1]);

@@ -56,6 +56,7 @@ const ofServing: ReadonlySet<string> = new Set([
   '--port',
   '--host',
   '--context',
+  '--system-budget',
   '--api-key',
   '--api-key-file',
 ]);

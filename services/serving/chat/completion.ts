@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { AnswerChunk, CallPart, Choice, Generated, ShownToken } from '../engine/engine.ts';
+import { cutIn } from './cut-mark.ts';
 import { oldCallDelta, oldFinishReason, withOldCall } from './old-functions.ts';
 import { ignoredIn, type Omission } from './omissions.ts';
 
@@ -19,6 +20,8 @@ export type Mark = {
   readonly recorded: boolean;
   /** what of its request was left out */
   readonly ignored?: readonly string[] | undefined;
+  /** counts of what the policy did not see of it */
+  readonly cut?: Readonly<Record<string, number>>;
 };
 
 const bytesOf = (token: string): readonly number[] | null =>
@@ -93,6 +96,7 @@ export const completionBody = (
   clawloop: {
     ...{ version, recorded: choices.every(({ recorded }) => recorded) },
     ...ignoredIn(ignored),
+    ...cutIn(choices[0]!.generated),
   } satisfies Mark,
 });
 
@@ -149,7 +153,13 @@ export function completionChunks(head: CompletionHead, options: ChunkOptions) {
             ...{ index, delta: {} },
             finish_reason: oldCalls ? oldFinishReason(finishReasonOf(generated)) : finishReasonOf(generated),
           },
-          { clawloop: { version: generated.version, recorded, ...ignoredIn(ignored) } satisfies Mark },
+          {
+            clawloop: {
+              ...{ version: generated.version, recorded },
+              ...ignoredIn(ignored),
+              ...cutIn(generated),
+            } satisfies Mark,
+          },
         ),
       ),
     usage: ({ usage }: Finished) => chunk(undefined, { usage: usageOf(usage) }),

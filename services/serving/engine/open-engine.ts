@@ -19,6 +19,7 @@ export async function openEngine(config: ServingConfig, fetching: UpstreamOption
       backend: config.backend,
       threads: config.threads ?? (model === CLAW_NANO ? 1 : undefined),
       context: contextMode(config),
+      systemBudget: config.systemBudget,
       contextTokens: config.contextTokens,
       maxBatch: config.maxBatch,
       maxWaiting: config.maxWaiting,

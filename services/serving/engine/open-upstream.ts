@@ -136,6 +136,7 @@ const sglangDialect = async (
     prompts: {
       modelFolder: await findModel(config, fetching),
       context: contextMode(config),
+      systemBudget: config.systemBudget,
       contextTokens: config.contextTokens,
       cacheBytes: Number.MAX_SAFE_INTEGER, // keys and values are the server's affair
     },

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadChatTemplate } from '../../../shared/policy/chat-template.ts';
 import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
+import { loadModelSettings, promptLimits } from '../../../shared/policy/model-settings.ts';
 import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
 import { toolCallForm } from '../chat/tool-call-form.ts';
 import { contextOf } from './context.ts';
@@ -26,6 +27,7 @@ const maker = {
   toolCallForm: toolCallForm(template),
   contextTokens: contextOf(config, setup).tokens,
   context,
+  limits: promptLimits(await loadModelSettings(modelFolder), setup.systemBudget),
 };
 
 port.on('message', (message: ToThread) => {

@@ -69,6 +69,28 @@ test('or cut to a window, and what was cut is told', () => {
   expect(prompt.maxTokens).toBe(40 - prompt.promptIds.length);
 });
 
+test('the limits of a model come first, its context after them; both are told in one', () => {
+  const limits = { systemTokens: 10, promptTokens: 200 };
+  const maker = { tokenizer, template, contextTokens: 40, context: 'window' as const, limits };
+  const asked = (words: string): GenerationRequest => {
+    const messages = [{ role: 'system' as const, content: 'be kind and brief' }, request(words).messages[1]!];
+    return { ...request(words), messages };
+  };
+  const prompt = makePrompt(maker, asked('hi'));
+  expect(textOf(prompt.promptIds)).toBe('<s>be kind<u>hi<a>');
+  expect(prompt.windowCut).toMatchObject({ systemCharacters: 10, lastTurnCharacters: 0, systemBudget: 10 });
+  expect(prompt.window!.messages[0]).toEqual({ role: 'system', content: 'be kind' });
+  const both = makePrompt(maker, asked('x'.repeat(90)));
+  expect(both.promptIds.length).toBeLessThanOrEqual(30);
+  expect(both.windowCut).toMatchObject({ systemCharacters: 17, lastTurnCharacters: expect.any(Number) });
+  expect(both.windowCut!.lastTurnCharacters).toBeGreaterThan(0);
+  const refusing = { ...maker, context: 'error' as const };
+  expect(makePrompt(refusing, asked('hi')).promptIds).toEqual(prompt.promptIds);
+  expect(() => makePrompt(refusing, asked('x'.repeat(90)))).toThrow(
+    expect.objectContaining({ code: 'context_length_exceeded' }),
+  );
+});
+
 test('what a template refuses is the client’s fault', () => {
   const asked = { ...request('hi'), messages: [{ role: 'tool', content: 'done' }] } as GenerationRequest;
   expect(() => make(asked)).toThrow(expect.objectContaining({ code: 'template_refused', status: 400 }));
@@ -140,6 +162,10 @@ test.each(Object.entries(long))('of 8 MB of %s, no more is read than tells how t
   const refuse = () => makePrompt({ ...maker, context: 'error' }, { ...request('', 100), messages });
   expect(refuse).toThrow(expect.objectContaining({ code: 'context_length_exceeded' }));
   expect(read).toBeLessThan(60_000);
+  read = 0;
+  const limits = { systemTokens: 100, promptTokens: 200 };
+  expect(makePrompt({ ...maker, limits }, { ...request('', 100), messages }).windowCut).toBeDefined();
+  expect(read).toBeLessThan(150_000);
 });
 
 test('whatever fits is the whole text, to the token', () => {

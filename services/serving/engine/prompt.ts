@@ -1,6 +1,13 @@
 import {
+  fitLimits,
+  type LimitCut,
+  type Limited,
+  type PromptLimits,
+} from '../../../shared/chat/prompt-limits.ts';
+import {
   answerRoom,
   fitWindow,
+  nothingCut,
   type Window,
   type WindowCut,
   type WindowInput,
@@ -28,6 +35,8 @@ export type PromptMaker = {
   readonly toolCallForm?: ToolCallForm;
   readonly contextTokens: number;
   readonly context: 'window' | 'error';
+  /** What the model can make use of; undefined: all that fits the context. */
+  readonly limits?: PromptLimits | undefined;
   /** Hears which field of the request is read next. */
   readonly reading?: (param: string) => void;
 };
@@ -35,7 +44,7 @@ export type PromptMaker = {
 export type Prompt = {
   readonly promptIds: readonly number[];
   /** Absent: nothing was cut. */
-  readonly windowCut?: WindowCut;
+  readonly windowCut?: PromptCut;
   /** What was left, where something was cut. */
   readonly window?: Pick<Window, 'messages' | 'tools'>;
   /** Tokens that the answer may have: what was asked for, or what the context leaves. */
@@ -43,6 +52,13 @@ export type Prompt = {
   /** Present where the answer may have less than what was asked for. */
   readonly askedMaxTokens?: number;
 };
+
+/** To the model's limits, and then to its context. */
+export type PromptCut = WindowCut &
+  Partial<Pick<LimitCut, 'wrapperCharacters'>> & {
+    /** Of the limits, where there are any. */
+    readonly systemBudget?: number;
+  };
 
 const formatMatchers = createFormatMatchers();
 
@@ -70,9 +86,12 @@ export function makePrompt(maker: PromptMaker, request: GenerationRequest): Prom
     }
     return countTokens(maker.tokenizer.encode, render(messages, tools), budget);
   };
-  const whole = count(request.messages, request.tools);
-  if (whole.kind === 'whole' && whole.ids.length <= budget) return clamp(whole.ids, contextTokens, asked);
-  const window = context === 'window' ? cutToWindow(maker, request, tokensOf(whole), count) : undefined;
+  const limited = withinLimits(maker, request, count);
+  const whole = count(limited.messages, limited.tools);
+  if (whole.kind === 'whole' && whole.ids.length <= budget)
+    return { ...clamp(whole.ids, contextTokens, asked), ...toldCut(maker, limited) };
+  const window =
+    context === 'window' ? cutToWindow(maker, { ...request, ...limited }, tokensOf(whole), count) : undefined;
   if (window === undefined) {
     throw ServingError.CONTEXT_LENGTH_EXCEEDED({
       param: 'messages',
@@ -81,8 +100,45 @@ export function makePrompt(maker: PromptMaker, request: GenerationRequest): Prom
     });
   }
   const promptIds = maker.tokenizer.encode(render(window.messages, window.tools));
-  const { messages, tools, cut } = window;
-  return { ...clamp(promptIds, contextTokens, asked), windowCut: cut, window: { messages, tools } };
+  return { ...clamp(promptIds, contextTokens, asked), ...toldCut(maker, limited, window) };
+}
+
+function withinLimits(
+  { limits, tokenizer }: PromptMaker,
+  { messages, tools, forcedCall: names }: GenerationRequest,
+  count: Count,
+): Limited {
+  if (limits === undefined) return { messages, tools, cut: undefined };
+  const plain = plainText(tokenizer.controlTokens);
+  return fitLimits({
+    ...{ messages, tools, limits },
+    keepsTools: names !== undefined,
+    tokensOf: (text) => tokenizer.encode(plain(text)).length,
+    countTokens: (some, them) => tokensOf(count(some, them)),
+  });
+}
+
+/** What was cut in both steps, and what was left; nothing where nothing was cut. */
+function toldCut(
+  { limits }: PromptMaker,
+  limited: Limited,
+  window?: Window,
+): Pick<Prompt, 'windowCut' | 'window'> {
+  const { cut: byLimits } = limited;
+  if (window === undefined && byLimits === undefined) return {};
+  const { messages, tools, cut } = window ?? { ...limited, cut: nothingCut };
+  const windowCut: PromptCut = {
+    ...cut,
+    ...(byLimits && {
+      tools: cut.tools + byLimits.tools,
+      internalContext: cut.internalContext + byLimits.internalContext,
+      systemCharacters: cut.systemCharacters + byLimits.systemCharacters,
+      turns: cut.turns + byLimits.turns,
+      wrapperCharacters: byLimits.wrapperCharacters,
+    }),
+    ...(limits && { systemBudget: limits.systemTokens }),
+  };
+  return { windowCut, window: { messages, tools } };
 }
 
 /** Tokens of the whole prompt; an estimate where it is far beyond the context. @throws TEMPLATE_REFUSED */

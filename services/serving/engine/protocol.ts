@@ -15,6 +15,8 @@ export type PromptSetup = {
   readonly modelFolder: string;
   /** What becomes of a prompt that does not fit. */
   readonly context: 'window' | 'error';
+  /** Tokens of the system text; undefined: the model's own limits, 0: none. */
+  readonly systemBudget: number | undefined;
   /** A limit below the model's own. */
   readonly contextTokens: number | undefined;
   /** Bytes of the keys and values of all answers that are being generated. */

@@ -1,5 +1,6 @@
 import type { ChatMessage, ToolCall } from '../../../shared/events/chat-message.ts';
 import type { Finished, Mark } from '../chat/completion.ts';
+import { cutIn } from '../chat/cut-mark.ts';
 import { ignoredIn, type Omission } from '../chat/omissions.ts';
 import type { Generated } from '../engine/engine.ts';
 
@@ -64,7 +65,11 @@ export function stopOf({ finishReason, stopSequence, sampling }: Generated) {
   }
 }
 
-/** Our own mark on an answer. */
-export const markOf = ({ version, choices }: Finished, ignored: readonly Omission[]) => ({
-  clawloop: { version, recorded: choices[0]!.recorded, ...ignoredIn(ignored) } satisfies Mark,
+/** Our own mark on an answer, as of a chat. */
+export const markOf = ({ version, choices: [choice] }: Finished, ignored: readonly Omission[]) => ({
+  clawloop: {
+    ...{ version, recorded: choice!.recorded },
+    ...ignoredIn(ignored),
+    ...cutIn(choice!.generated),
+  } satisfies Mark,
 });

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { Finished, Mark } from '../chat/completion.ts';
+import { cutIn } from '../chat/cut-mark.ts';
 import { ignoredIn, type Omission } from '../chat/omissions.ts';
 import type { Generated } from '../engine/engine.ts';
 import type { ResponsesBody } from './fields.ts';
@@ -121,7 +122,7 @@ const incomplete: Readonly<Partial<Record<Generated['finishReason'], string>>> =
   content_filter: 'content_filter',
 };
 
-type End = Pick<Generated, 'version' | 'finishReason' | 'usage'> & Mark;
+type End = Pick<Generated, 'version' | 'finishReason' | 'usage' | 'windowCut'> & Omit<Mark, 'cut'>;
 
 /** The item that an answer was cut in is as incomplete as the answer. */
 export const lastItemStatus = ({ finishReason }: Pick<End, 'finishReason'>): ItemStatus =>
@@ -136,12 +137,21 @@ export function responseEnd(end: End, output: readonly object[]) {
     incomplete_details: reason === undefined ? null : { reason },
     output,
     usage: usageOf(usage),
-    clawloop: { version, recorded, ...(ignored === undefined ? {} : { ignored }) },
+    clawloop: {
+      ...{ version, recorded },
+      ...(ignored === undefined ? {} : { ignored }),
+      ...cutIn(end),
+    } satisfies Mark,
   };
 }
 
 /** Of an answer that has just been given. */
 export const endOf = ({ version, usage, choices }: Finished, ignored: readonly Omission[]): End => {
   const { generated, recorded } = choices[0]!;
-  return { version, usage, finishReason: generated.finishReason, recorded, ...ignoredIn(ignored) };
+  const { finishReason, windowCut } = generated;
+  return {
+    ...{ version, usage, finishReason, recorded },
+    ...ignoredIn(ignored),
+    ...(windowCut === undefined ? {} : { windowCut }),
+  };
 };

@@ -2,7 +2,6 @@ import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
 import type { AskedChat } from '../chat/answer.ts';
 import type { Finished } from '../chat/completion.ts';
-import { ignoredIn } from '../chat/omissions.ts';
 import { withoutInstructions } from './chat-messages.ts';
 import type { Tool } from './fields.ts';
 import { endOf, itemsOf, lastItemStatus, responseEnd, responseHead } from './response-parts.ts';
@@ -13,7 +12,17 @@ type Fact = InteractionCompleted['data'];
 /** What of an answer's fact is needed to tell it again, and to go on from it. */
 export type ToldResponse = Pick<
   Fact,
-  'key' | 'adapter' | 'messages' | 'answer' | 'tools' | 'model' | 'version' | 'usage' | 'response' | 'ignored'
+  | 'key'
+  | 'adapter'
+  | 'messages'
+  | 'answer'
+  | 'tools'
+  | 'model'
+  | 'version'
+  | 'usage'
+  | 'windowCut'
+  | 'response'
+  | 'ignored'
 > & { readonly finishReason: Exclude<Fact['finishReason'], 'error'> };
 
 /** As the fact will have it; of lists of its own, which do not hold the text that went to engine and log. */
@@ -21,10 +30,10 @@ export function toldResponse({ keyId, adapter, chat, created }: AskedChat, finis
   const { answer } = finished.choices[0]!;
   const messages = [...chat.generation.messages];
   const tools = [...(chat.tools ?? [])];
-  const { version, usage, finishReason } = endOf(finished, chat.ignored);
+  const { recorded: _, ...end } = endOf(finished, chat.ignored);
   return {
     ...{ key: keyId, adapter, messages, answer, tools, model: chat.model },
-    ...{ version, usage, finishReason, ...ignoredIn(chat.ignored) },
+    ...end,
     response: { store: true, ...chat.response, created_at: created },
   };
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findModelHere } from '../../../shared/hub/find-model.ts';
 import { parseModelConfig } from '../../../shared/policy/model-config.ts';
+import { loadModelSettings, promptLimits } from '../../../shared/policy/model-settings.ts';
 import type { ServingConfig } from '../config.ts';
 import { contextMode, contextOf } from '../engine/context.ts';
 
@@ -10,6 +11,8 @@ export type ModelLimits = {
   readonly contextTokens: number;
   /** of a prompt that does not fit */
   readonly mode: 'window' | 'error';
+  /** of the system text; undefined: as many as fit */
+  readonly systemBudget: number | undefined;
 };
 
 /** How much the policy reads and writes; undefined: an upstream engine's own, or the model is not here yet. */
@@ -24,5 +27,6 @@ export async function modelLimits(config: ServingConfig): Promise<ModelLimits | 
     contextTokens,
     cacheBytes: config.engine === 'local' ? kvCacheMib * 2 ** 20 : Number.MAX_SAFE_INTEGER,
   });
-  return { contextTokens: tokens, mode: contextMode(config) };
+  const limits = promptLimits(await loadModelSettings(folder), config.systemBudget);
+  return { contextTokens: tokens, mode: contextMode(config), systemBudget: limits?.systemTokens };
 }

@@ -25,9 +25,10 @@ export function registerModels(server: FastifyInstance, world: ServingWorld): vo
     const found = await limits();
     const length = found === undefined ? {} : { max_model_len: found.contextTokens }; // vLLM's name
     const context = found === undefined ? {} : { context: found.mode };
+    const budget = found?.systemBudget === undefined ? {} : { system_budget: found.systemBudget };
     return (id: string, live: boolean) => ({
       ...{ id, object: 'model', created, owned_by: 'clawloop', ...length },
-      clawloop: { live, ...context },
+      clawloop: { live, ...context, ...budget },
     });
   };
   /** A key's own adapter goes by the alias alone; so does the first one, where a key may ask them all. */

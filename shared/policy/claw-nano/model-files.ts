@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ModelConfig, modelConfigJson } from '../model-config.ts';
+import { MODEL_SETTINGS_FILE, type ModelSettings } from '../model-settings.ts';
 import { type TensorData, writeSafetensors } from '../safetensors.ts';
 import type { SamplingSettings } from '../sampling.ts';
 
@@ -92,6 +93,9 @@ const generationConfig = {
   pad_token_id: paddingId,
 };
 
+/** What it can make use of; docs/decisions/021 has the measurements. */
+export const modelSettings: ModelSettings = { prompt_limits: { system_tokens: 128, prompt_tokens: 512 } };
+
 /** Writes everything of a Hugging Face folder but the weights. */
 export async function writeModelTexts(folder: string, tokenizerJson: unknown): Promise<void> {
   await mkdir(folder, { recursive: true });
@@ -105,6 +109,7 @@ export async function writeModelTexts(folder: string, tokenizerJson: unknown): P
   });
   await write('generation_config.json', generationConfig);
   await write('tokenizer_config.json', tokenizerConfig);
+  await write(MODEL_SETTINGS_FILE, modelSettings);
   await writeFile(join(folder, 'tokenizer.json'), `${JSON.stringify(tokenizerJson)}\n`);
 }
 

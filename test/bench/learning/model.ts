@@ -5,6 +5,7 @@ import { beginSequence, type Sequence } from '../../../services/serving/engine/s
 import { runtimeFingerprint } from '../../../services/trainer/fingerprint.ts';
 import { localEngine } from '../../../services/trainer/local-engine.ts';
 import { loadSpeech } from '../../../services/trainer/speech.ts';
+import type { PromptLimits } from '../../../shared/chat/prompt-limits.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { type BackendChoice, openBackend, prepareNativeEnvironment } from '../../../shared/policy/backend.ts';
 import { loadChatTemplate } from '../../../shared/policy/chat-template.ts';
@@ -21,7 +22,12 @@ const AT_ONCE = 16;
 /** Tokens of an answer, as the demo's person asks for them. */
 const MAX_TOKENS = 120;
 
-export type Question = { readonly messages: readonly ChatMessage[]; readonly seed: string };
+export type Question = {
+  readonly messages: readonly ChatMessage[];
+  readonly seed: string;
+  /** undefined: whatever fits the context */
+  readonly limits?: PromptLimits | undefined;
+};
 export type Reply = { readonly text: string; readonly generated: Generated };
 
 /** A version that answers. Free it when the next one does. */
@@ -53,10 +59,10 @@ export async function openLearningModel(backend: BackendChoice = 'auto') {
     contextTokens: source.config.maxPositions,
     context: 'window',
   } as const;
-  const begin = ({ messages, seed }: Question): Begun => {
+  const begin = ({ messages, seed, limits }: Question): Begun => {
     const { generation } = parseChatRequest({ model: 'clawloop', messages, max_tokens: MAX_TOKENS });
     const request = { ...generation, target: { kind: 'live', adapter: 'default' } } as const;
-    const prompt = makePrompt(maker, request);
+    const prompt = makePrompt({ ...maker, limits }, request);
     return {
       promptIds: prompt.promptIds,
       sequence: beginSequence(sampler, { ...request, prompt, callsTools: false }, seed),

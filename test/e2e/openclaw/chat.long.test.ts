@@ -54,7 +54,7 @@ describeWithOpenClaw('the real OpenClaw talks with claw-nano, as both are withou
     for (const { windowCut, tokens, timing } of answers) {
       expect(windowCut).toMatchObject({ tools: expect.any(Number), turns: expect.any(Number) });
       expect(windowCut!.systemCharacters).toBeGreaterThan(20_000);
-      expect(tokens!.promptIds.length).toBeLessThan(2_048);
+      expect(tokens!.promptIds.length).toBeLessThan(600);
       expect(timing.firstTokenMs).toBeLessThan(FIRST_TOKEN_MS);
     }
     const starts = answers
@@ -63,9 +63,11 @@ describeWithOpenClaw('the real OpenClaw talks with claw-nano, as both are withou
     const [{ messages, tools }] = answers as [InteractionCompleted['data']];
     const characters = JSON.stringify({ messages, tools }).length;
     console.log(`${characters} characters at first; ms to the first token: ${starts.join(' ')}`);
-    // the beginning of a prompt is computed once
+    // the beginning of a prompt is computed once: all of them have the beginning of the system text
     const cached = answers.map(({ usage }) => usage.cachedPromptTokens ?? 0).sort((a, b) => a - b);
-    expect(cached[Math.floor(cached.length / 2)]).toBeGreaterThan(500);
+    const read = answers.map(({ usage }) => usage.promptTokens).sort((a, b) => a - b);
+    console.log(`tokens of the prompts: ${read.join(' ')}; known before: ${cached.join(' ')}`);
+    expect(cached[Math.floor(cached.length / 2)]).toBeGreaterThanOrEqual(128);
   });
 
   test('what was said there makes a new version, and the next answer comes from it', async () => {
