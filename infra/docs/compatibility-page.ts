@@ -100,7 +100,7 @@ A request with this header (1 to 255 characters) can be sent again for 24 hours,
 
 ### The session
 
-In this order: the headers \`x-session-id\`, \`session_id\`, \`x-session-affinity\`; the field \`session_id\`; then the rules by content
+In this order: the headers \`x-session-id\`, \`session_id\`, \`x-session-affinity\`; the field \`session_id\`; the headers by which Claude Code and Codex name theirs; then the rules by content
 ([where did my turn go](where-did-my-turn-go.md)). \`user\` comes last: where a history is not known, since the client has cut or rewritten it, the session is the one in which the same user spoke
 last, if its system text is alike (rule \`user\`). It never joins a new conversation to another.
 
