@@ -63,7 +63,14 @@ export async function installClient(from: Package, tell: (line: string) => void)
 
 async function installNpm({ name, version }: Package, folder: string): Promise<void> {
   const part = mkdtempSync(join(clientsCache, 'part-'));
-  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'];
+  const flags = [
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--no-package-lock',
+    '--loglevel=error',
+    '--fetch-retries=1',
+  ];
   try {
     await installer('npm', ['install', ...flags, '--prefix', part, `${name}@${version}`]);
     // Two processes may fetch at once: the first folder in place is as good as the other.

@@ -14,6 +14,7 @@ export type Played = {
 /** Says everything to a program that a person says, in order. */
 export async function play(client: Client, place: Place, upstream: ScriptedUpstream): Promise<Played> {
   const shown: Partial<Record<Step, string>> = {};
+  let compacted = false;
   let step: Step | 'start' | 'compact' | 'resume' | 'end' = 'start';
   try {
     const conversation = await client.open(place);
@@ -25,6 +26,7 @@ export async function play(client: Client, place: Place, upstream: ScriptedUpstr
       for (const next of ['question', 'tool', 'correction', 'praise'] as const) await say(next);
       step = 'compact';
       await conversation.compact?.();
+      compacted = conversation.compact !== undefined;
       await say('compacted');
       step = 'resume';
       await conversation.resume();
@@ -36,9 +38,9 @@ export async function play(client: Client, place: Place, upstream: ScriptedUpstr
     } finally {
       await conversation.close();
     }
-    return { shown, compacted: conversation.compact !== undefined, failure: undefined };
+    return { shown, compacted, failure: undefined };
   } catch (error) {
-    return { shown, compacted: false, failure: `${step}: ${(error as Error).message}` };
+    return { shown, compacted, failure: `${step}: ${(error as Error).message}` };
   }
 }
 
