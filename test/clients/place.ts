@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -34,6 +34,18 @@ export async function emptyPlace(
     execFileSync('git', argv, { cwd: folder, env: environment });
   return {
     ...{ home, folder, environment, launcher, url },
-    dispose: () => rm(root, { recursive: true, force: true, maxRetries: 5 }),
+    dispose: async () => {
+      endDaemons(root);
+      await rm(root, { recursive: true, force: true, maxRetries: 5 });
+    },
   };
+}
+
+/** Some programs leave a daemon behind, in a group of its own. Its command line names the folder, which nobody else's does. */
+function endDaemons(root: string): void {
+  const { stdout } = spawnSync('pgrep', ['-f', root], { encoding: 'utf8' });
+  for (const id of (stdout ?? '').split('\n').filter(Boolean))
+    try {
+      process.kill(Number(id), 'SIGTERM');
+    } catch {} // it ended meanwhile
 }
