@@ -14,6 +14,7 @@ describe.each(clientsNamed(process.env.CLAWLOOP_CLIENTS))('$title', (client) => 
       (error: Error) => {
         if (process.env.CLAWLOOP_REQUIRE_ALL === '1') throw error;
         missing = error.message;
+        process.stderr.write(`${client.title} is skipped: ${missing}\n`);
       },
     );
     if (launcher !== undefined) seen = await observe(client, launcher);

@@ -31,6 +31,9 @@ export type Package =
 /** The command line that starts a program, less its arguments. */
 export type Launcher = readonly [command: string, ...first: string[]];
 
+/** pip has taken six minutes on a busy machine. */
+const INSTALL_LIMIT_MS = 20 * 60_000;
+
 /** Platform and processor, as most packages of binaries name them. */
 export const platform = `${process.platform}-${process.arch}`;
 
@@ -69,7 +72,10 @@ async function installNpm({ name, version }: Package, folder: string): Promise<v
     '--no-fund',
     '--no-package-lock',
     '--loglevel=error',
+    '--prefer-offline',
     '--fetch-retries=1',
+    '--fetch-retry-mintimeout=1000',
+    '--fetch-retry-maxtimeout=1000',
   ];
   try {
     await installer('npm', ['install', ...flags, '--prefix', part, `${name}@${version}`]);
@@ -94,7 +100,7 @@ async function installPython(from: Package & { registry: 'pypi' }, folder: strin
 }
 
 async function installer(command: string, argv: readonly string[]): Promise<void> {
-  const limits = { maxBuffer: 64 * 2 ** 20 };
+  const limits = { maxBuffer: 64 * 2 ** 20, timeout: INSTALL_LIMIT_MS };
   await run(command, argv, limits).catch((error: Error & { readonly stderr?: string }) => {
     throw new Error(`${argv.at(-1)} cannot be installed: ${(error.stderr || error.message).slice(-1_000)}`);
   });

@@ -1,8 +1,9 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { until } from '../e2e/harness/clawloop.ts';
 import type { Place } from './client.ts';
 import type { Launcher } from './install.ts';
 
@@ -34,6 +35,23 @@ export async function emptyPlace(
     execFileSync('git', argv, { cwd: folder, env: environment });
   return {
     ...{ home, folder, environment, launcher, url },
-    dispose: () => rm(root, { recursive: true, force: true, maxRetries: 5 }),
+    dispose: async () => {
+      await endDaemons(root);
+      await rm(root, { recursive: true, force: true, maxRetries: 5 });
+    },
   };
+}
+
+/** ms that a daemon has to end */
+const DAEMONS_MS = 10_000;
+
+/** Some programs leave a daemon behind, in a group of its own. Its command line names the folder, which nobody else's does. */
+async function endDaemons(root: string): Promise<void> {
+  const ids = () => spawnSync('pgrep', ['-f', root], { encoding: 'utf8' }).stdout ?? '';
+  for (const id of ids().split('\n').filter(Boolean))
+    try {
+      process.kill(Number(id), 'SIGTERM');
+    } catch {} // it ended meanwhile
+  // what it writes at its end would make the folder again
+  await until('the daemons end', () => ids().trim() === '', DAEMONS_MS).catch(() => {});
 }
