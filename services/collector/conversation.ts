@@ -183,7 +183,9 @@ export const summarisedWords = (words: string): readonly string[] =>
     ? summaryLines(linesAfter(['[User]: ', '[Assistant]: '], words.split('\n')))
     : words.startsWith('{"previousRecap":')
       ? summaryLines(linesAfter(['user: ', 'assistant: '], recapped(words)))
-      : [];
+      : /^# (?:USER|ASSISTANT)\n/.test(words) // aider
+        ? summaryLines(words)
+        : [];
 
 const linesAfter = (marks: readonly string[], lines: readonly string[]): string =>
   lines

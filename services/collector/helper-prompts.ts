@@ -61,7 +61,11 @@ export const helperPrompts: readonly HelperPrompt[] = [
     system:
       /^You are (?:the component|a specialized system component) (?:that|responsible for) (?:summarizes|distilling)/,
   },
-  { kind: 'compaction', client: 'Qwen Code, Gemini CLI', words: /^First, reason in your scratchpad\./ },
+  {
+    kind: 'compaction',
+    client: 'Qwen Code, Gemini CLI',
+    words: /^First, reason in your (?:scratchpad|<analysis> block)\./,
+  },
   {
     kind: 'compaction',
     client: 'aider',

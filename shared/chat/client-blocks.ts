@@ -30,6 +30,7 @@ const programMessages = [
   'A peer session sent a message while you were working',
   'Continue from where you left off. Note: this session',
   'Output token limit hit.',
+  'Your response above was cut off mid-stream.',
   'Web page content:\n---',
   'Base directory for this skill:',
   // Codex
@@ -40,9 +41,11 @@ const programMessages = [
   'This is the Qwen Code. We are setting up the context for our chat.',
   "Here is the user's editor context as a JSON object.",
   'Your previous response was truncated due to max_tokens limit',
+  'The following files were recently accessed before context was compacted.',
   // opencode, Crush
   'Continue if you have next steps, or stop and ask',
   'Called the Read tool with the following input:',
+  'Reading MCP resource: ',
   'Summarize the task tool output above and continue',
   'The following tool was executed by the user',
   'The plan at .opencode/',
@@ -155,8 +158,10 @@ const summaries = [
   '<state_snapshot>',
   '<conversation-summary>',
 ];
+/** Qwen Code puts it below the summary. */
+const belowSummary = '\n\nResume the prior task using the summary above.';
 export const isSummary = (words: string): boolean =>
-  summaries.some((beginning) => words.trimStart().startsWith(beginning));
+  words.includes(belowSummary) || summaries.some((beginning) => words.trimStart().startsWith(beginning));
 
 function spokenContent(content: ChatMessage['content'], isQuoted: boolean): ChatMessage['content'] {
   if (typeof content === 'string') return spokenText(content, isQuoted);

@@ -14,7 +14,7 @@ export const checks = {
   ],
   'the turns of the conversation are main, and the next words follow them': (seen) =>
     different(
-      expectedTurns,
+      expectedTurns(seen.client),
       conversation(seen).map(({ step, turn }) => [step, placeOf(turn)]),
     ),
   'what follows an answer is the words of the person alone': (seen) => {
@@ -74,12 +74,12 @@ const isSample = ({ stage }: Turn): boolean =>
   ['waiting-for-batch', 'in-batch', 'trained'].includes(stage.kind);
 
 /** Each turn, and the step whose words come next; '' where a tool's result does, or nothing yet. */
-const expectedTurns: readonly (readonly [Step, string])[] = [
+const expectedTurns = ({ dropsAnswers }: Observed['client']): readonly (readonly [Step, string])[] => [
   ['question', 'main, then tool'],
   ['tool', 'main'],
   ['tool', 'main, then correction'],
   ['correction', 'main, then praise'],
-  ['praise', 'main, then compacted'],
+  ['praise', dropsAnswers ? 'main' : 'main, then compacted'],
   ['compacted', 'main, then resumed'],
   ['resumed', 'main, then stopped'],
   ['stopped', 'stopped'],

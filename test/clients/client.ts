@@ -24,6 +24,8 @@ export type Client = {
   readonly driven: string;
   /** what cannot be tried, or is known of it; for the docs */
   readonly limits: readonly string[];
+  /** its compaction leaves no answer in the history: what is said next is no next state of the one before */
+  readonly dropsAnswers?: true;
   readonly open: (place: Place) => Promise<Conversation>;
 };
 

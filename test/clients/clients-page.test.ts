@@ -16,6 +16,7 @@ const spoken = (step: Step, at: Turn, text: string = answers[step]) => ({
 
 /** A run of which everything holds, by a program that asked for a title besides. */
 const good: Observed = {
+  client: {},
   played: { shown: answers, compacted: false, failure: undefined },
   exchanges: [{ method: 'POST', path: '/v1/chat/completions', status: 200, error: undefined }],
   replies: [

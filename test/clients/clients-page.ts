@@ -31,7 +31,11 @@ export function clientsPage(rows: readonly Row[]): string {
 
 function rowOf({ client, seen, failed }: Row): string {
   const own = seen.replies.map(({ reply }) => reply.kind).filter((kind) => kind !== 'conversation');
-  const limits = [...client.limits, ...failed.map((name) => `not so: ${name}`)];
+  const limits = [
+    ...client.limits,
+    ...(client.dropsAnswers ? ['the turn before a compaction has no next state'] : []),
+    ...failed.map((name) => `not so: ${name}`),
+  ];
   const cells = [
     ...[client.title, client.package.version, apis[client.api], client.driven],
     [...new Set(own)].join(', ') || 'nothing',

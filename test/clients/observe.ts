@@ -25,6 +25,7 @@ export type Turn = z.infer<typeof turn>;
 
 /** Everything that a run with one program showed. */
 export type Observed = {
+  readonly client: Pick<Client, 'dropsAnswers'>;
   readonly played: Played;
   readonly exchanges: readonly Exchange[];
   /** the model's replies in their order, each with its turn; undefined: the log has none */
@@ -75,7 +76,7 @@ export async function observe(client: Client, launcher: Launcher): Promise<Obser
       print(data, 'sessions', 'show', sessionIn(replies)),
       print(data, 'audit'),
     ]);
-    return { played, exchanges: proxy.exchanges, replies, session, audit };
+    return { client, played, exchanges: proxy.exchanges, replies, session, audit };
   } finally {
     for (const dispose of cleanUp) await dispose();
   }

@@ -10,7 +10,7 @@ import { shownBy } from '../../services/judge/reaction.ts';
 import { CLAW_NANO } from '../../shared/policy/model-folder.ts';
 import { type AgentMessage, readAgentMessages } from './agent-messages.ts';
 
-// 200 messages that programs wrote and 200 of people, by an author who had seen neither rules nor tests.
+// 350 messages that programs wrote and 300 of people, by two authors who had seen neither rules nor tests.
 
 type Heard = { readonly message: AgentMessage; readonly side: boolean; readonly verdict: string };
 
@@ -54,11 +54,20 @@ test('no person is lost as a side request', () => {
   expect(heard.filter(({ message, side }) => message.kind === 'person' && side)).toEqual([]);
 });
 
+const machines = () => heard.filter(({ message }) => message.kind === 'machine');
+const isVerdict = ({ verdict }: Heard) => verdict !== '' && verdict !== 'moved-on';
+const isInvented = ({ message }: Heard) => message.program.startsWith('invented');
+
 test('no message of a program that there is becomes a verdict or a hint', () => {
-  const machines = heard.filter(({ message }) => message.kind === 'machine');
-  const wrong = machines.filter(({ verdict }) => verdict !== '');
-  expect(wrong.filter(({ message }) => !message.program.startsWith('invented'))).toEqual([]);
-  // of thirty that were made up, in the manner of programs to come, two are taken for a person's
-  expect(machines).toHaveLength(200);
-  expect(wrong.length).toBeLessThanOrEqual(2);
+  const real = machines().filter((one) => !isInvented(one));
+  expect(real).toHaveLength(270);
+  expect(real.filter(isVerdict)).toEqual([]);
+  // a weak one: a person's own question, in a program's words
+  expect(real.filter(({ verdict }) => verdict === 'moved-on').length).toBeLessThanOrEqual(1);
+});
+
+test('of programs that were made up, in the manner of those to come, few do', () => {
+  const invented = machines().filter(isInvented);
+  expect(invented).toHaveLength(80);
+  expect(invented.filter(isVerdict).length).toBeLessThanOrEqual(9);
 });

@@ -1,3 +1,5 @@
+import { spokenMessages } from '../../../shared/chat/client-blocks.ts';
+import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
 import { turnOfSample } from '../../../shared/events/sample-id.ts';
 import type { SampleReady } from '../../../shared/events/sample-ready.ts';
@@ -13,7 +15,7 @@ type Answered = {
   readonly digest: string;
   readonly content: Content;
   readonly session: string | undefined;
-  /** short digests of the messages of the request */
+  /** short digests of what the request shows */
   readonly said: Uint32Array;
   /** why no turn can come of it */
   readonly unfit: string | undefined;
@@ -30,6 +32,12 @@ const bodiesOf = ({
   'template input': digestOf(templateInput),
   'token record': digestOf(tokens),
 });
+
+/** What a request shows: each message as it came and, where that differs, as it was said. */
+function shown(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const spoken = spokenMessages(messages);
+  return messages.flatMap((message, at) => (spoken[at] === message ? message : [message, spoken[at]!]));
+}
 
 /**
  * A turn holds the content of its interaction, and a sample the content of its turn: tokens, log-probs,
@@ -49,7 +57,7 @@ export function createContentCheck(tell: Tell) {
     }
     const { lane, key, adapter, version, settle, session } = data;
     const content = { lane, key, adapter, version, settle, ...bodiesOf(data), answer: digestOf(data.answer) };
-    const said = Uint32Array.from(data.messages, shortDigestOf);
+    const said = Uint32Array.from(shown(data.messages), shortDigestOf);
     answered.set(id, { digest, content, session, said, unfit: unfit(data) });
   };
 
