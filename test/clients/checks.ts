@@ -74,12 +74,15 @@ const isSample = ({ stage }: Turn): boolean =>
   ['waiting-for-batch', 'in-batch', 'trained'].includes(stage.kind);
 
 /** Each turn, and the step whose words come next; '' where a tool's result does, or nothing yet. */
-const expectedTurns = ({ dropsAnswers }: Observed['client']): readonly (readonly [Step, string])[] => [
+const expectedTurns = ({ losesNextOf }: Observed['client']): readonly (readonly [Step, string])[] =>
+  wholeTurns.map(([step, place]) => [step, step === losesNextOf ? 'main' : place]);
+
+const wholeTurns: readonly (readonly [Step, string])[] = [
   ['question', 'main, then tool'],
   ['tool', 'main'],
   ['tool', 'main, then correction'],
   ['correction', 'main, then praise'],
-  ['praise', dropsAnswers ? 'main' : 'main, then compacted'],
+  ['praise', 'main, then compacted'],
   ['compacted', 'main, then resumed'],
   ['resumed', 'main, then stopped'],
   ['stopped', 'stopped'],

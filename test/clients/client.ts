@@ -1,5 +1,6 @@
 import type { Spawned } from './child.ts';
 import type { Package } from './install.ts';
+import type { Step } from './steps.ts';
 import type { Api } from './upstream/asked.ts';
 
 export const clientNames = [
@@ -24,8 +25,8 @@ export type Client = {
   readonly driven: string;
   /** what cannot be tried, or is known of it; for the docs */
   readonly limits: readonly string[];
-  /** its compaction leaves no answer in the history: what is said next is no next state of the one before */
-  readonly dropsAnswers?: true;
+  /** after it a compaction leaves no answer in the history, so that what is said next follows none */
+  readonly losesNextOf?: Step;
   readonly open: (place: Place) => Promise<Conversation>;
 };
 

@@ -33,7 +33,7 @@ function rowOf({ client, seen, failed }: Row): string {
   const own = seen.replies.map(({ reply }) => reply.kind).filter((kind) => kind !== 'conversation');
   const limits = [
     ...client.limits,
-    ...(client.dropsAnswers ? ['the turn before a compaction has no next state'] : []),
+    ...(client.losesNextOf ? ['the turn before a compaction has no next state'] : []),
     ...failed.map((name) => `not so: ${name}`),
   ];
   const cells = [

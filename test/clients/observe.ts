@@ -25,7 +25,7 @@ export type Turn = z.infer<typeof turn>;
 
 /** Everything that a run with one program showed. */
 export type Observed = {
-  readonly client: Pick<Client, 'dropsAnswers'>;
+  readonly client: Pick<Client, 'losesNextOf'>;
   readonly played: Played;
   readonly exchanges: readonly Exchange[];
   /** the model's replies in their order, each with its turn; undefined: the log has none */

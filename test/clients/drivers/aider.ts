@@ -12,6 +12,7 @@ export const aider: Client = {
   },
   driven: 'a pipe instead of a terminal',
   limits: ['it offers no tools: it takes files out of the text', 'it compacts by size alone'],
+  losesNextOf: 'compacted',
   open,
 };
 

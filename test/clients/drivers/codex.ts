@@ -13,7 +13,7 @@ export const codex: Client = {
   },
   driven: '`codex app-server`',
   limits: ['`wire_api = "responses"`; without a sandbox'],
-  dropsAnswers: true,
+  losesNextOf: 'praise',
   open,
 };
 

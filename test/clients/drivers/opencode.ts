@@ -13,7 +13,7 @@ export const opencode: Client = {
   },
   driven: '`opencode serve`',
   limits: ['`opencode run "words"` puts the words in quotes, which is not tried'],
-  dropsAnswers: true,
+  losesNextOf: 'praise',
   open: (place) => open(place, 'OPENCODE'),
 };
 

@@ -13,7 +13,7 @@ export const qwenCode: Client = {
   },
   driven: '`qwen --input-format stream-json`',
   limits: ['an answer is stopped by the end of the process'],
-  dropsAnswers: true,
+  losesNextOf: 'praise',
   open,
 };
 
