@@ -23,6 +23,8 @@ export type Client = {
   readonly package: Package;
   /** how it is driven, for the docs */
   readonly driven: string;
+  /** how a person puts it before ClawLoop, for the docs: a command, or lines of a settings file */
+  readonly connect: string;
   /** what cannot be tried, or is known of it; for the docs */
   readonly limits: readonly string[];
   /** after it a compaction leaves no answer in the history, so that what is said next follows none */

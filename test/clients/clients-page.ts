@@ -26,6 +26,11 @@ export function clientsPage(rows: readonly Row[]): string {
     '|---|---|---|---|---|---|---|',
     ...rows.map(rowOf),
     '',
+    '## How to connect them',
+    '',
+    'Where the server asks for a key, an access key takes the place of `any`.',
+    '',
+    ...rows.flatMap(({ client }) => [`${client.title}:`, '', '```', client.connect, '```', '']),
   ].join('\n');
 }
 

@@ -11,6 +11,7 @@ export const aider: Client = {
     pythons: ['3.12', '3.11', '3.10'],
   },
   driven: 'a pipe instead of a terminal',
+  connect: 'OPENAI_API_BASE=http://127.0.0.1:8700/v1 OPENAI_API_KEY=any aider --model openai/clawloop',
   limits: ['it offers no tools: it takes files out of the text', 'it compacts by size alone'],
   losesNextOf: 'compacted',
   open,

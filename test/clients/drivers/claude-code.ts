@@ -11,6 +11,8 @@ export const claudeCode: Client = {
     executable: `@anthropic-ai/claude-code-${platform}/claude`,
   },
   driven: '`claude -p --input-format stream-json`',
+  connect:
+    'ANTHROPIC_BASE_URL=http://127.0.0.1:8700 ANTHROPIC_AUTH_TOKEN=any ANTHROPIC_MODEL=clawloop claude',
   limits: ['its title request comes in a terminal alone, and is not tried'],
   open,
 };

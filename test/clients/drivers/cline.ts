@@ -12,6 +12,7 @@ export const cline: Client = {
     executable: `@cline/cli-${platform}/bin/cline`,
   },
   driven: '`cline --acp`',
+  connect: 'cline auth --provider openai --apikey any --modelid clawloop --baseurl http://127.0.0.1:8700/v1',
   limits: ['it compacts by size alone, which is not tried'],
   open,
 };

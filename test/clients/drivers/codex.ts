@@ -12,6 +12,14 @@ export const codex: Client = {
     executable: '@openai/codex/bin/codex.js',
   },
   driven: '`codex app-server`',
+  connect: `# ~/.codex/config.toml
+model = "clawloop"
+model_provider = "clawloop"
+
+[model_providers.clawloop]
+name = "ClawLoop"
+base_url = "http://127.0.0.1:8700/v1"
+wire_api = "responses"`,
   limits: ['`wire_api = "responses"`; without a sandbox'],
   losesNextOf: 'praise',
   open,

@@ -12,6 +12,15 @@ export const continueCli: Client = {
     executable: '@continuedev/cli/dist/cn.js',
   },
   driven: '`cn -p --resume`, a process per turn',
+  connect: `# ~/.continue/config.yaml
+models:
+  - name: clawloop
+    provider: openai
+    model: clawloop
+    apiBase: http://127.0.0.1:8700/v1
+    apiKey: any
+    roles: [chat]
+    capabilities: [tool_use]`,
   limits: ['it forgets its summary at the end of the process'],
   open,
 };

@@ -12,6 +12,7 @@ export const opencode: Client = {
     executable: `opencode-${platform}/bin/opencode`,
   },
   driven: '`opencode serve`',
+  connect: connectBy('opencode.json'),
   limits: ['`opencode run "words"` puts the words in quotes, which is not tried'],
   losesNextOf: 'praise',
   open: (place) => open(place, 'OPENCODE'),
@@ -26,6 +27,7 @@ export const kilo: Client = {
     executable: `@kilocode/cli-${platform}/bin/kilo`,
   },
   driven: '`kilo serve`',
+  connect: connectBy('kilo.json'),
   limits: ['the registry has no program of 7.8.1 for Linux'],
   open: (place) => open(place, 'KILO'),
 };
@@ -102,3 +104,11 @@ const settings = (url: string): string =>
       },
     },
   });
+
+function connectBy(file: string): string {
+  return `// ${file}
+{ "model": "clawloop/clawloop",
+  "provider": { "clawloop": { "npm": "@ai-sdk/openai-compatible", "name": "ClawLoop",
+    "options": { "baseURL": "http://127.0.0.1:8700/v1", "apiKey": "any" },
+    "models": { "clawloop": { "name": "ClawLoop", "limit": { "context": 60000, "output": 4000 } } } } } }`;
+}

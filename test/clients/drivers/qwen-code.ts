@@ -12,6 +12,7 @@ export const qwenCode: Client = {
     executable: '@qwen-code/qwen-code/cli-entry.js',
   },
   driven: '`qwen --input-format stream-json`',
+  connect: 'OPENAI_BASE_URL=http://127.0.0.1:8700/v1 OPENAI_API_KEY=any OPENAI_MODEL=clawloop qwen',
   limits: ['an answer is stopped by the end of the process'],
   losesNextOf: 'praise',
   open,
