@@ -21,6 +21,7 @@ export function clientsPage(rows: readonly Row[]): string {
     '',
     'The conversation: a question, a tool and its result, a correction, praise, a compaction where the program has a',
     'command for it, a turn in a new process, an answer that is stopped, and the same words again.',
+    'OpenClaw is tried by tests of its own ([OpenClaw](openclaw.md)).',
     '',
     '| program | version | API | driven by | asks by itself | turns that trained | known limits |',
     '|---|---|---|---|---|---|---|',
