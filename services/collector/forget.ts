@@ -77,6 +77,7 @@ function isOver(
       return isGone(row as string);
     case 'said':
     case 'answered':
+    case 'summed':
       return (row as readonly string[]).every(isGone);
     case 'answer':
     case 'prompt':

@@ -13,7 +13,7 @@ import { disagreementOf } from './disagreement.ts';
 import { noteFirst } from './edited-first.ts';
 import { enterSession } from './enter-session.ts';
 import type { OpenTurn, SessionRow } from './lane-tables.ts';
-import { hasNewSystem, noteAnswer, noteMainLine } from './main-line.ts';
+import { hasNewSystem, noteAnswer, noteIn, noteMainLine } from './main-line.ts';
 import { completeIfOvertaken, readNextStates } from './next-state.ts';
 import { addNode } from './reward-nodes.ts';
 import { findSession, hasSystem, noteSystem } from './session.ts';
@@ -163,8 +163,11 @@ function indexSummary(
   { traceId }: Conversation,
 ): void {
   const lines = summaryLines(answerText(data));
-  for (const line of clients ? lines : lines.slice(0, 1)) mine.summaries.set(line, session);
-  if (clients) noteAnswer(mine, session, data.answer);
+  if (lines[0] !== undefined) mine.summaries.set(lines[0], session);
+  if (clients) {
+    for (const line of lines) noteIn(mine.summed, line, session);
+    noteAnswer(mine, session, data.answer);
+  }
   // a long history is summarised in parts, some of which hold nobody's words
   if (traceId !== undefined && mine.traces.get(traceId) !== session) mine.traces.set(traceId, session);
 }
@@ -186,9 +189,7 @@ function index(
   const spokenOf = latestKind === undefined ? [latestWords] : [];
   for (const text of [...spokenOf, answerText(event.data)]) {
     const [line] = summaryLines(text);
-    const said = line === undefined ? [] : (mine.said.get(line) ?? []);
-    if (line !== undefined && said.length < 2 && !said.includes(session))
-      mine.said.set(line, [...said, session]);
+    if (line !== undefined) noteIn(mine.said, line, session);
   }
   noteSystem(mine, session, systemSketch);
 }

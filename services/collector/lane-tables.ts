@@ -173,6 +173,8 @@ export function laneTables(draft: Draft, key: string) {
     firstRequests: draft.table<readonly FirstRequest[]>(`first-request/${mine}`),
     /** hash of a compaction's summary -> session */
     summaries: draft.table<string>(`summary/${mine}`),
+    /** hash of a line of any program's summary -> sessions; two: it tells nothing, as a heading does not */
+    summed: draft.table<readonly string[]>(`summed/${mine}`),
     /** hash of a line that a person or the model said -> sessions; two: it tells nothing */
     said: draft.table<readonly string[]>(`said/${mine}`),
     /** W3C trace id -> session */

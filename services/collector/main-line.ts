@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../../shared/events/chat-message.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import type { Table } from '../../shared/log/rows.ts';
 import { type Conversation, hashOfAnswer, shortHash } from './conversation.ts';
 import type { LaneTables, SessionRow } from './lane-tables.ts';
 
@@ -49,9 +50,13 @@ export function noteMainLine(mine: LaneTables, session: string, { data, conversa
 /** A later history may begin anywhere: what was answered tells whose it is. */
 export function noteAnswer(mine: LaneTables, session: string, message: ChatMessage): void {
   const answer = hashOfAnswer(message);
-  if (answer === undefined) return;
-  const places = mine.answers.get(answer) ?? [];
-  if (places.length < 2 && !places.includes(session)) mine.answers.set(answer, [...places, session]);
+  if (answer !== undefined) noteIn(mine.answers, answer, session);
+}
+
+/** What stands in two sessions leads to neither: more than two need not be kept. */
+export function noteIn(table: Table<readonly string[]>, row: string, session: string): void {
+  const places = table.get(row) ?? [];
+  if (places.length < 2 && !places.includes(session)) table.set(row, [...places, session]);
 }
 
 function toolsOf({ tools = [] }: InteractionCompleted['data']): string | undefined {

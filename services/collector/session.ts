@@ -80,10 +80,11 @@ export const sessionWays: readonly Way[] = [
   {
     by: 'summary',
     about: "it begins with the summary that a compaction made of the session's history",
-    find: ({ mine, conversation: { summary } }) => {
+    find: ({ mine, clients, conversation: { summary } }) => {
       for (const line of summary === undefined ? [] : summaryLines(summary)) {
-        const session = mine.summaries.get(line);
-        if (session !== undefined) return session;
+        const places = mine.summed.get(line) ?? [];
+        const session = clients ? places.length === 1 && places[0] : mine.summaries.get(line);
+        if (session) return session;
       }
       return undefined;
     },

@@ -4,13 +4,11 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Client } from './client.ts';
 import { clientsNamed } from './drivers/all.ts';
-import { clientsCache, installClient } from './install.ts';
+import { installClient } from './install.ts';
 import { emptyPlace } from './place.ts';
 import { play } from './play.ts';
+import { recordingsFolder } from './recorded-requests.ts';
 import { scriptedUpstream } from './upstream/scripted-upstream.ts';
-
-/** One JSON file per program. They hold the programs' own prompts. */
-export const recordingsFolder = join(clientsCache, 'requests');
 
 /** @returns how many requests it sent @throws where it cannot be installed, or shows an error */
 async function record(client: Client): Promise<number> {

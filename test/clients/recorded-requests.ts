@@ -1,0 +1,107 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { createOmissions } from '../../services/serving/chat/omissions.ts';
+import { chatMessages as ofMessages } from '../../services/serving/messages/chat-messages.ts';
+import { chatMessages as ofResponses } from '../../services/serving/responses/chat-messages.ts';
+import { type ChatMessage, chatMessage } from '../../shared/chat/message.ts';
+import type { ClientName } from './client.ts';
+import { clientsCache } from './install.ts';
+import { answers, CALLING, SUMMARY, said } from './steps.ts';
+
+/** One JSON file per program. They hold the programs' own prompts. */
+export const recordingsFolder = join(clientsCache, 'requests');
+
+const recording = z.object({
+  requests: z.array(
+    z.object({
+      path: z.string(),
+      body: z.looseObject({ tools: z.array(z.looseObject({})).nullish() }),
+      reply: z.object({
+        kind: z.string(),
+        text: z.string(),
+        call: z.object({ name: z.string(), arguments: z.unknown() }).optional(),
+      }),
+      aborted: z.boolean(),
+    }),
+  ),
+});
+
+export type RecordedRequest = {
+  readonly messages: readonly ChatMessage[];
+  readonly tools: readonly object[];
+  readonly answer: ChatMessage;
+  readonly aborted: boolean;
+  /** of the person's, and not what the program asked for by itself */
+  readonly isConversation: boolean;
+};
+
+/** What a program sent in its run; undefined: `npm run record:clients` was not run for it. */
+export function recordedRequests(name: ClientName): readonly RecordedRequest[] | undefined {
+  const file = join(recordingsFolder, `${name}.json`);
+  if (!existsSync(file)) return undefined;
+  const { requests } = recording.parse(JSON.parse(readFileSync(file, 'utf8')));
+  return requests.map(({ path, body, reply, aborted }) => ({
+    messages: messagesOf(path, body),
+    tools: (body.tools ?? []).map((tool) => ('function' in tool ? tool : { function: tool })),
+    answer: answerOf(reply, aborted),
+    aborted,
+    isConversation: reply.kind === 'conversation',
+  }));
+}
+
+/** What the scripted model says to a helper's request, to a summary among them. */
+const NOTHING = 'Nothing to keep.';
+/** What every program had shown of the stopped answer. */
+const BEGUN = 'This answer goes on';
+
+const answerOf = ({ text, call }: Reply, aborted: boolean): ChatMessage => ({
+  role: 'assistant',
+  content: aborted ? BEGUN : text,
+  ...(call === undefined
+    ? {}
+    : {
+        tool_calls: [
+          {
+            ...{ id: 'call', type: 'function' },
+            function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+          },
+        ],
+      }),
+});
+
+type Reply = z.infer<typeof recording>['requests'][number]['reply'];
+type Body = z.infer<typeof recording>['requests'][number]['body'];
+
+function messagesOf(path: string, body: Body): readonly ChatMessage[] {
+  if (path.includes('/responses'))
+    return ofResponses(body.input as Parameters<typeof ofResponses>[0], createOmissions());
+  if (path.includes('/messages'))
+    return ofMessages(body as Parameters<typeof ofMessages>[0], createOmissions());
+  return z.array(chatMessage).parse(body.messages);
+}
+
+const { stopped: _, ...whole } = answers;
+const spoken = new Set([...Object.values(said), ...Object.values(whole), BEGUN, CALLING, SUMMARY, NOTHING]);
+
+/** The same run by somebody who says something else throughout, and is told something else. */
+export function bySomebodyElse(requests: readonly RecordedRequest[]): readonly RecordedRequest[] {
+  const retold = (text: string) =>
+    [...spoken].reduce((told, words) => told.replaceAll(words, `Somebody else: ${words}`), text);
+  const message = (one: ChatMessage): ChatMessage => ({
+    ...one,
+    ...(typeof one.content === 'string' ? { content: retold(one.content) } : {}),
+    ...(Array.isArray(one.content)
+      ? {
+          content: one.content.map((part) =>
+            part.text === undefined ? part : { ...part, text: retold(part.text) },
+          ),
+        }
+      : {}),
+  });
+  return requests.map((request) => ({
+    ...request,
+    messages: request.messages.map(message),
+    answer: message(request.answer),
+  }));
+}
