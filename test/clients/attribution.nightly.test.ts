@@ -6,7 +6,7 @@ import { runFold } from '../../services/collector/testing/run-fold.ts';
 import { type ChatMessage, isSystem } from '../../shared/chat/message.ts';
 import { CLAW_NANO } from '../../shared/policy/model-folder.ts';
 import { clientNames } from './client.ts';
-import { bySomebodyElse, type RecordedRequest, recordedRequests } from './recorded-requests.ts';
+import { bySomebodyElse, type RecordedRequest, recordedRequests, withTexts } from './recorded-requests.ts';
 
 // Two people behind one key, by turns, each with a recorded run and without a header that names a session.
 
@@ -18,17 +18,7 @@ const other = {
   content: 'Act as the analyst of a large company; cite figures, mind the law.',
 } as const;
 const withoutReminders = (text: string) => text.replace(/<system-reminder>[\s\S]*?<\/system-reminder>/g, '');
-const bare = (message: ChatMessage): ChatMessage => ({
-  ...message,
-  ...(typeof message.content === 'string' ? { content: withoutReminders(message.content) } : {}),
-  ...(Array.isArray(message.content)
-    ? {
-        content: message.content.map((part) =>
-          part.text === undefined ? part : { ...part, text: withoutReminders(part.text) },
-        ),
-      }
-    : {}),
-});
+const bare = (message: ChatMessage) => withTexts(message, withoutReminders);
 
 const changes: Readonly<Record<string, Change>> = {
   'as they came': (messages) => messages,

@@ -84,24 +84,26 @@ function messagesOf(path: string, body: Body): readonly ChatMessage[] {
 const { stopped: _, ...whole } = answers;
 const spoken = new Set([...Object.values(said), ...Object.values(whole), BEGUN, CALLING, SUMMARY, NOTHING]);
 
+/** A message with other texts. */
+export const withTexts = (one: ChatMessage, change: (text: string) => string): ChatMessage => ({
+  ...one,
+  ...(typeof one.content === 'string' ? { content: change(one.content) } : {}),
+  ...(Array.isArray(one.content)
+    ? {
+        content: one.content.map((part) =>
+          part.text === undefined ? part : { ...part, text: change(part.text) },
+        ),
+      }
+    : {}),
+});
+
 /** The same run by somebody who says something else throughout, and is told something else. */
 export function bySomebodyElse(requests: readonly RecordedRequest[]): readonly RecordedRequest[] {
   const retold = (text: string) =>
     [...spoken].reduce((told, words) => told.replaceAll(words, `Somebody else: ${words}`), text);
-  const message = (one: ChatMessage): ChatMessage => ({
-    ...one,
-    ...(typeof one.content === 'string' ? { content: retold(one.content) } : {}),
-    ...(Array.isArray(one.content)
-      ? {
-          content: one.content.map((part) =>
-            part.text === undefined ? part : { ...part, text: retold(part.text) },
-          ),
-        }
-      : {}),
-  });
   return requests.map((request) => ({
     ...request,
-    messages: request.messages.map(message),
-    answer: message(request.answer),
+    messages: request.messages.map((one) => withTexts(one, retold)),
+    answer: withTexts(request.answer, retold),
   }));
 }
