@@ -358,7 +358,15 @@ test('long instructions about the conversation itself are helpers; people who sp
     'tomorrow, and last time the text was too long for her, so keep it to one page.';
   expect(helperKind('', machine)).toBe('helper');
   expect(helperKind('', person)).toBeUndefined();
-  expect(helperKind('', 'Please summarize our conversation so far.')).toBeUndefined();
+  for (const words of [
+    'Please summarize our conversation so far.',
+    'Please write a 5-10 word title for my talk about sourdough, for a printed programme.',
+    'Please generate a concise title for this essay.',
+    'Your task is to create a detailed summary of this paper. Keep every number.',
+    'Based on the following git diff, generate a concise changelog for people who use the app.',
+    'Give me JSON with the title and a summary of each chapter, nothing else, at most 20 words each.',
+  ])
+    expect([words, helperKind('', words)]).toEqual([words, undefined]);
 });
 
 test('logs of earlier programs fold as they were: nothing of this without its setting', () => {

@@ -22,7 +22,11 @@ export const helperPrompts: readonly HelperPrompt[] = [
     client: 'Claude Code',
     words: /^CRITICAL: Respond with TEXT ONLY\. Do NOT call any tools\./,
   },
-  { kind: 'compaction', client: 'Claude Code, Cline', words: /^Your task is to create a detailed summary/ },
+  {
+    kind: 'compaction',
+    client: 'Claude Code, Cline',
+    words: /^Your task is to create a (?:comprehensive )?detailed summary of (?:the|this|our) conversation/,
+  },
   {
     kind: 'compaction',
     client: 'opencode, Crush, Kilo',
@@ -82,7 +86,11 @@ export const helperPrompts: readonly HelperPrompt[] = [
     system:
       /^(?:Analyze if this message indicates a new conversation topic|Generate a (?:concise|short)[^\n]{0,80}title|Summarize this coding conversation in under)/m,
   },
-  { kind: 'title', client: 'Claude Code', words: /^Please write a \d+-\d+ word title for/ },
+  {
+    kind: 'title',
+    client: 'Claude Code',
+    words: /^Please write a \d+-\d+ word title for the following conversation/,
+  },
   { kind: 'title', client: 'Zed', words: /^Generate a concise \d+-\d+ word title for this conversation/ },
   {
     kind: 'title',
@@ -110,7 +118,7 @@ export const helperPrompts: readonly HelperPrompt[] = [
     kind: 'title',
     client: 'LibreChat, Chatbox, Cherry Studio',
     words:
-      /^(?:Please generate a concise title|Based on the chat history, give this conversation a name|Summarize the conversation into a title)/,
+      /^(?:Please generate a concise title \(max|Based on the chat history, give this conversation a name|Summarize the conversation into a title)/,
   },
   {
     kind: 'compaction',
@@ -132,7 +140,7 @@ export const helperPrompts: readonly HelperPrompt[] = [
     kind: 'helper',
     client: 'Kilo, Roo Code, Cline',
     words:
-      /^(?:Generate an enhanced version of this prompt|Based on the following git diff, generate a concise)/,
+      /^(?:Generate an enhanced version of this prompt \(reply with only|Based on the following git diff, generate a concise and descriptive commit message:)/,
   },
   { kind: 'helper', client: 'Zed', words: /^You are an expert at writing Git commits\./ },
   { kind: 'helper', client: 'Open WebUI', words: /^Your task is to reflect the speaker's likely facial/ },

@@ -41,6 +41,11 @@ test('what a person writes stays as it is, whatever it speaks of', () => {
     '<context>keep me</context>',
     'I was [Request interrupted by user] all day',
     'Ok.',
+    'max_tokens: why is it -1 here?',
+    'Automatic tests fail since you changed that.',
+    'I ran this command:\n\nmake\n\nand it fails',
+    'I switched to a new code base. Start over.',
+    '<<EOF is not closed',
     '"quoted words"',
     '',
   ])

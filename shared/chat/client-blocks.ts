@@ -29,7 +29,7 @@ const programMessages = [
   'The user stepped away and is coming back.',
   'A peer session sent a message while you were working',
   'Continue from where you left off. Note: this session',
-  'Output token limit hit.',
+  'Output token limit hit. Resume directly',
   'Your response above was cut off mid-stream.',
   'Web page content:\n---',
   'Base directory for this skill:',
@@ -57,14 +57,12 @@ const programMessages = [
   'This is the file you edited, but the diff could not be applied',
   // aider
   'I have *added these files to the chat*',
-  'I added these files to the chat:',
   'Here are summaries of some files present in my git repo',
   'Here are some READ ONLY files, provided for your reference.',
   'I am working with you on code in a git repository.',
-  'I switched to a new code base.',
+  "I switched to a new code base. Please don't consider the above files",
   'I committed the changes with git hash ',
-  'I ran this command:\n',
-  'I did `git reset --hard',
+  'I did `git reset --hard HEAD~1` to discard the last edits.',
   "I didn't see any properly formatted edits in your reply",
   "I've written your instructions in comments in the code",
   '^C KeyboardInterrupt',
@@ -73,12 +71,11 @@ const programMessages = [
   'Your last output did not use any tool calls!',
   'Your bash command contained syntax errors and was NOT executed.',
 ];
-/** The same by their form: results of tools in prose, marks and codes that no person begins with. */
+/** The same by their form. */
 const programForms = [
-  /^\[\w+ for '[^'\n]{0,400}'\] Result:/,
-  /^<<[\w:-]+/,
-  /^[a-z]+(?:_[a-z]+)+: /,
-  /^(?:This (?:is an )?)?(?:automatic|automated|reprise automatique|automatische)\b/i,
+  /^\[\w+ for '[^'\n]{0,400}'\] Result:/, // Cline, Roo Code: results of tools in prose
+  /^I ran this command:\n\n[^\n]{1,400}\n\nAnd got this output:\n/, // aider
+  /^I added these files to the chat: [^\n]{1,2000}\nLet me know if there are others we should add\./, // aider
 ];
 
 /** What a program answers itself after such a message, or after the summary of a compaction, in the model's place. */
