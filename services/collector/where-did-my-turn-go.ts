@@ -38,13 +38,13 @@ Side requests are answered like any other; they do not train and complete no tur
 |---|---|---|
 ${rows(turnRules.map(({ name, type, about }) => [name, type, about]))}
 
-Agent programs put blocks around a person's words (reminders, the state of a workspace, output of commands), and messages and
-answers of their own into a history. All of that is left out before a request is compared with others, and before anything is judged.
-Known are the prompts of ${programs}. Of another program's, a long instruction that asks for a title, a summary or the like of
-the conversation itself is a side request, too.
+Agent programs put blocks around a person's words (reminders, the state of a workspace, output of commands). They also add
+messages and answers of their own to a history. The collector leaves all of that out before it compares requests, and before
+anything is judged. It knows the prompts of ${programs}. For any other program, a long instruction that asks for a title or a
+summary of the conversation itself counts as a side request.
 
-A request under another system text than the session's is of the main line where it goes on from the main line with the same
-tools, and from the second request on in any case.
+A program may replace its system text in mid-conversation. If the request continues the main line with the same tools, it stays
+main. If the tools changed as well, one request counts as a side request, and the next one is main again.
 
 What the client says of a request (\`X-Session-Id\`, \`X-Turn-Type\`) holds. Where its content tells another session or another
 type, the fact has a \`disagreement\` with both, \`turns list\` shows it behind the rule (\`explicit-main: not heartbeat\`), and
