@@ -75,12 +75,15 @@ export function attributionSuite(name: string, load: () => OpenClawRequests): vo
       const begins = ['first-turn-1', 'tool-loop-1', 'cut-history-1', `cut-history-${after}`, 'retries-1'];
       const sessions = [...begins, 'subagent-1', 'qwen-plugin-1'].map((id) => `chat-${id}`);
       const where = placed(interactions, sessions);
+      // a history that was cut goes on where its last answer was given, if that answer is long enough to tell
+      const cut = where[`cut-history-${after}`]?.split(' ')[0];
+      expect([`chat-cut-history-${after}`, 'chat-cut-history-1']).toContain(cut);
       expect(where).toMatchObject({
         'first-turn-1': 'chat-first-turn-1 conversation no-next-state',
         ...each('tool-loop', 1, 2, 'chat-tool-loop-1 conversation completed'),
         'tool-loop-3': 'chat-tool-loop-1 conversation no-next-state',
-        ...each('cut-history', after, after + 1, `chat-cut-history-${after} conversation completed`),
-        [`cut-history-${after + 2}`]: `chat-cut-history-${after} conversation no-next-state`,
+        ...each('cut-history', after, after + 1, `${cut} conversation completed`),
+        [`cut-history-${after + 2}`]: `${cut} conversation no-next-state`,
         ...each('retries', 1, tries, 'chat-retries-1 disconnected aborted'),
         'subagent-1': 'chat-subagent-1 conversation completed',
         'subagent-2': 'chat-subagent-1 conversation no-next-state',

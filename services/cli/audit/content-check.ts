@@ -3,6 +3,7 @@ import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
 import { turnOfSample } from '../../../shared/events/sample-id.ts';
 import type { SampleReady } from '../../../shared/events/sample-ready.ts';
+import type { SessionOpened } from '../../../shared/events/session-opened.ts';
 import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
 import type { TurnContinued } from '../../../shared/events/turn-continued.ts';
 import { type Audited, digestOf, shortDigestOf, type Tell } from './audited.ts';
@@ -11,6 +12,8 @@ import { type Audited, digestOf, shortDigestOf, type Tell } from './audited.ts';
 type Content = Readonly<Record<string, string | number | boolean | undefined>>;
 
 type Answered = {
+  /** how many came before it */
+  readonly order: number;
   /** of the whole record */
   readonly digest: string;
   readonly content: Content;
@@ -47,6 +50,9 @@ function shown(messages: readonly ChatMessage[]): readonly ChatMessage[] {
 export function createContentCheck(tell: Tell) {
   const answered = new Map<string, Answered>();
   const turns = new Map<string, Content>();
+  const opened = new Set<string>();
+  /** of a lane: order of the first event that is told to begin an epoch */
+  const firstOpened = new Map<string, number>();
 
   const onInteraction = ({ id, data }: InteractionCompleted): void => {
     const digest = digestOf(data);
@@ -58,7 +64,7 @@ export function createContentCheck(tell: Tell) {
     const { lane, key, adapter, version, settle, session } = data;
     const content = { lane, key, adapter, version, settle, ...bodiesOf(data), answer: digestOf(data.answer) };
     const said = Uint32Array.from(shown(data.messages), shortDigestOf);
-    answered.set(id, { digest, content, session, said, unfit: unfit(data) });
+    answered.set(id, { order: answered.size, digest, content, session, said, unfit: unfit(data) });
   };
 
   const onTurn = ({ data }: TurnCompleted | TurnContinued): void => {
@@ -115,6 +121,28 @@ export function createContentCheck(tell: Tell) {
     );
   };
 
+  /** Logs of earlier programs tell of no epoch; from a lane's first one on, each is told before anything in it. */
+  const onOpened = ({ data: { lane, epoch } }: SessionOpened): void => {
+    opened.add(epoch);
+    const order = answered.get(epoch)?.order;
+    if (order !== undefined) firstOpened.set(lane, Math.min(order, firstOpened.get(lane) ?? order));
+  };
+
+  const checkOpened = ({
+    lane,
+    session,
+    epoch,
+  }: {
+    lane: string;
+    session?: string;
+    epoch?: string;
+  }): void => {
+    const order = epoch === undefined ? undefined : answered.get(epoch)?.order;
+    if (order === undefined || opened.has(epoch!) || !(order > (firstOpened.get(lane) ?? order))) return;
+    opened.add(epoch!);
+    tell(`session ${session} has facts of an epoch that was never opened: ${epoch}`);
+  };
+
   const compare = (what: string, found: Content, source: string, expected: Content): void => {
     const different = Object.keys(expected).filter((field) => found[field] !== expected[field]);
     if (different.length > 0) tell(`${what} has another ${different.join(', another ')} than ${source}`);
@@ -124,6 +152,9 @@ export function createContentCheck(tell: Tell) {
     if (event.type === 'interaction.completed') onInteraction(event);
     else if (event.type === 'turn.completed' || event.type === 'turn.continued') onTurn(event);
     else if (event.type === 'sample.ready') onSample(event);
+    else if (event.type === 'session.opened') onOpened(event);
+    if (['turn.completed', 'turn.skipped', 'session.closed'].includes(event.type))
+      checkOpened(event.data as Parameters<typeof checkOpened>[0]);
   };
 }
 

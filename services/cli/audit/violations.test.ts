@@ -22,6 +22,14 @@ test.each<[string, Facts, RegExp]>([
     [trained('a'), event('turn.skipped', 'a/skipped', { turnId: 'a', reason: 'side' })],
     /2 outcomes/,
   ],
+  [
+    'an epoch that nobody opened, in a lane that tells of epochs',
+    [
+      event('session.opened', 'chat-a@a/opened', { key: 'mine', session: 'chat-a', epoch: 'a' }),
+      ...[trained('a'), trained('b')],
+    ],
+    /chat-b has facts of an epoch that was never opened/,
+  ],
   ['a fact decided twice', [trained('a'), ready('a')], /stands 2 times/],
   [
     'a sample in two batches',
