@@ -1,3 +1,4 @@
+import { spokenMessages } from '../../../shared/chat/client-blocks.ts';
 import { isHuman } from '../../../shared/chat/message.ts';
 import { userWords } from '../../../shared/chat/normalise.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
@@ -177,7 +178,7 @@ const promotedStage = ({ batchId, from, to }: PolicyPromoted['data'], { head }: 
     : { kind: 'not-trained', reason: 'parent-rolled-back' };
 
 function viewOf({ time, data }: Extract<ClawLoopEvent, { type: 'interaction.completed' }>): TurnView {
-  const lastWords = data.messages.findLast(isHuman);
+  const lastWords = spokenMessages(data.messages).findLast(isHuman) ?? data.messages.findLast(isHuman);
   return {
     turnId: data.interactionId,
     time,
