@@ -1,8 +1,8 @@
 import { defineConfig } from 'vitest/config';
-import { machineNodeWillDo, OLDEST } from './infra/runtime/node-path.js';
+import { machineNodeIsRecent, OLDEST } from './infra/runtime/node-path.js';
 
 // An older Node loads this file, but not what the tests import: they would fail one by one.
-if (!machineNodeWillDo) {
+if (!machineNodeIsRecent) {
   console.error(
     `The tests need Node ${OLDEST} or newer, and this is ${process.versions.node}. Run \`npm test -- FILE\` or \`npm run test:long -- FILE\` instead: they find or install it.`,
   );

@@ -1,4 +1,4 @@
-import type { RewardFunction } from '../../services/cli/rollout/contract.ts';
+import type { RewardFunction } from '../../clients/rollout/contract.ts';
 
 /** words of an answer that earns 0; none at all would earn 1 */
 const LONG = 60;

@@ -1,24 +1,42 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { compatibilityPage } from './compatibility-page.ts';
-import { eventPage } from './event-page.ts';
+import { whereDidMyTurnGo } from '../../services/collector/where-did-my-turn-go.ts';
+import { fieldTables } from './compatibility-page.ts';
+import { eventTables } from './event-page.ts';
+import { generatedPart } from './generated-part.ts';
 import { metricsPage } from './metrics-page.ts';
 import { settingsPage } from './settings-page.ts';
+import { trainingDefaultsTable } from './training-defaults-table.ts';
 
 const page = (name: string) => readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 
-test('docs/events.md is what the schemas say (else: npm run docs)', async () => {
-  expect(await page('events.md')).toBe(eventPage());
+test('the event tables match the schemas (else: npm run docs)', async () => {
+  expect(generatedPart(await page('understand/events.md'), 'events')).toBe(`\n${eventTables()}\n`);
 });
 
-test('docs/configuration.md is what the schemas say (else: npm run docs)', async () => {
-  expect(await page('configuration.md')).toBe(settingsPage());
+test('the table of training defaults matches the code (else: npm run docs)', async () => {
+  const table = generatedPart(await page('understand/learning.md'), 'defaults');
+  expect(table).toBe(`\n${trainingDefaultsTable()}\n`);
 });
 
-test('docs/metrics.md is what the services register (else: npm run docs)', async () => {
-  expect(await page('metrics.md')).toBe(metricsPage());
+test('the settings page matches the schemas (else: npm run docs)', async () => {
+  expect(await page('operate/configuration.md')).toBe(settingsPage());
 });
 
-test('docs/compatibility.md is what serving reads requests by (else: npm run docs)', async () => {
-  expect(await page('compatibility.md')).toBe(compatibilityPage());
+test('the metrics page matches what the services register (else: npm run docs)', async () => {
+  expect(await page('operate/metrics.md')).toBe(metricsPage());
 });
+
+test.each(Object.entries(fieldTables()))(
+  'the table of %s matches serving (else: npm run docs)',
+  async (part, text) => {
+    expect(generatedPart(await page('use/api.md'), part)).toBe(`\n${text}\n`);
+  },
+);
+
+test.each(Object.entries(whereDidMyTurnGo()))(
+  'the table of %s matches the collector (else: npm run docs)',
+  async (part, text) => {
+    expect(generatedPart(await page('use/where-did-my-turn-go.md'), part)).toBe(`\n${text}\n`);
+  },
+);

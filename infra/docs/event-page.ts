@@ -13,31 +13,22 @@ type JsonSchema = {
   readonly required?: readonly string[];
 };
 
-/** docs/events.md: every topic, every fact in it, every field of it. */
-export function eventPage(): string {
-  const parts = topics.map((topic) => {
-    const facts = catalogue.filter((definition) => definition.topic === topic);
-    return `## ${topic}\n\n${facts.map(factSection).join('\n')}`;
-  });
-  return `${head}\n${parts.join('\n')}`;
-}
+/** The generated part of docs/understand/events.md: every topic, event and field. */
+export const eventTables = (): string =>
+  topics
+    .map((topic) => {
+      const events = catalogue.filter((definition) => definition.topic === topic);
+      return `### ${topic}\n\n${events.map(eventSection).join('\n')}`;
+    })
+    .join('\n');
 
-const head = `# Events
-
-Made from \`shared/events\` by \`npm run docs\`. Each fact is a CloudEvents 1.0 envelope in structured JSON mode; \`subject\` is the partition key,
-\`dataschema\` is \`clawloop:<type>:<version>\`. A reader accepts older versions, ignores types that it does not know, and stops its partition at a
-newer version of one that it knows. What cannot be parsed goes to \`dead-letters\`.
-
-A change of a schema raises the version of its type. A test compares each schema with that of the last release, which \`npm run release:events\` notes in \`shared/events/released.json\`.
-`;
-
-function factSection({ type, version, writtenBy, about, schema }: (typeof catalogue)[number]): string {
+function eventSection({ type, version, writtenBy, about, schema }: (typeof catalogue)[number]): string {
   const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'output' }) as JsonSchema;
   const rows = Object.entries(properties).map(([name, field]) => {
     const optional = required.includes(name) ? '' : ' (optional)';
     return `| \`${name}\` | ${typeName(field)}${optional} | ${inCell(field.description ?? '')} |`;
   });
-  return `### ${type}\n\n${about} Version ${version}; written by ${writtenBy}.\n\n| field | type | |\n|---|---|---|\n${rows.join('\n')}\n`;
+  return `#### ${type}\n\n${about} Version ${version}; written by ${writtenBy}.\n\n| field | type | |\n|---|---|---|\n${rows.join('\n')}\n`;
 }
 
 function typeName(field: JsonSchema): string {

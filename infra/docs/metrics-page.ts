@@ -1,12 +1,12 @@
 import { Registry } from 'prom-client';
 import { createCollectorMetrics } from '../../services/collector/metrics.ts';
 import { createJudgeMetrics } from '../../services/judge/metrics.ts';
-import { createServingMetrics, watch } from '../../services/serving/metrics.ts';
+import { addGauges, createServingMetrics } from '../../services/serving/metrics.ts';
 import { createTrainerMetrics, watchBatches } from '../../services/trainer/metrics.ts';
-import { createRejectedCounter, watchObligations } from '../../shared/service/metrics.ts';
-import { createFoldMetrics } from '../../shared/service/watch-folds.ts';
+import { createRejectedCounter, watchObligations } from '../../shared/runtime/metrics.ts';
+import { createFoldMetrics } from '../../shared/runtime/watch-folds.ts';
 
-/** What a metric of prom-client knows of itself. */
+/** The fields of a prom-client metric that the page shows. */
 type Described = {
   readonly name: string;
   readonly help: string;
@@ -14,15 +14,15 @@ type Described = {
   readonly labelNames: readonly string[];
 };
 
-/** Nothing is read of these: the page needs names alone. */
+/** Values are never read: the page needs only names. */
 const none = () => 0;
 const unread = undefined as never;
 
-/** What each service registers, with its own functions: a metric that is not here is not there. */
+/** Registers each service's metrics with the service's own functions. */
 export const registries: Readonly<Record<string, (registry: Registry) => void>> = {
   serving: (registry) => {
     createServingMetrics(registry);
-    watch(registry, unread, none, unread, none);
+    addGauges(registry, { engine: unread, outboxDepth: none, head: unread, openSessions: none });
   },
   collector: (registry) => {
     createFoldMetrics(registry);
@@ -52,7 +52,7 @@ export function metricsOf(service: string): readonly Described[] {
 
 const pick = ({ name, help, labelNames }: Omit<Described, 'type'>) => ({ name, help, labelNames });
 
-/** docs/metrics.md: what /metrics of each service says, out of the code that registers it. */
+/** docs/operate/metrics.md: the metrics of each service, from the code that registers them. */
 export const metricsPage = (): string =>
   `${head}\n${Object.keys(registries)
     .map((service) => `## ${service}\n\n${table(metricsOf(service))}`)
@@ -66,22 +66,29 @@ const row = ({ name, type, labelNames, help }: Described) =>
 
 const head = `# Metrics
 
-Made from the services' code by \`npm run docs\`. Every service has \`/metrics\` in Prometheus' format, \`/healthz\`
-(the process answers) and \`/readyz\` (it does its work; if not, \`missing\` says why): serving at its endpoint,
-the others at their health port. Once there is an access key, serving's \`/metrics\` needs
-one (Prometheus: \`authorization\` with \`credentials\`). A port on loopback answers under loopback names alone. Every figure has the label \`service\`; Node's own
-(\`process_\`, \`nodejs_\`) come besides. Counters are of the process and begin at 0 with it: of several replicas,
-take the sum.
+Generated from the services' code by \`npm run docs\`.
 
-What to watch:
+| path | answers |
+|---|---|
+| \`/metrics\` | the figures below, in Prometheus' format |
+| \`/healthz\` | 200 while the process answers |
+| \`/readyz\` | 200 while the service does its work; otherwise \`missing\` says why |
+
+Serving answers at its endpoint, the others at their health port (collector 8701, judge 8702, trainer 8703). Once an access key exists, serving's \`/metrics\` needs
+one (Prometheus: \`authorization\` with \`credentials\`). A port on loopback answers under loopback names only.
+
+Every figure has the label \`service\`. Node's own figures (\`process_\`, \`nodejs_\`) are included. Counters belong to the process and start at 0: for several
+replicas, take the sum.
+
+## What to watch
 
 | question | query |
 |---|---|
-| Do turns come in? | \`sum by (outcome, reason) (rate(clawloop_turns_total[5m]))\` |
+| Do turns arrive? | \`sum by (outcome, reason) (rate(clawloop_turns_total[5m]))\` |
 | Are they judged, and how? | \`sum by (verdict) (rate(clawloop_verdicts_total[1h]))\` |
-| Is a fold behind? | \`max by (fold) (clawloop_fold_lag_records)\`; each replica says the same of the whole group |
-| Is something left undone? | \`sum by (kind) (clawloop_open_obligations)\`, \`clawloop_batch_wait_seconds > 600\` |
-| How long is a step? | \`clawloop_trainer_step_seconds\` |
-| Is the last version served? | \`clawloop_serving_head_version - clawloop_serving_served_version\` |
-| Is the log there? | \`clawloop_log_wait_seconds\`, \`clawloop_serving_outbox_depth\` |
+| Is a fold behind? | \`max by (fold) (clawloop_fold_lag_records)\`; every replica reports the whole group |
+| Is work overdue? | \`sum by (kind) (clawloop_open_obligations)\`, \`clawloop_batch_wait_seconds > 600\` |
+| How long does a step take? | \`clawloop_trainer_step_seconds\` |
+| Is the head served? (0: yes) | \`clawloop_serving_head_version - clawloop_serving_served_version\` |
+| Is the log reachable? | \`clawloop_log_wait_seconds\`, \`clawloop_serving_outbox_depth\` |
 `;

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { CollectorConfig } from '../../services/collector/config.ts';
-import { JudgeConfig } from '../../services/judge/config.ts';
-import { ServingConfig } from '../../services/serving/config.ts';
-import { TrainerConfig } from '../../services/trainer/config.ts';
-import { CommonConfig, describeService } from '../../shared/service/config.ts';
-import type { Setting } from '../../shared/service/settings.ts';
+import { CollectorConfig } from '../../shared/config/collector.ts';
+import { CommonConfig, describeService } from '../../shared/config/common.ts';
+import { JudgeConfig } from '../../shared/config/judge.ts';
+import { ServingConfig } from '../../shared/config/serving.ts';
+import type { Setting } from '../../shared/config/settings.ts';
+import { TrainerConfig } from '../../shared/config/trainer.ts';
 
 const services: Readonly<Record<string, z.ZodObject>> = {
   serving: ServingConfig as unknown as z.ZodObject,
@@ -13,10 +13,7 @@ const services: Readonly<Record<string, z.ZodObject>> = {
   trainer: TrainerConfig as unknown as z.ZodObject,
 };
 
-/**
- * docs/configuration.md: every setting of every service, out of the schemas that the services themselves
- * parse.
- */
+/** docs/operate/configuration.md: every setting of every service, from the schemas that the services parse. */
 export function settingsPage(): string {
   const common = describeService('all', CommonConfig as unknown as z.ZodObject);
   const shared = new Set(common.map(({ name }) => name));
@@ -30,16 +27,26 @@ export function settingsPage(): string {
 
 const head = `# Configuration
 
-Made from the services' schemas by \`npm run docs\`. A flag outranks an environment variable, which outranks the default. Every service prints its settings
-at start, each with where it came from.
+Generated from the services' schemas by \`npm run docs\`.
 
-Under \`clawloop up\` (\`npm start -- ...\`) the flags of all services stand as they are; \`--port\`, \`--host\`, \`--context\` and \`--api-key\` are serving's; every
-other flag has its service's name before it: the judge's \`--votes 5\` is \`--judge-votes 5\`. Those of a queue (\`--queue\`, \`--redis-url\`, ...) go to judge and trainer.
-Every command takes \`--data-folder\`, \`--adapters\`, \`--log\` and the \`--kafka-...\` flags, as the services do. Variables are the same everywhere.
+## How to set
 
-A service waits for a Kafka or a Redis that does not answer, and says so. It ends with exit code 2 where starting it again would change nothing: a flag that it does
-not know, a wrong password, a certificate that is not trusted, topics or a log of other partitions or of a newer version, a model or a backend that is not there or is broken, a
-port that is taken, a folder that cannot be written to. \`clawloop up\` then stops everything and says why; after any other end it starts the service again.
+A flag overrides an environment variable, which overrides the default. Each service prints its settings at start, with their sources.
+
+| you run | write |
+|---|---|
+| one service | \`clawloop judge --votes 5\` |
+| all services (\`npm start -- ...\`, \`clawloop up\`) | \`--judge-votes 5\`: the service's name before the flag |
+| either | \`CLAWLOOP_JUDGE_VOTES=5\` |
+
+Under \`clawloop up\` these flags have no prefix: those of all services, \`--port\`, \`--host\`, \`--context\`, \`--system-budget\`, \`--api-key\` and \`--api-key-file\` of serving,
+and those of a queue (\`--queue\`, \`--redis-url\`, ...), which go to judge and trainer. Every command takes \`--data-folder\`, \`--adapters\`, \`--log\` and the \`--kafka-...\` flags.
+
+## Exit codes
+
+A service waits for an unreachable Kafka or Redis, and logs it. It exits with code 2 if a restart cannot help: unknown flag, wrong password, untrusted certificate,
+topics or a log with another partition count or a newer version, missing or broken model or backend, port in use, folder not writable. \`clawloop up\` then stops
+everything and says why. After any other exit it restarts the service.
 `;
 
 const table = (settings: readonly Setting[]) =>

@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const version = '4.3.1';
 const folder = join(root, '.kafka', version);
 
-/** Why Kafka cannot be started here; null where it can. */
+/** Why Kafka cannot be started here; null if it can. */
 export function whyNoKafka(): string | null {
   const has = (command: string, argument: string) =>
     spawnSync(command, [argument], { stdio: 'ignore' }).status === 0;
@@ -29,7 +29,7 @@ export function kafkaClassPath(): string {
       rmSync(part, { recursive: true, force: true });
       throw new Error(`Maven could not fetch Kafka: ${ran.error?.message ?? `${ran.stdout}${ran.stderr}`}`);
     }
-    // Two that fetch at once: the first folder in place is as good as the other.
+    // if two processes download at once, either folder is fine
     try {
       renameSync(part, folder);
     } catch (error) {

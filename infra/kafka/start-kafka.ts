@@ -5,37 +5,37 @@ import { join } from 'node:path';
 import { kafkaClassPath } from './jars.ts';
 
 export type KafkaNode = {
-  /** For clients: `['127.0.0.1:port']`. */
+  /** addresses for clients: `['127.0.0.1:port']` */
   readonly brokers: readonly string[];
   readonly pid: () => number;
-  /** SIGTERM: it ends in order. */
+  /** SIGTERM: ends in good order */
   readonly stop: () => Promise<void>;
-  /** SIGKILL: it ends in the middle of whatever it does. */
+  /** SIGKILL: ends at once */
   readonly kill: () => Promise<void>;
   /** SIGSTOP and SIGCONT. */
   readonly signal: (signal: 'SIGSTOP' | 'SIGCONT') => void;
-  /** Starts it again, over the same data and on the same ports. Resolves when it answers. */
+  /** Starts it again with the same data and ports. Resolves when it answers. */
   readonly restart: () => Promise<void>;
 };
 
 type Options = {
-  /** Holds its configuration, data and log; made if it is not there. */
+  /** folder for configuration, data and log; created if missing */
   readonly folder: string;
-  /** Of clients and of the controller; free ones unless told. */
+  /** ports for clients and for the controller; default: free ports */
   readonly port?: number;
   readonly controllerPort?: number;
-  /** Instead of, or besides, the settings below. */
+  /** overrides or adds to the settings below */
   readonly settings?: Readonly<Record<string, string>>;
 };
 
 const patienceMs = 90_000;
 
-/** This process may be killed without a word, and Kafka is not to stay. Linux alone can see to that. */
+/** Ends Kafka if this process is killed. Linux only. */
 const diesWithUs = spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true'], { stdio: 'ignore' }).status === 0;
 
 /**
- * A real Apache Kafka, broker and controller in one process (KRaft), for tests and trials on this machine: a
- * small heap, one replica of everything, and short times to find out that a session or a transaction is over.
+ * Starts a real Apache Kafka, broker and controller in one process (KRaft), for tests on this machine: a small
+ * heap, one replica of everything, and short session and transaction timeouts.
  */
 export async function startKafka({
   folder,
@@ -55,7 +55,7 @@ export async function startKafka({
     if (child.exitCode !== null || child.signalCode !== null) return;
     const gone = new Promise((resolve) => child.once('exit', resolve));
     child.kill(signal);
-    // What is stopped would never hear of it.
+    // a stopped process would not receive the signal
     child.kill('SIGCONT');
     await gone;
   };
@@ -88,15 +88,15 @@ const propertiesOf = (folder: string, { client, controller }: Ports): Record<str
   ...oneOfEach('offsets.topic', ['replication.factor', 'num.partitions']),
   ...oneOfEach('transaction.state.log', ['replication.factor', 'min.isr', 'num.partitions']),
   ...oneOfEach('share.coordinator.state.topic', ['replication.factor', 'min.isr', 'num.partitions']),
-  // A group is small and its members come one by one: nobody is waited for.
+  // do not wait for further members of a group
   'group.initial.rebalance.delay.ms': '0',
   'group.min.session.timeout.ms': '500',
-  // Added to the time-out of every transaction that nobody ends; 10 s by default.
+  // added to the timeout of abandoned transactions; default 10 s
   'transaction.abort.timed.out.transaction.cleanup.interval.ms': '500',
-  // A node that was killed is let in again only when its old session is over; 9 s by default.
+  // a killed node can rejoin only after its old session has expired; default 9 s
   'broker.session.timeout.ms': '2000',
   'broker.heartbeat.interval.ms': '500',
-  // By default 128 MB of heap, and 10 MB of disk for each index of each partition.
+  // defaults: 128 MB of heap, and 10 MB of disk per index of a partition
   'log.cleaner.dedupe.buffer.size': '4194304',
   'log.index.size.max.bytes': '1048576',
   'num.network.threads': '2',
@@ -112,19 +112,28 @@ const asProperties = (properties: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join('\n')}\n`;
 
-/** Once per data folder; the id of the cluster is any 16 bytes. */
+/** Formats the storage once per data folder; the cluster id is any 16 bytes. */
 function format(classPath: string, configuration: string, folder: string): void {
   if (existsSync(join(folder, 'data', 'meta.properties'))) return;
   const ran = spawnSync(
     'java',
     [
-      ...['-Xmx128m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', classPath],
-      ...['-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', 'kafka.tools.StorageTool', 'format'],
-      ...['-t', 'Y2xhd2xvb3AtdGVzdHMhIQ', '-c', configuration],
+      '-Xmx128m',
+      '-XX:+UseSerialGC',
+      '-XX:TieredStopAtLevel=1',
+      '-cp',
+      classPath,
+      '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
+      'kafka.tools.StorageTool',
+      'format',
+      '-t',
+      'Y2xhd2xvb3AtdGVzdHMhIQ',
+      '-c',
+      configuration,
     ],
     { encoding: 'utf8' },
   );
-  if (ran.status !== 0) throw new Error(`Kafka's storage could not be formatted: ${ran.stdout}${ran.stderr}`);
+  if (ran.status !== 0) throw new Error(`could not format Kafka's storage: ${ran.stdout}${ran.stderr}`);
 }
 
 async function run(
@@ -139,12 +148,18 @@ async function run(
     diesWithUs ? 'setpriv' : 'java',
     [
       ...(diesWithUs ? ['--pdeathsig', 'KILL', 'java'] : []),
-      ...['-Xmx256m', '-Xms64m', '-XX:+UseSerialGC', '-cp', classPath],
-      ...['-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', 'kafka.Kafka', configuration],
+      '-Xmx256m',
+      '-Xms64m',
+      '-XX:+UseSerialGC',
+      '-cp',
+      classPath,
+      '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
+      'kafka.Kafka',
+      configuration,
     ],
     { stdio: ['ignore', log, log], cwd: folder },
   );
-  // Where the system does not see to it.
+  // on systems that do not end it by themselves
   const killWithUs = () => void child.kill('SIGKILL');
   process.once('exit', killWithUs);
   child.once('exit', () => process.off('exit', killWithUs));
@@ -164,7 +179,7 @@ async function run(
 /** int32 size, int16 api 18 (ApiVersions), int16 version 0, int32 correlation id, int16 -1: no client id. */
 const apiVersions = Buffer.from([0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 1, 0xff, 0xff]);
 
-/** An open port alone does not mean that it serves. */
+/** An open port does not yet mean that Kafka answers. */
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
@@ -179,7 +194,7 @@ function answers(port: number): Promise<boolean> {
   });
 }
 
-/** Of 127.0.0.1; nobody holds it until it is used. */
+/** A free port of 127.0.0.1; it is not reserved. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { defined } from '../../shared/lang/defined.ts';
 import plugin from './rl-training-headers/index.js';
 import { turnTypeOfRun } from './rl-training-headers/turn-type.js';
 
@@ -23,7 +24,7 @@ function openClaw(
   const sent: { session?: string; type?: string }[] = [];
   const warnings: string[] = [];
   plugin.register({
-    ...(pluginConfig === undefined ? {} : { pluginConfig }),
+    ...defined({ pluginConfig }),
     config: { from: 'config' },
     logger: { warn: (message: string) => warnings.push(message) },
     runtime: {
@@ -35,7 +36,7 @@ function openClaw(
   const streamFn: StreamFn = (_model, _context, options) => {
     const { headers = {} } = (options ?? {}) as { headers?: Record<string, string> };
     const { 'X-Session-Id': session, 'X-Turn-Type': type } = headers;
-    sent.push({ ...(session === undefined ? {} : { session }), ...(type === undefined ? {} : { type }) });
+    sent.push({ ...defined({ session, type }) });
     return 'stream';
   };
   const request = (options: object, baseUrl = 'http://127.0.0.1:9/v1', context = {}) =>
@@ -47,7 +48,7 @@ function openClaw(
 
 const user = { trigger: 'user', sessionKey: 'agent:main:chat-a' };
 
-test('a run is main when a person spoke in a conversation, and nobody else did', () => {
+test('only a run in which a person spoke is a main turn', () => {
   expect(turnTypeOfRun({ ...user, runId: 'r1' })).toBe('main');
   const beside = ['agent:main:subagent:7', 'agent:main:cron:7', 'agent:main:internal-session-effects:7-a'];
   for (const sessionKey of beside) expect(turnTypeOfRun({ ...user, sessionKey })).toBe('side');
@@ -58,7 +59,7 @@ test('a run is main when a person spoke in a conversation, and nobody else did',
   expect(turnTypeOfRun({ ...user, inputProvenance: { kind: 'external_user' } })).toBe('main');
 });
 
-test('requests of two sessions at once keep their own', async () => {
+test('requests of two concurrent sessions keep their session', async () => {
   const { tell, request, utility, sent } = openClaw();
   tell('before_prompt_build', {}, { ...user, runId: 'r:1', sessionId: 'a' });
   tell('before_prompt_build', {}, { ...user, trigger: 'heartbeat', runId: 'r:2', sessionId: 'b' });
@@ -76,7 +77,7 @@ test('requests of two sessions at once keep their own', async () => {
   ]);
 });
 
-test("what OpenClaw asks by itself in a person's run is side", async () => {
+test("requests by OpenClaw itself in a person's run are side turns", async () => {
   const { tell, request, sent } = openClaw();
   tell('before_prompt_build', {}, { ...user, runId: 'own', sessionId: 'a' });
   const says = (text: string) => ({ role: 'user', content: [{ type: 'text', text }] });
@@ -111,7 +112,7 @@ test("what OpenClaw asks by itself in a person's run is side", async () => {
   ]);
 });
 
-test('without the permission to see runs the type is left to the server, and a person is told once', async () => {
+test('without access to runs the server decides the type, with one warning', async () => {
   const { request, sent, warnings } = openClaw();
   await request({ requestId: 'nobody:model:1', sessionId: 'c' });
   await request({ requestId: 'nobody:model:2', sessionId: 'c' });
@@ -119,7 +120,7 @@ test('without the permission to see runs the type is left to the server, and a p
   expect(warnings).toEqual([expect.stringContaining('allowConversationAccess')]);
 });
 
-test('a compaction is side, of the session that is compacted, where that can be told', async () => {
+test('a compaction is a side turn of the compacted session, if known', async () => {
   const { tell, request, sent } = openClaw();
   const compaction = () => request({ requestId: 'unknown-run:compaction:c1:model:1' });
   tell('before_prompt_build', {}, { ...user, runId: 'run-d', sessionId: 'd' });
@@ -135,7 +136,7 @@ test('a compaction is side, of the session that is compacted, where that can be 
   await compaction();
   tell('before_prompt_build', {}, { ...user, runId: 'run-e', sessionId: 'e' });
   await compaction(); // that of e failed: e speaks again
-  const side = (session?: string) => ({ ...(session === undefined ? {} : { session }), type: 'side' });
+  const side = (session?: string) => ({ ...defined({ session }), type: 'side' });
   expect(sent).toEqual([
     side('d'),
     { session: 'd', type: 'main' },
@@ -148,7 +149,7 @@ test('a compaction is side, of the session that is compacted, where that can be 
   ]);
 });
 
-test('where requests have no ids, they are of the latest run of their session, or a compaction', async () => {
+test('requests without ids belong to the latest run of their session, or a compaction', async () => {
   const { tell, request, sent } = openClaw();
   tell('before_prompt_build', {}, { ...user, runId: 'h-1', sessionId: 'h' });
   tell('before_prompt_build', {}, { ...user, trigger: 'heartbeat', runId: 'i-1', sessionId: 'i' });
@@ -167,7 +168,7 @@ test('where requests have no ids, they are of the latest run of their session, o
   ]);
 });
 
-test('a name that no header can hold is not sent, and the chat goes on', async () => {
+test('a name that cannot be a header value is not sent, and the chat continues', async () => {
   const { request, sent } = openClaw();
   expect(await request({ requestId: 'x:compaction:1:model:1', sessionId: 'Gespräch-日' })).toBe('stream');
   expect(sent).toEqual([{ type: 'side' }]);
@@ -200,7 +201,7 @@ async function openServer(status = 202) {
   return { posted, release, baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` };
 }
 
-test('the end of a session is told once, with its key, before the next request under its name', async () => {
+test('the end of a session is reported once, before the next request under its name', async () => {
   const { tell, request, sent, warnings } = openClaw();
   const { posted, release, baseUrl } = await openServer();
   const one = { requestId: 'f:compaction:1:model:1', sessionId: 'f' };
@@ -222,20 +223,20 @@ test('the end of a session is told once, with its key, before the next request u
   expect(warnings).toEqual([]);
 });
 
-test('a server that does not take the end of a session is named in a warning, and no chat fails', async () => {
+test('a server that rejects the end of a session causes a warning, not a failure', async () => {
   const { tell, request, warnings } = openClaw();
   const { baseUrl, release } = await openServer(503);
   release();
   const one = { requestId: 'g:compaction:1:model:1', sessionId: 'g' };
   await request(one, baseUrl);
   await tell('session_end', { sessionId: 'g', reason: 'new' });
-  expect(warnings).toEqual([expect.stringMatching(/session g .*503/)]);
+  expect(warnings).toEqual([expect.stringMatching(/session g: .*503/)]);
   expect(await request(one, 'http://127.0.0.1:1/v1')).toBe('stream');
   await tell('session_end', { sessionId: 'g', reason: 'new' });
   expect(warnings).toHaveLength(2);
 });
 
-test('a session of which the server has nothing to end is no reason for a warning', async () => {
+test('a session unknown to the server causes no warning', async () => {
   const { tell, request, warnings } = openClaw();
   const { posted, baseUrl, release } = await openServer(404);
   release();
@@ -245,7 +246,7 @@ test('a session of which the server has nothing to end is no reason for a warnin
   expect(warnings).toEqual([]);
 });
 
-test('what hangs or breaks while a session ends holds up nobody for long', async () => {
+test('a hang or error at the end of a session delays nothing for long', async () => {
   const hanging = openClaw(undefined, () => new Promise(() => {}));
   const one = { requestId: 'k:compaction:1:model:1', sessionId: 'k' };
   await hanging.request(one);
@@ -260,7 +261,7 @@ test('what hangs or breaks while a session ends holds up nobody for long', async
   expect(await breaking.request(one)).toBe('stream');
 });
 
-test('it serves the providers that it is told of', () => {
+test('the plugin serves the configured providers', () => {
   expect(openClaw().providers.map(({ id }) => id)).toEqual(['clawloop']);
   expect(openClaw({ providers: ['tier', 'other'] }).providers.map(({ id }) => id)).toEqual(['tier', 'other']);
 });

@@ -10,28 +10,28 @@ export type RedisServer = {
   readonly url: string;
   /** SIGKILL; resolves when the process is gone. */
   readonly kill: () => Promise<void>;
-  /** SIGSTOP: it holds its connections and answers nothing. */
+  /** SIGSTOP: keeps its connections but does not answer */
   readonly freeze: () => void;
   /** SIGCONT. */
   readonly thaw: () => void;
-  /** Starts it again on the same port and files. */
+  /** Starts it again with the same port and files. */
   readonly start: () => Promise<void>;
-  /** Ends it and removes its files. */
+  /** Stops it and removes its files. */
   readonly close: () => Promise<void>;
 };
 
 const START_LIMIT_MS = 20_000;
 
-/** Why no Redis can be started here, or undefined (package redis-server of Debian and Ubuntu). */
+/** Why Redis cannot be started here, if so (Debian and Ubuntu: package redis-server). */
 export function whyNoRedis(): string | undefined {
   const { error } = spawnSync('redis-server', ['--version']);
   return error === undefined ? undefined : `redis-server cannot be run: ${error.message}`;
 }
 
 /**
- * A Redis of one's own on a free port, with an append-only file, as a deployment has it: nothing is evicted,
- * and timers are looked at a hundred times a second, so that delayed jobs are not late.
- * @throws when redis-server is not installed or does not answer in time
+ * Starts a Redis on a free port with an append-only file, as in a deployment: nothing is evicted, and timers run
+ * a hundred times a second, so that delayed jobs are on time.
+ * @throws Error when redis-server is not installed or does not answer in time
  */
 export async function startRedis(): Promise<RedisServer> {
   const reason = whyNoRedis();
@@ -74,9 +74,22 @@ export async function startRedis(): Promise<RedisServer> {
 }
 
 const argumentsOf = (port: number, folder: string): string[] => [
-  ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder],
-  ...['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', ''],
-  ...['--maxmemory-policy', 'noeviction', '--hz', '100'],
+  '--port',
+  String(port),
+  '--bind',
+  '127.0.0.1',
+  '--dir',
+  folder,
+  '--appendonly',
+  'yes',
+  '--appendfsync',
+  'everysec',
+  '--save',
+  '',
+  '--maxmemory-policy',
+  'noeviction',
+  '--hz',
+  '100',
 ];
 
 async function freePort(): Promise<number> {
@@ -89,7 +102,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Whether a PING is answered with PONG: a server that still loads its file says something else. */
+/** Whether the server answers PING with PONG; it does not while it loads its file. */
 async function answers(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   try {

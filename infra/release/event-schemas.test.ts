@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { currentSchemas, readReleased, unannounced } from './event-schemas.ts';
 
-test('a fact whose schema differs from the last release has a higher version', () => {
+test('an event whose schema differs from the last release has a higher version', () => {
   // If this fails: raise the version in the event's defineEvent, so that an older reader stops instead of
   // losing meaning.
   expect(unannounced(readReleased(), currentSchemas())).toEqual([]);
@@ -19,7 +19,7 @@ test.each([
   expect(unannounced(schema({ a: text }), current)).toHaveLength(1);
 });
 
-test('the same schema, one with a higher version and a new type pass; a lower version and a type that is gone do not', () => {
+test('unchanged, newer and new types pass; lower versions and missing types do not', () => {
   const released = schema({ a: text, b: text }, 2);
   expect(unannounced(released, schema({ b: text, a: text }, 2))).toEqual([]);
   expect(unannounced(released, schema({ a: text }, 3))).toEqual([]);

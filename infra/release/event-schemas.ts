@@ -3,17 +3,17 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { catalogue } from '../../shared/events/catalogue.ts';
 
-/** The JSON schema of a fact's data, without its descriptions. */
+/** JSON schema of an event's data, without descriptions. */
 export type EventSchema = { readonly version: number; readonly schema: JsonSchema };
 type JsonSchema = { readonly [key: string]: unknown };
 
 export const releasedPath = fileURLToPath(new URL('../../shared/events/released.json', import.meta.url));
 
-/** By type: what the facts of the last release look like. */
+/** Event schemas of the last release, by type. */
 export const readReleased = (): Readonly<Record<string, EventSchema>> =>
   JSON.parse(readFileSync(releasedPath, 'utf8')) as Readonly<Record<string, EventSchema>>;
 
-/** By type: what the facts of this code look like. */
+/** Event schemas of this code, by type. */
 export const currentSchemas = (): Readonly<Record<string, EventSchema>> =>
   Object.fromEntries(
     catalogue.map(({ type, version, schema }) => [
@@ -30,8 +30,8 @@ function withoutDescriptions(schema: unknown): unknown {
 }
 
 /**
- * What a change of the schemas does to a reader of the last release, one line each: it would take a fact of
- * the same version for something else, or not find it at all. Empty when every change raises its version.
+ * Schema changes that would break readers of the last release, one line each: a changed schema with the same
+ * version, or a missing event type. Empty if every change raises the version.
  */
 export function unannounced(
   released: Readonly<Record<string, EventSchema>>,
@@ -39,17 +39,17 @@ export function unannounced(
 ): readonly string[] {
   return Object.entries(released).flatMap(([type, before]) => {
     const now = current[type];
-    if (now === undefined) return [`${type}: released as version ${before.version}, and gone`];
+    if (now === undefined) return [`${type}: released as version ${before.version}, but no longer defined`];
     if (now.version < before.version)
       return [`${type}: version ${now.version} is older than the released ${before.version}`];
     const isSame = JSON.stringify(sorted(now.schema)) === JSON.stringify(sorted(before.schema));
     return isSame || now.version > before.version
       ? []
-      : [`${type}: its schema differs from the released one, and its version is still ${now.version}`];
+      : [`${type}: its schema differs from the released one, but its version is still ${now.version}`];
   });
 }
 
-/** The order of fields means nothing. */
+/** The order of fields has no meaning. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,9 +1,9 @@
-// Installs what a fresh clone lacks: the packages of the lockfile and, where the machine's Node is older than
-// 24, Node itself.
+// Installs what a fresh clone lacks: the packages of the lockfile and, if the machine's Node is older than 24,
+// Node itself.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { machineNodeWillDo, nodePath, root } from './node-path.js';
+import { machineNodeIsRecent, nodePath, root } from './node-path.js';
 
 const stamp = join(root, 'node_modules', '.clawloop-lock');
 const lock = readFileSync(join(root, 'package-lock.json'), 'utf8');
@@ -12,7 +12,7 @@ if (nodePath() === undefined) {
   install(`Node 24 (this machine has only ${process.versions.node})`, join(root, 'infra', 'runtime'));
 }
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== lock) {
-  // none of them needs its script: the one that has one comes with prebuilt binaries
+  // no package needs its install script: the two with a script have prebuilt binaries
   install('packages', root, ['--ignore-scripts']);
   writeFileSync(stamp, lock);
 }
@@ -21,7 +21,7 @@ function install(what, folder, flags = []) {
   console.error(`clawloop: installing ${what} ...`);
   const started = Date.now();
   const path =
-    machineNodeWillDo || nodePath() === undefined
+    machineNodeIsRecent || nodePath() === undefined
       ? process.env.PATH
       : dirname(nodePath()) + delimiter + process.env.PATH;
   const { status, error } = spawnSync(

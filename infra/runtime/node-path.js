@@ -1,4 +1,4 @@
-// Plain JavaScript: this runs on the machine's own Node, which may be too old to strip types.
+// Plain JavaScript, because the machine's Node may be too old to strip types.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -6,13 +6,10 @@ export const root = fileURLToPath(new URL('../..', import.meta.url));
 const bundled = fileURLToPath(new URL('./node_modules/node/bin/node', import.meta.url));
 export const OLDEST = 24;
 
-export const machineNodeWillDo = Number(process.versions.node.split('.')[0]) >= OLDEST;
+export const machineNodeIsRecent = Number(process.versions.node.split('.')[0]) >= OLDEST;
 
-/**
- * The Node to run ClawLoop on: the machine's own from 24 on, else the npm package `node`; undefined: not
- * installed yet.
- */
+/** The Node to run ClawLoop on: the machine's, if 24 or newer, otherwise the npm package `node`; undefined: not installed. */
 export function nodePath() {
-  if (machineNodeWillDo) return process.execPath;
+  if (machineNodeIsRecent) return process.execPath;
   return existsSync(bundled) ? bundled : undefined;
 }

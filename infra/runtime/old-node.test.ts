@@ -5,7 +5,7 @@ import { root } from './node-path.js';
 const pretendsToBe = (version: string) =>
   `data:text/javascript,Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
 
-test('vitest on a Node that is too old says in one line what to run', () => {
+test('vitest on an old Node prints one line that says what to run', () => {
   const argv = ['--import', pretendsToBe('20.19.0'), 'node_modules/vitest/vitest.mjs', 'run', 'no-such-test'];
   const { status, stdout, stderr } = spawnSync(process.execPath, argv, { cwd: root, encoding: 'utf8' });
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });

@@ -1,20 +1,19 @@
 // Runs a script on Node 24 or newer: `node infra/runtime/run.js SCRIPT [ARG ...]`. Signals and the exit code
-// pass through. The scripts of package.json that go on until they are told to end `exec` it: npm tells of a
-// signal only the shell between, which would end alone.
+// pass through. Long-running scripts in package.json `exec` it: npm signals only the shell in between, which
+// would otherwise end alone.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { nodePath } from './node-path.js';
 
 const node = nodePath();
 if (node === undefined) {
-  console.error('clawloop: needs Node 24 or newer; `npm start` in the clone installs it');
+  console.error('clawloop: Node 24 or newer is required; `npm start` in the clone installs it');
   process.exit(1);
 }
 const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...process.argv.slice(2)], {
   stdio: 'inherit',
 });
-// A terminal sends Ctrl-C to the whole group: the child gets its own copy, this process only has to outlive
-// it.
+// A terminal sends Ctrl-C to the whole process group, so the child gets its own; this process must outlive it.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => signal !== 'SIGINT' && child.kill(signal));
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 
 const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
 
-test('every wheel that setup:native downloads has its hash, and all lists are of one TensorFlow', () => {
+test('every downloaded wheel has a hash, and all lists use the same TensorFlow', () => {
   const [, version] = /TENSORFLOW = '([\d.]+)'/.exec(read('setup-native.ts'))!;
   const lists = readdirSync(new URL('wheels', import.meta.url));
   expect(lists.sort()).toEqual(['linux-arm64.txt', 'linux-x64-gpu.txt', 'linux-x64.txt']);
@@ -16,7 +16,7 @@ test('every wheel that setup:native downloads has its hash, and all lists are of
   }
 });
 
-test('every package that it installs has its integrity in the lockfile, and none an address', () => {
+test('every installed package has an integrity and no address in the lockfile', () => {
   const { packages } = JSON.parse(read('packages/package-lock.json')) as {
     packages: Record<string, { version?: string; integrity?: string; resolved?: string }>;
   };
@@ -28,10 +28,11 @@ test('every package that it installs has its integrity in the lockfile, and none
   }
 });
 
-test('no package needs an install script but the one that comes with prebuilt binaries', () => {
+test('only packages with prebuilt binaries have an install script', () => {
   const { packages } = JSON.parse(read('../../package-lock.json')) as {
     packages: Record<string, { hasInstallScript?: boolean }>;
   };
   const scripted = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript);
-  expect(scripted.map(([name]) => name.split('node_modules/').at(-1))).toEqual(['msgpackr-extract']);
+  const names = scripted.map(([name]) => name.split('node_modules/').at(-1));
+  expect(names).toEqual(['@swc/core', 'msgpackr-extract']);
 });

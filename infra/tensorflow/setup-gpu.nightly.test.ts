@@ -14,7 +14,7 @@ const node = (...args: readonly string[]) =>
 
 /** Prints the backend's report and the sum of a product of two matrices of ones. */
 const computing = `
-  const { openBackend } = await import('./shared/policy/backend.ts');
+  const { openBackend } = await import('./shared/policy/executors/backend.ts');
   const { matmul } = await import('./shared/policy/ops/matmul.ts');
   const executor = await openBackend('native');
   const ones = () => executor.upload(new Float32Array(64 * 64).fill(1), [64, 64]);

@@ -1,14 +1,13 @@
 /**
- * Puts the native TensorFlow backend into `.native/`: `npm run setup:native`. Safe to run again; does nothing
- * when it is ready.
+ * `npm run setup:native`: installs the native TensorFlow backend into `.native/`. It can be run again, and does
+ * nothing if the backend is ready.
  *
- * The package's own download of libtensorflow is pinned to 2.9 and not reachable everywhere. So on Linux the
- * binding of @tensorflow/tfjs-node is compiled, in ten seconds, against the libraries and headers of a
- * current TensorFlow wheel. Elsewhere the package's own install is used.
+ * The libtensorflow download of the npm package is pinned to 2.9 and not reachable everywhere. So on Linux this
+ * compiles the binding of @tensorflow/tfjs-node against the libraries and headers of a current TensorFlow wheel,
+ * which takes ten seconds. On other systems it uses the package's own install script.
  *
- * With `--gpu`: against the CUDA build of TensorFlow, and the CUDA libraries that it names come too. (The
- * package @tensorflow/tfjs-node-gpu is the same binding against CUDA 11.2, which current GPUs have left
- * behind.)
+ * `--gpu` uses the CUDA build of TensorFlow and its CUDA libraries. (The package @tensorflow/tfjs-node-gpu is
+ * built against CUDA 11.2, which current GPUs no longer support.)
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -25,9 +24,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nativeRoot } from '../../shared/policy/executors/native-location.ts';
 
-/** as packages/package-lock.json has it */
+/** version in packages/package-lock.json */
 const TFJS_NODE = '4.22.0';
-/** as the lists of wheels have it */
+/** version in the lists of wheels */
 const TENSORFLOW = '2.21.0';
 
 const packageFolder = join(nativeRoot, 'node_modules', '@tensorflow', 'tfjs-node');
@@ -43,14 +42,14 @@ const stamp = JSON.stringify({
 });
 const started = performance.now();
 
-function say(text: string): void {
+function print(text: string): void {
   console.error(`setup:native [${((performance.now() - started) / 1000).toFixed(0).padStart(3)} s] ${text}`);
 }
 
-/** Says what is missing and what still works, then ends the process. */
+/** Prints the problem and its remedy, then ends the process. */
 function fail(problem: string, remedy: string): never {
   console.error(
-    `setup:native: ${problem}\n  ${remedy}\n  ClawLoop runs without it on the wasm backend, only slower.`,
+    `setup:native: ${problem}\n  ${remedy}\n  Without it ClawLoop runs on the slower wasm backend.`,
   );
   process.exit(1);
 }
@@ -68,38 +67,47 @@ function has(command: string, ...args: string[]): boolean {
   return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
 }
 
-/** The wheel's platform tag; undefined where no wheel of TensorFlow fits. */
+/** Platform tag of the wheel; undefined if TensorFlow has no wheel for this machine. */
 function wheelPlatform(): string | undefined {
   if (process.platform !== 'linux') return undefined;
   return { x64: 'manylinux_2_27_x86_64', arm64: 'manylinux_2_27_aarch64' }[process.arch as string];
 }
 
-/** As the lockfile beside this script has them, by their hashes. */
+/** Installs the packages of the lockfile beside this script, verified by hash. */
 function installPackages(scripts: boolean): void {
   const flags = ['--no-audit', '--no-fund', '--loglevel=error', ...(scripts ? [] : ['--ignore-scripts'])];
   for (const name of ['package.json', 'package-lock.json'])
-    copyFileSync(new URL(`packages/${name}`, import.meta.url), join(nativeRoot, name));
+    copyFileSync(new URL(`./packages/${name}`, import.meta.url), join(nativeRoot, name));
   run('npm', ['ci', ...flags], 'Is the npm registry reachable?');
 }
 
-/** The wheels that this machine needs, each with its hash: pip takes no other bytes. */
-const wheelList = new URL(`wheels/linux-${process.arch}${gpu ? '-gpu' : ''}.txt`, import.meta.url);
+/** List of wheels for this machine, with the hashes that pip requires. */
+const wheelList = new URL(`./wheels/linux-${process.arch}${gpu ? '-gpu' : ''}.txt`, import.meta.url);
 
-/** Downloads the listed wheels, each without what it depends on. */
+/** Downloads the listed wheels without their dependencies. */
 function download(folder: string, platform: string): void {
   const arch = platform.slice('manylinux_2_27_'.length);
   const older = ['2_17', '2_12', '2_5'].map((version) => platform.replace('2_27', version));
   const platforms = [platform, ...older, `manylinux2014_${arch}`];
   const wheels = [
-    ...['--no-deps', '--only-binary=:all:', '--implementation', 'cp', '--python-version', '3.11'],
+    '--no-deps',
+    '--only-binary=:all:',
+    '--implementation',
+    'cp',
+    '--python-version',
+    '3.11',
     ...platforms.flatMap((name) => ['--platform', name]),
-    ...['--dest', folder, '--require-hashes', '--requirement', fileURLToPath(wheelList)],
+    '--dest',
+    folder,
+    '--require-hashes',
+    '--requirement',
+    fileURLToPath(wheelList),
   ];
-  const remedy = `Is the Python package index reachable, and are there ${flavor.disk} of free disk?`;
+  const remedy = `Is the Python package index reachable, and is there ${flavor.disk} of free disk space?`;
   run('python3', ['-m', 'pip', 'download', ...(gpu ? ['--no-cache-dir'] : []), ...wheels], remedy);
 }
 
-/** Libraries and headers of TensorFlow; of NVIDIA's wheels all but headers. */
+/** Extracts libraries and headers of TensorFlow, and NVIDIA's files except headers. */
 const unpack = [
   'import sys, zipfile',
   'for path in sys.argv[2:]:',
@@ -110,7 +118,7 @@ const unpack = [
   '    wheel.extractall(sys.argv[1], keep)',
 ].join('\n');
 
-/** Downloads the wheels and takes libraries and headers out of them. */
+/** Downloads the wheels and extracts libraries and headers. */
 function fetchTensorFlow(platform: string): void {
   const downloads = join(nativeRoot, 'downloads');
   rmSync(downloads, { recursive: true, force: true });
@@ -119,7 +127,7 @@ function fetchTensorFlow(platform: string): void {
   rmSync(deps, { recursive: true, force: true });
   mkdirSync(deps, { recursive: true });
   const wheels = readdirSync(downloads).map((name) => join(downloads, name));
-  run('python3', ['-c', unpack, deps, ...wheels], 'A wheel may be broken: run again.');
+  run('python3', ['-c', unpack, deps, ...wheels], 'A wheel may be damaged; run this again.');
   rmSync(downloads, { recursive: true });
   for (const [link, target] of [
     ['lib', 'tensorflow'],
@@ -152,7 +160,7 @@ function compileBinding(): void {
 
 /** Loads the backend in a fresh process, as a service would. */
 function check(): void {
-  const backend = new URL('../../shared/policy/backend.ts', import.meta.url).href;
+  const backend = new URL('../../shared/policy/executors/backend.ts', import.meta.url).href;
   const script = [
     `const { openBackend } = await import('${backend}');`,
     `console.error('  ' + (await openBackend('native')).report);`,
@@ -166,30 +174,30 @@ function check(): void {
 
 const platform = wheelPlatform();
 if (gpu && (platform === undefined || process.arch !== 'x64'))
-  fail('--gpu needs Linux on x64', 'Leave --gpu away for the CPU backend.');
+  fail('--gpu needs Linux on x64', 'Run without --gpu for the CPU backend.');
 if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) {
-  say(`ready in ${nativeRoot}`);
+  print(`ready in ${nativeRoot}`);
 } else {
   mkdirSync(nativeRoot, { recursive: true });
-  rmSync(stampFile, { force: true }); // what was there is not whole until the end
+  rmSync(stampFile, { force: true }); // not ready until the end
   if (platform === undefined) {
-    say(
-      `installing @tensorflow/tfjs-node ${TFJS_NODE} as it comes (no wheel for ${process.platform}-${process.arch})`,
+    print(
+      `installing @tensorflow/tfjs-node ${TFJS_NODE} with its own install script (no wheel for ${process.platform}-${process.arch})`,
     );
     installPackages(true);
   } else {
     if (!has('g++', '--version')) fail('g++ is missing', 'On Debian or Ubuntu: apt-get install g++');
     if (!has('python3', '-m', 'pip', '--version'))
       fail('pip is missing', 'On Debian or Ubuntu: apt-get install python3-pip');
-    say(`installing @tensorflow/tfjs-node ${TFJS_NODE}`);
+    print(`installing @tensorflow/tfjs-node ${TFJS_NODE}`);
     installPackages(false);
-    say(`downloading TensorFlow ${TENSORFLOW} (${flavor.download})`);
+    print(`downloading TensorFlow ${TENSORFLOW} (${flavor.download})`);
     fetchTensorFlow(platform);
-    say('compiling the binding');
+    print('compiling the binding');
     compileBinding();
   }
-  say('checking that it loads');
+  print('checking that the backend loads');
   check();
   writeFileSync(stampFile, stamp);
-  say(`done: ${fileURLToPath(new URL(`file://${nativeRoot}`))}`);
+  print(`done: ${fileURLToPath(new URL(`file://${nativeRoot}`))}`);
 }

@@ -21,14 +21,16 @@ afterAll(async () => {
 const appear = (adapter: string) =>
   log.append([
     LearningPaused.create({
-      ...{ id: `${adapter}/paused`, source: 'clawloop/test', time: '2026-01-01T00:00:00Z' },
+      id: `${adapter}/paused`,
+      source: 'clawloop/test',
+      time: '2026-01-01T00:00:00Z',
       data: { adapter },
     }),
   ]);
 
-test('a command is about the adapters of the log, or about those that it is told', async () => {
+test('a command takes the adapters of the log, or the selected ones', async () => {
   expect(await adaptersOf(log, {})).toEqual(['default']);
-  expect(await adaptersOf(log, { adapters: ['new'] })).toEqual(['new']); // nothing was said yet
+  expect(await adaptersOf(log, { adapters: ['new'] })).toEqual(['new']); // the log is empty
   await appear('bob');
   expect(await oneAdapter(log, {})).toBe('bob');
   await appear('alice');
@@ -37,6 +39,6 @@ test('a command is about the adapters of the log, or about those that it is told
   expect(await oneAdapter(log, { adapters: ['alice'] })).toBe('alice');
   expect(await adaptersOf(log, { adapters: ['carol'] })).toEqual(['carol']);
   await expect(adaptersToChange(log, { adapters: ['alice', 'bbo'] })).rejects.toThrow(
-    "no adapter 'bbo'; it knows: alice, bob",
+    "no adapter 'bbo'; it has: alice, bob",
   );
 });

@@ -1,36 +1,36 @@
+import { CommonConfig } from '../../shared/config/common.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
-import { CommonConfig } from '../../shared/service/config.ts';
-import { UsageError } from './command.ts';
-import { readTopic } from './read-topic.ts';
+import { readTopic } from '../../shared/log/read-topic.ts';
+import { UsageError } from '../../shared/runtime/command-errors.ts';
 
-type Told = { readonly adapters?: readonly string[] | undefined };
+type Selection = { readonly adapters?: readonly string[] | undefined };
 
-/** The adapters that a command shows: those that it was told, else all that the log knows. */
-export async function adaptersOf(log: EventLog, { adapters }: Told): Promise<readonly string[]> {
-  return adapters ?? orDefault(await knownTo(log));
+/** The adapters that a command shows: the selected ones, by default all in the log. */
+export async function adaptersOf(log: EventLog, { adapters }: Selection): Promise<readonly string[]> {
+  return adapters ?? orDefault(await adaptersIn(log));
 }
 
 /**
- * The same for a command that changes something, which no name that is misspelt should.
- * @throws UsageError where the log knows others, and not one that it was told
+ * The selected adapters for a command that changes something: it rejects a misspelt name.
+ * @throws UsageError when the log has adapters, but not a selected one
  */
-export async function adaptersToChange(log: EventLog, { adapters }: Told): Promise<readonly string[]> {
-  const known = await knownTo(log);
-  const strange = known.length === 0 ? undefined : adapters?.find((name) => !known.includes(name));
-  if (strange !== undefined)
-    throw new UsageError(`the log knows no adapter '${strange}'; it knows: ${known.join(', ')}`);
+export async function adaptersToChange(log: EventLog, { adapters }: Selection): Promise<readonly string[]> {
+  const known = await adaptersIn(log);
+  const unknown = known.length === 0 ? undefined : adapters?.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new UsageError(`the log has no adapter '${unknown}'; it has: ${known.join(', ')}`);
   return adapters ?? orDefault(known);
 }
 
-/** The one that a command is about. @throws UsageError as above, and where it may be several */
-export async function oneAdapter(log: EventLog, told: Told): Promise<string> {
-  const adapters = await adaptersToChange(log, told);
+/** The only adapter that a command applies to. @throws UsageError as above, and when there are several */
+export async function oneAdapter(log: EventLog, selection: Selection): Promise<string> {
+  const adapters = await adaptersToChange(log, selection);
   if (adapters.length > 1)
-    throw new UsageError(`of which adapter? --adapters NAME, one of: ${adapters.join(', ')}`);
+    throw new UsageError(`which adapter? give --adapters NAME, one of: ${adapters.join(', ')}`);
   return adapters[0]!;
 }
 
-async function knownTo(log: EventLog): Promise<readonly string[]> {
+async function adaptersIn(log: EventLog): Promise<readonly string[]> {
   const known = new Set<string>();
   await readTopic(log, 'training', ({ event }) => known.add(event.subject));
   return [...known].sort();

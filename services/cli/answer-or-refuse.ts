@@ -1,7 +1,7 @@
-import { UsageError } from './command.ts';
-import type { Answer } from './rl-client.ts';
+import type { Answer } from '../../clients/api-client.ts';
+import { UsageError } from '../../shared/runtime/command-errors.ts';
 
-/** What the server answered. @throws UsageError with what it said, or that nothing answers */
+/** The server's answer. @throws UsageError with the server's refusal, or when there is no answer */
 export function answerOrRefuse<Value>(answer: Answer<Value>, url: string): Value {
   switch (answer.kind) {
     case 'answer':

@@ -6,10 +6,10 @@ import { serviceNames } from './service-entry.ts';
 
 /** Commands that ask for an action first. */
 const words: Readonly<Record<string, readonly string[]>> = { learning: ['pause'] };
-const ofOurs = commands.filter(({ helps }) => helps !== true);
+const withGenericHelp = commands.filter(({ helps }) => helps !== true);
 const commonFlags = ['--data-folder', '--kafka-brokers', 'CLAWLOOP_LOG'];
 
-test.each(ofOurs)('clawloop $name: help, and an unknown flag', async (command) => {
+test.each(withGenericHelp)('clawloop $name: help, and an unknown flag', async (command) => {
   const help = helpOf(command);
   expect(help).toContain(`clawloop ${command.name} ${command.usage}`);
   for (const flag of commonFlags) expect(help).toContain(flag);
@@ -21,7 +21,7 @@ test.each(ofOurs)('clawloop $name: help, and an unknown flag', async (command) =
 });
 
 // those that help by themselves, and one of the others
-test.concurrent.each([...commands.filter(({ helps }) => helps), ofOurs[0]!])(
+test.concurrent.each([...commands.filter(({ helps }) => helps), withGenericHelp[0]!])(
   'clawloop $name --help',
   async ({ name }) => {
     const { code, stdout, stderr } = await clawloop([name, '--help']);
@@ -31,7 +31,7 @@ test.concurrent.each([...commands.filter(({ helps }) => helps), ofOurs[0]!])(
   },
 );
 
-test.concurrent.each([...commands.filter(({ helps }) => helps), ofOurs[0]!])(
+test.concurrent.each([...commands.filter(({ helps }) => helps), withGenericHelp[0]!])(
   'clawloop $name --nonsense',
   async ({ name }) => {
     const { code, stdout, stderr } = await clawloop([name, '--nonsense', '3']);
@@ -42,14 +42,14 @@ test.concurrent.each([...commands.filter(({ helps }) => helps), ofOurs[0]!])(
   },
 );
 
-test('help lists every command, and each service is one', async () => {
+test('help lists every command, including each service', async () => {
   const { code, stdout } = await clawloop(['help']);
   expect(code).toBe(0);
   for (const { name } of commands) expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
   for (const name of serviceNames) expect(commands.some((one) => one.name === name)).toBe(true);
 });
 
-test('no command of that name, or no action of that name', async () => {
+test('an unknown command or action is refused', async () => {
   expect(await clawloop(['trane'])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('clawloop help'),

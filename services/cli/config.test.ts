@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { commandFlags, environmentWith } from './config.ts';
+import { commandFlags, endpointSettings, environmentWith } from './config.ts';
 
 afterEach(() => void vi.unstubAllEnvs());
 
@@ -13,7 +13,14 @@ test('a service gets huge pages for its weights, unless the environment sets the
   expect(environmentWith({}).GLIBC_TUNABLES).toBe('glibc.malloc.check=1');
 });
 
-test('of flags for all services commands take those that say where the log is', () => {
+test('of the common flags, commands take those for the data folder and the log', () => {
   const shared = ['--data-folder', '/d', '--model', 'claw-nano', '--log', 'kafka', '--backend', 'wasm'];
   expect(commandFlags(shared)).toEqual(['--data-folder', '/d', '--log', 'kafka']);
+});
+
+test('a client sends the access key of the environment as it is, whatever its form', () => {
+  for (const key of ['', 'short', 'sk-sess-of-a-session']) {
+    vi.stubEnv('CLAWLOOP_SERVING_API_KEY', key);
+    expect(endpointSettings([])).toMatchObject({ apiKey: key, port: 8700 });
+  }
 });

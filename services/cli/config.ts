@@ -1,112 +1,96 @@
 import { z } from 'zod';
+import { CliConfig } from '../../shared/config/cli.ts';
+import { CollectorConfig } from '../../shared/config/collector.ts';
+import { CommonConfig, describeService, loadConfig } from '../../shared/config/common.ts';
+import { JudgeConfig } from '../../shared/config/judge.ts';
+import { ServingConfig } from '../../shared/config/serving.ts';
+import { TrainerConfig } from '../../shared/config/trainer.ts';
 import { HubConfig } from '../../shared/hub/config.ts';
 import { allocatorEnvironment } from '../../shared/policy/executors/native-environment.ts';
-import { CommonConfig, describeService, loadConfig } from '../../shared/service/config.ts';
-import { LogConfig } from '../../shared/service/log-config.ts';
+import type { ServiceName } from './service-entry.ts';
 
-/** What every command takes: where the data are, which adapters it is about, and the log. */
-export const CliConfig = CommonConfig.pick({ dataFolder: true })
-  .extend({
-    adapters: CommonConfig.shape.adapters
-      .unwrap()
-      .optional()
-      .describe('the adapters that a command is about; all that the log knows unless told'),
-  })
-  .extend(LogConfig.shape);
-export type CliConfig = z.output<typeof CliConfig>;
-
-/**
- * Of serving's settings, those that say where it listens; its own process reads them from the same flags and
- * variables.
- */
-const EndpointConfig = z.object({
-  host: z.string().default('127.0.0.1').describe('address of the endpoint'),
-  port: z.int().min(1).max(65_535).default(8700).describe('port of the endpoint'),
-  apiKey: z.string().optional().describe('an access key'),
-  apiKeyFile: z.string().optional().describe('file of an access key'),
-});
-
-/** What `clawloop model` takes: which model, where it comes from, and what computes. */
+/** Settings of `clawloop model`. */
 export const ModelConfig = CommonConfig.pick({ model: true, backend: true }).extend({
   ...HubConfig.shape,
-  tokens: z.int().min(8).default(512).describe('length of a training sample that memory is estimated for'),
+  tokens: z.int().min(8).default(512).describe('length of the training sample that memory is estimated for'),
   ...CliConfig.shape,
 });
 
 export const modelSettings = (flags: readonly string[]) => loadConfig('cli', ModelConfig, flags).values;
 
-/** Of the collector's settings, what the live line shows and what serving's room for sessions follows from. */
-const BatchConfig = z.object({
-  batchSize: z.int().min(1).optional().describe('samples per batch'),
-  maxBatchSize: z.int().min(1).optional().describe('samples of the largest batches'),
-  maxStaleness: z.int().min(0).optional().describe('versions that a sample may be behind the head'),
+/**
+ * The part of serving's settings that says where it listens. `up` and its clients must know the port in
+ * advance, so 0 (any free port) is refused. Serving checks the access key; clients send it as it is.
+ */
+const EndpointConfig = ServingConfig.pick({ host: true, apiKeyFile: true }).extend({
+  apiKey: z.string().optional().describe('access key of the endpoint'),
+  port: ServingConfig.shape.port.refine((port) => port > 0, 'the cli needs a fixed port, not 0'),
 });
-
-/** Of the judge's settings, where its model is, if it has one. */
-const JudgeServerConfig = z.object({
-  openaiBaseUrl: z.string().optional().describe("the judge's server"),
-  openaiApiKey: z.string().optional().describe("key of the judge's server"),
-  judgeModel: z.string().optional().describe('the model that the judge runs itself'),
-});
-
-export const judgeServerSettings = (judgeFlags: readonly string[]) =>
-  loadConfig(
-    'judge',
-    JudgeServerConfig,
-    ofThese(judgeFlags, ['--openai-base-url', '--openai-api-key', '--judge-model']),
-  ).values;
 
 export const endpointSettings = (servingFlags: readonly string[]) =>
-  loadConfig(
-    'serving',
-    EndpointConfig,
-    ofThese(servingFlags, ['--host', '--port', '--api-key', '--api-key-file']),
-  ).values;
-
-/** Of serving's settings, who generates. */
-const EngineConfig = z.object({
-  engine: z.enum(['local', 'upstream']).default('local').describe('who generates'),
-});
+  loadPart('serving', EndpointConfig, servingFlags).values;
 
 export const engineSettings = (servingFlags: readonly string[]) =>
-  loadConfig('serving', EngineConfig, ofThese(servingFlags, ['--engine'])).values;
+  loadPart('serving', ServingConfig.pick({ engine: true }), servingFlags).values;
 
-/** Of a service's settings, where it tells its health. */
-const HealthConfig = CommonConfig.pick({ healthHost: true }).extend({
-  healthPort: z.int().min(0).max(65_535).optional().describe('port of /healthz, /readyz and /metrics'),
-});
+/** The batch settings that the live line shows and that bound serving's open sessions. */
+export const batchSettings = (collectorFlags: readonly string[]) =>
+  loadPart(
+    'collector',
+    CollectorConfig.pick({ batchSize: true, maxBatchSize: true, maxStaleness: true }),
+    collectorFlags,
+  ).values;
 
-export const healthSettings = (service: string, flags: readonly string[]) =>
-  loadConfig(service, HealthConfig, ofThese(flags, ['--health-host', '--health-port'])).values;
+export const judgeServerSettings = (judgeFlags: readonly string[]) => {
+  const { values, sources } = loadPart(
+    'judge',
+    JudgeConfig.pick({ openaiBaseUrl: true, openaiApiKey: true, judgeModel: true }),
+    judgeFlags,
+  );
+  return { ...values, hasOwnServer: sources.openaiBaseUrl !== 'default' };
+};
 
-/** Where the key of a session stands unless an option tells it: `CLAWLOOP_SESSION_KEY`. */
+const healthPart = { healthHost: true, healthPort: true } as const;
+/** Services with a health port. Serving has none: it reports health at its endpoint. */
+const healthConfigs = {
+  collector: CollectorConfig.pick(healthPart),
+  judge: JudgeConfig.pick(healthPart),
+  trainer: TrainerConfig.pick(healthPart),
+} as const;
+export type HealthService = keyof typeof healthConfigs;
+export const healthServices = Object.keys(healthConfigs) as readonly HealthService[];
+
+export const healthSettings = (service: HealthService, flags: readonly string[]) =>
+  loadPart(service, healthConfigs[service], flags).values;
+
+/** The key of a session when no option gives it: `CLAWLOOP_SESSION_KEY`. */
 const SessionConfig = z.object({ key: z.string().optional().describe('key of a session') });
 
 export const sessionKeySetting = () => loadConfig('session', SessionConfig, []).values.key;
 
-export const batchSettings = (collectorFlags: readonly string[]) =>
-  loadConfig(
-    'collector',
-    BatchConfig,
-    ofThese(collectorFlags, ['--batch-size', '--max-batch-size', '--max-staleness']),
-  ).values;
-
-/** Of flags that all services take, those that commands take too: where the data and the log are. */
-export function commandFlags(shared: readonly string[]): readonly string[] {
-  const flags = describeService('cli', CliConfig as unknown as z.ZodObject).map(({ flag }) => flag);
-  let isTaken = false;
-  return shared.filter((word) => {
-    if (word.startsWith('--')) isTaken = flags.includes(word);
-    return isTaken;
-  });
+/** Loads some of a service's settings and ignores the flags of the others. @throws ConfigError */
+function loadPart<Shape extends z.ZodRawShape>(
+  service: ServiceName,
+  schema: z.ZodObject<Shape>,
+  flags: readonly string[],
+) {
+  return loadConfig(service, schema, withNames(flags, flagsOf(schema as unknown as z.ZodObject, service)));
 }
+
+/** Names of the flags that a schema takes. */
+export const flagsOf = (schema: z.ZodObject, service = 'cli'): ReadonlySet<string> =>
+  new Set(describeService(service, schema).map(({ flag }) => flag));
+
+/** The common flags that commands take too: where the data and the log are. */
+export const commandFlags = (shared: readonly string[]): readonly string[] =>
+  withNames(shared, flagsOf(CliConfig as unknown as z.ZodObject));
 
 export const commonSettings = (flags: readonly string[] = []) =>
   loadConfig('cli', CommonConfig, flags).values;
 
 /**
- * The environment of a service: this process's own, what its memory is allocated by unless that is set, and
- * secrets that no flag should show to `ps`.
+ * Environment of a service: this process's environment, the allocator settings unless already set, and
+ * secrets, which `ps` would show on a command line.
  */
 export const environmentWith = (secrets: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({
   ...allocatorEnvironment,
@@ -114,11 +98,8 @@ export const environmentWith = (secrets: Readonly<Record<string, string>>): Node
   ...secrets,
 });
 
-/**
- * For a server of its own, beside the one that this machine is set up for: none of that one's settings but
- * what computes.
- */
-export const environmentOfItsOwn = (): NodeJS.ProcessEnv => ({
+/** Environment of a temporary server: ignores the settings of this machine's server, except the backend. */
+export const temporaryServerEnvironment = (): NodeJS.ProcessEnv => ({
   ...allocatorEnvironment,
   ...Object.fromEntries(
     Object.entries(process.env).filter(
@@ -127,7 +108,11 @@ export const environmentOfItsOwn = (): NodeJS.ProcessEnv => ({
   ),
 });
 
-/** The flags with these names, each with its value. */
-function ofThese(flags: readonly string[], names: readonly string[]): readonly string[] {
-  return flags.flatMap((flag, index) => (names.includes(flag) ? [flag, flags[index + 1] ?? ''] : []));
+/** Keeps the flags with these names, each with its value if it has one. */
+function withNames(flags: readonly string[], names: ReadonlySet<string>): readonly string[] {
+  let isKept = false;
+  return flags.filter((word) => {
+    if (word.startsWith('--')) isKept = names.has(word);
+    return isKept;
+  });
 }

@@ -1,3 +1,5 @@
+import { CommonConfig, loadConfig } from '../../shared/config/common.ts';
+import { LogConfig } from '../../shared/config/log.ts';
 import type { Topic } from '../../shared/events/define-event.ts';
 import { connectTo } from '../../shared/log/kafka/connection.ts';
 import {
@@ -6,14 +8,12 @@ import {
   planRowsTopic,
   planTopics,
 } from '../../shared/log/kafka/create-topics.ts';
-import { CommonConfig, loadConfig } from '../../shared/service/config.ts';
-import { LogConfig } from '../../shared/service/log-config.ts';
-import { kafkaConnection } from '../../shared/service/open-log.ts';
-import { formatTable } from './table.ts';
+import { kafkaConnection } from '../../shared/runtime/open-log.ts';
+import { formatTable } from '../../shared/runtime/table.ts';
 
 const CreateConfig = CommonConfig.pick({ partitions: true }).extend(LogConfig.shape);
 
-/** Every group of the services, each of which keeps its rows in a topic of its own. */
+/** Every consumer group of the services. Each keeps its rows in its own topic. */
 export const groups: readonly { readonly group: string; readonly reads: Topic }[] = [
   { group: 'attribute', reads: 'conversations' },
   { group: 'assemble', reads: 'turns' },
@@ -23,9 +23,9 @@ export const groups: readonly { readonly group: string; readonly reads: Topic }[
 ];
 
 /**
- * `topics create`: the topics of a Kafka log and of the groups' rows, with all of their settings, where they
- * are missing: with them a service needs no right to create any. Flags as the services take them. @throws
- * ConfigError, LogUnavailable
+ * `topics create`: creates the missing topics of a Kafka log, including those for the groups' rows, with all
+ * their settings. After that, services need no right to create topics. It takes the services' own flags.
+ * @throws ConfigError, LogUnavailable
  */
 export async function createTopicsOfLog(argv: readonly string[]): Promise<number> {
   const { partitions, ...config } = loadConfig('cli', CreateConfig, argv).values;
@@ -37,7 +37,7 @@ export async function createTopicsOfLog(argv: readonly string[]): Promise<number
   const created = new Set(await createTopics(connection, plans));
   const rows = plans.map(({ topic, partitions: count, settings }) => {
     const listed = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
-    return [topic, created.has(topic) ? 'created' : 'was there', count, listed.join(' ')];
+    return [topic, created.has(topic) ? 'created' : 'exists', count, listed.join(' ')];
   });
   console.log(formatTable(['topic', '', 'partitions', 'settings'], rows));
   return 0;

@@ -5,8 +5,8 @@ import { hubIdOf } from '../../shared/hub/hub-id.ts';
 import { progressBar } from '../../shared/hub/progress.ts';
 
 /**
- * The folder of a model, with a bar while it comes from the hub. `newest`: looks for a newer commit even when
- * one is here.
+ * Finds or fetches a model, with a progress bar, and returns its folder.
+ * @param newest look for a newer commit even if the model is here
  */
 export async function fetchWithBar(
   settings: ModelSettings,
@@ -16,7 +16,7 @@ export async function fetchWithBar(
   const bar = progressBar(process.stderr);
   const options = {
     onProgress: bar.on,
-    onWaiting: () => console.error('another process fetches the model; waiting for it'),
+    onWaiting: () => console.error('another process is fetching the model; waiting for it'),
     signal,
   };
   const hubId = hubIdOf(settings.model);

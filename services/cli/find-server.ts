@@ -1,12 +1,12 @@
-import { UsageError } from './command.ts';
-import { originOf, request } from './rl-client.ts';
+import { originOf, request } from '../../clients/api-client.ts';
+import { UsageError } from '../../shared/runtime/command-errors.ts';
 import { endpointHere } from './up/endpoint-here.ts';
 
 /**
- * The address of a server that speaks the session protocol, without /v1, and whether it answers.
+ * The address (without /v1) of a server with the session protocol, and whether it answers.
  *
- * @param named as a person gave it; else where the one of the data folder listens
- * @throws UsageError where something else answers
+ * @param named address from the command line; undefined: the server of the data folder
+ * @throws UsageError when another kind of server answers
  */
 export async function findServer(
   named: string | undefined,
@@ -16,6 +16,6 @@ export async function findServer(
   const url = originOf(named ?? endpointHere(dataFolder));
   const answer = await request(`${url}/health`, undefined, undefined, signal);
   if (answer.kind === 'refused')
-    throw new UsageError(`what answers at ${url} is no ClawLoop with sessions: status ${answer.status}`);
+    throw new UsageError(`the server at ${url} is not a ClawLoop with sessions: status ${answer.status}`);
   return { url, answers: answer.kind === 'answer' };
 }

@@ -6,10 +6,10 @@ import { InteractionCompleted } from '../../shared/events/interaction-completed.
 import { SessionStarted } from '../../shared/events/session-started.ts';
 import { TurnSkipped } from '../../shared/events/turn-skipped.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
-import { dataFolder } from '../../shared/service/data-folder.ts';
+import { dataFolder } from '../../shared/runtime/data-folder.ts';
 import { clawloop } from '../../test/e2e/harness/clawloop.ts';
 
-/** Retitles the window, clears it, fills the clipboard, colours what follows, turns its direction. */
+/** Changes the window's title, clears the window, fills the clipboard, and changes colour and text direction. */
 const hostile = 'a\u001b]0;PWNED\u0007\u001b[2J\u001b]52;c;cHduZWQ=\u0007\u009b31m\r\u202eb';
 const origin = (id: string) => ({ id, source: 'clawloop/test', time: '2026-01-01T00:00:00.000Z' });
 
@@ -26,12 +26,24 @@ beforeAll(async () => {
     InteractionCompleted.create({
       ...origin(interactionId),
       data: {
-        ...{ interactionId, requestId: hostile, api: 'chat', lane, key, adapter: 'default', user: hostile },
-        ...{ live: true, settle: 'votes', model: hostile, version: 0, engine: 'local', tokens: null },
+        interactionId,
+        requestId: hostile,
+        api: 'chat',
+        lane,
+        key,
+        adapter: 'default',
+        user: hostile,
+        live: true,
+        settle: 'votes',
+        model: hostile,
+        version: 0,
+        engine: 'local',
+        tokens: null,
         messages: [{ role: 'user', content: hostile }],
         answer: { role: 'assistant', content: hostile },
         sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 64 },
-        ...{ finishReason: 'stop', disconnected: false },
+        finishReason: 'stop',
+        disconnected: false,
         timing: { startedAt: origin('a').time, firstTokenMs: 1, totalMs: 2 },
         usage: { promptTokens: 2, completionTokens: 2 },
       },

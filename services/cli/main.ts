@@ -1,10 +1,10 @@
+import { ConfigError } from '../../shared/config/common.ts';
 import { HubUnreachable } from '../../shared/hub/errors.ts';
 import { isLogError } from '../../shared/log/errors.ts';
-import { ConfigError } from '../../shared/service/config.ts';
-import { keepFilesPrivate } from '../../shared/service/private-folder.ts';
-import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/service/refusal.ts';
-import { guardTerminal, visible } from '../../shared/service/terminal.ts';
-import { NotNow, UsageError } from './command.ts';
+import { NotNow, UsageError } from '../../shared/runtime/command-errors.ts';
+import { keepFilesPrivate } from '../../shared/runtime/private-folder.ts';
+import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/runtime/refusal.ts';
+import { guardTerminal, visible } from '../../shared/runtime/terminal.ts';
 import { commands } from './commands.ts';
 import { helpOf, helpOfAll, isHelp } from './help.ts';
 
@@ -14,9 +14,9 @@ async function main(argv: readonly string[]): Promise<number> {
     process.stdout.write(helpOfAll(commands));
     return 0;
   }
-  const command = commands.find((one) => one.name === name);
-  if (command === undefined) throw new UsageError(`no command '${name}'; see clawloop help`);
-  // A reader that closed the pipe (`| head`) has what it wants.
+  const command = commands.find((candidate) => candidate.name === name);
+  if (command === undefined) throw new UsageError(`unknown command '${name}'; see clawloop help`);
+  // the reader closed the pipe (`| head`): nothing left to do
   process.stdout.on('error', () => command.outlivesReader || process.exit(0));
   if (command.helps !== true && rest.some(isHelp)) {
     process.stdout.write(helpOf(command));
@@ -31,18 +31,15 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/**
- * For what a person can mend by another command line, other settings or a second try; undefined: a fault of
- * ours, with its stack.
- */
+/** For errors that the user can fix or retry; undefined: a bug, printed with its stack. */
 function exitCodeOf(error: unknown): number | undefined {
   if (error instanceof UsageError || isRefusal(error)) return REFUSED_EXIT_CODE;
-  const passes = error instanceof NotNow || error instanceof HubUnreachable;
-  return passes || isLogError(error, 'LogUnavailable') ? 1 : undefined;
+  const isTemporary = error instanceof NotNow || error instanceof HubUnreachable;
+  return isTemporary || isLogError(error, 'LogUnavailable') ? 1 : undefined;
 }
 
-/** Node prints the stack of what is thrown past every guard. */
-function asShown(error: unknown): unknown {
+/** Node prints the stack of an uncaught error: make its control characters visible. */
+function withVisibleStack(error: unknown): unknown {
   if (error instanceof Error && error.stack !== undefined) error.stack = visible(error.stack);
   return error;
 }
@@ -53,7 +50,7 @@ try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   const code = exitCodeOf(error);
-  if (code === undefined) throw asShown(error);
+  if (code === undefined) throw withVisibleStack(error);
   process.stderr.write(`clawloop: ${(error as Error).message}\n`);
   process.exitCode = code;
 }

@@ -1,17 +1,15 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import type { z } from 'zod';
-import { describeService, firstSentence, loadConfig, spellSwitches } from '../../shared/service/config.ts';
-import { UsageError } from './command.ts';
-import { CliConfig } from './config.ts';
+import { CliConfig } from '../../shared/config/cli.ts';
+import { describeService, firstSentence, loadConfig, spellSwitches } from '../../shared/config/common.ts';
+import { UsageError } from '../../shared/runtime/command-errors.ts';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
-/** The flags that say where the data and the log are: the same as those of the services. */
+/** The flags for the data folder and the log, the same as those of the services. */
 const shared = describeService('cli', CliConfig as unknown as z.ZodObject);
 
-/**
- * Flags and words of a command; `settings` as every command takes them. @throws UsageError, ConfigError
- */
+/** Flags and words of a command; `settings` are those that every command takes. @throws UsageError, ConfigError */
 export function readOptions<const Given extends Options>(argv: readonly string[], options: Given) {
   const flags = shared.map(({ flag }) => flag.slice(2));
   const strings: Options = Object.fromEntries(flags.map((name) => [name, { type: 'string' }]));
@@ -36,9 +34,7 @@ function parseOrExplain(argv: readonly string[], options: Options) {
   }
 }
 
-/**
- * The action of a command and what follows it: `turns --why` is `turns list --why`, where `fallback` is list.
- */
+/** The action of a command and its arguments. With the fallback `list`, `turns --why` is `turns list --why`. */
 export function splitAction(argv: readonly string[], fallback: string) {
   const [first, ...rest] = argv;
   return first === undefined || first.startsWith('-')
@@ -46,8 +42,8 @@ export function splitAction(argv: readonly string[], fallback: string) {
     : { action: first, rest };
 }
 
-/** A whole number typed by a person. @throws UsageError */
-export function wholeNumber(text: string, what: string): number {
-  if (!/^v?\d+$/.test(text)) throw new UsageError(`${what} must be a whole number, not '${text}'`);
+/** A whole number from the command line. @throws UsageError */
+export function wholeNumber(text: string, name: string): number {
+  if (!/^v?\d+$/.test(text)) throw new UsageError(`${name} must be a whole number, not '${text}'`);
   return Number(text.replace(/^v/, ''));
 }

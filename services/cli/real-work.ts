@@ -1,11 +1,11 @@
-import { CLAW_NANO } from '../../shared/policy/model-folder.ts';
+import { CLAW_NANO } from '../../shared/policy/model/model-folder.ts';
 
-/** What a person should start, who wants more than to try the loop. */
+/** Advice for users who want more than a demo. */
 export const REAL_WORK =
-  'For real work: --model Qwen/Qwen3-1.7B or larger, or vLLM or SGLang (docs/upstream.md)';
+  'For real work: --model Qwen/Qwen3-1.7B or larger, or vLLM or SGLang (docs/operate/upstream.md)';
 
-/** What to say of the model at the first start; undefined: nothing. */
+/** Note about the model at the first start, if any. */
 export const demoNote = (model: string, engine: 'local' | 'upstream'): string | undefined =>
   model === CLAW_NANO && engine === 'local'
-    ? `${model} is a demo, to try the loop with. ${REAL_WORK}`
+    ? `${model} is a demo model for trying out the loop. ${REAL_WORK}`
     : undefined;

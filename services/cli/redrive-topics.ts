@@ -1,8 +1,8 @@
-import { UsageError } from './command.ts';
+import { withLog } from '../../clients/with-log.ts';
+import { UsageError } from '../../shared/runtime/command-errors.ts';
+import { excerpt, formatTable } from '../../shared/runtime/table.ts';
 import { readOptions, wholeNumber } from './options.ts';
 import { placeOf, planRedrive, type Redrive } from './redrive.ts';
-import { excerpt, formatTable } from './table.ts';
-import { withLog } from './with-log.ts';
 
 const options = {
   last: { type: 'string' },
@@ -12,12 +12,12 @@ const options = {
 
 /**
  * `topics redrive`: puts dead letters that can be read now back into their topics, in the order in which they
- * were written, and says of each what became of it. @throws UsageError, LogUnavailable
+ * were written, and reports the outcome of each. @throws UsageError, LogUnavailable
  */
 export async function redriveTopics(argv: readonly string[]): Promise<number> {
   const { values, words, settings } = readOptions(argv, options);
-  if (words.length > 0) throw new UsageError(`redrive takes no word '${words[0]}'`);
-  if (values.last !== undefined && values.all) throw new UsageError('--last or --all, not both');
+  if (words.length > 0) throw new UsageError(`unexpected argument '${words[0]}'`);
+  if (values.last !== undefined && values.all) throw new UsageError('give --last or --all, not both');
   const last = values.last === undefined ? undefined : wholeNumber(values.last, '--last');
   return withLog(settings, async (log) => {
     const plan = await planRedrive(log, last);
@@ -25,8 +25,8 @@ export async function redriveTopics(argv: readonly string[]): Promise<number> {
       console.log('no dead letters');
       return 0;
     }
-    const events = plan.flatMap((one) => (one.kind === 'append' ? [one.event] : []));
-    // one by one: so they keep their order, and each is within what the log takes at once
+    const events = plan.flatMap((redrive) => (redrive.kind === 'append' ? [redrive.event] : []));
+    // one at a time keeps the order, and each append within the log's size limit
     if (!values['dry-run']) for (const event of events) await log.append([event]);
     const outcome = values['dry-run'] ? 'would be put back' : 'put back';
     console.log(formatTable(['record', 'rejected by', 'event', 'outcome'], plan.map(rowWith(outcome))));
@@ -35,9 +35,13 @@ export async function redriveTopics(argv: readonly string[]): Promise<number> {
   });
 }
 
-const rowWith = (outcome: string) => (one: Redrive) => [
-  placeOf(one.letter),
-  one.letter.data.group,
-  one.kind === 'left' ? '' : `${one.event.type} ${excerpt(one.event.id, 60)}`,
-  one.kind === 'append' ? outcome : one.kind === 'stands' ? 'stands there already' : `left: ${one.why}`,
+const rowWith = (outcome: string) => (redrive: Redrive) => [
+  placeOf(redrive.letter),
+  redrive.letter.data.group,
+  redrive.kind === 'left' ? '' : `${redrive.event.type} ${excerpt(redrive.event.id, 60)}`,
+  redrive.kind === 'append'
+    ? outcome
+    : redrive.kind === 'stands'
+      ? 'already put back'
+      : `not put back: ${redrive.why}`,
 ];

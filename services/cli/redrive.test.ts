@@ -7,9 +7,9 @@ import { LearningPaused } from '../../shared/events/learning-paused.ts';
 import { SessionStarted } from '../../shared/events/session-started.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import type { Fold } from '../../shared/log/fold.ts';
+import { readTopic } from '../../shared/log/read-topic.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
-import { dataFolder } from '../../shared/service/data-folder.ts';
-import { readTopic } from './read-topic.ts';
+import { dataFolder } from '../../shared/runtime/data-folder.ts';
 import { planRedrive } from './redrive.ts';
 import { redriveTopics } from './redrive-topics.ts';
 
@@ -49,7 +49,7 @@ const standing = async (): Promise<readonly string[]> => {
   await readTopic(log, 'conversations', ({ event }) => void ids.push(event.id));
   return ids;
 };
-/** Runs the command; what it printed. */
+/** Runs the command, and returns its output. */
 const redrive = async (...flags: readonly string[]): Promise<string> => {
   const print = vi.spyOn(console, 'log').mockImplementation(() => undefined);
   expect(await redriveTopics([...flags, '--data-folder', folder])).toBe(0);
@@ -58,14 +58,14 @@ const redrive = async (...flags: readonly string[]): Promise<string> => {
   return said;
 };
 
-test('what can be read now is put back once, what cannot is listed with its error and left', async () => {
+test('a readable letter is put back once; an unreadable one is listed with its error', async () => {
   await log.append([letter(bodyOf('a'), 10), letter('{"torn', 11), letter(bodyOf('b'), 12)]);
   const said = await redrive();
   expect(said).toContain('2 of 3 put back');
-  expect(said).toMatch(/conversations\/0@11 +attribute +left: not JSON/);
+  expect(said).toMatch(/conversations\/0@11 +attribute +not put back: not JSON/);
   expect(await standing()).toEqual(['a', 'b']);
 
-  expect(await redrive('--all')).toMatch(/stands there already[\s\S]*0 of 3 put back/);
+  expect(await redrive('--all')).toMatch(/already put back[\s\S]*0 of 3 put back/);
   expect(await standing()).toEqual(['a', 'b']);
 });
 
@@ -77,7 +77,7 @@ test('a dry run appends nothing, and --last takes the latest letters', async () 
   expect(await standing()).toEqual(['b']);
 });
 
-test('the record that was rejected does not count as put back, though it can be read now', async () => {
+test('the rejected record does not count as put back, even if it can be read now', async () => {
   await log.append([started('a')]);
   await log.append([letter(bodyOf('a'), 0)]);
   await redrive();
@@ -85,7 +85,7 @@ test('the record that was rejected does not count as put back, though it can be 
   expect(await standing()).toEqual(['a', 'a']);
 });
 
-test('put back and rejected again by a reader that was not updated: put back again', async () => {
+test('a letter that an old reader rejects again is put back again', async () => {
   await log.append([letter(bodyOf('a'), 10)]);
   await redrive();
   await log.append([letter(bodyOf('a'), 0)]);
@@ -94,13 +94,13 @@ test('put back and rejected again by a reader that was not updated: put back aga
   expect(await standing()).toEqual(['a', 'a']);
 });
 
-test('one record that two groups rejected is put back once', async () => {
+test('a record that two groups rejected is put back once', async () => {
   await log.append([letter(bodyOf('a'), 10), letter(bodyOf('a'), 10, { group: 'judge' })]);
   await redrive();
   expect(await standing()).toEqual(['a']);
 });
 
-test('a letter goes back for the group that rejected it, and for no other', async () => {
+test('a letter is put back only for the group that rejected it', async () => {
   await log.append([started('a'), letter(bodyOf('a'), 0), letter(bodyOf('a'), 0, { group: 'second' })]);
   const folded = { attribute: [] as string[], second: [] as string[], other: [] as string[] };
   const stop = new AbortController();
@@ -128,7 +128,7 @@ test('a letter goes back for the group that rejected it, and for no other', asyn
   });
 });
 
-test('left with the reason: another topic, another key, a type or a version that is not known', async () => {
+test('not put back, with the reason: another topic or key, an unknown type or version', async () => {
   const paused = LearningPaused.create({ ...origin('p'), data: { adapter: 'lane' } });
   const newer = { ...started('n'), dataschema: 'clawloop:session.started:99' };
   const stranger = { ...started('u'), type: 'no.such' };
@@ -140,14 +140,14 @@ test('left with the reason: another topic, another key, a type or a version that
   ]);
   const plan = await planRedrive(log);
   expect(plan.map((one) => (one.kind === 'left' ? one.why : one.kind))).toEqual([
-    'a learning.paused belongs to training, not to conversations',
+    'learning.paused belongs in training, not in conversations',
     "its key was 'other', its subject is 'lane'",
     'session.started version 99; this code knows 1',
     'unknown type no.such',
   ]);
 });
 
-test('--last and --all together, or a number that is none, are refused', async () => {
+test('--last with --all, or an invalid number, is refused', async () => {
   await expect(redriveTopics(['--last', '1', '--all', '--data-folder', folder])).rejects.toThrow('not both');
   await expect(redriveTopics(['--last', 'x', '--data-folder', folder])).rejects.toThrow('whole number');
 });

@@ -1,31 +1,35 @@
-import { UsageError } from './command.ts';
+import { withLog } from '../../clients/with-log.ts';
+import { UsageError } from '../../shared/runtime/command-errors.ts';
+import { formatTable } from '../../shared/runtime/table.ts';
 import { groups } from './create-topics.ts';
 import { readOptions } from './options.ts';
-import { formatTable } from './table.ts';
-import { withLog } from './with-log.ts';
 
 /**
- * `topics repair`: sets groups back to what is there, where the log lost records that they had read. Services
- * may run meanwhile, and go on by themselves. @throws UsageError, LogUnavailable
+ * `topics repair`: resets the offsets of groups that have read records which the log has lost. Services can keep
+ * running, and continue without a restart.
+ * @throws UsageError, LogUnavailable
  */
 export async function repairTopics(argv: readonly string[]): Promise<number> {
   const { values, words, settings } = readOptions(argv, { 'dry-run': { type: 'boolean' } });
-  if (words.length > 0) throw new UsageError(`repair takes no word '${words[0]}'`);
+  if (words.length > 0) throw new UsageError(`unexpected argument '${words[0]}'`);
   const dryRun = values['dry-run'] ?? false;
   return withLog(settings, async (log) => {
-    const found = (
+    const repairs = (
       await Promise.all(groups.map(({ group, reads }) => log.repair(group, reads, { dryRun })))
     ).flat();
-    if (found.length === 0) {
-      console.log('no group has read a record that is lost');
+    if (repairs.length === 0) {
+      console.log('nothing to repair: no group has read a lost record');
       return 0;
     }
-    const rows = found.map(({ group, topic, partition, from, to, why }) => [
-      ...[group, `${topic}/${partition}`, from, to],
+    const rows = repairs.map(({ group, topic, partition, from, to, why }) => [
+      group,
+      `${topic}/${partition}`,
+      from,
+      to,
       why,
     ]);
     console.log(
-      formatTable(['group', 'partition', 'stood at', dryRun ? 'would go to' : 'goes to', 'since'], rows),
+      formatTable(['group', 'partition', 'offset', dryRun ? 'would become' : 'is now', 'reason'], rows),
     );
     return 0;
   });

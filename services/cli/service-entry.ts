@@ -3,17 +3,17 @@ import { fileURLToPath } from 'node:url';
 export const serviceNames = ['serving', 'collector', 'judge', 'trainer'] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
-/** The file that a service's process runs. */
+/** The entry file of a service. */
 export const serviceEntry = (name: ServiceName): string =>
   fileURLToPath(new URL(`../${name}/main.ts`, import.meta.url));
 
-/** What writes the sessions that ended, where `up` is told to: a command of the cli that goes on. */
+/** The process behind `up --sessions-export`: a cli command that keeps running. */
 export const EXPORTER = 'sessions-export';
-/** What `up` keeps running. */
+/** A process that `up` supervises. */
 export type ProcessName = ServiceName | typeof EXPORTER;
 
 const cli = fileURLToPath(new URL('main.ts', import.meta.url));
 
-/** The words that start it, to be followed by its flags. */
+/** The command line that starts a process, without its flags. */
 export const programOf = (name: ProcessName): readonly string[] =>
   name === EXPORTER ? [cli, 'sessions', 'export', '--follow'] : [serviceEntry(name)];

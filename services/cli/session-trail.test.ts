@@ -10,7 +10,7 @@ import { createSessionTrail } from './session-trail.ts';
 
 const origin = (id: string) => ({ id, source: 'clawloop/test', time: '2026-01-01T00:00:00Z' });
 
-/** Of two sessions in one lane, the same facts. */
+/** The same facts for two sessions in one lane. */
 function story(session: string, turn: string, batch: string): readonly ClawLoopEvent[] {
   const adapter = 'default';
   const lane = 'lane';
@@ -31,7 +31,7 @@ function story(session: string, turn: string, batch: string): readonly ClawLoopE
   ];
 }
 
-test('what names a turn, a sample or a batch of the session belongs to it, and nothing of another', () => {
+test('events that name a turn, a sample or a batch of the session belong to it', () => {
   const [mine, other] = [story('mine', 't1', 'b1'), story('other', 't2', 'b2')];
   const trail = createSessionTrail('mine');
   for (const event of [...mine, ...other]) trail.learn(event);

@@ -2,16 +2,16 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { turnOfSample } from '../../shared/events/sample-id.ts';
 
 /**
- * Which events belong to one session. Few name it: votes name a turn, a batch its samples, a step its batch.
- * So what was read is remembered, and a fact belongs when what it names does.
+ * Decides which events belong to a session. Few name it: votes name a turn, a batch its samples, a step its
+ * batch. So the trail remembers turns and batches of the session, and matches events that name them.
  */
 export type SessionTrail = {
-  /** Remembers what the event says of the session; to be told causes before what follows from them. */
+  /** Remembers the event's turn and batch if it belongs to the session. Feed causes before effects. */
   readonly learn: (event: ClawLoopEvent) => void;
   readonly has: (event: ClawLoopEvent) => boolean;
 };
 
-/** What of the events' data names a session, a turn (an interaction, a sample: one id), or a batch. */
+/** Event fields that name a session, a turn (also as interaction or sample), or a batch. */
 type Names = {
   readonly session?: string | undefined;
   readonly interactionId?: string;
@@ -44,7 +44,7 @@ export function createSessionTrail(session: string): SessionTrail {
   };
 }
 
-/** Some facts, such as a pause, name none of these. */
+/** Some events, such as a pause, name none of these. */
 const namesOf = ({ data }: ClawLoopEvent) => data as Names;
 
 const turnOf = ({ turnId, interactionId, sampleId }: Names) =>

@@ -1,10 +1,10 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
+import { readTopic } from '../../shared/log/read-topic.ts';
 import { momentOf } from './moment.ts';
-import { readTopic } from './read-topic.ts';
 import { createSessionTrail } from './session-trail.ts';
 
-/** As typed. All that are given must hold; of several types, one. */
+/** Options as typed. An event must match all of them; of several types, one. */
 export type TailFilter = {
   readonly type?: readonly string[] | undefined;
   readonly key?: string | undefined;
@@ -14,26 +14,26 @@ export type TailFilter = {
 };
 
 export type Filter = {
-  /** Something is asked for: what remains of the latest records may be nothing. */
+  /** The filter may drop every one of the latest records. */
   readonly isNarrow: boolean;
   readonly has: (event: ClawLoopEvent) => boolean;
 };
 
 /**
- * Whether an event is asked for. A session is looked up in the log first: its interactions do not name it,
- * their turns do. `now`: ms since 1970. @throws UsageError
+ * Opens a filter over events. A session is looked up in the log first: interactions do not name their session,
+ * turns do. `now`: ms since 1970. @throws UsageError
  */
-export async function openFilter(asked: TailFilter, log: EventLog, now: number): Promise<Filter> {
-  const { type, key, session } = asked;
-  const since = asked.since === undefined ? undefined : momentOf(asked.since, '--since', now);
-  const until = asked.until === undefined ? undefined : momentOf(asked.until, '--until', now);
+export async function openFilter(options: TailFilter, log: EventLog, now: number): Promise<Filter> {
+  const { type, key, session } = options;
+  const since = options.since === undefined ? undefined : momentOf(options.since, '--since', now);
+  const until = options.until === undefined ? undefined : momentOf(options.until, '--until', now);
   const trail = session === undefined ? undefined : createSessionTrail(session);
   if (trail !== undefined) {
     await readTopic(log, 'turns', ({ event }) => trail.learn(event));
     await readTopic(log, 'training', ({ event }) => trail.learn(event));
   }
   return {
-    isNarrow: [type, key, session, since, until].some((one) => one !== undefined),
+    isNarrow: [type, key, session, since, until].some((option) => option !== undefined),
     has: (event) => {
       trail?.learn(event);
       if (type !== undefined && !type.includes(event.type)) return false;

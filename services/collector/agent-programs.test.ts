@@ -8,7 +8,7 @@ const inParts = (...texts: readonly string[]): ChatMessage => ({
   content: texts.map((text) => ({ type: 'text', text })),
 });
 
-test('Claude Code: reminders are nobody, and a compaction is beside the conversation', () => {
+test('Claude Code: reminders are not user words, and a compaction is a side request', () => {
   const first = inParts('<system-reminder>\nthe branch is main\n</system-reminder>', 'Which pan?');
   const agent = system('You are an agent working with the user.');
   const rules =
@@ -102,7 +102,7 @@ test('Codex without its headers: the summary leads back to the session', () => {
   ).toEqual({ compaction: 'chat-first side compaction', after: 'chat-first by summary <- Thanks!' });
 });
 
-test('opencode: the title comes first under the name of the session, and stays beside it', () => {
+test("opencode: the title arrives first under the session's name and stays a side request", () => {
   const agent = system('You are opencode, an interactive CLI tool.');
   const title = system('You are a title generator. You output ONLY a thread title.');
   const session = 'ses_1';
@@ -124,7 +124,7 @@ test('opencode: the title comes first under the name of the session, and stays b
   ).toEqual({ title: 'ses_1 side title', first: 'ses_1 by explicit <- No, shorter.' });
 });
 
-test('aider: four turns are one session, though the reminder goes and files come between', () => {
+test('aider: four turns are one session although reminders and files change between them', () => {
   const rules =
     '\n\nTo suggest changes to a file you MUST return the entire content of the updated file.\nUse ...';
   const files = [
@@ -133,12 +133,18 @@ test('aider: four turns are one session, though the reminder goes and files come
   ];
   const commit = [user('I committed the changes with git hash 79 & commit msg: docs'), assistant('Ok.')];
   const coder = system('Act as an expert software developer.');
-  const asked = (words: string) => user(`${words}${rules}`);
+  const withReminder = (words: string) => user(`${words}${rules}`);
   expect(
     placed({
-      first: { messages: [coder, ...files, asked('Which pan?')], answer: pans },
+      first: { messages: [coder, ...files, withReminder('Which pan?')], answer: pans },
       second: {
-        messages: [coder, user('Which pan?'), assistant(pans), ...files, asked('No, shorter. Which oil?')],
+        messages: [
+          coder,
+          user('Which pan?'),
+          assistant(pans),
+          ...files,
+          withReminder('No, shorter. Which oil?'),
+        ],
         answer: oil,
       },
       message: {
@@ -150,8 +156,14 @@ test('aider: four turns are one session, though the reminder goes and files come
       },
       third: {
         messages: [
-          ...[coder, user('Which pan?'), assistant(pans), user('No, shorter. Which oil?'), assistant(oil)],
-          ...[...commit, ...files, asked('Perfect, thanks!')],
+          coder,
+          user('Which pan?'),
+          assistant(pans),
+          user('No, shorter. Which oil?'),
+          assistant(oil),
+          ...commit,
+          ...files,
+          withReminder('Perfect, thanks!'),
         ],
         answer: steel,
       },
@@ -163,7 +175,7 @@ test('aider: four turns are one session, though the reminder goes and files come
   });
 });
 
-test('Qwen Code: a reminder that is left out later, and a memory agent that is given the history', () => {
+test('Qwen Code: a reminder that is dropped later, and a memory agent that gets the history', () => {
   const agent = system('You are Qwen Code, a CLI agent.');
   const dated = user('<system-reminder>\nThe current date is: Monday\n</system-reminder>');
   const memory = system('You are now acting as the managed memory extraction subagent. Read the history.');

@@ -4,11 +4,11 @@ import { LaneForgotten } from '../../shared/events/lane-forgotten.ts';
 import { attribute } from './attribute.ts';
 import { feedback, interaction, sessionEnded, timeAt, user } from './testing/events.ts';
 import { brief, runFold } from './testing/run-fold.ts';
-import { goesOn, hi, told } from './testing/short-chat.ts';
+import { emittedLines, goesOn, hi } from './testing/short-chat.ts';
 
 test('feedback waits for the next state and follows its turn', () => {
   expect(
-    told([
+    emittedLines([
       interaction({ id: 'a', messages: hi, answer: 'hello' }),
       feedback({ id: 'f' }, 'a', -1),
       interaction({ id: 'b', messages: goesOn('hello', 'shorter, please'), answer: 'hey' }),
@@ -17,9 +17,9 @@ test('feedback waits for the next state and follows its turn', () => {
   ).toEqual(['completed a <- shorter, please', 'feedback a: -1', 'feedback a: 1']);
 });
 
-test('feedback that overtook its interaction is held; that of another access key is not', () => {
+test('early feedback is kept for its interaction, unless from another access key', () => {
   expect(
-    told([
+    emittedLines([
       feedback({ id: 'f' }, 'a', 1),
       feedback({ id: 'g', key: 'other' }, 'a', -1),
       interaction({ id: 'a', messages: hi, answer: 'hello' }),
@@ -28,9 +28,9 @@ test('feedback that overtook its interaction is held; that of another access key
   ).toEqual(['completed a <- ', 'feedback a: 1', 'closed chat-a']);
 });
 
-test('at the end of a session an open turn is skipped by name', () => {
+test('the end of a session skips open turns with a reason', () => {
   expect(
-    told([
+    emittedLines([
       interaction({ id: 'a', messages: hi, answer: 'hello', session: 's' }),
       interaction({ id: 'b', messages: [user('other')], answer: 'x', session: 's', settle: 'reward' }),
       sessionEnded({ id: 'e' }, 's'),
@@ -38,9 +38,9 @@ test('at the end of a session an open turn is skipped by name', () => {
   ).toEqual(['skipped a: no-next-state', 'skipped b: no-reward', 'closed s']);
 });
 
-test('a session that its client takes back trains by no turn, rewarded or not', () => {
+test('a discarded session trains no turn, rewarded or not', () => {
   expect(
-    told([
+    emittedLines([
       interaction({ id: 'a', messages: hi, answer: 'hello', session: 's', settle: 'reward' }),
       interaction({ id: 'b', messages: [user('other')], answer: 'x', session: 's', settle: 'reward' }),
       feedback({ id: 'f' }, 'b', 1),
@@ -49,19 +49,19 @@ test('a session that its client takes back trains by no turn, rewarded or not', 
   ).toEqual(['skipped a: discarded', 'skipped b: discarded', 'closed s']);
 });
 
-test('an idle timer that is out of date ends nothing', () => {
+test('an outdated idle timer ends nothing', () => {
   const events = [
     interaction({ id: 'a', messages: hi, answer: 'hello', session: 's' }),
     feedback({ id: 'f' }, 'a', 1),
   ];
-  expect(told([...events, sessionEnded({ id: 'e' }, 's', { epoch: 'a', last: 'a' })])).toEqual([]);
-  expect(told([...events, sessionEnded({ id: 'e' }, 's', { epoch: 'x', last: 'f' })])).toEqual([]);
-  expect(told([...events, sessionEnded({ id: 'e' }, 's', { epoch: 'a', last: 'f' })]).at(-1)).toBe(
+  expect(emittedLines([...events, sessionEnded({ id: 'e' }, 's', { epoch: 'a', last: 'a' })])).toEqual([]);
+  expect(emittedLines([...events, sessionEnded({ id: 'e' }, 's', { epoch: 'x', last: 'f' })])).toEqual([]);
+  expect(emittedLines([...events, sessionEnded({ id: 'e' }, 's', { epoch: 'a', last: 'f' })]).at(-1)).toBe(
     'closed s',
   );
 });
 
-test('a reply after the end begins a new epoch of the session and is no evidence for the turn before', () => {
+test('a reply after the end begins a new epoch and is not evidence for the turn before', () => {
   const { emitted } = runFold(
     attribute,
     [
@@ -80,14 +80,14 @@ test('a reply after the end begins a new epoch of the session and is no evidence
   ]);
 });
 
-test('a copy counts once; what comes more than a day behind its lane is never attributed', () => {
+test('a copy counts once; an event more than a day behind its lane is not attributed', () => {
   const a = interaction({ id: 'a', messages: hi, answer: 'hello' });
   const day = 24 * 60;
-  expect(told([a, a, interaction({ id: 'b', at: day + 1, messages: [user('x')], answer: 'y' }), a])).toEqual(
-    [],
-  );
   expect(
-    told([
+    emittedLines([a, a, interaction({ id: 'b', at: day + 1, messages: [user('x')], answer: 'y' }), a]),
+  ).toEqual([]);
+  expect(
+    emittedLines([
       interaction({ id: 'b', at: day + 1, messages: [user('x')], answer: 'y' }),
       a,
       interaction({ id: 'c', messages: hi, answer: 'z', live: false }),
@@ -95,7 +95,7 @@ test('a copy counts once; what comes more than a day behind its lane is never at
   ).toEqual(['skipped a: too-late']);
 });
 
-test('a closed session is forgotten a day later, and a late copy of its turn is too late, not new', () => {
+test('a closed session is forgotten after a day; a late copy of its turn is too late', () => {
   const a = interaction({ id: 'a', messages: hi, answer: 'hello' });
   const { emitted, rows } = runFold(
     attribute,
@@ -104,7 +104,7 @@ test('a closed session is forgotten a day later, and a late copy of its turn is 
       feedback({ id: 'f' }, 'a', 1),
       sessionEnded({ id: 'e' }, 'chat-a'),
       interaction({ id: 'b', at: 2 * 24 * 60, messages: [user('x')], answer: 'y', session: 'later' }),
-      // rows go by the hour before, so that one wrong reading of a clock forgets nothing
+      // Rows expire by the clock of an hour ago, so that one wrong reading forgets nothing.
       interaction({ id: 'c', at: 2 * 24 * 60 + 60, messages: [user('z')], answer: 'y', session: 'later' }),
       a,
     ],
@@ -115,19 +115,21 @@ test('a closed session is forgotten a day later, and a late copy of its turn is 
   expect(left.filter((key) => /\/a$|chat-a|\/f$|\/e$/.test(key))).toEqual([]);
 });
 
-test('a lane that rested is forgotten but for its time, and what came before is too late, not new', () => {
+test('an inactive lane is forgotten except for its time; earlier events are too late', () => {
   const a = interaction({ id: 'a', messages: hi, answer: 'hello' });
   const over = [a, feedback({ id: 'f' }, 'a', 1), sessionEnded({ id: 'e' }, 'chat-a')];
   const forgotten = (at: number) =>
     LaneForgotten.create({
-      ...{ id: `forgotten-${at}`, source: 'test', time: timeAt(9999) },
+      id: `forgotten-${at}`,
+      source: 'test',
+      time: timeAt(9999),
       data: { lane: 'lane', last: timeAt(at) },
     });
   const keysAfter = (events: readonly ClawLoopEvent[]) =>
     [...runFold(attribute, events, {}).rows.get('lane')!.entries('')].map(([key]) => key);
   const whole = keysAfter(over);
   expect(keysAfter([...over, forgotten(0)])).toEqual(['lane/now']);
-  expect(keysAfter([...over, forgotten(1)])).toEqual(whole); // it says what is out of date
+  expect(keysAfter([...over, forgotten(1)])).toEqual(whole); // it is outdated
   expect(keysAfter([a, forgotten(0)])).toEqual(keysAfter([a])); // a session is open
   expect(keysAfter([...over, forgotten(0), forgotten(0)])).toEqual(['lane/now']);
 

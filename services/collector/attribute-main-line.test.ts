@@ -10,23 +10,24 @@ import {
   user,
 } from './testing/events.ts';
 import { brief, runFold } from './testing/run-fold.ts';
-import { goesOn, hi, told } from './testing/short-chat.ts';
+import { emittedLines, goesOn, hi } from './testing/short-chat.ts';
 
-test('what was not answered whole, or not with tokens, does not train and says why', () => {
-  const one = (id: string, more: object) => interaction({ id, messages: [user(id)], answer: 'x', ...more });
+test('incomplete answers and answers without tokens are skipped with a reason', () => {
+  const answered = (id: string, more: object) =>
+    interaction({ id, messages: [user(id)], answer: 'x', ...more });
   expect(
-    told([
-      one('a', { finishReason: 'aborted' }),
-      one('b', { disconnected: true }),
-      one('c', { finishReason: 'length' }),
-      one('d', { answer: '<think>hm</think> ' }),
-      one('e', { tokens: null }),
-      one('f', { untrainable: 'penalties' }),
-      one('g', { untrainable: 'logprob-temperature' }),
-      one('h', { tooLarge: true, messages: [] }),
-      one('i', { turnType: 'side' }),
-      one('j', { finishReason: 'content_filter' }),
-      one('k', { engineFinishReason: 'repetition', untrainable: 'unknown-finish-reason' }),
+    emittedLines([
+      answered('a', { finishReason: 'aborted' }),
+      answered('b', { disconnected: true }),
+      answered('c', { finishReason: 'length' }),
+      answered('d', { answer: '<think>hm</think> ' }),
+      answered('e', { tokens: null }),
+      answered('f', { untrainable: 'penalties' }),
+      answered('g', { untrainable: 'logprob-temperature' }),
+      answered('h', { tooLarge: true, messages: [] }),
+      answered('i', { turnType: 'side' }),
+      answered('j', { finishReason: 'content_filter' }),
+      answered('k', { engineFinishReason: 'repetition', untrainable: 'unknown-finish-reason' }),
     ]),
   ).toEqual([
     'skipped a: aborted',
@@ -43,7 +44,7 @@ test('what was not answered whole, or not with tokens, does not train and says w
   ]);
 });
 
-test('agents that hand a conversation over, each with a system text of its own, are one main line', () => {
+test('agents with different system texts that hand over a conversation are one main line', () => {
   const desk = system('You are the front desk.');
   const expert = system('Tell the weather of every city.');
   const called = [...hi, callsTool('transfer'), toolResult('the expert')];
@@ -72,9 +73,9 @@ test('agents that hand a conversation over, each with a system text of its own, 
   ]);
 });
 
-test('a client that keeps what was said and drops calls and their results goes on in its session', () => {
+test('a client that drops tool calls and results stays in its session', () => {
   const looked = [...hi, callsTool('weather'), toolResult('4 degrees')];
-  const asked = [...goesOn('cold', 'and tomorrow?'), callsTool('weather'), toolResult('5 degrees')];
+  const history = [...goesOn('cold', 'and tomorrow?'), callsTool('weather'), toolResult('5 degrees')];
   const later = [...goesOn('cold', 'and tomorrow?'), assistant('warmer'), user('thanks')];
   const { emitted } = runFold(
     attribute,
@@ -82,7 +83,7 @@ test('a client that keeps what was said and drops calls and their results goes o
       interaction({ id: 'a', messages: hi, answer: callsTool('weather') }),
       interaction({ id: 'b', messages: looked, answer: 'cold' }),
       interaction({ id: 'c', messages: goesOn('cold', 'and tomorrow?'), answer: callsTool('weather') }),
-      interaction({ id: 'd', messages: asked, answer: 'warmer' }),
+      interaction({ id: 'd', messages: history, answer: 'warmer' }),
       interaction({ id: 'e', messages: later, answer: 'welcome' }),
       interaction({
         id: 'f',
@@ -102,7 +103,7 @@ test('a client that keeps what was said and drops calls and their results goes o
   expect(new Set(sessions)).toEqual(new Set(['chat-a']));
 });
 
-test('the loop of a request beside the conversation stays beside it', () => {
+test('a tool loop of a side request stays a side request', () => {
   const main = [system('You are helpful.'), ...hi];
   const beside = [system('Review what was asked.'), ...goesOn('hello', 'was that kind?')];
   const { emitted } = runFold(
@@ -117,7 +118,7 @@ test('the loop of a request beside the conversation stays beside it', () => {
   expect(emitted.map(brief)).toEqual(['skipped b: side', 'skipped c: side']);
 });
 
-test('a request beside the conversation, with another system text, is side and completes nothing', () => {
+test('a request with another system text is a side request and completes nothing', () => {
   const main = [system('You are helpful.'), ...hi];
   const { emitted } = runFold(
     attribute,
@@ -132,10 +133,10 @@ test('a request beside the conversation, with another system text, is side and c
   expect(emitted[0]?.data).toMatchObject({ rule: 'other-system', session: 'chat-a' });
 });
 
-test('heartbeats are no evidence: the turn waits for a person', () => {
+test('heartbeats are not evidence: the turn waits for a person', () => {
   const beat = [...hi, assistant('hello'), user('[OpenClaw heartbeat poll]')];
   expect(
-    told([
+    emittedLines([
       interaction({ id: 'a', messages: hi, answer: 'hello' }),
       interaction({ id: 'b', messages: beat, answer: 'NO_REPLY' }),
       interaction({ id: 'c', messages: goesOn('hello', 'thanks'), answer: 'x' }),
@@ -143,7 +144,7 @@ test('heartbeats are no evidence: the turn waits for a person', () => {
   ).toEqual(['skipped b: side', 'completed a <- thanks']);
 });
 
-test('after a compaction the conversation goes on in the same session', () => {
+test('after a compaction the conversation continues in the same session', () => {
   const trace = '00-11111111111111111111111111111111-2222222222222222-01';
   const summary = 'The user likes teal and asked for a walk plan.\nNothing else.';
   const { emitted } = runFold(

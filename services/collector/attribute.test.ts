@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { attribute } from './attribute.ts';
 import { assistant, callsTool, interaction, sessionEnded, toolResult, user } from './testing/events.ts';
 import { brief, runFold } from './testing/run-fold.ts';
-import { goesOn, hi, told } from './testing/short-chat.ts';
+import { emittedLines, goesOn, hi } from './testing/short-chat.ts';
 
-test('what a person says next completes the turn, with its tokens and the messages that it answered', () => {
+test("the person's next message completes the turn with its tokens and messages", () => {
   const first = interaction({ id: 'a', messages: hi, answer: 'hello' });
   const second = interaction({ id: 'b', messages: goesOn('hello', 'thanks'), answer: 'welcome' });
   const { emitted } = runFold(attribute, [first, second], {});
@@ -31,7 +31,7 @@ test('what a person says next completes the turn, with its tokens and the messag
 
 test('of two answers to a retried request, the one that the client kept is the turn', () => {
   expect(
-    told([
+    emittedLines([
       interaction({ id: 'a', messages: hi, answer: 'hello' }),
       interaction({ id: 'b', messages: hi, answer: 'hey' }),
       interaction({ id: 'c', messages: goesOn('hey', 'thanks'), answer: 'welcome' }),
@@ -39,15 +39,15 @@ test('of two answers to a retried request, the one that the client kept is the t
   ).toEqual(['completed b <- thanks', 'skipped a: superseded']);
 });
 
-test('of the choices of one request, in the midst of a chat, the one that it goes on from is the turn', () => {
-  const asked = [...goesOn('hello', 'thanks'), assistant('welcome'), user('and now?')];
+test('of several choices in mid-chat, the one that is continued is the turn', () => {
+  const history = [...goesOn('hello', 'thanks'), assistant('welcome'), user('and now?')];
   const choices = [
-    interaction({ id: 'b-2', messages: asked, answer: 'sleep' }),
-    interaction({ id: 'b-1', messages: asked, answer: 'read' }),
-    interaction({ id: 'b', messages: asked, answer: 'walk' }),
+    interaction({ id: 'b-2', messages: history, answer: 'sleep' }),
+    interaction({ id: 'b-1', messages: history, answer: 'read' }),
+    interaction({ id: 'b', messages: history, answer: 'walk' }),
   ];
-  const next = [...asked, assistant('read'), user('which book?')];
-  expect(told([...choices, interaction({ id: 'c', messages: next, answer: 'any' })])).toEqual([
+  const next = [...history, assistant('read'), user('which book?')];
+  expect(emittedLines([...choices, interaction({ id: 'c', messages: next, answer: 'any' })])).toEqual([
     'completed b-1 <- which book?',
     'skipped b-2: superseded',
     'skipped b: superseded',
@@ -56,7 +56,7 @@ test('of the choices of one request, in the midst of a chat, the one that it goe
 
 test('of equal answers the latest is kept', () => {
   expect(
-    told([
+    emittedLines([
       interaction({ id: 'a', messages: hi, answer: 'hello' }),
       interaction({ id: 'b', messages: hi, answer: 'hello' }),
       interaction({ id: 'c', messages: goesOn('hello', 'thanks'), answer: 'welcome' }),
@@ -64,7 +64,7 @@ test('of equal answers the latest is kept', () => {
   ).toEqual(['completed b <- thanks', 'skipped a: superseded']);
 });
 
-test('a new chat that begins like an old one is a session of its own once the old one went on', () => {
+test('a new chat with the same beginning is a new session once the old one continued', () => {
   const again = [
     interaction({ id: 'a', messages: hi, answer: 'hello' }),
     interaction({ id: 'b', messages: goesOn('hello', 'thanks'), answer: 'welcome' }),
@@ -77,7 +77,7 @@ test('a new chat that begins like an old one is a session of its own once the ol
 
 test('all parallel tool results and the words after them are the next state', () => {
   expect(
-    told([
+    emittedLines([
       interaction({ id: 'a', messages: hi, answer: callsTool('look', '{"a": 1,"b":2}') }),
       interaction({
         id: 'b',
@@ -97,7 +97,7 @@ test('all parallel tool results and the words after them are the next state', ()
 test('a turn completes once, however often later requests repeat the history', () => {
   const history = goesOn('hello', 'thanks');
   expect(
-    told([
+    emittedLines([
       interaction({ id: 'a', messages: hi, answer: 'hello' }),
       interaction({ id: 'b', messages: history, answer: 'welcome' }),
       interaction({ id: 'c', messages: [...history, assistant('welcome'), user('bye')], answer: 'bye' }),
@@ -111,9 +111,9 @@ test('a turn completes once, however often later requests repeat the history', (
   ).toEqual(['completed a <- thanks', 'completed b <- bye', 'completed c <- !']);
 });
 
-test('an edited history is a branch: each answer gets the words that followed it', () => {
+test('an edited history is a branch: each answer gets the words after it', () => {
   expect(
-    told([
+    emittedLines([
       interaction({ id: 'a', messages: hi, answer: 'hello' }),
       interaction({ id: 'b', messages: goesOn('hello', 'one'), answer: 'first' }),
       interaction({ id: 'c', messages: goesOn('hello', 'two'), answer: 'second' }),
@@ -131,7 +131,7 @@ test('an edited history is a branch: each answer gets the words that followed it
   ).toEqual(['completed a <- one', 'completed c <- x', 'completed b <- z']);
 });
 
-test('a continuation that overtook its parent completes it as soon as the parent arrives', () => {
+test('a continuation that arrived first completes its parent on arrival', () => {
   const { emitted } = runFold(
     attribute,
     [
@@ -144,7 +144,7 @@ test('a continuation that overtook its parent completes it as soon as the parent
   expect(emitted[0]?.data).toMatchObject({ session: 'chat-b', sessionBy: 'continued', from: 'b', by: 'a' });
 });
 
-test('an explicit session outranks content, and a pinned version shows next states but makes no turn', () => {
+test('an explicit session outranks content; a pinned version shows next states but is no turn', () => {
   const { emitted } = runFold(
     attribute,
     [
@@ -158,18 +158,18 @@ test('an explicit session outranks content, and a pinned version shows next stat
   expect(emitted[0]?.data).toMatchObject({ session: 's1', sessionBy: 'explicit', from: 'b' });
 });
 
-test('in a lane that holds thousands of turns an event changes and reads a handful of rows', () => {
+test('in a lane with thousands of turns, an event reads and changes only a few rows', () => {
   const events = Array.from({ length: 3000 }, (_, i) =>
     interaction({ id: `i${i}`, messages: [user(`question ${i}`)], answer: `answer ${i}` }),
   );
   const { rows } = runFold(attribute, events, {});
-  const mine = rows.get('lane')!;
+  const laneRows = rows.get('lane')!;
   let scans = 0;
   const entries = (prefix: string) => {
     scans += 1;
-    return mine.entries(prefix);
+    return laneRows.entries(prefix);
   };
-  const watched = { get: mine.get, entries };
+  const watched = { get: laneRows.get, entries };
   const next = interaction({
     id: 'next',
     messages: [user('question 7'), assistant('answer 7'), user('thanks')],

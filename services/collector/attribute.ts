@@ -8,60 +8,35 @@ import { SessionClosed } from '../../shared/events/session-closed.ts';
 import type { SessionEnded } from '../../shared/events/session-ended.ts';
 import type { SessionStarted } from '../../shared/events/session-started.ts';
 import { TurnsForgotten } from '../../shared/events/turns-forgotten.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import { clockAt, horizonOf, isTooLate, sweptClock } from '../../shared/log/event-clock.ts';
 import type { Fold } from '../../shared/log/fold.ts';
 import { openDraft } from '../../shared/log/rows.ts';
 import { onDeleted } from './deletion.ts';
 import { enterSession } from './enter-session.ts';
+import type { AttributeSettings } from './fold-settings.ts';
 import { forget, forgetLane } from './forget.ts';
 import { onInteraction } from './interaction.ts';
 import { type LaneRow, laneTable, laneTables, type OpenTurn } from './lane-tables.ts';
 import { forgetNodes, setReward } from './reward-nodes.ts';
 import { updateSession } from './session.ts';
 import { type SessionReturns, sessionReturns } from './session-returns.ts';
-import { facts } from './source.ts';
+import { envelopeOf } from './source.ts';
 import {
   type Cause,
-  closeTold,
+  closeTurn,
   completeEarly,
   completeTurn,
+  emitFeedback,
+  emitReturn,
+  emitSkipped,
   skipTurn,
-  tellFeedback,
-  tellReturn,
-  tellSkipped,
 } from './turn-outcome.ts';
 
-export type AttributeSettings = {
-  /** of the returns along the conversation tree of a session that is settled by reward; 1 unless told */
-  readonly turnDiscount?: number;
-  /**
-   * Feedback completes its turn at once, and so does another request in the place of its own. Absent: both wait
-   * for the next state, as in logs of earlier programs.
-   */
-  readonly atOnce?: boolean;
-  /**
-   * A first request that a person changed and sent again belongs to the conversation of the one before. Absent: it
-   * begins one, as in logs of earlier programs. Only with `atOnce`.
-   */
-  readonly firstEdits?: boolean;
-  /**
-   * The marks and prompts of agent programs beside OpenClaw are known, and an answer tells its session by itself.
-   * Absent: neither, as in logs of earlier programs.
-   */
-  readonly clients?: boolean;
-  /**
-   * In a session that is settled by reward a request is main unless its program calls it side. Absent: the rules
-   * by text hold there too, as in logs of earlier programs.
-   */
-  readonly rewardedAreMain?: boolean;
-  /** Tells of each epoch of a session that it began. Absent: it does not, as in logs of earlier programs. */
-  readonly tellsOpened?: boolean;
-};
-
-/** The other folds of the lane do not read its conversations. */
+/** Passes the forgetting on to the lane's other folds, which do not read `conversations`. */
 const turnsForgotten = (event: LaneForgotten) =>
   TurnsForgotten.create({
-    ...facts(event),
+    ...envelopeOf(event),
     id: `${event.subject}/turns-forgotten/${event.data.last}`,
     data: { lane: event.subject, last: event.data.last, by: event.id },
   });
@@ -75,8 +50,8 @@ type Attributed =
   | SessionEnded;
 
 /**
- * Which session and turn an interaction belongs to, and which turns it completes. conversations -> turns.
- * State: one lane, split by access key; rows hold hashes and positions, bodies stay in the log.
+ * Finds the session and turn of an interaction, and the turns that it completes. conversations -> turns.
+ * The state of one lane is split by access key. Rows hold hashes and positions; message text stays in the log.
  */
 export const attribute: Fold<AttributeSettings | undefined> = {
   name: 'attribute',
@@ -90,7 +65,7 @@ export const attribute: Fold<AttributeSettings | undefined> = {
     if (!isAttributed(event)) return { changes: [], emit: [] };
     const draft = openDraft(rows);
     const clients = settings?.clients ?? false;
-    const cause: Cause = { event, at, mine: laneTables(draft, event.data.key), clients, emit: [] };
+    const cause: Cause = { event, at, tables: laneTables(draft, event.data.key), clients, emit: [] };
     const time = Date.parse(event.time);
     const lanes = laneTable(draft);
     const before = lanes.get('now');
@@ -110,28 +85,28 @@ const attributed: readonly ClawLoopEvent['type'][] = [
 ];
 const isAttributed = (event: ClawLoopEvent): event is Attributed => attributed.includes(event.type);
 
-/** A sweeper's timer and an operator tell no time of the lane: only what serving saw does. */
+/** Only events from serving advance the lane's clock, not a sweeper's timer or an operator's command. */
 const movesTime = (event: Attributed) => !isIdleTimer(event) && event.type !== 'interaction.withdrawn';
 const takesBack = ({ type }: Attributed) => type === 'response.deleted' || type === 'interaction.withdrawn';
 const isIdleTimer = (event: Attributed) => event.type === 'session.ended' && event.data.reason === 'idle';
 
-function isKnown({ mine }: Cause, event: Attributed): boolean {
+function isKnown({ tables }: Cause, event: Attributed): boolean {
   return event.type === 'interaction.completed'
-    ? mine.turns.get(event.id) !== undefined
-    : mine.seen.get(event.id) !== undefined;
+    ? tables.turns.get(event.id) !== undefined
+    : tables.seen.get(event.id) !== undefined;
 }
 
 function react(cause: Cause, event: Attributed, lane: LaneRow, settings: AttributeSettings): void {
-  const { mine } = cause;
+  const { tables } = cause;
   const time = Date.parse(event.time);
   const { turnDiscount = 1, atOnce = false, firstEdits = false, clients = false } = settings;
   const { rewardedAreMain = false, tellsOpened = false } = settings;
   if (isTooLate(lane, time) && !isIdleTimer(event) && !takesBack(event)) {
     if (event.type === 'interaction.completed' && event.data.live)
-      tellSkipped(cause, { turnId: event.id, reason: 'too-late' });
+      emitSkipped(cause, { turnId: event.id, reason: 'too-late' });
     return;
   }
-  if (event.type !== 'interaction.completed' && !isIdleTimer(event)) mine.seen.set(event.id, time);
+  if (event.type !== 'interaction.completed' && !isIdleTimer(event)) tables.seen.set(event.id, time);
   switch (event.type) {
     case 'interaction.completed':
       onInteraction(cause, event, { atOnce, firstEdits, clients, rewardedAreMain, tellsOpened });
@@ -152,65 +127,70 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, settings: Attribu
 }
 
 /**
- * Feedback may come before its interaction, which may still be in an outbox; never from another access key. It
- * waits for nothing: a person who rates the last answer says nothing after it.
+ * Feedback may arrive before its interaction, which may still be in an outbox, but never from another access
+ * key. It completes its turn at once, because a person who rates the last answer may write nothing after it.
  */
 function onFeedback(cause: Cause, event: FeedbackGiven, atOnce: boolean): void {
-  const { mine } = cause;
+  const { tables } = cause;
   const time = Date.parse(event.time);
   const { interactionId, score, advantage, comment, last } = event.data;
-  const held = {
-    ...{ given: event.id, score, time, order: cause.at.offset },
-    ...(advantage === undefined ? {} : { advantage }),
-    ...(comment === undefined ? {} : { comment }),
-    ...(last ? { last } : {}),
+  const pending = {
+    given: event.id,
+    score,
+    time,
+    order: cause.at.offset,
+    ...defined({ advantage, comment, last: last ? last : undefined }),
   };
-  const turn = mine.turns.get(interactionId);
+  const turn = tables.turns.get(interactionId);
   if (turn === undefined) {
-    mine.early.set(interactionId, [...(mine.early.get(interactionId) ?? []), held]);
+    tables.early.set(interactionId, [...(tables.early.get(interactionId) ?? []), pending]);
     return;
   }
-  if (turn.session !== undefined && mine.sessions.get(turn.session)?.open)
-    updateSession(mine, turn.session, { last: event.id });
-  if (turn.session !== undefined && setReward(mine, turn.session, interactionId, held)) return;
+  if (turn.session !== undefined && tables.sessions.get(turn.session)?.open)
+    updateSession(tables, turn.session, { last: event.id });
+  if (turn.session !== undefined && setReward(tables, turn.session, interactionId, pending)) return;
   if (turn.status === 'done' || turn.told !== undefined) {
-    tellFeedback(cause, interactionId, held);
+    emitFeedback(cause, interactionId, pending);
     return;
   }
-  const whole: OpenTurn = { ...turn, feedback: [...turn.feedback, held] };
-  if (atOnce && turn.settle === 'votes') completeEarly(cause, interactionId, whole);
-  else mine.turns.set(interactionId, whole);
+  const withFeedback: OpenTurn = { ...turn, feedback: [...turn.feedback, pending] };
+  if (atOnce && turn.settle === 'votes') completeEarly(cause, interactionId, withFeedback);
+  else tables.turns.set(interactionId, withFeedback);
 }
 
-/** An idle timer names the epoch and the last event that it saw; out of date, it ends nothing. */
+/** Ends a session. An idle timer names the epoch and the last event that it saw, and is ignored if outdated. */
 function onSessionEnded(cause: Cause, event: SessionEnded, lane: LaneRow, discount: number): void {
-  const { mine, emit } = cause;
+  const { tables, emit } = cause;
   const { session, key, reason, epoch, last, discard = false } = event.data;
-  const row = mine.sessions.get(session);
+  const row = tables.sessions.get(session);
   if (!row?.open) return;
   if (reason === 'idle' && (row.epoch !== epoch || row.last !== last)) return;
-  const returns = discard ? undefined : sessionReturns(mine, session, row.openTurns, discount);
+  const returns = discard ? undefined : sessionReturns(tables, session, row.openTurns, discount);
   for (const id of row.openTurns) {
-    const turn = mine.turns.get(id) as OpenTurn;
-    if (turn.told !== undefined) closeTold(cause, id, turn);
-    else if (discard) skipTurn(cause, id, turn, 'discarded');
+    const turn = tables.turns.get(id) as OpenTurn;
+    if (turn.told !== undefined) closeTurn(cause, id, turn);
+    else if (discard) skipTurn(cause, id, turn, { reason: 'discarded' });
     else if (turn.settle === 'reward') endRewardTurn(cause, id, turn, returns);
     else if (turn.feedback.length > 0) completeTurn(cause, id, turn, undefined);
-    else skipTurn(cause, id, turn, 'no-next-state');
+    else skipTurn(cause, id, turn, { reason: 'no-next-state' });
   }
-  for (const one of returns?.kept ?? []) tellReturn(cause, one);
-  forgetNodes(mine, session);
-  updateSession(mine, session, { open: false, closedAt: lane.time });
+  for (const turnReturn of returns?.kept ?? []) emitReturn(cause, turnReturn);
+  forgetNodes(tables, session);
+  updateSession(tables, session, { open: false, closedAt: lane.time });
   const data = {
-    ...{ lane: event.subject, key, session, epoch: row.epoch, by: event.id },
-    ...(discard ? { discard } : {}),
+    lane: event.subject,
+    key,
+    session,
+    epoch: row.epoch,
+    by: event.id,
+    ...defined({ discard: discard ? discard : undefined }),
   };
-  emit.push(SessionClosed.create({ ...facts(event), id: `${session}@${row.epoch}/closed`, data }));
+  emit.push(SessionClosed.create({ ...envelopeOf(event), id: `${session}@${row.epoch}/closed`, data }));
 }
 
-/** What was not kept earns nothing: another answer to its request was gone on from, or rewarded. */
+/** Settles an open turn. It earns nothing if another answer to its request was continued or rewarded. */
 function endRewardTurn(cause: Cause, id: string, turn: OpenTurn, returns: SessionReturns | undefined): void {
-  if (returns === undefined) skipTurn(cause, id, turn, 'no-reward');
-  else if (returns.superseded.has(id)) skipTurn(cause, id, turn, 'superseded');
+  if (returns === undefined) skipTurn(cause, id, turn, { reason: 'no-reward' });
+  else if (returns.superseded.has(id)) skipTurn(cause, id, turn, { reason: 'superseded' });
   else completeTurn(cause, id, turn, undefined);
 }

@@ -4,7 +4,7 @@ import { assemble } from './assemble.ts';
 import { attribute } from './attribute.ts';
 import { submit } from './submit.ts';
 
-/** The collector's folds, and the facts that only they write. */
+/** The collector's folds, each with the events that only it writes. */
 export const auditedFolds: readonly AuditedFold[] = [
   {
     group: attribute.name,

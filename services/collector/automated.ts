@@ -4,9 +4,9 @@ import { contentText } from '../../shared/chat/message.ts';
 import { userWords } from '../../shared/chat/normalise.ts';
 
 /**
- * Messages under a user's or a tool's role that no person and no tool wrote: how they begin. They are
- * evidence of nothing, and a request whose latest user message is one is a side request.
- * The OpenClaw plugin has the same in own-prompts.js; a test holds the two together.
+ * Beginnings of messages that a client program wrote in the user or tool role. They are not evidence, and a
+ * request whose latest user message is one of them is a side request.
+ * The OpenClaw plugin has the same list in own-prompts.js; a test keeps the two equal.
  */
 export const automatedKinds = [
   { kind: 'memory-flush', begins: ['Pre-compaction memory flush'] },
@@ -70,19 +70,21 @@ export const automatedKinds = [
 
 export type AutomatedKind = (typeof automatedKinds)[number]['kind'];
 
-/** Tool results that the client made up: the real one is missing, or a message came before the tool could run. */
-const madeUpToolResults = ['[openclaw] missing tool result', 'Skipped to process an incoming message.'];
+/**
+ * Tool results made up by the client: the real one is missing, or a message arrived before the tool could run.
+ */
+const syntheticToolResults = ['[openclaw] missing tool result', 'Skipped to process an incoming message.'];
 
-/** @param clients of agent programs beside OpenClaw, too */
+/** @param clients recognise agent programs other than OpenClaw, too */
 export const automatedKind = (words: string, clients = false): AutomatedKind | undefined =>
   automatedKinds.find(({ begins }) => begins.some((beginning) => words.startsWith(beginning)))?.kind ??
   (clients && isSummary(words) ? 'compaction-summary' : undefined);
 
-/** Whether a message that follows an answer tells something about it: user words and tool results do. */
+/** Whether a message after an answer is evidence about it: user words and tool results are. */
 export function isEvidence(message: ChatMessage, clients = false): boolean {
   if (message.role === 'tool') {
     const text = contentText(message.content);
-    return !madeUpToolResults.some((beginning) => text.startsWith(beginning));
+    return !syntheticToolResults.some((beginning) => text.startsWith(beginning));
   }
   if (message.role !== 'user') return false;
   const words = userWords(message);

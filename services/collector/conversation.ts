@@ -1,71 +1,68 @@
-import { createHash } from 'node:crypto';
 import { spokenMessages } from '../../shared/chat/client-blocks.ts';
 import { placeInTree, type TreePlace } from '../../shared/chat/conversation-tree.ts';
 import { type ChatMessage, contentText, isHuman, isInternalContext } from '../../shared/chat/message.ts';
 import { normalisedSystemText, normaliseMessage, userWords } from '../../shared/chat/normalise.ts';
 import { emptyConversation, nextHash, rollingHashes } from '../../shared/chat/rolling-hash.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import { shortHash } from '../../shared/lang/short-hash.ts';
 import { type AutomatedKind, automatedKind, isEvidence } from './automated.ts';
 import { type HelperKind, helperKind } from './helper-prompts.ts';
 import { type RuntimeLine, readRuntimeLine } from './runtime-session.ts';
 import { type SystemSketch, systemSketch } from './system-sketch.ts';
 
-/** An answer inside a request's history, and the messages after it up to the next answer. */
-export type AnswerInHistory = {
+/** An answer in a request's history, and the messages after it up to the next answer. */
+type AnswerInHistory = {
   /** rolling hash after the answer */
   readonly full: string;
-  /** what came next, indices into messages: [start, end) */
+  /** its next state as indices into the messages: [start, end) */
   readonly start: number;
   readonly end: number;
-  /** rolling hash after it */
+  /** rolling hash after the next state */
   readonly after: string;
-  /** user words or tool results are among it */
-  readonly told: boolean;
+  /** the next state contains user words or tool results */
+  readonly hasEvidence: boolean;
 };
 
-/** What a request says about where it belongs. Hashes and positions, no text but what the rules read. */
+/** The parts of a request that tell where it belongs: hashes, positions, and the texts that the rules read. */
 export type Conversation = {
-  /** as they were said: see spokenMessages */
+  /** without client blocks if `clients` is on: see spokenMessages */
   readonly messages: readonly ChatMessage[];
   readonly prompt: string;
   readonly full: string;
   readonly place: TreePlace;
   readonly answers: readonly AnswerInHistory[];
-  /** what an OpenClaw client writes into its first message or its system text */
+  /** the `Runtime:` line that OpenClaw writes into its first message or system text */
   readonly runtime: RuntimeLine;
   /**
-   * of the last answer alone, where the client cut the history before it, so that no rolling hash is what it
-   * was
+   * hash of the last answer alone, if the client cut the history before it, which changes all rolling hashes
    */
   readonly answerAfterCut: string | undefined;
-  /** the same of a client that names its session in a `Runtime:` line, whatever it did to its history */
+  /** hash of the last answer alone, if a `Runtime:` line names the session, whatever happened to the history */
   readonly namedAnswer: string | undefined;
-  /** another agent spoke, not a person */
-  readonly isOfAgent: boolean;
+  /** another agent sent the latest message, not a person */
+  readonly isFromAgent: boolean;
   readonly systemText: string;
   readonly systemSketch: SystemSketch;
-  /**
-   * words of the first and of the latest user message that is not internal context; '' where there is none
-   */
+  /** words of the first and the latest user message that is not internal context; '' if there is none */
   readonly firstWords: string;
   readonly latestWords: string;
-  /** what program wrote them, if one did */
+  /** which kind of program wrote them; undefined: a person */
   readonly firstKind: AutomatedKind | undefined;
   readonly latestKind: AutomatedKind | undefined;
-  /** what a program asks for itself; undefined: nothing that is known, or `clients` is off */
+  /** kind of a program's request for its own purposes; undefined: not recognised, or `clients` is off */
   readonly helper: HelperKind | undefined;
-  /** each answer of the history alone, the latest first; [] where `clients` is off */
+  /** hash of each answer alone, latest first; [] if `clients` is off */
   readonly answersAlone: readonly string[];
-  /** words that stand for the messages which a compaction left out; undefined: there are none */
+  /** the summary that replaces messages removed by a compaction; undefined: there is none */
   readonly summary: string | undefined;
   /** user words or tool results after the last answer */
-  readonly saysSomething: boolean;
-  /** nothing but results of calls after the last answer */
+  readonly hasNewEvidence: boolean;
+  /** only tool results follow the last answer */
   readonly answersCalls: boolean;
   readonly traceId: string | undefined;
 };
 
-/** @param clients the marks and prompts of agent programs beside OpenClaw are known */
+/** @param clients recognise the marks and prompts of agent programs other than OpenClaw */
 export function readConversation({ data, traceparent }: InteractionCompleted, clients = false): Conversation {
   const messages = clients ? spokenMessages(data.messages) : data.messages;
   const hashes = rollingHashes(messages);
@@ -88,9 +85,9 @@ export function readConversation({ data, traceparent }: InteractionCompleted, cl
     place: placeInTree(messages, hashes, full, data.answer),
     answers,
     runtime,
-    answerAfterCut: isCut(firstKind) ? lastAnswer : undefined,
+    answerAfterCut: standsForHistory(firstKind) ? lastAnswer : undefined,
     namedAnswer: runtime.session === undefined ? undefined : lastAnswer,
-    isOfAgent: sinceAnswer.some(tellsOfAgent),
+    isFromAgent: sinceAnswer.some(isAgentNotice),
     systemText,
     systemSketch: systemSketch(systemText),
     firstWords,
@@ -100,29 +97,29 @@ export function readConversation({ data, traceparent }: InteractionCompleted, cl
     helper: clients ? helperKind(systemText, latestWords) : undefined,
     answersAlone: clients ? answersAlone(messages) : [],
     summary: summaryIn(messages, clients),
-    saysSomething: sinceAnswer.some((message) => isEvidence(message, clients)),
+    hasNewEvidence: sinceAnswer.some((message) => isEvidence(message, clients)),
     answersCalls: sinceAnswer.length > 0 && sinceAnswer.every(({ role }) => role === 'tool'),
     traceId: traceparent?.split('-')[1],
   };
 }
 
-/** What OpenClaw says beside the words when they are those of another agent (`sessions_send`). */
-const tellsOfAgent = (message: ChatMessage): boolean =>
+/** The internal context that OpenClaw adds to the words of another agent (`sessions_send`). */
+const isAgentNotice = (message: ChatMessage): boolean =>
   isInternalContext(message) && contentText(message.content).includes('[Inter-session message]');
 
-/** Whether a history begins with what stands for the messages that the client left out. */
-const isCut = (kind: AutomatedKind | undefined): boolean =>
+/** Whether the first message of a history replaces messages that the client removed. */
+const standsForHistory = (kind: AutomatedKind | undefined): boolean =>
   kind === 'compaction-summary' || kind === 'bootstrap';
 
 function summaryIn(messages: readonly ChatMessage[], clients: boolean): string | undefined {
   const human = messages.filter(isHuman).map(userWords);
-  // OpenClaw's stands first
+  // OpenClaw's summary is the first message.
   return (clients ? human : human.slice(0, 1)).findLast(
     (words) => automatedKind(words, clients) === 'compaction-summary',
   );
 }
 
-/** How many answers of a history are looked at, from the latest back. */
+/** Number of answers of a history that are compared, from the latest back. */
 const LOOK_BACK = 8;
 
 const answersAlone = (messages: readonly ChatMessage[]): readonly string[] =>
@@ -132,10 +129,10 @@ const answersAlone = (messages: readonly ChatMessage[]): readonly string[] =>
     .toReversed()
     .flatMap((answer) => hashOfAnswer(answer) ?? []);
 
-/** Characters of an answer and its calls below which it may well have been given more than once. */
+/** Shorter answers, in characters including tool calls, are likely to occur more than once. */
 const DISTINCT = 16;
 
-/** One answer, whatever was said before it; undefined: it is too short to be known again by itself. */
+/** Hash of one answer without its history; undefined: it is too short to be recognised alone. */
 export function hashOfAnswer(answer: ChatMessage): string | undefined {
   const { text = '', calls = [] } = normaliseMessage(answer) ?? {};
   const size = text.length + JSON.stringify(calls).length;
@@ -150,12 +147,12 @@ function answersIn(
   const places = messages.flatMap(({ role }, index) => (role === 'assistant' ? [index] : []));
   return places.map((index, i) => {
     const end = places[i + 1] ?? messages.length;
-    const told = messages.slice(index + 1, end).some((message) => isEvidence(message, clients));
-    return { full: hashes[index]!, start: index + 1, end, after: hashes[end - 1]!, told };
+    const hasEvidence = messages.slice(index + 1, end).some((message) => isEvidence(message, clients));
+    return { full: hashes[index]!, start: index + 1, end, after: hashes[end - 1]!, hasEvidence };
   });
 }
 
-/** The next state as judges see it, out of a whole request: what a client says by itself is left out. */
+/** The next state as judges see it, without the messages that the client generated itself. */
 export const evidenceIn = (
   messages: readonly ChatMessage[],
   { start, end }: { readonly start: number; readonly end: number },
@@ -165,10 +162,7 @@ export const evidenceIn = (
     .slice(start, end)
     .filter((message) => !isInternalContext(message) && isEvidence(message, clients));
 
-export const shortHash = (text: string): string =>
-  createHash('sha256').update(text).digest('hex').slice(0, 24);
-
-/** One hash for the words of a summary, wherever they stand in a message: its first line of some length. */
+/** Hashes of the longer lines of a message, by which a summary is recognised wherever it stands. */
 export const summaryLines = (message: string): readonly string[] =>
   message
     .split('\n')
@@ -177,7 +171,7 @@ export const summaryLines = (message: string): readonly string[] =>
     .slice(0, 64)
     .map(shortHash);
 
-/** The same of what was said in a conversation, as a request for its summary or a recap repeats that. */
+/** The line hashes of the conversation that a request for a summary or recap repeats. */
 export const summarisedWords = (words: string): readonly string[] =>
   /^(?:Here is the conversation so far:\s+)?<conversation>/.test(words)
     ? summaryLines(linesAfter(['[User]: ', '[Assistant]: '], words.split('\n')))
@@ -192,11 +186,11 @@ const linesAfter = (marks: readonly string[], lines: readonly string[]): string 
     .flatMap((line) => marks.filter((mark) => line.startsWith(mark)).map((mark) => line.slice(mark.length)))
     .join('\n');
 
-/** What a request for a recap shows: `role: words` of each message; [] where it cannot be read. */
+/** The messages in a request for a recap, each as `role: words`; [] if it is not valid JSON. */
 function recapped(words: string): readonly string[] {
   try {
     const { messages } = JSON.parse(words) as { readonly messages?: unknown };
-    return Array.isArray(messages) ? messages.filter((one) => typeof one === 'string') : [];
+    return Array.isArray(messages) ? messages.filter((message) => typeof message === 'string') : [];
   } catch {
     return [];
   }

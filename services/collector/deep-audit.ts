@@ -1,4 +1,4 @@
-import { runDeepAudit } from '../../shared/service/deep-audit-program.ts';
+import { runDeepAudit } from '../../shared/runtime/deep-audit-program.ts';
 import { auditedFolds } from './audited-folds.ts';
 
 /** The collector's part of `clawloop audit --deep`. */

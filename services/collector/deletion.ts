@@ -1,31 +1,36 @@
 import type { InteractionWithdrawn } from '../../shared/events/interaction-withdrawn.ts';
 import type { ResponseDeleted } from '../../shared/events/response-deleted.ts';
 import { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import { forgetFirst } from './edited-first.ts';
-import { facts } from './source.ts';
-import { type Cause, closeTold, skipTurn } from './turn-outcome.ts';
+import { envelopeOf } from './source.ts';
+import { type Cause, closeTurn, skipTurn } from './turn-outcome.ts';
 
 /**
- * What its client deleted, or an operator took back, does not train from now on. A turn that is told already is withdrawn: by whoever has
- * it now, if it is in no batch yet. The fact of the answer may come later, out of an outbox.
+ * A deleted or withdrawn interaction no longer trains. An open turn is skipped. A turn whose outcome is already
+ * emitted is withdrawn downstream, unless it is in a batch. The interaction itself may arrive later, from an
+ * outbox.
  */
 export function onDeleted(cause: Cause, event: ResponseDeleted | InteractionWithdrawn, time: number): void {
-  const { mine, emit } = cause;
+  const { tables, emit } = cause;
   const { interactionId: turnId, lane, adapter } = event.data;
   const reason = event.type === 'response.deleted' ? ('deleted' as const) : ('withdrawn' as const);
-  forgetFirst(mine, turnId);
-  const turn = mine.turns.get(turnId);
+  forgetFirst(tables, turnId);
+  const turn = tables.turns.get(turnId);
   if (turn?.status === 'open') {
     if (turn.told === undefined) {
-      skipTurn(cause, turnId, turn, reason);
+      skipTurn(cause, turnId, turn, { reason });
       return;
     }
-    closeTold(cause, turnId, turn);
+    closeTurn(cause, turnId, turn);
   }
-  if (turn === undefined) mine.deleted.set(turnId, time);
+  if (turn === undefined) tables.deleted.set(turnId, time);
   const data = {
-    ...{ turnId, lane, reason, by: event.id },
-    ...(adapter === undefined ? {} : { adapter }),
+    turnId,
+    lane,
+    reason,
+    by: event.id,
+    ...defined({ adapter }),
   };
-  emit.push(TurnWithdrawn.create({ ...facts(event), id: `${turnId}/withdrawn`, data }));
+  emit.push(TurnWithdrawn.create({ ...envelopeOf(event), id: `${turnId}/withdrawn`, data }));
 }

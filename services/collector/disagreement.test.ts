@@ -14,20 +14,20 @@ import {
 import { runFold } from './testing/run-fold.ts';
 
 const line = (id: string) => `Runtime: agent=main | session=agent:main:chat | sessionId=${id} | model=tier/m`;
-const says = (words: string, id = 'one') => [system('You help.'), user(`${words}\n${line(id)}`)];
+const request = (words: string, id = 'one') => [system('You help.'), user(`${words}\n${line(id)}`)];
 const heartbeat = 'Follow the heartbeat monitor scratch context when provided.';
 
-/** What is told of one request whose session is ended by its client, which names it `one`. */
+/** The events of one request; its client names the session `one` and ends it. */
 function toldOf(given: Partial<InteractionGiven>, ...more: readonly ClawLoopEvent[]) {
-  const asked = interaction({
+  const interactionEvent = interaction({
     id: 'a',
-    messages: says('hi'),
+    messages: request('hi'),
     answer: 'hello there',
     session: 'one',
     ...given,
   });
   const end = sessionEnded({ id: 'end', at: 1 }, 'one');
-  const { emitted } = runFold(attribute, [asked, ...more, end], {});
+  const { emitted } = runFold(attribute, [interactionEvent, ...more, end], {});
   const fact = emitted.find((event) => event.type === 'turn.completed' || event.type === 'turn.skipped');
   if (fact?.type !== 'turn.completed' && fact?.type !== 'turn.skipped') throw new Error('nothing was told');
   const { session, rule, disagreement } = fact.data;
@@ -46,61 +46,67 @@ async function counted(emitted: readonly ClawLoopEvent[]) {
   return Object.fromEntries((metric ?? []).map(({ labels, value }) => [labels.kind, value]));
 }
 
-test('a client that says what its content tells agrees', async () => {
+test('a client that declares what its content suggests agrees', async () => {
   const { is, emitted } = toldOf({ turnType: 'main' });
   expect(is).toEqual({ outcome: 'no-next-state', session: 'one', rule: 'explicit-main' });
   expect(await counted(emitted)).toEqual({});
-  const side = toldOf({ turnType: 'side', messages: says(heartbeat) });
+  const side = toldOf({ turnType: 'side', messages: request(heartbeat) });
   expect(side.is).toEqual({ outcome: 'side', session: 'one', rule: 'explicit-side' });
 });
 
-test('the session that the client names holds, whatever the content says', async () => {
-  const { is, emitted } = toldOf({ turnType: 'main', messages: says('hi', 'two') });
+test('the session that the client names applies, whatever the content suggests', async () => {
+  const { is, emitted } = toldOf({ turnType: 'main', messages: request('hi', 'two') });
   expect(is).toEqual({
-    ...{ outcome: 'no-next-state', session: 'one', rule: 'explicit-main' },
+    outcome: 'no-next-state',
+    session: 'one',
+    rule: 'explicit-main',
     disagreement: { session: 'two' },
   });
   expect(await counted(emitted)).toEqual({ session: 1 });
 });
 
-test('main by its client is main, even if it reads like a heartbeat; it is completed with what comes next', async () => {
+test('a turn declared main is main even if it reads like a heartbeat', async () => {
   const { is, emitted } = toldOf(
-    { turnType: 'main', messages: says(heartbeat) },
+    { turnType: 'main', messages: request(heartbeat) },
     interaction({
       id: 'b',
       at: 1,
       session: 'one',
       turnType: 'main',
-      messages: [...says(heartbeat), assistant('hello there'), user('thanks')],
+      messages: [...request(heartbeat), assistant('hello there'), user('thanks')],
       answer: 'welcome',
     }),
   );
   expect(is).toEqual({
-    ...{ outcome: 'completed', session: 'one', rule: 'explicit-main' },
+    outcome: 'completed',
+    session: 'one',
+    rule: 'explicit-main',
     disagreement: { turn: { type: 'side', rule: 'heartbeat' } },
   });
   expect(await counted(emitted)).toEqual({ 'said-main': 1 });
 });
 
-test('side by its client is side, even if a person seems to speak', async () => {
+test('a turn declared side is side even if a person seems to write', async () => {
   const { is, emitted } = toldOf({ turnType: 'side' });
   expect(is).toEqual({
-    ...{ outcome: 'side', session: 'one', rule: 'explicit-side' },
+    outcome: 'side',
+    session: 'one',
+    rule: 'explicit-side',
     disagreement: { turn: { type: 'main', rule: 'conversation' } },
   });
   expect(await counted(emitted)).toEqual({ 'said-side': 1 });
 });
 
-test('both may differ at once, and are counted each', async () => {
-  const { is, emitted } = toldOf({ turnType: 'side', messages: says('hi', 'two') });
+test('session and type may both disagree, and are counted separately', async () => {
+  const { is, emitted } = toldOf({ turnType: 'side', messages: request('hi', 'two') });
   expect(is.disagreement).toEqual({ session: 'two', turn: { type: 'main', rule: 'conversation' } });
   expect(await counted(emitted)).toEqual({ session: 1, 'said-side': 1 });
 });
 
-test('of what nothing was said, or nothing can be read, there is nothing to disagree with', () => {
-  expect(toldOf({ messages: says(heartbeat) }).is.disagreement).toBeUndefined();
+test('without a declaration or readable content there is no disagreement', () => {
+  expect(toldOf({ messages: request(heartbeat) }).is.disagreement).toBeUndefined();
   expect(toldOf({ messages: [user('hi')], turnType: 'main' }).is.disagreement).toBeUndefined();
-  const reward = { settle: 'reward', messages: says('hi', 'two') } as const;
+  const reward = { settle: 'reward', messages: request('hi', 'two') } as const;
   expect(toldOf(reward).is.disagreement).toBeUndefined();
   const large = { tooLarge: true, turnType: 'side', messages: [] } as const;
   expect(toldOf(large).is.disagreement).toBeUndefined();

@@ -1,11 +1,12 @@
 import type { Disagreement } from '../../shared/events/disagreement.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import { findSession, type Search } from './session.ts';
 import { classifyTurn, type RequestView, type TurnType } from './turn-type.ts';
 
 /**
- * Where the content of a request tells something else than its client said. What the client said holds; that
- * they differ is told, since one of the two is wrong. A session that is opened for its reward has a name of
- * its own, and a content that names none says nothing against one.
+ * How the content of a request differs from its client's declaration. The declaration applies; the difference
+ * is recorded because one of the two is wrong. A session settled by reward has a generated name, so content
+ * that leads elsewhere does not contradict it.
  */
 export function disagreementOf(
   { data, ...search }: Search,
@@ -13,18 +14,22 @@ export function disagreementOf(
   type: TurnType,
 ): Disagreement | undefined {
   if (data.tooLarge) return undefined;
-  const { session: said, ...unnamed } = data;
+  const { session: declared, ...undeclared } = data;
   const byContent =
-    said === undefined || data.settle === 'reward' ? undefined : findSession({ ...search, data: unnamed });
-  const isOther = byContent !== undefined && byContent.session !== said;
-  const isTold = view.explicit !== undefined && !view.isOfProgram; // a program's texts tell no type
-  const turn = isTold ? classifyTurn({ ...view, explicit: undefined }) : undefined;
+    declared === undefined || data.settle === 'reward'
+      ? undefined
+      : findSession({ ...search, data: undeclared });
+  const isOther = byContent !== undefined && byContent.session !== declared;
+  const hasType = view.explicit !== undefined && !view.isProgramReward; // a program's texts say nothing of its type
+  const turn = hasType ? classifyTurn({ ...view, explicit: undefined }) : undefined;
   const isOtherType = turn !== undefined && turn.type !== type;
   if (!isOther && !isOtherType) return undefined;
-  return { ...(isOther ? { session: byContent.session } : {}), ...(isOtherType ? { turn } : {}) };
+  return {
+    ...defined({ session: isOther ? byContent.session : undefined, turn: isOtherType ? turn : undefined }),
+  };
 }
 
-/** What kinds there are in one, for counting: a session, or a turn that the client said to be of that type. */
+/** The kinds of a disagreement, for counting: the session, or the turn type that the client declared. */
 export const kindsOf = ({ session, turn }: Disagreement): readonly string[] => [
   ...(session === undefined ? [] : ['session']),
   ...(turn === undefined ? [] : [turn.type === 'side' ? 'said-main' : 'said-side']),

@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { PolicyRejected } from '../../shared/events/policy-rejected.ts';
-import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
-import { type SubmitSettings, submit } from './submit.ts';
+import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
+import type { SubmitSettings } from './fold-settings.ts';
+import { submit } from './submit.ts';
 import { sampleReady, sampleWithdrawn } from './testing/events.ts';
 import { runFold } from './testing/run-fold.ts';
 
@@ -12,11 +13,13 @@ const settings: SubmitSettings = { size: 1, maxStaleness: 99, training };
 
 const ended = (n: number) =>
   PolicyRejected.create({
-    ...{ id: `default/batch/${n}/rejected`, source: 'test', time: '2026-01-01T00:00:00Z' },
+    id: `default/batch/${n}/rejected`,
+    source: 'test',
+    time: '2026-01-01T00:00:00Z',
     data: { batchId: `default/batch/${n}`, adapter: 'default', reason: 'not-finite', detail: '' },
   });
 
-/** One batch for each sample, which ends before the next sample comes. */
+/** One batch per sample, finished before the next sample arrives. */
 const inTurn = (ids: readonly string[], keyOf: (id: string) => string = () => 'key'): ClawLoopEvent[] =>
   ids.flatMap((id, index) => [sampleReady(id, 's', 0, { key: keyOf(id) }), ended(index + 1)]);
 
@@ -28,14 +31,14 @@ function batchesOf(events: readonly ClawLoopEvent[], changes: Partial<SubmitSett
 
 const named = ({ earlier = [] }: BatchSubmitted['data']) => earlier.map(({ sampleId }) => sampleId);
 
-test('a batch names samples of earlier ones, where they stand, and none of its own', () => {
+test('a batch names earlier samples by position, and none of its own', () => {
   const { batches } = batchesOf(inTurn(['a', 'b', 'c']));
   expect(batches.map((batch) => named(batch).toSorted())).toEqual([[], ['a'], ['a', 'b']]);
   expect(batches[0]).not.toHaveProperty('earlier');
   expect(batches[1]!.earlier).toEqual([{ sampleId: 'a', at: { partition: 0, offset: 0 } }]);
 });
 
-test('what was deleted since is named no more, and nothing is kept of it', () => {
+test('a deleted sample is no longer named or kept', () => {
   const next = sampleReady('c', 's', 0, { key: 'key' });
   const { batches, rows } = batchesOf([...inTurn(['a', 'b', 'a~2']), sampleWithdrawn('a'), next]);
   expect(named(batches[2]!).toSorted()).toEqual(['a', 'b']);
@@ -43,7 +46,7 @@ test('what was deleted since is named no more, and nothing is kept of it', () =>
   expect(JSON.stringify(rows.get('earlier/now'))).not.toContain('"sampleId":"a');
 });
 
-test('of many a fair draw is kept, old ones among them, and each person has a share', () => {
+test('a fair draw of many is kept, including old ones, with a share for each person', () => {
   const ids = Array.from({ length: 200 }, (_, n) => `turn ${n}`);
   const { batches, rows } = batchesOf(inTurn(ids, (id) => (id === 'turn 5' ? 'quiet' : 'talks')));
   expect(rows.get('earlier/now')).toHaveLength(16);
@@ -58,7 +61,7 @@ test('of many a fair draw is kept, old ones among them, and each person has a sh
   expect(Math.abs(mean - 99.5)).toBeLessThan(3 * 14);
 });
 
-test('by earlier rules nothing is named, and nothing kept: the rows are those of the earlier program', () => {
+test('earlier rules name and keep nothing, so rows stay as they were', () => {
   const { batches, rows } = batchesOf(inTurn(['a', 'b', 'c']), { training: { ...training, rules: 2 } });
   expect(batches).toHaveLength(3);
   for (const batch of batches) expect(batch).not.toHaveProperty('earlier');

@@ -16,35 +16,41 @@ import {
 import { brief, runFold } from './testing/run-fold.ts';
 
 const rules = { atOnce: true, firstEdits: true };
-const told = (events: readonly ClawLoopEvent[], settings: Parameters<typeof attribute.on>[3] = rules) =>
+const emittedLines = (
+  events: readonly ClawLoopEvent[],
+  settings: Parameters<typeof attribute.on>[3] = rules,
+) =>
   runFold(attribute, events, settings).emitted.map((fact) => {
     const { implies } = fact.data as { readonly implies?: string };
     return `${brief(fact)}${implies === undefined ? '' : ` (${implies})`}`;
   });
 
 type More = Omit<Partial<InteractionGiven>, 'id' | 'at' | 'messages'>;
-/** A first request of these words; its answer is whole at `at`, minutes, and took three seconds. */
+/** A first request with these words, whose answer took three seconds and was complete at `at`, minutes. */
 const asks = (id: string, at: number, words: string, more: More = {}) =>
   interaction({
     messages: [user(words)],
     answer: `This is answer ${id}.`,
     timing: { startedAt: timeAt(at - 0.05), firstTokenMs: 1, totalMs: 3000 },
-    ...{ ...more, id, at },
+    ...more,
+    id,
+    at,
   });
 const moss = 'Tell me about moss.';
 const changed = 'Tell me about moss in one line.';
 const edited = ['completed a <-  (edited)'];
 
-test('a first message that is changed and sent again refuses the answer to the one before', () => {
+test('an edited first message refuses the answer to the original', () => {
   const events = [asks('a', 1, moss), asks('b', 2, changed)];
-  expect(told(events)).toEqual(edited);
-  expect(told([...events, ...events])).toEqual(edited);
+  expect(emittedLines(events)).toEqual(edited);
+  expect(emittedLines([...events, ...events])).toEqual(edited);
 });
 
-test('the changed message is in the conversation of the one before, and it goes on there', () => {
+test("an edited first message belongs to the original's conversation, which continues there", () => {
   const next = [user(changed), assistant('This is answer b.'), user('thanks')];
   const events = [
-    ...[asks('a', 1, moss), asks('b', 2, changed)],
+    asks('a', 1, moss),
+    asks('b', 2, changed),
     interaction({ id: 'c', at: 3, messages: next, answer: 'welcome' }),
   ];
   const { emitted } = runFold(attribute, events, rules);
@@ -52,31 +58,32 @@ test('the changed message is in the conversation of the one before, and it goes 
   expect(emitted[1]!.data).toMatchObject({ session: 'chat-a', sessionBy: 'edited' });
 });
 
-test('who goes back to the first answer is heard', () => {
+test('returning to the first answer gives it a next state', () => {
   const next = [user(moss), assistant('This is answer a.'), user('This one was better.')];
   const events = [
-    ...[asks('a', 1, moss), asks('b', 2, changed)],
+    asks('a', 1, moss),
+    asks('b', 2, changed),
     interaction({ id: 'c', at: 3, messages: next, answer: 'thanks' }),
   ];
-  expect(told(events)).toEqual([...edited, 'continued a <- This one was better.']);
+  expect(emittedLines(events)).toEqual([...edited, 'continued a <- This one was better.']);
 });
 
-test('a client that names its session need not take time, and names the same one', () => {
+test('a client that names its session must name the same one, but need not take time', () => {
   const named = (session: string): More => ({ session });
   const inOne = [asks('a', 1, moss, named('s')), asks('b', 1.055, changed, named('s'))];
-  expect(told(inOne)).toEqual(edited);
-  expect(told([asks('a', 1, moss, named('s')), asks('b', 2, changed, named('other'))])).toEqual([]);
-  expect(told([asks('a', 1, moss, named('s')), asks('b', 2, changed)])).toEqual([]);
-  expect(told([asks('a', 1, moss), asks('b', 2, changed, named('s'))])).toEqual([]);
+  expect(emittedLines(inOne)).toEqual(edited);
+  expect(emittedLines([asks('a', 1, moss, named('s')), asks('b', 2, changed, named('other'))])).toEqual([]);
+  expect(emittedLines([asks('a', 1, moss, named('s')), asks('b', 2, changed)])).toEqual([]);
+  expect(emittedLines([asks('a', 1, moss), asks('b', 2, changed, named('s'))])).toEqual([]);
 });
 
-test('under the rules of an earlier program a changed first message begins a conversation', () => {
+test('without the setting, an edited first message begins a conversation', () => {
   const events = [asks('a', 1, moss), asks('b', 2, changed)];
-  expect(told(events, { atOnce: true })).toEqual([]);
-  expect(told(events, {})).toEqual([]);
+  expect(emittedLines(events, { atOnce: true })).toEqual([]);
+  expect(emittedLines(events, {})).toEqual([]);
 });
 
-test('an edit is changed twice at most', () => {
+test('at most two edits are recognised', () => {
   const texts = [
     moss,
     changed,
@@ -84,7 +91,7 @@ test('an edit is changed twice at most', () => {
     `${changed} And no list please, be kind to me.`,
   ];
   const events = texts.map((text, index) => asks(`t${index}`, 1 + index, text));
-  expect(told(events)).toEqual(['completed t0 <-  (edited)', 'completed t1 <-  (edited)']);
+  expect(emittedLines(events)).toEqual(['completed t0 <-  (edited)', 'completed t1 <-  (edited)']);
 });
 
 const wholly: readonly (readonly [string, readonly ClawLoopEvent[]])[] = [
@@ -119,26 +126,26 @@ function cold(): More {
   return { sampling: { temperature: 0, topP: 1, topK: 0, maxTokens: 64 } };
 }
 
-test.each(wholly)('the same words and more, %s, are a request of their own', (_, events) => {
-  expect(told(events).filter((line) => line.includes('edited'))).toEqual([]);
+test.each(wholly)('the same words and more, %s, are a separate request', (_, events) => {
+  expect(emittedLines(events).filter((line) => line.includes('edited'))).toEqual([]);
 });
 
-test('a conversation that went on is not edited by what begins like it', () => {
+test('a conversation that continued is not edited by a similar beginning', () => {
   const next = [user(moss), assistant('This is answer a.'), user('And ferns?')];
   const events = [
     asks('a', 1, moss),
     interaction({ id: 'c', at: 1.5, messages: next, answer: 'green' }),
     asks('b', 3, changed),
   ];
-  expect(told(events)).toEqual(['completed a <- And ferns?']);
+  expect(emittedLines(events)).toEqual(['completed a <- And ferns?']);
 });
 
-test('an answer with a thumb has its verdict, and the changed message implies nothing more', () => {
+test('an answer with feedback keeps its verdict; the edit implies nothing more', () => {
   const events = [asks('a', 1, moss), feedback({ id: 'f', at: 1.5 }, 'a', 1), asks('b', 2, changed)];
-  expect(told(events)).toEqual(['completed a <- ', 'feedback a: 1']);
+  expect(emittedLines(events)).toEqual(['completed a <- ', 'feedback a: 1']);
 });
 
-/** Values that a program puts into its templates, some of which hold the one before them. */
+/** Values that a program puts into its templates; some contain the previous one. */
 const values = [
   ['Anna', 'Bob', 'Maria', 'Maria Jones', 'John', 'John Smith'],
   ['17', '18', '19', '18 and 19', '2026'],
@@ -157,7 +164,7 @@ const templates = [
   (value: string) => `${value} is what the customer wrote about. Give the category of it in one word.`,
   (value: string) => `Open the record of ${value} and fix the first error that you find there.`,
 ];
-/** ms between the answer and the next request of a job; and its requests in the sessions that it names */
+/** ms between an answer and the job's next request, and its requests by named session */
 const paces = [0, 500, 2500, 30_000];
 const namings: readonly ((index: number) => More)[] = [
   () => ({}),
@@ -165,7 +172,7 @@ const namings: readonly ((index: number) => More)[] = [
   (index) => ({ session: `item-${index}` }),
 ];
 
-test('of jobs that put one value after the other into a template, no request is taken for an edit', () => {
+test('a job that fills a template with values makes no edits', () => {
   for (const template of templates)
     for (const list of values)
       for (const pace of paces)
@@ -173,27 +180,27 @@ test('of jobs that put one value after the other into a template, no request is 
           const requests = list.map((value, index) =>
             asks(`t${index}`, 1 + index * (0.05 + pace / 60_000), template(value), naming(index)),
           );
-          const lines = told(requests).filter((line) => line.includes('edited'));
+          const lines = emittedLines(requests).filter((line) => line.includes('edited'));
           expect(lines, `${template('...')} ${list[0]} ${pace}`).toEqual([]);
         }
 });
 
-test('nor is one of two that are all of a job, where values are names and numbers', () => {
+test('two requests of a job with names and numbers as values are not edits', () => {
   for (const template of templates)
     for (const list of values.slice(0, 4))
       for (const one of list)
         for (const other of list) {
           const pair = [asks('a', 1, template(one)), asks('b', 2, template(other))];
-          const lines = one === other ? [] : told(pair);
+          const lines = one === other ? [] : emittedLines(pair);
           expect(lines, `${template(one)} ${other}`).toEqual([]);
         }
 });
 
-test('values that hold each other in plain words are no edits once a template shows', () => {
+test('plain-word values that contain each other are not edits once a template shows', () => {
   const list = ['moss', 'ferns', 'ferns of the north', 'ferns of the north in winter'];
   const job = (more: More) => list.map((value, i) => asks(`t${i}`, 1 + i, `Tell me about ${value}`, more));
-  expect(told(job({}))).toEqual([]);
-  expect(told(job({ session: 'job' }))).toEqual([]);
+  expect(emittedLines(job({}))).toEqual([]);
+  expect(emittedLines(job({ session: 'job' }))).toEqual([]);
 });
 
 const short = [
@@ -201,23 +208,24 @@ const short = [
   ['glass table round', 'glass table round with steel legs'],
   ['the food was great', 'the food was great but the service was slow'],
 ] as const;
-test.each(short)('nor are they where the template is a word, or none: %s', (value, more) => {
+test.each(short)('short or missing templates make no edits, either: %s', (value, more) => {
   const job = ['Define net value', value, more, 'steel chair blue'];
   const pace = job.map((text, index) => asks(`t${index}`, 1 + index / 10, text));
-  expect(told(pace)).toEqual([]);
+  expect(emittedLines(pace)).toEqual([]);
 });
 
-test('who began another chat and went on there may edit the next one', () => {
+test('a person who started another chat may still edit the next one', () => {
   const fern = [user('What is a fern?'), assistant('This is answer x.'), user('And is it green?')];
   const events = [
     asks('x', 1, 'What is a fern?'),
     interaction({ id: 'y', at: 2, messages: fern, answer: 'yes' }),
-    ...[asks('a', 3, moss), asks('b', 4, changed)],
+    asks('a', 3, moss),
+    asks('b', 4, changed),
   ];
-  expect(told(events).filter((line) => line.includes('edited'))).toEqual(edited);
+  expect(emittedLines(events).filter((line) => line.includes('edited'))).toEqual(edited);
 });
 
-test('a job that asks each question in two ways, one right after the other, edits nothing', () => {
+test('a job that asks each question in two ways makes no edits', () => {
   const questions = [
     'How many legs has a spider?',
     'Which sea lies south of Sweden?',
@@ -227,17 +235,17 @@ test('a job that asks each question in two ways, one right after the other, edit
     asks(`a${index}`, 1 + index / 5, question),
     asks(`b${index}`, 1.1 + index / 5 - 0.05, `${question} Think step by step before you answer.`),
   ]);
-  expect(told(requests)).toEqual([]);
+  expect(emittedLines(requests)).toEqual([]);
 });
 
-test('a program that sends its history as one message edits nothing', () => {
+test('a program that sends its history as one message makes no edits', () => {
   const turns = ['Tell me about moss', 'This is answer t0.', 'and about ferns please'];
   const first = `Go on with the talk below and be kind. ${turns[0]}`;
   const events = [asks('t0', 1, first), asks('t1', 2, `${first} ${turns[1]} ${turns[2]}`)];
-  expect(told(events)).toEqual([]);
+  expect(emittedLines(events)).toEqual([]);
 });
 
-test('what is remembered of first requests is bounded, and holds no text', () => {
+test('the memory of first requests is bounded and contains no text', () => {
   const words = ['moss', 'eggs', 'rain', 'iron', 'bees', 'salt', 'wool', 'silk', 'sand', 'snow'];
   const many = words.flatMap((one, i) =>
     words.slice(0, 3).map((other, j) => `${one} or ${other} number ${i} ${j}`),
@@ -249,25 +257,25 @@ test('what is remembered of first requests is bounded, and holds no text', () =>
   expect(JSON.stringify(row)).not.toMatch(/moss|snow/);
 });
 
-test('of what was deleted nothing is remembered, whichever came first', () => {
+test('a deleted first request is not remembered, whichever arrives first', () => {
   const gone = responseDeleted({ id: 'd', at: 2 }, 'a');
   const ferns = asks('b', 1, 'Where do ferns grow?');
-  const held = (events: readonly ClawLoopEvent[]) =>
+  const storedRequests = (events: readonly ClawLoopEvent[]) =>
     [...runFold(attribute, events, rules).rows.get('lane')!.entries('first-request/')].map(([, row]) => row);
-  expect(held([asks('a', 1, moss), gone])).toEqual([]);
-  expect(held([gone, asks('a', 1, moss)])).toEqual([]);
-  expect(held([asks('a', 1, moss), ferns, gone])).toEqual(held([ferns]));
+  expect(storedRequests([asks('a', 1, moss), gone])).toEqual([]);
+  expect(storedRequests([gone, asks('a', 1, moss)])).toEqual([]);
+  expect(storedRequests([asks('a', 1, moss), ferns, gone])).toEqual(storedRequests([ferns]));
 });
 
-test('what is remembered of a first request goes with its conversation', () => {
+test('a first request is forgotten with its conversation', () => {
   const [day, later] = [26 * 60, 52 * 60];
   const events = [
     asks('a', 1, moss),
     sessionEnded({ id: 'e', at: 2 }, 'chat-a'),
     feedback({ id: 'f', at: day }, 'other', 1),
   ];
-  const held = (all: readonly ClawLoopEvent[]) =>
+  const storedRequests = (all: readonly ClawLoopEvent[]) =>
     [...runFold(attribute, all, rules).rows.get('lane')!.entries('first-request/')].length;
-  expect(held(events)).toBe(1);
-  expect(held([...events, feedback({ id: 'g', at: later }, 'other', 1)])).toBe(0);
+  expect(storedRequests(events)).toBe(1);
+  expect(storedRequests([...events, feedback({ id: 'g', at: later }, 'other', 1)])).toBe(0);
 });

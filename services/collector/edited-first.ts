@@ -2,79 +2,81 @@ import { canonicalJson } from '../../shared/chat/canonical-json.ts';
 import { isInternalContext, isSystem } from '../../shared/chat/message.ts';
 import { normaliseMessage } from '../../shared/chat/normalise.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
-import { type Conversation, shortHash } from './conversation.ts';
+import { defined } from '../../shared/lang/defined.ts';
+import { shortHash } from '../../shared/lang/short-hash.ts';
+import type { Conversation } from './conversation.ts';
 import { addsPassage, firstWords, headOf, mayShareTemplate } from './first-words.ts';
 import type { FirstRequest, LaneTables } from './lane-tables.ts';
 
-/** A person who reads an answer and changes their words needs that long, ms. A program is faster. */
+/** Least time in which a person reads an answer and edits the request, ms. A program is faster. */
 const FASTEST_EDIT_MS = 2000;
-/** Later than that, ms, it is another conversation. */
+/** After this time, ms, an edited request begins another conversation. */
 const EDIT_MS = 600_000;
-/** How long a first request is remembered, ms, and how many of a key are. */
+/** How long a first request is remembered, ms, and how many are remembered per access key. */
 const REMEMBERED_MS = 3_600_000;
 const REMEMBERED = 16;
-/** Of one first message. A text that grows with every request is a program's. */
+/** Edits of one first message. A text that grows with every request comes from a program. */
 const MOST_EDITS = 2;
 const LATEST = 'latest';
 
-export type FirstView = {
-  readonly mine: LaneTables;
+type RequestInLane = {
+  readonly tables: LaneTables;
   readonly data: InteractionCompleted['data'];
   readonly conversation: Conversation;
 };
 
 /**
- * The first request of a conversation that this one is an edit of. No part of the history is common to the two, so
- * the words alone tell, and a program that fills a template has similar ones. So only a passage that was added
- * counts, under the same system text, tools and sampling, on a whole answer that nobody went on from, and only
- * where no other recent request of this person looks like the same template or the same job. A client that names its
- * session names the same one. One that names none is taken for a person only if it took a person's time.
+ * The first request that this one is an edit of. The two share no history, so only their words can be compared,
+ * and a program that fills a template sends similar ones. An edit therefore must add a passage, under the same
+ * system text, tools and sampling, after a complete answer that was not continued. No other recent request of
+ * this person may look like the same template or job. A client that names sessions must name the same one; a
+ * client that names none must have taken as long as a person needs.
  */
-export function editedFirst({ mine, data, conversation }: FirstView): FirstRequest | undefined {
-  const recent = mine.firstRequests.get(LATEST);
+export function editedFirst({ tables, data, conversation }: RequestInLane): FirstRequest | undefined {
+  const recent = tables.firstRequests.get(LATEST);
   const text = onlyMessage(data, conversation);
   if (recent === undefined || text === undefined) return undefined;
   const began = Date.parse(data.timing.startedAt);
   const [client, system] = [clientOf(data), canonicalJson(conversation.systemSketch)];
   const name = nameOf(data, conversation);
   const ofPerson = recent.filter(({ user }) => user === data.user);
-  const edited = ofPerson.findLast((one) => {
-    const waited = began - one.time;
+  const edited = ofPerson.findLast((first) => {
+    const waited = began - first.time;
     return (
-      (one.named ? one.session === name : name === undefined && waited >= FASTEST_EDIT_MS) &&
+      (first.named ? first.session === name : name === undefined && waited >= FASTEST_EDIT_MS) &&
       waited > 0 &&
       waited < EDIT_MS &&
-      one.edits < MOST_EDITS &&
-      one.client === client &&
-      canonicalJson(one.system) === system &&
-      addsPassage(one, text) &&
-      isAllOfItsSession(mine, one)
+      first.edits < MOST_EDITS &&
+      first.client === client &&
+      canonicalJson(first.system) === system &&
+      addsPassage(first, text) &&
+      isWholeSession(tables, first)
     );
   });
   if (edited === undefined) return undefined;
   const words = firstWords(text);
-  const looksMade = ofPerson.some(
-    (one) =>
-      one !== edited &&
-      began - one.time < REMEMBERED_MS &&
-      (one.session === edited.session ||
+  const looksGenerated = ofPerson.some(
+    (other) =>
+      other !== edited &&
+      began - other.time < REMEMBERED_MS &&
+      (other.session === edited.session ||
         words === undefined ||
-        mayShareTemplate(one.words, words) ||
-        isOfJob(mine, one, edited)),
+        mayShareTemplate(other.words, words) ||
+        belongsToJob(tables, other, edited)),
   );
-  return looksMade ? undefined : edited;
+  return looksGenerated ? undefined : edited;
 }
 
 /**
- * A job whose template is short, or none, shows by its pace: it asks one thing after the other and goes on with
- * none. Of sessions that a client names, the names tell more.
+ * Whether both requests look like steps of a job. A job with a short template, or none, shows by its pace: it
+ * sends one request after another and continues none. If the client names its sessions, the names tell more.
  */
-const isOfJob = (mine: LaneTables, one: FirstRequest, edited: FirstRequest): boolean =>
-  !one.named && !edited.named && edited.time - one.time < EDIT_MS && isAllOfItsSession(mine, one);
+const belongsToJob = (tables: LaneTables, other: FirstRequest, edited: FirstRequest): boolean =>
+  !other.named && !edited.named && edited.time - other.time < EDIT_MS && isWholeSession(tables, other);
 
-/** What later first requests are compared with. An edit takes the place of what it is an edit of. */
-export function noteFirst(view: FirstView, event: InteractionCompleted, session: string): void {
-  const { mine, data, conversation } = view;
+/** Stores a first request for comparison with later ones. An edit replaces its original. */
+export function noteFirst(view: RequestInLane, event: InteractionCompleted, session: string): void {
+  const { tables, data, conversation } = view;
   const text = onlyMessage(data, conversation);
   const words = text === undefined ? undefined : firstWords(text);
   if (words === undefined) return;
@@ -82,29 +84,29 @@ export function noteFirst(view: FirstView, event: InteractionCompleted, session:
   const time = Date.parse(event.time);
   const before = editedFirst(view);
   const edited = before?.session === session ? before : undefined;
-  const known = mine.firstRequests.get(LATEST) ?? [];
-  const again = known.find((one) => one.session === session && one.prompt === prompt);
+  const known = tables.firstRequests.get(LATEST) ?? [];
+  const repeated = known.find((first) => first.session === session && first.prompt === prompt);
   const calls = data.answer.tool_calls?.length ?? 0;
   const request: FirstRequest = {
-    ...{
-      id: event.id,
-      session,
-      named: nameOf(data, conversation) !== undefined,
-      prompt,
-      time,
-      words,
-      system,
-    },
-    ...(data.user === undefined ? {} : { user: data.user }),
+    id: event.id,
+    session,
+    named: nameOf(data, conversation) !== undefined,
+    prompt,
+    time,
+    words,
+    system,
+    ...defined({ user: data.user }),
     head: calls > 0 ? [] : headOf(normaliseMessage(data.answer)?.text ?? ''),
     client: clientOf(data),
-    edits: edited === undefined ? (again?.edits ?? 0) : edited.edits + 1,
+    edits: edited === undefined ? (repeated?.edits ?? 0) : edited.edits + 1,
   };
-  const others = known.filter((one) => one !== edited && one !== again && time - one.time < REMEMBERED_MS);
-  mine.firstRequests.set(LATEST, [...others, request].slice(-REMEMBERED));
+  const others = known.filter(
+    (first) => first !== edited && first !== repeated && time - first.time < REMEMBERED_MS,
+  );
+  tables.firstRequests.set(LATEST, [...others, request].slice(-REMEMBERED));
 }
 
-/** Of a request that was taken back, not even the numbers of its words stay. */
+/** Deletes all trace of a withdrawn request, including the hashes of its words. */
 export function forgetFirst({ firstRequests }: LaneTables, turnId: string): void {
   const known = firstRequests.get(LATEST) ?? [];
   const left = known.filter(({ id }) => id !== turnId);
@@ -113,13 +115,13 @@ export function forgetFirst({ firstRequests }: LaneTables, turnId: string): void
   else firstRequests.delete(LATEST);
 }
 
-/** The words of a request that is one message of a person's, in text alone. */
+/** The words of a request that consists of one text message by a person. */
 function onlyMessage(
   { live, settle }: InteractionCompleted['data'],
-  { messages, latestWords, latestKind, isOfAgent }: Conversation,
+  { messages, latestWords, latestKind, isFromAgent: isOfAgent }: Conversation,
 ): string | undefined {
-  const said = messages.filter((message) => !isSystem(message) && !isInternalContext(message));
-  const only = said.length === 1 ? said[0]! : undefined;
+  const spoken = messages.filter((message) => !isSystem(message) && !isInternalContext(message));
+  const only = spoken.length === 1 ? spoken[0]! : undefined;
   if (!live || settle !== 'votes' || only?.role !== 'user' || isOfAgent) return undefined;
   const isText = typeof only.content === 'string' || only.content?.every(({ type }) => type === 'text');
   return isText && latestKind === undefined ? latestWords : undefined;
@@ -128,17 +130,17 @@ function onlyMessage(
 const nameOf = ({ session }: InteractionCompleted['data'], { runtime }: Conversation) =>
   session ?? runtime.session;
 
-/** Whether an open session holds answers to this request alone, and to those that it is an edit of. */
-function isAllOfItsSession(mine: LaneTables, { id, session, prompt }: FirstRequest): boolean {
-  const row = mine.sessions.get(session);
-  if (!row?.open || mine.turns.get(id)?.status !== 'open') return false;
-  return row.openTurns.every((one) => {
-    const turn = mine.turns.get(one);
+/** Whether an open session contains only answers to this request and to its earlier versions. */
+function isWholeSession(tables: LaneTables, { id, session, prompt }: FirstRequest): boolean {
+  const row = tables.sessions.get(session);
+  if (!row?.open || tables.turns.get(id)?.status !== 'open') return false;
+  return row.openTurns.every((openId) => {
+    const turn = tables.turns.get(openId);
     return turn?.status === 'open' && (turn.prompt === prompt || turn.told === 'implied');
   });
 }
 
-/** From where in a program a request comes: two with another model, tools or sampling come from two places. */
+/** Identifies the part of a program that sends a request: another model, tools or sampling is another part. */
 function clientOf({ api, adapter, model, tools, sampling }: InteractionCompleted['data']): string {
   const { temperature, topP, topK, minP, stop } = sampling;
   return shortHash(

@@ -6,7 +6,9 @@ import { runFold } from './testing/run-fold.ts';
 
 const hello = interaction({ id: 'a', messages: [user('hi')], answer: 'hello' });
 const more = interaction({
-  ...{ id: 'b', at: 1, answer: 'well' },
+  id: 'b',
+  at: 1,
+  answer: 'well',
   messages: [user('hi'), assistant('hello'), user('and?')],
 });
 const opened = (events: Parameters<typeof runFold>[1], settings = { tellsOpened: true }) =>
@@ -14,9 +16,11 @@ const opened = (events: Parameters<typeof runFold>[1], settings = { tellsOpened:
     type === 'session.opened' ? [[id, data.session, data.key]] : [],
   );
 
-test('an epoch of a session is told once, when it begins, also of one that was found by its content', () => {
+test('an epoch is reported once, when it begins, even if the session was found by content', () => {
   const again = interaction({
-    ...{ id: 'c', at: 3, answer: 'good' },
+    id: 'c',
+    at: 3,
+    answer: 'good',
     messages: [user('hi'), assistant('hello'), user('and?'), assistant('well'), user('so?')],
   });
   expect(opened([hello, more, sessionEnded({ id: 'e', at: 2 }, 'chat-a'), again])).toEqual([
@@ -25,12 +29,14 @@ test('an epoch of a session is told once, when it begins, also of one that was f
   ]);
 });
 
-test('a session of the protocol is told of before anything is said in it', () => {
+test('a session started through the API is reported before its first request', () => {
   const started = SessionStarted.create({
-    ...{ id: 's/started', source: 'clawloop/test', time: timeAt(0) },
+    id: 's/started',
+    source: 'clawloop/test',
+    time: timeAt(0),
     data: { lane: 'lane', key: 'key', session: 's', settle: 'reward' },
   });
-  const said = interaction({
+  const request = interaction({
     id: 'a',
     at: 1,
     session: 's',
@@ -38,14 +44,14 @@ test('a session of the protocol is told of before anything is said in it', () =>
     messages: [user('hi')],
     answer: 'x',
   });
-  expect(opened([started, said])).toEqual([['s@s/started/opened', 's', 'key']]);
+  expect(opened([started, request])).toEqual([['s@s/started/opened', 's', 'key']]);
 });
 
-test('a side request of no session opens none', () => {
+test('a side request without a session opens none', () => {
   const title = interaction({ id: 't', turnType: 'side', messages: [user('hi')], answer: 'Eggs' });
   expect(opened([title])).toEqual([]);
 });
 
-test('without the setting nothing is told, as in logs of earlier programs', () => {
+test('without the setting nothing is reported', () => {
   expect(runFold(attribute, [hello], {}).emitted).toEqual([]);
 });

@@ -3,23 +3,23 @@ import { SessionOpened } from '../../shared/events/session-opened.ts';
 import type { SessionStarted } from '../../shared/events/session-started.ts';
 import type { SessionRow } from './lane-tables.ts';
 import { touchSession } from './session.ts';
-import { facts } from './source.ts';
+import { envelopeOf } from './source.ts';
 import type { Cause } from './turn-outcome.ts';
 
 /**
- * An event belongs to a session. The first one of an epoch opens it, which is told: how a session was found only
- * the collector knows, and others have to know what may be ended.
+ * Adds an event to a session. The first event of an epoch opens it and emits `session.opened`: only the
+ * collector knows how a session was found, and others need to know which sessions can be ended.
  */
 export function enterSession(
-  { mine, emit }: Cause,
+  { tables, emit }: Cause,
   event: InteractionCompleted | SessionStarted,
   session: string,
   tellsOpened: boolean,
 ): SessionRow {
-  const row = touchSession(mine, session, event);
+  const row = touchSession(tables, session, event);
   const { epoch } = row;
   if (!tellsOpened || epoch !== event.id) return row;
   const data = { lane: event.subject, key: event.data.key, session, epoch };
-  emit.push(SessionOpened.create({ ...facts(event), id: `${session}@${epoch}/opened`, data }));
+  emit.push(SessionOpened.create({ ...envelopeOf(event), id: `${session}@${epoch}/opened`, data }));
   return row;
 }

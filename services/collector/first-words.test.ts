@@ -12,7 +12,7 @@ test.each([
   ['Erzähl mir etwas über Moos.', 'Erzähl mir etwas über Moos, aber bitte ohne Liste.'],
   ["What's the capital of Peru?", 'What’s the capital of Peru, in one word'],
   ['मुझे काई के बारे में बताओ', 'मुझे काई के बारे में बताओ बहुत कम शब्दों में'],
-])('a passage that a person added is told: %s', (earlier, later) => {
+])('a passage that a person added is recognised: %s', (earlier, later) => {
   expect(adds(earlier, later)).toBe(true);
 });
 
@@ -34,11 +34,11 @@ test.each([
   ['fewer words', 'Tell me about moss in one line.', 'Tell me about moss.'],
   ['too few words to tell', 'hi there', 'hi there my good friend'],
   ['far more words', 'Tell me about moss', `Tell me about moss ${'and so on '.repeat(6)}`],
-])('%s is no edit', (_, earlier, later) => {
+])('%s is not an edit', (_, earlier, later) => {
   expect(adds(earlier, later)).toBe(false);
 });
 
-test('a request that repeats the answer holds its own history', () => {
+test('a request that repeats the answer contains its own history', () => {
   const later = 'Go on with this story moss is green and it grows';
   expect(adds('Go on with this story', later, 'Moss is green.')).toBe(false);
   expect(adds('Go on with this story', later, 'Once there was a fern.')).toBe(true);
@@ -53,7 +53,7 @@ test('messages of one template are alike', () => {
   expect(alike('Tell me about moss.', 'How do I boil an egg?')).toBe(false);
 });
 
-test('long texts are not looked at', () => {
+test('long texts are not compared', () => {
   expect(firstWords('word '.repeat(65))).toBeUndefined();
   expect(firstWords('x'.repeat(1001))).toBeUndefined();
   expect(adds('Tell me about moss', `Tell me about moss please do ${' '.repeat(2000)}`)).toBe(false);

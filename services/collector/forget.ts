@@ -4,12 +4,12 @@ import {
   encoded,
   type FirstPrompt,
   type FirstRequest,
-  type HeldFeedback,
   type LaneRow,
+  type PendingFeedback,
   type SessionRow,
 } from './lane-tables.ts';
 
-/** Removes what belongs to sessions that closed before the horizon, ms since 1970, and ids as old. */
+/** Removes rows of sessions that closed before the horizon, ms since 1970, and ids that are as old. */
 export function forget(rows: Rows, draft: Draft, horizon: number): void {
   const gone = new Set<string>();
   const place = (key: string, session: string) => `${key} ${session}`;
@@ -21,25 +21,25 @@ export function forget(rows: Rows, draft: Draft, horizon: number): void {
   const isGone = (key: string, session: string | undefined) =>
     session !== undefined && gone.has(place(key, encoded(session)));
   for (const [name, row] of rows.entries('')) {
-    const [table, key, rest] = split(name);
-    if (isOver(table, rest, row, horizon, (session) => isGone(key, session)))
-      draft.table(table).delete(`${key}/${rest}`);
+    const [table, key, id] = split(name);
+    const isSessionGone = (session: string | undefined) => isGone(key, session);
+    if (isExpired({ table, id, row }, horizon, isSessionGone)) draft.table(table).delete(`${key}/${id}`);
   }
 }
 
 /**
- * A lane in which nothing happens is not reached by `forget`: a sweeper says when it has rested for a day.
- * All goes but its time. Whatever came before is too late from then on, as no id of it is known.
+ * Forgets an inactive lane, which `forget` does not reach: a sweeper reports it after a day. Only the lane's
+ * time is kept. Earlier events are too late from then on, because their ids are no longer known.
  */
 export function forgetLane(rows: Rows, { data }: LaneForgotten): readonly RowChange[] {
   const last = Date.parse(data.last);
-  if (restedLane(rows) !== last) return [];
+  if (inactiveSince(rows) !== last) return [];
   const now: LaneRow = { time: last, sweptAt: last, floor: last + 1 };
   return [...rows.entries('')].map(([key]) => ({ key, row: key === LANE_NOW ? now : undefined }));
 }
 
-/** The time of a lane that holds something to forget and nothing that is open; ms since 1970. */
-export function restedLane(rows: Rows): number | undefined {
+/** Time of the last event, ms since 1970, of a lane with something to forget and no open session. */
+export function inactiveSince(rows: Rows): number | undefined {
   const lane = rows.get(LANE_NOW) as LaneRow | undefined;
   if (lane === undefined) return undefined;
   const sessions = [...rows.entries('session/')];
@@ -50,16 +50,14 @@ export function restedLane(rows: Rows): number | undefined {
 
 const LANE_NOW = 'lane/now';
 
-function isOver(
-  table: string,
-  rest: string,
-  row: unknown,
+function isExpired(
+  { table, id, row }: { readonly table: string; readonly id: string; readonly row: unknown },
   horizon: number,
   isGone: (session: string | undefined) => boolean,
 ): boolean {
   switch (table) {
     case 'session':
-      return isGone(rest);
+      return isGone(id);
     case 'turn': {
       const { session, time } = row as { readonly session?: string; readonly time?: number };
       return session === undefined ? (time ?? 0) < horizon : isGone(session);
@@ -84,19 +82,19 @@ function isOver(
     case 'node':
     case 'node-at':
     case 'next':
-      return isGone(decodeURIComponent(rest.slice(0, rest.indexOf('/'))));
+      return isGone(decodeURIComponent(id.slice(0, id.indexOf('/'))));
     case 'seen':
     case 'deleted':
       return (row as number) < horizon;
     case 'early':
-      return (row as readonly HeldFeedback[]).every((held) => held.time < horizon);
+      return (row as readonly PendingFeedback[]).every(({ time }) => time < horizon);
     default:
       return false;
   }
 }
 
-/** `<table>/<key>/<rest>`; the rest may hold slashes. */
-function split(name: string): readonly [table: string, key: string, rest: string] {
+/** Splits `<table>/<key>/<id>`; the id may contain slashes. */
+function split(name: string): readonly [table: string, key: string, id: string] {
   const first = name.indexOf('/');
   const second = name.indexOf('/', first + 1);
   return [name.slice(0, first), name.slice(first + 1, second), name.slice(second + 1)];

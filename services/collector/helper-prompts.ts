@@ -1,4 +1,4 @@
-/** What a program asks the model for itself, beside the conversation. */
+/** Kinds of requests that a program makes for its own purposes, beside the conversation. */
 export type HelperKind = 'compaction' | 'title' | 'next-speaker' | 'probe' | 'helper';
 
 type HelperPrompt = {
@@ -10,7 +10,10 @@ type HelperPrompt = {
   readonly words?: RegExp;
 };
 
-/** First match wins. Each pattern looks at the first 2,000 characters, and begins with a text or a line of it. */
+/**
+ * First match wins. Each pattern is applied to the first 2,000 characters, at the start of the text or of a
+ * line.
+ */
 export const helperPrompts: readonly HelperPrompt[] = [
   {
     kind: 'compaction',
@@ -151,40 +154,40 @@ export const helperPrompts: readonly HelperPrompt[] = [
   },
 ];
 
-/** Characters of a text that are looked at. */
+/** Characters of a text that are examined. */
 const LOOK_AT = 2000;
-/** A person seldom writes so much to ask for a summary, a title or a name; characters. */
+/** Characters; people rarely write this much to ask for a summary, a title or a name. */
 const LONG = 100;
-/** What such instructions are about. */
+/** The subject of such instructions. */
 const ofHistory =
   /\b(?:conversation|chat|session|dialogu?e|exchange|transcript|discussion|history|context window|interaction|thread|turns)s?\b/i;
-/** What they want. */
+/** The result that such instructions ask for. */
 const wanted =
   /\b(?:titles?|names?|labels?|tags|emoji|summar(?:y|ies|i[sz]e|i[sz]ing)|r[ée]sum[ée]e?|compact(?:ed|ion)?|condens(?:e|ed|ing)|digest|hand-?(?:off|over)|checkpoint|recap|next speaker|follow-up (?:questions|queries)|search (?:query|engine)|new topic|preferences)\b/i;
-/** How instructions to a model give themselves away. */
+/** Phrases that are typical of instructions to a model. */
 const instructs =
   /\b(?:respond|reply|output|return|answer|emit) (?:with|only|in|one|the|using|exactly)\b|\bonly (?:output|return|respond|reply|the title|a? ?json)\b|\bnothing (?:else|besides)\b|\bdo not (?:include|use|call|add|answer|respond|ask|mention|execute)\b|\byou (?:are (?:an?|the) \w|must|will be given|should (?:only|include|preserve))|\bjson\b|^#+ |\bformat:|<\/?[a-z_]+>|\bthe user(?:'s)?\b|\b(?:must|should) (?:include|be|preserve|contain|capture)\b|\bno (?:quotes|punctuation|markdown)\b|\bwithout punctuation\b|\b(?:max(?:imum)?|within|at most) (?:of )?(?:\d+|\w+) (?:words|characters|chars)\b|^[A-Z][A-Za-z ]{2,20}:$/gim;
 const FEWEST_SIGNS = 2;
 
 /**
- * Which request of a program this is, by its texts; undefined: none that is known. What is not in the table counts as
- * one where a long instruction asks for a title, a summary or the like of the conversation itself.
+ * The kind of a program's request, by its texts; undefined: not recognised. A request that is not in the table
+ * counts as `helper` if a long instruction asks for a title, a summary or the like of the conversation itself.
  * @param systemText of the request
  * @param words of the latest user message
  */
 export function helperKind(systemText: string, words: string): HelperKind | undefined {
-  const [system, said] = [systemText.trimStart().slice(0, LOOK_AT), words.slice(0, LOOK_AT)];
+  const [system, latest] = [systemText.trimStart().slice(0, LOOK_AT), words.slice(0, LOOK_AT)];
   const known = helperPrompts.find(
     (prompt) =>
       (prompt.system === undefined || prompt.system.test(system)) &&
-      (prompt.words === undefined || prompt.words.test(said)),
+      (prompt.words === undefined || prompt.words.test(latest)),
   );
   if (known !== undefined) return known.kind;
-  return isInstruction(said) ? 'helper' : undefined;
+  return isInstruction(latest) ? 'helper' : undefined;
 }
 
 function isInstruction(text: string): boolean {
-  // who quotes an instruction gives none
+  // A quoted instruction is not one.
   const words = text.replace(/"[^"\n]{0,200}"|`[^`\n]{0,200}`/g, ' ');
   if (words.length < LONG || !wanted.test(words) || !ofHistory.test(words)) return false;
   const signs = words.match(instructs) ?? [];

@@ -1,195 +1,287 @@
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
-import { tellAskedAgain } from './asked-again.ts';
-import type { AttributeSettings } from './attribute.ts';
+import { defined } from '../../shared/lang/defined.ts';
+import { shortHash } from '../../shared/lang/short-hash.ts';
 import {
   answerText,
   type Conversation,
   hashOfAnswer,
   readConversation,
-  shortHash,
   summaryLines,
 } from './conversation.ts';
 import { disagreementOf } from './disagreement.ts';
 import { noteFirst } from './edited-first.ts';
 import { enterSession } from './enter-session.ts';
-import type { OpenTurn, SessionRow } from './lane-tables.ts';
-import { hasNewSystem, noteAnswer, noteIn, noteMainLine } from './main-line.ts';
-import { completeIfOvertaken, readNextStates } from './next-state.ts';
+import type { AttributeSettings } from './fold-settings.ts';
+import type { LaneTables, OpenTurn, PendingFeedback, SessionRow } from './lane-tables.ts';
+import { isMainUnderNewSystem, noteAnswer, noteMainLine, noteSession } from './main-line.ts';
+import { completeIfOvertaken, completeRefusedAnswers, readNextStates } from './next-state.ts';
 import { addNode } from './reward-nodes.ts';
 import { findSession, hasSystem, noteSystem } from './session.ts';
-import { skipReason } from './skip-reason.ts';
+import { type SkipReason, skipReason } from './skip-reason.ts';
 import {
   type Cause,
   completeEarly,
+  emitSkipped,
   openTurn,
   releaseFeedback,
   skipTurn,
-  tellSkipped,
 } from './turn-outcome.ts';
 import { classifyTurn } from './turn-type.ts';
 
-/** As in the settings of the fold. */
+/** The settings of the fold. */
 type Rules = Required<Omit<AttributeSettings, 'turnDiscount'>>;
 
-/**
- * One answered request becomes a turn: open until its next state is known, or skipped at once for a named
- * reason.
- */
-export function onInteraction(
-  cause: Cause,
-  event: InteractionCompleted,
-  { atOnce, firstEdits, clients, rewardedAreMain, tellsOpened }: Rules,
-): void {
-  const { mine } = cause;
-  const { id, data } = event;
-  const time = Date.parse(event.time);
-  const conversation = readConversation(event, clients);
-  // one that is too large has no words, so no place among the others
-  const isOfProgram = rewardedAreMain && data.settle === 'reward' && !data.tooLarge;
-  const { search, found, type, rule, disagreement } = classify(cause, event, conversation, isOfProgram);
-  const isDeleted = mine.deleted.get(id) !== undefined;
-  if (isDeleted) mine.deleted.delete(id);
-  const skip = isDeleted ? { reason: 'deleted' as const, rule } : skipReason({ data, type, turnRule: rule });
-  const feedback = mine.early.get(id) ?? [];
-  if (feedback.length > 0) mine.early.delete(id);
+/** An answered request, with everything that the steps read from its record alone. */
+type Request = {
+  readonly event: InteractionCompleted;
+  readonly id: string;
+  readonly data: InteractionCompleted['data'];
+  /** ms since 1970 */
+  readonly time: number;
+  readonly conversation: Conversation;
+  readonly isProgramReward: boolean;
+};
 
+type Placed = ReturnType<typeof place>;
+type Classified = ReturnType<typeof classify>;
+
+/**
+ * One answered request becomes a turn. Three steps find out and record what it is: `place` finds its session,
+ * `classify` its turn type, and `remember` stores what later requests are compared with. The turn then stays
+ * open until its next state is known, or is skipped at once for a named reason.
+ */
+export function onInteraction(cause: Cause, event: InteractionCompleted, rules: Rules): void {
+  const request = readRequest(event, rules);
+  const { id, data, time, conversation } = request;
+  const placed = place(cause, request);
+  const classified = classify(cause, request, placed);
+  const { type, rule } = classified;
+  const { isDeleted, feedback } = takeEarlyEvents(cause.tables, id);
+  const skip = isDeleted ? { reason: 'deleted' as const, rule } : skipReason({ data, type, turnRule: rule });
+
+  const { match } = placed;
   const isMain = type === 'main' && !data.tooLarge;
-  const rested = type === 'side' && isTimer(conversation) ? knownSession(cause, found?.session) : undefined;
-  if ((found === undefined && !isMain) || rested?.open === false) {
-    mine.turns.set(id, { status: 'done', time }); // of no session's: it is remembered for a day of its own
-    const place = rested === undefined ? {} : { session: found!.session, epoch: rested.epoch };
-    const why = { reason: skip?.reason ?? 'side', rule: skip?.rule ?? rule, ...disagreement } as const;
-    if (data.live) tellSkipped(cause, { turnId: id, ...place, ...why });
+  const timerSession =
+    type === 'side' && isTimer(conversation) ? knownSession(cause, match?.session) : undefined;
+  if ((match === undefined && !isMain) || timerSession?.open === false) {
+    cause.tables.turns.set(id, { status: 'done', time }); // without a session the id is kept for a day
+    const closed = timerSession && { session: match!.session, epoch: timerSession.epoch };
+    const why = { reason: skip?.reason ?? 'side', rule: skip?.rule ?? rule, ...classified.disagreement };
+    if (data.live) emitSkipped(cause, { turnId: id, ...closed, ...why });
     releaseFeedback(cause, id, feedback);
     return;
   }
 
-  const { session, by: sessionBy } = found ?? { session: `chat-${id}`, by: 'new' };
-  let askedAgain = false;
-  const { epoch } = rested ?? enterSession(cause, event, session, tellsOpened);
+  const { session, by: sessionBy } = match ?? { session: `chat-${id}`, by: 'new' };
+  const { epoch } = timerSession ?? enterSession(cause, event, session, rules.tellsOpened);
+  const { replacesAnswer } = remember(cause, request, session, {
+    search: placed.search,
+    isMain,
+    rule,
+    isDeleted,
+    rules,
+  });
+  if (!data.live) {
+    cause.tables.turns.set(id, { status: 'done', session, time });
+    releaseFeedback(cause, id, feedback);
+    return;
+  }
+  const attribution = { session, epoch, sessionBy };
+  startTurn(cause, request, {
+    attribution,
+    classified,
+    skip,
+    feedback,
+    replacesAnswer,
+    atOnce: rules.atOnce,
+  });
+}
+
+function readRequest(event: InteractionCompleted, { clients, rewardedAreMain }: Rules): Request {
+  const { id, data } = event;
+  const conversation = readConversation(event, clients);
+  // A record that is too large has no text, so its place among the others is unknown.
+  const isProgramReward = rewardedAreMain && data.settle === 'reward' && !data.tooLarge;
+  return { event, id, data, time: Date.parse(event.time), conversation, isProgramReward };
+}
+
+/** Finds the session of a request; `match` is undefined if the request begins one. */
+function place({ tables, clients }: Cause, { data, time, conversation, isProgramReward }: Request) {
+  const asked = { explicit: data.turnType, conversation, isProgramReward };
+  const byText = classifyTurn({ ...asked, isOtherSystem: false, answersMainCalls: false });
+  const isSide = byText.type === 'side';
+  const search = { tables, data, conversation, isSide, clients, time };
+  return { search, match: findSession(search) };
+}
+
+/** Decides between main and side turn, now that the session is known. */
+function classify(
+  { tables, clients }: Cause,
+  { data, conversation, isProgramReward }: Request,
+  { search, match }: Placed,
+) {
+  const row = match && tables.sessions.get(match.session);
+  const last = conversation.answers.at(-1);
+  const view = {
+    explicit: data.turnType,
+    conversation,
+    isProgramReward,
+    isOtherSystem:
+      row !== undefined &&
+      row.system !== null &&
+      !hasSystem(row, conversation.systemSketch) &&
+      !(clients && isMainUnderNewSystem(tables, match!.session, row, { data, conversation })),
+    answersMainCalls:
+      conversation.answersCalls && last !== undefined && tables.known.get(last.full) === match?.session,
+  };
+  const { type, rule } = classifyTurn(view);
+  return { type, rule, disagreement: defined({ disagreement: disagreementOf(search, view, type) }) };
+}
+
+/** Stores what later requests of the session are recognised by, and completes earlier turns. */
+function remember(
+  cause: Cause,
+  { event, data, conversation }: Request,
+  session: string,
+  options: Pick<Placed, 'search'> & {
+    readonly isMain: boolean;
+    readonly rule: string;
+    readonly isDeleted: boolean;
+    readonly rules: Rules;
+  },
+): { readonly replacesAnswer: boolean } {
+  const { tables } = cause;
+  const { search, isMain, rule, isDeleted } = options;
+  const { atOnce, firstEdits, clients } = options.rules;
+  let replacesAnswer = false;
   if (isMain) {
     readNextStates(cause, session, conversation);
-    if (clients) noteMainLine(mine, session, { data, conversation });
-    if (atOnce && data.settle === 'votes') askedAgain = tellAskedAgain(cause, event, session, conversation);
-    index(cause, event, session, conversation);
+    if (clients) noteMainLine(tables, session, { data, conversation });
+    if (atOnce && data.settle === 'votes')
+      replacesAnswer = completeRefusedAnswers(cause, event, session, conversation);
+    indexRequest(cause, event, session, conversation);
     if (atOnce && firstEdits && !isDeleted) noteFirst(search, event, session);
-    if (data.user !== undefined && mine.users.get(data.user) !== session) mine.users.set(data.user, session);
+    if (data.user !== undefined && tables.users.get(data.user) !== session)
+      tables.users.set(data.user, session);
   } else if (rule === 'compaction') indexSummary(cause, event, session, conversation);
-  if (clients && rule === 'other-system') mine.asides.set(conversation.full, session);
-  if (!data.live) {
-    mine.turns.set(id, { status: 'done', session, time });
-    releaseFeedback(cause, id, feedback);
-    return;
-  }
-  const { prompt, full, place } = conversation;
+  if (clients && rule === 'other-system') tables.asides.set(conversation.full, session);
+  return { replacesAnswer };
+}
+
+/** Opens the turn, or skips it at once. */
+function startTurn(
+  cause: Cause,
+  { id, data, time, conversation, isProgramReward }: Request,
+  {
+    attribution,
+    classified: { type, rule, disagreement },
+    skip,
+    feedback,
+    replacesAnswer,
+    atOnce,
+  }: {
+    readonly attribution: Pick<OpenTurn, 'session' | 'epoch' | 'sessionBy'>;
+    readonly classified: Classified;
+    readonly skip: { readonly reason: SkipReason; readonly rule: string } | undefined;
+    readonly feedback: readonly PendingFeedback[];
+    readonly replacesAnswer: boolean;
+    readonly atOnce: boolean;
+  },
+): void {
+  const { tables } = cause;
+  const { session, epoch, sessionBy } = attribution;
   const { settle } = data;
   const answer = hashOfAnswer(data.answer);
   const byReward = settle === 'reward';
   if (byReward)
-    addNode(mine, session, id, conversation, {
-      ...{ order: cause.at.offset, main: type === 'main', aborted: skip?.reason === 'aborted', feedback },
-      ...(answer === undefined ? {} : { answer }),
-      ...(isOfProgram ? { system: shortHash(conversation.systemText) } : {}),
+    addNode(tables, session, id, {
+      conversation,
+      order: cause.at.offset,
+      main: type === 'main',
+      aborted: skip?.reason === 'aborted',
+      feedback,
+      ...defined({ answer, system: isProgramReward ? shortHash(conversation.systemText) : undefined }),
     });
   const turn: OpenTurn = {
     status: 'open',
     session,
     epoch,
-    prompt,
-    full,
-    ...(place.spoken === undefined ? {} : { spoken: place.spoken }),
-    ...(answer === undefined ? {} : { answer }),
+    prompt: conversation.prompt,
+    full: conversation.full,
+    ...defined({ spoken: conversation.place.spoken, answer }),
     at: cause.at,
     settle,
     rule,
     sessionBy,
     ...disagreement,
     feedback: byReward ? [] : feedback,
-    ...(atOnce ? { time } : {}),
-    ...(askedAgain ? { preferred: true } : {}),
+    ...defined({ time: atOnce ? time : undefined, preferred: replacesAnswer ? true : undefined }),
   };
-  if (skip === undefined) {
-    openTurn(cause, id, turn);
-    completeIfOvertaken(cause, id, turn);
-    const left = mine.turns.get(id);
-    if (atOnce && left?.status === 'open' && left.feedback.length > 0) completeEarly(cause, id, left);
-  } else skipTurn(cause, id, turn, skip.reason, skip.rule);
+  if (skip !== undefined) {
+    skipTurn(cause, id, turn, skip);
+    return;
+  }
+  openTurn(cause, id, turn);
+  completeIfOvertaken(cause, id, turn);
+  const current = tables.turns.get(id);
+  if (atOnce && current?.status === 'open' && current.feedback.length > 0) completeEarly(cause, id, current);
 }
 
-/** Which session a request belongs to, and whether to its main line. */
-function classify(
-  { mine, clients }: Cause,
-  { data, time }: InteractionCompleted,
-  conversation: Conversation,
-  isOfProgram: boolean,
-) {
-  const asked = { explicit: data.turnType, conversation, isOfProgram };
-  const byText = classifyTurn({ ...asked, isOtherSystem: false, answersMainCalls: false });
-  const isSide = byText.type === 'side';
-  const search = { mine, data, conversation, isSide, clients, time: Date.parse(time) };
-  const found = findSession(search);
-  const row = found && mine.sessions.get(found.session);
-  const last = conversation.answers.at(-1);
-  const view = {
-    ...asked,
-    isOtherSystem:
-      row !== undefined &&
-      row.system !== null &&
-      !hasSystem(row, conversation.systemSketch) &&
-      !(clients && hasNewSystem(mine, found!.session, row, { data, conversation })),
-    answersMainCalls:
-      conversation.answersCalls && last !== undefined && mine.known.get(last.full) === found?.session,
-  };
-  const { type, rule } = classifyTurn(view);
-  const disagreement = disagreementOf(search, view, type);
-  return { search, found, type, rule, disagreement: disagreement === undefined ? {} : { disagreement } };
+/** Takes the deletion and the feedback that arrived before the interaction. */
+function takeEarlyEvents({ deleted, early }: LaneTables, id: string) {
+  const isDeleted = deleted.get(id) !== undefined;
+  if (isDeleted) deleted.delete(id);
+  const feedback = early.get(id) ?? [];
+  if (feedback.length > 0) early.delete(id);
+  return { isDeleted, feedback };
 }
 
 /**
- * A heartbeat comes every half hour, whether anybody is there or not: the timers of a client keep no session
- * open, and open none again.
+ * A heartbeat arrives every half hour, whether or not anybody is there. A client's timers therefore neither
+ * keep a session open nor reopen one.
  */
 const isTimer = ({ latestKind, runtime }: Conversation): boolean =>
   ['heartbeat', 'cron'].includes(latestKind ?? runtime.kind ?? '');
 
-const knownSession = ({ mine }: Cause, session: string | undefined): SessionRow | undefined =>
-  session === undefined ? undefined : mine.sessions.get(session);
+const knownSession = ({ tables }: Cause, session: string | undefined): SessionRow | undefined =>
+  session === undefined ? undefined : tables.sessions.get(session);
 
-/** By what a conversation is found that begins with the summary of its history. */
+/** Lets later requests find a conversation that begins with this summary of its history. */
 function indexSummary(
-  { mine, clients }: Cause,
+  { tables, clients }: Cause,
   { data }: InteractionCompleted,
   session: string,
   { traceId }: Conversation,
 ): void {
   const lines = summaryLines(answerText(data));
-  if (lines[0] !== undefined) mine.summaries.set(lines[0], session);
+  if (lines[0] !== undefined) tables.summaries.set(lines[0], session);
   if (clients) {
-    for (const line of lines) noteIn(mine.summed, line, session);
-    noteAnswer(mine, session, data.answer);
+    for (const line of lines) noteSession(tables.summed, line, session);
+    noteAnswer(tables, session, data.answer);
   }
-  // a long history is summarised in parts, some of which hold nobody's words
-  if (traceId !== undefined && mine.traces.get(traceId) !== session) mine.traces.set(traceId, session);
+  // A long history is summarised in parts, some of which contain no words of the conversation.
+  if (traceId !== undefined && tables.traces.get(traceId) !== session) tables.traces.set(traceId, session);
 }
 
-/** By what later requests find this conversation. */
-function index(
-  { mine, clients }: Cause,
+/** Lets later requests find this conversation. */
+function indexRequest(
+  { tables, clients }: Cause,
   event: InteractionCompleted,
   session: string,
   conversation: Conversation,
 ): void {
   const { prompt, full, place, answers, systemSketch, traceId, latestWords, latestKind } = conversation;
-  const begins = answers.length === 0 || (clients && !answers.some((one) => mine.known.get(one.full)));
-  mine.known.set(full, session);
-  if (place.spoken !== undefined && mine.known.get(place.spoken) === undefined)
-    mine.known.set(place.spoken, session);
-  if (begins) mine.firstPrompts.set(prompt, { session, time: Date.parse(event.time) });
-  if (traceId !== undefined && mine.traces.get(traceId) !== session) mine.traces.set(traceId, session);
-  const spokenOf = latestKind === undefined ? [latestWords] : [];
-  for (const text of [...spokenOf, answerText(event.data)]) {
+  const isFirst =
+    answers.length === 0 || (clients && !answers.some((answer) => tables.known.get(answer.full)));
+  tables.known.set(full, session);
+  if (place.spoken !== undefined && tables.known.get(place.spoken) === undefined)
+    tables.known.set(place.spoken, session);
+  if (isFirst) tables.firstPrompts.set(prompt, { session, time: Date.parse(event.time) });
+  if (traceId !== undefined && tables.traces.get(traceId) !== session) tables.traces.set(traceId, session);
+  const personWords = latestKind === undefined ? [latestWords] : [];
+  for (const text of [...personWords, answerText(event.data)]) {
     const [line] = summaryLines(text);
-    if (line !== undefined) noteIn(mine.said, line, session);
+    if (line !== undefined) noteSession(tables.said, line, session);
   }
-  noteSystem(mine, session, systemSketch);
+  noteSystem(tables, session, systemSketch);
 }

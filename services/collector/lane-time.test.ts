@@ -7,30 +7,30 @@ import { brief, runFold } from './testing/run-fold.ts';
 
 const DAY = 24 * 60;
 
-/** An exchange in a session of its own: two answers, the first of which is completed. Times are minutes. */
-function exchange(id: string, said: number, recorded = said): readonly InputEvent[] {
+/** A session with two answers, the first of which is completed. Times are in minutes. */
+function exchange(id: string, at: number, recorded = at): readonly InputEvent[] {
   const session = `session-${id}`;
-  const first = interaction({ id: `${id}1`, at: said, session, messages: [user('hi')], answer: 'hello' });
+  const first = interaction({ id: `${id}1`, at, session, messages: [user('hi')], answer: 'hello' });
   const messages = [user('hi'), first.data.answer, user('thanks')];
-  const second = interaction({ id: `${id}2`, at: said, session, messages, answer: 'bye' });
+  const second = interaction({ id: `${id}2`, at, session, messages, answer: 'bye' });
   return [first, second].map((event) => ({ ...event, recorded: Date.parse(timeAt(recorded)) }));
 }
-const told = (...events: readonly (readonly InputEvent[])[]) =>
+const emittedLines = (...events: readonly (readonly InputEvent[])[]) =>
   runFold(attribute, events.flat(), {}).emitted.map(brief);
 
-test('an answer that was stamped two days ahead makes no later one too late', () => {
-  expect(told(exchange('a', 2 * DAY, 0), exchange('b', 1), exchange('c', 2))).toEqual([
+test('an answer stamped two days ahead makes no later one too late', () => {
+  expect(emittedLines(exchange('a', 2 * DAY, 0), exchange('b', 1), exchange('c', 2))).toEqual([
     'completed a1 <- thanks',
     'completed b1 <- thanks',
     'completed c1 <- thanks',
   ]);
 });
 
-test('a machine whose clock was two days ahead for a while goes on as before, and forgets nothing', () => {
+test('a clock that was temporarily two days ahead forgets nothing', () => {
   const [before, ...rest] = exchange('a', 0);
   const over = [before!, feedback({ id: 'f' }, 'a1', 1), sessionEnded({ id: 'e' }, 'session-a'), ...rest];
   const copies = over.map((event) => ({ ...event, recorded: Date.parse(timeAt(3)) }));
-  expect(told(over, exchange('b', 2 * DAY), exchange('c', 1), exchange('d', 2), copies)).toEqual([
+  expect(emittedLines(over, exchange('b', 2 * DAY), exchange('c', 1), exchange('d', 2), copies)).toEqual([
     'completed a1 <- ',
     'feedback a1: 1',
     'closed session-a',
@@ -40,7 +40,7 @@ test('a machine whose clock was two days ahead for a while goes on as before, an
   ]);
 });
 
-test('a lane whose row is far in the future since an earlier version recovers with the next answer', () => {
+test('a lane row far in the future recovers with the next answer', () => {
   const ahead = Date.parse(timeAt(2 * DAY));
   for (const row of [
     { time: ahead, sweptAt: ahead },
@@ -57,16 +57,16 @@ test('a lane whose row is far in the future since an earlier version recovers wi
   }
 });
 
-test('a host whose clock is two days back is attributed, among answers of hosts whose clock is right', () => {
-  expect(told(exchange('a', 2 * DAY), exchange('b', 0), exchange('c', 2 * DAY + 1))).toEqual([
+test('answers of a host two days behind are attributed among those of correct hosts', () => {
+  expect(emittedLines(exchange('a', 2 * DAY), exchange('b', 0), exchange('c', 2 * DAY + 1))).toEqual([
     'completed a1 <- thanks',
     'completed b1 <- thanks',
     'completed c1 <- thanks',
   ]);
 });
 
-test('what waited in an outbox for more than a day is too late, as its id may be forgotten', () => {
-  expect(told(exchange('a', 2 * DAY), exchange('b', 0, 2 * DAY + 1))).toEqual([
+test('an answer that waited in an outbox for more than a day is too late', () => {
+  expect(emittedLines(exchange('a', 2 * DAY), exchange('b', 0, 2 * DAY + 1))).toEqual([
     'completed a1 <- thanks',
     'skipped b1: too-late',
     'skipped b2: too-late',

@@ -6,7 +6,7 @@ import { oil, pans, placed, type Step, steel, tools } from './testing/agent-requ
 import { assistant, callsTool, interaction, system, toolResult, user } from './testing/events.ts';
 import { brief, runFold } from './testing/run-fold.ts';
 
-test('an answer tells its session where the history was cut before it, but not if two sessions gave it', () => {
+test('an answer identifies its session in a cut history, unless two sessions gave it', () => {
   const agent = system('You help with whatever comes up.');
   const first = (words: string): ChatMessage[] => [agent, user(words)];
   const cut = (...messages: ChatMessage[]): Step => ({ messages: [agent, ...messages], answer: steel });
@@ -21,21 +21,21 @@ test('an answer tells its session where the history was cut before it, but not i
   ).toEqual({ one: 'chat-one by new <- No, shorter.' });
 });
 
-test('examples in a prompt, the same for everybody, join nobody', () => {
+test('shared examples in a prompt do not join sessions', () => {
   const example = [user('Change the greeting.'), assistant('I changed it from "Hello" to "Hey".')];
   const after = (...messages: ChatMessage[]) => [system('You write code.'), ...example, ...messages];
   expect(
     placed({
       mine: { messages: after(user('Which pan?')), answer: pans },
       theirs: { messages: after(user('Which oil?')), answer: oil },
-      // and one who asks again is one person
+      // One person asks again.
       again: { messages: after(user('Which oil?')), answer: 'Any that stands high heat will do.' },
       next: { messages: after(user('Which pan?'), assistant(pans), user('No.')), answer: steel },
       last: { messages: after(user('Which oil?'), assistant(oil), user('Good.')), answer: steel },
     }),
   ).toEqual({
     mine: 'chat-mine by new <- No.',
-    // another answer was asked for, which says enough
+    // Asking for another answer is enough evidence.
     theirs: 'chat-theirs by new <- ',
     again: 'chat-theirs superseded conversation',
   });
@@ -47,8 +47,10 @@ test('the same first words under another system text are another session', () =>
     other: { messages: [system('Translate into German, word by word.'), user('Which pan?')], answer: oil },
     again: {
       messages: [
-        ...[system('Translate into German, word by word.'), user('Which pan?')],
-        ...[assistant(oil), user('No, wrong.')],
+        system('Translate into German, word by word.'),
+        user('Which pan?'),
+        assistant(oil),
+        user('No, wrong.'),
       ],
       answer: steel,
     },
@@ -59,7 +61,7 @@ test('the same first words under another system text are another session', () =>
 const verse = system('You are a cook who answers in verse, and never speaks of prices.');
 const prose = system('Act as the analyst of a large company; be exact, cite your figures.');
 
-test('a system text that is replaced in mid-conversation costs no turn where the tools stay', () => {
+test('a system text replaced in mid-conversation costs no turn if the tools stay', () => {
   expect(
     placed({
       one: { messages: [verse, user('Which pan?')], answer: pans, tools },
@@ -80,7 +82,7 @@ test('a system text that is replaced in mid-conversation costs no turn where the
   ).toEqual({ one: 'chat-one by new <- Which oil?', two: 'chat-one by history <- Good.' });
 });
 
-test('without tools it costs one turn; a helper with the history stays beside the conversation', () => {
+test('without tools it costs one turn; a helper with the history stays a side request', () => {
   const history = [user('Which pan?'), assistant(pans)];
   expect(
     placed({
@@ -97,8 +99,13 @@ test('without tools it costs one turn; a helper with the history stays beside th
       },
       three: {
         messages: [
-          ...[prose, ...history, user('Which oil?'), assistant(oil), user('Good. A lighter one?')],
-          ...[assistant(steel), user('Thanks!')],
+          prose,
+          ...history,
+          user('Which oil?'),
+          assistant(oil),
+          user('Good. A lighter one?'),
+          assistant(steel),
+          user('Thanks!'),
         ],
         answer: 'You are welcome to all of it.',
       },
@@ -112,7 +119,7 @@ test('without tools it costs one turn; a helper with the history stays beside th
   });
 });
 
-test('a subagent under the name of the session stays beside it, while the main line waits for its call', () => {
+test("a subagent under the session's name stays a side request while the main line waits", () => {
   const session = 's';
   const task = [prose, user('Find all pans in the catalogue.')];
   expect(
@@ -138,7 +145,7 @@ test('a subagent under the name of the session stays beside it, while the main l
   });
 });
 
-test('long instructions about the conversation itself are helpers; people who speak of one are not', () => {
+test('long instructions about the conversation are helpers; people who mention it are not', () => {
   const machine =
     'Summarize the conversation above in at most five bullet points.\nDo not include greetings. Respond only with the summary, ' +
     'and preserve all file names that the user mentioned, so that another model can continue the session.';
@@ -158,11 +165,13 @@ test('long instructions about the conversation itself are helpers; people who sp
     expect([words, helperKind('', words)]).toEqual([words, undefined]);
 });
 
-test('logs of earlier programs fold as they were: nothing of this without its setting', () => {
+test('without the setting, logs fold as before', () => {
   const steps = [
     interaction({ id: 'a', messages: [user('<skill>x</skill>Which pan?')], answer: pans }),
     interaction({
-      ...{ id: 'b', at: 1, answer: oil },
+      id: 'b',
+      at: 1,
+      answer: oil,
       messages: [user('<skill>x</skill>Which pan?'), assistant(pans), user('<skill>x</skill>No.')],
     }),
   ];

@@ -1,7 +1,9 @@
 import type { ChatMessage } from '../../shared/events/chat-message.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import { defined } from '../../shared/lang/defined.ts';
+import { shortHash } from '../../shared/lang/short-hash.ts';
 import type { Table } from '../../shared/log/rows.ts';
-import { type Conversation, hashOfAnswer, shortHash } from './conversation.ts';
+import { type Conversation, hashOfAnswer } from './conversation.ts';
 import type { LaneTables, SessionRow } from './lane-tables.ts';
 
 type Request = {
@@ -10,53 +12,52 @@ type Request = {
 };
 
 /**
- * Whether a request under a system text that its session never had is of the main line all the same. A program
- * replaces its system text in mid-conversation; what it asks beside the conversation has another one, too. The main
- * line goes on from its own answers with the tools that it had. Where the tools changed as well, it shows one request
- * later: the answer under the new text stands in its history, which no answer to a helper's request does. A helper
- * that came first (a title) is no main line: nothing goes on from it.
+ * Whether a request with a new system text still belongs to the main line. A program may replace its system
+ * text in mid-conversation, but its side requests have another system text, too. The main line continues from
+ * its own answers with the same tools. If the tools also changed, this shows one request later: the answer
+ * under the new text is then in the history, which never happens with a side request. A side request that
+ * arrived first (a title) is not a main line, because nothing continues from it.
  */
-export function hasNewSystem(
-  mine: LaneTables,
+export function isMainUnderNewSystem(
+  tables: LaneTables,
   session: string,
   row: SessionRow,
   { data, conversation: { answers } }: Request,
 ): boolean {
-  const isKnown = answers.some(({ full }) => mine.known.get(full) === session);
+  const isKnown = answers.some(({ full }) => tables.known.get(full) === session);
   const tools = toolsOf(data);
   if (isKnown && tools !== undefined && tools === row.tools) return true;
-  const isOwn = answers.some(({ full }) => mine.asides.get(full) === session);
-  return isOwn && (isKnown || row.goesOn === undefined);
+  const continuesAside = answers.some(({ full }) => tables.asides.get(full) === session);
+  return continuesAside && (isKnown || row.goesOn === undefined);
 }
 
-/** By what later requests of the session are told from those beside it. */
-export function noteMainLine(mine: LaneTables, session: string, { data, conversation }: Request): void {
-  const row = mine.sessions.get(session);
+/** Stores what distinguishes later main requests of the session from side requests. */
+export function noteMainLine(tables: LaneTables, session: string, { data, conversation }: Request): void {
+  const row = tables.sessions.get(session);
   if (row === undefined) return;
-  const { tools: _, ...rest } = row;
+  const { tools: _, ...unchanged } = row;
   const tools = toolsOf(data);
   const goesOn =
     row.goesOn === true ||
     (data.answer.tool_calls ?? []).length > 0 ||
-    conversation.answers.some(({ full }) => mine.known.get(full) === session);
-  mine.sessions.set(session, {
-    ...rest,
-    ...(tools === undefined ? {} : { tools }),
-    ...(goesOn ? { goesOn } : {}),
+    conversation.answers.some(({ full }) => tables.known.get(full) === session);
+  tables.sessions.set(session, {
+    ...unchanged,
+    ...defined({ tools, goesOn: goesOn ? goesOn : undefined }),
   });
-  noteAnswer(mine, session, data.answer);
+  noteAnswer(tables, session, data.answer);
 }
 
-/** A later history may begin anywhere: what was answered tells whose it is. */
-export function noteAnswer(mine: LaneTables, session: string, message: ChatMessage): void {
+/** Notes the session of an answer, because a later history may begin anywhere. */
+export function noteAnswer(tables: LaneTables, session: string, message: ChatMessage): void {
   const answer = hashOfAnswer(message);
-  if (answer !== undefined) noteIn(mine.answers, answer, session);
+  if (answer !== undefined) noteSession(tables.answers, answer, session);
 }
 
-/** What stands in two sessions leads to neither: more than two need not be kept. */
-export function noteIn(table: Table<readonly string[]>, row: string, session: string): void {
-  const places = table.get(row) ?? [];
-  if (places.length < 2 && !places.includes(session)) table.set(row, [...places, session]);
+/** Notes a session under a hash. Two sessions make it ambiguous, so no more than two are kept. */
+export function noteSession(table: Table<readonly string[]>, hash: string, session: string): void {
+  const sessions = table.get(hash) ?? [];
+  if (sessions.length < 2 && !sessions.includes(session)) table.set(hash, [...sessions, session]);
 }
 
 function toolsOf({ tools = [] }: InteractionCompleted['data']): string | undefined {

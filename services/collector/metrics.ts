@@ -2,29 +2,29 @@ import { Counter, type Registry } from 'prom-client';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { kindsOf } from './disagreement.ts';
 
-/** What the collector counts: the facts that this process has committed. The log has each by its name. */
+/** Counts the events that this process has committed. */
 export const createCollectorMetrics = (registry: Registry) => {
   const registers = [registry];
   const turns = new Counter({
     name: 'clawloop_turns_total',
-    help: 'turns by outcome: completed, so that they are judged, or skipped, with the reason',
+    help: 'turns by outcome: completed, to be judged, or skipped, with the reason',
     labelNames: ['outcome', 'reason'],
     registers,
   });
   const samples = new Counter({
     name: 'clawloop_samples_total',
-    help: 'samples by outcome: ready to train, or dropped, with the reason',
+    help: 'samples by outcome: ready to train, or dropped with a reason',
     labelNames: ['outcome', 'reason'],
     registers,
   });
   const batches = new Counter({
     name: 'clawloop_batches_submitted_total',
-    help: 'batches that were formed',
+    help: 'batches formed',
     registers,
   });
   const disagreements = new Counter({
     name: 'clawloop_attribution_disagreements_total',
-    help: 'turns whose content tells another session (session) or another type (said-main, said-side) than the client',
+    help: 'turns whose content disagrees with the client about the session (session) or the type (said-main, said-side)',
     labelNames: ['kind'],
     registers,
   });
@@ -39,11 +39,11 @@ export const createCollectorMetrics = (registry: Registry) => {
     if (event.type === 'batch.submitted') batches.inc();
   };
   return {
-    /** For `emitted` of each fold. */
+    /** for `emitted` of each fold */
     count: (events: readonly ClawLoopEvent[]): void => events.forEach(count),
     swept: new Counter({
       name: 'clawloop_collector_timers_total',
-      help: 'timers that ran out: idle sessions, lanes at rest, samples that waited',
+      help: 'expired timers: idle sessions, lanes at rest, waiting samples',
       labelNames: ['timer'],
       registers,
     }),

@@ -1,55 +1,112 @@
+import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import type { Conversation } from './conversation.ts';
+import { editedFirst } from './edited-first.ts';
 import type { OpenTurn } from './lane-tables.ts';
-import { type Cause, completeTurn } from './turn-outcome.ts';
+import { type Cause, completeEarly, completeTurn } from './turn-outcome.ts';
 
 /**
- * For every answer in a main request's history: what came next. An open turn whose answer it is was kept, and
- * is complete; of equal answers the latest counts. What was shown before completes nothing again: every later
- * request repeats it.
+ * What a new request says about earlier turns of its session: their next state, or that an answer was refused.
+ */
+
+/**
+ * More than two answers to one request are not counted as refused: a program that draws many is not a person.
+ */
+const MOST_REFUSED = 2;
+
+/**
+ * Reads the next state of every answer in a main request's history. An open turn with such an answer was kept
+ * and is complete; of equal answers the latest counts. A next state that was shown before completes nothing,
+ * because every later request repeats it.
  */
 export function readNextStates(cause: Cause, session: string, conversation: Conversation): void {
-  const { mine, event, at, clients } = cause;
-  const [table, openByAnswer] = [mine.next(session), mine.openByAnswer(session)];
+  const { tables, event, at, clients } = cause;
+  const [table, openByAnswer] = [tables.next(session), tables.openByAnswer(session)];
   const last = conversation.answers.at(-1)?.end;
-  for (const { full, start, end, after, told } of conversation.answers) {
-    const isNew = mine.known.get(full) === undefined;
-    if (isNew && !clients) mine.known.set(full, session);
-    // examples in a prompt are answers, too: they lead to no session
-    if (isNew && clients && mine.shown.get(full) === undefined) mine.shown.set(full, session);
-    if (!told) continue;
+  for (const { full, start, end, after, hasEvidence } of conversation.answers) {
+    const isNew = tables.known.get(full) === undefined;
+    if (isNew && !clients) tables.known.set(full, session);
+    // Examples in a prompt are answers, too, but lead to no session.
+    if (isNew && clients && tables.shown.get(full) === undefined) tables.shown.set(full, session);
+    if (!hasEvidence) continue;
     const before = table.get(full);
     if (before?.after === after) continue;
-    const fromBefore = isNew && end === last ? byAnswerAlone(cause, session, conversation) : undefined;
-    const kept = openByAnswer.get(full)?.at(-1) ?? fromBefore;
-    if (before !== undefined && kept === undefined) continue; // another branch of an answer that is settled
+    const byAnswer = isNew && end === last ? openTurnWithAnswer(cause, session, conversation) : undefined;
+    const kept = openByAnswer.get(full)?.at(-1) ?? byAnswer;
+    if (before !== undefined && kept === undefined) continue; // another branch after a settled answer
     const shown = { from: event.id, at, start, end, after, used: kept !== undefined };
     table.set(full, shown);
-    if (kept !== undefined) completeTurn(cause, kept, mine.turns.get(kept) as OpenTurn, shown);
+    if (kept !== undefined) completeTurn(cause, kept, tables.turns.get(kept) as OpenTurn, shown);
   }
 }
 
 /**
- * The open turn whose answer is the last one of a history that the client changed before it: cut, by a compaction
- * say, or two messages of a person's made one. Only if there is no other with the same answer.
+ * The open turn with the last answer of a history that the client changed before that answer, by a compaction
+ * or by merging two messages of a person. Undefined if several open turns have the same answer.
  */
-function byAnswerAlone({ mine }: Cause, session: string, conversation: Conversation): string | undefined {
+function openTurnWithAnswer(
+  { tables }: Cause,
+  session: string,
+  conversation: Conversation,
+): string | undefined {
   const { answerAfterCut, namedAnswer, answersAlone } = conversation;
   const answer = answerAfterCut ?? namedAnswer ?? answersAlone[0];
   if (answer === undefined) return undefined;
-  const alike = (mine.sessions.get(session)?.openTurns ?? []).filter(
-    (id) => (mine.turns.get(id) as OpenTurn).answer === answer,
+  const candidates = (tables.sessions.get(session)?.openTurns ?? []).filter(
+    (id) => (tables.turns.get(id) as OpenTurn).answer === answer,
   );
-  return alike.length === 1 ? alike[0] : undefined;
+  return candidates.length === 1 ? candidates[0] : undefined;
 }
 
-/**
- * A continuation may have overtaken its parent (an outbox): then the parent is complete as soon as it
- * arrives.
- */
+/** Completes a turn whose continuation arrived first, because its own record was delayed in an outbox. */
 export function completeIfOvertaken(cause: Cause, id: string, turn: OpenTurn): void {
-  const table = cause.mine.next(turn.session);
+  const table = cause.tables.next(turn.session);
   const shown = table.get(turn.full);
   if (shown === undefined || shown.used) return;
   table.set(turn.full, { ...shown, used: true });
   completeTurn(cause, id, turn, shown);
+}
+
+/**
+ * Completes turns whose answer the person refused by asking for another one, or by changing the request and
+ * sending it again. Counts only if the new request began after that answer was complete: a client that retries
+ * after a timeout, or asks for several answers at once, refuses nothing.
+ * @returns whether the new answer replaces another answer to the same request
+ */
+export function completeRefusedAnswers(
+  cause: Cause,
+  event: InteractionCompleted,
+  session: string,
+  conversation: Conversation,
+): boolean {
+  const { tables } = cause;
+  const { data } = event;
+  const began = Date.parse(data.timing.startedAt);
+  const answersTo = (prompt: string) =>
+    (tables.openByPrompt(session).get(prompt) ?? [])
+      .map((id) => [id, tables.turns.get(id) as OpenTurn] as const)
+      .filter(([, { settle, time }]) => settle === 'votes' && time !== undefined && time < began);
+  const refuse = (answers: ReturnType<typeof answersTo>, implies: 'regenerated' | 'edited') => {
+    const left = MOST_REFUSED - answers.filter(([, { told }]) => told === 'implied').length;
+    const open = answers.filter(([, { told }]) => told === undefined);
+    for (const [id, turn] of open.slice(0, Math.max(0, left))) completeEarly(cause, id, turn, { implies });
+  };
+
+  const earlier = answersTo(conversation.prompt);
+  refuse(earlier, 'regenerated');
+  const first = editedFirst({ tables, data, conversation });
+  const edited = first?.session === session ? first.prompt : replacedRequest(cause, session, conversation);
+  if (edited !== undefined) refuse(answersTo(edited), 'edited');
+  return earlier.length > 0;
+}
+
+/** The earlier request after the same answer, as its rolling hash before its own answer. */
+function replacedRequest(
+  { tables }: Cause,
+  session: string,
+  { prompt, answers, answersCalls, latestKind }: Conversation,
+): string | undefined {
+  const last = answers.at(-1);
+  if (last === undefined || answersCalls || latestKind !== undefined) return undefined;
+  const before = tables.next(session).get(last.full)?.after;
+  return before === prompt ? undefined : before;
 }

@@ -8,10 +8,11 @@ import type { EventLog, SubjectView } from '../../shared/log/event-log.ts';
 import type { Fold } from '../../shared/log/fold.ts';
 import { rebuild } from '../../shared/log/rebuild.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
-import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
 import { assemble } from './assemble.ts';
 import { attribute } from './attribute.ts';
-import { type SubmitSettings, submit } from './submit.ts';
+import type { SubmitSettings } from './fold-settings.ts';
+import { submit } from './submit.ts';
 import { assistant, feedback, interaction, judgment, sessionEnded, user } from './testing/events.ts';
 
 const { settings: training } = defaultTrainingSettings('claw-nano');
@@ -27,12 +28,11 @@ async function openLog(): Promise<EventLog> {
   return log;
 }
 
-/** Runs the three folds until a fact of this type stands in the topic, then stops them. */
+/** Runs the three folds until the topic has an event of this type, then stops them. */
 async function foldUntil(
   log: EventLog,
   topic: Topic,
-  type: ClawLoopEvent['type'],
-  count: number,
+  { type, count }: { readonly type: ClawLoopEvent['type']; readonly count: number },
   turnDiscount = 1,
 ) {
   const stop = new AbortController();
@@ -54,21 +54,21 @@ async function foldUntil(
     process(assemble, { atLeastOne: true }),
     process(submit, submitSettings),
   ];
-  const found: ClawLoopEvent[] = [];
+  const read: ClawLoopEvent[] = [];
   const reached = Promise.withResolvers<void>();
   const following = log.follow(
     topic,
     {},
     ({ event }) => {
-      if (event.type === type) found.push(event);
-      if (found.length === count) reached.resolve();
+      if (event.type === type) read.push(event);
+      if (read.length === count) reached.resolve();
     },
     stop.signal,
   );
   await Promise.race([reached.promise, ...works]);
   stop.abort();
   await Promise.all([...works, following.done]);
-  return { found, rows };
+  return { read, rows };
 }
 
 test('on the embedded log, chats become a batch, and a rebuild from zero gives the same rows', async () => {
@@ -76,18 +76,20 @@ test('on the embedded log, chats become a batch, and a rebuild from zero gives t
   const chats = ['a', 'b', 'c'].flatMap((name) => [
     interaction({ id: `${name}1`, lane: name, messages: [user(`hi ${name}`)], answer: 'hello' }),
     interaction({
-      ...{ id: `${name}2`, lane: name, answer: 'bye' },
+      id: `${name}2`,
+      lane: name,
+      answer: 'bye',
       messages: [user(`hi ${name}`), assistant('hello'), user('no lists, please')],
     }),
     sessionEnded({ id: `end ${name}`, lane: name }, `chat-${name}1`),
   ]);
   await log.append([...chats, ...chats.slice(0, 3)]); // at least once
-  const told = await foldUntil(log, 'turns', 'session.closed', 3);
-  expect(told.found.map(({ subject }) => subject).sort()).toEqual(['a', 'b', 'c']);
+  const turnEvents = await foldUntil(log, 'turns', { type: 'session.closed', count: 3 });
+  expect(turnEvents.read.map(({ subject }) => subject).sort()).toEqual(['a', 'b', 'c']);
 
   await log.append(['a', 'b'].map((name) => judgment(`${name}1`, -1, { lane: name })));
-  const { found, rows } = await foldUntil(log, 'training', 'batch.submitted', 1);
-  const [batch] = found;
+  const { read, rows } = await foldUntil(log, 'training', { type: 'batch.submitted', count: 1 });
+  const [batch] = read;
   if (batch?.type !== 'batch.submitted') throw new Error('no batch');
   const samples = await Promise.all(batch.data.samples.map(({ at }) => log.read('training', at)));
   expect(samples.map(({ id }) => id).sort()).toEqual(['a1/ready', 'b1/ready']);
@@ -100,25 +102,33 @@ test('on the embedded log, chats become a batch, and a rebuild from zero gives t
         ]);
 });
 
-test('returns are made with the discount of their day, also when they are made again', async () => {
+test('returns use the discount in force at their time, also when replayed', async () => {
   const log = await openLog();
   const rewarded = (name: string) => [
     interaction({
-      ...{ id: `${name}1`, lane: name, session: name, settle: 'reward', answer: 'hello' },
+      id: `${name}1`,
+      lane: name,
+      session: name,
+      settle: 'reward',
+      answer: 'hello',
       messages: [user('hi')],
     }),
     interaction({
-      ...{ id: `${name}2`, lane: name, session: name, settle: 'reward', answer: 'bye' },
+      id: `${name}2`,
+      lane: name,
+      session: name,
+      settle: 'reward',
+      answer: 'bye',
       messages: [user('hi'), assistant('hello'), user('and?')],
     }),
     feedback({ id: `f-${name}`, lane: name }, `${name}2`, 1),
     sessionEnded({ id: `end ${name}`, lane: name }, name),
   ];
   await log.append(rewarded('a'));
-  await foldUntil(log, 'turns', 'session.closed', 1, 0.5);
+  await foldUntil(log, 'turns', { type: 'session.closed', count: 1 }, 0.5);
   await log.append(rewarded('b'));
-  const { found } = await foldUntil(log, 'turns', 'turn.feedback', 4, 0.25);
-  const told = (events: readonly ClawLoopEvent[]) =>
+  const { read } = await foldUntil(log, 'turns', { type: 'turn.feedback', count: 4 }, 0.25);
+  const emittedLines = (events: readonly ClawLoopEvent[]) =>
     events.flatMap(({ type, data }) => (type === 'turn.feedback' ? [[data.turnId, data.score]] : [])).sort();
   const returns = [
     ['a1', 0.5],
@@ -126,7 +136,7 @@ test('returns are made with the discount of their day, also when they are made a
     ['b1', 0.25],
     ['b2', 1],
   ];
-  expect(told(found)).toEqual(returns);
+  expect(emittedLines(read)).toEqual(returns);
   const again = await rebuild(log, 'attribute', attribute as Fold<unknown>);
-  expect(told(again.flatMap(({ emitted }) => emitted))).toEqual(returns);
+  expect(emittedLines(again.flatMap(({ emitted }) => emitted))).toEqual(returns);
 });

@@ -5,12 +5,12 @@ import {
   compacted,
   context,
   date,
+  dated,
   first,
   follow,
-  mine,
   rules,
   runtime,
-  said,
+  runtimeLine,
   summary,
   trace,
 } from './testing/openclaw-gateway.ts';
@@ -26,7 +26,7 @@ const compaction = (line: Line): readonly ClawLoopEvent[] => {
   const opening = (session: string, id: string) => [
     ...hello(session, id),
     assistant('Noted: teal.'),
-    said('And what goes with it, please?'),
+    dated('And what goes with it, please?'),
   ];
   return [
     interaction({
@@ -73,7 +73,7 @@ const compaction = (line: Line): readonly ClawLoopEvent[] => {
         rules,
         compacted(line('chat-a', 'sid-a')),
         assistant('Coral goes with teal.'),
-        said('No, too bright. Something calm.'),
+        dated('No, too bright. Something calm.'),
         context,
       ],
       answer: 'Sand.',
@@ -86,9 +86,9 @@ const compaction = (line: Line): readonly ClawLoopEvent[] => {
         rules,
         compacted(line('chat-a', 'sid-a')),
         assistant('Coral goes with teal.'),
-        said('No, too bright. Something calm.'),
+        dated('No, too bright. Something calm.'),
         assistant('Sand.'),
-        said('Good.'),
+        dated('Good.'),
         context,
       ],
       answer: 'Gladly.',
@@ -102,7 +102,7 @@ test.each([
 ] as const)(
   'a compaction %s: one session before and after, and the turn before it gets its next words',
   (_, line, session) => {
-    const { places, told } = follow(compaction(line));
+    const { places, lines } = follow(compaction(line));
     expect(places).toEqual({
       a: `${session} conversation`,
       flush: `${session} memory-flush`,
@@ -110,39 +110,41 @@ test.each([
       b: `${session} conversation`,
       c: `${session} conversation`,
     });
-    expect(told).toContain('completed b <- [Sat 2026-11-21 17:16 UTC] No, too bright. Something calm.');
-    expect(told).toContain('completed c <- [Sat 2026-11-21 17:16 UTC] Good.');
+    expect(lines).toContain('completed b <- [Sat 2026-11-21 17:16 UTC] No, too bright. Something calm.');
+    expect(lines).toContain('completed c <- [Sat 2026-11-21 17:16 UTC] Good.');
   },
 );
 
-/** A turn, and what a request shows after a compaction that kept its answer. */
+/** A turn, and a request after a compaction that kept its answer. */
 const cutAfter = (kept: string, id = 'c') =>
   interaction({
-    ...{ id, at: 4, answer: 'You are welcome.' },
-    messages: [rules, compacted(mine), assistant(kept), said('Thanks.')],
+    id,
+    at: 4,
+    answer: 'You are welcome.',
+    messages: [rules, compacted(runtimeLine), assistant(kept), dated('Thanks.')],
   });
 
 test.each([
   ['that two open turns have', 'It is, by about an hour.', 'It is, by about an hour.'],
   ['that is short', 'It is.', 'It was not, I think.'],
-])('an answer %s does not tell which turn a compaction kept', (_, one, other) => {
+])('an answer %s does not identify the turn that a compaction kept', (_, one, other) => {
   const events = [
-    interaction({ id: 'a', messages: [rules, first('Is it late?', mine)], answer: one }),
-    interaction({ id: 'b', at: 1, messages: [rules, first('Is it dark?', mine)], answer: other }),
+    interaction({ id: 'a', messages: [rules, first('Is it late?', runtimeLine)], answer: one }),
+    interaction({ id: 'b', at: 1, messages: [rules, first('Is it dark?', runtimeLine)], answer: other }),
     cutAfter(one),
   ];
-  expect(follow(events).told).toEqual([]);
+  expect(follow(events).lines).toEqual([]);
 });
 
-test('what follows a compaction continues a turn once', () => {
+test('the messages after a compaction continue a turn once', () => {
   const kept = 'It is, by about an hour.';
   const ask = (id: string, at: number) =>
-    interaction({ id, at, messages: [rules, first(`Is it late, ${id}?`, mine)], answer: kept });
-  const { told } = follow([ask('a', 0), cutAfter(kept), ask('b', 5), cutAfter(kept, 'd')]);
-  expect(told).toEqual([`completed a <- ${date}Thanks.`]);
+    interaction({ id, at, messages: [rules, first(`Is it late, ${id}?`, runtimeLine)], answer: kept });
+  const { lines } = follow([ask('a', 0), cutAfter(kept), ask('b', 5), cutAfter(kept, 'd')]);
+  expect(lines).toEqual([`completed a <- ${date}Thanks.`]);
 });
 
-test('words that two conversations have in common do not tell which of them is summarised', () => {
+test('words common to two conversations do not identify the summarised one', () => {
   const words = 'Hello, my favourite colour is teal.';
   const asks = system('You are a context summarization assistant. Summarize.');
   const events = [
@@ -153,10 +155,11 @@ test('words that two conversations have in common do not tell which of them is s
   expect(follow(events).places).toEqual({ s: '- compaction' });
 });
 
-test('a recap belongs to the conversation whose words it repeats; where no other has them', () => {
+test('a recap belongs to the only conversation with the words that it repeats', () => {
   const recap = (id: string, ...messages: readonly string[]) =>
     interaction({
-      ...{ id, answer: 'They plan a garden.' },
+      id,
+      answer: 'They plan a garden.',
       messages: [
         system('Write an Activity recap of it.'),
         user(JSON.stringify({ previousRecap: '', messages, omittedContent: false })),
@@ -164,8 +167,9 @@ test('a recap belongs to the conversation whose words it repeats; where no other
     });
   const { places } = follow([
     interaction({
-      ...{ id: 'a', answer: 'Then roses by the wall.' },
-      messages: [rules, first('The garden needs a plan.', mine)],
+      id: 'a',
+      answer: 'Then roses by the wall.',
+      messages: [rules, first('The garden needs a plan.', runtimeLine)],
     }),
     recap('recap', 'user: The garden needs a plan.', 'assistant: Something else altogether.'),
     recap('recap-of-answer', 'assistant: Then roses by the wall.'),
@@ -178,18 +182,20 @@ test('a recap belongs to the conversation whose words it repeats; where no other
   });
 });
 
-test('a history that is summarised in parts: the parts without words go with the one that has them', () => {
+test('parts of a summarised history without words go with the part that has them', () => {
   const asks = system('You are a context summarization assistant. Summarize.');
   const part = (id: string, text: string) =>
     interaction({
-      ...{ id, traceparent: trace('c'), answer: '## Decisions\nNothing of note was decided.' },
+      id,
+      traceparent: trace('c'),
+      answer: '## Decisions\nNothing of note was decided.',
       messages: [asks, user(`<conversation>\n${text}\n</conversation>`)],
     });
   const { places } = follow([
     interaction({
       id: 'a',
       traceparent: trace('a'),
-      messages: [rules, first('The garden needs a plan.', mine)],
+      messages: [rules, first('The garden needs a plan.', runtimeLine)],
       answer: 'Then roses by the wall.',
     }),
     part('words', '[User]: The garden needs a plan.'),

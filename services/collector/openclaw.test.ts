@@ -6,7 +6,7 @@ import { assistant, interaction, user } from './testing/events.ts';
 
 attributionSuite('requests in the shape of OpenClaw', builtRequests);
 
-/** Requests that the scenarios do not hold, in the words by which ClawLoop knows them. */
+/** Requests that are not in the scenarios, with the words by which ClawLoop recognises them. */
 const sideRequests: readonly [rule: string, messages: readonly ChatMessage[]][] = [
   [
     'memory-flush',
@@ -58,7 +58,7 @@ test.each(sideRequests)('%s requests are side requests', (rule, messages) => {
   );
 });
 
-test('a person who talks about titles, summaries or cron is in the main line', () => {
+test('a person who writes about titles, summaries or cron is in the main line', () => {
   for (const words of [
     'Give me a title for my book.',
     'Summarize this article for me: the conversation between two birds.',

@@ -3,7 +3,7 @@ import { type EligibleSample, type PickOptions, pickSamples } from './pick-sampl
 
 type Given = Partial<Pick<EligibleSample, 'key' | 'session' | 'version' | 'whole'>>;
 
-/** Samples in order of arrival, each of a session of its own unless told. */
+/** Samples in order of arrival, each in its own session by default. */
 const rows = (...given: readonly (readonly [id: string, sample: Given])[]) =>
   given.map(([sampleId, sample], offset): readonly [string, EligibleSample] => [
     String(offset).padStart(3, '0'),
@@ -16,16 +16,16 @@ const options: PickOptions = { size: 4, most: 4, share: 0.5, batchesLeft: () => 
 const ids = (...[samples, more]: readonly [ReturnType<typeof rows>, Partial<PickOptions>?]) =>
   pickSamples(samples, { ...options, ...more }).batch.map(([, { sampleId }]) => sampleId);
 
-test('samples train in the order in which they came, in a batch and from batch to batch', () => {
+test('samples train in order of arrival, within a batch and across batches', () => {
   const samples = rows(...many('a', 6));
   expect(ids(samples)).toEqual(['a1', 'a2', 'a3', 'a4']);
-  // one that must go now does so, and stands in its place all the same
+  // A sample that must go now is in the batch, in order of arrival.
   const old = rows(...many('a', 4, { version: 1 }), ['late', { key: 'a', version: 0 }], ...many('b', 1));
   const batchesLeft = (version: number) => (version === 0 ? 1 : 5);
   expect(ids(old, { batchesLeft })).toEqual(['a1', 'a2', 'late', 'b1']);
 });
 
-test('an access key with many sessions has no more than its share while others wait', () => {
+test('a key with many sessions gets no more than its share while others wait', () => {
   const samples = rows(...many('flood', 5), ...many('other', 2), ...many('flood-late', 5));
   expect(ids(samples)).toEqual(['flood1', 'flood2', 'other1', 'other2']);
   const two = rows(...many('flood', 10), ...many('other', 2));
@@ -33,35 +33,41 @@ test('an access key with many sessions has no more than its share while others w
   expect(ids(two, { share: 1 })).toEqual(['flood1', 'flood2', 'flood3', 'flood4']);
 });
 
-test('one that has to be trained now, lest it grow too old, counts against the share as well', () => {
+test('a sample that must train now counts towards the share', () => {
   const samples = rows(...many('flood', 20), ...many('other', 2, { version: 1 }));
   const batchesLeft = (version: number) => (version === 0 ? 5 : 3);
   expect(ids(samples, { batchesLeft }).filter((id) => id.startsWith('other'))).toHaveLength(2);
 });
 
-test('the only access key fills the batch, and each of its sessions has its share as before', () => {
-  const one = { key: 'mine', session: 'long' };
-  const samples = rows(...many('mine', 6, one), ['a', { key: 'mine' }], ['b', { key: 'mine' }]);
+test('the only access key fills the batch, and each of its sessions has its share', () => {
+  const longSession = { key: 'mine', session: 'long' };
+  const samples = rows(...many('mine', 6, longSession), ['a', { key: 'mine' }], ['b', { key: 'mine' }]);
   expect(ids(samples)).toEqual(['mine1', 'mine2', 'a', 'b']);
-  expect(ids(rows(...many('mine', 6, one)))).toEqual(['mine1', 'mine2', 'mine3', 'mine4']);
+  expect(ids(rows(...many('mine', 6, longSession)))).toEqual(['mine1', 'mine2', 'mine3', 'mine4']);
 });
 
-test('where the others have too few samples the batch is filled all the same', () => {
+test('the batch is filled even if the others have too few samples', () => {
   expect(ids(rows(...many('flood', 10), ...many('other', 1)))).toEqual([
-    ...['flood1', 'flood2', 'flood3', 'other1'],
+    'flood1',
+    'flood2',
+    'flood3',
+    'other1',
   ]);
 });
 
-test('a rewarded session stays whole, though it is more than the share of its key', () => {
+test('a rewarded session stays whole even beyond the share of its key', () => {
   const attempt = { session: 'attempt', whole: true } as const;
   const samples = rows(...many('agent', 3, attempt), ...many('agent-late', 1), ...many('other', 5));
   expect(ids(samples)).toEqual(['agent1', 'agent2', 'agent3', 'agent-late1']);
   expect(ids(rows(...many('agent', 3, attempt), ...many('other', 5)))).toEqual([
-    ...['agent1', 'agent2', 'agent3', 'other1'],
+    'agent1',
+    'agent2',
+    'agent3',
+    'other1',
   ]);
 });
 
-test('where too many wait the newest train, and what they overtake of the same person never does', () => {
+test('if too many wait, the newest train, and older ones of the same person never do', () => {
   const samples = rows(
     ...[many('a', 3, { session: 's' }), many('b', 1), many('a', 2, { session: 't' })].flat(),
     ...many('whole', 2, { key: 'a', whole: true, session: 'w' }),
@@ -70,12 +76,12 @@ test('where too many wait the newest train, and what they overtake of the same p
   const { batch, overtaken } = pickSamples(samples, { ...options, size: 2, most: 2, batchesLeft: () => 1 });
   const named = (picked: typeof batch) => picked.map(([, { sampleId, session }]) => `${sampleId} ${session}`);
   expect(named(batch)).toEqual(['b1 session of b1', 'a1 u']);
-  // what a session was rewarded for tells nothing of a change of mind
+  // Rewards do not show a change of mind.
   expect(named(overtaken)).toEqual(['a1 s', 'a2 s', 'a3 s', 'a1 t', 'a2 t']);
   expect(pickSamples(samples, options).overtaken).toEqual([]);
 });
 
-test('samples of an earlier version, which name no key, train as they did', () => {
+test('samples of earlier versions without a key train as before', () => {
   const samples = rows(...['a', 'b', 'c', 'd', 'e'].map((id) => [id, {}] as const));
   expect(ids(samples)).toEqual(['a', 'b', 'c', 'd']);
 });

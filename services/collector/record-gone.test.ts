@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
-import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
 import { assemble } from './assemble.ts';
 import { attribute } from './attribute.ts';
 import { submit } from './submit.ts';
@@ -15,35 +15,37 @@ import {
 import { brief, runFold } from './testing/run-fold.ts';
 import { goesOn, hi } from './testing/short-chat.ts';
 
-/** Records that the log lost after they were folded, and what other chats appended in their places. */
+/** Records that the log lost after they were folded, and the records of other chats in their places. */
 
-const told = (events: readonly ClawLoopEvent[], stands: readonly (ClawLoopEvent | undefined)[]) =>
+const emittedLines = (events: readonly ClawLoopEvent[], stands: readonly (ClawLoopEvent | undefined)[]) =>
   runFold(attribute, events, {}, stands).emitted;
 const first = interaction({ id: 'a', messages: hi, answer: 'hello' });
 const second = interaction({ id: 'b', messages: goesOn('hello', 'thanks'), answer: 'welcome' });
 const secret = interaction({
-  ...{ id: 'x', lane: 'another', answer: 'noted' },
+  id: 'x',
+  lane: 'another',
+  answer: 'noted',
   messages: [...hi, ...goesOn('My PIN is 4711', 'keep it')],
 });
 
-test("a turn whose record is lost is skipped, and another chat's record is not judged in its place", () => {
+test('a turn whose record is lost is skipped, and no other record is judged instead', () => {
   const gone = [{ id: 'a/skipped', data: { reason: 'record-gone', rule: 'conversations/0/0', by: 'b' } }];
-  expect(told([first, second], [undefined, second])).toMatchObject(gone);
-  const emitted = told([first, second], [secret, second]);
+  expect(emittedLines([first, second], [undefined, second])).toMatchObject(gone);
+  const emitted = emittedLines([first, second], [secret, second]);
   expect(emitted).toMatchObject(gone);
   expect(JSON.stringify(emitted)).not.toContain('PIN');
 });
 
-test('a turn is skipped when the record that showed its next state is lost', () => {
+test('a turn is skipped if the record with its next state is lost', () => {
   const early = interaction({ id: 'b', messages: goesOn('hello', 'thanks'), answer: 'welcome' });
-  const emitted = told([early, first], [secret, first]);
+  const emitted = emittedLines([early, first], [secret, first]);
   expect(emitted.map(brief)).toEqual(['skipped a: record-gone']);
   expect(emitted).toMatchObject([{ data: { rule: 'conversations/0/0' } }]);
 });
 
-test('feedback on a lost turn, and the end of its session, are told as ever', () => {
+test('feedback on a lost turn and the end of its session are emitted as usual', () => {
   const events = [first, feedback({ id: 'f' }, 'a', 1), sessionEnded({ id: 'end' }, 'chat-a')];
-  expect(told(events, [undefined]).map(brief)).toEqual([
+  expect(emittedLines(events, [undefined]).map(brief)).toEqual([
     'skipped a: record-gone',
     'feedback a: 1',
     'closed chat-a',

@@ -3,7 +3,7 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { JudgmentRevised } from '../../shared/events/judgment-revised.ts';
 import type { LearningMethod } from '../../shared/events/training-settings.ts';
 import { TurnsForgotten } from '../../shared/events/turns-forgotten.ts';
-import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
 import { assemble } from './assemble.ts';
 import { submit } from './submit.ts';
 import { judgment, sessionClosed, timeAt, turnCompleted, turnWithdrawn } from './testing/events.ts';
@@ -11,7 +11,7 @@ import { brief, runFold } from './testing/run-fold.ts';
 
 const fold = (events: readonly ClawLoopEvent[], method: LearningMethod = 'combine') =>
   runFold(assemble, events, { atLeastOne: true, revises: true, method });
-const told = (events: readonly ClawLoopEvent[], method?: LearningMethod) =>
+const emittedLines = (events: readonly ClawLoopEvent[], method?: LearningMethod) =>
   fold(events, method).emitted.map(brief);
 
 const hints = ['No lists, please.'];
@@ -22,9 +22,17 @@ const revised = (
   more: Partial<JudgmentRevised['data']> = {},
 ) =>
   JudgmentRevised.create({
-    ...{ id: `${turnId}/judgment/${n}`, source: 'clawloop/test', time: timeAt(0) },
+    id: `${turnId}/judgment/${n}`,
+    source: 'clawloop/test',
+    time: timeAt(0),
     data: {
-      ...{ turnId, lane: 'lane', n, score, votes: [], hints: [], by: 'b' },
+      turnId,
+      lane: 'lane',
+      n,
+      score,
+      votes: [],
+      hints: [],
+      by: 'b',
       source: score === null ? 'votes' : 'feedback',
       ...more,
     },
@@ -32,8 +40,8 @@ const revised = (
 
 const judged = (score: number) => [turnCompleted('a'), judgment('a', score)];
 
-test('another verdict takes the place of the sample that may still wait', () => {
-  expect(told([...judged(1), revised('a', 1, -1), revised('a', 2, 1)])).toEqual([
+test('a new verdict replaces the sample that may still wait', () => {
+  expect(emittedLines([...judged(1), revised('a', 1, -1), revised('a', 2, 1)])).toEqual([
     'ready a: 1',
     'withdrawn sample a',
     'ready a~1: -1',
@@ -42,73 +50,80 @@ test('another verdict takes the place of the sample that may still wait', () => 
   ]);
 });
 
-test('a hint that comes after a verdict is a sample beside it, without a verdict', () => {
+test('a hint after a verdict makes a second sample without a verdict', () => {
   const events = [...judged(-1), revised('a', 1, null, { hints })];
-  expect(told(events)).toEqual(['ready a: -1', 'ready a~1: 0']);
+  expect(emittedLines(events)).toEqual(['ready a: -1', 'ready a~1: 0']);
   expect(fold(events).emitted[1]!.data).toMatchObject({ hints, tokens: { responseIds: [3, 4] } });
-  expect(told(events, 'binary')).toEqual(['ready a: -1', 'dropped a~1: no-verdict']);
+  expect(emittedLines(events, 'binary')).toEqual(['ready a: -1', 'dropped a~1: no-verdict']);
 });
 
-test('who learns from hints alone waits for the words after a thumb, until its session ends', () => {
+test('an opd turn with feedback waits for words until its session ends', () => {
   const thumb = [turnCompleted('a'), judgment('a', -1, { source: 'feedback' })];
-  expect(told(thumb, 'opd')).toEqual([]);
-  expect(told([...thumb, revised('a', 1, null, { hints })], 'opd')).toEqual([
+  expect(emittedLines(thumb, 'opd')).toEqual([]);
+  expect(emittedLines([...thumb, revised('a', 1, null, { hints })], 'opd')).toEqual([
     'dropped a: corrected',
     'ready a~1: 0',
   ]);
   const others = [...thumb, turnCompleted('b'), judgment('b', -1, { hints })];
-  expect(told([...others, sessionClosed()], 'opd')).toEqual(['ready b: -1', 'dropped a: no-hint']);
+  expect(emittedLines([...others, sessionClosed()], 'opd')).toEqual(['ready b: -1', 'dropped a: no-hint']);
 });
 
-test('a verdict on a turn that told nothing makes its sample', () => {
-  expect(told([turnCompleted('a'), judgment('a', 0), revised('a', 1, -1)])).toEqual([
+test('a verdict on a turn without one makes its sample', () => {
+  expect(emittedLines([turnCompleted('a'), judgment('a', 0), revised('a', 1, -1)])).toEqual([
     'dropped a: corrected',
     'ready a~1: -1',
   ]);
-  expect(told([turnCompleted('a'), judgment('a', null), sessionClosed(), revised('a', 1, 1)])).toEqual([
-    'dropped a: unavailable',
-    'ready a~1: 1',
-  ]);
-  expect(told([...judged(1), revised('a', 1, 0)])).toEqual([
+  expect(
+    emittedLines([turnCompleted('a'), judgment('a', null), sessionClosed(), revised('a', 1, 1)]),
+  ).toEqual(['dropped a: unavailable', 'ready a~1: 1']);
+  expect(emittedLines([...judged(1), revised('a', 1, 0)])).toEqual([
     'ready a: 1',
     'withdrawn sample a',
     'dropped a~1: no-verdict',
   ]);
 });
 
-test('a verdict on a turn that is forgotten is too late', () => {
+test('a verdict on a forgotten turn is too late', () => {
   const forgotten = TurnsForgotten.create({
-    ...{ id: 'f', source: 'clawloop/collector', time: timeAt(0) },
+    id: 'f',
+    source: 'clawloop/collector',
+    time: timeAt(0),
     data: { lane: 'lane', last: timeAt(0), by: 'l' },
   });
   const late = revised('a', 1, 1, { adapter: 'default' });
-  expect(told([...judged(-1), forgotten, late])).toEqual(['ready a: -1', 'dropped a~1: too-late']);
+  expect(emittedLines([...judged(-1), forgotten, late])).toEqual(['ready a: -1', 'dropped a~1: too-late']);
 });
 
-test('a soft sample of a session is corrected too', () => {
+test('the soft sample of a session is corrected, too', () => {
   const events = [turnCompleted('a'), judgment('a', 0, { mean: 0.4 }), sessionClosed(), revised('a', 1, -1)];
-  expect(told(events)).toEqual(['ready a: 0.4 (soft)', 'withdrawn sample a', 'ready a~1: -1']);
+  expect(emittedLines(events)).toEqual(['ready a: 0.4 (soft)', 'withdrawn sample a', 'ready a~1: -1']);
 });
 
-test('weak evidence is a sample with its advantage, and takes no place of the best turn of a session', () => {
+test('weak evidence is a sample with an advantage and does not replace the best turn', () => {
   const weak = { source: 'implicit', advantage: -0.25, mean: 0 } as const;
   const events = [
-    ...[turnCompleted('a'), turnCompleted('b')],
-    ...[judgment('a', -0.25, weak), judgment('b', 0, { mean: 0.3 }), sessionClosed()],
+    turnCompleted('a'),
+    turnCompleted('b'),
+    judgment('a', -0.25, weak),
+    judgment('b', 0, { mean: 0.3 }),
+    sessionClosed(),
   ];
-  expect(told(events)).toEqual(['ready a: -0.25', 'ready b: 0.3 (soft)']);
+  expect(emittedLines(events)).toEqual(['ready a: -0.25', 'ready b: 0.3 (soft)']);
   expect(fold(events).emitted[0]!.data).toMatchObject({ advantage: -0.25, source: 'implicit' });
 });
 
-test('a turn that is taken back takes all its samples with it', () => {
+test('a withdrawn turn withdraws all its samples', () => {
   const events = [...judged(1), revised('a', 1, -1), revised('a', 2, null, { hints }), turnWithdrawn('a')];
-  expect(told(events).slice(-2)).toEqual(['withdrawn sample a~1', 'withdrawn sample a~2']);
-  expect(told([...events, revised('a', 3, 1)])).toEqual([...told(events), 'dropped a~3: deleted']);
+  expect(emittedLines(events).slice(-2)).toEqual(['withdrawn sample a~1', 'withdrawn sample a~2']);
+  expect(emittedLines([...events, revised('a', 3, 1)])).toEqual([
+    ...emittedLines(events),
+    'dropped a~3: deleted',
+  ]);
 });
 
-test('a verdict that comes after its turn was taken back trains nothing, whatever the turn waited for', () => {
+test('a verdict after a withdrawal trains nothing, whatever the turn waited for', () => {
   const late = (before: readonly ClawLoopEvent[]) =>
-    told([...before, turnWithdrawn('a'), revised('a', 1, -1)]);
+    emittedLines([...before, turnWithdrawn('a'), revised('a', 1, -1)]);
   expect(late([turnCompleted('a')])).toEqual(['dropped a: deleted', 'dropped a~1: deleted']);
   expect(late([turnCompleted('a'), judgment('a', 0)])).toEqual([
     'dropped a: deleted',
@@ -116,15 +131,15 @@ test('a verdict that comes after its turn was taken back trains nothing, whateve
   ]);
 });
 
-test('a hint with a secret makes no sample, and takes the verdict before it along with nothing', () => {
+test('a hint with a secret makes no sample and does not retract the verdict before it', () => {
   const secret = [`Use gh${'p_'}aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5 next time.`];
-  expect(told([...judged(-1), revised('a', 1, null, { hints: secret })])).toEqual([
+  expect(emittedLines([...judged(-1), revised('a', 1, null, { hints: secret })])).toEqual([
     'ready a: -1',
     'dropped a~1: secret',
   ]);
 });
 
-test('a batch holds the corrected sample alone; one that has trained is answered by a second', () => {
+test('a batch has only the corrected sample; a trained one is followed by a second', () => {
   const { settings: training } = defaultTrainingSettings('claw-nano');
   const facts = fold([...judged(1), revised('a', 1, -1)]).emitted;
   const batches = (size: number) =>

@@ -1,56 +1,59 @@
+import { defined } from '../../shared/lang/defined.ts';
 import type { Conversation } from './conversation.ts';
-import type { HeldFeedback, LaneTables, NodeRow } from './lane-tables.ts';
+import type { LaneTables, NodeRow, PendingFeedback } from './lane-tables.ts';
 
 type NewNode = Pick<NodeRow, 'order' | 'main' | 'aborted' | 'answer' | 'system'> & {
-  /** the last of it counts */
-  readonly feedback: readonly HeldFeedback[];
+  readonly conversation: Conversation;
+  /** the last one counts */
+  readonly feedback: readonly PendingFeedback[];
 };
 
-/** Remembers where an interaction of a session that is settled by reward stands in the conversation tree. */
+/** Stores the position of an interaction in the conversation tree of a session that is settled by reward. */
 export function addNode(
-  mine: LaneTables,
+  tables: LaneTables,
   session: string,
   id: string,
-  { place, prompt, answerAfterCut }: Conversation,
-  { order, main, aborted, answer, system, feedback }: NewNode,
+  { conversation, order, main, aborted, answer, system, feedback }: NewNode,
 ): void {
-  const nodeAt = mine.nodeAt(session);
+  const { place, prompt, answerAfterCut } = conversation;
+  const nodeAt = tables.nodeAt(session);
   const reward = feedback.at(-1);
-  // what lies beyond a known main answer is that answer's history
+  // Everything before a known main answer is in that answer's own history.
   const known = place.extends.findIndex((hash) => nodeAt.get(hash) !== undefined);
-  mine.nodes(session).set(id, {
+  tables.nodes(session).set(id, {
     ...place,
     extends: known === -1 ? place.extends : place.extends.slice(0, known + 1),
-    ...{ order, prompt, main, aborted, continued: false },
-    ...(answer === undefined ? {} : { answer }),
-    ...(system === undefined ? {} : { system }),
-    ...(answerAfterCut === undefined ? {} : { cut: answerAfterCut }),
-    ...(reward === undefined ? {} : { reward }),
+    order,
+    prompt,
+    main,
+    aborted,
+    continued: false,
+    ...defined({ answer, system, cut: answerAfterCut, reward }),
   });
   if (main) nodeAt.set(place.full, true);
 }
 
-/** The last reward before the end of the session counts. False: the interaction waits for none. */
+/** Sets a reward; the last one before the session ends counts. @returns false if the interaction has no node */
 export function setReward(
-  mine: LaneTables,
+  tables: LaneTables,
   session: string,
   interactionId: string,
-  reward: HeldFeedback,
+  reward: PendingFeedback,
 ): boolean {
-  const nodes = mine.nodes(session);
+  const nodes = tables.nodes(session);
   const node = nodes.get(interactionId);
   if (node !== undefined) nodes.set(interactionId, { ...node, reward });
   return node !== undefined;
 }
 
-export function markContinued(mine: LaneTables, session: string, id: string): void {
-  const nodes = mine.nodes(session);
+export function markContinued(tables: LaneTables, session: string, id: string): void {
+  const nodes = tables.nodes(session);
   const node = nodes.get(id);
   if (node !== undefined) nodes.set(id, { ...node, continued: true });
 }
 
-/** What comes after the end of a session changes nothing in it. */
-export function forgetNodes(mine: LaneTables, session: string): void {
-  for (const table of [mine.nodes(session), mine.nodeAt(session)])
+/** Deletes a session's nodes at its end; later events do not change it. */
+export function forgetNodes(tables: LaneTables, session: string): void {
+  for (const table of [tables.nodes(session), tables.nodeAt(session)])
     for (const [key] of table.entries()) table.delete(key);
 }

@@ -1,11 +1,11 @@
 import { type ChatMessage, contentText, isHuman, isSystem } from '../../shared/chat/message.ts';
 
-/** `Runtime: agent=main | session=... | sessionId=... | ...`: a line of its own */
+/** `Runtime: agent=main | session=... | sessionId=... | ...` on its own line */
 const runtimeLine = /(?:^|\n)[ \t]*Runtime: [a-z_]+=[^\n]* \| [^\n]*/;
 const sessionKey = /\bsession=([^\s|]+)/;
 const sessionField = /\bsessionId=([^\s|]+)/;
 
-/** What works beside a conversation says so in the key of its session, which outlives a compaction. */
+/** Activities beside a conversation are named in the key of their session, which survives a compaction. */
 const kindsOfKeys = [
   { kind: 'memory-flush', part: ':internal-session-effects:' },
   { kind: 'subagent', part: ':subagent:' },
@@ -14,18 +14,15 @@ const kindsOfKeys = [
 
 export type RuntimeLine = {
   /**
-   * id of the session; undefined where there is none, and for a memory flush, whose id is made up: its
-   * messages are those of the conversation that it belongs to
+   * id of the session; undefined if there is none, and for a memory flush, whose generated id differs from that
+   * of the conversation that it belongs to
    */
   readonly session: string | undefined;
-  /** undefined: a conversation with a person, as far as this line tells */
+  /** undefined: a conversation with a person, according to this line */
   readonly kind: (typeof kindsOfKeys)[number]['kind'] | undefined;
 };
 
-/**
- * The line that OpenClaw writes at the end of the first user message, as a part of its own or not, or into
- * the system text.
- */
+/** Reads the line that OpenClaw writes into the system text or at the end of the first user message. */
 export function readRuntimeLine(messages: readonly ChatMessage[]): RuntimeLine {
   const first = messages.find(isHuman);
   for (const text of [first, ...messages.filter(isSystem)].flatMap(textsOf)) {

@@ -3,53 +3,55 @@ import type { Position } from '../../shared/events/position.ts';
 import { SampleDropped } from '../../shared/events/sample-dropped.ts';
 import { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import type { DeferredEvent } from '../../shared/log/fold.ts';
-import { facts } from './source.ts';
+import { envelopeOf } from './source.ts';
 
-/** What a turn is learned from. */
+/** The part of a sample that a judgment decides. */
 export type Verdict = Pick<
   SampleReady['data'],
   'verdict' | 'source' | 'advantage' | 'following' | 'soft' | 'hints' | 'inferred' | 'evidence' | 'carried'
 >;
 
-/** A turn that does not train, and why. Id: `<turn>/dropped`. */
-export const dropped = (
+type DroppedSample = Pick<SampleDropped['data'], 'sampleId' | 'adapter' | 'reason'> & {
+  readonly rule?: string | undefined;
+};
+
+/** Reports a turn that does not train. Event id: `<sample>/dropped`. */
+export const droppedSample = (
   cause: ClawLoopEvent,
-  sampleId: string,
-  adapter: string,
-  reason: SampleDropped['data']['reason'],
-  rule?: string,
-) =>
+  { sampleId, adapter, reason, rule }: DroppedSample,
+): SampleDropped =>
   SampleDropped.create({
-    ...facts(cause),
+    ...envelopeOf(cause),
     id: `${sampleId}/dropped`,
-    data: { sampleId, adapter, reason, ...(rule === undefined ? {} : { rule }) },
+    data: { sampleId, adapter, reason, ...defined({ rule }) },
   });
 
-/** A turn that waits for its verdict: where its record is, and what is known without it. */
-export type TurnRecord = {
+/** The position of a turn's record, and what is known without reading it. */
+type TurnRecord = {
   readonly turnId: string;
   readonly adapter: string;
-  /** of a revised judgment; else the turn's id */
+  /** for a revised judgment; by default the turn's id */
   readonly sampleId?: string;
-  /** as `epoch` names it in the rows of `assemble` */
+  /** name of the epoch in the rows of `assemble` */
   readonly epoch: string;
   readonly at: Position;
 };
 
-/** One that does. The turn's record holds messages and tokens; its verdict comes from what settled it. */
-export const ready = (cause: ClawLoopEvent, of: TurnRecord, verdict: Verdict): DeferredEvent => ({
-  reads: of.at,
-  id: `${of.turnId}/completed`,
-  gone: () => lost(cause, of, verdict.following),
+/** Reports a sample that is ready. Messages and tokens come from the turn's record. */
+export const readySample = (cause: ClawLoopEvent, turn: TurnRecord, verdict: Verdict): DeferredEvent => ({
+  reads: turn.at,
+  id: `${turn.turnId}/completed`,
+  gone: () => lostSample(cause, turn, verdict.following),
   create: (record) => {
-    const { data: turn } = record as TurnCompleted;
-    const { adapter, lane, key, session, epoch, version, messages, tools, templateInput, tokens } = turn;
+    const { data } = record as TurnCompleted;
+    const { adapter, lane, key, session, epoch, version, messages, tools, templateInput, tokens } = data;
     return SampleReady.create({
-      ...facts(cause),
-      id: `${of.sampleId ?? of.turnId}/ready`,
+      ...envelopeOf(cause),
+      id: `${turn.sampleId ?? turn.turnId}/ready`,
       data: {
-        sampleId: of.sampleId ?? of.turnId,
+        sampleId: turn.sampleId ?? turn.turnId,
         adapter,
         lane,
         key,
@@ -58,22 +60,21 @@ export const ready = (cause: ClawLoopEvent, of: TurnRecord, verdict: Verdict): D
         version,
         ...verdict,
         messages,
-        ...(tools === undefined ? {} : { tools }),
-        ...(templateInput === undefined ? {} : { templateInput }),
+        ...defined({ tools, templateInput }),
         tokens,
       },
     });
   },
 });
 
-/** Its record cannot be read. Whoever waits for the samples of its session is told how many more come. */
-const lost = (cause: ClawLoopEvent, turn: TurnRecord, following: number | undefined): SampleDropped => {
+/** Reports a sample whose record cannot be read, and how many samples of its session follow. */
+const lostSample = (cause: ClawLoopEvent, turn: TurnRecord, following: number | undefined): SampleDropped => {
   const { turnId, sampleId = turnId, adapter, epoch, at } = turn;
-  const coming = following === undefined ? {} : { coming: { session: decodeURIComponent(epoch), following } };
+  const coming = following === undefined ? undefined : { session: decodeURIComponent(epoch), following };
   const rule = `turns/${at.partition}/${at.offset}`;
   return SampleDropped.create({
-    ...facts(cause),
+    ...envelopeOf(cause),
     id: `${sampleId}/dropped`,
-    data: { sampleId, adapter, reason: 'record-gone', rule, ...coming },
+    data: { sampleId, adapter, reason: 'record-gone', rule, ...defined({ coming }) },
   });
 };

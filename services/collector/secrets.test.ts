@@ -15,7 +15,7 @@ test.each<[where: string, answer: ChatMessage]>([
   ['one of several parts', { role: 'assistant', content: [{ type: 'text', text: `Use ${token}` }] }],
   ['a tool call', callsTool('push', JSON.stringify({ header: `token ${token}\n` }))],
   ['the reasoning', { ...assistant('Done.'), reasoning_content: `They gave me ${token}, so` }],
-])('a secret in %s of an answer: the turn is skipped, and no fact repeats it', (_, answer) => {
+])('a secret in %s of an answer skips the turn, and no event repeats it', (_, answer) => {
   const { emitted, rows } = runFold(
     attribute,
     [
@@ -30,7 +30,7 @@ test.each<[where: string, answer: ChatMessage]>([
   expect(JSON.stringify([...rows.get('lane')!.entries('')])).not.toContain(token);
 });
 
-test('a secret that a person gave keeps no answer from training that does not repeat it', () => {
+test('a secret from a person does not keep an answer without it from training', () => {
   const messages = [user(`My token is ${token}.`)];
   const { emitted } = runFold(
     attribute,
@@ -47,7 +47,7 @@ test('a secret that a person gave keeps no answer from training that does not re
   expect(emitted.map(({ type }) => type)).toEqual(['turn.completed']);
 });
 
-test('a secret in a hint: the sample is dropped, and its session goes on', () => {
+test('a secret in a hint drops the sample, and its session continues', () => {
   const hints = ['Answer in prose.', `Take ${token} instead of the other one.`];
   const events = [turnCompleted('a'), turnCompleted('b'), judgment('a', -1, { hints }), judgment('b', 1)];
   const { emitted } = runFold(assemble, events, { atLeastOne: true, method: 'combine' });

@@ -4,24 +4,28 @@ import { assistant, interaction, sessionEnded, system, user } from './testing/ev
 import { runFold } from './testing/run-fold.ts';
 
 const begins = interaction({ id: 'a', user: 'ann', messages: [user('hi')], answer: 'hello' });
-/** A client that sends the latest messages alone. */
+/** A client that sends only the latest messages. */
 const cut = [assistant('as I said'), user('and tomorrow?')];
 const goesOn = [...cut, assistant('rain'), user('thanks')];
 const next = interaction({ id: 'z', messages: goesOn, answer: 'welcome' });
 const placeOf = (events: Parameters<typeof runFold>[1], turn: string) => {
   const { emitted } = runFold(attribute, events, {});
-  const found = emitted.find(({ id }) => id === `${turn}/completed`);
-  return found?.type === 'turn.completed' ? [found.data.session, found.data.sessionBy] : undefined;
+  const completed = emitted.find(({ id }) => id === `${turn}/completed`);
+  return completed?.type === 'turn.completed'
+    ? [completed.data.session, completed.data.sessionBy]
+    : undefined;
 };
 
-test('a history that is not known goes on where its user spoke last', () => {
+test('a request with an unknown history continues where its user was last active', () => {
   const b = interaction({ id: 'b', user: 'ann', messages: cut, answer: 'rain' });
   expect(placeOf([begins, b, next], 'b')).toEqual(['chat-a', 'user']);
 });
 
-test('content and headers come first, and other users are others', () => {
+test('content and headers come first, and other users are different people', () => {
   const known = interaction({
-    ...{ id: 'b', user: 'bob', answer: 'rain' },
+    id: 'b',
+    user: 'bob',
+    answer: 'rain',
     messages: [user('hi'), assistant('hello'), ...cut],
   });
   const after = interaction({
@@ -36,7 +40,7 @@ test('content and headers come first, and other users are others', () => {
   expect(placeOf([begins, named, next], 'b')).toEqual(['s', 'explicit']);
 });
 
-test('it joins no new conversation, no other agent and no session that has ended', () => {
+test('it joins no new conversation, no other agent and no ended session', () => {
   const fresh = interaction({ id: 'b', user: 'ann', messages: [user('something else')], answer: 'rain' });
   const then = [user('something else'), assistant('rain'), user('thanks')];
   const more = interaction({ id: 'z', messages: then, answer: 'welcome' });

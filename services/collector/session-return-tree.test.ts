@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import { feedback } from './testing/events.ts';
-import { chain, end, returns, said, told } from './testing/rewarded-session.ts';
+import { chain, emittedLines, end, returns, rewardedAnswer } from './testing/rewarded-session.ts';
 
-// Which turns of the conversation a reward reaches.
+// The turns of a conversation that a reward reaches.
 
-test('branches learn nothing of each other; the turn above them learns their mean', () => {
+test('branches do not affect each other; the turn above them gets their mean', () => {
   const events = [
-    said('root', 'hi|hello'),
-    said('left', 'hi|hello|left|l'),
-    said('right', 'hi|hello|right|r'),
-    said('leaf', 'hi|hello|left|l|more|m'),
-    said('other', 'another task|done'),
+    rewardedAnswer('root', 'hi|hello'),
+    rewardedAnswer('left', 'hi|hello|left|l'),
+    rewardedAnswer('right', 'hi|hello|right|r'),
+    rewardedAnswer('leaf', 'hi|hello|left|l|more|m'),
+    rewardedAnswer('other', 'another task|done'),
     feedback({ id: 'f' }, 'leaf', 1),
     feedback({ id: 'g' }, 'right', -0.5),
     end,
@@ -24,8 +24,8 @@ test('branches learn nothing of each other; the turn above them learns their mea
   });
 });
 
-test('an advantage goes the same way, to every turn of the session', () => {
-  const events = [...chain, said('other', 'another task|done')];
+test('an advantage is propagated the same way, to every turn of the session', () => {
+  const events = [...chain, rewardedAnswer('other', 'another task|done')];
   expect(returns([...events, feedback({ id: 'f' }, 'c', 1, { advantage: -3 }), end], 0.5)).toEqual({
     a: [0.25, -0.75],
     b: [0.5, -1.5],
@@ -34,32 +34,37 @@ test('an advantage goes the same way, to every turn of the session', () => {
   });
 });
 
-test('an answer that was cut off trains nobody and passes on what came of it', () => {
+test('a cut-off answer does not train, and passes on the return after it', () => {
   const events = [
-    said('a', 'hi|hello'),
-    said('b', 'hi|hello|and?|wel', { finishReason: 'length' }),
-    said('c', 'hi|hello|and?|wel|so?|yes'),
+    rewardedAnswer('a', 'hi|hello'),
+    rewardedAnswer('b', 'hi|hello|and?|wel', { finishReason: 'length' }),
+    rewardedAnswer('c', 'hi|hello|and?|wel|so?|yes'),
     feedback({ id: 'f' }, 'c', 1),
     end,
   ];
-  expect(told(events)).toEqual([
-    ...['completed a <- and?', 'skipped b: truncated', 'completed c <- '],
-    ...['feedback a: 1', 'feedback b: 1', 'feedback c: 1', 'closed s'],
+  expect(emittedLines(events)).toEqual([
+    'completed a <- and?',
+    'skipped b: truncated',
+    'completed c <- ',
+    'feedback a: 1',
+    'feedback b: 1',
+    'feedback c: 1',
+    'closed s',
   ]);
 });
 
-test('a reward for an answer that was cut off reaches the turns before it', () => {
+test('a reward for a cut-off answer reaches the turns before it', () => {
   const events = [
-    said('a', 'hi|hello'),
-    said('b', 'hi|hello|and?|', { finishReason: 'aborted' }),
+    rewardedAnswer('a', 'hi|hello'),
+    rewardedAnswer('b', 'hi|hello|and?|', { finishReason: 'aborted' }),
     feedback({ id: 'f' }, 'b', -1),
     end,
   ];
   expect(returns(events)).toEqual({ a: [-1, undefined], b: [-1, undefined] });
 });
 
-test('a side request is no node, unless it was rewarded itself', () => {
-  const title = said('t', 'hi|hello|title?|Greeting', { turnType: 'side' });
+test('a side request is a node only if it was rewarded', () => {
+  const title = rewardedAnswer('t', 'hi|hello|title?|Greeting', { turnType: 'side' });
   const f = feedback({ id: 'f' }, 'c', 1);
   expect(returns([chain[0]!, title, ...chain.slice(1), f, end])).not.toHaveProperty('t');
   expect(returns([chain[0]!, title, ...chain.slice(1), f, feedback({ id: 'g' }, 't', 0), end])).toEqual({
@@ -70,24 +75,30 @@ test('a side request is no node, unless it was rewarded itself', () => {
   });
 });
 
-test('of two answers to one request the one that nobody wanted is superseded, and halves nothing', () => {
+test('of two answers to one request, the unwanted one is superseded and halves nothing', () => {
   const events = [
-    said('a', 'hi|hello'),
-    said('retry', 'hi|hello|and?|hm'),
+    rewardedAnswer('a', 'hi|hello'),
+    rewardedAnswer('retry', 'hi|hello|and?|hm'),
     ...chain.slice(1),
     feedback({ id: 'f' }, 'c', 1),
     end,
   ];
-  expect(told(events)).toEqual([
-    ...['completed a <- and?', 'completed b <- so?', 'skipped retry: superseded', 'completed c <- '],
-    ...['feedback a: 1', 'feedback b: 1', 'feedback c: 1', 'closed s'],
+  expect(emittedLines(events)).toEqual([
+    'completed a <- and?',
+    'completed b <- so?',
+    'skipped retry: superseded',
+    'completed c <- ',
+    'feedback a: 1',
+    'feedback b: 1',
+    'feedback c: 1',
+    'closed s',
   ]);
 });
 
-test('an answer that was not gone on from is kept when it was rewarded, also after its sibling went on', () => {
+test('an answer that was not continued is kept if rewarded, also after its sibling continued', () => {
   const events = [
-    said('a', 'hi|hello'),
-    said('bad', 'hi|hello|and?|hm'),
+    rewardedAnswer('a', 'hi|hello'),
+    rewardedAnswer('bad', 'hi|hello|and?|hm'),
     ...chain.slice(1),
     feedback({ id: 'g' }, 'bad', -1),
     feedback({ id: 'f' }, 'c', 1),
@@ -99,35 +110,38 @@ test('an answer that was not gone on from is kept when it was rewarded, also aft
     b: [1, undefined],
     c: [1, undefined],
   });
-  expect(told(events)).toContain('completed bad <- ');
+  expect(emittedLines(events)).toContain('completed bad <- ');
 });
 
-test('answers of pinned versions are no turns, and the chain goes through them', () => {
+test('answers of pinned versions are not turns, but the chain passes through them', () => {
   const events = [
-    said('a', 'hi|hello'),
-    said('pinned', 'hi|hello|and?|well', { live: false }),
-    said('c', 'hi|hello|and?|well|so?|yes'),
+    rewardedAnswer('a', 'hi|hello'),
+    rewardedAnswer('pinned', 'hi|hello|and?|well', { live: false }),
+    rewardedAnswer('c', 'hi|hello|and?|well|so?|yes'),
     feedback({ id: 'f' }, 'c', 1),
     end,
   ];
   expect(returns(events)).toEqual({ a: [1, undefined], c: [1, undefined] });
 });
 
-test('after a compaction the conversation goes on from the turn whose answer was kept', () => {
+test('after a compaction, the conversation continues from the turn whose answer was kept', () => {
   const summary =
     'The conversation history before this point was compacted into the following summary: eggs.';
   const events = [
-    said('a', 'How long do eggs boil?|Seven minutes, from cold water.'),
-    said('b', `${summary}|Seven minutes, from cold water.|And softer ones?|Five minutes.`),
-    said('c', `${summary}|Seven minutes, from cold water.|And softer ones?|Five minutes.|Thanks|Welcome.`),
+    rewardedAnswer('a', 'How long do eggs boil?|Seven minutes, from cold water.'),
+    rewardedAnswer('b', `${summary}|Seven minutes, from cold water.|And softer ones?|Five minutes.`),
+    rewardedAnswer(
+      'c',
+      `${summary}|Seven minutes, from cold water.|And softer ones?|Five minutes.|Thanks|Welcome.`,
+    ),
     feedback({ id: 'f' }, 'c', 1),
     end,
   ];
   expect(returns(events, 0.5)).toEqual({ a: [0.25, undefined], b: [0.5, undefined], c: [1, undefined] });
 });
 
-test('an attempt that broke off counts for nothing, unless it was rewarded', () => {
-  const broken = said('x', 'hi|hello|or?|we', { finishReason: 'aborted', disconnected: true });
+test('an aborted attempt counts for nothing unless it was rewarded', () => {
+  const broken = rewardedAnswer('x', 'hi|hello|or?|we', { finishReason: 'aborted', disconnected: true });
   const f = feedback({ id: 'f' }, 'c', 1);
   expect(returns([chain[0]!, broken, ...chain.slice(1), f, end])).toEqual({
     a: [1, undefined],
@@ -141,12 +155,12 @@ test('an attempt that broke off counts for nothing, unless it was rewarded', () 
   });
 });
 
-test('in logs of earlier programs a reward for the last answer is one for the conversation, not for a title beside it', () => {
-  const title = said('t', 'Name this chat: hi|Greeting', { turnType: 'side' });
+test('in earlier logs, a reward for the last answer is not for a title request', () => {
+  const title = rewardedAnswer('t', 'Name this chat: hi|Greeting', { turnType: 'side' });
   const last = feedback({ id: 'f' }, 't', 1, { last: true });
   for (const events of [
     [...chain, title, last],
-    [...chain, last, title], // it overtook its interaction
+    [...chain, last, title], // the reward arrived before its interaction
     [...chain, feedback({ id: 'g' }, 'c', -1), title, last],
   ])
     expect(returns([...events, end], 0.5)).toEqual({

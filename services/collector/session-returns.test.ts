@@ -3,53 +3,67 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { assemble } from './assemble.ts';
 import { attribute } from './attribute.ts';
 import { feedback, sessionEnded, timeAt } from './testing/events.ts';
-import { chain, end, fold, returns, said, told } from './testing/rewarded-session.ts';
+import { chain, emittedLines, end, fold, returns, rewardedAnswer } from './testing/rewarded-session.ts';
 import { brief, runFold } from './testing/run-fold.ts';
 
-test('at the end of the session every turn of it has its discounted return, and nothing has before', () => {
-  expect(told([...chain, feedback({ id: 'f' }, 'c', 1)])).toEqual([
+test('at the end of the session every turn gets its discounted return, and none before', () => {
+  expect(emittedLines([...chain, feedback({ id: 'f' }, 'c', 1)])).toEqual([
     'completed a <- and?',
     'completed b <- so?',
   ]);
   const all = fold([...chain, feedback({ id: 'f' }, 'c', 1), end], 0.5);
   expect(all.map(brief)).toEqual([
-    ...['completed a <- and?', 'completed b <- so?', 'completed c <- '],
-    ...['feedback a: 0.25', 'feedback b: 0.5', 'feedback c: 1', 'closed s'],
+    'completed a <- and?',
+    'completed b <- so?',
+    'completed c <- ',
+    'feedback a: 0.25',
+    'feedback b: 0.5',
+    'feedback c: 1',
+    'closed s',
   ]);
   const facts = all.filter(({ type }) => type === 'turn.feedback');
   expect(facts.map(({ id, data }) => [id, data])).toEqual([
     [
       'a/return',
       {
-        ...{ turnId: 'a', lane: 'lane', score: 0.25, given: 'e' },
+        turnId: 'a',
+        lane: 'lane',
+        score: 0.25,
+        given: 'e',
         return: { own: null, parent: null, discount: 0.5 },
       },
     ],
     [
       'b/return',
       {
-        ...{ turnId: 'b', lane: 'lane', score: 0.5, given: 'e' },
+        turnId: 'b',
+        lane: 'lane',
+        score: 0.5,
+        given: 'e',
         return: { own: null, parent: 'a', discount: 0.5 },
       },
     ],
     [
       'c/return',
       {
-        ...{ turnId: 'c', lane: 'lane', score: 1, given: 'f' },
+        turnId: 'c',
+        lane: 'lane',
+        score: 1,
+        given: 'f',
         return: { own: 1, parent: 'b', discount: 0.5 },
       },
     ],
   ]);
 });
 
-test('the last reward before the end counts, an equal copy of an earlier one does not', () => {
+test('the last reward before the end counts; a copy of an earlier one does not', () => {
   const first = feedback({ id: 'f' }, 'c', 1);
   expect(returns([...chain, first, feedback({ id: 'g' }, 'c', -1), first, end])).toMatchObject({
     c: [-1, undefined],
   });
 });
 
-test('a reward may overtake its interaction, come while the turn is open, or after its next state', () => {
+test('a reward may arrive before its interaction, while the turn is open, or after its next state', () => {
   const [a, b, c] = chain as [ClawLoopEvent, ClawLoopEvent, ClawLoopEvent];
   const f = feedback({ id: 'f' }, 'a', 0.5);
   for (const events of [
@@ -64,54 +78,60 @@ test('a reward may overtake its interaction, come while the turn is open, or aft
     });
 });
 
-test('rewards after the end are late: they are told, and change nothing', () => {
+test('rewards after the end are emitted but change nothing', () => {
   const events = [...chain, feedback({ id: 'f' }, 'c', 1), end];
-  expect(told([...events, feedback({ id: 'g' }, 'c', -1)]).slice(told(events).length)).toEqual([
-    'feedback c: -1',
-  ]);
+  expect(
+    emittedLines([...events, feedback({ id: 'g' }, 'c', -1)]).slice(emittedLines(events).length),
+  ).toEqual(['feedback c: -1']);
 });
 
-test('a reward of 0 is a score; none at all is no-reward', () => {
-  expect(told([...chain, feedback({ id: 'f' }, 'c', 0), end]).slice(2)).toEqual([
-    ...['completed c <- ', 'feedback a: 0', 'feedback b: 0', 'feedback c: 0', 'closed s'],
+test('a reward of 0 is a score; without any the reason is no-reward', () => {
+  expect(emittedLines([...chain, feedback({ id: 'f' }, 'c', 0), end]).slice(2)).toEqual([
+    'completed c <- ',
+    'feedback a: 0',
+    'feedback b: 0',
+    'feedback c: 0',
+    'closed s',
   ]);
-  expect(told([...chain, end]).slice(2)).toEqual(['skipped c: no-reward', 'closed s']);
+  expect(emittedLines([...chain, end]).slice(2)).toEqual(['skipped c: no-reward', 'closed s']);
 });
 
-test('a session that its client takes back is told nothing of its rewards', () => {
+test('no returns are emitted for a discarded session', () => {
   const events = [...chain, feedback({ id: 'f' }, 'c', 1), sessionEnded({ id: 'e' }, 's', { discard: true })];
-  expect(told(events).slice(2)).toEqual(['skipped c: discarded', 'closed s']);
+  expect(emittedLines(events).slice(2)).toEqual(['skipped c: discarded', 'closed s']);
   expect(fold(events).at(-1)?.data).toMatchObject({ discard: true });
 });
 
-test('another access key rewards nobody', () => {
-  expect(told([...chain, feedback({ id: 'f', key: 'other' }, 'c', 1), end]).slice(2)).toEqual([
+test('another access key cannot reward', () => {
+  expect(emittedLines([...chain, feedback({ id: 'f', key: 'other' }, 'c', 1), end]).slice(2)).toEqual([
     'skipped c: no-reward',
     'closed s',
   ]);
 });
 
-test('a session that goes on after its end begins with no rewards', () => {
+test('a session that continues after its end begins without rewards', () => {
   const again = [
-    ...[...chain, feedback({ id: 'f' }, 'c', 1), end],
-    said('d', 'hi|hello|and?|well|so?|yes|ok|fine'),
+    ...chain,
+    feedback({ id: 'f' }, 'c', 1),
+    end,
+    rewardedAnswer('d', 'hi|hello|and?|well|so?|yes|ok|fine'),
     sessionEnded({ id: 'e2' }, 's'),
   ];
-  expect(told(again).slice(-2)).toEqual(['skipped d: no-reward', 'closed s']);
+  expect(emittedLines(again).slice(-2)).toEqual(['skipped d: no-reward', 'closed s']);
   const { rows } = runFold(attribute, again, {});
   expect([...rows.get('lane')!.entries('node')]).toEqual([]);
 });
 
-test('feedback in a session that is settled by votes is told at once, its advantage with it', () => {
-  const one = said('a', 'hi|hello', { settle: 'votes' });
-  const events = [one, feedback({ id: 'f' }, 'a', 1, { advantage: 2 }), sessionEnded({ id: 'e' }, 's')];
+test('feedback in a session settled by votes is emitted at once, with its advantage', () => {
+  const answer = rewardedAnswer('a', 'hi|hello', { settle: 'votes' });
+  const events = [answer, feedback({ id: 'f' }, 'a', 1, { advantage: 2 }), sessionEnded({ id: 'e' }, 's')];
   expect(returns(events)).toEqual({ a: [1, 2] });
 });
 
 test('a long chain costs no more per turn at its end than at its beginning', () => {
   const words = Array.from({ length: 400 }, (_, index) => `w${index}`);
   const events = Array.from({ length: 200 }, (_, turn) =>
-    said(`t${turn}`, words.slice(0, 2 * turn + 2).join('|'), { time: timeAt(turn) }),
+    rewardedAnswer(`t${turn}`, words.slice(0, 2 * turn + 2).join('|'), { time: timeAt(turn) }),
   );
   const { rows } = runFold(attribute, events, {});
   const sizes = [...rows.get('lane')!.entries('node/')].map(([, row]) => JSON.stringify(row).length);
@@ -121,11 +141,11 @@ test('a long chain costs no more per turn at its end than at its beginning', () 
   );
 });
 
-test('a session may have any name, half a surrogate pair too', () => {
+test('a session may have any name, even with half a surrogate pair', () => {
   const session = 'demo-\ud800';
   const events = [
-    said('1', 'hi|hello', { session }),
-    said('2', 'hi|hello|and?|well', { session }),
+    rewardedAnswer('1', 'hi|hello', { session }),
+    rewardedAnswer('2', 'hi|hello|and?|well', { session }),
     feedback({ id: 'f' }, '2', 1),
     sessionEnded({ id: 'e' }, session),
   ];

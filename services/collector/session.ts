@@ -1,30 +1,28 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import { type Conversation, summarisedWords, summaryLines } from './conversation.ts';
 import { editedFirst } from './edited-first.ts';
 import type { LaneTables, SessionRow } from './lane-tables.ts';
 import { isAlike, type SystemSketch } from './system-sketch.ts';
 
-/** The same first words later than that, ms, begin another chat. */
+/** After this time, ms, the same first request begins another chat. */
 const RETRY_MS = 600_000;
-/**
- * A request with the words of a conversation's first one but another system text (a title) belongs to it for
- * so long, ms.
- */
+/** How long, ms, a request with the same words but another system text (a title) belongs to a first request. */
 const BESIDE_MS = 60_000;
 
-export type FoundSession = {
+type FoundSession = {
   readonly session: string;
   readonly by: string;
 };
 
 export type Search = {
-  readonly mine: LaneTables;
+  readonly tables: LaneTables;
   readonly data: InteractionCompleted['data'];
   readonly conversation: Conversation;
-  /** by its text alone it is a side request */
+  /** whether its text alone makes it a side request */
   readonly isSide: boolean;
-  /** as in the settings of the fold */
+  /** `clients` of the fold's settings */
   readonly clients: boolean;
   /** ms since 1970 */
   readonly time: number;
@@ -35,7 +33,7 @@ type Way = {
   readonly find: (search: Search) => string | undefined;
 };
 
-/** First one that finds a session wins; the order is the specification. */
+/** The first way that finds a session wins. The order is part of the specification. */
 export const sessionWays: readonly Way[] = [
   { by: 'explicit', about: 'the client named it', find: ({ data }) => data.session },
   {
@@ -45,10 +43,10 @@ export const sessionWays: readonly Way[] = [
   },
   {
     by: 'history',
-    about: 'the longest known conversation that the messages extend',
-    find: ({ mine, conversation }) => {
+    about: 'the messages extend a known conversation; the longest one counts',
+    find: ({ tables, conversation }) => {
       for (const { full } of conversation.answers.toReversed()) {
-        const session = mine.known.get(full);
+        const session = tables.known.get(full);
         if (session !== undefined) return session;
       }
       return undefined;
@@ -56,34 +54,35 @@ export const sessionWays: readonly Way[] = [
   },
   {
     by: 'continued',
-    about: 'a conversation that came earlier holds this very answer',
-    find: ({ mine, conversation }) => mine.known.get(conversation.full) ?? mine.shown.get(conversation.full),
+    about: 'an earlier conversation contains this very answer',
+    find: ({ tables, conversation }) =>
+      tables.known.get(conversation.full) ?? tables.shown.get(conversation.full),
   },
   {
     by: 'prompt',
-    about: 'the same first request, tried again before its conversation went on, or asked beside it',
-    find: ({ mine, conversation, time, isSide, clients }) => {
-      const first = mine.firstPrompts.get(conversation.prompt);
-      const row = first && mine.sessions.get(first.session);
+    about: 'the same first request, retried before its conversation continued, or sent in parallel',
+    find: ({ tables, conversation, time, isSide, clients }) => {
+      const first = tables.firstPrompts.get(conversation.prompt);
+      const row = first && tables.sessions.get(first.session);
       if (first === undefined || !row?.open) return undefined;
       const isSame = row.system === null || hasSystem(row, conversation.systemSketch);
-      if (clients && !isSame && !isSide) return undefined; // other people's, or another program's
+      if (clients && !isSame && !isSide) return undefined; // another person or program
       return Math.abs(time - first.time) < (isSame ? RETRY_MS : BESIDE_MS) ? first.session : undefined;
     },
   },
   {
     by: 'edited',
-    about: 'the same first request, to which a person added something before its conversation went on',
-    find: ({ mine, data, conversation, isSide }) =>
-      isSide ? undefined : editedFirst({ mine, data, conversation })?.session,
+    about: 'the same first request, extended by the person before its conversation continued',
+    find: ({ tables, data, conversation, isSide }) =>
+      isSide ? undefined : editedFirst({ tables, data, conversation })?.session,
   },
   {
     by: 'summary',
-    about: "it begins with the summary that a compaction made of the session's history",
-    find: ({ mine, clients, conversation: { summary } }) => {
+    about: "the request begins with a compaction's summary of the session's history",
+    find: ({ tables, clients, conversation: { summary } }) => {
       for (const line of summary === undefined ? [] : summaryLines(summary)) {
-        const places = mine.summed.get(line) ?? [];
-        const session = clients ? places.length === 1 && places[0] : mine.summaries.get(line);
+        const places = tables.summed.get(line) ?? [];
+        const session = clients ? places.length === 1 && places[0] : tables.summaries.get(line);
         if (session) return session;
       }
       return undefined;
@@ -91,44 +90,43 @@ export const sessionWays: readonly Way[] = [
   },
   {
     by: 'answer',
-    about:
-      'its history holds an answer that was given in that session and nowhere else, whatever stands before it',
-    find: ({ mine, conversation: { answersAlone } }) => {
-      const places = answersAlone.map((answer) => mine.answers.get(answer) ?? []);
+    about: 'the history contains an answer that was given only in that session, whatever precedes it',
+    find: ({ tables, conversation: { answersAlone } }) => {
+      const places = answersAlone.map((answer) => tables.answers.get(answer) ?? []);
       const session = places.find(({ length }) => length === 1)?.[0];
-      return session !== undefined && mine.sessions.get(session)?.open ? session : undefined;
+      return session !== undefined && tables.sessions.get(session)?.open ? session : undefined;
     },
   },
   {
     by: 'trace',
-    about: "a side request with the W3C trace id of one of the session's requests",
-    find: ({ mine, isSide, conversation: { traceId } }) =>
-      isSide && traceId ? mine.traces.get(traceId) : undefined,
+    about: "it is a side request with the W3C trace id of one of the session's requests",
+    find: ({ tables, isSide, conversation: { traceId } }) =>
+      isSide && traceId ? tables.traces.get(traceId) : undefined,
   },
   {
     by: 'said',
-    about: 'it asks for a summary or a recap of what was said there, and nowhere else',
-    find: ({ mine, isSide, conversation: { latestWords } }) => {
+    about: 'the request asks for a summary or recap of text that only that session contains',
+    find: ({ tables, isSide, conversation: { latestWords } }) => {
       if (!isSide) return undefined;
-      const places = summarisedWords(latestWords).map((line) => mine.said.get(line) ?? []);
+      const places = summarisedWords(latestWords).map((line) => tables.said.get(line) ?? []);
       return places.find(({ length }) => length === 1)?.[0];
     },
   },
   {
     by: 'user',
-    about: 'its history is not known, and the same `user` spoke there last, under a system text like its own',
-    find: ({ mine, data, conversation: { answers, systemSketch } }) => {
+    about: 'the history is unknown, and the same `user` was last active there under a similar system text',
+    find: ({ tables, data, conversation: { answers, systemSketch } }) => {
       if (data.user === undefined || answers.length === 0) return undefined;
-      const session = mine.users.get(data.user);
-      const row = session === undefined ? undefined : mine.sessions.get(session);
+      const session = tables.users.get(data.user);
+      const row = session === undefined ? undefined : tables.sessions.get(session);
       return row?.open && hasSystem(row, systemSketch) ? session : undefined;
     },
   },
 ];
 
-/** The session of a request, or undefined when it begins one. */
+/** The session of a request; undefined if it begins one. */
 export function findSession(search: Search): FoundSession | undefined {
-  if (search.data.tooLarge && search.data.session === undefined) return undefined; // it has no text to go by
+  if (search.data.tooLarge && search.data.session === undefined) return undefined; // it has no text to compare
   for (const { by, find } of sessionWays) {
     const session = find(search);
     if (session !== undefined) return { session, by };
@@ -136,16 +134,14 @@ export function findSession(search: Search): FoundSession | undefined {
   return undefined;
 }
 
-/**
- * A session that goes on after its end is the same session in a new epoch, named by the epoch's first event.
- */
-export function touchSession(mine: LaneTables, name: string, event: ClawLoopEvent): SessionRow {
-  const before = mine.sessions.get(name);
+/** Records an event in its session. After the session's end it begins a new epoch, named by this event's id. */
+export function touchSession(tables: LaneTables, name: string, event: ClawLoopEvent): SessionRow {
+  const before = tables.sessions.get(name);
   const settle = 'settle' in event.data && event.data.settle === 'reward' ? event.data.settle : undefined;
   const row: SessionRow = before?.open
-    ? { ...before, ...(settle && { settle }), last: event.id }
+    ? { ...before, ...defined({ settle }), last: event.id }
     : {
-        ...(settle && { settle }),
+        ...defined({ settle }),
         open: true,
         epoch: event.id,
         last: event.id,
@@ -153,27 +149,27 @@ export function touchSession(mine: LaneTables, name: string, event: ClawLoopEven
         openTurns: [],
         system: null,
       };
-  mine.sessions.set(name, row);
+  tables.sessions.set(name, row);
   return row;
 }
 
-/** Whether a session's main line has, or had, such a system text. */
+/** Whether a session's main line has, or had, a system text like this. */
 export const hasSystem = (row: SessionRow, sketch: SystemSketch): boolean =>
-  [row.system, ...(row.earlierSystems ?? [])].some((one) => one !== null && isAlike(one, sketch));
+  [row.system, ...(row.earlierSystems ?? [])].some((system) => system !== null && isAlike(system, sketch));
 
-/** Agents of one conversation whose system texts are remembered, besides the latest. */
+/** Earlier system texts that are kept per session, besides the latest. */
 const EARLIER = 8;
 
-export function noteSystem(mine: LaneTables, name: string, system: SystemSketch): void {
-  const row = mine.sessions.get(name);
+export function noteSystem(tables: LaneTables, name: string, system: SystemSketch): void {
+  const row = tables.sessions.get(name);
   if (row === undefined) return;
   const isNew = row.system !== null && !isAlike(row.system, system);
-  const others = (row.earlierSystems ?? []).filter((one) => !isAlike(one, system));
-  const earlier = isNew ? { earlierSystems: [...others, row.system!].slice(-EARLIER) } : {};
-  mine.sessions.set(name, { ...row, ...earlier, system });
+  const others = (row.earlierSystems ?? []).filter((earlier) => !isAlike(earlier, system));
+  const earlierSystems = isNew ? [...others, row.system!].slice(-EARLIER) : undefined;
+  tables.sessions.set(name, { ...row, ...defined({ earlierSystems }), system });
 }
 
-export function updateSession(mine: LaneTables, name: string, change: Partial<SessionRow>): void {
-  const row = mine.sessions.get(name);
-  if (row !== undefined) mine.sessions.set(name, { ...row, ...change });
+export function updateSession(tables: LaneTables, name: string, change: Partial<SessionRow>): void {
+  const row = tables.sessions.get(name);
+  if (row !== undefined) tables.sessions.set(name, { ...row, ...change });
 }

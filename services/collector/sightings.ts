@@ -1,17 +1,17 @@
-/** Something that ends if nothing happens to it. Its name changes when something happens. */
+/** Something that expires if nothing happens to it. Its name changes when something happens. */
 export type Candidate<Fact> = { readonly name: string; readonly fact: Fact };
 
-/** When each candidate was first seen: ms on the observer's own monotonic clock. */
+/** When each candidate was first seen, ms on the observer's monotonic clock. */
 export type Sightings = ReadonlyMap<string, number>;
 
 export const noSightings: Sightings = new Map();
 
 /**
- * Which candidates were seen for a whole span. The span is measured from when the observer first saw the
- * candidate, so neither an outage nor a jump of the wall clock ends anything; a restart of the observer
- * begins the span again. One that is due is sighted anew, in case what was said about it does not arrive.
+ * Finds the candidates that were seen for a whole span. The span starts when the observer first sees the
+ * candidate, so neither an outage nor a jump of the wall clock expires anything; a restart of the observer
+ * restarts the span. The span of a due candidate also restarts, in case its event is not appended.
  */
-export function lookAgain<Fact>(
+export function updateSightings<Fact>(
   before: Sightings,
   candidates: readonly Candidate<Fact>[],
   now: number,

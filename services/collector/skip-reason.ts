@@ -7,7 +7,7 @@ import type { TurnType } from './turn-type.ts';
 
 export type SkipReason = TurnSkipped['data']['reason'];
 
-export type AnswerView = {
+type AnswerView = {
   readonly data: InteractionCompleted['data'];
   readonly type: TurnType;
   readonly turnRule: string;
@@ -16,7 +16,7 @@ export type AnswerView = {
 type Rule = {
   readonly reason: SkipReason;
   readonly about: string;
-  /** The rule's name where it matches. */
+  /** The name of the matching rule; undefined: no match. */
   readonly matches: (view: AnswerView) => string | undefined;
 };
 
@@ -27,41 +27,41 @@ const declared =
     when(data.untrainable === reason, reason);
 
 /**
- * What is known to keep a turn from training as soon as it is answered. First match wins; the order is the
+ * Reasons to skip a turn that are known as soon as it is answered. First match wins; the order is the
  * specification.
  */
 export const skipRules: readonly Rule[] = [
   {
     reason: 'too-large',
-    about: 'the exchange exceeds the largest record, so its text was not written',
+    about: 'the exchange is larger than the largest record, so its text was not recorded',
     matches: ({ data }) => when(data.tooLarge === true || data.untrainable === 'too-large', 'too-large'),
   },
   {
     reason: 'side',
-    about: 'not part of the conversation; the rule says why (see the table of turn rules)',
+    about: 'not part of the conversation; `rule` names the turn rule',
     matches: ({ type, turnRule }) => when(type === 'side', turnRule),
   },
   {
     reason: 'secret',
     about:
-      'the answer or its tool calls hold an API key, a password, a private key or a card number; the rule names the kind',
+      'the answer or its tool calls contain an API key, password, private key or card number; `rule` names the kind',
     matches: ({ data }) => secretKindIn(messageTexts(data.answer)),
   },
   {
     reason: 'aborted',
-    about: 'the answer was cut off: by the client, a filter or an error',
+    about: 'the answer was cut off by the client, a filter or an error',
     matches: ({ data }) =>
       when(data.disconnected, 'disconnected') ??
       when(['aborted', 'error', 'content_filter'].includes(data.finishReason), data.finishReason),
   },
   {
     reason: 'truncated',
-    about: 'the answer ended at its token limit',
+    about: 'the answer reached its token limit',
     matches: ({ data }) => when(data.finishReason === 'length', 'length'),
   },
   {
     reason: 'unknown-finish-reason',
-    about: 'the engine has a word of its own for how the answer ended; the rule is that word',
+    about: 'the engine reported an unknown finish reason; `rule` is that reason',
     matches: ({ data }) => data.engineFinishReason,
   },
   {
@@ -74,29 +74,27 @@ export const skipRules: readonly Rule[] = [
   },
   {
     reason: 'penalties',
-    about: 'penalties or logit_bias changed the distribution that it was sampled from',
+    about: 'penalties or `logit_bias` changed the sampling distribution',
     matches: declared('penalties'),
   },
   {
     reason: 'constrained',
-    about:
-      'a forced tool call, or a format that was asked for, kept out tokens that the policy would have taken',
+    about: 'a forced tool call or a requested format excluded tokens that the policy would have sampled',
     matches: declared('constrained'),
   },
   {
     reason: 'mixed-versions',
-    about: 'an upstream engine answered with more than one policy version',
+    about: 'an upstream engine used more than one policy version for the answer',
     matches: declared('mixed-versions'),
   },
   {
     reason: 'logprob-temperature',
-    about: 'the engine gives no log-probs at the temperature of sampling',
+    about: 'the engine gives no logprobs at the sampling temperature',
     matches: declared('logprob-temperature'),
   },
   {
     reason: 'no-token-ids',
-    about:
-      'the engine gave no token ids, not one log-prob for each, or some that cannot be believed; the rule says which',
+    about: 'the engine gave no token ids, too few logprobs, or implausible logprobs; `rule` says which',
     matches: ({ data: { untrainable, tokens } }) =>
       untrainable ??
       when(tokens === null || tokens.responseIds.length === 0, 'no-token-ids') ??
@@ -104,17 +102,17 @@ export const skipRules: readonly Rule[] = [
   },
 ];
 
-/** What is decided later, by what comes next or never comes. */
+/** Reasons that are decided later. */
 export const laterReasons: Readonly<Partial<Record<SkipReason, string>>> = {
   superseded: 'another answer to the same request was kept',
-  'no-next-state': 'the session ended, and nothing was said after it',
-  'no-reward': 'the session ended, and no reward came',
-  discarded: 'the session ended, and its client took it back: an attempt that failed, say',
-  deleted: 'its client deleted it, as a response of its own',
-  withdrawn: 'an operator took it back (`clawloop turns withdraw`)',
+  'no-next-state': 'the session ended without a next message or tool result',
+  'no-reward': 'the session ended without a reward',
+  discarded: 'the client discarded its session, for example a failed attempt',
+  deleted: 'the client deleted the response',
+  withdrawn: 'an operator withdrew it (`clawloop turns withdraw`)',
   'record-gone':
-    "the record of the answer, or of what came next, is no longer in the log, cannot be read, or another record stands in its place; the rule is the record's position",
-  'too-late': 'its record came a day behind its lane or after the lane was forgotten: it may be a copy',
+    'the record of the answer or of its next state is missing, unreadable, or replaced by another; `rule` is its position',
+  'too-late': 'the record arrived a day late or after its lane was forgotten, so it may be a copy',
 };
 
 export function skipReason(

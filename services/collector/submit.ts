@@ -2,65 +2,43 @@ import { createHash } from 'node:crypto';
 import { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { Position } from '../../shared/events/position.ts';
-import { SampleDropped } from '../../shared/events/sample-dropped.ts';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
-import type {
-  DistillationForm,
-  LearningMethod,
-  TrainingSettings,
-} from '../../shared/events/training-settings.ts';
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import { staleness } from '../../shared/lineage/head.ts';
 import { foldHead, headView, writeHeadChange } from '../../shared/lineage/head-rows.ts';
 import type { Fold, InputEvent } from '../../shared/log/fold.ts';
 import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
-import { earlierRequests, forgetAsked, namesEarlier, noteAsked } from './earlier-requests.ts';
-import { forgetLeft, isKnown, noteCame, noteLeft, rememberPool } from './known-samples.ts';
+import { earlierRequests, forgetRequest, keepRequests, namesEarlierRequests } from './earlier-requests.ts';
+import type { SubmitSettings } from './fold-settings.ts';
+import { forgetLeft, isKnown, noteArrived, noteLeft, rememberPool } from './known-samples.ts';
 import { type EligibleSample, pickSamples } from './pick-samples.ts';
-import { facts } from './source.ts';
+import { droppedSample } from './sample-facts.ts';
+import { envelopeOf } from './source.ts';
 import { takeWishes, wishesInBatch } from './wishes-of-pool.ts';
 
-export type SubmitSettings = {
-  /** samples per batch */
-  readonly size: number;
-  /** samples of one that has to take more, lest they grow too old; as many as `size` unless told */
-  readonly most?: number;
-  /** steps along the lineage that a sample may be behind the head */
-  readonly maxStaleness: number;
-  /** of a batch, at most for one session and for one access key while others have samples; half unless told */
-  readonly share?: number;
-  readonly training: TrainingSettings;
-  /** corrections without a change after which a wish is set aside; absent: never, and no wish is looked at */
-  readonly wishPatience?: number;
-  /** Samples take the wishes that were told before them. Absent: they do not, as in logs of earlier programs. */
-  readonly standingWishes?: boolean;
-  /** of those adapters that learn by another method */
-  readonly adapterMethods?: Readonly<Record<string, LearningMethod>>;
-  /** of those adapters that learn another form of a teacher's view */
-  readonly adapterDistillation?: Readonly<Record<string, DistillationForm>>;
-};
-
-/** One row per adapter beside the head's, `submit/now`; samples stand in `sample/<order of arrival>`. */
+/** `submit/now`: one row per adapter, besides the head's rows. Samples are in `sample/<order of arrival>`. */
 type SubmitRow = {
-  /** samples that ever arrived: the next one's key */
+  /** number of samples that ever arrived, which is the key of the next one */
   readonly arrived: number;
   readonly eligible: number;
   readonly paused: boolean;
   readonly requested: boolean;
-  /** sessions of which more samples follow at once; absent: none */
+  /** sessions with more samples to follow immediately; absent: none */
   readonly coming?: Readonly<Record<string, Coming>>;
-  /** ids of samples are remembered; absent in rows of earlier programs */
+  /** sample ids are kept in `known`; absent in rows of earlier programs */
   readonly remembers?: true;
-  /** against which head and bound the pool was last looked through */
+  /** head and bound against which the whole pool was last checked */
   readonly checked: { readonly head: number; readonly maxStaleness: number };
 };
 
 /**
- * How many samples follow, and when the one before was appended, ms since 1970. A bare number, of an earlier
- * program, has no such moment.
+ * How many samples follow, and when the previous one was appended, ms since 1970. A bare number comes from an
+ * earlier program, which did not record the time.
  */
 type Coming = number | { readonly following: number; readonly since: number };
 
-/** ms for which the samples of one commit wait for each other: they are appended together */
+/** ms for which samples of one commit wait for each other; they are appended together */
 const COMING_MS = 60_000;
 
 const emptyRow: SubmitRow = {
@@ -73,8 +51,9 @@ const emptyRow: SubmitRow = {
 };
 
 /**
- * When a batch is formed, and of what: the only place that decides about staleness. training -> training.
- * The gate is closed in the commit that emits `batch.submitted`; reading that fact back changes nothing.
+ * Decides when a batch is formed and of which samples. Only this fold decides about staleness. training ->
+ * training. The batch opens in the commit that emits `batch.submitted`; reading that event back changes
+ * nothing.
  */
 export const submit: Fold<SubmitSettings> = {
   name: 'submit',
@@ -85,12 +64,12 @@ export const submit: Fold<SubmitSettings> = {
     const table = draft.table<SubmitRow>('submit');
     foldHead(draft, event);
     const before = table.get('now') ?? emptyRow;
-    const commanded = onCommand(draft, remembering(draft, before), event);
-    const came = onSample(draft, commanded, event, { at, settings });
-    const stocked = withoutLost(came.row, event);
-    const withdrawn = onWithdrawn(draft, afterLost(stocked, event), event);
+    const commanded = applyCommand(draft, withSampleIds(draft, before), event);
+    const added = addSample(draft, commanded, event, { at, settings });
+    const current = noteLostSample(expireComing(added.row, event), event);
+    const withdrawn = withdrawSample(draft, current, event);
     const { row, dropped: unfit } = dropUnfit(draft, withdrawn.row, event, settings);
-    const dropped = [...came.emit, ...withdrawn.dropped, ...unfit];
+    const dropped = [...added.emit, ...withdrawn.dropped, ...unfit];
     const formed = formBatch(draft, row, event, settings);
     const after = formed?.row ?? row;
     if (after !== before) table.set('now', after);
@@ -98,7 +77,7 @@ export const submit: Fold<SubmitSettings> = {
   },
 };
 
-function onCommand(draft: Draft, row: SubmitRow, event: ClawLoopEvent): SubmitRow {
+function applyCommand(draft: Draft, row: SubmitRow, event: ClawLoopEvent): SubmitRow {
   const view = headView(draft);
   switch (event.type) {
     case 'learning.paused':
@@ -107,20 +86,20 @@ function onCommand(draft: Draft, row: SubmitRow, event: ClawLoopEvent): SubmitRo
       writeHeadChange(draft, { command: event.id });
       return { ...row, paused: event.type === 'learning.paused' };
     case 'batch.requested':
-      return event.data.after === view.n ? { ...row, requested: true } : row; // else out of date
+      return event.data.after === view.n ? { ...row, requested: true } : row; // an outdated request is ignored
     default:
       return row;
   }
 }
 
-function remembering(draft: Draft, row: SubmitRow): SubmitRow {
+function withSampleIds(draft: Draft, row: SubmitRow): SubmitRow {
   if (row.remembers) return row;
   rememberPool(draft);
   return { ...row, remembers: true };
 }
 
-/** A copy of a sample changes nothing, wherever the sample is now. */
-function onSample(
+/** Adds a new sample to the pool. A copy of a known sample changes nothing, wherever the sample is now. */
+function addSample(
   draft: Draft,
   row: SubmitRow,
   event: InputEvent,
@@ -128,9 +107,9 @@ function onSample(
 ): { readonly row: SubmitRow; readonly emit: readonly ClawLoopEvent[] } {
   if (event.type !== 'sample.ready' || isKnown(draft, event.data.sampleId)) return { row, emit: [] };
   const { sampleId, following } = event.data;
-  noteCame(draft, sampleId);
-  const learnsOfHints = trainingOf(settings, event.subject).method === 'opd';
-  const patience = learnsOfHints ? undefined : settings.wishPatience;
+  noteArrived(draft, sampleId);
+  const learnsFromHints = trainingOf(settings, event.subject).method === 'opd';
+  const patience = learnsFromHints ? undefined : settings.wishPatience;
   const { inPool, left, emit } = takeWishes(draft, event, { patience, stand: settings.standingWishes });
   if (inPool === undefined) {
     noteLeft(draft, sampleId, event);
@@ -153,66 +132,71 @@ function comingAfter(
   return following === 0 ? others : { ...others, [session]: more };
 }
 
-/** Samples that could not be read when they came hold up no batch for ever. */
-function withoutLost(row: SubmitRow, { recorded }: InputEvent): SubmitRow {
+/** Stops waiting for samples that never arrive, so that they do not block batches. */
+function expireComing(row: SubmitRow, { recorded }: InputEvent): SubmitRow {
   if (row.coming === undefined || recorded === undefined) return row;
-  const isLost = (one: Coming) => typeof one === 'number' || recorded - one.since > COMING_MS;
-  const left = Object.entries(row.coming).filter(([, one]) => !isLost(one));
+  const isLost = (coming: Coming) => typeof coming === 'number' || recorded - coming.since > COMING_MS;
+  const left = Object.entries(row.coming).filter(([, coming]) => !isLost(coming));
   return left.length === Object.keys(row.coming).length ? row : { ...row, coming: Object.fromEntries(left) };
 }
 
-/** A sample of a rewarded session whose record was lost never comes: nobody waits for it. */
-function afterLost(row: SubmitRow, event: InputEvent): SubmitRow {
+/** Stops waiting for a rewarded sample whose record was lost. */
+function noteLostSample(row: SubmitRow, event: InputEvent): SubmitRow {
   if (event.type !== 'sample.dropped' || event.data.coming === undefined) return row;
   const { session, following } = event.data.coming;
   return { ...row, coming: comingAfter(row, session, event, following) };
 }
 
-/** What is in a batch, or was dropped, is not here any more: it stays what it is, and is asked no more. */
-function onWithdrawn(draft: Draft, row: SubmitRow, event: InputEvent) {
+/** Drops a withdrawn sample from the pool and from the earlier requests. It stays in a batch that has it. */
+function withdrawSample(draft: Draft, row: SubmitRow, event: InputEvent) {
   if (event.type !== 'sample.withdrawn') return { row, dropped: [] };
   const samples = draft.table<EligibleSample>('sample');
   const { sampleId, reason } = event.data;
-  forgetAsked(draft, sampleId);
-  const found = [...samples.entries()].find(([, sample]) => sample.sampleId === sampleId);
-  if (found === undefined) return { row, dropped: [] };
-  samples.delete(found[0]);
+  forgetRequest(draft, sampleId);
+  const entry = [...samples.entries()].find(([, sample]) => sample.sampleId === sampleId);
+  if (entry === undefined) return { row, dropped: [] };
+  samples.delete(entry[0]);
   noteLeft(draft, sampleId, event);
-  return { row: { ...row, eligible: row.eligible - 1 }, dropped: [dropSample(event, sampleId, reason)] };
+  return {
+    row: { ...row, eligible: row.eligible - 1 },
+    dropped: [droppedSample(event, { sampleId, adapter: event.subject, reason })],
+  };
 }
-
-const dropSample = (event: ClawLoopEvent, sampleId: string, reason: SampleDropped['data']['reason']) => {
-  const data = { sampleId, adapter: event.subject, reason };
-  return SampleDropped.create({ ...facts(event), id: `${sampleId}/dropped`, data });
-};
 
 const eligibleSample = ({ data }: SampleReady, at: Position): EligibleSample => ({
   sampleId: data.sampleId,
   at,
   session: `${data.session}@${data.epoch}`,
   version: data.version,
-  ...(data.key === undefined ? {} : { key: data.key }),
-  ...(data.following === undefined ? {} : { whole: true }),
+  ...defined({ key: data.key, whole: data.following === undefined ? undefined : true }),
 });
 
-/** Keys sort as the numbers do. */
+/** Pads a key so that keys sort like numbers. */
 const orderKey = (arrived: number) => String(arrived).padStart(12, '0');
 
-/** Looks through the whole pool only when head or bound moved; else only the sample that just came. */
+/**
+ * Drops stale samples. Checks the whole pool only if the head or the bound changed, otherwise only the newest.
+ */
 function dropUnfit(draft: Draft, row: SubmitRow, event: InputEvent, { maxStaleness }: SubmitSettings) {
   const view = headView(draft);
   const moved = row.checked.head !== view.head || row.checked.maxStaleness !== maxStaleness;
   if (!moved && event.type !== 'sample.ready') return { row, dropped: [] };
   const samples = draft.table<EligibleSample>('sample');
   const newest = orderKey(row.arrived - 1);
-  const looked = moved ? [...samples.entries()] : [[newest, samples.get(newest)] as const];
-  const dropped = looked.flatMap(([key, sample]) => {
-    if (sample === undefined) return []; // a copy came, and the last sample has left
+  const candidates = moved ? [...samples.entries()] : [[newest, samples.get(newest)] as const];
+  const dropped = candidates.flatMap(([key, sample]) => {
+    if (sample === undefined) return []; // a copy arrived, and the newest sample has left
     const steps = staleness(view, sample.version, view.head);
     if (steps >= 0 && steps <= maxStaleness) return [];
     samples.delete(key);
     noteLeft(draft, sample.sampleId, event);
-    return [dropSample(event, sample.sampleId, steps < 0 ? 'off-lineage' : 'stale')];
+    return [
+      droppedSample(event, {
+        sampleId: sample.sampleId,
+        adapter: event.subject,
+        reason: steps < 0 ? 'off-lineage' : 'stale',
+      }),
+    ];
   });
   const checked = { head: view.head, maxStaleness };
   return { row: { ...row, checked, eligible: row.eligible - dropped.length }, dropped };
@@ -226,12 +210,12 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
   const samples = draft.table<EligibleSample>('sample');
   const { size, most = size, maxStaleness, share = 0.5 } = settings;
   const batchesLeft = (version: number) => maxStaleness - staleness(view, version, view.head) + 1;
-  const newestFirst = (settings.training.rules ?? 1) < 2; // settings of an earlier program name no rules
+  const newestFirst = (settings.training.rules ?? 1) < 2; // settings of an earlier program have no `rules`
   const options = { size, most, share, newestFirst, batchesLeft };
   const { batch, overtaken } = pickSamples([...samples.entries()], options);
   const adapter = event.subject;
   const n = view.n + 1;
-  const earlier = namesEarlier(settings.training) ? earlierRequests(draft) : [];
+  const earlier = namesEarlierRequests(settings.training) ? earlierRequests(draft) : [];
   const data: BatchSubmitted['data'] = {
     batchId: `${adapter}/batch/${n}`,
     adapter,
@@ -243,7 +227,7 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
       const { sampleId, at } = sample;
       return { sampleId, at, ...wishesInBatch(draft, sample, settings.standingWishes) };
     }),
-    ...(earlier.length === 0 ? {} : { earlier }),
+    ...defined({ earlier: earlier.length === 0 ? undefined : earlier }),
     settings: trainingOf(settings, adapter),
     seed: batchSeed(adapter, n),
   };
@@ -254,15 +238,17 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
     noteLeft(draft, sampleId, event);
   }
   forgetLeft(draft, event, maxStaleness);
-  if (namesEarlier(settings.training))
-    noteAsked(
+  if (namesEarlierRequests(settings.training))
+    keepRequests(
       draft,
       batch.map(([, sample]) => sample),
     );
   return {
     emit: [
-      BatchSubmitted.create({ ...facts(event), id: data.batchId, data }),
-      ...overtaken.map(([, { sampleId }]) => dropSample(event, sampleId, 'stale')),
+      BatchSubmitted.create({ ...envelopeOf(event), id: data.batchId, data }),
+      ...overtaken.map(([, { sampleId }]) =>
+        droppedSample(event, { sampleId, adapter: event.subject, reason: 'stale' }),
+      ),
     ],
     row: { ...row, requested: false, eligible: row.eligible - leaving.length },
   };
@@ -277,15 +263,15 @@ const trainingOf = (
   distillation: adapterDistillation?.[adapter] ?? training.distillation,
 });
 
-/** The same for ever: 31 bits of a hash of adapter and number. */
+/** 31 bits of a hash of adapter and number. Must never change. */
 export const batchSeed = (adapter: string, n: number): number =>
   createHash('sha256').update(`${adapter}\n${n}`).digest().readUInt32BE(0) >>> 1;
 
-/** Samples that wait for a batch, from committed rows. */
+/** Number of samples that wait for a batch, from committed rows. */
 export const eligibleSamples = (rows: Rows): number =>
   (rows.get('submit/now') as SubmitRow | undefined)?.eligible ?? 0;
 
-/** Whether a smaller batch would be formed if someone asked: for the sweeper, from committed rows. */
+/** For the sweeper, from committed rows: the samples of a batch that a request would form; undefined: none. */
 export function waitingSamples(rows: Rows): { readonly n: number; readonly eligible: number } | undefined {
   const row = rows.get('submit/now') as SubmitRow | undefined;
   const { open, n } = headView(openDraft(rows));

@@ -4,19 +4,19 @@ import { LaneForgotten } from '../../shared/events/lane-forgotten.ts';
 import { SessionEnded } from '../../shared/events/session-ended.ts';
 import { DAY_MS } from '../../shared/log/event-clock.ts';
 import type { SubjectView } from '../../shared/log/event-log.ts';
-import { restedLane } from './forget.ts';
+import { inactiveSince } from './forget.ts';
 import type { SessionRow } from './lane-tables.ts';
 import type { Candidate } from './sightings.ts';
 import { waitingSamples } from './submit.ts';
 
 const source = 'clawloop/collector';
 
-/** A timer that has run out, as a fact; its time is when it is said. Undefined: not by that time. */
+/** Creates the event of an expired timer at a given time. Undefined: it has not expired by that time. */
 export type TimedFact = (time: string) => SessionEnded | LaneForgotten | BatchRequested | undefined;
 
 /**
- * Open sessions of a lane that are settled by one of these. The name holds the last event, so that whatever
- * happens begins the span again.
+ * Open sessions of a lane, by how they are settled. The name contains the last event, so every event restarts
+ * the span.
  */
 export const openSessions =
   (...settledBy: readonly ('votes' | 'reward')[]) =>
@@ -28,33 +28,37 @@ export const openSessions =
       const session = rest.join('/');
       const name = `${lane}/${key}/${session}/idle/${last}`;
       const data = {
-        ...{ lane, key: decodeURIComponent(key!), session, epoch, last },
+        lane,
+        key: decodeURIComponent(key!),
+        session,
+        epoch,
+        last,
         reason: 'idle' as const,
       };
-      return [{ name, fact: (time) => SessionEnded.create({ ...named(name, time), data }) }];
+      return [{ name, fact: (time) => SessionEnded.create({ ...envelope(name, time), data }) }];
     });
 
 /**
- * A lane with nothing open, whose last event is a day old. The day is of the wall clock, since no sweeper may
- * run for so long: said too early it costs only that what comes late is told so and not attributed.
+ * A lane with no open session whose last event is a day old. The day is measured by the wall clock, because a
+ * sweeper may not run that long. Forgetting a lane too early only means that late events are not attributed.
  */
-export function restedLanes({ subject: lane, rows }: SubjectView): readonly Candidate<TimedFact>[] {
-  const last = restedLane(rows);
+export function inactiveLanes({ subject: lane, rows }: SubjectView): readonly Candidate<TimedFact>[] {
+  const last = inactiveSince(rows);
   if (last === undefined) return [];
   const name = `${lane}/forgotten/${last}`;
   const data = { lane, last: new Date(last).toISOString() };
   const fact: TimedFact = (time) =>
-    Date.parse(time) - last < DAY_MS ? undefined : LaneForgotten.create({ ...named(name, time), data });
+    Date.parse(time) - last < DAY_MS ? undefined : LaneForgotten.create({ ...envelope(name, time), data });
   return [{ name, fact }];
 }
 
-/** An adapter's samples that wait for a full batch while nothing is in the way of a smaller one. */
+/** An adapter whose samples wait for a full batch although a smaller one could be formed. */
 export function waitingBatches({ subject: adapter, rows }: SubjectView): readonly Candidate<TimedFact>[] {
   const waiting = waitingSamples(rows);
   if (waiting === undefined) return [];
   const name = `${adapter}/waited/${waiting.n}`;
   const data = { adapter, after: waiting.n, reason: 'waited' as const };
-  return [{ name, fact: (time) => BatchRequested.create({ ...named(name, time), data }) }];
+  return [{ name, fact: (time) => BatchRequested.create({ ...envelope(name, time), data }) }];
 }
 
-const named = (id: string, time: string): Omit<NewEvent<unknown>, 'data'> => ({ id, source, time });
+const envelope = (id: string, time: string): Omit<NewEvent<unknown>, 'data'> => ({ id, source, time });

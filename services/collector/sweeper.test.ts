@@ -1,23 +1,27 @@
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
-import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
 import { attribute } from './attribute.ts';
 import { submit } from './submit.ts';
-import { openSessions, restedLanes, waitingBatches } from './sweep-candidates.ts';
+import { inactiveLanes, openSessions, waitingBatches } from './sweep-candidates.ts';
 import { createSweeper } from './sweeper.ts';
 import { feedback, interaction, sampleReady, sessionEnded, timeAt, user } from './testing/events.ts';
 import { brief, runFold } from './testing/run-fold.ts';
 
 function sweeperOf(candidates: Parameters<typeof createSweeper>[0]['candidates']) {
-  const said: ClawLoopEvent[] = [];
+  const appended: ClawLoopEvent[] = [];
   const clock = { now: 0, minutes: 0 };
-  const append = async (events: readonly ClawLoopEvent[]) => void said.push(...events);
+  const append = async (events: readonly ClawLoopEvent[]) => void appended.push(...events);
   const time = () => timeAt(clock.minutes);
   const sweeper = createSweeper({
-    ...{ candidates, spanMs: 100, staleAfterMs: 1000, append, time },
+    candidates,
+    spanMs: 100,
+    staleAfterMs: 1000,
+    append,
+    time,
     now: () => clock.now,
   });
-  return { said, clock, ...sweeper };
+  return { said: appended, clock, ...sweeper };
 }
 
 const a = interaction({ id: 'a', messages: [user('hi')], answer: 'hello', session: 's/1', key: 'k/1' });
@@ -26,7 +30,7 @@ const viewAfter = (events: readonly ClawLoopEvent[]) => {
   return { subject: 'lane', partition: 0, rows: rows.get('lane')! };
 };
 
-test('a session that was seen idle for the span is ended; the fold closes it', async () => {
+test('a session seen idle for the span is ended, and the fold closes it', async () => {
   const { said, clock, owed, sweep } = sweeperOf(openSessions('votes'));
   owed([viewAfter([a])]);
   expect(await sweep()).toBe(0);
@@ -35,7 +39,12 @@ test('a session that was seen idle for the span is ended; the fold closes it', a
   clock.now = 100;
   expect(await sweep()).toBe(1);
   expect(said[0]?.data).toEqual({
-    ...{ lane: 'lane', key: 'k/1', session: 's/1', reason: 'idle', epoch: 'a', last: 'a' },
+    lane: 'lane',
+    key: 'k/1',
+    session: 's/1',
+    reason: 'idle',
+    epoch: 'a',
+    last: 'a',
   });
   expect(runFold(attribute, [a, ...said], {}).emitted.map(brief)).toEqual([
     'skipped a: no-next-state',
@@ -43,7 +52,7 @@ test('a session that was seen idle for the span is ended; the fold closes it', a
   ]);
 });
 
-test('whatever happens in the session begins the span again', async () => {
+test('any event in the session restarts the span', async () => {
   const { said, clock, owed, sweep } = sweeperOf(openSessions('votes'));
   owed([viewAfter([a])]);
   await sweep();
@@ -66,7 +75,7 @@ test('a sweeper that just started ends nothing, however old the session is', asy
   expect(said).toEqual([]);
 });
 
-test("a lost partition's sessions are left alone", async () => {
+test('sessions of a lost partition are left alone', async () => {
   const { said, clock, owed, sweep } = sweeperOf(openSessions('votes'));
   owed([viewAfter([a])]);
   await sweep();
@@ -75,8 +84,8 @@ test("a lost partition's sessions are left alone", async () => {
   expect(said).toEqual([]);
 });
 
-test('a lane at rest is forgotten when its last event is a day old; one with an open session never', async () => {
-  const { said, clock, owed, sweep } = sweeperOf(restedLanes);
+test('a lane is forgotten a day after its last event, but never with an open session', async () => {
+  const { said, clock, owed, sweep } = sweeperOf(inactiveLanes);
   const over = [a, sessionEnded({ id: 'e', key: 'k/1' }, 's/1')];
   owed([viewAfter(over)]);
   for (clock.now = 0; clock.now < 1000; clock.now += 100) await sweep();
@@ -93,7 +102,7 @@ test('a lane at rest is forgotten when its last event is a day old; one with an 
   expect(said).toHaveLength(1);
 });
 
-test('samples that waited long enough ask for a smaller batch, naming the last one', async () => {
+test('samples that waited long enough request a smaller batch, naming the last one', async () => {
   const { settings: training } = defaultTrainingSettings('claw-nano');
   const { rows } = runFold(submit, [sampleReady('x')], { size: 4, maxStaleness: 4, training });
   const { said, clock, owed, sweep } = sweeperOf(waitingBatches);
@@ -104,9 +113,14 @@ test('samples that waited long enough ask for a smaller batch, naming the last o
   expect(said[0]?.data).toEqual({ adapter: 'default', after: 0, reason: 'waited' });
 });
 
-test('a session that is settled by reward has a timer of its own', async () => {
+test('a session settled by reward has its own timer', async () => {
   const byReward = interaction({
-    ...{ id: 'r', messages: [user('hi')], answer: 'hello', session: 'r', settle: 'reward', key: 'k/1' },
+    id: 'r',
+    messages: [user('hi')],
+    answer: 'hello',
+    session: 'r',
+    settle: 'reward',
+    key: 'k/1',
   });
   for (const [settled, session] of [
     ['votes', 's/1'],

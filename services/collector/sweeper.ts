@@ -1,55 +1,57 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { SubjectView } from '../../shared/log/event-log.ts';
-import { type Candidate, lookAgain, noSightings } from './sightings.ts';
+import { type Candidate, noSightings, updateSightings } from './sightings.ts';
 import type { TimedFact } from './sweep-candidates.ts';
 
-export type SweeperOptions = {
+type SweeperOptions = {
   readonly candidates: (view: SubjectView) => readonly Candidate<TimedFact>[];
   readonly spanMs: number;
-  /** Views that were not handed in again for so long belong to a partition that was lost. */
+  /** ms after which a view that was not renewed is dropped: this process lost its partition */
   readonly staleAfterMs: number;
   readonly append: (events: readonly ClawLoopEvent[]) => Promise<void>;
   /** ms, monotonic */
   readonly now: () => number;
-  /** RFC 3339, for the facts */
+  /** RFC 3339, for the events */
   readonly time: () => string;
 };
 
 type Watched = {
   readonly view: SubjectView;
   readonly seenAt: number;
-  /** undefined: touched since the last look */
+  /** undefined: changed since the last sweep */
   readonly candidates: readonly Candidate<TimedFact>[] | undefined;
 };
 
-/** Says what has waited long enough. A fold ignores what is out of date by the time that it is read. */
+/**
+ * Appends an event for everything that has waited long enough. Folds ignore events that are outdated when read.
+ */
 export function createSweeper(options: SweeperOptions) {
   const { candidates, spanMs, staleAfterMs, append, now, time } = options;
   const watched = new Map<string, Watched>();
   let sightings = noSightings;
   return {
-    /** For `owed`: cheap, since it is called after every commit. */
+    /** For `owed` of a fold. Called after every commit, so it must be cheap. */
     owed: (views: readonly SubjectView[]): void => {
       for (const view of views) watched.set(view.subject, { view, seenAt: now(), candidates: undefined });
     },
-    /** One look. Rejects when the facts could not be appended; the next look after a span says them again. */
+    /** @returns the number of appended events. Rejects if appending fails; it is retried after another span. */
     sweep: async (): Promise<number> => {
       const at = now();
       const all: Candidate<TimedFact>[] = [];
-      for (const [subject, one] of watched) {
-        if (at - one.seenAt > staleAfterMs) {
+      for (const [subject, entry] of watched) {
+        if (at - entry.seenAt > staleAfterMs) {
           watched.delete(subject);
           continue;
         }
-        const found = one.candidates ?? candidates(one.view);
-        watched.set(subject, { ...one, candidates: found });
-        all.push(...found);
+        const current = entry.candidates ?? candidates(entry.view);
+        watched.set(subject, { ...entry, candidates: current });
+        all.push(...current);
       }
-      const look = lookAgain(sightings, all, at, spanMs);
-      sightings = look.sightings;
-      const facts = look.due.flatMap((fact) => fact(time()) ?? []);
-      if (facts.length > 0) await append(facts);
-      return facts.length;
+      const update = updateSightings(sightings, all, at, spanMs);
+      sightings = update.sightings;
+      const events = update.due.flatMap((fact) => fact(time()) ?? []);
+      if (events.length > 0) await append(events);
+      return events.length;
     },
   };
 }

@@ -5,14 +5,14 @@ const alike = (one: string, other: string) => isAlike(systemSketch(one), systemS
 const rules =
   'You are a careful assistant of a small library. Help people to find books, renew loans and reserve rooms.';
 
-test('the same text with another date, hour or model in it is the same', () => {
+test('the same text with another date, hour or model is alike', () => {
   expect(
     alike(`Today is Friday, 20 November 2026. ${rules}`, `Today is Saturday, 21 November 2026. ${rules}`),
   ).toBe(true);
   expect(alike(`${rules} It is 10:31 PM.`, `${rules} It is 9:02 AM.`)).toBe(true);
 });
 
-test('another task is another text, and no text is like no text alone', () => {
+test('another task is another text, and no text is only like no text', () => {
   expect(alike(rules, 'Generate a short title for the conversation that the user gives you.')).toBe(false);
   expect(alike('You are helpful.', 'Name this chat.')).toBe(false);
   expect(alike('', rules)).toBe(false);

@@ -1,11 +1,8 @@
-/** A system text in a few numbers, by which two texts can be told apart without keeping either. */
+/** A system text as a few numbers, which allow two texts to be compared without keeping either. */
 export type SystemSketch = readonly number[];
 
 const SIZE = 16;
-/**
- * Share of words that two texts must have in common, by estimate, to be the same text with another date or
- * model in it.
- */
+/** Estimated share of common words above which two texts are the same text with, say, another date or model. */
 const ALIKE = 0.5;
 
 /** The smallest hashes of the text's distinct words (bottom-k sketch, Broder 1997; Cohen 1997). */
@@ -17,12 +14,12 @@ export function systemSketch(text: string): SystemSketch {
     .slice(0, SIZE);
 }
 
-/** Estimates the Jaccard index of the two texts' words. A text without words is like no other but such. */
+/** Compares texts by the estimated Jaccard index of their words. Two texts without words are alike. */
 export function isAlike(one: SystemSketch, other: SystemSketch): boolean {
   if (one.length === 0 || other.length === 0) return one.length === other.length;
-  const [mine, theirs] = [new Set(one), new Set(other)];
+  const [first, second] = [new Set(one), new Set(other)];
   const union = [...new Set([...one, ...other])].sort((a, b) => a - b).slice(0, SIZE);
-  return union.filter((hash) => mine.has(hash) && theirs.has(hash)).length >= ALIKE * union.length;
+  return union.filter((hash) => first.has(hash) && second.has(hash)).length >= ALIKE * union.length;
 }
 
 /** 32 bits: http://www.isthe.com/chongo/tech/comp/fnv */

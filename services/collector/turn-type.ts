@@ -9,11 +9,11 @@ export type TurnType = 'main' | 'side';
 export type RequestView = {
   readonly explicit: InteractionCompleted['data']['turnType'];
   readonly conversation: Conversation;
-  /** a program asked, in a session that it opened for its reward */
-  readonly isOfProgram: boolean;
-  /** it belongs to a session whose main line never had a system text like its own */
+  /** a program's request in a session that it opened for a reward */
+  readonly isProgramReward: boolean;
+  /** its session's main line never had a system text like this */
   readonly isOtherSystem: boolean;
-  /** it brings what the calls of an answer of the main line gave, and nothing else */
+  /** it contains only the results of tool calls of the main line */
   readonly answersMainCalls: boolean;
 };
 
@@ -49,47 +49,45 @@ const any =
   (view: RequestView) =>
     tests.some((test) => test(view));
 
-/**
- * Prompts of common chat interfaces for a conversation's title, tags or follow-up questions, asked beside it.
- */
+/** Side requests of common chat interfaces for a conversation's title, tags or follow-up questions. */
 const titlePrompts = [
   /^#+ ?Task:\s*(Generate|Suggest) .{0,80}(title|tags|follow-up|queries)/is,
   /^(Please )?(generate|create|provide) an? [^.\n]{0,60}\btitle\b.{0,40}\b(the|this|our) (conversation|chat)\b/i,
 ];
-/** How clients begin when they want their own history shorter. */
+/** Beginnings of clients' requests to shorten their own history. */
 const summaryPrompts = [/^<conversation>/, /^Your task is to create a detailed summary of the conversation/];
 
-/** First match wins; the order is the specification. The winner's name stands in the event. */
+/** First match wins; the order is the specification. The event names the matching rule. */
 export const turnRules: readonly Rule[] = [
   {
     name: 'explicit-main',
     type: 'main',
-    about: 'the client said main',
+    about: 'the client declared it main',
     matches: ({ explicit }) => explicit === 'main',
   },
   {
     name: 'explicit-side',
     type: 'side',
-    about: 'the client said side',
+    about: 'the client declared it side',
     matches: ({ explicit }) => explicit !== undefined,
   },
   {
-    // a program's prompts may read like a chat client's, and its agents may have a system text each
+    // A program's prompts may read like a chat client's, and each of its agents may have its own system text.
     name: 'rewarded-session',
     type: 'main',
-    about: 'its session is settled by reward: all is main there that the program does not call side',
-    matches: ({ isOfProgram }) => isOfProgram,
+    about: 'the session has rewards: every request is main unless the program marks it as side',
+    matches: ({ isProgramReward }) => isProgramReward,
   },
   {
     name: 'memory-flush',
     type: 'side',
-    about: 'the client stores memories before it compacts the history',
+    about: 'the client saves memories before it compacts the history',
     matches: any(works('memory-flush'), latest('memory-flush')),
   },
   {
     name: 'compaction',
     type: 'side',
-    about: 'the client has its history summarised',
+    about: 'the client asks for a summary of the history',
     matches: any(
       system('You are a context summarization assistant'),
       asks(...summaryPrompts),
@@ -99,91 +97,91 @@ export const turnRules: readonly Rule[] = [
   {
     name: 'recap',
     type: 'side',
-    about: 'the client has its activity summarised',
+    about: 'the client asks for a summary of recent activity',
     matches: system('Write an Activity recap'),
   },
   {
     name: 'title',
     type: 'side',
-    about: 'the client wants a title, tags or follow-up questions',
+    about: 'the client asks for a title, tags or follow-up questions',
     matches: any(
       system('Generate a concise session title', 'Generate a very short topic label'),
       asks(...titlePrompts),
       helps('title'),
     ),
   },
-  { name: 'heartbeat', type: 'side', about: 'a timer of the client spoke', matches: latest('heartbeat') },
+  { name: 'heartbeat', type: 'side', about: 'a timer of the client sent it', matches: latest('heartbeat') },
   {
     name: 'cron',
     type: 'side',
-    about: "a scheduled job of the client's spoke",
+    about: 'a scheduled job of the client sent it',
     matches: any(works('cron'), latest('cron')),
   },
   {
     name: 'subagent',
     type: 'side',
-    about: 'an agent was given its task by another agent',
+    about: 'another agent gave this agent its task',
     matches: any(works('subagent'), ({ conversation }) => conversation.firstKind === 'subagent'),
   },
   {
     name: 'announce',
     type: 'side',
-    about: "a background task's result was announced",
+    about: 'it announces the result of a background task',
     matches: latest('announce'),
   },
   {
     name: 'agent-message',
     type: 'side',
-    about: 'another agent spoke to this one, not a person',
-    matches: ({ conversation }) => conversation.isOfAgent,
+    about: 'another agent sent it, not a person',
+    matches: ({ conversation }) => conversation.isFromAgent,
   },
   {
     name: 'repair',
     type: 'side',
-    about: 'the client asks again after an answer without visible text',
+    about: 'the client retries after an answer without visible text',
     matches: latest('repair'),
   },
   {
     name: 'session-start',
     type: 'side',
-    about: 'the client begins a session by itself, before anybody spoke',
+    about: 'the client begins a session before a person wrote anything',
     matches: latest('session-start'),
   },
   {
     name: 'probe',
     type: 'side',
-    about: 'the client tries whether it is answered',
+    about: 'the client checks that the server answers',
     matches: any(latest('probe'), helps('probe')),
   },
   {
     name: 'next-speaker',
     type: 'side',
-    about: 'the client asks whether the model or the person speaks next',
+    about: 'the client asks whether the model or the person is next',
     matches: helps('next-speaker'),
   },
   {
     name: 'helper',
     type: 'side',
     about:
-      'the client asks for something of its own: a commit message, a suggestion, or by a long instruction a title or a summary of the conversation',
+      'the client wants a commit message or a suggestion, or a long instruction asks for a title or summary of the conversation',
     matches: helps('helper'),
   },
   {
     name: 'safety-review',
     type: 'side',
-    about: 'the client has a command or a page looked at before it runs',
+    about: 'the client asks whether a command or page is safe before running it',
     matches: system("You are OpenClaw's exec safety reviewer", "You are OpenClaw's dashboard widget safety"),
   },
   {
     name: 'nothing-new',
     type: 'side',
-    about: 'no user words and no tool result since the last answer',
-    matches: ({ conversation }) => !conversation.saysSomething,
+    about: 'no user text and no tool result since the last answer',
+    matches: ({ conversation }) => !conversation.hasNewEvidence,
   },
   {
     name: 'other-system',
     type: 'side',
-    about: "its system text is none of the session's, and it does not go on from calls of the main line",
+    about: 'its system text is new in the session, and it does not answer calls of the main line',
     matches: ({ isOtherSystem, answersMainCalls }) => isOtherSystem && !answersMainCalls,
   },
   { name: 'conversation', type: 'main', about: 'none of the above', matches: () => true },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import { memoryRows, openDraft } from '../../shared/log/rows.ts';
-import { createRandom } from '../../shared/policy/random.ts';
+import { createRandom } from '../../shared/policy/model/random.ts';
 import { hintOf, wishes } from '../../shared/wishes/wishes.ts';
 import { sampleReady } from './testing/events.ts';
 import { improves, type NotedWishes, noteWishes } from './wish-record.ts';
@@ -9,21 +9,21 @@ import { improves, type NotedWishes, noteWishes } from './wish-record.ts';
 const PATIENCE = 12;
 type More = Partial<SampleReady['data']>;
 
-/** Told one after the other; what each of them noted. */
+/** Notes samples one after the other and returns the result of each. */
 function person() {
   const rows = memoryRows();
-  let told = 0;
-  const tell = (more: More): NotedWishes => {
+  let notes = 0;
+  const note = (more: More): NotedWishes => {
     const draft = openDraft(rows);
-    told += 1;
-    const noted = noteWishes(draft, sampleReady(`t${told}`, 's', 0, more), PATIENCE);
+    notes += 1;
+    const noted = noteWishes(draft, sampleReady(`t${notes}`, 's', 0, more), PATIENCE);
     rows.apply(draft.changes());
     return noted;
   };
   return {
-    tell,
-    complain: (hint: string, more: More = {}) => tell({ verdict: -1, hints: [hint], ...more }),
-    praise: (more: More = {}) => tell({ verdict: 1, ...more }),
+    tell: note,
+    complain: (hint: string, more: More = {}) => note({ verdict: -1, hints: [hint], ...more }),
+    praise: (more: More = {}) => note({ verdict: 1, ...more }),
   };
 }
 const emoji = wishes.emoji.hint;
@@ -32,7 +32,7 @@ const times = <T>(count: number, one: (index: number) => T): T[] =>
 const kinds = (noted: readonly NotedWishes[]) =>
   noted.flatMap(({ changes }) => changes.map(({ kind }) => kind));
 
-test('a wish that is never met is set aside by its twelfth correction, and says so once', () => {
+test('a wish that is never met is set aside at its twelfth correction, reported once', () => {
   const { complain } = person();
   const noted = times(20, () => complain(emoji));
   expect(noted.findIndex(({ setAside }) => setAside.length > 0)).toBe(PATIENCE - 1);
@@ -42,17 +42,17 @@ test('a wish that is never met is set aside by its twelfth correction, and says 
   ]);
 });
 
-test('so it is with words of a person, and with complaints that say no wish', () => {
+test('the same holds for free-form hints and for complaints without a wish', () => {
   const { complain, tell } = person();
   expect(kinds(times(12, () => complain('Never say please!')))).toEqual(['set-aside']);
   expect(kinds(times(12, () => tell({ verdict: -1 })))).toEqual(['set-aside']);
 });
 
-test('a wish that is learned is not set aside, however often it was said', () => {
+test('a wish that is learned is not set aside, however often it is made', () => {
   for (const seed of [1, 2, 3, 4, 5]) {
     const random = createRandom(`learned/${seed}`);
     const { complain, praise } = person();
-    // from one in five to nearly all within sixty answers
+    // Praise rises from one in five to nearly all within sixty answers.
     const noted = times(120, (index) =>
       random() < Math.min(0.95, 0.2 + index / 60) ? praise() : complain(wishes.shorter.hint),
     );
@@ -60,7 +60,7 @@ test('a wish that is learned is not set aside, however often it was said', () =>
   }
 });
 
-test('with one verdict in seven false, what cannot be learned is set aside within 30 answers on every seed', () => {
+test('with one false verdict in seven, unlearnable wishes are set aside within 30 answers', () => {
   for (const seed of [1, 2, 3, 4, 5]) {
     const random = createRandom(`false/${seed}`);
     const { complain, praise } = person();
@@ -80,12 +80,12 @@ test('it is taken up again when answers are praised, later every time', () => {
   expect(kinds([praise()])).toEqual(['praised']);
 });
 
-test('an older version, and a complaint that comes back after long, take it up again', () => {
+test('an older version, or a complaint after a long quiet, takes it up again', () => {
   const { complain, praise, tell } = person();
   times(12, () => complain(emoji, { version: 7 }));
   expect(kinds([complain(emoji, { version: 3 })])).toEqual(['older-version']);
   times(11, () => complain(emoji, { version: 7 }));
-  // another wish is no praise
+  // Another wish is not praise.
   expect(kinds(times(20, () => tell({ verdict: -1, hints: [wishes.shorter.hint], version: 7 })))).toEqual([
     'set-aside',
   ]);
@@ -93,24 +93,24 @@ test('an older version, and a complaint that comes back after long, take it up a
   expect(kinds([praise({ version: 7 })])).toEqual([]);
 });
 
-test('a wish takes the place of one that it contradicts', () => {
+test('a wish replaces one that it contradicts', () => {
   const { complain } = person();
   times(12, () => complain(emoji));
   complain(wishes['no-emoji'].hint);
-  expect(complain(emoji)).toMatchObject({ told: ['emoji'], setAside: [], changes: [] });
+  expect(complain(emoji)).toMatchObject({ named: ['emoji'], setAside: [], changes: [] });
 });
 
-test('of several wishes those that are learned go on', () => {
+test('of several wishes, those that are learned stay', () => {
   const { complain, praise } = person();
   times(12, () => complain(emoji));
   praise();
   expect(complain(hintOf(['emoji', 'shorter']))).toMatchObject({
-    told: ['shorter', 'emoji'],
+    named: ['shorter', 'emoji'],
     setAside: ['emoji'],
   });
 });
 
-test('rewards and mean votes are no words of a person', () => {
+test("rewards and mean votes are not a person's verdicts", () => {
   const { tell } = person();
   const noted = times(20, () => tell({ verdict: -1, source: 'reward' }));
   expect(kinds([...noted, ...times(20, () => tell({ verdict: -1, soft: true }))])).toEqual([]);

@@ -1,19 +1,20 @@
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import type { Draft } from '../../shared/log/rows.ts';
 import { contradict, NO_WISH, wishIdsOf } from '../../shared/wishes/wish-id.ts';
 import { type WishKind, wishKinds } from '../../shared/wishes/wishes.ts';
 
-/** What a person's verdicts say of one wish, since it was first told or was taken up again. */
-export type WishTrack = {
+/** A person's verdicts on one wish, since it was first made or last taken up again. */
+type WishTrack = {
   readonly corrections: number;
-  /** of this wish, `-`, and praise, `+`: the last ones, oldest first */
+  /** the latest corrections of this wish, `-`, and praise, `+`, oldest first */
   readonly course: string;
   /** samples of the person since the last correction of this wish */
   readonly quiet: number;
   readonly setAside?: {
-    /** how often by now */
+    /** how often it has been set aside */
     readonly times: number;
-    /** that sampled the last correction */
+    /** version that sampled the last corrected answer */
     readonly version: number;
   };
   /** how often it was set aside before; absent: never */
@@ -23,20 +24,20 @@ export type WishTrack = {
 /** `wishes/<access key>` */
 type WishRow = Readonly<Record<string, WishTrack>>;
 
-/** Of a person, at most; the one that was quiet longest goes. */
+/** Most wishes tracked per person; the one that was quiet longest is dropped. */
 const MOST_TRACKS = 24;
-/** Verdicts that are remembered of a wish. */
+/** Verdicts that are kept per wish. */
 const LONGEST_COURSE = 60;
-/** Where praise is this frequent, the model can meet the wish. */
+/** Share of praise from which on the model is able to meet the wish. */
 const LEARNABLE = 0.2;
 /** A larger gain in praise from the first half to the second is an improvement. */
 const LEAST_GAIN = 0.1;
-/** Verdicts that are looked at before a wish is taken up again, and how many of them must be good the first time. */
+/** Latest verdicts that decide whether a wish is taken up again, and how many must be praise the first time. */
 const SECOND_LOOK = 8;
 const LEAST_GOOD = 3;
-/** Samples without the complaint, after which it counts as one that comes back. */
+/** Samples without the complaint after which it counts as having come back. */
 const LONG_QUIET = 20;
-/** Samples without the complaint, after which the model counts as meeting the wish: more would overshoot. */
+/** Samples without the complaint after which the wish counts as met; more teaching would overshoot. */
 const MET_QUIET = 12;
 
 export type WishChange = {
@@ -47,52 +48,51 @@ export type WishChange = {
 };
 
 export type NotedWishes = {
-  /** of a complaint: the wishes that it says */
-  readonly told: readonly string[];
-  /** among those, set aside */
+  /** wishes that a complaint contains */
+  readonly named: readonly string[];
+  /** those of them that are set aside */
   readonly setAside: readonly string[];
   readonly changes: readonly WishChange[];
 };
 
-const nothing: NotedWishes = { told: [], setAside: [], changes: [] };
+const nothing: NotedWishes = { named: [], setAside: [], changes: [] };
 
 /**
- * Takes a sample down in the record of its person's wishes. A wish is set aside where `patience` corrections in
- * a row have brought next to no praise, and not more than before: the model cannot learn it, and what is trained
- * for it pushes the policy nowhere but away from itself. It is taken up again where praise comes nevertheless,
- * where an older version answers, and where it comes back after it was quiet for long. A wish takes the place of
- * one that it contradicts.
+ * Notes a sample in the record of its person's wishes. A wish is set aside if `patience` corrections in a row
+ * brought almost no praise, and no more than before: the model cannot learn it, and training on it only drives
+ * the policy away from itself. It is taken up again if praise comes nevertheless, if an older version answers,
+ * or if it comes back after a long quiet. A wish replaces an earlier one that it contradicts.
  */
 export function noteWishes(draft: Draft, { data }: SampleReady, patience: number): NotedWishes {
-  // a reward is no person, and knows no wish
+  // A reward does not come from a person and contains no wish.
   if (data.source === 'reward' || data.advantage !== undefined || data.soft) return nothing;
   const table = draft.table<WishRow>('wishes');
   const key = encodeURIComponent(data.key ?? '');
-  const told = wishesOf(data);
-  if (told.length === 0 && data.verdict <= 0) return nothing;
+  const named = wishesOf(data);
+  if (named.length === 0 && data.verdict <= 0) return nothing;
   const changes: WishChange[] = [];
   const tracks = new Map(Object.entries(table.get(key) ?? {}));
   for (const [wish, track] of tracks) {
-    if (!data.inferred && told.some((one) => contradict(one, wish))) tracks.delete(wish);
-    else if (!told.includes(wish)) tracks.set(wish, notTold(wish, track, data, changes));
+    if (!data.inferred && named.some((other) => contradict(other, wish))) tracks.delete(wish);
+    else if (!named.includes(wish)) tracks.set(wish, afterOtherVerdict(wish, track, data, changes));
   }
-  for (const wish of told)
-    tracks.set(wish, corrected(wish, tracks.get(wish) ?? emptyTrack, { data, patience, changes }));
-  table.set(key, Object.fromEntries(bounded(tracks)));
-  const setAside = told.filter((wish) => tracks.get(wish)?.setAside !== undefined);
-  return { told, setAside, changes };
+  for (const wish of named)
+    tracks.set(wish, afterCorrection(wish, tracks.get(wish) ?? emptyTrack, { data, patience, changes }));
+  table.set(key, Object.fromEntries(mostRecentTracks(tracks)));
+  const setAside = named.filter((wish) => tracks.get(wish)?.setAside !== undefined);
+  return { named, setAside, changes };
 }
 
 /**
- * Known wishes that a person has told and that nothing speaks against: neither contradicted nor set aside. What
- * nobody complained of for long stands no more. Praise takes them for less long: a wish that is met needs no teaching.
+ * The wishes of a person that are in force: neither contradicted nor set aside, and with a recent complaint.
+ * Praise takes them for a shorter time, because a wish that is met needs no teaching.
  */
 export function standingWishes(
   draft: Draft,
   key: string | undefined,
   takes: 'praise' | 'complaint',
 ): readonly WishKind[] {
-  // without a key nobody knows who told what
+  // Without a key the person is unknown.
   if (key === undefined) return [];
   const row = draft.table<WishRow>('wishes').get(encodeURIComponent(key)) ?? {};
   const most = takes === 'praise' ? MET_QUIET : LONG_QUIET;
@@ -100,20 +100,20 @@ export function standingWishes(
     const track = row[kind];
     return track !== undefined && track.setAside === undefined && track.quiet < most;
   });
-  // a guess takes the place of nothing that was said: of two that exclude each other none stands
-  return live.filter((kind) => !live.some((one) => contradict(one, kind) || contradict(kind, one)));
+  // An inferred wish replaces nothing, so contradicting wishes may both be live; then neither is in force.
+  return live.filter((kind) => !live.some((other) => contradict(other, kind) || contradict(kind, other)));
 }
 
 const emptyTrack: WishTrack = { corrections: 0, course: '', quiet: 0 };
 
 function wishesOf({ hints, verdict }: SampleReady['data']): readonly string[] {
   if (verdict > 0) return [];
-  const told = [...new Set(hints.flatMap(wishIdsOf))];
-  return told.length > 0 ? told : verdict < 0 ? [NO_WISH] : [];
+  const named = [...new Set(hints.flatMap(wishIdsOf))];
+  return named.length > 0 ? named : verdict < 0 ? [NO_WISH] : [];
 }
 
-/** The person said something else: praise counts for every wish of theirs. */
-function notTold(
+/** A verdict that does not name the wish: praise counts for every wish of the person. */
+function afterOtherVerdict(
   wish: string,
   track: WishTrack,
   { verdict, version }: SampleReady['data'],
@@ -122,16 +122,16 @@ function notTold(
   const after = {
     ...track,
     quiet: track.quiet + 1,
-    ...(verdict > 0 ? { course: longer(track.course, '+') } : {}),
+    ...defined({ course: verdict > 0 ? longer(track.course, '+') : undefined }),
   };
   if (after.setAside === undefined) return after;
-  if (version < after.setAside.version) return takenUp(wish, after, 'older-version', changes);
+  if (version < after.setAside.version) return takeUp(wish, after, 'older-version', changes);
   const recent = after.course.slice(-SECOND_LOOK);
   const needed = Math.min(SECOND_LOOK - 1, LEAST_GOOD + after.setAside.times - 1);
-  return count(recent, '+') >= needed ? takenUp(wish, after, 'praised', changes) : after;
+  return count(recent, '+') >= needed ? takeUp(wish, after, 'praised', changes) : after;
 }
 
-function corrected(
+function afterCorrection(
   wish: string,
   before: WishTrack,
   {
@@ -152,7 +152,7 @@ function corrected(
         : before.quiet >= LONG_QUIET
           ? 'came-back'
           : undefined;
-  const track = why === undefined ? before : takenUp(wish, before, why, changes);
+  const track = why === undefined ? before : takeUp(wish, before, why, changes);
   const after: WishTrack = {
     ...track,
     corrections: track.corrections + 1,
@@ -167,17 +167,17 @@ function corrected(
   return { ...after, times, setAside: { times, version } };
 }
 
-function takenUp(
+function takeUp(
   wish: string,
   { times, quiet, corrections, course }: WishTrack,
   kind: WishChange['kind'],
   changes: WishChange[],
 ): WishTrack {
   changes.push({ wish, kind, corrections, good: count(course, '+') });
-  return { ...emptyTrack, quiet, ...(times === undefined ? {} : { times }) };
+  return { ...emptyTrack, quiet, ...defined({ times }) };
 }
 
-/** From the first of the last so many corrections on. */
+/** The part of a course that contains the last `corrections` corrections. */
 function lastCourse(course: string, corrections: number): string {
   let left = corrections;
   for (let at = course.length - 1; at >= 0; at--) {
@@ -198,5 +198,5 @@ export function improves(course: string): boolean {
 const longer = (course: string, verdict: '+' | '-'): string => `${course}${verdict}`.slice(-LONGEST_COURSE);
 const count = (course: string, verdict: '+' | '-'): number => course.split(verdict).length - 1;
 
-const bounded = (tracks: ReadonlyMap<string, WishTrack>) =>
+const mostRecentTracks = (tracks: ReadonlyMap<string, WishTrack>) =>
   [...tracks].sort(([, a], [, b]) => a.quiet - b.quiet).slice(0, MOST_TRACKS);

@@ -1,28 +1,30 @@
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
-import { SampleDropped } from '../../shared/events/sample-dropped.ts';
+import type { SampleDropped } from '../../shared/events/sample-dropped.ts';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import { WishSetAside } from '../../shared/events/wish-set-aside.ts';
 import { WishTakenUp } from '../../shared/events/wish-taken-up.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import type { InputEvent } from '../../shared/log/fold.ts';
 import type { Draft } from '../../shared/log/rows.ts';
 import { contradict } from '../../shared/wishes/wish-id.ts';
 import { noteLeft } from './known-samples.ts';
 import type { EligibleSample } from './pick-samples.ts';
-import { facts } from './source.ts';
+import { droppedSample } from './sample-facts.ts';
+import { envelopeOf } from './source.ts';
 import { type NotedWishes, noteWishes, standingWishes, type WishChange } from './wish-record.ts';
 
-export type SampleWishes = {
-  /** of the sample in the pool; absent: it does not come there */
+type SampleWishes = {
+  /** members of the sample in the pool; absent: it does not enter the pool */
   readonly inPool?: Pick<EligibleSample, 'wishes' | 'without' | 'takes'>;
-  /** samples that left the pool */
+  /** number of samples that left the pool */
   readonly left: number;
   readonly emit: readonly ClawLoopEvent[];
 };
 
 /**
- * What a sample that comes says of its person's wishes: it is dropped where all that it asks for is set aside,
- * and older samples that wait leave what it contradicts. The latest wish counts.
+ * Applies a new sample to its person's wishes. It is dropped if all its wishes are set aside. Waiting samples
+ * lose the wishes that it contradicts, because the latest wish counts.
  */
 export function takeWishes(
   draft: Draft,
@@ -34,66 +36,82 @@ export function takeWishes(
 ): SampleWishes {
   if (patience === undefined) return { inPool: {}, left: 0, emit: [] };
   const noted = noteWishes(draft, event, patience);
-  // a guess contradicts nothing that was said
-  const older = event.data.inferred ? [] : dropContradicted(draft, event, noted.told);
-  const emit = [...noted.changes.map((change) => factOf(event, change)), ...older];
-  const { told, setAside } = noted;
-  if (told.length > 0 && setAside.length === told.length)
-    return { left: older.length, emit: [...emit, notLearned(event, noted)] };
+  // An inferred wish contradicts nothing.
+  const older = event.data.inferred ? [] : dropContradicted(draft, event, noted.named);
+  const emit = [...noted.changes.map((change) => wishEvent(event, change)), ...older];
+  const { named, setAside } = noted;
+  if (named.length > 0 && setAside.length === named.length)
+    return { left: older.length, emit: [...emit, droppedForWishes(event, noted)] };
   const inPool = {
-    ...(told.length === 0 ? {} : { wishes: told }),
-    ...(setAside.length === 0 ? {} : { without: setAside }),
-    ...(stand ? takesOf(event.data) : {}),
+    ...defined({
+      wishes: named.length === 0 ? undefined : named,
+      without: setAside.length === 0 ? undefined : setAside,
+    }),
+    ...(stand ? standingModeOf(event.data) : {}),
   };
   return { inPool, left: older.length, emit };
 }
 
 /**
- * What a sample's place in a batch says of wishes. Those that stand now count, not those that stood when the
- * person spoke.
+ * The wishes of a sample in a batch: the standing wishes of now count, not those at the time of the verdict.
  */
 export function wishesInBatch(
   draft: Draft,
   { key, wishes = [], without = [], takes }: EligibleSample,
   stand: boolean | undefined,
 ): Pick<BatchSubmitted['data']['samples'][number], 'without' | 'standing'> {
-  const told = wishes.filter((wish) => !without.includes(wish));
+  const taught = wishes.filter((wish) => !without.includes(wish));
   const standing = !stand || takes === undefined ? [] : standingWishes(draft, key, takes);
   const beside = standing.filter(
-    (kind) => !told.some((one) => one === kind || contradict(one, kind) || contradict(kind, one)),
+    (kind) => !taught.some((wish) => wish === kind || contradict(wish, kind) || contradict(kind, wish)),
   );
   return {
-    ...(without.length === 0 ? {} : { without }),
-    ...(beside.length === 0 ? {} : { standing: beside }),
+    ...defined({
+      without: without.length === 0 ? undefined : without,
+      standing: beside.length === 0 ? undefined : beside,
+    }),
   };
 }
 
-/** What only followed from a verdict, came of a tool, or was done without a word, is nobody's opinion of a wish. */
-function takesOf({ verdict, source, hints, ...data }: SampleReady['data']): Pick<EligibleSample, 'takes'> {
+/** A derived, carried or implied verdict, or one from a tool, is not an opinion on wishes. */
+function standingModeOf({
+  verdict,
+  source,
+  hints,
+  ...data
+}: SampleReady['data']): Pick<EligibleSample, 'takes'> {
   const { soft, evidence, carried, advantage } = data;
-  const isDerived = soft || [evidence, carried, advantage].some((one) => one !== undefined);
+  const isDerived = soft || [evidence, carried, advantage].some((value) => value !== undefined);
   const isSaid = source !== 'reward' && !isDerived;
   if (!isSaid || (verdict === 0 ? hints.length === 0 : verdict > 0 && hints.length > 0)) return {};
   return { takes: verdict > 0 ? 'praise' : 'complaint' };
 }
 
-const notLearned = (event: SampleReady & InputEvent, { told, changes }: NotedWishes): SampleDropped => {
+const droppedForWishes = (
+  event: SampleReady & InputEvent,
+  { named, changes }: NotedWishes,
+): SampleDropped => {
   const now = changes.find(({ kind }) => kind === 'set-aside');
-  const rule = now === undefined ? told.join(' ') : `${told.join(' ')}: ${now.corrections} corrections`;
-  return dropSample(event, event.data.sampleId, 'set-aside', rule);
+  const rule = now === undefined ? named.join(' ') : `${named.join(' ')}: ${now.corrections} corrections`;
+  return droppedSample(event, {
+    sampleId: event.data.sampleId,
+    adapter: event.subject,
+    reason: 'set-aside',
+    rule,
+  });
 };
 
-/** Their verdicts were about the contrary: they go where nothing else is left of them. */
+/** Takes contradicted wishes out of waiting samples, and drops a sample with no wish left. */
 function dropContradicted(
   draft: Draft,
   event: SampleReady & InputEvent,
-  told: readonly string[],
+  named: readonly string[],
 ): readonly SampleDropped[] {
-  if (told.length === 0) return [];
+  if (named.length === 0) return [];
   const samples = draft.table<EligibleSample>('sample');
   return [...samples.entries()].flatMap(([row, sample]) => {
     const { wishes = [], without = [], sampleId } = sample;
-    const old = wishes.filter((wish) => told.some((one) => contradict(one, wish)));
+    const old = wishes.filter((wish) => named.some((later) => contradict(later, wish)));
     if (sample.key !== event.data.key || old.length === 0) return [];
     const gone = [...new Set([...without, ...old])];
     if (wishes.some((wish) => !gone.includes(wish))) {
@@ -102,27 +120,17 @@ function dropContradicted(
     }
     samples.delete(row);
     noteLeft(draft, sampleId, event);
-    return [dropSample(event, sampleId, 'contradicted', old.join(' '))];
+    return [
+      droppedSample(event, { sampleId, adapter: event.subject, reason: 'contradicted', rule: old.join(' ') }),
+    ];
   });
 }
 
-function factOf(event: SampleReady, { wish, kind, corrections, good }: WishChange): ClawLoopEvent {
+function wishEvent(event: SampleReady, { wish, kind, corrections, good }: WishChange): ClawLoopEvent {
   const { adapter, key, sampleId } = event.data;
-  const data = { adapter, ...(key === undefined ? {} : { key }), wish, corrections, good, by: event.id };
-  const id = (what: string) => `${sampleId}/${what}/${wish}`;
+  const data = { adapter, ...defined({ key }), wish, corrections, good, by: event.id };
+  const id = (change: string) => `${sampleId}/${change}/${wish}`;
   return kind === 'set-aside'
-    ? WishSetAside.create({ ...facts(event), id: id('set-aside'), data })
-    : WishTakenUp.create({ ...facts(event), id: id('taken-up'), data: { ...data, why: kind } });
+    ? WishSetAside.create({ ...envelopeOf(event), id: id('set-aside'), data })
+    : WishTakenUp.create({ ...envelopeOf(event), id: id('taken-up'), data: { ...data, why: kind } });
 }
-
-const dropSample = (
-  event: ClawLoopEvent,
-  sampleId: string,
-  reason: SampleDropped['data']['reason'],
-  rule: string,
-) =>
-  SampleDropped.create({
-    ...facts(event),
-    id: `${sampleId}/dropped`,
-    data: { sampleId, adapter: event.subject, reason, rule },
-  });

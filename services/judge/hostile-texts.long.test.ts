@@ -17,8 +17,8 @@ import { toolOutcome } from './judges/signals/tool-result.ts';
 import { beforePassedOn } from './own-words/passed-on.ts';
 import { firstSpan } from './own-words/quoted-text.ts';
 import { unwrapped } from './own-words/wrapped-words.ts';
-import { shownBy } from './reaction.ts';
-import { assistant, tool, turnCompleted, user } from './test-events.ts';
+import { observationsOn } from './reaction.ts';
+import { assistant, tool, turnCompleted, user } from './testing/events.ts';
 
 /** Everything in this service that reads a text of a client, of a tool or of a model. */
 const readers: Readonly<Record<string, (text: string) => unknown>> = {
@@ -37,18 +37,18 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
     hintPrompt({ turnId: 't', messages: [user(text)], answer: assistant(text), next: [user(text)] }, 0),
   'a verdict': parseVerdict,
   'a hint': (text) => parseHint(`[HINT_START]${text}[HINT_END]\n\\boxed{1}`),
-  // parts of the above, on texts that are longer than what reaches them
+  // parts of the functions above, with longer texts than they receive there
   fence: neutralise,
   wrappers: unwrapped,
   'marks of quotations': firstSpan,
   'passed on': beforePassedOn,
   'result of a tool': (text) => toolOutcome(tool(text)),
   'what a turn shows': (text) =>
-    shownBy({ messages: [user(text)], answer: assistant(text), next: [user(text)] }),
+    observationsOn({ messages: [user(text)], answer: assistant(text), next: [user(text)] }),
   sentences: sentenceCount,
 };
 
-test.each(Object.entries(readers))('%s: time grows as the text does, whatever the text', (name, read) => {
+test.each(Object.entries(readers))('%s: time is linear in the length of any text', (name, read) => {
   for (const [kind, text] of hostileTexts) expectLinear(`${name}, ${kind}`, (size) => void read(text(size)));
 });
 
@@ -60,12 +60,12 @@ const rulesOfWords: Readonly<Record<string, (words: string) => unknown>> = {
   'the same request': (words) => isRepeatedRequest(words, words),
 };
 
-test.each(Object.entries(rulesOfWords))('%s: time grows as the words do, whatever they are', (name, read) => {
+test.each(Object.entries(rulesOfWords))('%s: time is linear in the number of any words', (name, read) => {
   for (const [kind, text] of hostileTexts)
     expectLinear(`${name}, ${kind}`, (size) => void read(text(size)), [2_000, 8_000]);
 });
 
-/** Words that stand in a rule, as the worst texts for it are made of them. */
+/** Words from a rule: the worst texts for a rule consist of its words. */
 const wordsOf = ({ source }: RegExp): string => (source.match(/[a-z]{2,}/g) ?? ['a']).join(' ');
 
 test.each(rules.map((rule, index) => [`${index} ${rule.name}`, rule] as const))(
@@ -98,7 +98,7 @@ test.each(rules.map((rule, index) => [`${index} ${rule.name}`, rule] as const))(
   },
 );
 
-test('a turn of any size is judged at once', () => {
+test('a turn of any size is judged quickly', () => {
   for (const text of [
     '-'.repeat(3_000_000),
     '\n'.repeat(3_000_000),

@@ -1,15 +1,17 @@
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { memoryRows, openDraft } from '../../shared/log/rows.ts';
-import { type FormsRow, inferredHint, noteForms, type PlainForm, unmetBy } from './inferred-wish.ts';
-import { shownBy } from './reaction.ts';
-import { assistant, tool, turnCompleted, turnFeedback, user, voteCast } from './test-events.ts';
+import { inferredHint, noteForms } from './inferred-wish.ts';
+import type { FormsRow } from './judge-rows.ts';
+import { type PlainForm, unmetBy } from './plain-forms.ts';
+import { observationsOn } from './reaction.ts';
+import { assistant, tool, turnCompleted, turnFeedback, user, voteCast } from './testing/events.ts';
 import { judge } from './testing/run-judge.ts';
 
 const LIST = '- pens\n- paper\n- tape';
 const PROSE = 'Take pens, paper and tape.';
 
-test('the forms that an answer does not have are told by its characters', () => {
+test('the characters of an answer show the forms that it lacks', () => {
   expect(unmetBy(LIST)).toContain('no-list');
   expect(unmetBy(LIST)).not.toContain('list');
   expect(unmetBy(PROSE)).toEqual(['list', 'greeting', 'closing']);
@@ -26,7 +28,7 @@ const rowAfter = (turns: readonly (readonly [unmet: readonly PlainForm[], isBad:
 };
 const times = <Of>(count: number, one: Of): readonly Of[] => Array.from({ length: count }, () => one);
 
-test('what the answers complained of have in common, and the others lack, is what the person wants', () => {
+test('the wish is a form that bad answers lack and other answers have', () => {
   const bad = times(6, [['no-list', 'greeting'], true] as const);
   const good = times(6, [['list', 'greeting'], false] as const);
   const row = rowAfter([...bad, ...good]);
@@ -36,7 +38,7 @@ test('what the answers complained of have in common, and the others lack, is wha
   expect(inferredHint(undefined, ['no-list'])).toBeUndefined();
 });
 
-test('a few turns, or complaints about answers of all kinds, say nothing', () => {
+test('few turns, or complaints about all kinds of answers, give no hint', () => {
   const bad = times(2, [['no-list'], true] as const);
   expect(inferredHint(rowAfter([...bad, ...times(9, [[], false] as const)]), ['no-list'])).toBeUndefined();
   const mixed = [
@@ -48,10 +50,11 @@ test('a few turns, or complaints about answers of all kinds, say nothing', () =>
   expect(inferredHint(rowAfter(mixed), ['no-list'])).toBeUndefined();
 });
 
-test('the log of the odds ratio over its standard error decides, with half a turn added to each cell', () => {
+test('the log odds ratio over its standard error decides, with 0.5 added per cell', () => {
   // nothing fades in a row that is written by hand
   const row = (bad: number, others: number): FormsRow => ({
-    ...{ bad: 10, others: 10 },
+    bad: 10,
+    others: 10,
     lacking: { 'no-list': { bad, others } },
   });
   const errors = (bad: number, others: number) => {
@@ -77,14 +80,14 @@ const past = Array.from({ length: 6 }, (_, at) => [
   ...heard(`other ${at}`, 0, PROSE),
 ]).flat();
 
-test('a complaint without a hint gets what the person complains of; praise and a complaint with one do not', () => {
+test('only a complaint without a hint gets the inferred hint', () => {
   const last = (...events: readonly ClawLoopEvent[]) => judge([...past, ...events], settings).at(-1)!;
   const hint = 'No lists, please.';
   expect(last(...heard('t', -1, LIST))).toMatchObject({ score: -1, hints: [hint], inferred: hint });
   expect(last(...heard('t', -1, PROSE))).toMatchObject({ score: -1, hints: [] });
-  const told = last(...heard('t', -1, LIST, 'A short answer, please.'));
-  expect(told.hints).toEqual(['A short answer, please.']);
-  expect(told).not.toHaveProperty('inferred');
+  const stated = last(...heard('t', -1, LIST, 'A short answer, please.'));
+  expect(stated.hints).toEqual(['A short answer, please.']);
+  expect(stated).not.toHaveProperty('inferred');
   expect(last(...heard('t', 1, LIST))).toMatchObject({ score: 1, hints: [] });
   expect(last(turnCompleted('t'), turnFeedback('t', -1, 'f'))).toMatchObject({
     source: 'feedback',
@@ -92,27 +95,27 @@ test('a complaint without a hint gets what the person complains of; praise and a
   });
 });
 
-test('what a person states outweighs what was inferred to the contrary', () => {
+test('a stated wish outweighs an inferred contrary wish', () => {
   const wish = heard('wish', -1, PROSE, 'Please use bullet points.');
   const events = [...past, ...wish, ...heard('t', -1, LIST)];
   expect(judge(events, settings).at(-1)).toMatchObject({ score: -1, hints: [] });
 });
 
-test('later evidence does not repeat what nobody said', () => {
+test('later evidence does not repeat an inferred hint', () => {
   const events = [...past, ...heard('t', -1, LIST), turnFeedback('t', -1, 'f', 'Far too much text again.')];
   expect(judge(events, settings).at(-1)).toMatchObject({ n: 1, hints: ['Far too much text again.'] });
 });
 
-test('what a tool made of a call says nothing of the words before it', () => {
+test('a tool result says nothing about the form of the answer', () => {
   const answer = assistant(PROSE);
-  const shown = (next: Parameters<typeof shownBy>[0]['next']) =>
-    shownBy({ messages: [user('What do I need?')], answer, next });
+  const shown = (next: Parameters<typeof observationsOn>[0]['next']) =>
+    observationsOn({ messages: [user('What do I need?')], answer, next });
   expect(shown([user('Hm.')])).toHaveProperty('unmet');
   expect(shown([tool('error: no such file')])).not.toHaveProperty('unmet');
   expect(shown([])).not.toHaveProperty('unmet');
 });
 
-test('one person says nothing of what another one wants', () => {
+test('complaints of one person do not count for another', () => {
   const other = turnCompleted('t', { key: 'another key' });
   const [, vote] = heard('t', -1, LIST);
   expect(judge([...past, other, vote!], settings).at(-1)!.hints).toEqual([]);

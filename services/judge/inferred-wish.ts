@@ -1,57 +1,25 @@
 import type { Table } from '../../shared/log/rows.ts';
-import { wishMet } from '../../shared/wishes/measure.ts';
 import { contradict } from '../../shared/wishes/wish-id.ts';
-import { type WishKind, wishes, wishesIn } from '../../shared/wishes/wishes.ts';
+import { wishes, wishesIn } from '../../shared/wishes/wishes.ts';
+import type { FormsRow, JudgeTables, OpenTurn } from './judge-rows.ts';
+import { type PlainForm, plainForms } from './plain-forms.ts';
 import { PERSON_DECAY } from './weak-evidence.ts';
 
-/**
- * Whoever complains and does not say of what may be understood all the same: the answers that they complain of
- * have something in common which the others lack.
+/*
+ * Infers a wish from complaints that name none: the answers that a person complains about may lack a form that
+ * their other answers have.
  */
 
-/**
- * Wishes that an answer plainly meets or does not, by its characters. Code and markdown are left out: they go
- * with the subject, and a person who complains of wrong code does not want it to look otherwise.
- */
-const plainForms = [
-  ...(['no-list', 'list', 'no-greeting', 'greeting', 'no-closing', 'closing'] as const),
-  ...(['one-sentence', 'no-apology', 'no-emoji', 'no-questions'] as const),
-] satisfies readonly WishKind[];
-export type PlainForm = (typeof plainForms)[number];
-
-/** Of a long answer so much is looked at, and its end. Characters. */
-const LOOK_AT = { begin: 4000, end: 400 };
-const bounded = (answer: string): string =>
-  answer.length <= LOOK_AT.begin + LOOK_AT.end
-    ? answer
-    : `${answer.slice(0, LOOK_AT.begin)}\n${answer.slice(-LOOK_AT.end)}`;
-
-/** The plain forms that an answer does not have. */
-export function unmetBy(answer: string): readonly PlainForm[] {
-  const text = bounded(answer);
-  return plainForms.filter((kind) => wishMet(kind, text)! <= 0.5);
-}
-
-/** Those that a fact names. */
-export const plainFormsIn = (names: readonly string[]): readonly PlainForm[] =>
-  plainForms.filter((kind) => names.includes(kind));
-
-/** Judged answers of one person, older ones counting less: of the bad and of the others, and how many lack a form. */
-export type FormsRow = {
-  readonly bad: number;
-  readonly others: number;
-  readonly lacking: Readonly<Partial<Record<PlainForm, { readonly bad: number; readonly others: number }>>>;
-};
 const nothingSeen: FormsRow = { bad: 0, others: 0, lacking: {} };
 
-/** Fewer complaints about one form than these are a coincidence: three in a row, the older ones faded. */
+/** Fewer complaints about one form are a coincidence. Three in a row reach this value after decay. */
 const LEAST_COMPLAINTS = 2.9;
-/** Standard errors by which the logarithm of the odds ratio has to exceed 0: one look in a hundred does by chance. */
+/** Standard errors by which the log odds ratio must exceed 0; one test in a hundred does by chance. */
 const LEAST_ERRORS = 2.33;
 
-const faded = (count: number): number => PERSON_DECAY * count;
+const decayed = (count: number): number => PERSON_DECAY * count;
 
-/** What is known of a person after one more answer. */
+/** Adds one judged answer to the counts of a person. */
 export function noteForms(
   forms: Table<FormsRow>,
   key: string,
@@ -63,18 +31,18 @@ export function noteForms(
   const lacking = kinds.map((kind) => {
     const seen = before.lacking[kind] ?? { bad: 0, others: 0 };
     const now = Number(unmet.includes(kind));
-    const after = { bad: faded(seen.bad) + now * bad, others: faded(seen.others) + now * others };
+    const after = { bad: decayed(seen.bad) + now * bad, others: decayed(seen.others) + now * others };
     return [kind, after] as const;
   });
   forms.set(key, {
-    bad: faded(before.bad) + bad,
-    others: faded(before.others) + others,
+    bad: decayed(before.bad) + bad,
+    others: decayed(before.others) + others,
     lacking: Object.fromEntries(lacking),
   });
 }
 
-/** What a person states outweighs all that was inferred to the contrary. */
-export function forgetContrary(forms: Table<FormsRow>, key: string, hints: readonly string[]): void {
+/** A stated wish removes the counts of the forms that contradict it. */
+function forgetContrary(forms: Table<FormsRow>, key: string, hints: readonly string[]): void {
   const row = forms.get(key);
   const stated = hints.flatMap(wishesIn);
   if (row === undefined || stated.length === 0) return;
@@ -86,8 +54,8 @@ export function forgetContrary(forms: Table<FormsRow>, key: string, hints: reado
 }
 
 /**
- * The hint of the form that this bad answer lacks and that the person's complaints go with the most; undefined:
- * none does plainly. By the logarithm of the odds ratio with half a turn added to each cell (Haldane 1956,
+ * The hint for the form that this bad answer lacks and that correlates most with the person's complaints.
+ * undefined: no form correlates plainly. Uses the log odds ratio with 0.5 added to each cell (Haldane 1956,
  * Anscombe 1956).
  */
 export function inferredHint(row: FormsRow | undefined, unmet: readonly PlainForm[]): string | undefined {
@@ -99,8 +67,26 @@ export function inferredHint(row: FormsRow | undefined, unmet: readonly PlainFor
     const [a, b, c, d] = cells as [number, number, number, number];
     return Math.log((a * b) / (c * d)) / Math.sqrt(cells.reduce((sum, cell) => sum + 1 / cell, 0));
   };
-  const [most] = unmet
+  const [strongest] = unmet
     .map((kind) => ({ kind, errors: errorsOf(kind) }))
-    .toSorted((one, other) => other.errors - one.errors);
-  return most !== undefined && most.errors >= LEAST_ERRORS ? wishes[most.kind].hint : undefined;
+    .toSorted((a, b) => b.errors - a.errors);
+  return strongest !== undefined && strongest.errors >= LEAST_ERRORS
+    ? wishes[strongest.kind].hint
+    : undefined;
+}
+
+/** A complaint without a hint gets the hint that the person's complaints plainly have in common, if there is one. */
+export function inferHint(
+  { forms }: JudgeTables,
+  { key, votes }: OpenTurn,
+  isBad: boolean,
+  hints: readonly string[],
+): { readonly inferred?: string; readonly moreHints?: readonly string[] } {
+  const unmet = Object.values(votes).find((cast) => cast.vote !== null && cast.unmet !== undefined)?.unmet;
+  if (unmet === undefined) return {};
+  noteForms(forms, key, { unmet, isBad });
+  forgetContrary(forms, key, hints);
+  if (!isBad || hints.length > 0) return {};
+  const inferred = inferredHint(forms.get(key), unmet);
+  return inferred === undefined ? {} : { inferred, moreHints: [inferred] };
 }

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
-import { hintCast, turnCompleted, voteCast, voteExpired, voteFailed } from './test-events.ts';
+import { hintCast, turnCompleted, voteCast, voteExpired, voteFailed } from './testing/events.ts';
 import { judge, openRun } from './testing/run-judge.ts';
 
 const withHints = { votes: 1, hintVotes: 2 };
 
-test('a turn waits for its votes about hints, too, and keeps what they brought', () => {
+test('a turn also waits for its hint votes and keeps their hints', () => {
   const run = openRun();
   run.on([turnCompleted('t')], withHints);
   expect(run.owed()).toEqual(['t/vote/0', 't/hint/0', 't/hint/1']);
@@ -19,16 +19,18 @@ test('a turn waits for its votes about hints, too, and keeps what they brought',
   expect(run.waiting()).toBe(0);
 });
 
-test('at the deadline a verdict counts without the hints that lack; hints without a verdict do not', () => {
+test('at the deadline a verdict counts without hints, but not hints without a verdict', () => {
   const expired = (...events: readonly ClawLoopEvent[]) =>
     judge([turnCompleted('t'), ...events, voteExpired('t')], withHints)[0]!;
   expect(expired(voteCast('t', 0, -1), hintCast('t', 1, 'Answer in plain sentences.'))).toMatchObject({
-    ...{ score: -1, source: 'votes', hints: ['Answer in plain sentences.'] },
+    score: -1,
+    source: 'votes',
+    hints: ['Answer in plain sentences.'],
   });
   expect(expired(hintCast('t', 0), hintCast('t', 1))).toMatchObject({ score: null, source: 'unavailable' });
 });
 
-test('a turn whose votes fail three times is set aside by name, and owes nothing', () => {
+test('a turn whose votes fail three times is set aside and owed no more votes', () => {
   const run = openRun();
   run.on([turnCompleted('t'), voteFailed('t', 1), voteFailed('t', 1), voteFailed('t', 2)]);
   expect(run.owed()).toEqual(['t/vote/0', 't/vote/1', 't/vote/2']);
@@ -40,7 +42,7 @@ test('a turn whose votes fail three times is set aside by name, and owes nothing
   expect(run.waiting()).toBe(0);
 });
 
-test('failed votes settle no turn that waits for a reward, and take no verdict away', () => {
+test('failed votes neither settle a turn with a reward nor revoke a verdict', () => {
   const failures = [1, 2, 3].map((nth) => voteFailed('t', nth));
   expect(judge([turnCompleted('t', { settle: 'reward' }), ...failures])).toEqual([]);
   const settings = { votes: 1, hintVotes: 1 };

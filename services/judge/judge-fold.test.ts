@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import type { Vote } from './judge-rows.ts';
 import { owedVotes } from './owed-votes.ts';
-import type { Vote } from './tally.ts';
 import {
   sessionClosed,
   turnCompleted,
@@ -10,10 +10,10 @@ import {
   turnWithdrawn,
   voteCast,
   voteExpired,
-} from './test-events.ts';
+} from './testing/events.ts';
 import { judge, openRun } from './testing/run-judge.ts';
 
-test('a turn owes its votes, with the position of its body, and less with each one that is in', () => {
+test('a turn is owed its votes, with its position, until each of them arrives', () => {
   const run = openRun();
   run.on([sessionClosed('other'), turnCompleted('t')]);
   expect(owedVotes('lane-1', run.rows)[0]).toEqual({
@@ -27,7 +27,7 @@ test('a turn owes its votes, with the position of its body, and less with each o
   expect(run.waiting()).toBe(0);
 });
 
-test('nobody is asked about what was deleted: it is settled without a verdict', () => {
+test('a deleted turn is owed no votes and settles without a verdict', () => {
   const run = openRun();
   run.on([
     turnCompleted('t'),
@@ -41,7 +41,7 @@ test('nobody is asked about what was deleted: it is settled without a verdict', 
   expect(run.waiting()).toBe(0);
 });
 
-test('the last vote settles the turn: votes by index, hints longest first, by whom', () => {
+test('the last vote settles the turn, with votes by index and hints longest first', () => {
   const [judgment, ...more] = judge([
     turnCompleted('t'),
     voteCast('t', 2, -1, 'No lists, please.'),
@@ -62,7 +62,7 @@ test('the last vote settles the turn: votes by index, hints longest first, by wh
   });
 });
 
-test('a vote that stands twice counts once, and the first one counts', () => {
+test('of two votes with the same index the first counts', () => {
   expect(judge([turnCompleted('t'), voteCast('t', 0, 1), voteCast('t', 0, -1), voteCast('t', 1, 1)])).toEqual(
     [],
   );
@@ -72,7 +72,7 @@ test('a vote that stands twice counts once, and the first one counts', () => {
   expect(run.emitted.map(({ votes }) => votes)).toEqual([[1, 0, 1]]);
 });
 
-test('feedback outranks votes, and what comes after it is late', () => {
+test('feedback outranks votes, and later votes have no effect', () => {
   const emitted = judge([
     turnCompleted('t'),
     voteCast('t', 0, 1, 'what this vote hints at'),
@@ -93,7 +93,7 @@ test('feedback outranks votes, and what comes after it is late', () => {
   });
 });
 
-test('praise in a comment is no hint', () => {
+test('a comment with positive feedback is no hint', () => {
   expect(judge([turnCompleted('t'), turnFeedback('t', 1, 'f', 'Just how I like it.')])[0]).toMatchObject({
     score: 1,
     hints: [],
@@ -107,7 +107,7 @@ test('feedback or votes on a turn that is not open change nothing', () => {
   expect(run.waiting()).toBe(0);
 });
 
-test('at the deadline a turn whose votes are not all in is unavailable; the votes that are in are told', () => {
+test('at the deadline a turn without all votes is unavailable and lists its votes', () => {
   const emitted = judge([
     turnCompleted('t'),
     voteCast('t', 0, 1),
@@ -120,7 +120,7 @@ test('at the deadline a turn whose votes are not all in is unavailable; the vote
   ]);
 });
 
-test('votes that could not be parsed are in: a turn of only such has the verdict 0', () => {
+test('votes that could not be parsed count as cast: alone they give the verdict 0', () => {
   const none = [0, 1, 2].map((index) => voteCast('t', index, null));
   expect(judge([turnCompleted('t'), ...none, voteExpired('t')])).toEqual([
     expect.objectContaining({ score: 0, mean: 0, source: 'votes', votes: [null, null, null] }),
@@ -140,14 +140,14 @@ test('a turn keeps the number of votes that it was opened with', () => {
   ]);
 });
 
-test('an index beyond what the turn needs is no vote', () => {
+test('a vote with an index beyond those of the turn is ignored', () => {
   const run = openRun();
   run.on([turnCompleted('t')], { votes: 1 });
   run.on([voteCast('t', 1, 1)]);
   expect(run.emitted).toEqual([]);
 });
 
-test('a turn that waits for a reward owes no votes and settles by the reward alone', () => {
+test('a turn that waits for a reward is owed no votes and settles only by it', () => {
   const run = openRun();
   run.on([turnCompleted('t', { settle: 'reward' })]);
   expect(run.owed()).toEqual([]);
@@ -159,7 +159,7 @@ test('a turn that waits for a reward owes no votes and settles by the reward alo
   ]);
 });
 
-test('an advantage goes with the judgment, and a reward of 0 is one', () => {
+test('a judgment has the advantage of its reward, and a reward of 0 counts', () => {
   const run = openRun();
   run.on([turnCompleted('t', { settle: 'reward' }), turnCompleted('v')]);
   run.on([turnFeedback('t', 0, 'f', undefined, -1.5), turnFeedback('v', 1, 'g', undefined, 0)]);
@@ -171,7 +171,7 @@ test('an advantage goes with the judgment, and a reward of 0 is one', () => {
   expect(run.emitted.at(-1)).not.toHaveProperty('advantage');
 });
 
-test('the end of a session settles its turns that wait for a reward, and no others', () => {
+test('the end of a session settles only its turns that wait for a reward', () => {
   const run = openRun();
   run.on([
     turnCompleted('mine', { settle: 'reward' }),
@@ -191,7 +191,7 @@ test('the end of a session settles its turns that wait for a reward, and no othe
   ]);
 });
 
-test('any history settles each turn at most once, and one whose evidence is complete exactly once', () => {
+test('any history settles a turn at most once, and exactly once if complete', () => {
   const turns = ['a', 'b', 'c'];
   const evidence = fc.oneof(
     fc.record({
@@ -233,7 +233,7 @@ function toEvent({ kind, turn, index = 0, vote = 0 }: Step, offset: number): Cla
   return kind === 'closed' ? sessionClosed() : voteCast(turn, index, vote);
 }
 
-test('a turn that comes again after its judgment owes no votes and gets no second judgment', () => {
+test('a copy of a judged turn is owed no votes and gets no second judgment', () => {
   const run = openRun();
   run.on([turnCompleted('t'), turnFeedback('t', 1, 'f'), turnCompleted('t')]);
   expect(run.owed()).toEqual([]);

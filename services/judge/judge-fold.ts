@@ -9,31 +9,22 @@ import type { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
 import type { VoteCast } from '../../shared/events/vote-cast.ts';
 import type { VoteExpired } from '../../shared/events/vote-expired.ts';
 import type { VoteFailed } from '../../shared/events/vote-failed.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import type { Fold, InputEvent } from '../../shared/log/fold.ts';
 import { openDraft } from '../../shared/log/rows.ts';
-import { forgetContrary, inferredHint, noteForms, plainFormsIn } from './inferred-wish.ts';
-import { type JudgeTables, judgeTables, type OpenTurn } from './judge-rows.ts';
+import { inferHint } from './inferred-wish.ts';
+import { type JudgeTables, judgeTables, type OpenTurn, openHints } from './judge-rows.ts';
+import type { JudgeSettings } from './judge-settings.ts';
 import { onContinued, onLateFeedback, onWords } from './later-evidence.ts';
+import { plainFormsIn } from './plain-forms.ts';
 import { acceptedHints, hintsOf, tally, votesOf } from './tally.ts';
 import { impliedVerdict, notePerson, silentVerdict } from './weak-evidence.ts';
 
-export type JudgeSettings = {
-  /** votes per turn; a turn keeps the number that it was opened with */
-  readonly votes: number;
-  /** votes about hints per turn; none unless told */
-  readonly hintVotes?: number;
-  /** Later evidence revises a judgment. Absent: it changes nothing, as in logs of earlier programs. */
-  readonly revises?: boolean;
-  /** by size, a verdict that rests on what a person did alone; none unless told */
-  readonly weakVerdict?: number;
-};
-
-type Emitted = JudgmentReached | JudgmentRevised;
-
 /**
- * Votes still open per turn; turns -> turns. The tally is made in the commit that emits the judgment.
- * Explicit feedback outranks votes, whenever it comes; the words after it may still bring a hint. A turn that
- * waits for a reward is settled at the end of its session, by its return or as unavailable, never by votes.
+ * Keeps the open votes of each turn; reads and writes the topic `turns`. The commit that emits a judgment also
+ * makes its tally. Explicit feedback outranks votes whenever it arrives; the words after it may still bring a
+ * hint. A turn that waits for a reward is never settled by votes: the end of its session settles it by its
+ * return, or as unavailable.
  */
 export const judgeFold: Fold<JudgeSettings> = {
   name: 'judge',
@@ -55,7 +46,7 @@ function onEvent(
   event: InputEvent,
   at: Position,
   settings: JudgeSettings,
-): readonly Emitted[] {
+): readonly (JudgmentReached | JudgmentRevised)[] {
   switch (event.type) {
     case 'turn.completed':
       return onCompleted(state, event, at, settings);
@@ -89,22 +80,31 @@ function onCompleted(
   const { turnId, key, session, epoch, settle, adapter, implies, from } = event.data;
   if (state.turns.get(turnId) !== undefined) return [];
   const turn: OpenTurn = {
-    ...{ key, session, epoch, settle, at, needs: votes, votes: {} },
-    ...(hintVotes === 0 ? {} : { needsHints: hintVotes, hints: {} }),
-    ...(revises ? { adapter } : {}),
-    ...(revises && settle === 'votes' && from === null ? { silent: true } : {}),
-    ...(implies === 'kept' ? { kept: true } : {}),
+    key,
+    session,
+    epoch,
+    settle,
+    at,
+    needs: votes,
+    votes: {},
+    ...openHints(hintVotes),
+    ...defined({
+      adapter: revises ? adapter : undefined,
+      silent: revises && settle === 'votes' && from === null ? true : undefined,
+      kept: implies === 'kept' ? true : undefined,
+    }),
   };
   if (implies === 'regenerated' || implies === 'edited') {
-    const judgment = reach(state, turnId, turn, event, impliedVerdict(implies, weakVerdict));
-    if (revises) state.judged.set(turnId, memoryOf(turn, judgment));
+    const verdict = impliedVerdict(implies, weakVerdict);
+    const judgment = closeTurn(state, { turnId, turn, event, verdict });
+    if (revises) state.judged.set(turnId, judgedTurnOf(turn, judgment));
     return [judgment];
   }
   state.turns.set(turnId, turn);
   return [];
 }
 
-/** The score is known at once. What was said after the answer may still bring a hint. */
+/** Feedback gives the score at once. The words after the answer may still bring a hint. */
 function onFeedback(
   state: JudgeTables,
   event: TurnFeedback & InputEvent,
@@ -114,30 +114,33 @@ function onFeedback(
   const turn = state.turns.get(turnId);
   if (turn === undefined || turn.told) return revises ? onLateFeedback(state, event) : [];
   const source = turn.settle === 'reward' ? ('reward' as const) : ('feedback' as const);
-  const verdict = { score, mean: score, source, ...(advantage === undefined ? {} : { advantage }) };
-  const judgment = reach(state, turnId, turn, event, { ...verdict, ...commented(score, comment) });
+  const verdict = { score, mean: score, source, ...defined({ advantage }) };
+  const judgment = closeTurn(state, {
+    turnId,
+    turn,
+    event,
+    verdict: { ...verdict, ...commentAsHint(score, comment) },
+  });
   if (!revises || turn.settle !== 'votes') return [judgment];
-  state.judged.set(turnId, { ...memoryOf(turn, judgment), feedback: [event.id] });
-  // whose votes bring no hints is asked for hints alone
-  const asks = { ...turn, told: true as const, needs: turn.needsHints === undefined ? turn.needs : 0 };
-  if (!turn.silent && !isWhole(asks)) state.turns.set(turnId, asks);
+  state.judged.set(turnId, { ...judgedTurnOf(turn, judgment), feedback: [event.id] });
+  // a judge whose votes bring no hints is asked only for hints
+  const open = { ...turn, told: true as const, needs: turn.needsHints === undefined ? turn.needs : 0 };
+  if (!turn.silent && !isComplete(open)) state.turns.set(turnId, open);
   return [judgment];
 }
 
-const commented = (score: number, comment: string | undefined) =>
+const commentAsHint = (score: number, comment: string | undefined) =>
   score < 0 && comment !== undefined ? { moreHints: [comment] } : {};
 
 function onVote(state: JudgeTables, event: VoteCast & InputEvent, settings: JudgeSettings) {
   const { turnId, index, vote, hint, reaction, unmet } = event.data;
   const open = state.turns.get(turnId);
   if (open === undefined || open.settle !== 'votes' || index >= open.needs || index in open.votes) return [];
-  const cast = {
+  const castVote = {
     vote,
-    ...(hint === undefined ? {} : { hint }),
-    ...(reaction === undefined ? {} : { reaction }),
-    ...(unmet === undefined ? {} : { unmet: plainFormsIn(unmet) }),
+    ...defined({ hint, reaction, unmet: unmet === undefined ? undefined : plainFormsIn(unmet) }),
   };
-  return asked(state, event, { ...open, votes: { ...open.votes, [index]: cast } }, settings);
+  return recordAnswer(state, event, { ...open, votes: { ...open.votes, [index]: castVote } }, settings);
 }
 
 function onHint(state: JudgeTables, event: HintCast & InputEvent, settings: JudgeSettings) {
@@ -145,31 +148,32 @@ function onHint(state: JudgeTables, event: HintCast & InputEvent, settings: Judg
   const open = state.turns.get(turnId);
   const { needsHints = 0, hints = {} } = open ?? {};
   if (open === undefined || index >= needsHints || index in hints) return [];
-  return asked(state, event, { ...open, hints: { ...hints, [index]: hint } }, settings);
+  return recordAnswer(state, event, { ...open, hints: { ...hints, [index]: hint } }, settings);
 }
 
-function asked(
+/** Stores a turn with a new vote or hint, and settles the turn if that was the last one. */
+function recordAnswer(
   state: JudgeTables,
   event: (VoteCast | HintCast) & InputEvent,
   turn: OpenTurn,
   settings: JudgeSettings,
-): readonly Emitted[] {
+): readonly (JudgmentReached | JudgmentRevised)[] {
   const { turnId } = event.data;
   state.turns.set(turnId, turn);
-  if (turn.settle !== 'votes' || !isWhole(turn)) return [];
-  return turn.told ? onWords(state, event, turn) : [reachByVotes(state, event, turn, settings)];
+  if (turn.settle !== 'votes' || !isComplete(turn)) return [];
+  return turn.told ? onWords(state, event, turn) : [settleByVotes(state, event, turn, settings)];
 }
 
 const hasAllVotes = ({ votes, needs }: OpenTurn): boolean => Object.keys(votes).length >= needs;
 const hasAllHints = ({ hints = {}, needsHints = 0 }: OpenTurn): boolean =>
   Object.keys(hints).length >= needsHints;
-const isWhole = (turn: OpenTurn): boolean => hasAllVotes(turn) && hasAllHints(turn);
+const isComplete = (turn: OpenTurn): boolean => hasAllVotes(turn) && hasAllHints(turn);
 
-type OnTurn = (VoteCast | HintCast | VoteExpired | VoteFailed) & InputEvent;
+type VoteEvent = (VoteCast | HintCast | VoteExpired | VoteFailed) & InputEvent;
 
-function reachByVotes(
+function settleByVotes(
   state: JudgeTables,
-  event: OnTurn,
+  event: VoteEvent,
   turn: OpenTurn,
   { revises = false, weakVerdict = 0 }: JudgeSettings,
 ) {
@@ -178,37 +182,21 @@ function reachByVotes(
   const weak = hints.length === 0 ? silentVerdict(turn, state.people, weakVerdict) : undefined;
   const verdict = { ...tally(votesOf(turn)), source: 'votes' } as const;
   const inferred = inferHint(state, turn, verdict.score < 0, hints);
-  const judgment = reach(state, turnId, turn, event, weak ?? { ...verdict, ...inferred });
-  if (revises) state.judged.set(turnId, memoryOf(turn, judgment));
+  const judgment = closeTurn(state, { turnId, turn, event, verdict: weak ?? { ...verdict, ...inferred } });
+  if (revises) state.judged.set(turnId, judgedTurnOf(turn, judgment));
   return judgment;
 }
 
-/** A complaint without a hint gets the one that the person's complaints have in common, where they plainly do. */
-function inferHint(
-  { forms }: JudgeTables,
-  { key, votes }: OpenTurn,
-  isBad: boolean,
-  hints: readonly string[],
-): Pick<Verdict, 'inferred' | 'moreHints'> {
-  const shown = Object.values(votes).find(({ vote, unmet }) => vote !== null && unmet !== undefined);
-  if (shown?.unmet === undefined) return {};
-  noteForms(forms, key, { unmet: shown.unmet, isBad });
-  forgetContrary(forms, key, hints);
-  if (!isBad || hints.length > 0) return {};
-  const inferred = inferredHint(forms.get(key), shown.unmet);
-  return inferred === undefined ? {} : { inferred, moreHints: [inferred] };
-}
-
-/** A verdict does not wait for hints longer than this. */
+/** At the deadline the turn is settled with the votes and hints that have arrived. */
 function onExpired(state: JudgeTables, event: VoteExpired & InputEvent, settings: JudgeSettings) {
   const turn = state.turns.get(event.data.turnId);
-  return turn?.settle === 'votes' ? endVotes(state, event, turn, { settings, without: unavailable }) : [];
+  return turn?.settle === 'votes' ? endVotes(state, event, turn, { settings, fallback: unavailable }) : [];
 }
 
-/** Failed votes of one turn, after which it is set aside. */
-export const MOST_FAILURES = 3;
+/** Number of failed votes after which a turn is set aside. */
+const MOST_FAILURES = 3;
 
-/** What the judge cannot get through is not tried for ever: not in this process, nor in the next one. */
+/** A turn that makes the judge fail is not retried forever, not even by the next process. */
 function onFailed(state: JudgeTables, event: VoteFailed & InputEvent, settings: JudgeSettings) {
   const { turnId } = event.data;
   const open = state.turns.get(turnId);
@@ -216,25 +204,25 @@ function onFailed(state: JudgeTables, event: VoteFailed & InputEvent, settings: 
   const turn: OpenTurn = { ...open, failed: [...(open.failed ?? []), event.id] };
   state.turns.set(turnId, turn);
   if (turn.failed!.length < MOST_FAILURES) return [];
-  return endVotes(state, event, turn, { settings, without: setAside });
+  return endVotes(state, event, turn, { settings, fallback: setAside });
 }
 
-/** Nobody is asked any more: what is in counts. */
+/** Settles a turn with the votes that have arrived, or with the fallback if some are missing. */
 function endVotes(
   state: JudgeTables,
-  event: OnTurn,
+  event: VoteEvent,
   turn: OpenTurn,
-  { settings, without }: { readonly settings: JudgeSettings; readonly without: Verdict },
-): readonly Emitted[] {
+  { settings, fallback }: { readonly settings: JudgeSettings; readonly fallback: Verdict },
+): readonly (JudgmentReached | JudgmentRevised)[] {
   const { turnId } = event.data;
   if (turn.told) return onWords(state, event, turn);
-  if (hasAllVotes(turn)) return [reachByVotes(state, event, turn, settings)];
-  const judgment = reach(state, turnId, turn, event, without);
-  if (settings.revises) state.judged.set(turnId, memoryOf(turn, judgment));
+  if (hasAllVotes(turn)) return [settleByVotes(state, event, turn, settings)];
+  const judgment = closeTurn(state, { turnId, turn, event, verdict: fallback });
+  if (settings.revises) state.judged.set(turnId, judgedTurnOf(turn, judgment));
   return [judgment];
 }
 
-/** Its session is over, and no reward came: what comes later is late. */
+/** The session ended without a reward: a later reward has no effect. */
 function onClosed(state: JudgeTables, event: SessionClosed & InputEvent) {
   const { key, session, epoch } = event.data;
   return [...state.turns.entries()]
@@ -242,16 +230,18 @@ function onClosed(state: JudgeTables, event: SessionClosed & InputEvent) {
       ([, turn]) =>
         turn.settle === 'reward' && turn.session === session && turn.epoch === epoch && turn.key === key,
     )
-    .map(([turnId, turn]) => reach(state, turnId, turn, event, unavailable));
+    .map(([turnId, turn]) => closeTurn(state, { turnId, turn, event, verdict: unavailable }));
 }
 
-/** Nobody is asked about it any more, and nothing revises what was told of it. */
+/** A withdrawn turn needs no more votes, and its judgment is not revised. */
 function onWithdrawn(state: JudgeTables, event: TurnWithdrawn & InputEvent) {
   const { turnId } = event.data;
   const turn = state.turns.get(turnId);
   if (state.judged.get(turnId) !== undefined) state.judged.delete(turnId);
   if (turn?.told) state.turns.delete(turnId);
-  return turn === undefined || turn.told ? [] : [reach(state, turnId, turn, event, unavailable)];
+  return turn === undefined || turn.told
+    ? []
+    : [closeTurn(state, { turnId, turn, event, verdict: unavailable })];
 }
 
 type Verdict = Pick<
@@ -261,22 +251,31 @@ type Verdict = Pick<
 const unavailable: Verdict = { score: null, mean: 0, source: 'unavailable' };
 const setAside: Verdict = { ...unavailable, reason: 'vote-failed' };
 
-/** What later evidence is held against. */
-const memoryOf = ({ key, session, epoch, adapter }: OpenTurn, { data }: JudgmentReached) => ({
-  ...{ key, session, epoch, score: data.score, source: data.source },
-  // what was inferred was said by nobody: later evidence does not repeat it
+/** The row that later evidence is compared with. */
+const judgedTurnOf = ({ key, session, epoch, adapter }: OpenTurn, { data }: JudgmentReached) => ({
+  key,
+  session,
+  epoch,
+  score: data.score,
+  source: data.source,
+  // A person never states an inferred hint, so later evidence cannot repeat it.
   hints: data.hints.filter((hint) => hint !== data.inferred),
-  ...{ n: 0, feedback: [] },
-  ...(adapter === undefined ? {} : { adapter }),
+  n: 0,
+  feedback: [],
+  ...defined({ adapter }),
 });
 
-/** The turn is settled: it owes nothing any more, and is remembered. */
-function reach(
+type Settlement = {
+  readonly turnId: string;
+  readonly turn: OpenTurn;
+  readonly event: InputEvent;
+  readonly verdict: Verdict;
+};
+
+/** Closes an open turn, remembers its id, and returns its judgment. */
+function closeTurn(
   { turns, settled, people }: JudgeTables,
-  turnId: string,
-  turn: OpenTurn,
-  event: InputEvent,
-  { moreHints = [], ...verdict }: Verdict,
+  { turnId, turn, event, verdict: { moreHints = [], ...verdict } }: Settlement,
 ): JudgmentReached {
   turns.delete(turnId);
   settled.add(turnId, event);

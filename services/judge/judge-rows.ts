@@ -1,10 +1,12 @@
 import type { JudgmentReached } from '../../shared/events/judgment-reached.ts';
 import type { Position } from '../../shared/events/position.ts';
 import type { VoteCast } from '../../shared/events/vote-cast.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import type { Draft } from '../../shared/log/rows.ts';
 import { settledIds } from '../../shared/log/settled-ids.ts';
-import type { FormsRow, PlainForm } from './inferred-wish.ts';
-import type { Vote } from './tally.ts';
+import type { PlainForm } from './plain-forms.ts';
+
+export type Vote = -1 | 0 | 1 | null;
 
 type CastVote = {
   readonly vote: Vote;
@@ -13,56 +15,70 @@ type CastVote = {
   readonly unmet?: readonly PlainForm[];
 };
 
-/**
- * An open turn. Removed when it is settled; its id is remembered for a day, so that a copy of it opens no votes.
- */
+/** A turn with open votes. Its id is remembered for a day after it is settled, so a copy opens no votes. */
 export type OpenTurn = {
   readonly key: string;
   readonly session: string;
   readonly epoch: string;
   readonly settle: 'votes' | 'reward';
-  /** only under rules that revise judgments */
+  /** only if judgments are revised */
   readonly adapter?: string;
-  /** of its `turn.completed`, where its body is */
+  /** position of its `turn.completed` event, which has the messages */
   readonly at: Position;
   readonly needs: number;
-  /** by index; the first one in the log counts */
+  /** by index; the first vote in the log counts */
   readonly votes: Readonly<Record<string, CastVote>>;
   /** absent: none */
   readonly needsHints?: number;
-  /** by index; the first one in the log counts; null: no hint */
+  /** by index; the first hint vote in the log counts; null: no hint */
   readonly hints?: Readonly<Record<string, string | null>>;
-  /** ids of its `vote.failed`; absent: none */
+  /** ids of its `vote.failed` events; absent: none */
   readonly failed?: readonly string[];
-  /** nothing was said after it: nobody is asked, feedback follows */
+  /** no message followed: no votes are owed, only feedback can settle it */
   readonly silent?: true;
-  /** its verdict is told; it stays open for what the words after it bring */
+  /** its judgment is in the log; it stays open for hints from the words after it */
   readonly told?: true;
-  /** the person went on from it after they had refused others */
+  /** the person went on from this answer after they had rejected others */
   readonly kept?: true;
 };
 
-/** What was told of a turn, for a day: later evidence may say otherwise. */
+/** The members of a turn that waits for hint votes; none for 0 votes. */
+export const openHints = (hintVotes: number) =>
+  defined({
+    needsHints: hintVotes === 0 ? undefined : hintVotes,
+    hints: hintVotes === 0 ? undefined : {},
+  });
+
+/** The judgment of a turn, kept for a day in which later evidence may revise it. */
 export type JudgedTurn = Pick<JudgmentReached['data'], 'score' | 'source' | 'hints'> & {
   readonly key: string;
   readonly session: string;
   readonly epoch: string;
-  /** absent in rows of earlier programs */
+  /** absent in rows of older versions */
   readonly adapter?: string;
   /** revisions so far */
   readonly n: number;
-  /** ids of the feedback that was read */
+  /** ids of the feedback events that were read */
   readonly feedback: readonly string[];
-  /** what was said after it is known */
+  /** the words after it have been read */
   readonly continued?: true;
 };
 
-/** Of one person, by access key: turns that were judged, older ones counting less, and how many were bad. */
+/** Judged turns of one person (by access key) and how many of them were bad; older turns count less. */
 export type PersonRow = { readonly judged: number; readonly bad: number };
+
+/**
+ * Judged answers of one person, older ones counting less: bad ones and others, and how many of each lack a form.
+ */
+export type FormsRow = {
+  readonly bad: number;
+  readonly others: number;
+  readonly lacking: Readonly<Partial<Record<PlainForm, { readonly bad: number; readonly others: number }>>>;
+};
 
 export const TURNS = 'turn';
 
-/** What the fold keeps of a lane. */
+/** The tables that the fold keeps for a lane. */
 export function judgeTables(draft: Draft) {
   const judged = draft.table<JudgedTurn>('settled-verdict');
   return {

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { TurnContinued } from '../../shared/events/turn-continued.ts';
 import { memoryRows } from '../../shared/log/rows.ts';
-import { type JudgeSettings, judgeFold } from './judge-fold.ts';
+import { judgeFold } from './judge-fold.ts';
+import type { JudgeSettings } from './judge-settings.ts';
 import { MOST_REVISIONS } from './later-evidence.ts';
 import { owedVotes } from './owed-votes.ts';
 import {
@@ -14,24 +15,24 @@ import {
   user,
   voteCast,
   voteExpired,
-} from './test-events.ts';
+} from './testing/events.ts';
 
 const rules: JudgeSettings = { votes: 1, revises: true, weakVerdict: 0.25 };
 
 function openRun(settings: JudgeSettings = rules) {
   const rows = memoryRows();
-  const told: string[] = [];
+  const judgments: string[] = [];
   let offset = 0;
   return {
-    told,
+    judgments,
     on(...events: readonly ClawLoopEvent[]) {
       for (const event of events) {
         const { changes, emit } = judgeFold.on(rows, event, { partition: 0, offset }, settings);
         offset += 1;
         rows.apply(changes);
-        for (const one of emit) if (!('reads' in one)) told.push(line(one));
+        for (const one of emit) if (!('reads' in one)) judgments.push(line(one));
       }
-      return told;
+      return judgments;
     },
     owed: () => owedVotes('lane-1', rows).map(({ id }) => id),
   };
@@ -51,7 +52,7 @@ const continued = (id: string) => {
 };
 const thumb = (score: number, given = `thumb ${score}`) => turnFeedback('t', score, given);
 
-test('a thumb alone is the verdict, and nobody is asked about what was not said', () => {
+test('feedback without words gives the verdict and owes no votes', () => {
   const run = openRun();
   run.on(silent('t'));
   expect(run.owed()).toEqual([]);
@@ -59,7 +60,7 @@ test('a thumb alone is the verdict, and nobody is asked about what was not said'
   expect(run.owed()).toEqual([]);
 });
 
-test('a thumb, then words: the verdict stands at once, and the hint comes after it', () => {
+test('feedback before words gives the verdict; the hint follows as a revision', () => {
   const run = openRun();
   expect(run.on(silent('t'), thumb(-1), continued('t'))).toEqual(['t -1 by feedback']);
   expect(run.owed()).toEqual(['t/vote/0']);
@@ -69,83 +70,85 @@ test('a thumb, then words: the verdict stands at once, and the hint comes after 
   expect(run.owed()).toEqual([]);
 });
 
-test('a thumb up, then a complaint: the thumb stands, and what they want is still a hint', () => {
+test('a complaint after positive feedback gives a hint, but the verdict stays', () => {
   const run = openRun();
   run.on(silent('t'), thumb(1), continued('t'), voteCast('t', 0, -1, 'But shorter, please.'));
-  expect(run.told).toEqual(['t 1 by feedback', 't~1 null by votes: But shorter, please.']);
+  expect(run.judgments).toEqual(['t 1 by feedback', 't~1 null by votes: But shorter, please.']);
 });
 
-test('words, then a thumb that says the same: one judgment, with its hint', () => {
+test('feedback that agrees with earlier words causes no revision', () => {
   const run = openRun();
   run.on(turnCompleted('t'), voteCast('t', 0, -1, 'No lists, please.'), thumb(-1));
-  expect(run.told).toEqual(['t -1 by votes: No lists, please.']);
+  expect(run.judgments).toEqual(['t -1 by votes: No lists, please.']);
 });
 
-test('words, then a thumb before the votes are in: the thumb is the verdict, the votes still bring the hint', () => {
+test('feedback before the votes gives the verdict; the votes still bring the hint', () => {
   const run = openRun();
   run.on(turnCompleted('t'), thumb(-1));
   expect(run.owed()).toEqual(['t/vote/0']);
   run.on(voteCast('t', 0, -1, 'No lists, please.'));
-  expect(run.told).toEqual(['t -1 by feedback', 't~1 null by votes: No lists, please.']);
+  expect(run.judgments).toEqual(['t -1 by feedback', 't~1 null by votes: No lists, please.']);
 });
 
-test('a judge that is asked for hints apart is asked for nothing else beside a thumb', () => {
+test('beside feedback, a judge with hint votes is asked only for hints', () => {
   const run = openRun({ ...rules, votes: 3, hintVotes: 1 });
   run.on(silent('t'), thumb(-1), continued('t'));
   expect(run.owed()).toEqual(['t/hint/0']);
   run.on(hintCast('t', 0, 'Answer without lists.'));
-  expect(run.told.at(-1)).toBe('t~1 null by votes: Answer without lists.');
+  expect(run.judgments.at(-1)).toBe('t~1 null by votes: Answer without lists.');
 });
 
-test('a thumb that says otherwise outranks the votes; one against praise keeps what was wished', () => {
+test('contrary feedback outranks votes; negative feedback keeps the hints', () => {
   const praised = openRun();
   praised.on(turnCompleted('t'), voteCast('t', 0, 1), thumb(-1));
-  expect(praised.told).toEqual(['t 1 by votes', 't~1 -1 by feedback']);
+  expect(praised.judgments).toEqual(['t 1 by votes', 't~1 -1 by feedback']);
   const misheard = openRun();
   misheard.on(turnCompleted('t'), voteCast('t', 0, -1, 'Who needs lists?'), thumb(1));
-  expect(misheard.told).toEqual(['t -1 by votes: Who needs lists?', 't~1 1 by feedback']);
+  expect(misheard.judgments).toEqual(['t -1 by votes: Who needs lists?', 't~1 1 by feedback']);
   const unheard = openRun();
   unheard.on(turnCompleted('t'), voteExpired('t'), thumb(-1));
-  expect(unheard.told).toEqual(['t null by unavailable', 't~1 -1 by feedback']);
+  expect(unheard.judgments).toEqual(['t null by unavailable', 't~1 -1 by feedback']);
 });
 
-test('the last thumb counts, a copy of an earlier one does not, and the changes of mind have a bound', () => {
+test('the last feedback counts, copies do not, and revisions are bounded', () => {
   const run = openRun();
   run.on(silent('t'), thumb(1, 'f1'), thumb(-1, 'f2'), thumb(1, 'f1'), thumb(-1, 'f2'), thumb(-1, 'f3'));
-  expect(run.told).toEqual(['t 1 by feedback', 't~1 -1 by feedback']);
+  expect(run.judgments).toEqual(['t 1 by feedback', 't~1 -1 by feedback']);
   for (let i = 0; i < 20; i++) run.on(thumb(i % 2 === 0 ? 1 : -1, `g${i}`));
-  expect(run.told).toHaveLength(1 + MOST_REVISIONS);
+  expect(run.judgments).toHaveLength(1 + MOST_REVISIONS);
 });
 
-test('what was taken back is revised by nothing', () => {
+test('nothing revises a withdrawn turn', () => {
   const run = openRun();
   run.on(turnCompleted('t'), voteCast('t', 0, 1), turnWithdrawn('t'), thumb(-1), continued('t'));
-  expect(run.told).toEqual(['t 1 by votes']);
+  expect(run.judgments).toEqual(['t 1 by votes']);
   expect(run.owed()).toEqual([]);
 });
 
-test('a refused answer is weakly bad; words about it outrank that', () => {
+test('a rejected answer is weakly bad; words about it outrank that', () => {
   const run = openRun();
   run.on(turnCompleted('t', { next: [] }, { from: null, implies: 'regenerated' }));
-  expect(run.told).toEqual(['t -0.25 by implicit']);
+  expect(run.judgments).toEqual(['t -0.25 by implicit']);
   run.on(continued('t'), voteCast('t', 0, 1));
-  expect(run.told.at(-1)).toBe('t~1 1 by votes');
+  expect(run.judgments.at(-1)).toBe('t~1 1 by votes');
   const rated = openRun();
   rated.on(turnCompleted('t', { next: [] }, { from: null, implies: 'edited' }), thumb(-1));
-  expect(rated.told).toEqual(['t -0.25 by implicit', 't~1 -1 by feedback']);
+  expect(rated.judgments).toEqual(['t -0.25 by implicit', 't~1 -1 by feedback']);
 });
 
-test('without the rules for later evidence it changes nothing', () => {
+test('without `revises` later evidence changes nothing', () => {
   const run = openRun({ votes: 1 });
   run.on(turnCompleted('t'), voteCast('t', 0, 1), thumb(-1));
-  expect(run.told).toEqual(['t 1 by votes']);
+  expect(run.judgments).toEqual(['t 1 by votes']);
 });
 
-test('in any order, with any copies: one first judgment, numbered revisions, and the last new thumb stands', () => {
+test('any history has one judgment, numbered revisions, and the last feedback wins', () => {
   const facts = [
     silent('t'),
     continued('t'),
-    ...[thumb(1, 'f1'), thumb(-1, 'f2'), thumb(1, 'f3')],
+    thumb(1, 'f1'),
+    thumb(-1, 'f2'),
+    thumb(1, 'f3'),
     voteCast('t', 0, -1, 'No lists, please.'),
     voteExpired('t'),
   ];
@@ -153,15 +156,15 @@ test('in any order, with any copies: one first judgment, numbered revisions, and
     fc.property(fc.array(fc.nat({ max: facts.length - 1 }), { maxLength: 25 }), (order) => {
       const run = openRun();
       run.on(...order.map((index) => facts[index]!));
-      const firsts = run.told.filter((one) => one.startsWith('t '));
-      const numbers = run.told.flatMap((one) => /^t~(\d+)/.exec(one)?.[1] ?? []);
+      const firsts = run.judgments.filter((one) => one.startsWith('t '));
+      const numbers = run.judgments.flatMap((one) => /^t~(\d+)/.exec(one)?.[1] ?? []);
       expect(firsts.length).toBeLessThanOrEqual(1);
       expect(numbers).toEqual(numbers.map((_, index) => String(index + 1)));
       const first = order.indexOf(0);
       const thumbs = [
         ...new Set(order.slice(first === -1 ? order.length : first).filter((i) => i >= 2 && i <= 4)),
       ];
-      const stands = run.told.flatMap((one) => /^t(?:~\d+)? (-?1) /.exec(one)?.[1] ?? []).at(-1);
+      const stands = run.judgments.flatMap((one) => /^t(?:~\d+)? (-?1) /.exec(one)?.[1] ?? []).at(-1);
       if (thumbs.length > 0 && numbers.length < MOST_REVISIONS)
         expect(stands).toBe(thumbs.at(-1) === 3 ? '-1' : '1');
     }),

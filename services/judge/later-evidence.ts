@@ -2,17 +2,18 @@ import { JudgmentRevised } from '../../shared/events/judgment-revised.ts';
 import type { Position } from '../../shared/events/position.ts';
 import type { TurnContinued } from '../../shared/events/turn-continued.ts';
 import type { TurnFeedback } from '../../shared/events/turn-feedback.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import type { InputEvent } from '../../shared/log/fold.ts';
-import type { JudgeSettings } from './judge-fold.ts';
-import type { JudgedTurn, JudgeTables, OpenTurn } from './judge-rows.ts';
-import { acceptedHints, hintsOf, tally, type Vote, votesOf } from './tally.ts';
+import { type JudgedTurn, type JudgeTables, type OpenTurn, openHints, type Vote } from './judge-rows.ts';
+import type { JudgeSettings } from './judge-settings.ts';
+import { acceptedHints, hintsOf, tally, votesOf } from './tally.ts';
 
-/** Of one turn. Who presses both thumbs in turn trains no turn without end. */
+/** Maximum revisions per turn. A person who alternates thumbs must not train the same turn forever. */
 export const MOST_REVISIONS = 4;
 
 /**
- * A person spoke after a turn was settled by their thumb, or by what they did. The judges are asked what the
- * words bring: a hint beside a thumb, and a verdict where there was none in so many words.
+ * A person wrote after their feedback or their actions had settled a turn. The judges are asked about those words:
+ * for a hint if there was feedback, else for a verdict too.
  */
 export function onContinued(
   { turns, judged }: JudgeTables,
@@ -23,21 +24,29 @@ export function onContinued(
   const { turnId, key, session, epoch, settle, adapter } = data;
   const open = turns.get(turnId);
   if (open?.silent) {
-    const { silent: _, ...speaks } = open;
-    turns.set(turnId, { ...speaks, at });
+    const { silent: _, ...spoken } = open;
+    turns.set(turnId, { ...spoken, at });
   }
   const before = judged.get(turnId);
   if (open !== undefined || before === undefined || before.continued) return [];
   judged.set(turnId, { ...before, continued: true });
   const needs = before.source === 'feedback' && hintVotes > 0 ? 0 : votes;
   turns.set(turnId, {
-    ...{ key, session, epoch, settle, adapter, at, needs, votes: {}, told: true },
-    ...(hintVotes === 0 ? {} : { needsHints: hintVotes, hints: {} }),
+    key,
+    session,
+    epoch,
+    settle,
+    adapter,
+    at,
+    needs,
+    votes: {},
+    told: true,
+    ...openHints(hintVotes),
   });
   return [];
 }
 
-/** The votes on such words are in, or nobody waits for more. */
+/** Revises a settled turn when the votes about the later words are complete, or have ended. */
 export function onWords(
   state: JudgeTables,
   event: InputEvent & { readonly data: { readonly turnId: string } },
@@ -49,15 +58,19 @@ export function onWords(
   if (before === undefined) return [];
   const hints = acceptedHints(hintsOf(turn)).filter((hint) => !before.hints.includes(hint));
   const votes = votesOf(turn);
-  const isHeard = before.source !== 'feedback' && votes.length >= turn.needs;
-  const { score } = isHeard ? tally(votes) : { score: 0 };
+  const votesCount = before.source !== 'feedback' && votes.length >= turn.needs;
+  const { score } = votesCount ? tally(votes) : { score: 0 };
   if (score === 0 && hints.length === 0) return [];
   return revise(state, event, before, {
-    ...{ turnId, votes, hints, source: 'votes', score: score === 0 ? null : score },
+    turnId,
+    votes,
+    hints,
+    source: 'votes',
+    score: score === 0 ? null : score,
   });
 }
 
-/** A thumb outranks all but a later one. One that says the same as what stands changes nothing. */
+/** Feedback outranks everything but later feedback. Feedback that agrees with the judgment changes nothing. */
 export function onLateFeedback(
   state: JudgeTables,
   event: TurnFeedback & InputEvent,
@@ -67,25 +80,29 @@ export function onLateFeedback(
   if (before === undefined || before.feedback.includes(event.id)) return [];
   const read: JudgedTurn = { ...before, feedback: [...before.feedback, event.id].slice(-MOST_FEEDBACK) };
   state.judged.set(turnId, read);
-  const own = score < 0 && comment !== undefined ? acceptedHints([comment]) : [];
-  const isNew = own.some((hint) => !before.hints.includes(hint));
-  if (says(before) === Math.sign(score) && !isNew) {
+  const commentHints = score < 0 && comment !== undefined ? acceptedHints([comment]) : [];
+  const hasNewHint = commentHints.some((hint) => !before.hints.includes(hint));
+  if (signOf(before) === Math.sign(score) && !hasNewHint) {
     state.judged.set(turnId, { ...read, source: 'feedback' });
     return [];
   }
-  // what a judge took for a complaint about an answer that the person likes is no hint
+  // the person likes the answer, so hints from supposed complaints are dropped
   const kept = score < 0 ? before.hints : [];
   return revise(state, event, read, {
-    ...{ turnId, votes: [], hints: acceptedHints([...kept, ...own]), source: 'feedback', score },
-    ...(advantage === undefined ? {} : { advantage }),
+    turnId,
+    votes: [],
+    hints: acceptedHints([...kept, ...commentHints]),
+    source: 'feedback',
+    score,
+    ...defined({ advantage }),
   });
 }
 
-/** Feedback on one turn whose ids are remembered. */
+/** Number of feedback ids that are remembered per turn. */
 const MOST_FEEDBACK = 8;
 
-/** The sign of the verdict that stands; undefined: none, or so weak a one that a thumb says more. */
-const says = ({ score, source }: JudgedTurn): number | undefined =>
+/** The sign of the current verdict; undefined: none, or a weak one that feedback replaces. */
+const signOf = ({ score, source }: JudgedTurn): number | undefined =>
   score === null || source === 'implicit' ? undefined : Math.sign(score);
 
 type Revision = Pick<JudgmentRevised['data'], 'turnId' | 'score' | 'hints' | 'source' | 'advantage'> & {
@@ -101,9 +118,9 @@ function revise(
   const n = before.n + 1;
   if (n > MOST_REVISIONS) return [];
   const { turnId, score, source, hints } = revision;
-  const stands = score === null ? {} : { score, source };
+  const verdict = score === null ? {} : { score, source };
   const { adapter } = before;
-  judged.set(turnId, { ...before, ...stands, n, hints: [...new Set([...before.hints, ...hints])] });
+  judged.set(turnId, { ...before, ...verdict, n, hints: [...new Set([...before.hints, ...hints])] });
   return [
     JudgmentRevised.create({
       id: `${turnId}/judgment/${n}`,
@@ -112,8 +129,10 @@ function revise(
       traceparent: event.traceparent,
       data: {
         ...revision,
-        ...(adapter === undefined ? {} : { adapter }),
-        ...{ lane: event.subject, n, by: event.id },
+        ...defined({ adapter }),
+        lane: event.subject,
+        n,
+        by: event.id,
       },
     }),
   ];

@@ -3,7 +3,7 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { memoryRows, type Rows } from '../../shared/log/rows.ts';
 import { judgeFold } from './judge-fold.ts';
 import { createOpenVotes } from './open-votes.ts';
-import { sessionClosed, turnCompleted, voteCast, voteExpired } from './test-events.ts';
+import { sessionClosed, turnCompleted, voteCast, voteExpired } from './testing/events.ts';
 
 function openLane(sharedQueue = false) {
   const rows = memoryRows();
@@ -33,7 +33,7 @@ const job = (index: number) => ({
   data: { turnId: 't', lane: 'lane-1', index, at: { partition: 0, offset: 0 } },
 });
 
-test('a vote is owed until it is in, and not asked for again while its fact is on its way', () => {
+test('a vote is owed until it arrives, and not enqueued again while its event is pending', () => {
   const { open, fold, see } = openLane();
   expect(fold(turnCompleted('t'))).toEqual(['t/vote/0', 't/vote/1']);
   expect(open.isOwed(job(0))).toBe(true);
@@ -46,7 +46,7 @@ test('a vote is owed until it is in, and not asked for again while its fact is o
   expect(open.turns()).toBe(0);
 });
 
-test('a turn is overdue when this process has seen it open for the deadline, and is told once', () => {
+test('a turn is overdue once after it was open in this process for the deadline', () => {
   const { open, fold, wait } = openLane();
   fold(turnCompleted('t'));
   wait(60);
@@ -63,7 +63,7 @@ test('a turn is overdue when this process has seen it open for the deadline, and
   expect(open.overdue(100)).toEqual([{ turnId: 'later', lane: 'lane-1' }]);
 });
 
-test('a lane that is confirmed keeps its span; one that another process has taken is forgotten', () => {
+test('a confirmed lane keeps its deadlines; a lane of another process is forgotten', () => {
   const { open, fold, wait, see } = openLane();
   fold(turnCompleted('t'));
   for (let minute = 0; minute < 10; minute++) {
@@ -76,14 +76,14 @@ test('a lane that is confirmed keeps its span; one that another process has take
   expect(open.isOwed(job(0))).toBe(false);
 });
 
-test('a turn that only waits for a reward owes nothing', () => {
+test('a turn that waits for a reward is owed no votes', () => {
   const { open, fold, wait } = openLane();
   expect(fold(turnCompleted('r', { settle: 'reward' }), sessionClosed('other'))).toEqual([]);
   wait(1000);
   expect(open.overdue(1)).toEqual([]);
 });
 
-test('a vote of a turn that came after its partition went to another process is cast', () => {
+test('a vote is cast for a turn newer than the move of its partition', () => {
   const { open, fold } = openLane(true);
   fold(turnCompleted('t'));
   // the other process settled t, opened u and enqueued its votes: nothing of that is seen here
@@ -98,18 +98,18 @@ test('a vote of a turn that came after its partition went to another process is 
   expect(open.mayBeOwed(vote('u', 7))).toBe(true);
 });
 
-test('where processes share a queue, the vote of a lane that is not held here is cast, a settled one here is not', () => {
+test('with a shared queue votes of other lanes are cast, but not settled ones', () => {
   const { open, fold } = openLane(true);
   expect(open.isOwed(job(0))).toBe(false);
   expect(open.mayBeOwed(job(0))).toBe(true);
   open.markCast(job(0));
-  expect(open.mayBeOwed(job(0))).toBe(true); // nobody here would ever forget it
+  expect(open.mayBeOwed(job(0))).toBe(true); // this process never sees its lane, so it must not remember it
   fold(turnCompleted('t'), turnCompleted('u'), voteCast('t', 0, 1), voteCast('t', 1, 1));
   expect(open.mayBeOwed(job(0))).toBe(false);
   expect(openLane().open.mayBeOwed(job(0))).toBe(false);
 });
 
-test('a commit costs as much as the turns that it changes, however many are open in the lane', () => {
+test('the cost of a commit depends on its turns, not on the open turns of the lane', () => {
   const { rows, open, view } = openLane();
   const openTurns = 2_000;
   for (let index = 0; index < openTurns; index++) {
@@ -138,7 +138,7 @@ test('a commit costs as much as the turns that it changes, however many are open
   expect(open.votes()).toBe(openTurns);
 });
 
-test('a turn that a commit settles owes nothing; the others of its lane still do', () => {
+test('a settled turn is owed no votes; the other turns of its lane still are', () => {
   const { rows, open, view, fold } = openLane();
   fold(turnCompleted('t'), turnCompleted('u'));
   rows.apply(judgeFold.on(rows, voteExpired('t'), { partition: 0, offset: 2 }, { votes: 2 }).changes);
@@ -148,7 +148,7 @@ test('a turn that a commit settles owes nothing; the others of its lane still do
   expect(open.votes()).toBe(2);
 });
 
-test('the first view of a lane is read whole, also when it names what a commit changed', () => {
+test('the first view of a lane is read completely even if it lists changed rows', () => {
   const { rows, open, view } = openLane();
   for (const turnId of ['t', 'u'])
     rows.apply(judgeFold.on(rows, turnCompleted(turnId), { partition: 0, offset: 0 }, { votes: 1 }).changes);

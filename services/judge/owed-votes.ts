@@ -3,25 +3,25 @@ import type { Rows } from '../../shared/log/rows.ts';
 import type { Job } from '../../shared/queue/job-queue.ts';
 import { type OpenTurn, TURNS } from './judge-rows.ts';
 
-/** What a worker needs to cast one vote: no bodies. */
+/** The job of casting one vote. Contains no message texts. */
 export type VoteJob = {
   readonly turnId: string;
   readonly lane: string;
   readonly index: number;
   readonly at: Position;
-  /** absent: a verdict */
+  /** absent: a verdict is asked for */
   readonly asks?: 'hint';
 };
 
-/** what the key of each of its rows begins with */
+/** prefix of the keys of all turn rows */
 const TURN_ROW = `${TURNS}/`;
 
-/** Open turns of one lane. */
+/** The open turns of one lane. */
 export function* openTurns(rows: Rows): Generator<readonly [turnId: string, turn: OpenTurn]> {
   for (const [key, row] of rows.entries(TURN_ROW)) yield [key.slice(TURN_ROW.length), row as OpenTurn];
 }
 
-/** The open turns among some rows, by their keys; undefined for a turn that is settled. */
+/** The turns among the rows with these keys; undefined for a settled turn. */
 export function* turnsOf(
   rows: Rows,
   keys: readonly string[],
@@ -30,11 +30,11 @@ export function* turnsOf(
     if (key.startsWith(TURN_ROW)) yield [key.slice(TURN_ROW.length), rows.get(key) as OpenTurn | undefined];
 }
 
-/** The votes of one lane that are owed. */
+/** The votes that one lane is owed. */
 export const owedVotes = (lane: string, rows: Rows): readonly Job<VoteJob>[] =>
   [...openTurns(rows)].flatMap(([turnId, turn]) => votesOwedTo(lane, turnId, turn));
 
-/** The votes that one turn is owed. The job's id is that of the event that pays it. */
+/** The votes that one turn is owed. The id of a job is the id of the event that fulfils it. */
 export function votesOwedTo(lane: string, turnId: string, turn: OpenTurn): readonly Job<VoteJob>[] {
   const { settle, needs, votes, needsHints = 0, hints = {}, at } = turn;
   if (settle !== 'votes' || turn.silent) return [];
@@ -50,5 +50,5 @@ export function votesOwedTo(lane: string, turnId: string, turn: OpenTurn): reado
   ];
 }
 
-const missing = (needs: number, given: object): readonly number[] =>
-  Array.from({ length: needs }, (_, index) => index).filter((index) => !(index in given));
+const missing = (needs: number, cast: object): readonly number[] =>
+  Array.from({ length: needs }, (_, index) => index).filter((index) => !(index in cast));

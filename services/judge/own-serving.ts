@@ -1,15 +1,12 @@
-import type { JudgeConfig } from './config.ts';
+import type { JudgeConfig } from '../../shared/config/judge.ts';
 
-/** Whether the judge asks our own serving, which has seen the conversation anyway. */
+/** Whether the judge asks the ClawLoop serving service, which has seen the conversation anyway. */
 export const asksOwnServing = ({ openaiBaseUrl, servingBaseUrl }: JudgeConfig): boolean =>
   new URL(openaiBaseUrl).origin === new URL(servingBaseUrl).origin;
 
-/**
- * The settings with serving's key where the judge asks our own serving and was given no key of its own. To
- * any other server that key is not sent.
- */
+/** Adds the key of the serving service if the judge asks it and has no key configured. No other server gets it. */
 export function withServingKey(config: JudgeConfig): JudgeConfig {
   const { openaiApiKey, servingApiKey } = config;
-  // a compose file gives an empty one where there is none
+  // a compose file sets an empty key if there is none
   return { ...config, openaiApiKey: openaiApiKey || (asksOwnServing(config) ? servingApiKey : undefined) };
 }

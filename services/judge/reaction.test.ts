@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { reactionIn } from './reaction.ts';
-import { assistant, tool, user } from './test-events.ts';
+import { assistant, tool, user } from './testing/events.ts';
 
 const turn = (request: string, next: string) => ({
   messages: [user(request)],
@@ -13,7 +13,7 @@ test.each([
   ['Explain tides to a child.', 'explain the tides, to a child'],
   ['¿Cuánto tiempo se hierve un huevo?', '¿cuánto tiempo se hierve el huevo?'],
   ['如何煮一个鸡蛋？', '如何煮鸡蛋？'],
-])('%s - %s: the same again', (request, next) => {
+])('%s - %s: a repeated request', (request, next) => {
   expect(reactionIn(turn(request, next))).toBe('asked-again');
 });
 
@@ -22,7 +22,7 @@ test.each([
   'Write a poem about autumn leaves.',
   'Can you recommend a novel about Iceland?',
   'Wie wird eigentlich Papier hergestellt?',
-])('%s: another subject', (next) => {
+])('%s: a new subject', (next) => {
   expect(reactionIn(turn('How long do I boil an egg?', next))).toBe('moved-on');
 });
 
@@ -34,17 +34,17 @@ test.each([
   'thanks',
   'And how long for a duck egg?',
   'Could you not answer with a list?',
-])('%s: neither is plain', (next) => {
+])('%s: no plain reaction', (next) => {
   expect(reactionIn(turn('How long do I boil an egg?', next))).toBeUndefined();
 });
 
-test('what a tool says, and what nobody said, is no reaction', () => {
+test('a tool result or an empty next state is no reaction', () => {
   const one = turn('How long do I boil an egg?', 'What is the capital of Peru?');
   expect(reactionIn({ ...one, next: [tool('What is the capital of Peru?')] })).toBeUndefined();
   expect(reactionIn({ ...one, next: [] })).toBeUndefined();
 });
 
-test('a long text is read in part', () => {
+test('only part of a long text is read', () => {
   const long = `What is the capital of Peru? ${'a b c '.repeat(1_000_000)}`;
   expect(reactionIn(turn(long, long))).toBe('asked-again');
 });

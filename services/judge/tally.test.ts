@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { wishes, wishKinds } from '../../shared/wishes/wishes.ts';
-import { acceptedHints, agreementOf, tally, type Vote } from './tally.ts';
+import type { Vote } from './judge-rows.ts';
+import { acceptedHints, agreementOf, tally } from './tally.ts';
 
 const table: [Vote[], number, number][] = [
   [[1, 1, -1], 1, 1 / 3],
@@ -15,11 +16,11 @@ const table: [Vote[], number, number][] = [
   [[], 0, 0],
 ];
 
-test.each(table)('votes %j make %d, mean %d', (votes, score, mean) => {
+test.each(table)('votes %j give the verdict %d with mean %d', (votes, score, mean) => {
   expect(tally(votes)).toEqual({ score, mean });
 });
 
-test('hints are longer than ten characters, each once, longest first', () => {
+test('hints are unique, longer than ten characters, and sorted longest first', () => {
   expect(
     acceptedHints(['ten chars.', 'No lists, please.', ' No lists, please. ', 'Use plain sentences, please.']),
   ).toEqual(['Use plain sentences, please.', 'No lists, please.']);
@@ -30,7 +31,7 @@ test('no hint of a known wish is too short', () => {
   expect(new Set(acceptedHints(known))).toEqual(new Set(known));
 });
 
-test('agreement is the share of the commonest verdict, where several were given', () => {
+test('agreement is the share of the most common of several verdicts', () => {
   expect(agreementOf([1, 1, -1])).toBeCloseTo(2 / 3);
   expect(agreementOf([1, 1, null])).toBe(1);
   expect(agreementOf([1])).toBeUndefined();

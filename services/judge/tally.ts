@@ -1,15 +1,13 @@
-import type { OpenTurn } from './judge-rows.ts';
+import type { OpenTurn, Vote } from './judge-rows.ts';
 
-export type Vote = -1 | 0 | 1 | null;
-
-export type Tally = {
-  /** the verdict that most valid votes gave; 0 on a tie for first place or when none is valid */
+type Tally = {
+  /** the most common valid vote; 0 on a tie for first place or without a valid vote */
   readonly score: -1 | 0 | 1;
-  /** of the valid votes; 0 when none is valid */
+  /** mean of the valid votes; 0 without a valid vote */
   readonly mean: number;
 };
 
-/** Plurality of the valid votes. A null vote (its text could not be parsed) is in, but says nothing. */
+/** Plurality of the valid votes. A null vote (its text could not be parsed) is not valid. */
 export function tally(votes: readonly Vote[]): Tally {
   const valid = votes.filter((vote) => vote !== null);
   if (valid.length === 0) return { score: 0, mean: 0 };
@@ -25,27 +23,27 @@ export function tally(votes: readonly Vote[]): Tally {
   };
 }
 
-/** Those that are in, by index. */
+/** The votes that have arrived, by index. */
 export const votesOf = (turn: Pick<OpenTurn, 'votes'>): readonly Vote[] =>
   Object.values(turn.votes).map(({ vote }) => vote);
 
-/** What a turn's votes about verdicts and about hints brought. */
+/** The hints from a turn's votes and hint votes. */
 export const hintsOf = ({ votes, hints = {} }: Pick<OpenTurn, 'votes' | 'hints'>): readonly string[] =>
   [...Object.values(votes).map(({ hint }) => hint), ...Object.values(hints)].filter(
     (hint) => typeof hint === 'string',
   );
 
-/** Of at least two valid votes, the share that gave the commonest verdict. */
+/** Share of the valid votes that agree with the most common one; undefined below two valid votes. */
 export function agreementOf(votes: readonly Vote[]): number | undefined {
   const valid = votes.filter((vote) => vote !== null);
   if (valid.length < 2) return undefined;
-  return Math.max(...valid.map((one) => valid.filter((vote) => vote === one).length)) / valid.length;
+  return Math.max(...valid.map((verdict) => valid.filter((vote) => vote === verdict).length)) / valid.length;
 }
 
-/** A hint this short says nothing that a teacher could use. Characters. */
+/** A hint of this length or shorter is useless to a teacher. Characters. */
 export const SHORT_HINT = 10;
 
-/** Hint candidates that are long enough, each once, longest first. */
+/** The candidates that are long enough, without duplicates, longest first. */
 export function acceptedHints(candidates: readonly string[]): readonly string[] {
   const trimmed = candidates.map((hint) => hint.trim()).filter((hint) => hint.length > SHORT_HINT);
   return [...new Set(trimmed)].sort((a, b) => b.length - a.length || (a < b ? -1 : 1));

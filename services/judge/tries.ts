@@ -1,13 +1,13 @@
+import type { JudgeConfig } from '../../shared/config/judge.ts';
 import type { JobQueueSettings } from '../../shared/queue/job-queue.ts';
-import type { JudgeConfig } from './config.ts';
 import type { Judge } from './judges/judge.ts';
 
-/** ms per try of one vote, unless the settings or the judge say otherwise */
+/** Default time limit of one attempt at a vote. ms */
 const VOTE_TIMEOUT_MS = 60_000;
-/** ms per exchange of the exam: four that a processor answers one after the other, in 30 s each, are in time */
+/** Default time limit of an exam exchange: enough for four that a CPU answers in turn, 30 s each. ms */
 const EXAM_TIMEOUT_MS = 300_000;
 
-/** How often a judge is asked again that gives no answer, and how long each answer may take. */
+/** The retries and the time limit of a vote. */
 export const retriesOf = (config: JudgeConfig, judge: Judge): JobQueueSettings => ({
   attempts: config.voteAttempts,
   backoffMs: config.voteBackoffMs,
@@ -16,6 +16,6 @@ export const retriesOf = (config: JudgeConfig, judge: Judge): JobQueueSettings =
   timeLimitMs: config.voteTimeoutMs ?? judge.defaultTimeoutMs ?? VOTE_TIMEOUT_MS,
 });
 
-/** ms per exchange of the exam: never less than a vote may take. */
+/** Time limit of an exam exchange in ms; the default is never below the time limit of a vote. */
 export const examTimeLimit = (config: JudgeConfig, judge: Judge): number =>
   config.examTimeoutMs ?? Math.max(EXAM_TIMEOUT_MS, retriesOf(config, judge).timeLimitMs);

@@ -14,11 +14,11 @@ import { createJudgeMetrics } from './metrics.ts';
 import { createOpenVotes } from './open-votes.ts';
 import type { VoteJob } from './owed-votes.ts';
 import { expireVotes } from './sweeper.ts';
-import { turnCompleted, turnFeedback, user } from './test-events.ts';
+import { turnCompleted, turnFeedback, user } from './testing/events.ts';
 import { castVote } from './votes.ts';
 
 /** One lane with one open turn, and a log that only remembers. */
-function openWorld(judge: Judge = signalsJudge) {
+function openVoting(judge: Judge = signalsJudge) {
   const records: ClawLoopEvent[] = [turnCompleted('t')];
   const rows = memoryRows();
   const lines: string[] = [];
@@ -37,7 +37,7 @@ function openWorld(judge: Judge = signalsJudge) {
   };
   const [job] = fold(records[0]!, 0);
   return {
-    world: {
+    deps: {
       log,
       judge,
       open,
@@ -57,9 +57,9 @@ function openWorld(judge: Judge = signalsJudge) {
 }
 const never = new AbortController().signal;
 
-test('a vote is a fact under the id of its job, and valid', async () => {
-  const { world, job, records } = openWorld();
-  await castVote(world, job, never);
+test('a vote is a valid event under the id of its job', async () => {
+  const { deps, job, records } = openVoting();
+  await castVote(deps, job, never);
   const vote = records[1]!;
   expect(vote).toMatchObject({
     id: 't/vote/0',
@@ -70,14 +70,14 @@ test('a vote is a fact under the id of its job, and valid', async () => {
   expect(parseEvent(JSON.stringify(vote)).kind).toBe('event');
 });
 
-test('what is no longer owed is not asked for', async () => {
-  const { world, job, records, fold } = openWorld();
+test('the judge is not asked for a vote that is no longer owed', async () => {
+  const { deps, job, records, fold } = openVoting();
   fold(turnFeedback('t', 1, 'f'), 1);
-  await castVote(world, job, never);
+  await castVote(deps, job, never);
   expect(records).toHaveLength(1);
 });
 
-test('a vote on a turn that was settled meanwhile is kept and counted as late', async () => {
+test('a vote on a turn that is already settled is recorded and counted as late', async () => {
   const late: Judge = {
     ...signalsJudge,
     vote: async (...args) => {
@@ -85,63 +85,63 @@ test('a vote on a turn that was settled meanwhile is kept and counted as late', 
       return signalsJudge.vote(...args);
     },
   };
-  const { world, job, records, fold, metric } = openWorld(late);
-  await castVote(world, job, never);
+  const { deps, job, records, fold, metric } = openVoting(late);
+  await castVote(deps, job, never);
   expect(records).toHaveLength(2);
   expect(await metric('clawloop_judge_late_votes_total')).toBe('clawloop_judge_late_votes_total 1');
 });
 
-test('no vote is no fact: it throws, and the log line holds no words of the conversation', async () => {
+test('a failed vote throws, appends no event and logs no words of the conversation', async () => {
   const silent: Judge = {
     ...signalsJudge,
     vote: async () => {
       throw new Error('down');
     },
   };
-  const { world, job, records, lines } = openWorld(silent);
-  await expect(castVote(world, job, never)).rejects.toThrow('down');
+  const { deps, job, records, lines } = openVoting(silent);
+  await expect(castVote(deps, job, never)).rejects.toThrow('down');
   expect(records).toHaveLength(1);
   expect(lines).toHaveLength(1);
   expect(lines[0]).not.toMatch(/egg|Perfect/);
 });
 
-test('a position that holds something else is refused', async () => {
-  const { world, job, records } = openWorld();
+test('a job whose position has another event is refused', async () => {
+  const { deps, job, records } = openVoting();
   records[0] = turnFeedback('t', 1, 'f');
-  await expect(castVote(world, job, never)).rejects.toThrow(/turn\.feedback, not turn t/);
+  await expect(castVote(deps, job, never)).rejects.toThrow(/expected turn t at .*, found turn\.feedback/);
 });
 
-test('a turn that breaks its judge is set aside after three tries, also when each is in a process of its own', async () => {
-  const { world, job, records, fold } = openWorld(
+test('a turn that breaks its judge is set aside after three attempts across restarts', async () => {
+  const { deps, job, records, fold } = openVoting(
     openSignalsThread(new URL('./judges/signals/testing/unruly-worker.ts', import.meta.url)),
   );
   records[0] = turnCompleted('t', { next: [user('die')] });
   let owed: readonly Job<VoteJob>[] = [job];
   for (const process of [1, 2, 3]) {
     expect(owed.map(({ id }) => id)).toEqual(['t/vote/0']);
-    await expect(castVote(world, { ...owed[0]!, attempt: 1 }, never)).rejects.toThrow(/code 7/);
+    await expect(castVote(deps, { ...owed[0]!, attempt: 1 }, never)).rejects.toThrow(/code 7/);
     const failure = records[process]!;
     expect(failure).toMatchObject({ type: 'vote.failed', data: { turnId: 't', index: 0, reason: 'broke' } });
     expect(parseEvent(JSON.stringify(failure)).kind).toBe('event');
     owed = fold(failure, process);
   }
   expect(owed).toEqual([]);
-  await castVote(world, job, never); // no longer owed: nobody is asked
+  await castVote(deps, job, never); // no longer owed: the judge is not called
   expect(records).toHaveLength(4);
 });
 
-test('the sweeper says once which turns are overdue, and again if it could not say it', async () => {
-  const { world, records, wait } = openWorld();
+test('the sweeper reports overdue turns once, and again if the append failed', async () => {
+  const { deps, records, wait } = openVoting();
   wait(99);
-  await expireVotes(world);
+  await expireVotes(deps);
   expect(records).toHaveLength(1);
   wait(1);
   const append = async () => {
     throw new Error('the log is away');
   };
-  await expect(expireVotes({ ...world, log: { append } })).rejects.toThrow('away');
-  await expireVotes(world);
-  await expireVotes(world);
+  await expect(expireVotes({ ...deps, log: { append } })).rejects.toThrow('away');
+  await expireVotes(deps);
+  await expireVotes(deps);
   expect(records.slice(1)).toEqual([
     expect.objectContaining({ id: 't/expired', type: 'vote.expired', subject: 'lane-1' }),
   ]);

@@ -6,17 +6,17 @@ import { VoteCast } from '../../shared/events/vote-cast.ts';
 import { VoteFailed } from '../../shared/events/vote-failed.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import type { Attempt } from '../../shared/queue/job-queue.ts';
-import { utcNow } from '../../shared/service/clock.ts';
-import { isServiceError } from '../../shared/service/errors.ts';
-import type { Logger } from '../../shared/service/logger.ts';
+import { utcNow } from '../../shared/runtime/clock.ts';
+import { isServiceError } from '../../shared/runtime/errors.ts';
+import type { Logger } from '../../shared/runtime/logger.ts';
 import { JudgeError } from './errors.ts';
 import type { HintOpinion, Judge } from './judges/judge.ts';
 import type { JudgeMetrics } from './metrics.ts';
 import type { OpenVotes } from './open-votes.ts';
 import type { VoteJob } from './owed-votes.ts';
-import { shownBy } from './reaction.ts';
+import { observationsOn } from './reaction.ts';
 
-export type VoteWorld = {
+type VoteDeps = {
   readonly log: Pick<EventLog, 'read' | 'append'>;
   readonly judge: Judge;
   readonly open: OpenVotes;
@@ -25,59 +25,58 @@ export type VoteWorld = {
 };
 
 /**
- * Works one vote off: reads the turn where the job says, asks the judge, appends the fact under the job's
- * id. Throws when
- * there is no vote, for the queue to try again; does nothing when the vote is no longer owed.
+ * Casts one vote: reads the turn at the position of the job, asks the judge, and appends the event under the id of
+ * the job. Does nothing if the vote is no longer owed. Throws when there is no vote; the queue then retries.
  */
-export async function castVote(world: VoteWorld, job: Attempt<VoteJob>, signal: AbortSignal): Promise<void> {
-  if (!world.open.mayBeOwed(job)) return;
+export async function castVote(deps: VoteDeps, job: Attempt<VoteJob>, signal: AbortSignal): Promise<void> {
+  if (!deps.open.mayBeOwed(job)) return;
   const { turnId, index } = job.data;
   try {
-    const turn = await readTurn(world.log, job.data);
-    const { fact, outcome } = await ask(world.judge, job, turn, signal);
-    await world.log.append([fact]);
-    count(world, job, fact.data.cost, outcome);
-    world.open.markCast(job);
-    world.logger.debug({ id: job.id, outcome, text: fact.data.text }, 'vote cast');
+    const turn = await readTurn(deps.log, job.data);
+    const { fact, outcome } = await askJudge(deps.judge, job, turn, signal);
+    await deps.log.append([fact]);
+    count(deps, job, fact.data.cost, outcome);
+    deps.open.markCast(job);
+    deps.logger.debug({ id: job.id, outcome, text: fact.data.text }, 'vote cast');
   } catch (error) {
     const reason = reasonOf(error, signal);
-    world.metrics.failures.inc({ reason });
-    world.logger.warn({ turnId, index, attempt: job.attempt, reason, err: error }, 'no vote');
-    await noteFailure(world, job, reason);
+    deps.metrics.failures.inc({ reason });
+    deps.logger.warn({ turnId, index, attempt: job.attempt, reason, err: error }, 'vote failed; will retry');
+    await recordFailure(deps, job, reason);
     throw error;
   }
 }
 
-/** What a turn did to its judge is a fact: the next process does not begin to count again. */
-async function noteFailure({ log, logger }: VoteWorld, job: Attempt<VoteJob>, code: string): Promise<void> {
-  const reason = ofTurn[code];
+/** Records a failure that the turn caused, so the next process does not count from 0 again. */
+async function recordFailure({ log, logger }: VoteDeps, job: Attempt<VoteJob>, code: string): Promise<void> {
+  const reason = turnFailures[code];
   if (reason === undefined) return;
   const { turnId, lane, index } = job.data;
   const id = `${turnId}/failed/${randomUUID()}`;
   const fact = { id, source: 'clawloop/judge', time: utcNow(), data: { turnId, lane, index, reason } };
   await log
     .append([VoteFailed.create(fact)])
-    .catch((error: unknown) => logger.warn({ turnId, err: error }, 'a failed vote could not be recorded'));
+    .catch((error: unknown) => logger.warn({ turnId, err: error }, 'could not record a failed vote'));
 }
 
-/** Failures that the turn itself causes. */
-const ofTurn: Readonly<Record<string, VoteFailed['data']['reason']>> = {
+/** Error codes of failures that the turn itself causes. */
+const turnFailures: Readonly<Record<string, VoteFailed['data']['reason']>> = {
   vote_overran: 'time-limit',
   vote_broke: 'broke',
 };
 
-/** The fact, and what it says in one word. */
-async function ask(judge: Judge, job: Attempt<VoteJob>, turn: Turn, signal: AbortSignal) {
+/** The event to append, and its outcome as a metric label. */
+async function askJudge(judge: Judge, job: Attempt<VoteJob>, turn: Turn, signal: AbortSignal) {
   const { turnId, lane, index, asks } = job.data;
   const envelope = { id: job.id, source: 'clawloop/judge', traceparent: turn.traceparent };
   const about = { turnId, lane, index, judge: judge.name };
   if (asks === undefined) {
     const opinion = await judge.vote(turn.data, index, signal);
-    const data = { ...about, ...shownBy(turn.data), ...opinion };
+    const data = { ...about, ...observationsOn(turn.data), ...opinion };
     const fact = VoteCast.create({ ...envelope, time: utcNow(), data });
     return { fact, outcome: String(opinion.vote) };
   }
-  // an open turn may have been opened by a judge that is asked for hints
+  // an earlier judge that casts hint votes may have opened this turn
   const opinion = (await judge.hint?.(turn.data, index, signal)) ?? noHint;
   const fact = HintCast.create({ ...envelope, time: utcNow(), data: { ...about, ...opinion } });
   return { fact, outcome: opinion.hint === undefined ? 'no hint' : 'hint' };
@@ -91,7 +90,7 @@ const noHint: HintOpinion = {
 
 type Turn = TurnCompleted | TurnContinued;
 
-async function readTurn(log: VoteWorld['log'], { turnId, at }: VoteJob): Promise<Turn> {
+async function readTurn(log: VoteDeps['log'], { turnId, at }: VoteJob): Promise<Turn> {
   const record = await log.read('turns', at);
   if ((record.type === 'turn.completed' || record.type === 'turn.continued') && record.data.turnId === turnId)
     return record;
@@ -99,7 +98,7 @@ async function readTurn(log: VoteWorld['log'], { turnId, at }: VoteJob): Promise
 }
 
 function count(
-  { metrics, open }: VoteWorld,
+  { metrics, open }: VoteDeps,
   job: Attempt<VoteJob>,
   cost: VoteCast['data']['cost'],
   outcome: string,

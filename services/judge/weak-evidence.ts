@@ -1,23 +1,30 @@
 import type { JudgmentReached } from '../../shared/events/judgment-reached.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import type { Table } from '../../shared/log/rows.ts';
 import type { OpenTurn, PersonRow } from './judge-rows.ts';
 
 type Implied = NonNullable<JudgmentReached['data']['implied']>;
 type Verdict = Pick<JudgmentReached['data'], 'score' | 'mean' | 'source' | 'advantage' | 'implied'>;
 
-/** Of what is known of a person, per judged turn: half is forgotten after 35. */
+/** Factor per judged turn on the counts of a person: half of them is forgotten after 35 turns. */
 export const PERSON_DECAY = 0.98;
-/** Judged turns without a complaint that a person is thought to have had before the first one. */
+/** Turns without a complaint that are assumed before the first judged turn of a person. */
 const PRIOR_TURNS = 4;
-/** A person who complains less often than this tells nothing by silence. */
+/** The silence of a person who complains less often than this means nothing. */
 const LEAST_RATE = 0.05;
-/** One who complains at least so often means a whole weak verdict by it. */
+/** The silence of a person who complains at least this often gives a full weak verdict. */
 const FULL_RATE = 0.5;
 
-/** A weak verdict by what a person did. It is told as an advantage: against no baseline may it change its sign. */
+/** A weak verdict from what a person did. It is sent as an advantage, so no baseline can change its sign. */
 export function impliedVerdict(implied: Implied, weight: number): Verdict {
   const score = implied === 'kept' || implied === 'moved-on' ? weight : -weight;
-  return { score, mean: 0, source: 'implicit', implied, ...(score === 0 ? {} : { advantage: score }) };
+  return {
+    score,
+    mean: 0,
+    source: 'implicit',
+    implied,
+    ...defined({ advantage: score === 0 ? undefined : score }),
+  };
 }
 
 /** How often a person complains, 0 to 1. */
@@ -29,15 +36,15 @@ export function notePerson(people: Table<PersonRow>, key: string, score: number)
 }
 
 /**
- * Where no vote says anything of the answer and no hint came: what the person did may. Whoever goes on to another
- * subject was content as far as they would have complained otherwise.
+ * The verdict of a turn whose votes are all 0 and brought no hint, from what the person did. A person who moves on
+ * to another subject was content, as far as they usually complain when they are not.
  */
 export function silentVerdict(turn: OpenTurn, people: Table<PersonRow>, weight: number): Verdict | undefined {
   const votes = Object.values(turn.votes);
-  // a vote of null could not be read, or is that of a judge that is not heard
+  // null: the vote could not be parsed, or its judge has not passed its exam
   const valid = votes.filter(({ vote }) => vote !== null);
   if (weight === 0 || valid.length === 0 || valid.some(({ vote }) => vote !== 0)) return undefined;
-  const [reaction] = valid.map((one) => one.reaction);
+  const [reaction] = valid.map((cast) => cast.reaction);
   if (reaction === 'asked-again') return impliedVerdict(reaction, weight);
   if (turn.kept) return impliedVerdict('kept', weight);
   const rate = complaintRate(people.get(turn.key) ?? { judged: 0, bad: 0 });

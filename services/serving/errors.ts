@@ -1,12 +1,12 @@
-import { errorTable } from '../../shared/service/errors.ts';
+import { errorTable } from '../../shared/runtime/errors.ts';
 
-/** Everything that serving says no with. Codes reach clients in lower case, in OpenAI's error shape. */
+/** All errors of serving. Clients receive the codes in lower case, in the error shape of the API. */
 export const ServingError = errorTable({
   /** Thrown when a request field is malformed or out of range. */
   INVALID_REQUEST: { status: 400, type: 'invalid_request_error', message: '{detail}' },
   /**
-   * Thrown when a field asks for what no engine here can do, and ignoring it would change the answer; with
-   * --strict-fields also when a field is not known, or a tool is one that a server would run.
+   * Thrown when a field needs a feature that the engine lacks, and ignoring the field would change the answer; with
+   * --strict-fields also for unknown fields and for tools that a server would run.
    */
   UNSUPPORTED_PARAMETER: {
     status: 400,
@@ -15,125 +15,126 @@ export const ServingError = errorTable({
   },
   /** Thrown when the body is not JSON. */
   INVALID_JSON: { status: 400, type: 'invalid_request_error', message: 'The body is not valid JSON.' },
-  /** Thrown when the prompt alone does not fit the policy's context. OpenClaw knows the code and compacts. */
+  /** Thrown when the prompt alone exceeds the policy's context. OpenClaw recognises the code and compacts. */
   CONTEXT_LENGTH_EXCEEDED: {
     status: 400,
     type: 'invalid_request_error',
     message:
       "This model's maximum context length is {limit} tokens. However, your messages resulted in {tokens} tokens.",
   },
-  /** Thrown when the chat template refuses the messages. */
+  /** Thrown when the chat template rejects the messages. */
   TEMPLATE_REFUSED: {
     status: 400,
     type: 'invalid_request_error',
-    message: "The policy's chat template refuses these messages: {detail}",
+    message: "The policy's chat template rejects these messages: {detail}",
   },
-  /** Thrown when a request takes more time or memory to read than one may. */
+  /** Thrown when a request needs more time or memory to parse than the limits allow. */
   REQUEST_TOO_COSTLY: {
     status: 400,
     type: 'invalid_request_error',
-    message: "Invalid '{param}': to read it takes more time or memory than a request may take.",
+    message: "Invalid '{param}': parsing it exceeds the time or memory limit of a request.",
   },
   /**
-   * Thrown when a key is needed and none or a wrong one came. Never for a passing cause: clients lock the
-   * key out.
+   * Thrown when a required key is missing or wrong. Never for a temporary cause, because clients then stop using
+   * the key.
    */
   INVALID_API_KEY: {
     status: 401,
     type: 'authentication_error',
-    message: 'Incorrect API key provided. Send one of this server as `Authorization: Bearer <key>`.',
+    message: 'Incorrect API key provided. Send a key of this server as `Authorization: Bearer <key>`.',
   },
   /**
-   * Thrown when a keyless server is asked under a name that is not loopback: a web page may have rebound
-   * its name.
+   * Thrown when a server without keys receives a request under a host name that is not loopback: a web page may
+   * have rebound its name.
    */
   HOST_NOT_LOOPBACK: {
     status: 403,
     type: 'invalid_request_error',
-    message: 'Without an access key this server answers under localhost and 127.0.0.1 only, not {host}.',
+    message:
+      'Without an access key this server answers only under localhost and 127.0.0.1, not under {host}.',
   },
-  /** Thrown when a key, or the session of one, opens an adapter that is not served here. */
+  /** Thrown when a key or its session is bound to an adapter that this server does not serve. */
   KEY_OF_ANOTHER_ADAPTER: {
     status: 403,
     type: 'invalid_request_error',
-    message: "This key opens the adapter '{adapter}', which is not served here.",
+    message: "This key is for the adapter '{adapter}', which this server does not serve.",
   },
-  /** Thrown when a request of the session protocol came with a key that speaks for no session. */
+  /** Thrown when a request of the session protocol is sent without a session key. */
   INVALID_SESSION_KEY: {
     status: 401,
     type: 'authentication_error',
-    message: 'This needs the key of a session, as /rl/start_session gives it (`sk-sess-...`).',
+    message: 'This request requires a session key, as returned by /rl/start_session (`sk-sess-...`).',
   },
-  /** Thrown when the key of a session asks for what is not its session's. */
+  /** Thrown when a session key requests something outside its session. */
   NOT_FOR_SESSION_KEYS: {
     status: 403,
     type: 'invalid_request_error',
-    message: 'The key of a session speaks for that session alone; this needs an access key.',
+    message: 'A session key is valid only for its own session; this request requires an access key.',
   },
-  /** Thrown when a session key would go on with a session that has ended. */
+  /** Thrown when a session key is used after its session ended. */
   SESSION_ENDED: {
     status: 410,
     type: 'invalid_request_error',
-    message: 'The session of this key has ended; start another one, under this key or a new one.',
+    message: 'The session of this key has ended. Start another session, with this key or a new one.',
   },
-  /** Thrown when a session that answered nothing yet is to be rewarded. */
+  /** Thrown when a reward is sent to a session without answers. */
   NOTHING_TO_REWARD: {
     status: 400,
     type: 'invalid_request_error',
     message: 'No interactions in the session yet.',
   },
-  /** Thrown when a reward names an answer that the session did not give. */
+  /** Thrown when a reward names an answer of another session, or of none. */
   INTERACTION_NOT_FOUND: {
     status: 400,
     type: 'invalid_request_error',
-    message: "Interaction '{id}' is not one of this session.",
+    message: "Interaction '{id}' does not belong to this session.",
   },
-  /** Thrown when an end is asked for that ends nothing: the caller's key has no such session, or it is over. */
+  /** Thrown when the session to end does not exist for the caller's key, or has ended. */
   SESSION_NOT_FOUND: {
     status: 404,
     type: 'invalid_request_error',
-    message: "There is no session '{session}' of yours to end.",
+    message: "You have no open session '{session}'.",
   },
-  /** Thrown when a session is to be refreshed under a key that is none of the caller's session keys. */
+  /** Thrown when a session is restarted with a session key that does not belong to the caller. */
   UNKNOWN_SESSION_KEY: {
     status: 400,
     type: 'invalid_request_error',
-    message: "'api_key' is no session key of yours; leave it out to get a new one.",
+    message: "'api_key' is not one of your session keys. Omit it to get a new key.",
   },
-  /** Thrown when feedback names an answer that was given to another key or session, or to nobody. */
+  /** Thrown when feedback names an answer of another key or session, or one that does not exist. */
   FOREIGN_COMPLETION: {
     status: 404,
     type: 'invalid_request_error',
-    message: "No completion '{id}' was given to this key.",
+    message: "This key has no completion '{id}'.",
   },
   MODEL_NOT_FOUND: {
     status: 404,
     type: 'invalid_request_error',
-    message: "The model '{model}' does not exist or is no longer kept.",
+    message: "The model '{model}' does not exist or is no longer available.",
   },
-  /** Thrown when the tokens of a prompt are asked for and the engine alone knows them. */
+  /** Thrown when a client requests the token count of a prompt that only the upstream engine can count. */
   TOKENS_UNKNOWN: {
     status: 404,
     type: 'invalid_request_error',
-    message: 'An upstream engine counts its tokens itself; they are not known here.',
+    message: 'The upstream engine counts tokens itself, so this server cannot count them.',
   },
-  /** Thrown when a response continues one that was not given to this key, or is not in the log. */
+  /** Thrown when the previous response does not belong to this key, or is not in the log. */
   PREVIOUS_RESPONSE_NOT_FOUND: {
     status: 400,
     type: 'invalid_request_error',
-    message: "There is no response '{id}' to go on from.",
+    message: "There is no previous response '{id}'.",
   },
-  /** Thrown when a response is asked for that was not given to this key, was not stored, or was deleted. */
+  /** Thrown when a response does not belong to this key, was not stored, or was deleted. */
   RESPONSE_NOT_FOUND: {
     status: 404,
     type: 'invalid_request_error',
     message: "There is no response '{id}'.",
   },
-  /** Thrown when input refers to an item of an answer that was not given to this key, or is not in the log. */
+  /** Thrown when input refers to an item of an answer that does not belong to this key, or is not in the log. */
   ITEM_NOT_FOUND: {
     status: 400,
     type: 'invalid_request_error',
-    message: "There is no item '{id}' to refer to.",
+    message: "There is no item '{id}'.",
   },
   ROUTE_NOT_FOUND: {
     status: 404,
@@ -143,7 +144,7 @@ export const ServingError = errorTable({
   METHOD_NOT_ALLOWED: {
     status: 405,
     type: 'invalid_request_error',
-    message: 'Not allowed: {method} {path}.',
+    message: 'Method not allowed: {method} {path}.',
   },
   BODY_TOO_LARGE: {
     status: 413,
@@ -154,112 +155,113 @@ export const ServingError = errorTable({
   REQUEST_TIMEOUT: {
     status: 408,
     type: 'invalid_request_error',
-    message: 'The request was not sent within {seconds} s.',
+    message: 'The request did not arrive within {seconds} s.',
   },
-  /** Thrown when the key would have more bytes of requests under way than its limit allows. Carries Retry-After. */
+  /** Thrown when the open requests of a key would exceed its byte limit. Carries Retry-After. */
   TOO_MANY_BYTES: {
     status: 429,
     type: 'rate_limit_error',
-    message: 'This key may have {limit} bytes of requests under way; try again when an answer has ended.',
+    message:
+      'The open requests of this key may have {limit} bytes in total. Try again when an answer has ended.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     type: 'invalid_request_error',
     message: 'The content type must be application/json.',
   },
-  /** Thrown when nobody reads the answer any more. The status is nginx's, for figures alone. */
-  CLIENT_LEFT: { status: 499, type: 'invalid_request_error', message: 'The client went away.' },
-  /** Thrown when an Idempotency-Key names an earlier request that asked for something else. */
+  /** Thrown when the client disconnects. The status is nginx's and appears only in metrics. */
+  CLIENT_LEFT: { status: 499, type: 'invalid_request_error', message: 'The client disconnected.' },
+  /** Thrown when an Idempotency-Key was used before with a different request. */
   IDEMPOTENCY_KEY_REUSED: {
     status: 422,
     type: 'invalid_request_error',
-    message: 'This Idempotency-Key was sent with another request before; take a new one.',
+    message: 'This Idempotency-Key was already used with a different request. Use a new key.',
   },
-  /** Thrown when an Idempotency-Key asks again for a response that was deleted since. */
+  /** Thrown when the answer of an Idempotency-Key has been deleted. */
   ANSWER_DELETED: {
     status: 410,
     type: 'invalid_request_error',
-    message: "The response to this Idempotency-Key, '{id}', was deleted; take a new key to be answered anew.",
+    message: "The response for this Idempotency-Key, '{id}', was deleted. Use a new key to get a new answer.",
   },
-  /** Thrown when the key would have more answers open than its limit allows. Carries Retry-After. */
+  /** Thrown when the open answers of a key would exceed its limit. Carries Retry-After. */
   TOO_MANY_REQUESTS: {
     status: 429,
     type: 'rate_limit_error',
-    message: 'This key may have {limit} answers open; try again when one has ended.',
+    message: 'This key may have {limit} open answers. Try again when one has ended.',
   },
-  /** Thrown when a limit of the key's is used up. Carries Retry-After. */
+  /** Thrown when a rate limit of the key is used up. Carries Retry-After. */
   RATE_LIMIT_EXCEEDED: {
     status: 429,
     type: 'rate_limit_error',
-    message: 'This key may take {limit}; try again in {retryAfterSeconds} s.',
+    message: 'This key is limited to {limit}. Try again in {retryAfterSeconds} s.',
   },
-  /** Thrown when an access key may have no more sessions open. Carries Retry-After. */
+  /** Thrown when the access key has reached its limit of open sessions. Carries Retry-After. */
   TOO_MANY_SESSIONS: {
     status: 429,
     type: 'rate_limit_error',
-    message: 'This key has {most} sessions open already (--max-sessions); try again when one has ended.',
+    message: 'This key already has {most} open sessions (--max-sessions). Try again when one has ended.',
   },
-  /** Thrown when a session that began now would train too late. Carries Retry-After. */
+  /** Thrown when the samples of a new session would be too old to train. Carries Retry-After. */
   TRAINING_BEHIND: {
     status: 429,
     type: 'rate_limit_error',
     message:
-      'Open sessions and samples that wait make as many versions as a sample may be old; try again later.',
+      'Training is behind: samples of a new session would exceed the maximum staleness. Try again later.',
   },
-  /** Thrown when more answers would wait for the engine than may. Carries Retry-After. */
+  /** Thrown when the engine's queue is full. Carries Retry-After. */
   ENGINE_BUSY: {
     status: 429,
     type: 'rate_limit_error',
-    message: '{waiting} requests wait for the engine already; try again later.',
+    message: '{waiting} requests are already waiting for the engine. Try again later.',
   },
   UPSTREAM_RATE_LIMITED: {
     status: 429,
     type: 'rate_limit_error',
-    message: 'The upstream engine is at its limit: {detail}',
+    message: 'The upstream engine is rate limited: {detail}',
   },
-  /** Thrown when the upstream engine refuses what the client sent. */
+  /** Thrown when the upstream engine rejects the client's request. */
   UPSTREAM_REFUSED: { status: 400, type: 'invalid_request_error', message: '{detail}' },
-  /** Thrown when the upstream engine says that it cannot answer now. Carries Retry-After. */
+  /** Thrown when the upstream engine reports that it is unavailable. Carries Retry-After. */
   UPSTREAM_UNAVAILABLE: {
     status: 503,
     type: 'server_error',
-    message: 'The upstream engine is not available: {detail}',
+    message: 'The upstream engine is unavailable: {detail}',
   },
-  /** Thrown when the upstream engine cannot be reached, fails or breaks off. */
+  /** Thrown when the upstream engine is unreachable, fails, or ends its response early. */
   UPSTREAM_FAILED: { status: 502, type: 'server_error', message: 'The upstream engine failed: {detail}' },
-  /** Thrown when feedback or the end of a session could be written to neither log nor outbox. */
+  /** Thrown when neither log nor outbox can store feedback or the end of a session. */
   NOT_RECORDED: {
     status: 503,
     type: 'server_error',
-    message: 'This could not be recorded just now; try again.',
+    message: 'The request could not be recorded. Try again.',
   },
-  /** Thrown when the file of access keys was damaged meanwhile: nobody is let in. Its log says where. */
+  /** Thrown when the file of access keys is damaged: all requests are refused. The log has the details. */
   KEYS_UNREADABLE: {
     status: 503,
     type: 'server_error',
-    message: 'The access keys of this server cannot be read; its log says why.',
+    message: 'This server cannot read its access keys; see its log.',
   },
-  /** Thrown when the log is away, or so long that what a response goes on from is not found in time. */
+  /** Thrown when the log is unavailable, or too long to find a previous response in time. */
   RESPONSES_UNREADABLE: {
     status: 503,
     type: 'server_error',
-    message: 'Earlier responses cannot be read from the log just now; try again.',
+    message: 'Earlier responses cannot be read from the log at the moment. Try again.',
   },
-  /** Thrown when the log is not read far enough to know the session of a key. */
+  /** Thrown when the server has not read enough of the log to know a key's session. */
   SESSIONS_UNREAD: {
     status: 503,
     type: 'server_error',
-    message: 'The sessions in the log are not known just now; try again.',
+    message: 'The sessions in the log are not known yet. Try again.',
   },
-  /** Thrown when a pinned version's checkpoint cannot be read any more. */
+  /** Thrown when the checkpoint of a pinned version cannot be read. */
   VERSION_UNAVAILABLE: {
     status: 503,
     type: 'server_error',
     message: 'Version {version} cannot be loaded: {detail}',
   },
-  /** Thrown when the head cannot be loaded and no version before it is in service. */
-  NOTHING_SERVED: { status: 503, type: 'server_error', message: 'No policy is served: {detail}' },
-  /** Thrown while the service stops; another replica may answer. */
+  /** Thrown when the head cannot be loaded and no earlier version is being served. */
+  NOTHING_SERVED: { status: 503, type: 'server_error', message: 'No policy is being served: {detail}' },
+  /** Thrown while the service is stopping; another replica may answer. */
   STOPPING: { status: 503, type: 'server_error', message: 'The server is stopping.' },
   ENGINE_FAILED: { status: 500, type: 'server_error', message: 'The engine failed: {detail}' },
   INTERNAL: { status: 500, type: 'server_error', message: 'An internal error occurred.' },

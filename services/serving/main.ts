@@ -1,46 +1,48 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
+import { type KeySettings, keyOf } from '../../shared/config/configured-key.ts';
+import { ServingConfig } from '../../shared/config/serving.ts';
 import { fetchingInService } from '../../shared/hub/fetching-in-service.ts';
-import { defaultTrainingSettings, largestBatch } from '../../shared/policy/training-defaults.ts';
-import { monotonicNow } from '../../shared/service/clock.ts';
-import { type KeySettings, keyOf } from '../../shared/service/configured-key.ts';
-import { isLoopback } from '../../shared/service/is-loopback.ts';
-import { makeFolder } from '../../shared/service/make-folder.ts';
-import { openService } from '../../shared/service/open-service.ts';
-import { widerThanPrivate } from '../../shared/service/private-folder.ts';
-import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/service/refusal.ts';
-import { openAccess } from './access.ts';
-import { createCacheSalts } from './cache-salt.ts';
-import { serverEnds } from './chat/answer.ts';
-import { createAnswerIds } from './chat/answer-ids.ts';
-import { ServingConfig } from './config.ts';
+import { withDeadline } from '../../shared/lang/async.ts';
+import { defaultTrainingSettings, largestBatch } from '../../shared/policy/train/training-defaults.ts';
+import { monotonicNow } from '../../shared/runtime/clock.ts';
+import { isLoopback } from '../../shared/runtime/is-loopback.ts';
+import { makeFolder } from '../../shared/runtime/make-folder.ts';
+import { openService } from '../../shared/runtime/open-service.ts';
+import { widerThanPrivate } from '../../shared/runtime/private-folder.ts';
+import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/runtime/refusal.ts';
+import { serverEnds } from './answer/answer.ts';
+import { createAnswerIds } from './answer/answer-ids.ts';
+import { createCacheSalts } from './answer/cache-salt.ts';
+import { openOutbox } from './answer/outbox.ts';
+import { openRecordedAnswers } from './answer/recorded-answers.ts';
+import { createRecorder } from './answer/recorder.ts';
+import type { ApiDeps } from './api/api-deps.ts';
+import { openConversations } from './api/responses/conversations.ts';
+import { createLanePlaces } from './api/responses/lane-places.ts';
+import { registerRoutes } from './api/routes.ts';
 import { openEngine } from './engine/open-engine.ts';
-import { followHead, onlyBase } from './head-view.ts';
-import { createKeyQuota } from './key-quota.ts';
-import { createServingMetrics, watch } from './metrics.ts';
-import { followNamedSessions } from './named-sessions.ts';
-import { createPerKeyLimit } from './per-key-limit.ts';
-import { openOutbox } from './record/outbox.ts';
-import { openRecordedAnswers } from './record/recorded-answers.ts';
-import { createRecorder } from './record/recorder.ts';
-import { openConversations } from './responses/conversations.ts';
-import { createLanePlaces } from './responses/lane-places.ts';
-import { openSessionSecret } from './rl/session-secret.ts';
-import { followSessions } from './rl/session-view.ts';
-import { openSessions } from './rl/sessions.ts';
-import { countWaitingSamples } from './rl/waiting-samples.ts';
-import { serveHead } from './serve-head.ts';
-import { serveHeads } from './serve-heads.ts';
-import { closeServer, createServer } from './server.ts';
+import { followHead, onlyBase } from './heads/head-view.ts';
+import { serveHead } from './heads/serve-head.ts';
+import { serveHeads } from './heads/serve-heads.ts';
+import { openAccess } from './http/access.ts';
+import { createKeyQuota } from './http/key-quota.ts';
+import { createPerKeyLimit } from './http/per-key-limit.ts';
+import { closeServer, createServer } from './http/server.ts';
+import { addGauges, createServingMetrics } from './metrics.ts';
+import { followNamedSessions } from './sessions/named-sessions.ts';
+import { openSessionSecret } from './sessions/session-secret.ts';
+import { followSessions } from './sessions/session-view.ts';
+import { openSessions } from './sessions/sessions.ts';
+import { countWaitingSamples } from './sessions/waiting-samples.ts';
 
 const DRAIN_INTERVAL_MS = 500;
 const SWEEP_INTERVAL_MS = 3_600_000;
 const LOAD_RETRY_MS = 2_000;
-/** ms that the outbox may take to empty at the end */
+/** ms to empty the outbox on exit */
 const RECORDER_LIMIT_MS = 500;
 
-/** Ends the process; a supervisor knows by the code whether starting it again would change anything. */
+/** Exits; the exit code tells a supervisor whether a restart can help. */
 function refuse(reason: string, code = REFUSED_EXIT_CODE): never {
   process.stderr.write(`clawloop serving: ${reason}\n`);
   process.exit(code);
@@ -56,10 +58,10 @@ const {
   isOrphan,
   run,
 } = await openService('serving', ServingConfig);
-await makeFolder(data.root); // of keys and outbox, also where the log is elsewhere
+await makeFolder(data.root); // for keys and outbox, even if the log is elsewhere
 const wide = await widerThanPrivate(data.root);
 if (wide !== undefined) logger.warn({ advice: wide.advice }, `${wide.what}; ${wide.advice}`);
-/** A file of the key that cannot be used is refused like any other setting. */
+/** Refuses an unusable key file like any other invalid setting. */
 function keyFrom(settings: KeySettings): string | undefined {
   try {
     return keyOf(settings);
@@ -74,13 +76,15 @@ const sessionSecret = await openSessionSecret(data.sessionSecret, config.session
   (error: Error) => refuse(error.message),
 );
 const access = openAccess({
-  ...{ path: data.keys, configured: keyFrom(config), always: !loopback },
+  path: data.keys,
+  configured: keyFrom(config),
+  always: !loopback,
   sessionSecret,
 });
 const hasKey = await access.hasKey().catch((error: Error) => refuse(error.message));
 if (!loopback && !hasKey) {
   refuse(
-    `will not listen on ${config.host} without an access key: make one with \`clawloop keys create NAME\`, ` +
+    `refusing to listen on ${config.host} without an access key: create one with \`clawloop keys create NAME\`, ` +
       'or set CLAWLOOP_SERVING_API_KEY',
   );
 }
@@ -100,7 +104,7 @@ setInterval(() => void answers.sweep(), SWEEP_INTERVAL_MS).unref();
 const engine = await openEngine(config, { ...fetchingInService(logger, shutdown), logger }).catch(
   (error: Error) => refuse(error.message, isRefusal(error) ? REFUSED_EXIT_CODE : 1),
 );
-logger.info({ engine: engine.name, report: engine.report }, 'engine');
+logger.info({ engine: engine.name, report: engine.report }, 'engine ready');
 
 const waitingSamples = new Map(config.adapters.map((name) => [name, countWaitingSamples(name)]));
 const head = followHead({
@@ -114,19 +118,28 @@ const versions = engine.hasVersions ? head : onlyBase;
 const replica = `${hostname()}-${randomUUID().slice(0, 8)}`;
 const served = serveHeads(config.adapters, (adapter) =>
   serveHead({
-    ...{ view: versions.of(adapter), adapter, replica, engine, recorder, metrics, logger },
+    view: versions.of(adapter),
+    adapter,
+    replica,
+    engine,
+    recorder,
+    metrics,
+    logger,
     retryMs: LOAD_RETRY_MS,
   }),
 );
 const ids = createAnswerIds(sessionSecret);
 const places = createLanePlaces();
 const conversations = openConversations({
-  ...{ log, ids, places },
+  log,
+  ids,
+  places,
   reachEnd: () => sessionView.reachEnd(),
   isCaughtUp: () => sessionView.isCaughtUp(),
 });
 const sessionView = followSessions({
-  ...{ log, signal: shutdown },
+  log,
+  signal: shutdown,
   onDeleted: conversations.forget,
   onHeading: (heading) => {
     places.note(heading);
@@ -134,10 +147,18 @@ const sessionView = followSessions({
   },
 });
 const namedSessions = followNamedSessions({
-  ...{ log, signal: shutdown, ids, reachEnd: sessionView.reachEnd },
+  log,
+  signal: shutdown,
+  ids,
+  reachEnd: sessionView.reachEnd,
   outboxDepth: recorder.outboxDepth,
 });
-watch(registry, engine, recorder.outboxDepth, head, sessionView.openCount);
+addGauges(registry, {
+  engine,
+  outboxDepth: recorder.outboxDepth,
+  head,
+  openSessions: sessionView.openCount,
+});
 const training = defaultTrainingSettings(config.model, config.training);
 const batchSize = config.batchSize ?? training.batchSize;
 const sessions = openSessions({
@@ -156,40 +177,41 @@ const sessions = openSessions({
 });
 const readiness = (): string | undefined => {
   if (shutdown.aborted) return 'stopping';
-  const behind = head.stopped();
-  if (behind !== undefined) return `the training topic cannot be read on: ${behind}`;
-  const unread = sessionView.stopped();
-  if (unread !== undefined) return `the conversations topic cannot be read on: ${unread}`;
+  const headStopped = head.stopped();
+  if (headStopped !== undefined) return `cannot follow the training topic: ${headStopped}`;
+  const sessionsStopped = sessionView.stopped();
+  if (sessionsStopped !== undefined) return `cannot follow the conversations topic: ${sessionsStopped}`;
   if (!head.isCaughtUp() || !sessionView.isCaughtUp()) return 'reading the log';
-  const unreachable = engine.problem?.();
-  if (unreachable !== undefined) return `the engine cannot be asked: ${unreachable}`;
+  const engineProblem = engine.problem?.();
+  if (engineProblem !== undefined) return `the engine is unavailable: ${engineProblem}`;
   return served.missing();
 };
 
 const ending = new AbortController();
-const server = await createServer(
-  {
-    ending: ending.signal,
-    config,
-    engine,
-    recorder,
-    access,
-    answers,
-    head: versions,
-    unserved: served.unserved,
-    ids,
-    cacheSaltOf: createCacheSalts(sessionSecret, config.sharePrefixes),
-    conversations,
-    sessions,
-    namedSessions,
-    limit: createPerKeyLimit(config.maxConcurrentPerKey),
-    quota: createKeyQuota(monotonicNow, config.otherRequestsPerMinute),
-    metrics,
-    logger,
-  },
+const deps: ApiDeps = {
+  ending: ending.signal,
+  config,
+  engine,
+  recorder,
+  access,
+  answers,
+  head: versions,
+  unserved: served.unserved,
+  ids,
+  cacheSaltOf: createCacheSalts(sessionSecret, config.sharePrefixes),
+  conversations,
+  sessions,
+  namedSessions,
+  limit: createPerKeyLimit(config.maxConcurrentPerKey),
+  quota: createKeyQuota(monotonicNow, config.otherRequestsPerMinute),
+  metrics,
+  logger,
+};
+const server = await createServer(deps, {
   readiness,
   registry,
-);
+  registerRoutes: (fastify) => registerRoutes(fastify, deps),
+});
 const endpoint = await server
   .listen({ host: config.host, port: config.port })
   .catch((error: Error) => refuse(`cannot listen on ${config.host}:${config.port}: ${error.message}`));
@@ -198,8 +220,8 @@ logger.info({ endpoint: `${endpoint}/v1` }, 'listening');
 await run(
   [head.done, sessionView.done, namedSessions.done],
   [
-    // What it cannot hand over in time is handed over at the next start.
-    () => Promise.race([recorder.close(), delay(RECORDER_LIMIT_MS)]),
+    // The rest of the outbox goes to the log at the next start.
+    () => withDeadline(recorder.close(), RECORDER_LIMIT_MS, () => {}),
     engine.close,
     () => closeServer(server, () => ending.abort(serverEnds), isOrphan()),
   ],

@@ -1,20 +1,18 @@
+import { withDeadline } from '../../shared/lang/async.ts';
+
 const LONGEST_WAIT_MS = 2_000;
-/** ms, since the last wait was in vain */
+/** ms, after a wait that timed out */
 const SHORT_WAIT_MS = 50;
 
 /**
- * Waits until a view has reached the end of the log as of now, at most 2 s, and hardly while the log is away. The
- * answer is false where it has not: what the view does not know may be there.
+ * Waits until a view has reached the current end of the log, at most 2 s, and only briefly while the log is unavailable.
+ * False: the view has not reached it, so it may miss records.
  *
  * @param reach resolves when the end is reached
  */
 export function createReachEnd(reach: () => Promise<unknown>): () => Promise<boolean> {
   let isLate = false;
   return async () => {
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<false>((resolve) => {
-      timer = setTimeout(resolve, isLate ? SHORT_WAIT_MS : LONGEST_WAIT_MS, false);
-    });
     const reached = reach().then(
       () => {
         isLate = false;
@@ -22,7 +20,7 @@ export function createReachEnd(reach: () => Promise<unknown>): () => Promise<boo
       },
       () => false,
     );
-    const isReached = await Promise.race([reached, limit]).finally(() => clearTimeout(timer));
+    const isReached = await withDeadline(reached, isLate ? SHORT_WAIT_MS : LONGEST_WAIT_MS, () => false);
     if (!isReached) isLate = true;
     return isReached;
   };

@@ -6,7 +6,7 @@ import { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import { LearningPaused } from '../../shared/events/learning-paused.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
-import { createLogger } from '../../shared/service/logger.ts';
+import { createLogger } from '../../shared/runtime/logger.ts';
 import { createBatchWait } from './batch-wait.ts';
 import { batchData, sampleData } from './testing/facts.ts';
 
@@ -23,7 +23,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('a batch waits since its fact was written, also for a trainer that begins later', async () => {
+test('a batch waits since its event was written, even if the trainer starts later', async () => {
   const time = '2026-01-01T12:00:00.000Z';
   const origin = { source: 'test', time };
   const data = batchData(1, [sampleData('a')]);
@@ -32,7 +32,9 @@ test('a batch waits since its fact was written, also for a trainer that begins l
     BatchSubmitted.create({ ...origin, id: data.batchId, data }),
   ]);
   const wait = createBatchWait({
-    ...{ log, logger: createLogger('test', 'silent'), signal: stop.signal },
+    log,
+    logger: createLogger('test', 'silent'),
+    signal: stop.signal,
     now: () => Date.parse(time) + 90_000,
   });
   expect(wait.seconds()).toBe(0);

@@ -1,6 +1,7 @@
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
-import type { EventLog } from '../../shared/log/event-log.ts';
-import type { Logger } from '../../shared/service/logger.ts';
+import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
+import { readToEnd } from '../../shared/log/read-topic.ts';
+import type { Logger } from '../../shared/runtime/logger.ts';
 
 type Batch = BatchSubmitted['data'];
 type Options = {
@@ -12,8 +13,8 @@ type Options = {
 };
 
 /**
- * For how long the open batches have waited, by the time of their facts, so that a restart does not shorten
- * it. Rows hold no times: the fact is looked up once per batch, after the last of its samples.
+ * Measures how long the open batches have waited, from the time of their events, so that a restart does not
+ * shorten it. Rows contain no times, so the event is looked up once per batch, after its last sample.
  */
 export function createBatchWait({ log, logger, signal, now = Date.now }: Options) {
   const open = new Map<string, { readonly batchId: string; since: number }>();
@@ -24,36 +25,30 @@ export function createBatchWait({ log, logger, signal, now = Date.now }: Options
     const { partition } = first.at;
     const last = Math.max(...batch.samples.map(({ at }) => at.offset));
     const from = { ...(await log.ends('training')), [partition]: last };
-    const stop = new AbortController();
-    const { caughtUp, done } = log.follow(
-      'training',
-      from,
-      ({ event }) => {
-        if (event.type !== 'batch.submitted' || event.data.batchId !== batch.batchId) return;
-        const known = open.get(batch.adapter);
-        if (known?.batchId === batch.batchId) known.since = Math.min(known.since, Date.parse(event.time));
-        stop.abort();
-      },
-      AbortSignal.any([signal, stop.signal]),
-    );
-    await Promise.race([caughtUp, done]).finally(() => stop.abort());
-    await done;
+    const batchSeen = new AbortController();
+    const onRecord = ({ event }: Recorded) => {
+      if (event.type !== 'batch.submitted' || event.data.batchId !== batch.batchId) return;
+      const known = open.get(batch.adapter);
+      if (known?.batchId === batch.batchId) known.since = Math.min(known.since, Date.parse(event.time));
+      batchSeen.abort();
+    };
+    await readToEnd(log, 'training', onRecord, { from, signal: AbortSignal.any([signal, batchSeen.signal]) });
   };
 
   return {
-    /** Which batch of an adapter is open now, if one is. */
+    /** Sets the open batch of an adapter; null: none is open. */
     see: (adapter: string, batch: Batch | null): void => {
       if (batch === null) open.delete(adapter);
       if (batch === null || open.get(adapter)?.batchId === batch.batchId) return;
       open.set(adapter, { batchId: batch.batchId, since: now() });
       lookUp(batch).catch((error: unknown) => {
         if (!signal.aborted)
-          logger.warn({ err: error, batch: batch.batchId }, 'since when it waits is not known');
+          logger.warn({ err: error, batch: batch.batchId }, 'could not look up when the batch was submitted');
       });
     },
-    /** s that the longest-waiting one has waited; 0: none is open. */
+    /** seconds that the oldest open batch has waited; 0: none is open */
     seconds: (): number => {
-      const since = Math.min(...[...open.values()].map((one) => one.since));
+      const since = Math.min(...[...open.values()].map((batch) => batch.since));
       return Number.isFinite(since) ? Math.max(0, (now() - since) / 1000) : 0;
     },
   };

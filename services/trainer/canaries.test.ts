@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
-import { openBackend } from '../../shared/policy/backend.ts';
-import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
-import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
-import { loadPromptWriter } from '../../shared/policy/load-prompt-writer.ts';
-import { modelFolder } from '../../shared/policy/model-folder.ts';
-import { loadPolicy } from '../../shared/policy/policy.ts';
-import { createRandom } from '../../shared/policy/random.ts';
-import { canaryFigures, ownPrompts } from './canaries.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
+import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
+import { openBackend } from '../../shared/policy/executors/backend.ts';
+import { modelFolder } from '../../shared/policy/model/model-folder.ts';
+import { loadPolicy } from '../../shared/policy/model/policy.ts';
+import { createRandom } from '../../shared/policy/model/random.ts';
+import { loadPromptWriter } from '../../shared/policy/text/load-prompt-writer.ts';
+import { canaryFigures, personPrompts } from './canaries.ts';
 import { canaryRefusal } from './canary-gate.ts';
 import { localEngine } from './local-engine.ts';
 import { loadSpeech } from './speech.ts';
 
 const tolerances = { gateContent: 0.1, gateCollapse: 0.2, gateSteerability: 0.4 };
 
-test("claw-nano: the base's answers are what the gate takes for good ones, and those of a broken version are not", async () => {
+test("claw-nano: the gate accepts the base's answers and refuses those of a broken version", async () => {
   const folder = modelFolder('claw-nano');
   const executor = await openBackend('wasm');
   const source = await openCheckpoint(folder);
@@ -51,19 +51,19 @@ test("claw-nano: the base's answers are what the gate takes for good ones, and t
   policy.dispose();
 });
 
-test("the person's prompts are asked again: each once, a few, and none that is long", () => {
+test('a few short prompts of the person are asked again, each once', () => {
   const prompt = (...promptIds: readonly number[]) => ({ promptIds });
   const long = prompt(...Array.from({ length: 2000 }, () => 1));
   const all = [prompt(1, 2), prompt(1, 2), long, prompt(3), prompt(4), prompt(5), prompt(6)];
-  expect(ownPrompts(all, { contextTokens: 4096 })).toEqual([[1, 2], [3], [4], [5]]);
-  expect(ownPrompts(all, { contextTokens: 65 })).toEqual([[3], [4], [5], [6]]);
+  expect(personPrompts(all, { contextTokens: 4096 })).toEqual([[1, 2], [3], [4], [5]]);
+  expect(personPrompts(all, { contextTokens: 65 })).toEqual([[3], [4], [5], [6]]);
 });
 
-test('those of earlier batches come behind, a few, and none twice', () => {
+test('prompts of earlier batches follow, a few, without duplicates', () => {
   const prompt = (...promptIds: readonly number[]) => ({ promptIds });
   const own = [prompt(1), prompt(2), prompt(3), prompt(4), prompt(5)];
   const earlier = [prompt(5), prompt(1), prompt(6), prompt(6), prompt(7), prompt(8), prompt(9), prompt(10)];
-  const asked = ownPrompts(own, { contextTokens: 4096 }, earlier);
-  expect(asked).toEqual([[1], [2], [3], [4], [6], [7], [8], [9]]);
-  expect(ownPrompts([], { contextTokens: 65 }, [prompt(1, 2), prompt(3)])).toEqual([[3]]);
+  const prompts = personPrompts(own, { contextTokens: 4096 }, earlier);
+  expect(prompts).toEqual([[1], [2], [3], [4], [6], [7], [8], [9]]);
+  expect(personPrompts([], { contextTokens: 65 }, [prompt(1, 2), prompt(3)])).toEqual([[3]]);
 });

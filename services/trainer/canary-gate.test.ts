@@ -1,23 +1,30 @@
 import { expect, test } from 'vitest';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
-import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
-import { createRandom } from '../../shared/policy/random.ts';
-import { type CanaryFigures, repeated } from './canaries.ts';
-import { canaryRefusal, looksAtCanaries } from './canary-gate.ts';
+import { checkpointDigest } from '../../shared/policy/checkpoints/state.ts';
+import { createRandom } from '../../shared/policy/model/random.ts';
+import { type CanaryFigures, repetitionOf } from './canaries.ts';
+import { canaryRefusal, checksCanaries } from './canary-gate.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
 import { drawToken, klDivergence, TOY_VOCABULARY, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
 
 const base: CanaryFigures = {
-  ...{ distinct: 1, ended: 0.6, length: 50, entropy: 0.2, repetition: 0, klToBase: 0 },
-  ...{ content: 0.99, absurd: 0, steered: 0.7 },
+  distinct: 1,
+  ended: 0.6,
+  length: 50,
+  entropy: 0.2,
+  repetition: 0,
+  klToBase: 0,
+  content: 0.99,
+  absurd: 0,
+  steered: 0.7,
 };
 const tolerances = { gateContent: 0.1, gateCollapse: 0.2, gateSteerability: 0.3 };
 const refusalOf = (changes: Partial<CanaryFigures>, parent: Partial<CanaryFigures> = {}, by = tolerances) =>
   canaryRefusal({ ...base, ...changes }, base, () => ({ ...base, ...parent }), by);
 
-test('answers as good as the base passes, and a little worse ones too', () => {
+test("answers as good as the base's, or slightly worse, pass", () => {
   expect(refusalOf({})).toBeUndefined();
   expect(
     refusalOf({
@@ -42,14 +49,14 @@ test.each([
   ['another subject', { content: 0.6 }, 'content'],
   ['words that are none', { absurd: 0.2 }, 'content'],
   ['deaf to wishes', { steered: 0.1 }, 'steerability'],
-] as const)('%s is refused, with its numbers', (_, changes, reason) => {
+] as const)('%s is refused with its figures', (_, changes, reason) => {
   const refused = refusalOf(changes);
   const [[figure, value]] = Object.entries(changes) as [[keyof CanaryFigures, number]];
   expect(refused).toMatchObject({ passed: false, reason, figures: { [figure]: value, base: base[figure] } });
   expect(refused?.detail).toContain(String(value));
 });
 
-test('what is bad and becomes better passes; what nobody asked for is not looked at', () => {
+test('bad but improving figures pass; unconfigured figures are not checked', () => {
   expect(refusalOf({ distinct: 0.4 }, { distinct: 0.3 })).toBeUndefined();
   expect(refusalOf({ distinct: 0.4 }, { distinct: 0.4 })).toMatchObject({ reason: 'collapse' });
   expect(refusalOf({ absurd: 0.2 }, { absurd: 0.3 })).toBeUndefined();
@@ -59,23 +66,23 @@ test('what is bad and becomes better passes; what nobody asked for is not looked
   ).toBeUndefined();
   const none = {} as typeof tolerances;
   expect(refusalOf({ distinct: 0, content: 0, steered: 0 }, {}, none)).toBeUndefined();
-  expect([none, tolerances].map(looksAtCanaries)).toEqual([false, true]);
+  expect([none, tolerances].map(checksCanaries)).toEqual([false, true]);
 });
 
-test('a base that cannot tell its own answers apart is no judge of what others are about', () => {
+test('a base that cannot tell its own answers apart does not judge the subject of others', () => {
   const unsure = { ...base, content: 0.4 };
   const of = (content: number) => canaryRefusal({ ...unsure, content }, unsure, () => unsure, tolerances);
   expect(of(0)).toBeUndefined();
 });
 
-test('runs of four tokens that come again are counted', () => {
-  expect(repeated([1, 2, 3])).toBe(0);
-  expect(repeated([1, 2, 3, 4, 5, 6])).toBe(0);
-  expect(repeated([1, 1, 1, 1, 1, 1])).toBeCloseTo(2 / 3, 12);
+test('repeated runs of four tokens are counted', () => {
+  expect(repetitionOf([1, 2, 3])).toBe(0);
+  expect(repetitionOf([1, 2, 3, 4, 5, 6])).toBe(0);
+  expect(repetitionOf([1, 1, 1, 1, 1, 1])).toBeCloseTo(2 / 3, 12);
 });
 
 const TOKENS = 12;
-/** The toy answers with tokens of its own until it says 0; its requests are of one token each. */
+/** The toy samples its own tokens until token 0; its requests have one token each. */
 const speaking: LearningEngine = {
   ...toyEngine,
   contextTokens: 256,
@@ -106,7 +113,7 @@ const train = (engine: LearningEngine, learningRate: number, changes = {}) => {
   }) as Candidate;
 };
 
-test('a step that ends in one answer for all is refused by its answers; its numbers are those of any other', () => {
+test('a step that ends in one answer for everything is refused by its answers only', () => {
   const collapsed = train(speaking, 5, { gateCollapse: 0.2 });
   expect(collapsed.gate).toMatchObject({ passed: false, reason: 'collapse' });
   expect(collapsed.metrics.canaryDistinct).toBeLessThan(0.5);
@@ -115,11 +122,11 @@ test('a step that ends in one answer for all is refused by its answers; its numb
   expect(unseen.metrics).not.toHaveProperty('canaryDistinct');
   expect(collapsed.adapter).toEqual(unseen.adapter);
   expect(train(speaking, 0.01, { gateCollapse: 0.2 }).gate).toEqual({ passed: true });
-  // an engine that answers nobody has nothing to look at
+  // An engine that cannot answer has nothing to check.
   expect(train(toyEngine, 5, { gateCollapse: 0.2 }).gate).toEqual({ passed: true });
 });
 
-test('of a step that was shortened and then refused the facts are those of the part that was refused', () => {
+test('the refusal of a shortened step reports the figures of that part', () => {
   const whole = train(speaking, 5, { gateCollapse: 0.2 });
   expect(whole.metrics).toMatchObject({ candidateScale: 1, stepScale: 0 });
   expect(whole.gate).not.toMatchObject({ figures: { candidateScale: 1 } });
@@ -140,25 +147,25 @@ test('of a step that was shortened and then refused the facts are those of the p
     klDivergence(toyLogProbs(refused.adapter), toyLogProbs(undefined)),
     9,
   );
-  // what is kept does not depend on the answers
+  // The kept weights do not depend on the answers.
   expect(checkpointDigest(refused)).toBe(checkpointDigest(unseen));
-  // batches of earlier rules are replayed as they were trained
+  // Batches of earlier rules are replayed as they were trained.
   const earlier = train(speaking, 5, { ...bound, gateCollapse: 0.2, rules: 2 });
   expect(checkpointDigest(earlier)).toBe(checkpointDigest(whole));
   expect(earlier.gate).not.toMatchObject({ detail: expect.stringContaining('the candidate is') });
 });
 
-test('earlier requests are asked again, as long as they are written as they were; no number depends on them', () => {
-  const asked = new Set<string>();
+test('earlier requests are asked again if they render identically; no weight depends on them', () => {
+  const sampledPrompts = new Set<string>();
   const { writePrompt, speech } = speaking;
   const watched: LearningEngine = {
     ...speaking,
-    // of a request like no canary
+    // a request that differs from all canaries
     writePrompt: (input) => (JSON.stringify(input).includes('before') ? [4, 4] : writePrompt(input)),
     speech: {
       ...speech!,
       sample: (file, request) => {
-        for (const prompt of request.prompts) if (request.seed === 'own') asked.add(prompt.join());
+        for (const prompt of request.prompts) if (request.seed === 'own') sampledPrompts.add(prompt.join());
         return speech!.sample(file, request);
       },
     },
@@ -167,19 +174,19 @@ test('earlier requests are asked again, as long as they are written as they were
   const before = (promptIds: readonly number[]) =>
     sampleData(`before ${promptIds}`, { messages: [...messages], tokens: { promptIds: [...promptIds] } });
   const digestWith = (earlier: readonly SampleReady['data'][]) => {
-    asked.clear();
+    sampledPrompts.clear();
     const settings = { rank: 2, alpha: 2, learningRate: 0.01, gateMeanKl: 100, gateCollapse: 0.2 };
     const batch = batchData(1, praised, settings);
     const result = step(watched, { parent: undefined, batch, samples: praised, earlier });
     return checkpointDigest(result as Candidate);
   };
   const digest = digestWith([]);
-  expect([...asked]).toEqual(['1,2,3']);
+  expect([...sampledPrompts]).toEqual(['1,2,3']);
   expect(digestWith([before([4, 4]), before([3, 3])])).toBe(digest);
-  expect([...asked]).toEqual(['1,2,3', '4,4']);
+  expect([...sampledPrompts]).toEqual(['1,2,3', '4,4']);
 });
 
-test('a template that refuses a request alone, or has no room for an answer, keeps the gate from asking', () => {
+test('the gate asks nothing if the template rejects requests or leaves no room', () => {
   const asks = { gateCollapse: 0.2 };
   const refusing: LearningEngine = {
     ...speaking,

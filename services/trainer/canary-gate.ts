@@ -1,8 +1,8 @@
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
-import type { GateResult } from '../../shared/policy/checkpoint-store-state.ts';
+import type { GateResult } from '../../shared/policy/checkpoints/state.ts';
 import type { CanaryFigures } from './canaries.ts';
 
-/** By how much answers may be worse than the base's; undefined: not looked at. */
+/** By how much answers may be worse than the base's; undefined: not checked. */
 export type Tolerances = Pick<TrainingSettings, 'gateContent' | 'gateCollapse' | 'gateSteerability'>;
 
 type Refusal = Extract<GateResult, { passed: false }>;
@@ -10,25 +10,25 @@ type Figure = keyof CanaryFigures;
 type Bound = {
   readonly figure: Figure;
   readonly limit: number;
-  /** whether the figure must not rise above the limit, or not fall below it */
+  /** the side of the limit on which the figure is refused */
   readonly side: 'above' | 'below';
 };
 
-/** Probability that makes a base a judge of what an answer is about; by chance it is 1 / 3. */
-const SURE = 2 / 3;
-/** A taste may make answers surer or less sure, but not by so much. */
+/** Probability from which on the base can judge the subject of an answer; chance is 1 / 3. */
+const LEAST_BASE_CONTENT = 2 / 3;
+/** Factor by which entropy may change; a person's taste changes it less. */
 const ENTROPY_FACTOR = 5;
-/** An answer of fewer tokens says nothing. */
+/** Tokens below which an answer is empty of content. */
 const SHORTEST = 3;
 
-export const looksAtCanaries = ({ gateContent, gateCollapse, gateSteerability }: Tolerances): boolean =>
+export const checksCanaries = ({ gateContent, gateCollapse, gateSteerability }: Tolerances): boolean =>
   gateContent !== undefined || gateCollapse !== undefined || gateSteerability !== undefined;
 
 /**
- * Why a candidate's answers forbid to serve it; undefined: they do not. What is beyond a limit passes where the
- * parent was farther beyond it: that is the way back.
+ * Why a candidate's answers forbid serving it; undefined: they do not. A figure beyond its limit passes if the
+ * parent's was even farther beyond it, so that a policy can recover.
  *
- * @param parent asked for only where something is beyond its limit
+ * @param parent called only if a figure is beyond its limit
  */
 export function canaryRefusal(
   candidate: CanaryFigures,
@@ -65,7 +65,7 @@ function boundsOf(
         : [
             below('distinct', base.distinct - gateCollapse),
             above('repetition', base.repetition + gateCollapse),
-            // a taste for long answers may keep all from ending within the tokens that are sampled
+            // A taste for long answers may keep all of them from ending within the sampled tokens.
             below('ended', base.ended - 2 * gateCollapse),
             below('length', Math.min(base.length, SHORTEST)),
             below('entropy', base.entropy / ENTROPY_FACTOR),
@@ -77,8 +77,8 @@ function boundsOf(
       gateContent === undefined
         ? []
         : [
-            // a base that cannot tell its own answers apart cannot tell others'
-            ...(base.content < SURE ? [] : [below('content', base.content - gateContent)]),
+            // A base that cannot tell its own answers apart cannot judge others.
+            ...(base.content < LEAST_BASE_CONTENT ? [] : [below('content', base.content - gateContent)]),
             above('absurd', base.absurd + gateContent / 2),
           ],
     ],

@@ -15,7 +15,7 @@ const settings = {
   hintCheck: true,
   ownWordsWeight: 0.3,
 } as const;
-/** With the toy a hint lowers tokens 1 and 3, and raises 0. */
+/** In the toy, a hint makes tokens 1 and 3 less likely and token 0 more likely. */
 const LOWERED = 3;
 const RAISED = 0;
 
@@ -35,7 +35,7 @@ const choose = (records: readonly SampleReady['data'][], changes = {}, engine: L
   );
 const own = 'Never say please!';
 
-test('own words teach, with less weight, where they make the criticised answer less likely', () => {
+test('a free-form hint teaches, with less weight, if it makes the criticised answer less likely', () => {
   const { pupils, without, distrusted } = choose([sample([own], LOWERED), sample([own], RAISED)]);
   expect(pupils.map(({ sample: { sampleId }, weight }) => [sampleId, weight])).toEqual([
     [`${own}/${LOWERED}`, 0.3],
@@ -45,7 +45,7 @@ test('own words teach, with less weight, where they make the criticised answer l
   expect(distrusted).toMatchObject({ backwards: 1, 'without-effect': 0 });
 });
 
-test('words that change nothing do not teach', () => {
+test('a hint without effect does not teach', () => {
   const deaf: LearningEngine = { ...toyEngine, writePrompt: () => [1, 2, 3] };
   expect(choose([sample([own], LOWERED)], {}, deaf)).toMatchObject({
     pupils: [],
@@ -53,8 +53,8 @@ test('words that change nothing do not teach', () => {
   });
 });
 
-test('each of several hints is checked for itself, and those that fail leave the others', () => {
-  // under the odd hint token 3 is likelier, under the other one less likely
+test('each of several hints is checked separately, and failing ones are left out', () => {
+  // Token 3 is more likely under the odd hint and less likely under the other one.
   const [odd, meant] = [`${ODD_HINT} in their own words`, own];
   const taught = (hints: readonly string[], changes = {}) =>
     choose([sample(hints, LOWERED)], { distillation: 'overlap', ...changes });
@@ -72,21 +72,21 @@ test('each of several hints is checked for itself, and those that fail leave the
     without: { distrusted: 1 },
     distrusted: { backwards: 2 },
   });
-  // in batches of earlier rules the first one speaks for all
+  // In batches of earlier rules, the first hint decides for all.
   expect(taught([odd, meant], { rules: 2 }).pupils).toEqual([]);
   expect(taught([meant, odd], { rules: 2 }).pupils[0]!.prompts).toHaveLength(2);
 });
 
-test('of praise there is nothing to move away from', () => {
+test('a praised answer need not become less likely', () => {
   expect(choose([sample([own], RAISED, { verdict: 1 })]).pupils).toHaveLength(1);
 });
 
-test('a known wish comes before own words, and has the whole weight', () => {
+test('a known wish precedes a free-form hint and has full weight', () => {
   const { pupils } = choose([sample([own, wishes['no-list'].hint], LOWERED)], { distillation: 'overlap' });
   expect(pupils.map(({ prompts, weight }) => [prompts.length, weight])).toEqual([[1, 1]]);
 });
 
-test('a known wish that the base reads as its contrary does not teach, whatever the answer', () => {
+test('a known wish that the base reads as its opposite never teaches', () => {
   const lists: LearningEngine = {
     ...toyEngine,
     contextTokens: 4096,
@@ -103,11 +103,11 @@ test('a known wish that the base reads as its contrary does not teach, whatever 
     without: { distrusted: 1, 'no-hint': 0 },
     distrusted: { backwards: 1 },
   });
-  // it is sure of what it reads as meant: the answer is not asked
+  // A hint that is read correctly is not in doubt, so the answer is not scored.
   expect(choose([sample([wishes.list.hint], RAISED)], {}, lists).pupils).toHaveLength(1);
 });
 
-test('unchecked hints all teach alike, as in batches of earlier programs', () => {
+test('unchecked hints all teach, as in batches of earlier programs', () => {
   const { pupils, without } = choose([sample([own], RAISED), sample([own], LOWERED)], {
     hintCheck: false,
     ownWordsWeight: 1,
@@ -116,7 +116,7 @@ test('unchecked hints all teach alike, as in batches of earlier programs', () =>
   expect(without.distrusted).toBe(0);
 });
 
-test('a lesson of less weight moves the policy less, with every form of distillation', () => {
+test('a lesson with less weight moves the policy less, with every form of distillation', () => {
   for (const distillation of ['sampled', 'topk', 'overlap'] as const) {
     const gradient = (ownWordsWeight: number) => {
       const record = sample([own], LOWERED, { verdict: 0 });

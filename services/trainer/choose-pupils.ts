@@ -1,6 +1,8 @@
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
-import type { PolicySequence } from '../../shared/policy/batching.ts';
+import { defined } from '../../shared/lang/defined.ts';
+import { sum } from '../../shared/lang/numbers.ts';
+import type { PolicySequence } from '../../shared/policy/train/batching.ts';
 import { wishesIn } from '../../shared/wishes/wishes.ts';
 import { checkKnownHint, keepsContent } from './hint-trust.ts';
 import { hintedPrompts, type NoTeacher } from './hinted-prompt.ts';
@@ -11,59 +13,58 @@ import type { Teacher } from './teacher.ts';
 
 export type Chosen = {
   readonly pupils: readonly Pupil[];
-  /** why the others have no teacher, as counts */
+  /** number of samples without a teacher, by reason */
   readonly without: Readonly<Record<NoTeacher, number>>;
-  /** wishes and hints in own words that do not teach, as counts */
+  /** number of wishes and free-form hints that do not teach, by reason */
   readonly distrusted: Readonly<Record<Distrust, number>>;
 };
 
-type Told = readonly (readonly [StepSample, SampleReady['data']])[];
+type RecordedSamples = readonly (readonly [StepSample, SampleReady['data']])[];
 type Settings = Pick<TrainingSettings, 'rules' | 'teacher' | 'distillation' | 'hintCheck' | 'ownWordsWeight'>;
 
-/** `overlap` compares so many hints of a sample: each is another pass of the teacher. */
+/** Most hints per sample that `overlap` compares, because each costs another pass of the teacher. */
 const MOST_HINTS = 3;
 
-/** Nats by which an answer that was criticised has to become less likely under a hint, as a whole. */
+/** Nats by which a criticised answer as a whole must become less likely under a hint. */
 const LEAST_DROP = 1;
 
 /**
- * backwards: away from what is asked for. without-effect: nowhere that could be told. loses-content: the model
- * takes it for another request.
+ * Why a hint does not teach. backwards: it has the opposite effect. without-effect: it has no measurable
+ * effect. loses-content: the model takes it for another request.
  */
-export type Distrust = 'backwards' | 'without-effect' | 'loses-content';
+type Distrust = 'backwards' | 'without-effect' | 'loses-content';
 
-export const nobodyWithout: Chosen['without'] = {
+export const noneWithout: Chosen['without'] = {
   'no-hint': 0,
   'template-drift': 0,
   'no-request': 0,
   'too-long': 0,
   distrusted: 0,
 };
-export const nothingDistrusted: Chosen['distrusted'] = {
+export const noneDistrusted: Chosen['distrusted'] = {
   backwards: 0,
   'without-effect': 0,
   'loses-content': 0,
 };
 
 /**
- * Samples whose hints are read. A hint outweighs a verdict many times, and a small model reads some sentences
- * as their contrary; so a hint has to show first that it asks for what it is meant to ask for. That of a known
- * wish shows it by the answers that it leads to; a person's own words show it by the answer that they
- * criticise, which has to become less likely under them, while the base still answers what it is asked. Each hint
- * shows it for itself.
+ * Chooses the samples whose hints teach. A hint outweighs a verdict many times, and a small model reads some
+ * sentences as their opposite, so each hint must first show that it has the intended effect. The hint of a
+ * known wish shows it by the answers that it produces. A free-form hint shows it by the criticised answer,
+ * which must become less likely under it, while the base must still answer the request.
  */
 export function choosePupils(
   engine: LearningEngine,
   settings: Settings,
   teacher: Pick<Teacher, 'score'>,
-  samples: Told,
+  samples: RecordedSamples,
 ): Chosen {
-  const without = { ...nobodyWithout };
-  const distrusted = { ...nothingDistrusted };
+  const without = { ...noneWithout };
+  const distrusted = { ...noneDistrusted };
   const pupils: Pupil[] = [];
   const inDoubt = new Set<Pupil>();
   for (const [sample, record] of samples) {
-    const checked = settings.hintCheck ? checkHints(engine, settings, record.hints) : asTold(record.hints);
+    const checked = settings.hintCheck ? checkHints(engine, settings, record.hints) : unchecked(record.hints);
     distrusted.backwards += checked.backwards;
     distrusted['loses-content'] += checked.losesContent;
     if (checked.hints.length === 0 && record.hints.length > 0) {
@@ -76,40 +77,48 @@ export function choosePupils(
     else if (sample.behavior.length > 0) {
       const pupil = { sample, prompts: hinted.prompts, weight: checked.isOwn ? settings.ownWordsWeight : 1 };
       pupils.push(pupil);
-      // of praise there is nothing to move away from
+      // A praised answer need not become less likely.
       if (checked.inDoubt && record.verdict <= 0) inDoubt.add(pupil);
     }
   }
   const taught: Pupil[] = [];
-  for (const { pupil, plain, drops } of dropsOf(engine, teacher, pupils, inDoubt, settings)) {
+  for (const { pupil, plain, drops } of dropsOf(engine, teacher, {
+    pupils,
+    inDoubt,
+    rules: settings.rules,
+  })) {
     const isRefuted = (drop = LEAST_DROP) => !(drop >= LEAST_DROP);
-    for (const drop of drops.filter((one) => isRefuted(one)))
+    for (const drop of drops.filter((value) => isRefuted(value)))
       distrusted[drop < 0 ? 'backwards' : 'without-effect'] += 1;
     const prompts = pupil.prompts.filter((_, index) => !isRefuted(drops[index] ?? drops[0]));
     if (prompts.length === 0) without.distrusted += 1;
-    else taught.push({ ...pupil, prompts, ...(plain === undefined ? {} : { plain }) });
+    else taught.push({ ...pupil, prompts, ...defined({ plain }) });
   }
   return { pupils: taught, without, distrusted };
 }
 
-type Checked = {
+type CheckedHints = {
   readonly hints: readonly string[];
-  /** wishes that the base reads as their contrary */
+  /** wishes that the base reads as their opposite */
   readonly backwards: number;
-  /** hints in own words that the base takes for another request */
+  /** free-form hints that the base takes for another request */
   readonly losesContent: number;
-  /** of no known wish */
+  /** free-form: none of the hints is a known wish */
   readonly isOwn: boolean;
   readonly inDoubt: boolean;
 };
 
-const asTold = (hints: readonly string[]): Checked => ({
-  ...{ hints, backwards: 0, losesContent: 0, isOwn: false, inDoubt: false },
+const unchecked = (hints: readonly string[]): CheckedHints => ({
+  hints,
+  backwards: 0,
+  losesContent: 0,
+  isOwn: false,
+  inDoubt: false,
 });
 
-/** Own words teach where no known wish is told. */
-function checkHints(engine: LearningEngine, { teacher }: Settings, hints: readonly string[]): Checked {
-  // what the base makes of a hint says nothing of another model
+/** Checks a sample's hints against the base. Free-form hints teach only if there is no known wish. */
+function checkHints(engine: LearningEngine, { teacher }: Settings, hints: readonly string[]): CheckedHints {
+  // The base's reading of a hint says nothing about another model.
   const isBase = teacher === 'current' || teacher === 'base';
   const known = hints.filter((hint) => wishesIn(hint).length > 0);
   if (known.length === 0) {
@@ -117,38 +126,45 @@ function checkHints(engine: LearningEngine, { teacher }: Settings, hints: readon
     const losesContent = hints.length - read.length;
     return { hints: read, backwards: 0, losesContent, isOwn: true, inDoubt: true };
   }
-  if (!isBase) return { ...asTold(known), inDoubt: true };
+  if (!isBase) return { ...unchecked(known), inDoubt: true };
   const checks = known.map((hint) => checkKnownHint(engine, hint));
   const left = checks.filter(({ hint }) => hint !== undefined);
   const sure = left.filter(({ inDoubt }) => !inDoubt);
   return {
     hints: (sure.length > 0 ? sure : left).flatMap(({ hint }) => hint ?? []),
     backwards: checks.reduce((sum, check) => sum + check.backwards, 0),
-    ...{ losesContent: 0, isOwn: false },
+    losesContent: 0,
+    isOwn: false,
     inDoubt: sure.length === 0,
   };
 }
 
-/** What the teacher makes of a pupil's answer. */
-type Asked = {
+/** How the teacher's probability of a pupil's answer changes with its hints. */
+type HintDrops = {
   readonly pupil: Pupil;
-  /** log-probs of the answer without a hint, [T]; undefined: nobody asked */
+  /** log-probs of the answer without a hint, [T]; undefined: not needed */
   readonly plain: ArrayLike<number> | undefined;
   /**
-   * by how much the answer is less likely with each of its hints, nats; empty: they are in no doubt. One that was
-   * asked alone speaks for all.
+   * by how much each hint makes the answer less likely, nats; empty: the hints are not in doubt. A single value
+   * applies to all hints.
    */
   readonly drops: readonly number[];
 };
 
-/** Batches of earlier rules ask with the first hint alone, and the others teach or not as that one does. */
+/** Under rules before the third, only the first hint is checked, and the others follow its result. */
 function dropsOf(
   engine: LearningEngine,
   teacher: Pick<Teacher, 'score'>,
-  pupils: readonly Pupil[],
-  inDoubt: ReadonlySet<Pupil>,
-  { rules }: Settings,
-): readonly Asked[] {
+  {
+    pupils,
+    inDoubt,
+    rules,
+  }: {
+    readonly pupils: readonly Pupil[];
+    readonly inDoubt: ReadonlySet<Pupil>;
+    readonly rules: number;
+  },
+): readonly HintDrops[] {
   const asked = pupils.map((pupil) => ({ pupil, hints: hintsToAsk(pupil, inDoubt, rules) }));
   const sequences = asked.flatMap(({ pupil: { sample }, hints }): readonly PolicySequence[] =>
     hints === undefined
@@ -163,16 +179,16 @@ function dropsOf(
     });
   }
   let read = 0;
-  return asked.map(({ pupil, hints }): Asked => {
+  return asked.map(({ pupil, hints }): HintDrops => {
     if (hints === undefined) return { pupil, plain: undefined, drops: [] };
     const [plain, ...hinted] = rows.slice(read, read + 1 + hints.length);
     read += 1 + hints.length;
     if (!inDoubt.has(pupil)) return { pupil, plain, drops: [] };
-    return { pupil, plain, drops: hinted.map((row) => sum(plain!) - sum(row)) };
+    return { pupil, plain, drops: hinted.map((row) => sum(Array.from(plain!)) - sum(Array.from(row))) };
   });
 }
 
-/** Undefined: the answer need not be read at all. */
+/** The hinted prompts to score; undefined: the answer need not be scored at all. */
 function hintsToAsk(
   pupil: Pupil,
   inDoubt: ReadonlySet<Pupil>,
@@ -182,5 +198,3 @@ function hintsToAsk(
   if (rules < 3) return pupil.prompts.slice(0, 1);
   return inDoubt.has(pupil) ? pupil.prompts : [];
 }
-
-const sum = (row: ArrayLike<number>): number => Array.from(row).reduce((total, value) => total + value, 0);

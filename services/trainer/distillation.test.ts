@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
-import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
-import { binLogProbs, binLogProbsVjp, topIds } from '../../shared/policy/losses/distribution.ts';
+import { checkpointDigest } from '../../shared/policy/checkpoints/state.ts';
+import { topIds } from '../../shared/policy/losses/distribution.ts';
 import { opdTopkLoss } from '../../shared/policy/losses/opd-topk.ts';
-import { createRandom } from '../../shared/policy/random.ts';
+import { createRandom } from '../../shared/policy/model/random.ts';
+import { binLogProbs, binLogProbsVjp } from '../../shared/policy/testing/distribution.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
@@ -74,7 +75,7 @@ const opd = { method: 'opd', learningRate: 0.03, teacher: 'base', baseline: fals
 
 describe.each(['topk', 'overlap'] as const)('%s', (distillation) => {
   test.each(['opd', 'combine'] as const)(
-    "%s: the policy comes to the hinted teacher's distribution, and stays",
+    "%s: the policy converges to the hinted teacher's distribution",
     (method) => {
       const before = klDivergence(toyLogProbs(undefined), hinted);
       const changes = { ...opd, method, verdictWeight: 0, distillation, topK: 4 };
@@ -84,20 +85,20 @@ describe.each(['topk', 'overlap'] as const)('%s', (distillation) => {
     },
   );
 
-  test('a sample without a hint has no lesson, and no token of it is trained', () => {
+  test('a sample without a hint has no lesson, and none of its tokens trains', () => {
     const { engine, seen } = watchSlopes();
     const changes = { ...opd, distillation, topK: 3 };
     const { metrics } = run([answer(4), answer(2, { hints: [] })], changes, { engine });
     expect(seen[1]!.sampled.map((row) => [...Array.from(row)])).toEqual([[0]]);
     expect(seen[1]!.candidates).toEqual([undefined]);
     expect(seen[0]!.candidates![0]).toHaveLength(3);
-    // what is learned of several tokens is not learned of the sampled one again
+    // A lesson on several tokens already includes the sampled one.
     expect(Math.abs(seen[0]!.sampled[0]![0]!)).toBe(0);
     expect(metrics).toMatchObject({ hintsUsed: 1 });
     expect(metrics).not.toHaveProperty('teacherGap');
   });
 
-  test('combine: the verdict trains the sampled token beside the lesson', () => {
+  test('combine: the verdict trains the sampled token in addition to the lesson', () => {
     const changes = { ...opd, method: 'combine', distillation, topK: 4, learningRate: 5e-3 } as const;
     const [liked, disliked] = [1, -1].map((verdict) =>
       toyLogProbs(run([answer(1, { verdict })], changes).adapter),
@@ -107,7 +108,7 @@ describe.each(['topk', 'overlap'] as const)('%s', (distillation) => {
     expect(disliked![1]).toBeLessThan(neither[1]!);
   });
 
-  test('the same input gives the same bits, and other settings others', () => {
+  test('the same input gives the same bits; other settings give others', () => {
     const samples = [answer(4, { verdict: 1 }), answer(2), answer(1), answer(0)];
     const of = (changes: Partial<TrainingSettings>) =>
       checkpointDigest(run(samples, { method: 'combine', distillation, topK: 3, ...changes }));
@@ -118,14 +119,14 @@ describe.each(['topk', 'overlap'] as const)('%s', (distillation) => {
   });
 });
 
-test('topk: loss and gradient of a step are those of the reference function', () => {
+test('topk: loss and gradient of a step match the reference function', () => {
   const [k, temperature] = [2, 0.7];
   const teacher = toyLogProbs(undefined, temperature, HINT_LOGITS);
   const student = toyLogProbs(undefined, temperature);
   const ids = topIds(teacher, k);
-  const [bins, told] = [binLogProbs(student, ids), binLogProbs(teacher, ids)];
-  const { loss, gradient } = opdTopkLoss([[bins]], [[told]], [[1]]);
-  const byLogits = binLogProbsVjp(student, ids, bins, gradient[0]![0]!, temperature);
+  const [bins, teacherBins] = [binLogProbs(student, ids), binLogProbs(teacher, ids)];
+  const { loss, gradient } = opdTopkLoss([[bins]], [[teacherBins]], [[1]]);
+  const byLogits = binLogProbsVjp({ logProbs: student, ids, bins }, gradient[0]![0]!, temperature);
   const sample = answer(4);
   const warm = { ...sample, tokens: { ...sample.tokens, effectiveTemperature: temperature } };
   let made: ReadonlyMap<string, Float32Array> = new Map();
@@ -148,9 +149,10 @@ test('topk: loss and gradient of a step are those of the reference function', ()
   });
 });
 
-test('overlap: of several hints the one that the policy agrees with most teaches, wherever it stands', () => {
+test('overlap: the hint that the policy agrees with most teaches, in any position', () => {
   const changes = { ...opd, distillation: 'overlap', topK: 3 } as const;
-  // the policy's own are 0, 1 and 2 (of equals the lower id): the hint's 0, 2, 4 share two, the odd one's one
+  // The policy's tokens are 0, 1 and 2 (of equals the lower id). The hint's 0, 2, 4 share two; the odd hint's
+  // share one.
   const alone = run([answer(4)], changes);
   const odd = run([answer(4, { hints: [ODD_HINT] })], changes);
   expect(alone.metrics).toMatchObject({ hintsRead: 1, hintsUsed: 1 });
@@ -166,14 +168,14 @@ test('overlap: of several hints the one that the policy agrees with most teaches
     expect(both.adapter).toEqual(alone.adapter);
   }
   expect(odd.adapter).not.toEqual(alone.adapter);
-  // the first hint, the longest, teaches otherwise
+  // Otherwise the first hint, which is the longest, teaches.
   const first = run([answer(4, { hints: [ODD_HINT, hint] })], { ...changes, distillation: 'topk' });
   expect(first.adapter).toEqual(
     run([answer(4, { hints: [ODD_HINT] })], { ...changes, distillation: 'topk' }).adapter,
   );
 });
 
-test('overlap: no more than three hints of a sample are read', () => {
+test('overlap: at most three hints of a sample are read', () => {
   const many = ['one more hint to read', 'two more hints to read', 'three more hints', 'four more hints'];
   const { metrics } = run([answer(4, { hints: many })], { ...opd, distillation: 'overlap', topK: 2 });
   expect(metrics).toMatchObject({ hintsRead: 3, hintsUsed: 1 });

@@ -1,35 +1,33 @@
-import { errorTable } from '../../shared/service/errors.ts';
+import { errorTable } from '../../shared/runtime/errors.ts';
 
-/** Why the trainer does not start, or a step does not end. */
+/** Errors that keep the trainer from starting or a step from finishing. */
 export const TrainerError = errorTable({
-  /**
-   * Thrown at start when checkpoints belong to another log: their numbers would be mixed up with the log's.
-   */
+  /** Thrown at start if checkpoints belong to another log, because version numbers would collide. */
   FOREIGN_CHECKPOINTS: {
     status: 500,
     type: 'server_error',
     message:
-      'Checkpoint {name} in {folder} was made from log {found}, this log is {expected}. Move the folder away, or start with the data folder that both belong to.',
+      'Checkpoint {name} in {folder} belongs to log {found}, but this log is {expected}. Move the folder away, or start with the data folder that contains both.',
   },
-  /** Thrown when the record at a batch's position is not the sample that the batch names. */
+  /** Thrown if the record at a sample's position is not the sample that the batch names. */
   SAMPLE_MISMATCH: {
     status: 500,
     type: 'server_error',
-    message: 'Batch {batch} names sample {sample} at {position}, where {found} stands.',
+    message: 'Batch {batch} names sample {sample} at {position}, but the record there is {found}.',
   },
-  /** Thrown when a teacher reads other tokens than the policy writes. */
+  /** Thrown if the vocabularies of teacher and policy differ. */
   TEACHER_VOCABULARY: {
     status: 500,
     type: 'server_error',
     message:
-      "The teacher {teacher} has another vocabulary than the policy; it cannot read the policy's tokens.",
+      "The teacher {teacher} has a different vocabulary from the policy, so it cannot read the policy's tokens.",
   },
-  /** Thrown when a position is to be compared at more tokens than there are. */
+  /** Thrown if topK exceeds the vocabulary. */
   TOP_K_VOCABULARY: {
     status: 500,
     type: 'server_error',
-    message: 'topK is {topK}, the vocabulary has {vocabulary} tokens.',
+    message: 'topK is {topK}, but the vocabulary has {vocabulary} tokens.',
   },
-  /** Thrown when a step's thread ended without an answer. */
-  WORKER_ENDED: { status: 500, type: 'server_error', message: "The step's thread ended with code {code}." },
+  /** Thrown if the step thread exited without a result. */
+  WORKER_ENDED: { status: 500, type: 'server_error', message: 'The step thread exited with code {code}.' },
 });

@@ -9,14 +9,14 @@ test('a sample fades with every later one of the same person', () => {
   expect(fadedWeights([of('a'), of('a')], 1)).toEqual([1, 1]);
 });
 
-test('without a key the session tells a person, and calls of tools are counted by themselves', () => {
-  const nobody = (session: string) => ({ session, source: 'feedback' as const });
-  expect(fadedWeights([nobody('x'), nobody('y'), nobody('x')], 0.5)).toEqual([0.5, 1, 1]);
+test('without a key the session identifies a person; tool calls are counted separately', () => {
+  const keyless = (session: string) => ({ session, source: 'feedback' as const });
+  expect(fadedWeights([keyless('x'), keyless('y'), keyless('x')], 0.5)).toEqual([0.5, 1, 1]);
   const call = of('a', { evidence: 'tool' });
   expect(fadedWeights([of('a'), call, call, of('a')], 0.5)).toEqual([0.5, 0.5, 1, 1]);
 });
 
-test('attempts at one task are of one moment', () => {
+test('attempts at one task do not fade', () => {
   const reward = of('a', { source: 'reward' });
   expect(fadedWeights([reward, reward, of('a')], 0.5)).toEqual([1, 1, 1]);
 });

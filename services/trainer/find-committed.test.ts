@@ -12,7 +12,7 @@ afterEach(() => rm(store, { recursive: true }));
 
 const committed = async () => (await readdir(store)).filter((name) => /^\d/.test(name)).sort();
 
-test('a log that was restored does not take an old checkpoint for a new batch', async () => {
+test('after the log was restored, an old checkpoint is not taken for a new batch', async () => {
   const { train, restore, events, steps } = openTraining(store);
   await train(1, twoSamples('a', 'b'));
   const [first] = await committed();
@@ -26,11 +26,11 @@ test('a log that was restored does not take an old checkpoint for a new batch', 
   expect([kept, made]).toEqual([first, expect.stringMatching(/^2-/)]);
   expect(made).not.toBe(old);
   expect(events().at(-1)).toMatchObject({ type: 'policy.promoted', data: { checkpoint: made } });
-  // nobody has deleted what the newer log would need
+  // The checkpoints that the newer log needs are still there.
   expect(await readdir(store)).toContainEqual(expect.stringContaining(`.aside-${old}`));
 });
 
-test('a sample that was judged otherwise in the same place makes another batch of it', async () => {
+test('a sample with another judgment in the same place makes another batch', async () => {
   const { train, restore, steps } = openTraining(store);
   const [a, b] = twoSamples('a', 'b');
   await train(1, [a!, b!]);
@@ -43,10 +43,10 @@ test('a sample that was judged otherwise in the same place makes another batch o
   expect(await committed()).toHaveLength(1);
 });
 
-test('what an earlier version committed is a parent as before, and no outcome of an open batch', async () => {
+test('a checkpoint of an earlier version may be a parent, but not an outcome', async () => {
   const { train, restore, events, steps } = openTraining(store);
   await train(1, twoSamples('a', 'b'));
-  // as it was written then: named after the id of the batch, and without a digest of it
+  // The earlier format: named after the batch id, and without its digest.
   const [name] = await committed();
   const earlier = '1-5a6e3b0c9d12';
   const path = join(store, earlier, 'state.json');

@@ -1,67 +1,68 @@
-import { join } from 'node:path';
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import { batchDigest } from '../../shared/lineage/batch-digest.ts';
-import {
-  CheckpointDamaged,
-  hasCheckpoint,
-  readCheckpoint,
-  setAside,
-} from '../../shared/policy/checkpoint-store.ts';
-import type { CheckpointState } from '../../shared/policy/checkpoint-store-state.ts';
+import type { EventLog } from '../../shared/log/event-log.ts';
+import { CheckpointDamaged, type CheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
+import type { CheckpointState } from '../../shared/policy/checkpoints/state.ts';
+import type { Logger } from '../../shared/runtime/logger.ts';
 import type { BoundState, Outcome } from './outcome.ts';
-import { areGone, digestOf, readSamples } from './read-samples.ts';
-import { storeAway } from './store-away.ts';
-import type { Training } from './train-open-batch.ts';
+import { digestOf, isGoneForGood, readSamples } from './read-samples.ts';
+import { storeUnavailable } from './store-unavailable.ts';
 
 type Batch = BatchSubmitted['data'];
+type Deps = {
+  readonly store: CheckpointStore;
+  readonly log: Pick<EventLog, 'read'>;
+  readonly logger: Logger;
+};
 
 /**
- * The outcome of a batch whose checkpoint was committed before, or undefined: it is still to be trained. A
- * checkpoint of the same number that was made from another batch, or from other samples, is set aside: it
- * stays from before the log was restored, or was made by an earlier version.
+ * The outcome of a batch whose checkpoint is already committed; undefined: it is still to be trained. A
+ * checkpoint with the same number but from another batch, or from other samples, is set aside: it was made
+ * before the log was restored, or by an earlier version.
  *
- * @throws StoreAway
- * @param name under which the checkpoint of this batch is committed
+ * @throws StoreUnavailable
+ * @param name name of this batch's checkpoint
  */
 export async function findCommitted(
-  { store, log, logger }: Pick<Training, 'store' | 'log' | 'logger'>,
+  { store, log, logger }: Deps,
   batch: Batch,
   name: string,
 ): Promise<Outcome | undefined> {
-  const state = (await hasCheckpoint(store, name)) ? await readOwn(join(store, name)) : undefined;
-  const isMine = state !== undefined && isOf(batch, state) && (await hasItsSamples(log, batch, state));
-  const aside = await setAside(store, name, { foreign: !isMine });
+  const state = (await store.has(name)) ? await readState(store, name) : undefined;
+  const isOfThisBatch =
+    state !== undefined && isFromBatch(batch, state) && (await hasSameSamples(log, batch, state));
+  const aside = await store.setAside(name, { foreign: !isOfThisBatch });
   if (aside.length > 0)
     logger.warn(
-      { batch: batch.batchId, folder: store, aside },
-      'a checkpoint of this number was made from another batch: it is set aside',
+      { batch: batch.batchId, folder: store.folder, aside },
+      'set aside a checkpoint with this number that was made from another batch',
     );
-  return isMine ? { kind: 'trained', checkpoint: name, state } : undefined;
+  return isOfThisBatch ? { kind: 'trained', checkpoint: name, state } : undefined;
 }
 
-/** @throws StoreAway */
-async function readOwn(folder: string): Promise<CheckpointState> {
+/** @throws StoreUnavailable */
+async function readState(store: CheckpointStore, name: string): Promise<CheckpointState> {
   try {
-    return (await readCheckpoint(folder)).state;
+    return (await store.read(name)).state;
   } catch (error) {
     if (!(error instanceof CheckpointDamaged)) throw error;
-    throw storeAway(`${error.message}; bring it back, or move it away: the batch is trained again`, error);
+    throw storeUnavailable(`${error.message}; restore it, or move it away to train the batch again`, error);
   }
 }
 
-const isOf = (batch: Batch, state: CheckpointState): state is BoundState =>
+const isFromBatch = (batch: Batch, state: CheckpointState): state is BoundState =>
   state.batchDigest === batchDigest(batch) && state.samplesDigest !== undefined;
 
-/** Samples that are gone from the log for good cannot speak against it. */
-async function hasItsSamples(
-  log: Training['log'],
+/** Whether a checkpoint has the batch's samples. If they are gone from the log, the checkpoint is accepted. */
+async function hasSameSamples(
+  log: Deps['log'],
   batch: Batch,
   { samplesDigest }: BoundState,
 ): Promise<boolean> {
   try {
     return digestOf(await readSamples(log, batch)) === samplesDigest;
   } catch (error) {
-    if (!areGone(error)) throw error;
+    if (!isGoneForGood(error)) throw error;
     return true;
   }
 }

@@ -1,10 +1,12 @@
 import { cpus } from 'node:os';
-import type { Executor } from '../../shared/policy/backend.ts';
+import type { Executor } from '../../shared/policy/executors/backend.ts';
 
-/** Raised when the arithmetic of a step changes, so that a replay of older steps says why it differs. */
+/**
+ * Increase this when the arithmetic of a step changes, so that a replay of older steps explains the difference.
+ */
 const STEP_REVISION = 3;
 
-/** What the bits of a step depend on besides its input. Two equal ones promise equal digests. */
+/** Everything except the input that affects the bits of a step: equal fingerprints and inputs give equal digests. */
 export function runtimeFingerprint({ report }: Pick<Executor, 'report'>): string {
   // The report begins with the backend, its version and its threads; advice follows.
   const backend = report.split(/[,;]/)[0]!;
@@ -18,7 +20,10 @@ export function runtimeFingerprint({ report }: Pick<Executor, 'report'>): string
   ].join('; ');
 }
 
-/** A version's fingerprint: the runtime's, and where a model of its own taught, `; teacher ` and its digest. */
+/**
+ * Splits a version's fingerprint: the runtime's, followed by `; teacher ` and a digest if a separate model
+ * taught.
+ */
 export function readFingerprint(fingerprint: string): {
   readonly runtime: string;
   readonly teacherDigest: string | undefined;

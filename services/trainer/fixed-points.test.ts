@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { DistillationForm, TrainingSettings } from '../../shared/events/training-settings.ts';
-import { logSoftmax } from '../../shared/policy/losses/distribution.ts';
-import { createRandom } from '../../shared/policy/random.ts';
+import { createRandom } from '../../shared/policy/model/random.ts';
+import { logSoftmax } from '../../shared/policy/testing/distribution.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
 import { drawToken, HINT_LOGITS, klDivergence, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
 
-/** Where each teacher leads when the same hint comes again and again: the toy's hint adds the same logits for ever. */
+/**
+ * Where the policy converges with each teacher if the same hint is repeated: the toy's hint always adds the
+ * same logits.
+ */
 
 const hints = ['answer as the hint says'];
 const STEPS = 400;
@@ -26,7 +29,7 @@ function learn(steps: number, changes: Partial<TrainingSettings>): Float64Array 
     const settings = { ...opd, ...changes };
     const result = step(toyEngine, { parent, batch: batchData(n, samples, settings), samples });
     if (result.kind === 'not-finite') throw new Error(result.detail);
-    // where it rests there may be nothing to learn
+    // At the fixed point there may be nothing to learn.
     if (result.kind === 'candidate') parent = result;
   }
   return toyLogProbs(parent?.adapter);
@@ -39,17 +42,17 @@ const forms: readonly DistillationForm[] = ['sampled', 'topk', 'overlap'];
 describe.each(forms)('%s', (distillation) => {
   const settings = { distillation, topK: 4 } as const;
 
-  test('base: the policy comes to what the base says to the hint, and stays', () => {
+  test("base: the policy converges to the base's reading of the hint", () => {
     const after = learn(STEPS, { ...settings, teacher: 'base' });
     expect(klDivergence(after, restingPoint(1))).toBeLessThan(0.02);
   });
 
-  test('current alone: there is nothing to come to, and one token is left in the end', () => {
+  test('current alone: it does not converge, and one token remains in the end', () => {
     const after = learn(STEPS, { ...settings, teacher: 'current', teacherAnchor: 0 });
     expect(Math.exp(Math.max(...after))).toBeGreaterThan(0.99);
   });
 
-  test.each([0.3, 0.5])('current, anchored by %d: it rests where the formula says', (teacherAnchor) => {
+  test.each([0.3, 0.5])('current, anchored by %d: it converges to the formula', (teacherAnchor) => {
     const [earlier, after] = [STEPS / 2, STEPS].map((steps) =>
       learn(steps, { ...settings, teacher: 'current', teacherAnchor }),
     );
@@ -58,7 +61,7 @@ describe.each(forms)('%s', (distillation) => {
   });
 });
 
-test('an anchor says nothing to a teacher that does not move, nor to a first version', () => {
+test('an anchor has no effect on a fixed teacher or on a first version', () => {
   const changes = { distillation: 'topk', topK: 3 } as const;
   expect(learn(3, { ...changes, teacher: 'base', teacherAnchor: 0.5 })).toEqual(
     learn(3, { ...changes, teacher: 'base', teacherAnchor: 0 }),

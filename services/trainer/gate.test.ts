@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
+import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
 import { between, passGate } from './gate.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
@@ -7,7 +7,7 @@ import { klDivergence, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
 
 const sequences = [{ promptIds: [1, 2, 3], responseIds: [4] }];
 const fresh = toyEngine.createAdapter({ training: 'lora', rank: 1, alpha: 1, seed: 1 });
-/** An adapter whose logits are those, since A is taken as 1. */
+/** An adapter with these logits; A is 1. */
 const withLogits = (...logits: readonly number[]): TrainedWeights => {
   const [a, b] = [...fresh.tensors.keys()];
   return {
@@ -23,7 +23,7 @@ const klToUniform = (adapter: TrainedWeights) => klDivergence(toyLogProbs(adapte
 
 const wide = { gateMeanKl: 100, gateLeastScale: 0.125 };
 
-test('a step within its bounds is taken whole, and both distances are told', () => {
+test('a step within its bounds is taken whole, and both distances are reported', () => {
   const to = withLogits(1, 0, 0, 0, 0);
   const made = passGate(toyEngine, { parent: undefined, from: none, to, sequences }, wide);
   expect(made).toMatchObject({ adapter: to, gate: { passed: true }, stepScale: 1 });
@@ -31,7 +31,7 @@ test('a step within its bounds is taken whole, and both distances are told', () 
   expect(made.distances.klToBase).toBe(made.distances.meanKl);
 });
 
-test('a step beyond a bound is shortened to the largest eighth that is within', () => {
+test('a step beyond a bound is shortened to the largest eighth within it', () => {
   const to = withLogits(4, 0, 0, 0, 0);
   const kls = [1, 2, 3, 4, 5, 6, 7, 8].map((eighths) => klToUniform(between(none, to, eighths / 8)));
   const stride = { parent: undefined, from: none, to, sequences };
@@ -51,7 +51,7 @@ test('a step beyond a bound is shortened to the largest eighth that is within', 
   expect(refused.gate).toMatchObject({ reason: 'kl-to-parent', figures: { limit: kls[0]! / 2 } });
 });
 
-test('older batches name no smallest part: the whole step or none', () => {
+test('older batches without a smallest part take the whole step or none', () => {
   const to = withLogits(4, 0, 0, 0, 0);
   const stride = { parent: undefined, from: none, to, sequences };
   const { gate } = passGate(toyEngine, stride, { gateMeanKl: 0.5, gateLeastScale: 1 });
@@ -60,7 +60,7 @@ test('older batches name no smallest part: the whole step or none', () => {
   expect(half.stepScale).toBeGreaterThanOrEqual(0.5);
 });
 
-test('beyond the bound to the base only what comes nearer to it passes', () => {
+test('beyond the bound to the base, only a step closer to it passes', () => {
   const parent = withLogits(3, 0, 0, 0, 0);
   const bounds = { ...wide, gateBaseKl: 0.1 };
   const step = (to: TrainedWeights) => passGate(toyEngine, { parent, from: parent, to, sequences }, bounds);
@@ -70,7 +70,7 @@ test('beyond the bound to the base only what comes nearer to it passes', () => {
   expect(step(withLogits(2.5, 0, 0, 0, 0))).toMatchObject({ gate: { passed: true }, stepScale: 1 });
 });
 
-test('a shortened step goes on: the next version starts from what is left of it', () => {
+test('the next version starts from a shortened step', () => {
   const samples = [sampleData('a', { tokens: { responseIds: [4], logProbs: [Math.log(0.2)] } })];
   const settings = { rank: 2, alpha: 2, learningRate: 1, gateMeanKl: 0.01, gateLeastScale: 0.125 };
   const make = (n: number, parent: Candidate | undefined, changes = {}) => {
@@ -84,7 +84,7 @@ test('a shortened step goes on: the next version starts from what is left of it'
   expect(part.metrics.stepScale).toBeLessThan(1);
   expect(part.metrics.meanKl).toBeLessThan(whole.metrics.meanKl! / 4);
   expect(part.metrics.klToBase).toBe(part.metrics.meanKl);
-  // moments are those of the whole step
+  // The moments are those of the whole step.
   expect(part.optimizer).toEqual(whole.optimizer);
   expect(make(2, part, { gateMeanKl: 100 }).gate).toEqual({ passed: true });
 });

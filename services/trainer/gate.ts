@@ -1,41 +1,41 @@
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
-import type { PolicySequence } from '../../shared/policy/batching.ts';
-import type { GateResult } from '../../shared/policy/checkpoint-store-state.ts';
-import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
-import { type CanaryFigures, canaryFigures, ownPrompts, takesRequests } from './canaries.ts';
-import { canaryRefusal, looksAtCanaries, type Tolerances } from './canary-gate.ts';
-import { isWrittenAlike } from './hinted-prompt.ts';
+import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
+import type { GateResult } from '../../shared/policy/checkpoints/state.ts';
+import type { PolicySequence } from '../../shared/policy/train/batching.ts';
+import { type CanaryFigures, canAnswer, canaryFigures, personPrompts } from './canaries.ts';
+import { canaryRefusal, checksCanaries, type Tolerances } from './canary-gate.ts';
+import { rendersIdentically } from './hinted-prompt.ts';
 import type { LearningEngine } from './learning-engine.ts';
 
-/** A step that was taken: from where, and where it leads to. */
-export type Stride = {
+/** A step from one version to a candidate. */
+type Stride = {
   /** undefined: the base */
   readonly parent: TrainedWeights | undefined;
-  /** the parent's numbers, or those of a fresh adapter, which changes nothing */
+  /** the parent's weights, or those of a fresh adapter, which has no effect */
   readonly from: TrainedWeights;
   readonly to: TrainedWeights;
   /** the batch's answers */
   readonly sequences: readonly PolicySequence[];
-  /** of earlier batches, whose requests are asked again */
+  /** samples of earlier batches, whose requests are asked again */
   readonly earlier?: readonly SampleReady['data'][] | undefined;
 };
 
 export type Bounds = Pick<TrainingSettings, 'gateMeanKl' | 'gateBaseKl' | 'gateLeastScale'>;
 
 /** Mean KL over the answers' positions and the whole vocabulary, nats per token. */
-export type Distances = { readonly meanKl: number; readonly klToBase: number };
+type Distances = { readonly meanKl: number; readonly klToBase: number };
 
-export type Gated = {
-  /** the candidate: what is left of the step, or all of it where no part was near enough */
+type GatedStep = {
+  /** the candidate: the accepted part of the step, or all of it if no part was close enough */
   readonly adapter: TrainedWeights;
   readonly gate: GateResult;
   readonly distances: Distances;
-  /** part of the step that the candidate is: what `distances` and `canaries` are of */
+  /** the fraction of the step that is the candidate, to which `distances` and `canaries` refer */
   readonly candidateScale: number;
-  /** part of the step that was taken: `candidateScale`, or 0 where the gate stayed shut */
+  /** the fraction of the step that was taken: `candidateScale`, or 0 if the gate refused it */
   readonly stepScale: number;
-  /** undefined: nobody looked at answers */
+  /** undefined: answers were not checked */
   readonly canaries?: CanaryFigures;
 };
 
@@ -43,13 +43,14 @@ export type Gated = {
 const PARTS = 8;
 
 /**
- * Lets a step through whose candidate is near enough to its parent and to the base, or the largest part of it
- * that is. A candidate that is far from the base passes where its parent was farther: that is the way back.
+ * Accepts a step if its candidate is close enough to the parent and the base, otherwise the largest part of the
+ * step that is. A candidate far from the base passes if its parent was even farther, so that a policy can
+ * recover.
  *
- * The optimizer's moments stay those of the whole step: they are means of gradients, whose size does not
- * depend on how far they were followed, so that a shortened step is one at a lower learning rate.
+ * The optimizer's moments stay those of the whole step: they are means of gradients, which do not depend on the
+ * length of the step. A shortened step therefore equals one with a lower learning rate.
  */
-export function passGate(engine: LearningEngine, stride: Stride, bounds: Bounds): Gated {
+export function passGate(engine: LearningEngine, stride: Stride, bounds: Bounds): GatedStep {
   const { parent, from, to, sequences } = stride;
   const distancesOf = (adapter: TrainedWeights): Distances => {
     const meanKl = engine.meanKl(adapter, parent, sequences);
@@ -64,7 +65,7 @@ export function passGate(engine: LearningEngine, stride: Stride, bounds: Bounds)
   const atFull = { adapter: to, distances: whole, candidateScale: 1 };
   if (refused === undefined) return { ...atFull, gate: { passed: true }, stepScale: 1 };
   let [fits, high] = [Math.ceil(PARTS * bounds.gateLeastScale) - 1, PARTS];
-  let shorter: Gated | undefined;
+  let shorter: GatedStep | undefined;
   while (high - fits > 1) {
     const eighths = Math.floor((fits + high) / 2);
     const adapter = between(from, to, eighths / PARTS);
@@ -80,20 +81,20 @@ export function passGate(engine: LearningEngine, stride: Stride, bounds: Bounds)
 }
 
 /**
- * The same, and then by what the candidate answers, where the settings ask for that and the engine can answer.
- * The answers let a candidate pass or not; its numbers do not follow from them. By rules before the third, what
- * was left of a refused step was the whole of it again.
+ * Applies `passGate`, then checks the candidate's answers if the settings require it and the engine can answer.
+ * The answers decide whether a candidate passes but do not change its weights. Under rules before the third, a
+ * refused candidate is the whole step again.
  */
 export function gate(
   engine: LearningEngine,
   stride: Stride,
   settings: Bounds & Tolerances & Pick<TrainingSettings, 'rules'>,
-): Gated {
+): GatedStep {
   const passed = passGate(engine, stride, settings);
   const { speech } = engine;
-  if (!passed.gate.passed || speech === undefined || !looksAtCanaries(settings)) return passed;
-  if (!takesRequests(engine, speech.canaries)) return passed;
-  const own = ownPrompts(stride.sequences, engine, requestsOf(stride, engine));
+  if (!passed.gate.passed || speech === undefined || !checksCanaries(settings)) return passed;
+  if (!canAnswer(engine, speech.canaries)) return passed;
+  const own = personPrompts(stride.sequences, engine, earlierPrompts(stride, engine));
   const figuresOf = (adapter: TrainedWeights | undefined) => canaryFigures(engine, speech, adapter, own);
   const [base, canaries] = [figuresOf(undefined), figuresOf(passed.adapter)];
   const parent = once(() => (stride.parent === undefined ? base : figuresOf(stride.parent)));
@@ -102,15 +103,15 @@ export function gate(
   const shut = { ...passed, stepScale: 0, canaries };
   return settings.rules < 3
     ? { ...shut, adapter: stride.to, gate: refused }
-    : { ...shut, gate: ofPart(refused, passed.candidateScale) };
+    : { ...shut, gate: refusalOfPart(refused, passed.candidateScale) };
 }
 
-/** What another tokenizer or template wrote says nothing to this model. */
-const requestsOf = ({ earlier = [] }: Stride, engine: LearningEngine) =>
-  earlier.filter((sample) => isWrittenAlike(sample, engine)).map(({ tokens }) => tokens);
+/** Prompts of earlier batches that the current tokenizer and template still produce. */
+const earlierPrompts = ({ earlier = [] }: Stride, engine: LearningEngine) =>
+  earlier.filter((sample) => rendersIdentically(sample, engine)).map(({ tokens }) => tokens);
 
-/** The refusal of a candidate that is a part of its step says which. */
-function ofPart(refused: Refusal, candidateScale: number): Refusal {
+/** Adds to a refusal which part of its step the candidate is. */
+function refusalOfPart(refused: Refusal, candidateScale: number): Refusal {
   if (candidateScale === 1) return refused;
   return {
     ...refused,
@@ -121,7 +122,7 @@ function ofPart(refused: Refusal, candidateScale: number): Refusal {
 
 type Refusal = Extract<GateResult, { passed: false }>;
 
-/** Why a candidate is not served; undefined: it is near enough. */
+/** Why a candidate is refused; undefined: it is close enough. */
 function refusal(
   { meanKl, klToBase }: Distances,
   { gateMeanKl, gateBaseKl = Number.POSITIVE_INFINITY }: Bounds,

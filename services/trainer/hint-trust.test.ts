@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { PolicySequence } from '../../shared/policy/batching.ts';
-import { hintMarker } from '../../shared/policy/hint.ts';
+import { hintMarker } from '../../shared/policy/text/hint.ts';
+import type { PolicySequence } from '../../shared/policy/train/batching.ts';
 import { type WishKind, wishes } from '../../shared/wishes/wishes.ts';
 import { checkKnownHint, hintEffect, keepsContent, readingOf } from './hint-trust.ts';
 import type { LearningEngine } from './learning-engine.ts';
@@ -14,7 +14,10 @@ const requests = ['egg', 'sky', 'dog', 'tea', 'car', 'sea', 'sun', 'map', 'tin',
 
 type Speaks = (request: string, hint: string | undefined, index: number) => string;
 
-/** An engine whose base says what it is told to; answers that name a request are likely after that alone. */
+/**
+ * An engine whose base gives prescribed answers; an answer that names a request is likely only after that
+ * request.
+ */
 function speaking(speaks: Speaks) {
   let sampled = 0;
   const engine: LearningEngine = {
@@ -60,17 +63,17 @@ test.each([
   expect(readingOf(effect)).toBe(reading);
 });
 
-test('it is told once for each wish, and the plain answers once for all', () => {
+test('each wish is measured once, and the plain answers once for all', () => {
   const { engine, sampled } = greets({ without: 0.5, with: 1 });
   const kinds: readonly WishKind[] = ['greeting', 'no-list', 'greeting', 'no-list', 'shorter'];
   for (const kind of kinds) hintEffect(engine, kind);
   expect(sampled()).toBe(4);
-  // what characters cannot tell is not asked about
+  // Effects that characters cannot show are not measured.
   expect(hintEffect(engine, 'formal')).toBeUndefined();
   expect(sampled()).toBe(4);
 });
 
-test('an engine that does not speak, and answers that are cut off, tell nothing', () => {
+test('without speech, or with answers cut off, the effect is unknown', () => {
   expect(hintEffect(toyEngine, 'greeting')).toBeUndefined();
   expect(keepsContent(toyEngine, 'Be nice.')).toBeUndefined();
   const { engine } = greets({ without: 0, with: 1 });
@@ -82,7 +85,7 @@ test('an engine that does not speak, and answers that are cut off, tell nothing'
   expect(hintEffect(cutOff, 'greeting')).toEqual({ without: 0, with: 1 });
 });
 
-test('of a hint with several wishes those are taken out that are read as their contrary', () => {
+test('wishes read as their opposite are removed from a hint with several wishes', () => {
   const { engine } = speaking((request, hint, index) => {
     const list = hint === wishes['no-list'].hint ? true : index % 2 === 0;
     const greeting = hint === wishes['no-greeting'].hint ? false : index % 3 === 0;
@@ -96,7 +99,7 @@ test('of a hint with several wishes those are taken out that are read as their c
   expect(checkKnownHint(engine, 'No lists, please.')).toEqual({ backwards: 1, inDoubt: true });
 });
 
-test('words that the base takes for another request are told by what it answers', () => {
+test('words that the base takes for another request are recognised by its answers', () => {
   const { engine } = speaking((request, hint) =>
     hint === 'Could you put this into flowing text?' ? 'Here is a text.' : `The ${request}.`,
   );
@@ -104,13 +107,13 @@ test('words that the base takes for another request are told by what it answers'
   expect(keepsContent(engine, 'Could you put this into flowing text?')).toBe(false);
 });
 
-test('a hint that leaves no room for an answer is none, and the base is not asked', () => {
+test('a hint that leaves no room for an answer is refused without sampling', () => {
   const { engine, sampled } = speaking((request) => `The ${request}.`);
   expect(keepsContent(engine, 'x'.repeat(20_000))).toBe(false);
   expect(sampled()).toBe(0);
 });
 
-test('a template that refuses a lone request tells nothing of a hint', () => {
+test('with a template that rejects a lone request, the effect is unknown', () => {
   const { engine } = speaking((request) => `The ${request}.`);
   const refuses: LearningEngine = {
     ...engine,

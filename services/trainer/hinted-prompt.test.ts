@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ChatMessage } from '../../shared/events/chat-message.ts';
-import { hintMarker } from '../../shared/policy/hint.ts';
-import type { PromptWriter } from '../../shared/policy/load-prompt-writer.ts';
+import { hintMarker } from '../../shared/policy/text/hint.ts';
+import type { PromptWriter } from '../../shared/policy/text/load-prompt-writer.ts';
 import { hintedPrompts } from './hinted-prompt.ts';
 import { sampleData } from './testing/facts.ts';
 
@@ -22,7 +22,7 @@ const sample = (messages: readonly ChatMessage[], changes: Parameters<typeof sam
     tokens: { promptIds: writePrompt({ messages, tools: [], variables: {} }) },
   });
 
-test("the first hint stands under the person's last words, wherever they are", () => {
+test("the first hint is placed under the person's last words, wherever they are", () => {
   const internal = user('<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>it is noon<<<END_OPENCLAW_INTERNAL_CONTEXT>>>');
   const messages = [user('one'), user('two'), { role: 'tool', content: 'rain' } as const, internal];
   const hinted = hintedPrompts(sample(messages), engine);
@@ -32,7 +32,7 @@ test("the first hint stands under the person's last words, wherever they are", (
   );
 });
 
-test('words in parts get one part more', () => {
+test('a message in parts gets another part', () => {
   const messages: ChatMessage[] = [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }];
   let seen: readonly ChatMessage[] = [];
   const watching: PromptWriter = (source) => {
@@ -47,7 +47,7 @@ test('words in parts get one part more', () => {
   ]);
 });
 
-test('what the window left, and what the template was told, is what the teacher reads too', () => {
+test("the teacher reads what the window left, with the template's variables", () => {
   const left = [user('the end')];
   const variables = { enable_thinking: false };
   const cut = sampleData('a', {
@@ -64,7 +64,7 @@ test('what the window left, and what the template was told, is what the teacher 
   );
 });
 
-test('of several hints each that fits gives a prompt, the first ones', () => {
+test('of several hints, the first ones that fit each give a prompt', () => {
   const hints = ['a hint that is longer than the others are', 'answer without a list', 'no list', 'be brief'];
   const messages = [user('hi')];
   const with3 = hintedPrompts(sample(messages, { hints }), engine, 3);
@@ -78,7 +78,7 @@ test('of several hints each that fits gives a prompt, the first ones', () => {
   expect(left.prompts).toEqual(with3.prompts.slice(1));
 });
 
-test('a hint that cannot teach is told by its reason', () => {
+test('a hint that cannot teach has a reason', () => {
   const messages = [user('hi')];
   expect(hintedPrompts(sample(messages, { hints: [] }), engine).kind).toBe('no-hint');
   const drifted = sample(messages, { messages: [user('something else')] });

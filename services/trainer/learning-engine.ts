@@ -1,74 +1,76 @@
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
-import type { PolicySequence } from '../../shared/policy/batching.ts';
-import type { CandidatesPerSequence } from '../../shared/policy/candidates-per-sequence.ts';
-import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
-import type { PromptWriter } from '../../shared/policy/load-prompt-writer.ts';
+import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
 import type { CandidateLogProbs } from '../../shared/policy/ops/candidates.ts';
-import type { DistributionRequest, TokenDistributions } from '../../shared/policy/token-distributions.ts';
+import type { PromptWriter } from '../../shared/policy/text/load-prompt-writer.ts';
+import type { PolicySequence } from '../../shared/policy/train/batching.ts';
+import type { CandidatesPerSequence } from '../../shared/policy/train/candidates-per-sequence.ts';
+import type {
+  DistributionRequest,
+  TokenDistributions,
+} from '../../shared/policy/train/token-distributions.ts';
 
 import type { SampledAnswer, SampleRequest, Speech } from './speech.ts';
 
 /** log p of each response token, nats, [N][T] */
 export type LogProbs = readonly Float32Array[];
 
-/** Log-probs of each sequence's candidates; undefined where it has none. */
+/** Log-probs of each sequence's candidates; undefined if it has none. */
 export type CandidateRows = readonly (CandidateLogProbs | undefined)[];
 
 export type LogProbGradient = {
   /** dLoss / dlogProb of each response token, [N][T] */
   readonly sampled: readonly ArrayLike<number>[];
-  /** of the candidates of each position, [N][T * count]; undefined: none */
+  /** the same for the candidates of each position, [N][T * count]; undefined: none */
   readonly candidates?: readonly (ArrayLike<number> | undefined)[];
 };
 
-/** How an engine answers. */
+/** How an engine answers requests. */
 export type Voice = Pick<Speech, 'read' | 'canaries' | 'rehearsed'> & {
   readonly sample: (adapter: TrainedWeights | undefined, request: SampleRequest) => readonly SampledAnswer[];
 };
 
-/**
- * What a step needs of a model: numbers in, numbers out, no state between calls. An undefined adapter is the
- * base model.
- */
+/** What a step needs from a model. Calls keep no state. An undefined adapter is the base model. */
 export type LearningEngine = {
-  /** Prompts as serving writes them. Throws when the template refuses the messages. */
+  /** Renders prompts like serving. Throws if the template rejects the messages. */
   readonly writePrompt: PromptWriter;
-  /** tokens that prompt and answer may have together */
+  /** most tokens of prompt and answer together */
   readonly contextTokens: number;
   /**
-   * Loads a teacher of its own, where the settings name one, unless it is loaded; gives its digest.
+   * Loads the separate teacher that the settings name, if any, and returns its digest.
    * @throws TOP_K_VOCABULARY, TEACHER_VOCABULARY; UnknownModel
    */
   readonly prepare: (
     settings: Pick<TrainingSettings, 'method' | 'teacher' | 'distillation' | 'topK'>,
   ) => Promise<{ readonly teacherDigest: string | undefined }>;
-  /** As `score`, by a teacher that is loaded. @throws Error for another one */
+  /** Like `score`, by the loaded teacher. @throws Error for another teacher */
   readonly scoreByTeacher: (teacher: string, sequences: readonly PolicySequence[]) => LogProbs;
-  /** As `distributions`, by a teacher that is loaded. @throws Error for another one */
+  /** Like `distributions`, by the loaded teacher. @throws Error for another teacher */
   readonly distributionsByTeacher: (
     teacher: string,
     sequences: readonly PolicySequence[],
     request: DistributionRequest,
   ) => readonly TokenDistributions[];
-  /** A fresh adapter, or a copy of all weights: it changes nothing yet. The same seed gives the same one. */
+  /**
+   * Creates an adapter, or a copy of all weights, that has no effect yet. The same seed gives the same result.
+   */
   readonly createAdapter: (
     settings: Pick<TrainingSettings, 'training' | 'rank' | 'alpha'> & { readonly seed: number },
   ) => TrainedWeights;
   /**
-   * Indices of the sequences that go through the model together; a fixed function of the sequences and of how
-   * many tokens a part may have.
+   * Indices of the sequences that are processed together; a fixed function of the sequences and the token
+   * limit.
    */
   readonly parts: (sequences: readonly PolicySequence[], tokens?: number) => readonly (readonly number[])[];
   readonly score: (adapter: TrainedWeights | undefined, sequences: readonly PolicySequence[]) => LogProbs;
-  /** The likeliest tokens at each position of the responses. */
+  /** The most likely tokens at each position of the responses. */
   readonly distributions: (
     adapter: TrainedWeights | undefined,
     sequences: readonly PolicySequence[],
     request: DistributionRequest,
   ) => readonly TokenDistributions[];
   /**
-   * Fresh gradients by what is trained, under their names, given those by the log-probs, among them those of
-   * candidates where there are some: then all sequences must be of one part.
+   * New gradients of the trained weights, by name, given the gradient by the log-probs. With candidates, all
+   * sequences must belong to one part.
    */
   readonly gradients: (
     adapter: TrainedWeights,
@@ -76,7 +78,7 @@ export type LearningEngine = {
     byLogProbs: (logProbs: LogProbs, candidates: CandidateRows) => LogProbGradient,
     candidates?: CandidatesPerSequence,
   ) => ReadonlyMap<string, Float32Array>;
-  /** Undefined: the engine answers nobody, and a gate has no answers to look at. */
+  /** Undefined: the engine cannot answer, so the gate does not check answers. */
   readonly speech?: Voice | undefined;
   /** Mean over response positions of KL(candidate || parent) over the vocabulary, nats. */
   readonly meanKl: (

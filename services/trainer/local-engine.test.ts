@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Executor, openBackend } from '../../shared/policy/backend.ts';
-import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
-import { hintMarker } from '../../shared/policy/hint.ts';
-import { initialWeights } from '../../shared/policy/initialise.ts';
-import { logSoftmax } from '../../shared/policy/losses/distribution.ts';
-import { loadPolicy, type Policy, weightsInMemory } from '../../shared/policy/policy.ts';
-import { describeOnBackends, largestDifference } from '../../shared/policy/test-backends.ts';
-import { smallConfig } from '../../shared/policy/test-model.ts';
+import { checkpointDigest } from '../../shared/policy/checkpoints/state.ts';
+import { type Executor, openBackend } from '../../shared/policy/executors/backend.ts';
+import { initialWeights } from '../../shared/policy/model/initialise.ts';
+import { loadPolicy, type Policy, weightsInMemory } from '../../shared/policy/model/policy.ts';
+import { describeOnBackends, largestDifference } from '../../shared/policy/testing/backends.ts';
+import { logSoftmax } from '../../shared/policy/testing/distribution.ts';
+import { smallConfig } from '../../shared/policy/testing/model.ts';
+import { hintMarker } from '../../shared/policy/text/hint.ts';
 import type { LearningEngine, LogProbs } from './learning-engine.ts';
 import { localEngine } from './local-engine.ts';
 import { type Candidate, step } from './step.ts';
@@ -14,7 +14,12 @@ import { batchData, sampleData } from './testing/facts.ts';
 
 const config = {
   ...smallConfig,
-  ...{ vocabularySize: 48, hiddenSize: 32, heads: 2, keyValueHeads: 1, headSize: 16, intermediateSize: 48 },
+  vocabularySize: 48,
+  hiddenSize: 32,
+  heads: 2,
+  keyValueHeads: 1,
+  headSize: 16,
+  intermediateSize: 48,
   maxPositions: 64,
 };
 
@@ -34,9 +39,8 @@ afterAll(() => policy.dispose());
 
 /** Two prompts, each with a liked and a disliked answer, of different lengths and temperatures. */
 const sampled = () => {
-  const of = (
-    id: string,
-    verdict: number,
+  const sample = (
+    [id, verdict]: readonly [id: string, verdict: number],
     promptIds: number[],
     responseIds: number[],
     temperature: number,
@@ -48,10 +52,10 @@ const sampled = () => {
     });
   };
   return [
-    of('a', 1, [1, 2, 3], [10, 11, 12, 0], 1),
-    of('b', -1, [1, 2, 3], [20, 21], 0.7),
-    of('c', 1, [5, 6, 7, 8, 9], [10, 11], 0.7),
-    of('d', -1, [5, 6, 7, 8, 9], [20, 21, 22, 23, 0], 1),
+    sample(['a', 1], [1, 2, 3], [10, 11, 12, 0], 1),
+    sample(['b', -1], [1, 2, 3], [20, 21], 0.7),
+    sample(['c', 1], [5, 6, 7, 8, 9], [10, 11], 0.7),
+    sample(['d', -1], [5, 6, 7, 8, 9], [20, 21, 22, 23, 0], 1),
   ];
 };
 
@@ -62,7 +66,7 @@ function train(n: number, parent: Candidate | undefined, changes = {}): Candidat
   return result;
 }
 
-test('liked answers become likelier and disliked ones less likely, step after step', () => {
+test('liked answers become more likely and disliked ones less likely, step after step', () => {
   const sequences = sampled().map(({ tokens }) => ({ ...tokens, temperature: tokens.effectiveTemperature }));
   const total = (parent: Candidate | undefined) =>
     engine.score(parent?.adapter, sequences).map((row) => row.reduce((sum, logProb) => sum + logProb, 0));
@@ -75,7 +79,7 @@ test('liked answers become likelier and disliked ones less likely, step after st
   });
 });
 
-test('serving and training agree on what was sampled, and the first ratio is exactly 1', () => {
+test('serving and training agree on sampled tokens, and the first ratio is exactly 1', () => {
   const { metrics } = train(1, undefined);
   expect(metrics.logProbDriftMax).toBeLessThan(1e-4);
   expect(metrics.ratio).toBeCloseTo(1, 12);
@@ -88,7 +92,7 @@ test('the same step gives the same digest; more minibatches give another', () =>
   expect(checkpointDigest(train(1, undefined, { minibatches: 2 }))).not.toBe(checkpointDigest(first));
 });
 
-test('all weights learn: the same bits each time, held to the base by the KL, which does not move', () => {
+test('full training gives the same bits each time, and KL holds it to the unchanged base', () => {
   const changes = { training: 'full', learningRate: 1e-3, klCoefficient: 0.1, gateMeanKl: 100 } as const;
   const all = sampled().map(({ tokens }) => ({ ...tokens, temperature: tokens.effectiveTemperature }));
   const base = engine.score(undefined, all);
@@ -106,7 +110,7 @@ test('all weights learn: the same bits each time, held to the base by the KL, wh
   expect(executor.tensorCount()).toBe(tensors);
 });
 
-test('no tensor is left over by ten steps, nor by a step that fails', () => {
+test('neither ten steps nor a failed step leak tensors', () => {
   let parent = train(1, undefined, { klCoefficient: 0.1, minibatches: 2 });
   const tensors = executor.tensorCount();
   for (let n = 2; n <= 10; n++)
@@ -119,7 +123,7 @@ test('no tensor is left over by ten steps, nor by a step that fails', () => {
   expect(executor.tensorCount()).toBe(tensors);
 });
 
-test('the gradient in parts of fewer tokens is the same, though not to the last bit', () => {
+test('the gradient in smaller parts is the same, except for the last bits', () => {
   const [whole, parts] = [train(1, undefined), train(1, undefined, { microbatchTokens: 8 })];
   expect(
     engine.parts(
@@ -152,7 +156,7 @@ describe.each(['topk', 'overlap'] as const)('distillation %s', (distillation) =>
     return result;
   };
 
-  test("the policy comes to the hinted teacher's distribution on the answers, and no tensor is left over", () => {
+  test("the policy converges to the hinted teacher's distribution, without leaking tensors", () => {
     let parent = learn(1, undefined);
     const tensors = executor.tensorCount();
     for (let n = 2; n <= 30; n++) parent = learn(n, parent);
@@ -164,22 +168,22 @@ describe.each(['topk', 'overlap'] as const)('distillation %s', (distillation) =>
         temperature: tokens.effectiveTemperature,
       }));
       const own = engine.distributions(candidate?.adapter, sequences, everything);
-      const asked = own.map(({ topIds }) => topIds);
+      const requested = own.map(({ topIds }) => topIds);
       const teacher = engine.distributions(
         undefined,
         sequences.map((sequence) => ({ ...sequence, promptIds: [1, 2, 3, 30] })),
-        { ...everything, asked },
+        { ...everything, requested },
       );
       return own
         .flatMap(({ top }, n) =>
-          Array.from(top, (logProb, j) => Math.exp(logProb) * (logProb - teacher[n]!.asked[j]!)),
+          Array.from(top, (logProb, j) => Math.exp(logProb) * (logProb - teacher[n]!.requested[j]!)),
         )
         .reduce((sum, part) => sum + part, 0);
     };
     expect(klOf(parent)).toBeLessThan(0.1 * klOf(undefined));
   });
 
-  test('the same step gives the same digest, with several hints and minibatches too', () => {
+  test('the same step gives the same digest with several hints and minibatches, too', () => {
     const first = checkpointDigest(learn(1, undefined));
     expect(checkpointDigest(learn(1, undefined))).toBe(first);
     const more = () =>
@@ -189,23 +193,25 @@ describe.each(['topk', 'overlap'] as const)('distillation %s', (distillation) =>
   });
 });
 
-test('an anchored distribution is the geometric mean of two, normalised over the whole vocabulary', () => {
+test('an anchored distribution is the normalised geometric mean of two', () => {
   const parent = train(2, train(1, undefined, { gateMeanKl: 100 }), { gateMeanKl: 100 });
   const sequences = sampled().map(({ tokens }) => ({ ...tokens, temperature: tokens.effectiveTemperature }));
   const everyId = sequences.map(({ responseIds }) =>
     Int32Array.from(responseIds.flatMap(() => Array.from({ length: config.vocabularySize }, (_, id) => id))),
   );
-  const request = { count: config.vocabularySize, asked: everyId };
+  const request = { count: config.vocabularySize, requested: everyId };
   const [own, base] = [parent.adapter, undefined].map((file) =>
     engine.distributions(file, sequences, request),
   );
   const made = engine.distributions(parent.adapter, sequences, { ...request, anchor: 0.3 });
-  made.forEach(({ asked, sampled: chosen }, n) => {
+  made.forEach(({ requested, sampled: chosen }, n) => {
     sequences[n]!.responseIds.forEach((id, t) => {
       const row = (from: Float32Array) =>
         from.subarray(t * config.vocabularySize, (t + 1) * config.vocabularySize);
-      const mean = logSoftmax(row(own![n]!.asked).map((p, v) => 0.7 * p + 0.3 * row(base![n]!.asked)[v]!));
-      expect(largestDifference(Float32Array.from(mean), row(asked))).toBeLessThan(1e-4);
+      const mean = logSoftmax(
+        row(own![n]!.requested).map((p, v) => 0.7 * p + 0.3 * row(base![n]!.requested)[v]!),
+      );
+      expect(largestDifference(Float32Array.from(mean), row(requested))).toBeLessThan(1e-4);
       expect(chosen[t]).toBeCloseTo(mean[id]!, 4);
     });
   });
@@ -213,14 +219,14 @@ test('an anchored distribution is the geometric mean of two, normalised over the
 });
 
 describeOnBackends('parts', (open) => {
-  test('what the engine takes as one part goes through the model together, with its candidates', async () => {
+  test('sequences of one part go through the model together with their candidates', async () => {
     const own = await loadPolicy(weightsInMemory(config, initialWeights(config, 1)), await open());
     const parted = localEngine(
       own,
       () => [],
       () => Promise.reject(new Error('there is no other teacher')),
     );
-    // lengths whose padding decides how many fit
+    // The padding of these lengths decides how many fit.
     const sequences = [577, 578, 579, 580, 581, 582, 583].map((length) => ({
       promptIds: Array.from({ length: length - 2 }, (_, i) => i % 40),
       responseIds: [5, 6],

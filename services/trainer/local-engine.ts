@@ -1,20 +1,20 @@
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
-import { microbatchesOn } from '../../shared/policy/batching.ts';
-import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
-import type { PromptWriter } from '../../shared/policy/load-prompt-writer.ts';
-import { createLora } from '../../shared/policy/lora.ts';
-import type { Adapter, Policy } from '../../shared/policy/policy.ts';
-import { meanPolicyKl, scoreResponses } from '../../shared/policy/scoring.ts';
-import { tokenDistributions } from '../../shared/policy/token-distributions.ts';
-import { lossAndGradients } from '../../shared/policy/training.ts';
+import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
+import { createLora } from '../../shared/policy/model/lora.ts';
+import type { Adapter, Policy } from '../../shared/policy/model/policy.ts';
+import type { PromptWriter } from '../../shared/policy/text/load-prompt-writer.ts';
+import { microbatchesOn } from '../../shared/policy/train/batching.ts';
+import { meanPolicyKl, scoreResponses } from '../../shared/policy/train/scoring.ts';
+import { tokenDistributions } from '../../shared/policy/train/token-distributions.ts';
+import { lossAndGradients } from '../../shared/policy/train/training.ts';
 import { TrainerError } from './errors.ts';
 import type { CandidateRows, LearningEngine, LogProbs } from './learning-engine.ts';
-import { ownTeacher } from './own-teacher.ts';
 import { type Speech, sampleAnswers } from './speech.ts';
+import { separateTeacher } from './teacher.ts';
 import type { TeacherModel } from './teacher-model.ts';
 
 /**
- * The engine on this machine: a policy and its executor. Adapters are uploaded for a call and freed after it.
+ * An engine on this machine: a policy and its executor. Adapters are uploaded for each call and freed after it.
  */
 export function localEngine(
   policy: Policy,
@@ -35,7 +35,7 @@ export function localEngine(
     }
   };
   const loaded = (model: string): Policy => {
-    if (teacher?.model !== model) throw new Error(`the teacher ${model} is not loaded`);
+    if (teacher?.model !== model) throw new Error(`teacher ${model} is not loaded`);
     return teacher.policy;
   };
   return {
@@ -43,7 +43,7 @@ export function localEngine(
     contextTokens: policy.config.maxPositions,
     prepare: async (settings) => {
       refuseTooMany(settings, policy);
-      const model = ownTeacher(settings);
+      const model = separateTeacher(settings);
       if (model === undefined) return { teacherDigest: undefined };
       if (teacher?.model !== model) {
         teacher?.policy.dispose();
@@ -70,10 +70,10 @@ export function localEngine(
       withAdapter(file, (adapter) => {
         const loss = (logProbs: LogProbs, made: CandidateRows) => {
           const { sampled, candidates: byCandidates = [] } = byLogProbs(logProbs, made);
-          // the step sums up its loss itself, over its parts
+          // The step sums its loss over the parts itself.
           return { loss: 0, metrics: {}, gradient: sampled, candidateGradient: byCandidates };
         };
-        return lossAndGradients(policy, adapter!, sequences, loss, { candidates }).gradients;
+        return lossAndGradients(policy, adapter!, sequences, { loss, candidates }).gradients;
       }),
     speech: speech && {
       ...speech,

@@ -2,29 +2,29 @@ import { readdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import { fastify } from 'fastify';
+import { TrainerConfig, threadsOf } from '../../shared/config/trainer.ts';
 import { fetchingInService } from '../../shared/hub/fetching-in-service.ts';
 import { findModel } from '../../shared/hub/find-model.ts';
 import { headFold } from '../../shared/lineage/head-fold.ts';
 import { trainingMismatch } from '../../shared/lineage/training-mismatch.ts';
-import { modelDigest } from '../../shared/policy/model-digest.ts';
-import { claimFileInTurn } from '../../shared/service/claim.ts';
-import { refuseForeignHosts, registerHealth } from '../../shared/service/health.ts';
-import { makeFolder } from '../../shared/service/make-folder.ts';
-import { openQueue } from '../../shared/service/open-queue.ts';
-import { openService } from '../../shared/service/open-service.ts';
-import { Refusal } from '../../shared/service/refusal.ts';
-import { createFoldMetrics, watchFolds } from '../../shared/service/watch-folds.ts';
+import { modelDigest } from '../../shared/policy/model/model-digest.ts';
+import { claimFileInTurn } from '../../shared/runtime/claim.ts';
+import { refuseForeignHosts, registerHealth } from '../../shared/runtime/health.ts';
+import { makeFolder } from '../../shared/runtime/make-folder.ts';
+import { openQueue } from '../../shared/runtime/open-queue.ts';
+import { openService } from '../../shared/runtime/open-service.ts';
+import { Refusal } from '../../shared/runtime/refusal.ts';
+import { createFoldMetrics, watchFolds } from '../../shared/runtime/watch-folds.ts';
 import { createBatchWait } from './batch-wait.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
-import { TrainerConfig, threadsOf } from './config.ts';
 import { createTrainerMetrics, watchBatches } from './metrics.ts';
 import { openStepRunner } from './step-runner.ts';
 import { createTrainer, type WakeUp } from './trainer.ts';
 
 /**
- * Trains the open batch of each adapter, one at a time: a job is queued when its batch opens, so that the next
- * batch of an adapter comes after those of the others that wait. The queue only wakes it up; what is owed is
- * in the head's committed rows.
+ * Trains the open batch of each adapter, one at a time. A job is queued when its batch opens, so the next batch
+ * of an adapter comes after the waiting batches of the others. A job is only a wake-up; the head's committed
+ * rows say which batch is owed.
  */
 
 const GROUP = 'trainer';
@@ -33,18 +33,21 @@ const service = await openService('trainer', TrainerConfig);
 const { config, log, data, logger, place, shutdown } = service;
 const metrics = createTrainerMetrics(service.metrics);
 const watch = watchFolds({
-  ...{ log, place, logger, signal: shutdown },
+  log,
+  place,
+  logger,
+  signal: shutdown,
   folds: [{ group: GROUP, reads: headFold.reads }],
   metrics: createFoldMetrics(service.metrics),
 });
 const wait = createBatchWait({ log, logger, signal: shutdown });
 let openBatches = () => 0;
-let waitsFor: () => string | undefined = () => undefined;
+let waitingReason: () => string | undefined = () => undefined;
 watchBatches(service.metrics, () => openBatches(), wait.seconds);
-let missing: string | undefined = 'the model is not loaded yet';
+let missing: string | undefined = 'the model is still loading';
 
 const retries = {
-  attempts: Number.MAX_SAFE_INTEGER, // strikes end what cannot be trained; a log that is away comes back
+  attempts: Number.MAX_SAFE_INTEGER, // strikes abandon a batch that cannot be trained; an unavailable log recovers
   backoffMs: 500,
   maxBackoffMs: 30_000,
   jitter: 0.3,
@@ -54,16 +57,21 @@ const queue = await openQueue<WakeUp>(config, 'batches', retries, logger);
 
 const server = fastify({ logger: false });
 refuseForeignHosts(server, config.healthHost);
-registerHealth(server, () => missing ?? waitsFor() ?? watch.missing() ?? queue.missing(), service.metrics, {
-  logger,
-});
+registerHealth(
+  server,
+  () => missing ?? waitingReason() ?? watch.missing() ?? queue.missing(),
+  service.metrics,
+  {
+    logger,
+  },
+);
 await queue.mountBoard(server);
 await server.listen({ host: config.healthHost, port: config.healthPort });
 const { port } = server.server.address() as AddressInfo;
-logger.info({ port }, 'health port');
+logger.info({ port }, 'health port open');
 
 async function work(): Promise<void> {
-  // whatever has an open batch is trained, also what no setting names
+  // Every adapter with an open batch is trained, even if no setting names it.
   const stored = await readdir(dirname(data.trainerClaim), { withFileTypes: true });
   for (const { name } of stored.filter((entry) => entry.isDirectory()))
     await checkCheckpoints(data.checkpoints(name), log.logId);
@@ -97,7 +105,7 @@ async function work(): Promise<void> {
     wait,
   });
   openBatches = trainer.openBatches;
-  waitsFor = trainer.missing;
+  waitingReason = trainer.missing;
   missing = undefined;
   try {
     await Promise.all([
@@ -119,14 +127,15 @@ async function work(): Promise<void> {
 }
 
 /**
- * One job wakes up one trainer, and of two the one without the batch would end the job: the second stands by.
+ * Works once no other trainer uses the checkpoints. With two active trainers, a job could wake up the one that
+ * does not have the batch, which would end the job.
  */
-async function workInTurn(): Promise<void> {
+async function workWhenClaimed(): Promise<void> {
   await makeFolder(dirname(data.trainerClaim));
   const claim = await claimFileInTurn(data.trainerClaim, standBy, shutdown);
   if (claim === undefined) return;
   try {
-    missing = 'the model is not loaded yet';
+    missing = 'the model is still loading';
     await work();
   } finally {
     claim.release();
@@ -134,8 +143,8 @@ async function workInTurn(): Promise<void> {
 }
 
 function standBy(): void {
-  missing = 'another trainer works on these checkpoints; this one stands by and takes over when it ends';
+  missing = 'another trainer is using these checkpoints; this one stands by and takes over when it stops';
   logger.warn({ lock: data.trainerClaim }, missing);
 }
 
-await service.run([workInTurn()], [() => server.close(), queue.close], [queue.refused]);
+await service.run([workWhenClaimed()], [() => server.close(), queue.close], [queue.refused]);

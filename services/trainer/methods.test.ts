@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
-import { createRandom } from '../../shared/policy/random.ts';
+import { createRandom } from '../../shared/policy/model/random.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
@@ -23,7 +23,7 @@ const hinted = toyLogProbs(undefined, 1, HINT_LOGITS);
 function learn(
   steps: number,
   changes: Partial<TrainingSettings>,
-  told: (id: number) => Partial<Pick<SampleReady['data'], 'verdict' | 'hints'>>,
+  labelOf: (id: number) => Partial<Pick<SampleReady['data'], 'verdict' | 'hints'>>,
 ): Candidate {
   const random = createRandom('toy');
   let parent: Candidate | undefined;
@@ -32,7 +32,7 @@ function learn(
     const samples = Array.from({ length: 32 }, (_, index) => {
       const id = drawToken(now, random);
       const tokens = { responseIds: [id], logProbs: [now[id]!] };
-      return sampleData(`${n}/${index}`, { verdict: 0, version: n - 1, ...told(id), tokens });
+      return sampleData(`${n}/${index}`, { verdict: 0, version: n - 1, ...labelOf(id), tokens });
     });
     const settings = { rank: 2, alpha: 2, gateMeanKl: 100, ...changes };
     const result = step(toyEngine, { parent, batch: batchData(n, samples, settings), samples });
@@ -46,7 +46,7 @@ const liked = 3;
 const disliked = 0;
 const verdictOf = (id: number) => (id === liked ? 1 : id === disliked ? -1 : 0);
 
-test('binary: what is rewarded becomes likelier, what is punished less likely', () => {
+test('binary: rewarded answers become more likely, punished ones less likely', () => {
   const after = toyLogProbs(
     learn(40, { method: 'binary', learningRate: 0.05 }, (id) => ({ verdict: verdictOf(id) })).adapter,
   );
@@ -54,7 +54,7 @@ test('binary: what is rewarded becomes likelier, what is punished less likely', 
   expect(Math.exp(after[disliked]!)).toBeLessThan(0.05);
 });
 
-test("opd: the policy comes to the hinted teacher's distribution, and stays", () => {
+test("opd: the policy converges to the hinted teacher's distribution", () => {
   const settings = { method: 'opd', learningRate: 0.03, teacher: 'base', baseline: false } as const;
   const before = klDivergence(toyLogProbs(undefined), hinted);
   const after = (steps: number) =>
@@ -65,14 +65,14 @@ test("opd: the policy comes to the hinted teacher's distribution, and stays", ()
 
 test('combine: verdict and hint both count', () => {
   const settings = { method: 'combine', learningRate: 0.03, teacher: 'base', baseline: false } as const;
-  const told = (id: number) => ({ verdict: verdictOf(id), hints });
+  const judged = (id: number) => ({ verdict: verdictOf(id), hints });
   const by = (weights: Partial<TrainingSettings>) =>
-    toyLogProbs(learn(60, { ...settings, ...weights }, told).adapter);
+    toyLogProbs(learn(60, { ...settings, ...weights }, judged).adapter);
   const [both, hintsAlone] = [by({}), by({ verdictWeight: 0 })];
   expect(klDivergence(hintsAlone, hinted)).toBeLessThan(0.1 * klDivergence(toyLogProbs(undefined), hinted));
   expect(both[liked]! - hintsAlone[liked]!).toBeGreaterThan(0.5);
   expect(both[disliked]! - hintsAlone[disliked]!).toBeLessThan(-0.5);
-  // what nobody praised or blamed stands to each other as the teacher has it
+  // Tokens that were neither praised nor blamed keep the teacher's proportions.
   const between = (logProbs: Float64Array) => logProbs[2]! - logProbs[1]!;
   expect(Math.abs(between(both) - between(hinted))).toBeLessThan(0.5);
 });
@@ -114,12 +114,12 @@ test('combine: a hint alone, a verdict alone, both, and neither, which has no sh
     expect(seen[index]![0]).toBeCloseTo(slope, 6);
   });
   expect(result.metrics).toMatchObject({ hintsUsed: 2, templateDrift: 0 });
-  // only verdicts move what is usual
+  // Only verdicts move the baseline.
   expect(result.baseline.count).toBe(2);
 });
 
 test.each(['binary', 'opd', 'combine'] as const)(
-  '%s: what was not sampled, the prompt (1, 2, 3) among it, stays to each other as it was',
+  '%s: tokens that were not sampled, such as the prompt (1, 2, 3), keep their proportions',
   (method) => {
     const { seen, result } = gradientsOf([answer(4, { verdict: 1, hints }), answer(2, { verdict: 0 })], {
       method,
@@ -132,7 +132,7 @@ test.each(['binary', 'opd', 'combine'] as const)(
   },
 );
 
-test('opd leaves the verdict out, and binary the hint', () => {
+test('opd ignores the verdict, and binary ignores the hint', () => {
   const both = [answer(2, { verdict: 1, hints })];
   expect(gradientsOf(both, { method: 'opd' }).seen[0]![0]).toBeCloseTo(-(hinted[2]! - uniform), 6);
   const binary = gradientsOf(both, { method: 'binary' });
@@ -140,7 +140,7 @@ test('opd leaves the verdict out, and binary the hint', () => {
   expect(binary.result.metrics).not.toHaveProperty('hintsUsed');
 });
 
-test('where the template has drifted only the verdict trains, and it is counted', () => {
+test('after template drift only the verdict trains, and the sample is counted', () => {
   const engine: LearningEngine = { ...toyEngine, writePrompt: () => [7] };
   const samples = [answer(2, { verdict: 1, hints })];
   const of = (from: LearningEngine, hint: readonly string[]) =>

@@ -1,21 +1,21 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { watchObligations } from '../../shared/service/metrics.ts';
+import { watchObligations } from '../../shared/runtime/metrics.ts';
 
 export type TrainerMetrics = ReturnType<typeof createTrainerMetrics>;
 
-/** What the trainer counts. */
+/** The trainer's metrics. */
 export const createTrainerMetrics = (registry: Registry) => {
   const registers = [registry];
   return {
     stepSeconds: new Histogram({
       name: 'clawloop_trainer_step_seconds',
-      help: 'from the request to the candidate, its gate included',
+      help: 'duration of a step, from the request to the candidate, gate included',
       buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600],
       registers,
     }),
     tokensPerSecond: new Gauge({
       name: 'clawloop_trainer_tokens_per_second',
-      help: 'prompt and response tokens of the last step by its time',
+      help: 'prompt and response tokens of the last step per second',
       registers,
     }),
     outcomes: new Counter({
@@ -26,41 +26,41 @@ export const createTrainerMetrics = (registry: Registry) => {
     }),
     version: new Gauge({
       name: 'clawloop_trainer_version',
-      help: 'version of the last step, by adapter',
+      help: 'version that the last step produced, by adapter',
       labelNames: ['adapter'],
       registers,
     }),
     head: new Gauge({
       name: 'clawloop_trainer_head_version',
-      help: 'the head of the lineage, by adapter',
+      help: 'head of the lineage, by adapter',
       labelNames: ['adapter'],
       registers,
     }),
     progress: new Gauge({
       name: 'clawloop_trainer_progress_ratio',
-      help: 'share of the samples that the running step has trained on; 0 when none runs',
+      help: 'share of samples that the running step has trained on; 0 if none runs',
       registers,
     }),
     lastStep: new Gauge({
       name: 'clawloop_trainer_last_step',
-      help: 'figures of the last step of an adapter, by name; docs/learning.md says what they mean',
+      help: "figures of an adapter's last step, by name; docs/understand/learning.md explains them",
       labelNames: ['figure', 'adapter'],
       registers,
     }),
     tensors: new Gauge({
       name: 'clawloop_trainer_tensors',
-      help: 'tensors alive on the backend after the last step',
+      help: 'tensors allocated on the backend after the last step',
       registers,
     }),
   };
 };
 
-/** Gauges that are read when they are asked for. */
+/** Registers gauges that are computed on every scrape. */
 export function watchBatches(registry: Registry, open: () => number, waitSeconds: () => number): void {
   watchObligations(registry, { batches: open });
   new Gauge({
     name: 'clawloop_batch_wait_seconds',
-    help: 'for how long the open batch has waited for its outcome, by the time of its fact; 0: none is open',
+    help: "how long the open batch has waited for its outcome, by its event's time; 0: none is open",
     registers: [registry],
     collect() {
       this.set(waitSeconds());

@@ -1,10 +1,12 @@
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
-import { gradientNorm } from '../../shared/policy/adamw.ts';
-import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
+import { defined } from '../../shared/lang/defined.ts';
+import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
 import { combineLoss } from '../../shared/policy/losses/combine.ts';
 import { klLoss } from '../../shared/policy/losses/kl.ts';
 import { type PerToken, tokenShares } from '../../shared/policy/losses/reduction.ts';
 import type { CandidateLogProbs } from '../../shared/policy/ops/candidates.ts';
+import { gradientNorm } from '../../shared/policy/train/adamw.ts';
+import { addInto } from '../../shared/policy/train/training.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import type { StepSample } from './step-sample.ts';
 import type { Lesson } from './teach.ts';
@@ -23,52 +25,22 @@ export type MinibatchOptions = {
 };
 
 /**
- * Loss and gradients of one minibatch, part by part: each token's share in the mean is known beforehand, so
- * gradients of the parts add up. A sample that neither its verdict nor a teacher trains has no share. `cur`
- * are the log-probs that they were taken at.
+ * Loss and gradients of one minibatch, part by part. Each token's share of the mean is known in advance, so the
+ * gradients of the parts add up. A sample that neither its verdict nor a teacher trains has no share. `cur`:
+ * the log-probs at which the gradients were taken.
  */
 export function minibatchGradients(
   engine: LearningEngine,
   adapter: TrainedWeights,
   minibatch: readonly StepSample[],
-  { settings: told, lesson: { teacher, tokens }, prox, reference, onSamples }: MinibatchOptions,
+  options: MinibatchOptions,
 ) {
-  const settings = told.rules < 2 && told.method === 'opd' ? { ...told, hintWeight: 1 } : told;
-  const mask = minibatch.map((sample) =>
-    new Float64Array(sample.behavior.length).fill(Number(sample.trainsByVerdict || teacher.has(sample))),
-  );
-  const shares = tokenShares(
-    mask,
-    settings.mean,
-    minibatch.map(({ weight }) => weight),
-  );
+  const { rules, method } = options.settings;
+  const settings = rules < 2 && method === 'opd' ? { ...options.settings, hintWeight: 1 } : options.settings;
+  const { tokens } = options.lesson;
   const cur = new Map<StepSample, ArrayLike<number>>();
   const candidates = new Map<StepSample, CandidateLogProbs>();
-
-  const lossOf = (samples: readonly StepSample[], logProbs: PerToken) => {
-    const shareOf = samples.map((sample) => shares[minibatch.indexOf(sample)]!);
-    const policy = combineLoss(
-      {
-        cur: logProbs,
-        prox: prox === undefined ? logProbs : samples.map((sample) => prox.get(sample)!),
-        behavior: samples.map(({ behavior }) => behavior),
-        rewards: samples.map(({ advantage, verdictWeight }) => verdictWeight * advantage),
-        // what is learned of several tokens is not learned of the sampled one again
-        teacher: samples.map((sample) => (tokens.has(sample) ? undefined : teacher.get(sample))),
-        shares: shareOf,
-        unweighted: samples.map(({ greedy }) => greedy),
-      },
-      { ...settings, verdictWeight: 1 },
-    );
-    const distilled = samples.map((sample, index) => {
-      const [lesson, made] = [tokens.get(sample), candidates.get(sample)];
-      if (lesson === undefined || made === undefined) return undefined;
-      return tokenLessonLoss(lesson, made, shareOf[index]!, settings, prox === undefined);
-    });
-    if (reference === undefined) return { policy, distilled, kl: undefined };
-    const base = samples.map((sample) => reference.get(sample)!);
-    return { policy, distilled, kl: klLoss(logProbs, base, shareOf, settings.klEstimator) };
-  };
+  const lossOf = minibatchLoss(minibatch, candidates, { ...options, settings });
 
   const gradients = new Map<string, Float32Array>();
   const parts = engine.parts(
@@ -78,19 +50,19 @@ export function minibatchGradients(
   for (const members of parts) {
     const part = members.map((index) => minibatch[index]!);
     const sequences = part.map(({ sequence }) => sequence);
-    const made = engine.gradients(
+    const partGradients = engine.gradients(
       adapter,
       sequences,
-      (logProbs, others) => {
+      (logProbs, candidateRows) => {
         part.forEach((sample, index) => {
           cur.set(sample, logProbs[index]!);
-          if (others[index] !== undefined) candidates.set(sample, others[index]);
+          if (candidateRows[index] !== undefined) candidates.set(sample, candidateRows[index]);
         });
         const { policy, distilled, kl } = lossOf(part, logProbs);
         return {
           sampled:
             kl === undefined ? policy.gradient : sum(policy.gradient, kl.gradient, settings.klCoefficient),
-          candidates: distilled.map((one) => one?.gradient.map((slope) => settings.hintWeight * slope)),
+          candidates: distilled.map((loss) => loss?.gradient.map((slope) => settings.hintWeight * slope)),
         };
       },
       part.some((sample) => tokens.has(sample))
@@ -101,15 +73,15 @@ export function minibatchGradients(
           }
         : undefined,
     );
-    addInto(gradients, made);
-    onSamples(part.length);
+    addInto(gradients, partGradients);
+    options.onSamples(part.length);
   }
   const scored = minibatch.filter((sample) => cur.has(sample));
   const { policy, distilled, kl } = lossOf(
     scored,
     scored.map((sample) => cur.get(sample)!),
   );
-  const distillationLoss = distilled.reduce((total, one) => total + (one?.loss ?? 0), 0);
+  const distillationLoss = distilled.reduce((total, lesson) => total + (lesson?.loss ?? 0), 0);
   return {
     cur,
     gradients,
@@ -117,19 +89,53 @@ export function minibatchGradients(
     metrics: {
       loss: policy.loss + settings.hintWeight * distillationLoss + settings.klCoefficient * (kl?.loss ?? 0),
       ...policy.metrics,
-      ...(tokens.size === 0 ? {} : { distillationLoss }),
-      ...(kl === undefined ? {} : { klToBase: kl.loss }),
+      ...defined({
+        distillationLoss: tokens.size === 0 ? undefined : distillationLoss,
+        klToBase: kl === undefined ? undefined : kl.loss,
+      }),
     },
+  };
+}
+
+/** Creates the loss of some samples of a minibatch, given their log-probs and those of their candidates. */
+function minibatchLoss(
+  minibatch: readonly StepSample[],
+  candidates: ReadonlyMap<StepSample, CandidateLogProbs>,
+  { settings, lesson: { teacher, tokens }, prox, reference }: MinibatchOptions,
+) {
+  const mask = minibatch.map((sample) =>
+    new Float64Array(sample.behavior.length).fill(Number(sample.trainsByVerdict || teacher.has(sample))),
+  );
+  const shares = tokenShares(
+    mask,
+    settings.mean,
+    minibatch.map(({ weight }) => weight),
+  );
+  return (samples: readonly StepSample[], logProbs: PerToken) => {
+    const shareOf = samples.map((sample) => shares[minibatch.indexOf(sample)]!);
+    const policy = combineLoss(
+      {
+        cur: logProbs,
+        prox: prox === undefined ? logProbs : samples.map((sample) => prox.get(sample)!),
+        behavior: samples.map(({ behavior }) => behavior),
+        rewards: samples.map(({ advantage, verdictWeight }) => verdictWeight * advantage),
+        // A lesson on several tokens already includes the sampled one.
+        teacher: samples.map((sample) => (tokens.has(sample) ? undefined : teacher.get(sample))),
+        shares: shareOf,
+        unweighted: samples.map(({ greedy }) => greedy),
+      },
+      { ...settings, verdictWeight: 1 },
+    );
+    const distilled = samples.map((sample, index) => {
+      const [lesson, rows] = [tokens.get(sample), candidates.get(sample)];
+      if (lesson === undefined || rows === undefined) return undefined;
+      return tokenLessonLoss(lesson, rows, shareOf[index]!, { ...settings, atParent: prox === undefined });
+    });
+    if (reference === undefined) return { policy, distilled, kl: undefined };
+    const base = samples.map((sample) => reference.get(sample)!);
+    return { policy, distilled, kl: klLoss(logProbs, base, shareOf, settings.klEstimator) };
   };
 }
 
 const sum = (a: readonly Float64Array[], b: readonly Float64Array[], weight: number): Float64Array[] =>
   a.map((row, n) => row.map((value, t) => value + weight * b[n]![t]!));
-
-function addInto(total: Map<string, Float32Array>, part: ReadonlyMap<string, Float32Array>): void {
-  for (const [name, gradient] of part) {
-    const known = total.get(name);
-    if (known === undefined) total.set(name, gradient);
-    else for (let index = 0; index < known.length; index++) known[index]! += gradient[index]!;
-  }
-}

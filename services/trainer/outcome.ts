@@ -4,15 +4,16 @@ import { PolicyPromoted } from '../../shared/events/policy-promoted.ts';
 import { PolicyRejected } from '../../shared/events/policy-rejected.ts';
 import { PolicyTrained } from '../../shared/events/policy-trained.ts';
 import { PolicyUpdateFailed } from '../../shared/events/policy-update-failed.ts';
-import type { CheckpointState, GateResult } from '../../shared/policy/checkpoint-store-state.ts';
-
-/** A checkpoint that names its whole input. Those of earlier versions do not; none of them is an outcome any more. */
-export type BoundState = CheckpointState & Required<Pick<CheckpointState, 'batchDigest' | 'samplesDigest'>>;
+import { defined } from '../../shared/lang/defined.ts';
+import type { CheckpointState, GateResult } from '../../shared/policy/checkpoints/state.ts';
 
 /**
- * How a batch ended. Whoever ends it first in the log decides; all attempts that got as far as a checkpoint
- * say the same.
+ * State of a checkpoint that names its whole input. Checkpoints of earlier versions do not and are never
+ * outcomes.
  */
+export type BoundState = CheckpointState & Required<Pick<CheckpointState, 'batchDigest' | 'samplesDigest'>>;
+
+/** How a batch ended. The first outcome in the log counts; all attempts that committed a checkpoint agree. */
 export type Outcome =
   | { readonly kind: 'trained'; readonly checkpoint: string; readonly state: BoundState }
   | { readonly kind: 'not-finite' | 'nothing-learned'; readonly detail: string }
@@ -24,7 +25,7 @@ export type Outcome =
 
 const source = 'clawloop/trainer';
 
-/** The facts of an outcome, with ids that follow from the batch: saying them again changes nothing. */
+/** The events of an outcome. Their ids follow from the batch, so appending them again changes nothing. */
 export function outcomeEvents(
   { batchId, adapter }: Pick<BatchSubmitted['data'], 'batchId' | 'adapter'>,
   outcome: Outcome,
@@ -68,16 +69,16 @@ export function outcomeEvents(
             ...envelope('promoted'),
             data: { ...common, from: parent, to: version, checkpoint, digest },
           })
-        : rejected(whyOf(gate));
+        : rejected(refusalData(gate));
       return [trained, verdict];
     }
   }
 }
 
-const whyOf = ({ reason, detail, figures }: Extract<GateResult, { passed: false }>) => ({
+const refusalData = ({ reason, detail, figures }: Extract<GateResult, { passed: false }>) => ({
   reason,
   detail,
-  ...(figures === undefined ? {} : { figures }),
+  ...defined({ figures }),
 });
 
 /** For metrics and logs. */

@@ -4,20 +4,20 @@ import { progressReport, type ReportedProgress } from './progress-report.ts';
 const reported = (
   events: readonly (readonly [ms: number, phase: 'scoring' | 'training', samples: number])[],
 ) => {
-  const said: ReportedProgress[] = [];
+  const lines: ReportedProgress[] = [];
   let clock = 0;
   const report = progressReport(
-    (progress) => said.push(progress),
+    (progress) => lines.push(progress),
     () => clock,
   );
   for (const [ms, phase, samples] of events) {
     clock = ms;
     report({ phase, samples, of: 16 });
   }
-  return said;
+  return lines;
 };
 
-test('a step that is over in no time says nothing', () => {
+test('a very short step reports nothing', () => {
   expect(
     reported([
       [500, 'training', 8],
@@ -26,15 +26,15 @@ test('a step that is over in no time says nothing', () => {
   ).toEqual([]);
 });
 
-test('of a longer one a line every three seconds, with what is left at the pace of the phase', () => {
-  const said = reported([
+test('a longer step reports every three seconds, with the time left in the phase', () => {
+  const lines = reported([
     [2_000, 'scoring', 16],
     [6_000, 'training', 4],
     [7_000, 'training', 5],
     [10_000, 'training', 8],
     [18_000, 'training', 16],
   ]);
-  expect(said).toEqual([
+  expect(lines).toEqual([
     { phase: 'training', samples: 4, of: 16, secondsLeft: 12 },
     { phase: 'training', samples: 8, of: 16, secondsLeft: 8 },
     { phase: 'training', samples: 16, of: 16, secondsLeft: 0 },

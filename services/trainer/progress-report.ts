@@ -1,34 +1,33 @@
 import type { StepProgress } from './step.ts';
 
-/** ms between two lines about a running step */
+/** ms between progress lines */
 const PROGRESS_MS = 3_000;
 
 export type ReportedProgress = StepProgress & {
-  /** until the phase is done, at the pace it had so far */
+  /** until the phase is done, at its pace so far */
   readonly secondsLeft: number;
 };
 
 /**
- * What is said of a running step, and how often: a line each few seconds, and none of a step that is over
- * before.
+ * Reports the progress of a running step every few seconds; a shorter step reports nothing.
  *
  * @param now ms, monotonic
  */
-export function progressReport(say: (progress: ReportedProgress) => void, now: () => number) {
-  let said = now();
+export function progressReport(report: (progress: ReportedProgress) => void, now: () => number) {
+  let reportedAt = now();
   let phase: StepProgress['phase'] | undefined;
-  let phaseBegan = said;
-  let before = said;
+  let phaseBegan = reportedAt;
+  let before = reportedAt;
   return (progress: StepProgress): void => {
     const at = now();
     if (progress.phase !== phase) {
       phase = progress.phase;
-      phaseBegan = before; // told when a part of the phase is done, not when it begins
+      phaseBegan = before; // progress arrives when a part of a phase is done, not when it begins
     }
     before = at;
-    if (at - said < PROGRESS_MS) return;
-    said = at;
+    if (at - reportedAt < PROGRESS_MS) return;
+    reportedAt = at;
     const perSample = (at - phaseBegan) / progress.samples;
-    say({ ...progress, secondsLeft: Math.round((perSample * (progress.of - progress.samples)) / 1000) });
+    report({ ...progress, secondsLeft: Math.round((perSample * (progress.of - progress.samples)) / 1000) });
   };
 }

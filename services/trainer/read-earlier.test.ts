@@ -21,7 +21,7 @@ const at = (offset: number) => ({ partition: 0, offset });
 const ready = (data: SampleReady['data']) =>
   SampleReady.create({ id: `${data.sampleId}/ready`, source: 'test', time: '2026-01-01T00:00:00Z', data });
 
-test('a batch trains with the earlier samples that it names; what is gone of them is left out', async () => {
+test('a batch trains with the earlier samples that it names, except those that are gone', async () => {
   const samples = [...twoSamples('a', 'b')];
   const { runner, train, events } = openTraining(store);
   const inputs: StepInput[] = [];
@@ -41,7 +41,7 @@ test('a batch trains with the earlier samples that it names; what is gone of the
   expect(events().map(({ type }) => type)).toEqual(['policy.trained', 'policy.promoted']);
 });
 
-test('nothing of what was asked stays in a checkpoint', async () => {
+test('no request text is stored in a checkpoint', async () => {
   const words = 'where is the brass key';
   const before = sampleData('before', { messages: [{ role: 'user', content: words }] });
   const { train } = openTraining(store);
@@ -54,7 +54,7 @@ test('nothing of what was asked stays in a checkpoint', async () => {
   for (const text of texts) expect(text).not.toContain(words);
 });
 
-test('a log that is away is waited for; a record that was trimmed is not', async () => {
+test('an unavailable log is waited for; a trimmed record is not', async () => {
   const batch = { batchId: 'default/batch/2', earlier: [{ sampleId: 'a', at: at(0) }] };
   const reading = (error: Error) => readEarlier({ read: () => Promise.reject(error) }, batch);
   expect(await reading(logError('RecordGone', 'no record at 0/0'))).toEqual([]);
@@ -64,7 +64,7 @@ test('a log that is away is waited for; a record that was trimmed is not', async
   );
 });
 
-test('a version is replayed whether its earlier samples are still there or not', async () => {
+test('a version is replayed with or without its earlier samples', async () => {
   const samples = twoSamples('a', 'b');
   const { train, events } = openTraining(store);
   const earlier = [{ sampleId: 'a', at: at(0) }];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { ConfigError } from '../../shared/config/common.ts';
 import { SampleReady } from '../../shared/events/sample-ready.ts';
 import { logError } from '../../shared/log/errors.ts';
-import { ConfigError } from '../../shared/service/config.ts';
 import { TrainerError } from './errors.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { replayVersion } from './replay-step.ts';
@@ -10,8 +10,15 @@ import { toyEngine } from './testing/toy-engine.ts';
 
 const batch = batchData(1, [sampleData('a')]);
 const trained = {
-  ...{ batchId: batch.batchId, adapter: 'default', version: 1, parent: 0, checkpoint: 'v1' },
-  ...{ digest: 'digest', metrics: {}, fingerprint: 'toy', milliseconds: 1 },
+  batchId: batch.batchId,
+  adapter: 'default',
+  version: 1,
+  parent: 0,
+  checkpoint: 'v1',
+  digest: 'digest',
+  metrics: {},
+  fingerprint: 'toy',
+  milliseconds: 1,
 };
 const replay = (error: Error) =>
   replayVersion(
@@ -19,7 +26,7 @@ const replay = (error: Error) =>
     { log: { read: () => Promise.reject(error) }, engine: toyEngine, storeOf: () => 'nowhere' },
   );
 
-test('a version whose samples were trimmed is not covered; a log that is away is an error', async () => {
+test('a version with trimmed samples is not covered; an unavailable log is an error', async () => {
   expect(await replay(logError('RecordGone', 'no record at 0/0'))).toMatchObject({
     kind: 'not-covered',
     why: 'no record at 0/0',
@@ -27,7 +34,7 @@ test('a version whose samples were trimmed is not covered; a log that is away is
   await expect(replay(logError('LogUnavailable', 'away'))).rejects.toThrow('away');
 });
 
-test('a version whose teacher is not here, or is another one now, is not covered; the others are', async () => {
+test('a version with a missing or changed teacher is not covered; the others are', async () => {
   const sample = sampleData('a');
   const time = '2026-01-01T00:00:00.000Z';
   const ready = SampleReady.create({ id: 'a/ready', source: 'test', time, data: sample });
@@ -45,13 +52,13 @@ test('a version whose teacher is not here, or is another one now, is not covered
   });
   expect(await replayWith(refuse(TrainerError.TEACHER_VOCABULARY({ teacher: 'it' })))).toMatchObject({
     kind: 'not-covered',
-    why: expect.stringContaining('another vocabulary'),
+    why: expect.stringContaining('different vocabulary'),
   });
   await expect(replayWith(refuse(new TypeError('a fault of ours')))).rejects.toThrow('a fault of ours');
   const asNow = async () => ({ teacherDigest: 'now' });
   expect(await replayWith(asNow, 'toy; teacher now')).toMatchObject({ kind: 'different', runtime: 'toy' });
   expect(await replayWith(asNow, 'toy; teacher then')).toMatchObject({
     kind: 'not-covered',
-    why: 'the teacher someone/teacher is another one than taught it',
+    why: 'the teacher someone/teacher has changed since then',
   });
 });

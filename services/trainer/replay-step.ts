@@ -1,22 +1,21 @@
-import { join } from 'node:path';
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { PolicyTrained } from '../../shared/events/policy-trained.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
+import { readToEnd } from '../../shared/log/read-topic.ts';
 import {
   CheckpointDamaged,
-  hasCheckpoint,
-  readCheckpoint,
+  openCheckpointStore,
   type StoredCheckpoint,
-} from '../../shared/policy/checkpoint-store.ts';
-import { checkpointDigest } from '../../shared/policy/checkpoint-store-state.ts';
-import { isServiceError } from '../../shared/service/errors.ts';
-import { isRefusal } from '../../shared/service/refusal.ts';
+} from '../../shared/policy/checkpoints/checkpoint-store.ts';
+import { checkpointDigest } from '../../shared/policy/checkpoints/state.ts';
+import { isServiceError } from '../../shared/runtime/errors.ts';
+import { isRefusal } from '../../shared/runtime/refusal.ts';
 import { readFingerprint } from './fingerprint.ts';
 import type { LearningEngine } from './learning-engine.ts';
-import { areGone, readEarlier, readSamples } from './read-samples.ts';
+import { isGoneForGood, readEarlier, readSamples } from './read-samples.ts';
 import { type StepInput, step } from './step.ts';
 
-/** One version, trained again. */
+/** The result of training one version again. */
 export type Replayed = {
   readonly adapter: string;
   readonly version: number;
@@ -31,36 +30,27 @@ export type Replayed = {
 export type TrainedVersion = {
   readonly batch: BatchSubmitted['data'];
   readonly trained: PolicyTrained['data'];
-  /** folder name of the parent's checkpoint; undefined: the base, or the log does not say */
+  /** folder name of the parent's checkpoint; undefined: the base, or unknown to the log */
   readonly parent: string | undefined;
 };
 
-/** Every version that the log says was trained, the first telling of each, in log order. */
+/** Every trained version, from its first `policy.trained`, in log order. */
 export async function trainedVersions(log: Pick<EventLog, 'follow'>): Promise<readonly TrainedVersion[]> {
   const batches = new Map<string, BatchSubmitted['data']>();
   const versions = new Map<string, TrainedVersion>();
   const checkpoints = new Map<string, string>();
   const versionName = (adapter: string, version: number) => `${version} of ${adapter}`;
-  const stop = new AbortController();
-  const following = log.follow(
-    'training',
-    {},
-    ({ event }) => {
-      if (event.type === 'batch.submitted' && !batches.has(event.data.batchId))
-        batches.set(event.data.batchId, event.data);
-      if (event.type === 'policy.promoted')
-        checkpoints.set(versionName(event.subject, event.data.to), event.data.checkpoint);
-      if (event.type !== 'policy.trained' || versions.has(event.data.batchId)) return;
-      const batch = batches.get(event.data.batchId);
-      if (batch === undefined) return;
-      const parent = checkpoints.get(versionName(event.subject, batch.parent));
-      versions.set(batch.batchId, { batch, trained: event.data, parent });
-    },
-    stop.signal,
-  );
-  await Promise.race([following.caughtUp, following.done]);
-  stop.abort();
-  await following.done;
+  await readToEnd(log, 'training', ({ event }) => {
+    if (event.type === 'batch.submitted' && !batches.has(event.data.batchId))
+      batches.set(event.data.batchId, event.data);
+    if (event.type === 'policy.promoted')
+      checkpoints.set(versionName(event.subject, event.data.to), event.data.checkpoint);
+    if (event.type !== 'policy.trained' || versions.has(event.data.batchId)) return;
+    const batch = batches.get(event.data.batchId);
+    if (batch === undefined) return;
+    const parent = checkpoints.get(versionName(event.subject, batch.parent));
+    versions.set(batch.batchId, { batch, trained: event.data, parent });
+  });
   return [...versions.values()];
 }
 
@@ -82,9 +72,8 @@ export async function replayVersion(
   const about = { adapter, version, runtime };
   let parent: StoredCheckpoint | undefined;
   try {
-    const store = storeOf(adapter);
-    if (parentName !== undefined && (await hasCheckpoint(store, parentName)))
-      parent = await readCheckpoint(join(store, parentName));
+    const store = openCheckpointStore(storeOf(adapter));
+    if (parentName !== undefined && (await store.has(parentName))) parent = await store.read(parentName);
   } catch (error) {
     if (!(error instanceof CheckpointDamaged)) throw error;
     return { ...about, kind: 'not-covered', why: error.message };
@@ -93,13 +82,13 @@ export async function replayVersion(
     return {
       ...about,
       kind: 'not-covered',
-      why: `the checkpoint of its parent v${batch.parent} is no longer kept`,
+      why: `the checkpoint of its parent v${batch.parent} was removed`,
     };
   let read: Pick<StepInput, 'samples' | 'earlier'>;
   try {
     read = { samples: await readSamples(log, batch), earlier: await readEarlier(log, batch) };
   } catch (error) {
-    if (!areGone(error)) throw error;
+    if (!isGoneForGood(error)) throw error;
     return { ...about, kind: 'not-covered', why: (error as Error).message };
   }
   try {
@@ -108,10 +97,10 @@ export async function replayVersion(
       return {
         ...about,
         kind: 'not-covered',
-        why: `the teacher ${batch.settings.teacher} is another one than taught it`,
+        why: `the teacher ${batch.settings.teacher} has changed since then`,
       };
   } catch (error) {
-    // a teacher that is gone, or changed, is no fault of the other versions
+    // A missing or changed teacher does not affect the other versions.
     if (!isRefusal(error) && !isServiceError(error)) throw error;
     return { ...about, kind: 'not-covered', why: error.message };
   }

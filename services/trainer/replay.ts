@@ -1,19 +1,19 @@
+import { ConfigError, helpText, loadConfig } from '../../shared/config/common.ts';
+import { TrainerConfig, threadsOf } from '../../shared/config/trainer.ts';
 import { findModelHere } from '../../shared/hub/find-model.ts';
 import { isLogError } from '../../shared/log/errors.ts';
-import { openBackend } from '../../shared/policy/backend.ts';
-import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
-import { listCheckpoints } from '../../shared/policy/checkpoint-store.ts';
-import { loadPromptWriter } from '../../shared/policy/load-prompt-writer.ts';
-import { modelDigest } from '../../shared/policy/model-digest.ts';
-import { loadPolicy } from '../../shared/policy/policy.ts';
-import { ConfigError, helpText, loadConfig } from '../../shared/service/config.ts';
-import { dataFolder } from '../../shared/service/data-folder.ts';
-import { logExists, openLog } from '../../shared/service/open-log.ts';
-import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/service/refusal.ts';
-import { TrainerConfig, threadsOf } from './config.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
+import { openCheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
+import { openBackend } from '../../shared/policy/executors/backend.ts';
+import { modelDigest } from '../../shared/policy/model/model-digest.ts';
+import { loadPolicy } from '../../shared/policy/model/policy.ts';
+import { loadPromptWriter } from '../../shared/policy/text/load-prompt-writer.ts';
+import { dataFolder } from '../../shared/runtime/data-folder.ts';
+import { logExists, openLog } from '../../shared/runtime/open-log.ts';
+import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/runtime/refusal.ts';
+import { baseMismatch } from './base-mismatch.ts';
 import { runtimeFingerprint } from './fingerprint.ts';
 import { localEngine } from './local-engine.ts';
-import { otherBase } from './other-base.ts';
 import { type Replayed, replayVersion, type TrainedVersion, trainedVersions } from './replay-step.ts';
 import { loadSpeech } from './speech.ts';
 import { loadTeacherModel } from './teacher-model.ts';
@@ -34,7 +34,7 @@ process.exitCode = await replay().catch((error: unknown) => {
   return REFUSED_EXIT_CODE;
 });
 
-/** A fault of ours comes with its stack. */
+/** An unexpected error is printed with its stack. */
 function reasonOf(error: unknown): string {
   if (error instanceof ConfigError) return `${error.message}; see clawloop replay --help`;
   const { message, stack = message } = error as Error;
@@ -44,18 +44,19 @@ function reasonOf(error: unknown): string {
 async function replay(): Promise<number> {
   const config = loadConfig('trainer', TrainerConfig).values;
   const data = dataFolder(config.dataFolder);
-  if (!logExists(config, data)) throw new ConfigError(`no log in ${data.root}: give --data-folder`);
+  if (!logExists(config, data)) throw new ConfigError(`no log in ${data.root}; pass --data-folder`);
   const log = await openLog(config, data);
   try {
     const versions = await trainedVersions(log);
     if (versions.length === 0) {
-      say('nothing was trained yet');
+      say('no version has been trained yet');
       return 0;
     }
     const executor = await openBackend(config.backend, { threads: threadsOf(config) });
     const folderOf = (model: string): string => {
       const found = findModelHere({ ...config, model });
-      if (found === undefined) throw new ConfigError(`${model} is not here: clawloop model fetch ${model}`);
+      if (found === undefined)
+        throw new ConfigError(`model ${model} is not installed; run: clawloop model fetch ${model}`);
       return found;
     };
     const folder = folderOf(config.model);
@@ -68,13 +69,13 @@ async function replay(): Promise<number> {
       await loadSpeech(folder, source),
     );
     const base = { model: config.model, digest: await modelDigest(folder) };
-    const ofOthers = await trainedOnOthers(versions, base, data.checkpoints);
+    const onOtherBases = await versionsOnOtherBases(versions, base, data.checkpoints);
     const here = runtimeFingerprint(executor);
     say(`runtime: ${here}`);
     const counts = { same: 0, different: 0, 'not-covered': 0 };
     for (const version of versions) {
       const { adapter, version: n, fingerprint: runtime } = version.trained;
-      const why = ofOthers.get(version);
+      const why = onOtherBases.get(version);
       const replayed: Replayed =
         why === undefined
           ? await replayVersion(version, { log, engine, storeOf: data.checkpoints })
@@ -84,7 +85,7 @@ async function replay(): Promise<number> {
     }
     say(
       `${versions.length} versions in the log, ${versions.length - counts['not-covered']} replayed: ` +
-        `${counts.same} the same, ${counts.different} different, ${counts['not-covered']} not covered`,
+        `${counts.same} same, ${counts.different} different, ${counts['not-covered']} not covered`,
     );
     return counts.different === 0 ? 0 : 1;
   } finally {
@@ -92,22 +93,22 @@ async function replay(): Promise<number> {
   }
 }
 
-/** The versions whose checkpoint tells of another base model than the one that is loaded, and why. */
-async function trainedOnOthers(
+/** The versions that were trained on another base model than the loaded one, and why. */
+async function versionsOnOtherBases(
   versions: readonly TrainedVersion[],
   base: { readonly model: string; readonly digest: string },
   storeOf: (adapter: string) => string,
 ): Promise<ReadonlyMap<TrainedVersion, string>> {
   const reasons = new Map<TrainedVersion, string>();
   for (const [adapter, ofAdapter] of Map.groupBy(versions, ({ trained }) => trained.adapter)) {
-    const kept = await listCheckpoints(storeOf(adapter));
+    const kept = await openCheckpointStore(storeOf(adapter)).list();
     const states = new Map(kept.map(({ name, state }) => [name, state]));
-    // A version whose checkpoint was removed is of the model that all the kept ones are of.
-    const others = kept.every(({ state }) => state.model !== base.model && otherBase(state, base));
-    const ofTheRest = others ? kept[0]?.state : undefined;
+    // If all kept checkpoints have another model, a version without a checkpoint has that one, too.
+    const others = kept.every(({ state }) => state.model !== base.model && baseMismatch(state, base));
+    const removedState = others ? kept[0]?.state : undefined;
     for (const version of ofAdapter) {
-      const state = states.get(version.trained.checkpoint) ?? ofTheRest;
-      const reason = state && otherBase(state, base);
+      const state = states.get(version.trained.checkpoint) ?? removedState;
+      const reason = state && baseMismatch(state, base);
       if (reason !== undefined) reasons.set(version, reason);
     }
   }
@@ -121,7 +122,7 @@ function lineOf(replayed: Replayed, here: string): string {
     case 'same':
       return `${name} same       ${replayed.digest}${note}`;
     case 'different':
-      return `${name} DIFFERENT  ${replayed.digest}, the log says ${replayed.expected}${note}`;
+      return `${name} DIFFERENT  ${replayed.digest}, expected ${replayed.expected} from the log${note}`;
     case 'not-covered':
       return `${name} not covered: ${replayed.why}`;
   }

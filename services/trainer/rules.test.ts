@@ -8,7 +8,7 @@ import { batchData, sampleData } from './testing/facts.ts';
 import { HINT_LOGITS, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
 import { watchSlopes } from './testing/watch-slopes.ts';
 
-/** What a step does with a batch of today, and with one that was formed before its rules. */
+/** A step with a batch of the current rules, and with one of earlier rules. */
 
 type Sample = SampleReady['data'];
 const uniform = Math.log(1 / 5);
@@ -50,20 +50,20 @@ const bitsOf = ({ adapter, optimizer }: Candidate) => ({
   step: optimizer.step,
 });
 
-test('binary learns from its verdicts whole, whatever they would weigh beside a hint', () => {
+test('binary learns from full verdicts, whatever they would weigh against a hint', () => {
   const settings = { method: 'binary', verdictWeight: 0.2 } as const;
   expect(slopesOf([answer(2, { verdict: 1 })], settings)[0]).toBeCloseTo(-1, 6);
   expect(slopesOf([answer(2, { verdict: 1 })], settings, { earlier: true })[0]).toBeCloseTo(-0.2, 6);
 });
 
-test('opd weighs its hints as told', () => {
+test('opd uses the configured hint weight', () => {
   const settings = { method: 'opd', hintWeight: 2 } as const;
   const gap = hinted[2]! - uniform;
   expect(slopesOf([answer(2, { hints })], settings)[0]).toBeCloseTo(-2 * gap, 6);
   expect(slopesOf([answer(2, { hints })], settings, { earlier: true })[0]).toBeCloseTo(-gap, 6);
 });
 
-test('combine: a reward and an advantage count 1, beside verdicts of people that count less', () => {
+test("combine: rewards and advantages weigh 1, people's verdicts weigh less", () => {
   const samples = [
     answer(1, { verdict: 1 }),
     answer(2, { verdict: 0.5, source: 'reward' }),
@@ -81,7 +81,7 @@ test('combine: a reward and an advantage count 1, beside verdicts of people that
 const moving = { learningRate: 0.05, gateMeanKl: 100, weightDecay: 0.1 } as const;
 const silent = answer(1, { verdict: 0, version: 1 });
 
-test('a batch in which nothing teaches makes no version, though momentum would move one', () => {
+test('a batch that teaches nothing makes no version, although momentum would move it', () => {
   const parent = candidate([answer(4, { verdict: 1 }), answer(2, { verdict: -1 })], moving);
   const before = structuredClone(bitsOf(parent));
   expect(run([silent], { ...moving, method: 'combine' }, { parent })).toMatchObject({
@@ -93,7 +93,7 @@ test('a batch in which nothing teaches makes no version, though momentum would m
   expect(toyLogProbs(earlier.adapter)).not.toEqual(toyLogProbs(parent.adapter));
 });
 
-test('nor does a minibatch in which nothing teaches', () => {
+test('a minibatch that teaches nothing takes no step', () => {
   const parent = candidate([answer(4, { verdict: 1 }), answer(2, { verdict: -1 })], moving);
   const liked = answer(3, { verdict: 1, version: 1 });
   const [alone, beside] = [
@@ -103,39 +103,39 @@ test('nor does a minibatch in which nothing teaches', () => {
   expect(bitsOf(beside)).toEqual(bitsOf(alone));
 });
 
-test('decay takes from B alone: an A that had shrunk to 0 could never learn again', () => {
+test('decay applies to B alone, because a zero A could never learn again', () => {
   const first = (settings: Changes, given: Given = {}) => {
     const { adapter } = candidate([answer(4)], { ...settings, learningRate: 0.1 }, given);
     return [...adapter.tensors].find(([name]) => name.includes('lora_A'))![1].values;
   };
-  // while B is 0 the gradient of A is, so that only decay can move it
+  // While B is 0, so is the gradient of A, and only decay can move A.
   const start = first({ weightDecay: 0 });
   expect(first({ weightDecay: 0.5 })).toEqual(start);
   const earlier = first({ weightDecay: 0.5 }, { earlier: true });
   start.forEach((value, index) => void expect(earlier[index]).toBeCloseTo(value * (1 - 0.05), 6));
 });
 
-test('a batch of earlier rules is pulled to the base by the form that it was formed with', () => {
+test('a batch of earlier rules uses its own form of KL to the base', () => {
   const parent = candidate([answer(4), answer(2, { verdict: -1 })], { ...moving, weightDecay: 0 });
   const settings = { klCoefficient: 1, verdictWeight: 0, method: 'combine' } as const;
-  const told = [answer(4, { version: 1 })];
+  const recorded = [answer(4, { version: 1 })];
   const gap = toyLogProbs(parent.adapter)[4]! - uniform;
-  expect(slopesOf(told, settings, { parent })[0]).toBeCloseTo(gap, 5);
-  expect(slopesOf(told, settings, { parent, earlier: true })[0]).toBeCloseTo(1 - Math.exp(-gap), 5);
+  expect(slopesOf(recorded, settings, { parent })[0]).toBeCloseTo(gap, 5);
+  expect(slopesOf(recorded, settings, { parent, earlier: true })[0]).toBeCloseTo(1 - Math.exp(-gap), 5);
 });
 
-test('of a changed mind the later verdict has the last word', () => {
+test('after a change of mind the later verdict prevails', () => {
   const mind = (verdict: number) => answer(3, { verdict, key: 'a person' });
   const settings = { baseline: false, fade: 0.5 };
   const after = (samples: readonly Sample[], changes: Changes = settings) =>
     toyLogProbs(candidate(samples, { ...changes, learningRate: 0.05 }).adapter)[3]! - uniform;
   expect(after([mind(-1), mind(1)])).toBeGreaterThan(0.01);
   expect(after([mind(1), mind(-1)])).toBeLessThan(-0.01);
-  // three of the past against one of today: 1/8 + 1/4 + 1/2 < 1
+  // Three earlier verdicts against a later one: 1/8 + 1/4 + 1/2 < 1.
   expect(after([mind(-1), mind(-1), mind(-1), mind(1)])).toBeGreaterThan(0.01);
   const [before, now] = slopesOf([mind(-1), mind(1)], settings);
   expect(before).toBeCloseTo(1 / 3, 6);
   expect(now).toBeCloseTo(-2 / 3, 6);
-  // all alike they cancel out
+  // With equal weights they cancel out.
   expect(run([mind(-1), mind(1)], { ...settings, fade: 1 }).kind).toBe('nothing-learned');
 });

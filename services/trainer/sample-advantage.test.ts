@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { emptyAdamWState } from '../../shared/policy/adamw.ts';
+import { emptyAdamWState } from '../../shared/policy/train/adamw.ts';
 import { baselinesAfter, sampleAdvantage, weightOfVerdict } from './sample-advantage.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
@@ -10,7 +10,7 @@ const on = { baseline: true, rules: 2, leastBaseline: -1 };
 const vote = { verdict: 1, source: 'votes', soft: false } as const;
 const reward = { verdict: 0.5, source: 'reward', soft: false } as const;
 
-test('a verdict is compared with the baseline, an advantage is one already', () => {
+test('a verdict is compared with the baseline; an advantage is used as it is', () => {
   expect(sampleAdvantage(vote, baseline, on)).toBe(0.75);
   expect(sampleAdvantage(reward, baseline, on)).toBe(0.25);
   expect(sampleAdvantage(reward, baseline, { ...on, baseline: false })).toBe(0.5);
@@ -18,28 +18,28 @@ test('a verdict is compared with the baseline, an advantage is one already', () 
   expect(sampleAdvantage({ ...reward, advantage: 0 }, baseline, on)).toBe(0);
 });
 
-test('a vote of 0 says nothing, a reward of 0 does', () => {
+test('a vote of 0 does not train, a reward of 0 does', () => {
   expect(sampleAdvantage({ ...vote, verdict: 0 }, baseline, on)).toBeUndefined();
   expect(sampleAdvantage({ ...reward, verdict: 0 }, baseline, on)).toBe(-0.25);
 });
 
-test('whoever only ever complains still says something by it', () => {
+test('constant complaints still train', () => {
   const grim = { value: -1, count: 20, tool: { value: -1, count: 20 } };
   const complaint = { ...vote, verdict: -1 } as const;
   expect(sampleAdvantage(complaint, grim, on)).toBe(0);
   const bounded = { ...on, leastBaseline: -0.5 };
   expect(sampleAdvantage(complaint, grim, bounded)).toBe(-0.5);
   expect(sampleAdvantage(complaint, { value: 0.5, count: 20 }, bounded)).toBe(-1.5);
-  expect(sampleAdvantage({ ...complaint, evidence: 'tool' }, grim, bounded)).toBe(0); // silence is no praise of a call
+  expect(sampleAdvantage({ ...complaint, evidence: 'tool' }, grim, bounded)).toBe(0); // a call without a verdict is not praised
 });
 
 test('no sample outweighs its batch', () => {
   expect(sampleAdvantage({ ...reward, verdict: 300 }, baseline, on)).toBe(10);
   expect(sampleAdvantage({ ...reward, advantage: -1e300 }, baseline, on)).toBe(-10);
-  expect(sampleAdvantage({ ...reward, advantage: Number.NaN }, baseline, on)).toBeNaN(); // the step says so
+  expect(sampleAdvantage({ ...reward, advantage: Number.NaN }, baseline, on)).toBeNaN(); // the step reports it
 });
 
-test('a baseline is the mean of verdicts of its kind, of none that came with an advantage, and within 1', () => {
+test('a baseline is the mean of verdicts of its kind, without advantages, within 1', () => {
   const settings = { rules: 2, baselineDecay: 0 };
   const person = [vote, { ...vote, verdict: 0 }];
   const rewards = [
@@ -50,16 +50,17 @@ test('a baseline is the mean of verdicts of its kind, of none that came with an 
   ];
   const calls = [{ ...vote, verdict: -1, evidence: 'tool' as const }];
   expect(baselinesAfter(baseline, [...person, ...rewards, ...calls], settings)).toEqual({
-    ...{ value: 1, count: 9 },
+    value: 1,
+    count: 9,
     reward: { value: (0.5 + 0 - 1) / 3, count: 11 },
     tool: { value: -1, count: 1 },
   });
-  // what has no verdict of a kind in the batch stays
+  // A baseline without verdicts of its kind in the batch stays the same.
   const before = { ...baseline, tool: { value: -0.5, count: 3 } };
   expect(baselinesAfter(before, [vote], settings)).toEqual({ ...before, value: 1, count: 9 });
 });
 
-test('a call that failed is compared with other calls, and a reward with rewards', () => {
+test('a failed call is compared with other calls, and a reward with rewards', () => {
   const baselines = { value: 1, count: 9, tool: { value: -0.5, count: 4 }, reward: { value: 0.4, count: 2 } };
   const failed = { ...vote, verdict: -1, evidence: 'tool' } as const;
   expect(sampleAdvantage(failed, baselines, on)).toBe(-0.5);
@@ -71,18 +72,18 @@ test('a call that failed is compared with other calls, and a reward with rewards
 test.each([
   ['a mean vote', { soft: true }],
   ['a verdict of a later answer', { carried: 1, evidence: 'tool' }],
-] as const)('%s loses to its baseline, and never changes its sign', (_, weak) => {
+] as const)('%s is reduced by its baseline without a change of sign', (_, weak) => {
   const against = (verdict: number, value: number) =>
     sampleAdvantage({ ...vote, verdict, ...weak }, { value, count: 9, tool: { value, count: 9 } }, on);
   expect(against(1 / 3, 0.9)).toBeUndefined();
   expect(against(-1 / 3, -0.9)).toBeUndefined();
   expect(against(0.5, 0.2)).toBeCloseTo(0.3, 12);
-  // nor does it grow above what it says
+  // Nor does it exceed the verdict.
   expect(against(0.5, -0.8)).toBe(0.5);
   expect(against(-0.5, 0.8)).toBe(-0.5);
 });
 
-test('the weight of a verdict beside a hint is no weight of a reward, nor of verdicts alone', () => {
+test('the verdict weight does not apply to rewards or to verdicts alone', () => {
   const settings = { rules: 2, method: 'combine', verdictWeight: 0.2 } as const;
   expect(weightOfVerdict(vote, settings)).toBe(0.2);
   expect(weightOfVerdict(vote, { ...settings, method: 'binary' })).toBe(1);
@@ -120,7 +121,7 @@ const run = (samples: readonly ReturnType<typeof sampleData>[], parent?: Candida
   return step(toyEngine, input) as Candidate;
 };
 
-test('a step learns from a reward of 0 what was expected to be better, and by an advantage in its place', () => {
+test('a step learns from a reward of 0 below the baseline, or from an advantage instead', () => {
   const parent: Candidate = { ...run([{ ...liked, source: 'reward' }]), optimizer: emptyAdamWState() };
   const before = toyLogProbs(parent.adapter)[4]!;
   const usual = parent.baseline.reward!.value;
@@ -144,7 +145,7 @@ test('the same batch of rewards gives the same bits again', () => {
   expect(bits(run(samples))).toEqual(bits(run(samples)));
 });
 
-test('what a person only did weighs less than what they said, whatever is learned from', () => {
+test('an implicit verdict weighs less than an explicit one, with every method', () => {
   const weak = { source: 'implicit', advantage: -0.25 } as const;
   for (const method of ['combine', 'binary'] as const) {
     const settings = { rules: 2, method, verdictWeight: 0.2 };

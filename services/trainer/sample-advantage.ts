@@ -1,5 +1,6 @@
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import {
   advantageOf,
   type Baseline,
@@ -14,14 +15,16 @@ import {
 type Judged = Pick<SampleReady['data'], 'verdict' | 'source' | 'advantage' | 'soft' | 'evidence' | 'carried'>;
 type Rules = Pick<TrainingSettings, 'rules'>;
 
-/** What a verdict is compared with. Earlier rules knew one baseline for all. */
+/** The baseline that a verdict is compared with. Under rules before the second, there is one for all. */
 const kindOf = ({ source, evidence }: Judged, { rules }: Rules): EvidenceKind =>
   rules < 2 ? 'person' : source === 'reward' ? 'reward' : (evidence ?? 'person');
 
-/** A vote of 0 says nothing; a reward of 0 does. */
+/** Whether a verdict trains: a vote of 0 does not, but a reward of 0 does. */
 const saysSomething = ({ verdict, source }: Judged): boolean => verdict !== 0 || source === 'reward';
 
-/** A person is silent about answers, too, and those are no worse than what they complain of. */
+/**
+ * Bounds a person's baseline from below: answers without a verdict are no worse than those that they criticise.
+ */
 function expectedOf(
   sample: Judged,
   baselines: Baselines,
@@ -35,8 +38,8 @@ function expectedOf(
 }
 
 /**
- * By how much an answer was better than expected: against other attempts at its task where that was told,
- * else against the baseline of its kind. undefined: its verdict says nothing.
+ * By how much an answer was better than expected: compared with other attempts at its task if that is recorded,
+ * otherwise with the baseline of its kind. Undefined: its verdict does not train.
  */
 export function sampleAdvantage(
   sample: Judged,
@@ -54,9 +57,9 @@ export function sampleAdvantage(
 }
 
 /**
- * Weight of an advantage in the loss. `verdictWeight` sets what a person's verdict weighs beside their hint: it
- * has no meaning where verdicts are all there is, nor for rewards, which come with no hint. What a person only did
- * is told as an advantage, and weighs less than what they said.
+ * Weight of an advantage in the loss. `verdictWeight` weighs a person's verdict against their hint. It does not
+ * apply to methods that learn only from verdicts, nor to rewards, which have no hint. An implicit verdict is
+ * recorded as an advantage and weighs less than an explicit one.
  */
 export const weightOfVerdict = (
   { source, advantage }: Pick<Judged, 'source' | 'advantage'>,
@@ -68,8 +71,8 @@ export const weightOfVerdict = (
     : verdictWeight;
 
 /**
- * The baselines after a batch. A return counts as 1 at most, by size: the baseline is that of all who talk to
- * the policy, and the rewards of one long session say nothing of theirs.
+ * The baselines after a batch. A return counts with an absolute value of at most 1: the baseline is shared by
+ * everybody who uses the policy, and the rewards of one long session say little about the others.
  */
 export function baselinesAfter(
   before: Baselines,
@@ -85,8 +88,11 @@ export function baselinesAfter(
   };
   const [{ value, count }, tool, reward] = [after('person'), after('tool'), after('reward')];
   return {
-    ...{ value, count },
-    ...(tool.count === 0 ? {} : { tool }),
-    ...(reward.count === 0 ? {} : { reward }),
+    value,
+    count,
+    ...defined({
+      tool: tool.count === 0 ? undefined : tool,
+      reward: reward.count === 0 ? undefined : reward,
+    }),
   };
 }

@@ -1,24 +1,28 @@
-import { canaryPrompts, rehearsedPrompts } from '../../shared/policy/canary-prompts.ts';
-import type { Checkpoint } from '../../shared/policy/checkpoint.ts';
-import { createDecoder } from '../../shared/policy/decoding.ts';
-import type { Adapter, Policy } from '../../shared/policy/policy.ts';
-import { createRandom } from '../../shared/policy/random.ts';
-import { effectiveTemperature, type SamplingSettings, sampleToken } from '../../shared/policy/sampling.ts';
-import { loadTokenizer } from '../../shared/policy/tokenizer.ts';
+import type { Checkpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
+import { createDecoder } from '../../shared/policy/decode/decoding.ts';
+import {
+  effectiveTemperature,
+  type SamplingSettings,
+  sampleToken,
+} from '../../shared/policy/decode/sampling.ts';
+import type { Adapter, Policy } from '../../shared/policy/model/policy.ts';
+import { createRandom } from '../../shared/policy/model/random.ts';
+import { canaryPrompts, rehearsedPrompts } from '../../shared/policy/text/canary-prompts.ts';
+import { loadTokenizer } from '../../shared/policy/text/tokenizer.ts';
 
-/** What a model needs beside its weights to answer: as its makers advise, where a client says nothing. */
+/** What a model needs besides its weights to answer. Sampling follows the model's generation config. */
 export type Speech = {
   readonly sampling: SamplingSettings;
   readonly endIds: ReadonlySet<number>;
   readonly read: (ids: readonly number[]) => string;
-  /** requests whose answers are compared with those of the base */
+  /** requests whose answers the gate compares with those of the base */
   readonly canaries: readonly string[];
-  /** requests that are rehearsed */
+  /** requests for rehearsal */
   readonly rehearsed: readonly string[];
 };
 
 export type SampledAnswer = {
-  /** its end, if it came to one, is the last of them */
+  /** including the end token, if the answer ended */
   readonly ids: readonly number[];
   readonly ended: boolean;
   /** T_eff of the policy that the answer was sampled from */
@@ -27,7 +31,7 @@ export type SampledAnswer = {
 
 export type SampleRequest = {
   readonly prompts: readonly (readonly number[])[];
-  /** the same seed and index give an answer the same random numbers */
+  /** seed and index determine the random numbers of an answer */
   readonly seed: string;
   /** most tokens of an answer */
   readonly tokens: number;
@@ -48,12 +52,15 @@ export async function loadSpeech(
   };
 }
 
-/** Answers that are generated side by side. */
+/** Answers that are generated concurrently. */
 const AT_ONCE = 16;
 
 type Running = { readonly index: number; readonly slot: number; next: number };
 
-/** One answer to each prompt, a few at a time. The same request gives the same answers on the same runtime. */
+/**
+ * Samples one answer to each prompt, a few concurrently. The same request gives the same answers on the same
+ * runtime.
+ */
 export function sampleAnswers(
   policy: Policy,
   adapter: Adapter | undefined,

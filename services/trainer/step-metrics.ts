@@ -1,11 +1,14 @@
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
+import { mean, sum } from '../../shared/lang/numbers.ts';
+import { teacherGap } from '../../shared/policy/losses/opd.ts';
 import type { CanaryFigures } from './canaries.ts';
 import type { StepSample } from './step-sample.ts';
+import type { Lesson } from './teach.ts';
 
 type Metrics = Readonly<Record<string, number>>;
 
 /**
- * What a person wants to know of a batch, whatever was trained on it. docs/learning.md says what each figure
- * means.
+ * Figures of a batch that do not depend on the method. docs/understand/learning.md explains them.
  *
  * @param startLogProbs log-probs of each sample before it was first trained on, [T]
  * @param parent the version whose parameters those are (with one minibatch)
@@ -18,8 +21,7 @@ export function batchMetrics(
   const verdicts = samples.map(({ verdict }) => verdict);
   const tokens = samples.map(({ sequence }) => sequence.responseIds.length);
   const logProbs = samples.flatMap((sample) => Array.from(startLogProbs.get(sample) ?? []));
-  // The same policy in serving and in training: what is left between them is the difference of their
-  // arithmetic.
+  // Serving and training have the same policy here, so the difference is only in their arithmetic.
   const drifts = samples
     .filter(({ version }) => version === parent)
     .flatMap((sample) =>
@@ -27,8 +29,8 @@ export function batchMetrics(
     );
   return {
     samples: samples.length,
-    tokens: total(tokens) + total(samples.map(({ sequence }) => sequence.promptIds.length)),
-    responseTokens: total(tokens),
+    tokens: sum(tokens) + sum(samples.map(({ sequence }) => sequence.promptIds.length)),
+    responseTokens: sum(tokens),
     responseLength: mean(tokens),
     verdict: mean(verdicts),
     advantage: mean(samples.map(({ advantage }) => advantage)),
@@ -42,7 +44,44 @@ export function batchMetrics(
   };
 }
 
-/** What the candidate's answers to the canaries are like. */
+/**
+ * Figures of a lesson. docs/understand/learning.md explains them.
+ *
+ * @param prox log-probs under the parent, [T]
+ */
+export function lessonMetrics(
+  { teacher, tokens, hintsRead, without, distrusted }: Lesson,
+  prox: ReadonlyMap<StepSample, ArrayLike<number>>,
+  { gapClip, distillation }: Pick<TrainingSettings, 'gapClip' | 'distillation'>,
+): Metrics {
+  const figures: Record<string, number> = {
+    hintsUsed: teacher.size,
+    templateDrift: without['template-drift'],
+    hintsNotUsed: without['no-request'] + without['too-long'],
+    hintsDistrusted: without.distrusted,
+    hintsBackwards: distrusted.backwards,
+    hintsWithoutEffect: distrusted['without-effect'],
+    hintsLosingContent: distrusted['loses-content'],
+  };
+  if (distillation === 'overlap') {
+    figures.hintsRead = hintsRead;
+    if (tokens.size > 0) figures.hintOverlap = mean([...tokens.values()].map(({ overlap }) => overlap));
+  }
+  const known = [...teacher].filter(([sample]) => prox.has(sample));
+  const gaps = known.flatMap(([sample, row]) =>
+    Array.from(row, (logProb, t) => logProb - prox.get(sample)![t]!),
+  );
+  if (gaps.length === 0) return figures;
+  figures.teacherKl = -mean(gaps);
+  // Other forms of distillation do not clip the sampled token's gap.
+  if (distillation !== 'sampled') return figures;
+  const clipped = teacherGap([gaps], [gaps.map(() => 0)], { gapClip })[0]!;
+  figures.teacherGap = mean(Array.from(clipped, Math.abs));
+  figures.teacherGapClipped = mean(gaps.map((gap) => Number(Math.abs(gap) > gapClip)));
+  return figures;
+}
+
+/** Figures of the candidate's answers to the canaries. */
 export const canaryMetrics = (figures: CanaryFigures | undefined): Metrics =>
   Object.fromEntries(
     Object.entries(figures ?? {}).map(([name, value]) => [
@@ -51,13 +90,10 @@ export const canaryMetrics = (figures: CanaryFigures | undefined): Metrics =>
     ]),
   );
 
-/** Without figures that JSON cannot hold; a ratio may overflow where its loss is clipped. */
+/** Removes figures that JSON cannot represent; a ratio may overflow although its loss is clipped. */
 export const finiteOnly = (metrics: Metrics): Metrics =>
   Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value)));
 
 /** The mean of each figure over the minibatches. */
 export const meanOf = (rows: readonly Metrics[]): Metrics =>
   Object.fromEntries(Object.keys(rows[0] ?? {}).map((name) => [name, mean(rows.map((row) => row[name]!))]));
-
-const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
-const mean = (values: readonly number[]): number => total(values) / values.length;

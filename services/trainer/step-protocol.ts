@@ -1,13 +1,13 @@
 import type { TrainingKind } from '../../shared/events/training-settings.ts';
-import type { BackendChoice } from '../../shared/policy/backend.ts';
-import type { Candidate, NoCandidate, StepInput, StepParent, StepProgress } from './step.ts';
+import type { BackendChoice } from '../../shared/policy/executors/backend.ts';
+import type { Candidate, NoCandidate, StepInput, StepParent } from './step.ts';
 
 /** What passes between the trainer and the thread that computes. */
 
 export type WorkerSettings = {
   readonly modelFolder: string;
   readonly backend: BackendChoice;
-  /** what is made ready for before the first step comes */
+  /** kind of training to warm up for */
   readonly training: TrainingKind;
   readonly threads: number;
   /** 0 to 19 */
@@ -25,17 +25,14 @@ export function buffersOf({ adapter, optimizer }: StepParent): readonly ArrayBuf
   return [...buffers].filter((buffer) => buffer instanceof ArrayBuffer);
 }
 
-export type StepRequest = { readonly id: number; readonly input: StepInput };
+export type Opened = { readonly report: string; readonly fingerprint: string };
 
-export type WorkerMessage =
-  | { readonly kind: 'opened'; readonly report: string; readonly fingerprint: string }
-  | { readonly kind: 'progress'; readonly id: number; readonly progress: StepProgress }
-  | {
-      readonly kind: 'result';
-      readonly id: number;
-      readonly result: Candidate | NoCandidate;
-      readonly fingerprint: string;
-      /** alive on the backend after the step */
-      readonly tensors: number;
-    }
-  | { readonly kind: 'error'; readonly id: number; readonly error: Error };
+export type Stepped = {
+  readonly result: Candidate | NoCandidate;
+  readonly fingerprint: string;
+  /** alive on the backend after the step */
+  readonly tensors: number;
+};
+
+/** Its events are `StepProgress`. */
+export type StepCalls = { readonly step: { readonly ask: StepInput; readonly result: Stepped } };

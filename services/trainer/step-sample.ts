@@ -1,17 +1,17 @@
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
-import type { PolicySequence } from '../../shared/policy/batching.ts';
+import type { PolicySequence } from '../../shared/policy/train/batching.ts';
 
-/** A sample as a step sees it. */
+/** A sample in the form that a step uses. */
 export type StepSample = {
   readonly sampleId: string;
   readonly version: number;
   readonly verdict: number;
-  /** of its verdict; 0 where that does not train */
+  /** of its verdict; 0 if that does not train */
   readonly advantage: number;
   readonly trainsByVerdict: boolean;
-  /** of its advantage in the loss */
+  /** weight of its advantage in the loss */
   readonly verdictWeight: number;
-  /** of the whole sample, against the others of its batch */
+  /** weight of the whole sample relative to the others of its batch */
   readonly weight: number;
   readonly greedy: boolean;
   readonly soft: boolean;
@@ -20,14 +20,13 @@ export type StepSample = {
   readonly behavior: ArrayLike<number>;
 };
 
-export type SampleWeights = Pick<StepSample, 'verdictWeight' | 'weight'> & {
-  /** undefined where the verdict does not train */
+type SampleWeights = Pick<StepSample, 'verdictWeight' | 'weight'> & {
+  /** undefined if the verdict does not train */
   readonly advantage: number | undefined;
 };
 
 /**
- * Every token of the answer was sampled, so none
- * is masked; all forwards use the temperature of the record.
+ * Every token of the answer was sampled, so none is masked. All forward passes use the recorded temperature.
  */
 export const stepSample = (
   { sampleId, version, verdict, soft, tokens }: SampleReady['data'],

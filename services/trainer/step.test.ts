@@ -33,11 +33,11 @@ const numbersOf = ({ adapter, optimizer, baseline }: Candidate) => ({
   baseline,
 });
 
-test('the liked answer becomes likelier, the disliked one less likely', () => {
+test('the liked answer becomes more likely, the disliked one less likely', () => {
   const after = toyLogProbs(candidate().adapter);
   expect(after[4]).toBeGreaterThan(uniform);
   expect(after[2]).toBeLessThan(uniform);
-  // what nobody said, and what stood in the prompt (1, 2, 3), is not told apart
+  // Tokens that were not sampled, including those of the prompt (1, 2, 3), stay equally likely.
   expect([after[1], after[3]]).toEqual([after[0], after[0]]);
 });
 
@@ -62,7 +62,7 @@ test('the same input gives the same bits, another seed does not', () => {
   expect(numbersOf(candidate(undefined, {}, { n: 2 }))).not.toEqual(numbersOf(candidate()));
 });
 
-test('the next version goes on from the parent, and leaves it as it was', () => {
+test('the next version continues from the parent and leaves it unchanged', () => {
   const first = candidate();
   const before = structuredClone(numbersOf(first));
   const second = candidate(undefined, { rank: 4 }, { parent: first, n: 2 });
@@ -73,7 +73,7 @@ test('the next version goes on from the parent, and leaves it as it was', () => 
   expect(toyLogProbs(second.adapter)[4]).toBeGreaterThan(toyLogProbs(first.adapter)[4]!);
 });
 
-test('verdicts are judged against what was usual before the batch', () => {
+test('verdicts are compared with the baseline before the batch', () => {
   const first = candidate([liked, answer([3], 1)]);
   expect(first.metrics.baseline).toBe(0);
   expect(first.baseline.value).toBeCloseTo(1 - 0.95 ** 2, 12);
@@ -102,25 +102,25 @@ test('with several minibatches the ratio is clipped', () => {
   expect(metrics.clipFraction).toBeGreaterThan(0.5);
 });
 
-test('an epoch goes over the whole batch again, held by the bounds on the ratio', () => {
+test('an epoch covers the whole batch again, within the bounds on the ratio', () => {
   const once = candidate([liked, disliked], { learningRate: 0.3 });
   const samples = [liked, disliked];
   const often = candidate(samples, { learningRate: 0.3, epochs: 4, gateMeanKl: 100 });
   expect(once.metrics.clipFraction).toBe(0);
-  // once both samples are at their bounds nothing is left to learn, and no momentum moves them on
+  // Once both samples are at their bounds there is nothing left to learn, and momentum does not move them.
   expect(often.optimizer.step).toBe(2);
   expect(often.metrics.meanKl).toBeGreaterThan(once.metrics.meanKl!);
   expect(often.metrics.clipFraction).toBeGreaterThan(0);
 });
 
-test('an answer sampled by an older version is weighted, up to the cap; a greedy one is not', () => {
+test('an answer of an older version is weighted up to the cap; a greedy one is not', () => {
   const rare = (greedy: boolean) =>
     sampleData('rare', { version: 0, tokens: { responseIds: [4], logProbs: [-9], greedy } });
   expect(candidate([rare(false)]).metrics).toMatchObject({ stalenessWeight: 2, stalenessCapped: 1 });
   expect(candidate([rare(true)]).metrics).toMatchObject({ stalenessWeight: 1, stalenessCapped: 0 });
 });
 
-test('drift is measured on answers of the parent alone', () => {
+test('drift is measured only on answers of the parent', () => {
   const first = candidate();
   const fresh = answer([4], 1, 1);
   const both = candidate([fresh, liked], {}, { parent: first, n: 2 });
@@ -130,7 +130,7 @@ test('drift is measured on answers of the parent alone', () => {
   expect(candidate([liked], {}, { parent: first, n: 2 }).metrics).not.toHaveProperty('logProbDriftMean');
 });
 
-test('KL to the base holds the policy back', () => {
+test('KL to the base restrains the policy', () => {
   const first = candidate(undefined, { learningRate: 0.3 });
   const pulled = (klCoefficient: number) =>
     candidate([liked], { klCoefficient, gradientClip: 100 }, { parent: first, n: 2 });
@@ -144,7 +144,7 @@ test('a candidate too far from its parent is not promoted', () => {
   expect(gate).toMatchObject({ passed: false, reason: 'kl-to-parent' });
 });
 
-test('a number that is not finite leaves no candidate, wherever it appears', () => {
+test('a value that is not finite leaves no candidate, wherever it appears', () => {
   const withNaN = (changes: Partial<LearningEngine>) =>
     run(undefined, {}, { engine: { ...toyEngine, ...changes } });
   const broken = [
@@ -182,8 +182,8 @@ test('progress counts samples', () => {
   expect(seen).toEqual(['training 1/2', 'training 2/2', 'gate 2/2']);
 });
 
-test('while the optimizer warms up, the rate rises over the steps of all versions', () => {
-  // The first step of Adam moves each number by the rate, whatever its gradient.
+test("during the optimizer's warm-up, the rate rises over the steps of all versions", () => {
+  // Adam's first step moves each weight by the rate, whatever its gradient.
   const largest = (changes: Partial<TrainingSettings>): number => {
     const { adapter } = candidate(undefined, changes);
     const start = toyEngine.createAdapter({

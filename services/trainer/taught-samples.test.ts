@@ -7,11 +7,11 @@ import { taughtSamples } from './taught-samples.ts';
 import { batchData, sampleData } from './testing/facts.ts';
 import { toyEngine } from './testing/toy-engine.ts';
 
-/** The last id of a hinted prompt; the toy writes it. */
+/** The last id of a hinted prompt, as the toy renders it. */
 const HINTED = 9;
 const [LIST, PLAIN] = [0, 3];
 
-/** It writes lists, unless it reads a hint; whichever that is, so that "no lists" alone is read as meant. */
+/** It writes lists unless it reads a hint, whatever the hint says, so only "no lists" is read correctly. */
 const speaking: LearningEngine = {
   ...toyEngine,
   contextTokens: 4096,
@@ -55,26 +55,26 @@ test('praise takes the standing wishes that its answer meets', () => {
   expect(hintsOf(praised(PLAIN), undefined)).toEqual([]);
 });
 
-test('a complaint with a known wish takes the others beside it, and own words stay alone', () => {
-  const told = judged(-1, PLAIN, [wishes.shorter.hint]);
+test('a complaint with a known wish takes the others; a free-form hint stays alone', () => {
+  const samples = judged(-1, PLAIN, [wishes.shorter.hint]);
   const unchecked = { hintCheck: false };
-  expect(hintsOf(told, ['no-list'], unchecked)).toEqual([hintOf(['no-list', 'shorter'])]);
-  expect(hintsOf(told, undefined, unchecked)).toEqual([wishes.shorter.hint]);
+  expect(hintsOf(samples, ['no-list'], unchecked)).toEqual([hintOf(['no-list', 'shorter'])]);
+  expect(hintsOf(samples, undefined, unchecked)).toEqual([wishes.shorter.hint]);
   expect(hintsOf(judged(-1, LIST, ['Put it otherwise!']), ['no-list'])).toEqual(['Put it otherwise!']);
 });
 
-test('a told wish in doubt takes no other beside it, since its own answer has to show what it does', () => {
-  const told = judged(-1, PLAIN, [wishes['no-greeting'].hint]);
-  expect(hintsOf(told, ['no-list'])).toEqual([wishes['no-greeting'].hint]);
+test('a wish in doubt is not combined, because its own answer must show its effect', () => {
+  const samples = judged(-1, PLAIN, [wishes['no-greeting'].hint]);
+  expect(hintsOf(samples, ['no-list'])).toEqual([wishes['no-greeting'].hint]);
 });
 
-test('a complaint that names no wish takes those that stand where its answer lacks one', () => {
+test('a complaint without a wish takes the standing ones if its answer misses one', () => {
   expect(hintsOf(judged(-1, LIST), ['no-list'])).toEqual([wishes['no-list'].hint]);
   expect(hintsOf(judged(-1, PLAIN), ['no-list'])).toEqual([]);
 });
 
-test('a wish that the base does not read as meant does not teach', () => {
-  // both kinds of answers begin without a hello, with the hint and without
+test('a wish that the base misreads does not teach', () => {
+  // Both kinds of answers begin without a greeting, with and without the hint.
   expect(hintsOf(praised(PLAIN), ['no-greeting', 'no-list'])).toEqual([wishes['no-list'].hint]);
   expect(hintsOf(praised(PLAIN), ['formal', 'own:abc', 'none'])).toEqual([]);
   expect(hintsOf(praised(PLAIN), ['no-greeting', 'no-list'], { hintCheck: false })).toEqual([
@@ -82,17 +82,17 @@ test('a wish that the base does not read as meant does not teach', () => {
   ]);
 });
 
-test('an engine that answers nobody, a teacher of another make, and verdicts alone know no standing wish', () => {
+test('without speech, with another model as teacher, or with binary, there are no standing wishes', () => {
   expect(hintsOf(praised(PLAIN), ['no-list'], { method: 'binary' })).toEqual([]);
   expect(hintsOf(praised(PLAIN), ['no-list'], { hintCheck: false }, toyEngine)).toEqual([]);
   expect(hintsOf(praised(PLAIN), ['no-list'], { teacher: 'owner/other' })).toEqual([]);
 });
 
-test('a standing wish teaches beside praise', () => {
+test('a standing wish teaches in addition to praise', () => {
   const record = praised(PLAIN);
-  const told = { distillation: 'topk', topK: 3, hintCheck: true, rules: 3 } as const;
+  const settings = { distillation: 'topk', topK: 3, hintCheck: true, rules: 3 } as const;
   const learn = (standing: Standing) => {
-    const batch = batchData(1, [record], told);
+    const batch = batchData(1, [record], settings);
     const samples = batch.samples.map((place) => (standing === undefined ? place : { ...place, standing }));
     const result = step(speaking, { parent: undefined, batch: { ...batch, samples }, samples: [record] });
     if (result.kind !== 'candidate') throw new Error(result.detail);

@@ -7,22 +7,23 @@ import { hintOf, type WishKind, wishesIn, wishKinds } from '../../shared/wishes/
 import { hintEffect, readingOf } from './hint-trust.ts';
 import type { LearningEngine } from './learning-engine.ts';
 
-/** An answer meets a wish from this degree on: half of a list is none. */
+/** Degree above which an answer meets a wish. */
 const MET = 0.5;
 
 type Settings = Pick<TrainingSettings, 'method' | 'teacher' | 'hintCheck'>;
 type Recorded = SampleReady['data'];
 
 /**
- * The samples of a batch with the hints that teach. Wishes that its `without` names are left out. The standing wishes
- * of its person come beside the others, where the base reads them as they are meant:
+ * The samples of a batch with the hints that teach. Wishes that the batch names in `without` are removed.
+ * Standing wishes of the person are added if the base reads them correctly:
  *
- * - Beside a known wish, all of them. An anchored teacher that reads one wish alone draws the policy back to the base in
- *   all others.
- * - Beside praise, those that the answer meets: it was praised for meeting them.
- * - Beside a complaint that names no wish, all of them if the answer meets one of them badly: that is why, perhaps.
+ * - To a known wish, all of them. An anchored teacher that reads one wish alone draws the policy back to the
+ *   base in all others.
+ * - To praise, those that the answer meets, which may be the reason for the praise.
+ * - To a complaint without a wish, all of them if the answer misses one, which may be the reason for the
+ *   complaint.
  *
- * A hint in a person's own words stays alone.
+ * A free-form hint is not combined.
  */
 export function taughtSamples(
   engine: LearningEngine,
@@ -45,12 +46,12 @@ function withStanding(
   { hints, tokens, verdict }: Recorded,
   standing: readonly string[],
 ): readonly string[] {
-  // what the base makes of a hint says nothing of another teacher, and verdicts alone need none
+  // The base's reading of a hint says nothing about another teacher, and method binary needs no hints.
   const isRead = method !== 'binary' && (teacher === 'current' || teacher === 'base');
   if (engine.speech === undefined || !isRead) return hints;
   const asMeant = (kind: WishKind) => !hintCheck || readingOf(hintEffect(engine, kind)) === 'as-meant';
   const beside = wishKinds.filter((kind) => standing.includes(kind) && asMeant(kind));
-  // a wish in doubt has to show by its own answer what it does
+  // A wish in doubt is checked by its own answer, so it is not combined.
   if (hints.length > 0)
     return hints.map((hint) => jointHint(hint, wishesIn(hint).every(asMeant) ? beside : []));
   const answer = engine.speech.read(tokens.responseIds);
@@ -60,6 +61,6 @@ function withStanding(
 }
 
 function jointHint(hint: string, beside: readonly WishKind[]): string {
-  const told = wishesIn(hint);
-  return told.length === 0 || beside.length === 0 ? hint : hintOf([...told, ...beside]);
+  const named = wishesIn(hint);
+  return named.length === 0 || beside.length === 0 ? hint : hintOf([...named, ...beside]);
 }

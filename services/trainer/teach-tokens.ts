@@ -1,55 +1,61 @@
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
-import type { PolicySequence } from '../../shared/policy/batching.ts';
-import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
+import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
 import { chooseHints, overlapOf } from '../../shared/policy/losses/opd-overlap.ts';
-import type { TokenDistributions } from '../../shared/policy/token-distributions.ts';
+import type { PolicySequence } from '../../shared/policy/train/batching.ts';
+import type { TokenDistributions } from '../../shared/policy/train/token-distributions.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import type { StepSample } from './step-sample.ts';
 import type { Teacher } from './teacher.ts';
 
-/** A sample, and its prompt with each of its hints. */
+/** A sample, with one prompt for each of its hints. */
 export type Pupil = {
   readonly sample: StepSample;
   readonly prompts: readonly (readonly number[])[];
-  /** of its lesson, 0 to 1; 1 unless told */
+  /** weight of its lesson, 0 to 1; default 1 */
   readonly weight?: number;
-  /** log-probs of the answer under the teacher without a hint, [T]; where the weight is below 1 */
+  /** log-probs of the answer under the teacher without a hint, [T]; needed if the weight is below 1 */
   readonly plain?: ArrayLike<number>;
 };
 
-/** What a teacher says of several tokens at each position of an answer; log-probs, nats. */
+/** A teacher's log-probs of several tokens at each position of an answer, nats. */
 export type TokenLesson = {
   /** of the answer's own tokens under the teacher, [T] */
   readonly sampled: Float32Array;
-  /** the tokens that are compared: `topk`: the teacher's likeliest, `overlap`: the policy's own, [T * k] */
+  /** compared tokens, [T * k]; `topk`: the teacher's most likely ones, `overlap`: the policy's */
   readonly ids: Int32Array;
-  /** of those under the teacher, [T * k] */
+  /** of `ids` under the teacher, [T * k] */
   readonly teacher: Float32Array;
-  /** `topk`: of all others together under the teacher, [T]; else empty */
+  /** `topk`: of all other tokens together under the teacher, [T]; otherwise empty */
   readonly rest: Float32Array;
-  /** `overlap`: of `ids` under the parent, [T * k]; else empty */
+  /** `overlap`: of `ids` under the parent, [T * k]; otherwise empty */
   readonly old: Float32Array;
-  /** `overlap`: share of the policy's tokens that are among the teacher's, mean over positions; else 0 */
+  /** `overlap`: share of the policy's tokens that are among the teacher's, mean over positions; otherwise 0 */
   readonly overlap: number;
-  /** of its loss; 1 unless told */
+  /** weight of its loss; default 1 */
   readonly weight?: number;
+};
+
+type TokenTeaching = {
+  readonly teacher: Teacher;
+  /** weights of the parent version; undefined: it is the base */
+  readonly parent: TrainedWeights | undefined;
+  readonly pupils: readonly Pupil[];
 };
 
 const none = new Float32Array(0);
 
 /**
- * The lessons of `topk` and `overlap`. With `overlap` each hint is read, and that one teaches under which the
- * teacher's likeliest tokens overlap most with the policy's own over the whole answer; ties: the first.
+ * The lessons of `topk` and `overlap`. With `overlap`, the teacher reads each hint. The hint teaches under
+ * which the teacher's most likely tokens overlap most with the policy's over the whole answer; of equals, the
+ * first.
  */
 export function teachTokens(
   engine: LearningEngine,
-  teacher: Teacher,
-  parent: TrainedWeights | undefined,
+  { teacher, parent, pupils }: TokenTeaching,
   { distillation, topK }: Pick<TrainingSettings, 'distillation' | 'topK'>,
-  pupils: readonly Pupil[],
   onSamples: (done: number, of: number) => void,
 ): ReadonlyMap<StepSample, TokenLesson> {
-  const own =
+  const policyViews =
     distillation === 'overlap'
       ? inParts(
           engine,
@@ -60,31 +66,36 @@ export function teachTokens(
   const read = pupils.flatMap(({ sample, prompts }, pupil) =>
     prompts.map((promptIds) => ({ pupil, sequence: { ...sample.sequence, promptIds } })),
   );
-  const told = inParts(
+  const teacherViews = inParts(
     engine,
     read.map(({ sequence }) => sequence),
     (sequences, members) => {
-      const asked = own && members.map((index) => own[read[index]!.pupil]!.topIds);
-      return teacher.distributions(sequences, { count: topK, asked });
+      const requested = policyViews && members.map((index) => policyViews[read[index]!.pupil]!.topIds);
+      return teacher.distributions(sequences, { count: topK, requested });
     },
     (done) => onSamples(done, read.length),
   );
   return new Map(
     pupils.map(({ sample, weight = 1 }, pupil) => {
-      const views = told.filter((_, index) => read[index]!.pupil === pupil);
-      const lesson = own === undefined ? topkLesson(views[0]!) : overlapLesson(own[pupil]!, views, topK);
+      const views = teacherViews.filter((_, index) => read[index]!.pupil === pupil);
+      const lesson =
+        policyViews === undefined ? topkLesson(views[0]!) : overlapLesson(policyViews[pupil]!, views, topK);
       return [sample, { ...lesson, weight }];
     }),
   );
 }
 
 const topkLesson = ({ sampled, topIds, top, rest }: TokenDistributions): TokenLesson => ({
-  ...{ sampled, ids: topIds, teacher: top, rest },
-  ...{ old: none, overlap: 0 },
+  sampled,
+  ids: topIds,
+  teacher: top,
+  rest,
+  old: none,
+  overlap: 0,
 });
 
-/** @param views the teacher's, one per hint */
-export function overlapLesson(
+/** @param views the teacher's distributions, one per hint */
+function overlapLesson(
   own: TokenDistributions,
   views: readonly TokenDistributions[],
   topK: number,
@@ -94,17 +105,21 @@ export function overlapLesson(
   const overlaps = views.map(({ topIds }) =>
     positions.map((t) => overlapOf(at(own.topIds, t), at(topIds, t))),
   );
-  // one hint for the whole answer: the same for every token
+  // One hint is chosen for the whole answer.
   const chosen = chooseHints(overlaps, new Float64Array(positions.length).fill(1), 'sequence')[0]!;
-  const { sampled, asked } = views[chosen]!;
+  const { sampled, requested } = views[chosen]!;
   const shared = overlaps[chosen]!.reduce((sum, count) => sum + count, 0);
   return {
-    ...{ sampled, ids: own.topIds, teacher: asked, rest: none, old: own.top },
+    sampled,
+    ids: own.topIds,
+    teacher: requested,
+    rest: none,
+    old: own.top,
     overlap: shared / (topK * positions.length),
   };
 }
 
-/** Asks for sequences part by part; answers in the order of the sequences. */
+/** Processes sequences part by part and returns results in their order. */
 function inParts<Answer>(
   engine: LearningEngine,
   sequences: readonly PolicySequence[],

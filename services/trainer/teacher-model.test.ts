@@ -2,11 +2,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { openBackend } from '../../shared/policy/backend.ts';
-import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
-import { loadPromptWriter } from '../../shared/policy/load-prompt-writer.ts';
-import { modelFolder } from '../../shared/policy/model-folder.ts';
-import { loadPolicy } from '../../shared/policy/policy.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
+import { openBackend } from '../../shared/policy/executors/backend.ts';
+import { modelFolder } from '../../shared/policy/model/model-folder.ts';
+import { loadPolicy } from '../../shared/policy/model/policy.ts';
+import { loadPromptWriter } from '../../shared/policy/text/load-prompt-writer.ts';
 import { localEngine } from './local-engine.ts';
 import { loadTeacherModel } from './teacher-model.ts';
 
@@ -18,7 +18,7 @@ afterEach(async () => {
   folder = undefined;
 });
 
-test('another model teaches: it is loaded once, reads the same tokens, and its digest is told', async () => {
+test('another model as teacher is loaded once, reads the same tokens, and reports its digest', async () => {
   const executor = await openBackend('wasm');
   const policy = await loadPolicy(await openCheckpoint(nano), executor);
   let loads = 0;
@@ -50,7 +50,7 @@ test('another model teaches: it is loaded once, reads the same tokens, and its d
   expect(await engine.prepare({ ...form, method: 'opd', teacher: nano })).toEqual({ teacherDigest });
   expect(teacherDigest).toMatch(/^[0-9a-f]{16,}$/);
   expect(loads).toBe(1);
-  // the same weights: the base policy says the same
+  // The weights are the same, so the base policy gives the same scores.
   expect(engine.scoreByTeacher(nano, sequences)).toEqual(engine.score(undefined, sequences));
   expect(engine.distributionsByTeacher(nano, sequences, { count: 3 })).toEqual(
     engine.distributions(undefined, sequences, { count: 3 }),
@@ -58,7 +58,7 @@ test('another model teaches: it is loaded once, reads the same tokens, and its d
   policy.dispose();
 });
 
-test('a teacher with another vocabulary is refused before it is loaded', async () => {
+test('a teacher with a different vocabulary is refused before it is loaded', async () => {
   folder = await mkdtemp(join(tmpdir(), 'clawloop-teacher-'));
   const tokenizer = JSON.parse(await readFile(join(nano, 'tokenizer.json'), 'utf8')) as {
     added_tokens: { content: string }[];
@@ -69,6 +69,6 @@ test('a teacher with another vocabulary is refused before it is loaded', async (
   await writeFile(join(folder, 'model.safetensors'), '');
   const executor = await openBackend('wasm');
   await expect(loadTeacherModel(folder, nano, executor)).rejects.toMatchObject({
-    message: expect.stringMatching(/another vocabulary/),
+    message: expect.stringMatching(/different vocabulary/),
   });
 });

@@ -2,18 +2,19 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
 import type { Executor } from '../../shared/policy/executors/executor.ts';
-import { modelDigest } from '../../shared/policy/model-digest.ts';
-import { modelFolder } from '../../shared/policy/model-folder.ts';
-import { loadPolicy, type Policy } from '../../shared/policy/policy.ts';
-import { loadTokenizer } from '../../shared/policy/tokenizer.ts';
+import { modelDigest } from '../../shared/policy/model/model-digest.ts';
+import { modelFolder } from '../../shared/policy/model/model-folder.ts';
+import { loadPolicy, type Policy } from '../../shared/policy/model/policy.ts';
+import { loadTokenizer } from '../../shared/policy/text/tokenizer.ts';
 import { TrainerError } from './errors.ts';
 
 export type TeacherModel = { readonly policy: Policy; readonly digest: string };
 
 /**
- * Another model as the teacher: it reads the policy's own tokens, so it must have the policy's vocabulary.
+ * Loads another model as the teacher. It reads the policy's own tokens, so it must have the policy's
+ * vocabulary.
  *
  * @param model its folder, or `claw-nano`
  * @throws TEACHER_VOCABULARY; UnknownModel; UnsupportedModel as openCheckpoint and loadTokenizer
@@ -26,7 +27,7 @@ export async function loadTeacherModel(
   const folder = modelFolder(model);
   const [theirs, ours] = await Promise.all([vocabularyDigest(folder), vocabularyDigest(policyFolder)]);
   if (theirs !== ours) throw TrainerError.TEACHER_VOCABULARY({ teacher: model });
-  await loadTokenizer(folder); // which looks whether the teacher has a row for each token
+  await loadTokenizer(folder); // checks that the teacher has a row for each token
   const policy = await loadPolicy(await openCheckpoint(folder), executor);
   return { policy, digest: await modelDigest(folder) };
 }

@@ -1,9 +1,13 @@
-import type { PolicySequence } from '../../shared/policy/batching.ts';
-import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
-import type { DistributionRequest, TokenDistributions } from '../../shared/policy/token-distributions.ts';
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
+import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
+import type { PolicySequence } from '../../shared/policy/train/batching.ts';
+import type {
+  DistributionRequest,
+  TokenDistributions,
+} from '../../shared/policy/train/token-distributions.ts';
 import type { LearningEngine, LogProbs } from './learning-engine.ts';
 
-/** Who reads the hints. */
+/** The model that reads the hints. */
 export type Teacher = {
   /** log p of each response token */
   readonly score: (sequences: readonly PolicySequence[]) => LogProbs;
@@ -14,11 +18,11 @@ export type Teacher = {
 };
 
 /**
- * @param name current, base, or a model that is loaded (LearningEngine.prepare)
- * @param anchor share of the base's log-probs in those of `current`. A policy that learns from itself with a
- *   hint, and nothing else, has no distribution at which it stops: the hint changes that one too. With the
- *   base at its side it has one, where the logits are the base's plus 1 / anchor times what the hint adds.
- * @param parent what the parent version has learned; undefined: it is the base
+ * @param name current, base, or a loaded model (LearningEngine.prepare)
+ * @param anchor share of the base's log-probs in those of `current`. A policy that learns only from itself with
+ *   a hint never converges, because the hint shifts every distribution. Anchored to the base, it converges to
+ *   the base's logits plus 1 / anchor times what the hint adds.
+ * @param parent weights of the parent version; undefined: it is the base
  */
 export function teacherOf(
   engine: LearningEngine,
@@ -43,3 +47,9 @@ export function teacherOf(
     distributions: (sequences, request) => engine.distributionsByTeacher(name, sequences, request),
   };
 }
+
+type TeacherSettings = Pick<TrainingSettings, 'method' | 'teacher'>;
+
+/** The teacher, if it is neither a version of the policy nor its base, and the method uses one. */
+export const separateTeacher = ({ method, teacher }: TeacherSettings): string | undefined =>
+  method === 'binary' || teacher === 'current' || teacher === 'base' ? undefined : teacher;

@@ -1,15 +1,16 @@
 import { describe } from 'vitest';
 import type { z } from 'zod';
+import { topIds } from '../../shared/policy/losses/distribution.ts';
+import { tokenShares } from '../../shared/policy/losses/reduction.ts';
+import { binLogProbs, logSoftmax, logSoftmaxVjp } from '../../shared/policy/testing/distribution.ts';
 import {
   describeLossCases,
   expectAllClose,
   expectClose,
   OpdOverlapCase,
   OpdTopkCase,
-} from '../../shared/policy/fixtures/loss-cases.ts';
-import { binLogProbs, logSoftmax, logSoftmaxVjp, topIds } from '../../shared/policy/losses/distribution.ts';
-import { tokenShares } from '../../shared/policy/losses/reduction.ts';
-import type { DistributionRequest } from '../../shared/policy/token-distributions.ts';
+} from '../../shared/policy/testing/loss-cases.ts';
+import type { DistributionRequest } from '../../shared/policy/train/token-distributions.ts';
 import { stepSample } from './step-sample.ts';
 import { teachTokens } from './teach-tokens.ts';
 import { sampleData } from './testing/facts.ts';
@@ -18,13 +19,16 @@ import { tokenLessonLoss } from './token-lesson-loss.ts';
 
 type Rows = readonly (readonly number[])[];
 
-/** In f32, as an engine gives them; the reference is f64. */
+/** Engines return f32; the reference is f64. */
 const tolerance = 1e-5;
 
-/** Says of a sequence what stands under the last token of its prompt. */
+/** Returns the table under the last token of a sequence's prompt. */
 const teacherOf =
   (tables: readonly Rows[], temperature: number) =>
-  (sequences: readonly { readonly promptIds: readonly number[] }[], { count, asked }: DistributionRequest) =>
+  (
+    sequences: readonly { readonly promptIds: readonly number[] }[],
+    { count, requested }: DistributionRequest,
+  ) =>
     sequences.map(({ promptIds }, index) => {
       const all = tables[promptIds.at(-1)!]!.map((logits) => logSoftmax(logits, temperature));
       const top = all.map((logProbs) => topIds(logProbs, count));
@@ -35,7 +39,7 @@ const teacherOf =
         topIds: Int32Array.from(top.flat()),
         top: at(top.flat()),
         rest: Float32Array.from(all, (logProbs, t) => binLogProbs(logProbs, top[t]!)[count]!),
-        asked: at(asked?.[index] ?? []),
+        requested: at(requested?.[index] ?? []),
       };
     });
 
@@ -43,21 +47,22 @@ function lessonOf(
   distillation: 'topk' | 'overlap',
   old: Rows,
   teachers: readonly Rows[],
-  k: number,
-  temperature: number,
+  { k, temperature }: { readonly k: number; readonly temperature: number },
 ) {
   const ids = old.map((_, t) => t);
   const sample = stepSample(
     sampleData('a', { tokens: { promptIds: [0], responseIds: ids, logProbs: ids } }),
     { advantage: undefined, verdictWeight: 1, weight: 1 },
   );
-  const tell = teacherOf([old, ...teachers], temperature);
+  const distributions = teacherOf([old, ...teachers], temperature);
   const lessons = teachTokens(
-    { ...toyEngine, distributions: (_, ...asked) => tell(...asked) },
-    { score: () => [], distributions: tell },
-    undefined,
+    { ...toyEngine, distributions: (_, ...requested) => distributions(...requested) },
+    {
+      teacher: { score: () => [], distributions },
+      parent: undefined,
+      pupils: [{ sample, prompts: teachers.map((_, hint) => [1 + hint]) }],
+    },
     { distillation, topK: k },
-    [{ sample, prompts: teachers.map((_, hint) => [1 + hint]) }],
     () => {},
   );
   return lessons.get(sample)!;
@@ -77,29 +82,32 @@ describe('a lesson of several tokens agrees with the reference numbers', () => {
     group: 'opd-topk',
     schema: OpdTopkCase,
     count: 7,
-    // where the teacher's likeliest are as likely as others, the reference took others of them
+    // The reference resolves ties among the teacher's most likely tokens differently.
     keep: ({ direction, note }: z.output<typeof OpdTopkCase>) =>
       direction === 'reverse' && !note.includes('peaked teacher'),
   };
 
   describeLossCases('overlap', overlap, ({ inputs, options, ...expected }) => {
     const { k, temperature } = options;
-    const lesson = lessonOf('overlap', inputs.old_logits, inputs.teacher_logits, k, temperature);
+    const lesson = lessonOf('overlap', inputs.old_logits, inputs.teacher_logits, { k, temperature });
     const all = inputs.cur_logits.map((logits) => logSoftmax(logits, temperature));
     const logProbs = Float32Array.from(lesson.ids, (id, i) => all[Math.floor(i / k)]![id]!);
     const [shares] = tokenShares([inputs.mask], 'token');
     const settings = { ...clip, distillation: 'overlap', topK: k, gapClip: options.gap_clip } as const;
-    const made = tokenLessonLoss(lesson, { logProbs, rest: new Float32Array(0) }, shares!, settings, false);
+    const made = tokenLessonLoss(lesson, { logProbs, rest: new Float32Array(0) }, shares!, {
+      ...settings,
+      atParent: false,
+    });
     expectClose(made.loss, expected.loss, tolerance);
     expectAllClose(
-      byLogits(all, lesson.ids, made.gradient, k, temperature),
+      byLogits(all, lesson.ids, made.gradient, { k, temperature }),
       expected.gradient_cur_logits,
       tolerance,
     );
   });
 
   describeLossCases('topk', topk, ({ inputs, options: { k, temperature }, ...expected }) => {
-    const lesson = lessonOf('topk', inputs.student_logits, [inputs.teacher_logits], k, temperature);
+    const lesson = lessonOf('topk', inputs.student_logits, [inputs.teacher_logits], { k, temperature });
     const all = inputs.student_logits.map((logits) => logSoftmax(logits, temperature));
     const bins = all.map((logProbs, t) =>
       binLogProbs(logProbs, [...lesson.ids.subarray(t * k, (t + 1) * k)]),
@@ -108,10 +116,10 @@ describe('a lesson of several tokens agrees with the reference numbers', () => {
     const rest = Float32Array.from(bins, (row) => row[k]!);
     const [shares] = tokenShares([inputs.mask], 'token');
     const settings = { ...clip, distillation: 'topk', topK: k, gapClip: 1 } as const;
-    const made = tokenLessonLoss(lesson, { logProbs, rest }, shares!, settings, true);
+    const made = tokenLessonLoss(lesson, { logProbs, rest }, shares!, { ...settings, atParent: true });
     expectClose(made.loss, expected.loss, tolerance);
     expectAllClose(
-      byLogits(all, lesson.ids, made.gradient, k, temperature),
+      byLogits(all, lesson.ids, made.gradient, { k, temperature }),
       expected.gradient_student_logits,
       tolerance,
     );
@@ -122,8 +130,7 @@ const byLogits = (
   all: readonly Float64Array[],
   ids: Int32Array,
   slopes: Float64Array,
-  k: number,
-  temperature: number,
+  { k, temperature }: { readonly k: number; readonly temperature: number },
 ) =>
   all.map((logProbs, t) => {
     const own = new Map(Array.from({ length: k }, (_, j) => [ids[t * k + j]!, slopes[t * k + j]!]));

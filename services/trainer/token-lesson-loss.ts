@@ -8,19 +8,19 @@ import type { TokenLesson } from './teach-tokens.ts';
 type Settings = Pick<TrainingSettings, 'distillation' | 'topK' | 'clipLow' | 'clipHigh' | 'gapClip'>;
 
 /**
- * Loss of one answer's lesson at several tokens per position, see opdTopkLoss and opdOverlapLoss.
+ * Loss of one answer's lesson with several tokens per position, see opdTopkLoss and opdOverlapLoss.
  *
- * @param cur log-probs of the lesson's tokens under the parameters that are being trained
+ * @param cur log-probs of the lesson's tokens under the trained parameters
  * @param sharesOfMean share of each position in the mean, [T]
- * @param atParent whether those parameters still are the parent's: then `old` is `cur`, and every ratio 1
+ * @param settings `atParent`: whether the parameters are still the parent's, so that `old` is `cur` and every
+ *   ratio is 1
  * @returns loss, nats, and its derivative by `cur.logProbs`, [T * k]
  */
 export function tokenLessonLoss(
   lesson: TokenLesson,
   cur: CandidateLogProbs,
   sharesOfMean: ArrayLike<number>,
-  settings: Settings,
-  atParent: boolean,
+  { atParent, ...settings }: Settings & { readonly atParent: boolean },
 ): { readonly loss: number; readonly gradient: Float64Array } {
   const k = settings.topK;
   const { weight = 1 } = lesson;

@@ -11,8 +11,7 @@ import { HubRefused, HubUnreachable } from '../../shared/hub/errors.ts';
 import { batchDigest } from '../../shared/lineage/batch-digest.ts';
 import { applyHead, initialHead } from '../../shared/lineage/head.ts';
 import { logError } from '../../shared/log/errors.ts';
-import { checkpointName, hasCheckpoint, listCheckpoints } from '../../shared/policy/checkpoint-store.ts';
-import { beginAttempt, readStrikes } from '../../shared/policy/checkpoint-store-attempts.ts';
+import { checkpointName, openCheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
 import { step } from './step.ts';
 import type { StepRunner } from './step-runner.ts';
@@ -48,7 +47,7 @@ const training = (changes: Partial<Training> = {}): Training => ({
     append: async (added) => void events.push(...added),
     read: async (_, { offset }) => sampleEvents[offset]!,
   },
-  store,
+  store: openCheckpointStore(store),
   parent: undefined,
   isParentHead: () => false,
   holdsVersions: false,
@@ -65,20 +64,20 @@ const batch = (n: number, changes = {}, parent = n - 1) =>
   batchData(n, samples, { rank: 2, alpha: 2, ...changes }, parent);
 const train = (n: number, changes: Partial<Training> = {}) =>
   trainOpenBatch(training({ parent: promotedAs(n - 1), ...changes }), batch(n), never);
-/** What the log says of a version. */
+/** A version according to the log. */
 const promotedAs = (version: number): Training['parent'] =>
   events.flatMap((event) =>
     event.type === 'policy.promoted' && event.data.to === version ? [event.data] : [],
   )[0];
 const nameOf = (of: BatchSubmitted['data']) => checkpointName(of.n, batchDigest(of));
 const stateOf = async (version: number) =>
-  (await listCheckpoints(store)).find(({ state }) => state.version === version)?.state;
-const told = () => events.map(({ id }) => id.replace('default/batch/', ''));
+  (await openCheckpointStore(store).list()).find(({ state }) => state.version === version)?.state;
+const eventIds = () => events.map(({ id }) => id.replace('default/batch/', ''));
 
 test('a batch ends as trained and promoted, from its parent', async () => {
   await train(1);
   await train(2);
-  expect(told()).toEqual(['1/trained', '1/promoted', '2/trained', '2/promoted']);
+  expect(eventIds()).toEqual(['1/trained', '1/promoted', '2/trained', '2/promoted']);
   expect(events.at(-1)).toMatchObject({
     subject: 'default',
     data: { from: 1, to: 2, batchId: 'default/batch/2' },
@@ -96,7 +95,7 @@ test('a batch ends as trained and promoted, from its parent', async () => {
   expect((events[3] as { data: { digest: string } }).data.digest).toBe(kept?.digest);
 });
 
-test('a batch of an older program trains, from the log or as an open row, as it did then', async () => {
+test('a batch of an older program trains as before, from the log or an open row', async () => {
   const then = { epochs: 1, distillation: 'sampled', topK: 4, training: 'lora', teacher: 'current' } as const;
   const weights = { gapClip: 1, verdictWeight: 1, hintWeight: 1 };
   const now = batch(1, { method: 'combine', ...then, ...weights });
@@ -116,23 +115,23 @@ test('a batch of an older program trains, from the log or as an open row, as it 
   expect(new Set(digests).size).toBe(1);
 });
 
-test('a repeated job says the same again, without training again', async () => {
+test('a repeated job reports the same outcome without training again', async () => {
   await train(1);
   const run = async () => Promise.reject(new Error('it was trained already'));
   await train(1, { runner: { run } });
   expect(events[2]!.data).toEqual(events[0]!.data);
-  expect(told()).toEqual(['1/trained', '1/promoted', '1/trained', '1/promoted']);
+  expect(eventIds()).toEqual(['1/trained', '1/promoted', '1/trained', '1/promoted']);
 });
 
-test('what was committed before a crash is told after it', async () => {
+test('a checkpoint committed before a crash is reported after it', async () => {
   const append = async () => Promise.reject(new Error('killed before it could tell'));
   await expect(train(1, { log: { ...training().log, append } })).rejects.toThrow('killed');
-  expect(told()).toEqual([]);
+  expect(eventIds()).toEqual([]);
   await train(1, { runner: { run: async () => Promise.reject(new Error('not again')) } });
-  expect(told()).toEqual(['1/trained', '1/promoted']);
+  expect(eventIds()).toEqual(['1/trained', '1/promoted']);
 });
 
-test('two trainers at one batch tell one outcome', async () => {
+test('two trainers of one batch report one outcome', async () => {
   await Promise.all([train(1), train(1)]);
   const digests = events.flatMap((event) => (event.type === 'policy.trained' ? [event.data.digest] : []));
   expect(digests).toHaveLength(2);
@@ -140,11 +139,11 @@ test('two trainers at one batch tell one outcome', async () => {
   expect((await readdir(store)).filter((name) => name.startsWith('.tmp-'))).toEqual([]);
 });
 
-test('three attempts that died are enough', async () => {
+test('three failed attempts abandon the batch', async () => {
   const broken = { runner: { run: async () => Promise.reject(new Error('out of memory')) } };
   for (let attempt = 0; attempt < 3; attempt++)
     await expect(train(1, broken)).rejects.toThrow('out of memory');
-  expect(told()).toEqual([]);
+  expect(eventIds()).toEqual([]);
   await train(1, broken);
   expect(events[0]).toMatchObject({
     id: 'default/batch/1/update-failed',
@@ -155,33 +154,45 @@ test('three attempts that died are enough', async () => {
 test('a committed checkpoint outranks strikes', async () => {
   await train(1);
   for (let attempt = 0; attempt < 3; attempt++) {
-    const { fail } = await beginAttempt(store, nameOf(batch(1)));
+    const { fail } = await openCheckpointStore(store)
+      .attempts(nameOf(batch(1)))
+      .begin();
     await fail('killed');
   }
   await train(1);
-  expect(told()).toEqual(['1/trained', '1/promoted', '1/trained', '1/promoted']);
+  expect(eventIds()).toEqual(['1/trained', '1/promoted', '1/trained', '1/promoted']);
 });
 
-test('an attempt that was called off is no strike; one that ran into its time limit is', async () => {
+test('a cancelled attempt is not a strike; one that timed out is', async () => {
   const run: StepRunner['run'] = (_input, _onProgress, signal) => Promise.reject(signal.reason);
   const stopped = (reason: Error) =>
     expect(trainOpenBatch(training({ runner: { run } }), batch(1), AbortSignal.abort(reason))).rejects.toBe(
       reason,
     );
   for (let attempt = 0; attempt < 5; attempt++) await stopped(new Error('the worker ends'));
-  expect((await readStrikes(store, nameOf(batch(1)))).count).toBe(0);
+  expect(
+    (
+      await openCheckpointStore(store)
+        .attempts(nameOf(batch(1)))
+        .strikes()
+    ).count,
+  ).toBe(0);
   await stopped(new DOMException('too long', 'TimeoutError'));
-  expect(await readStrikes(store, nameOf(batch(1)))).toEqual({
+  expect(
+    await openCheckpointStore(store)
+      .attempts(nameOf(batch(1)))
+      .strikes(),
+  ).toEqual({
     count: 1,
     errors: ['too long'],
   });
   await train(1);
-  expect(told()).toEqual(['1/trained', '1/promoted']);
+  expect(eventIds()).toEqual(['1/trained', '1/promoted']);
 });
 
-test('a candidate that fails its gate is kept, and not promoted', async () => {
+test('a candidate that fails its gate is kept but not promoted', async () => {
   await trainOpenBatch(training(), batch(1, { gateMeanKl: 1e-9 }), never);
-  expect(told()).toEqual(['1/trained', '1/rejected']);
+  expect(eventIds()).toEqual(['1/trained', '1/rejected']);
   expect(events[1]).toMatchObject({
     data: { reason: 'kl-to-parent', detail: expect.stringContaining('limit') },
   });
@@ -189,12 +200,12 @@ test('a candidate that fails its gate is kept, and not promoted', async () => {
 
 test('a candidate that is not finite leaves no checkpoint', async () => {
   await trainOpenBatch(training(), batch(1, { learningRate: 1e39 }), never);
-  expect(told()).toEqual(['1/rejected']);
+  expect(eventIds()).toEqual(['1/rejected']);
   expect(events[0]).toMatchObject({ data: { reason: 'not-finite' } });
-  expect(await hasCheckpoint(store, nameOf(batch(1)))).toBe(false);
+  expect(await openCheckpointStore(store).has(nameOf(batch(1)))).toBe(false);
 });
 
-test('a parent that is gone, damaged, of another base or kind ends the batch by that name', async () => {
+test('a missing, damaged or mismatching parent fails the batch with that reason', async () => {
   await train(2);
   expect(events[0]).toMatchObject({
     id: 'default/batch/2/update-failed',
@@ -218,7 +229,7 @@ test('a parent that is gone, damaged, of another base or kind ends the batch by 
   });
 });
 
-test('a batch whose samples are gone for good ends by that name; a log that is away is waited for', async () => {
+test('permanently missing samples fail the batch; an unavailable log is waited for', async () => {
   const reading = (read: () => Promise<ClawLoopEvent>) => train(1, { log: { ...training().log, read } });
   await expect(reading(() => Promise.reject(logError('LogUnavailable', 'away')))).rejects.toThrow('away');
   expect(events).toEqual([]);
@@ -240,30 +251,30 @@ test('a rollback during a step is not undone by the step', async () => {
   const back = { adapter: 'default', from: 1, to: 0 };
   events.push(PolicyRolledBack.create({ id: 'back', ...at, data: back }));
   await train(2);
-  expect(told().slice(-2)).toEqual(['2/trained', '2/promoted']);
+  expect(eventIds().slice(-2)).toEqual(['2/trained', '2/promoted']);
   const head = events.reduce(applyHead, initialHead);
   expect(head).toMatchObject({ head: 0, open: null });
 });
 
-test('checkpoints of another log stop the start, with what to do', async () => {
+test('checkpoints of another log prevent the start, with instructions', async () => {
   await train(1);
   await checkCheckpoints(store, 'this-log');
   await expect(checkCheckpoints(store, 'that-log')).rejects.toThrow(/Move the folder away/);
 });
 
-test('a teacher by its hub id is brought before the step, which is told its folder', async () => {
-  const asked: string[] = [];
-  const told: string[] = [];
+test('a teacher with a hub id is downloaded before the step, which gets its folder', async () => {
+  const requestedModels: string[] = [];
+  const teachers: string[] = [];
   const taught = batch(1, { method: 'combine', teacher: 'someone/teacher' });
   const outcome = await trainOpenBatch(
     training({
       findModel: async (model) => {
-        asked.push(model);
+        requestedModels.push(model);
         return '/cache/teacher';
       },
       runner: {
         run: async (input, onProgress, signal) => {
-          told.push(input.batch.settings.teacher!);
+          teachers.push(input.batch.settings.teacher!);
           return toyRunner({ ...input, batch: batch(1) }, onProgress, signal);
         },
       },
@@ -271,18 +282,18 @@ test('a teacher by its hub id is brought before the step, which is told its fold
     taught,
     never,
   );
-  expect([asked, told]).toEqual([['someone/teacher'], ['/cache/teacher']]);
+  expect([requestedModels, teachers]).toEqual([['someone/teacher'], ['/cache/teacher']]);
   expect(outcome).toMatchObject({ state: { settings: { teacher: 'someone/teacher' } } });
 });
 
-test('a hub that says no ends the batch by that name; one that is away is waited for without a strike', async () => {
+test('a refusal by the hub fails the batch; an unreachable hub is waited for', async () => {
   const taught = batch(1, { method: 'opd', teacher: 'someone/teacher' });
   const name = nameOf(taught);
   const asking = (error: Error) =>
     trainOpenBatch(training({ findModel: () => Promise.reject(error) }), taught, never);
   for (let again = 0; again < 5; again++)
     await expect(asking(new HubUnreachable('the hub is away'))).rejects.toThrow('the hub is away');
-  expect(await readStrikes(store, name)).toMatchObject({ count: 0 });
+  expect(await openCheckpointStore(store).attempts(name).strikes()).toMatchObject({ count: 0 });
   expect(events).toEqual([]);
   await asking(new HubRefused('no such model'));
   expect(events.at(-1)).toMatchObject({

@@ -1,47 +1,42 @@
-import { join } from 'node:path';
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import { recordedTrainingSettings } from '../../shared/events/training-settings.ts';
 import { batchDigest } from '../../shared/lineage/batch-digest.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import {
   CheckpointDamaged,
+  type CheckpointStore,
   checkpointName,
-  commitCheckpoint,
-  hasCheckpoint,
-  readCheckpoint,
   type StoredCheckpoint,
-} from '../../shared/policy/checkpoint-store.ts';
-import { beginAttempt, clearAttempts, readStrikes } from '../../shared/policy/checkpoint-store-attempts.ts';
-import { isPresent, storeProblem } from '../../shared/policy/checkpoint-store-presence.ts';
-import { sealing } from '../../shared/policy/checkpoint-store-state.ts';
-import { inPieces } from '../../shared/policy/pieces.ts';
-import { utcNow } from '../../shared/service/clock.ts';
-import type { Logger } from '../../shared/service/logger.ts';
-import { isRefusal } from '../../shared/service/refusal.ts';
+} from '../../shared/policy/checkpoints/checkpoint-store.ts';
+import { sealing } from '../../shared/policy/checkpoints/state.ts';
+import { inPieces } from '../../shared/policy/model/pieces.ts';
+import { utcNow } from '../../shared/runtime/clock.ts';
+import type { Logger } from '../../shared/runtime/logger.ts';
+import { isRefusal } from '../../shared/runtime/refusal.ts';
 import { findCommitted } from './find-committed.ts';
 import { type BoundState, type Outcome, outcomeEvents } from './outcome.ts';
-import { ownTeacher } from './own-teacher.ts';
-import { areGone, digestOf, readEarlier, readSamples } from './read-samples.ts';
+import { digestOf, isGoneForGood, readEarlier, readSamples } from './read-samples.ts';
 import type { StepInput, StepProgress } from './step.ts';
 import type { RunStep, StepRunner } from './step-runner.ts';
-import { isStorageError, isStoreAway, storeAway } from './store-away.ts';
+import { isStorageError, isStoreUnavailable, storeUnavailable } from './store-unavailable.ts';
+import { separateTeacher } from './teacher.ts';
 
 type Batch = BatchSubmitted['data'];
 
 export type Training = {
   readonly log: Pick<EventLog, 'append' | 'read' | 'logId'>;
-  /** folder of the adapter's checkpoints */
-  readonly store: string;
-  /** The checkpoint that was promoted as the batch's parent, as the log names it; undefined: the base. */
+  /** the adapter's checkpoints */
+  readonly store: CheckpointStore;
+  /** the checkpoint of the batch's parent according to the log; undefined: the base */
   readonly parent: { readonly checkpoint: string; readonly digest: string } | undefined;
-  /** Whether the parent is the head still; an operator's rollback gives it up. */
+  /** whether the parent is still the head; an operator's rollback changes that */
   readonly isParentHead: () => boolean;
-  /** Whether the log knows a version of the adapter that has a checkpoint. */
+  /** whether the log has a version of the adapter with a checkpoint */
   readonly holdsVersions: boolean;
   readonly runner: Pick<StepRunner, 'run'>;
-  /** The folder of a model by its name or hub id; brings it from the hub first where it is not here. */
+  /** the folder of a model, by name or hub id; downloads it first if necessary */
   readonly findModel: (model: string, signal: AbortSignal) => Promise<string>;
-  /** the base model that is loaded: its name, its folder, and its modelDigest */
+  /** the loaded base model: its name, its folder, and its modelDigest */
   readonly base: { readonly model: string; readonly folder: string; readonly digest: string };
   readonly maxStrikes: number;
   readonly logger: Logger;
@@ -49,16 +44,16 @@ export type Training = {
   readonly onStep: (step: RunStep) => void;
 };
 
-/** ms between two signs of life of an attempt */
+/** ms between heartbeats of an attempt */
 const BEAT_MS = 5_000;
 
 /**
- * Brings the open batch to its outcome and says it in the log. It may be called at any time, any number of
- * times, by several processes, and killed between any two lines: a committed checkpoint is found again, and
- * outcomes have ids that follow from the batch.
+ * Brings the open batch to its outcome and appends that to the log. It may be called at any time, any number of
+ * times, by several processes, and killed between any two lines: a committed checkpoint is found again, and the
+ * ids of outcome events follow from the batch.
  *
- * Rejects when an attempt failed, or was stopped; the job is then tried again.
- * @throws StoreAway while checkpoints cannot be reached
+ * Rejects if an attempt failed or was stopped; the job is then retried.
+ * @throws StoreUnavailable while checkpoints cannot be reached
  */
 export async function trainOpenBatch(
   training: Training,
@@ -67,7 +62,7 @@ export async function trainOpenBatch(
 ): Promise<Outcome> {
   const outcome = await settle(training, batch, signal);
   await training.log.append(outcomeEvents(batch, outcome, utcNow()));
-  await clearAttempts(training.store, nameOf(batch));
+  await training.store.attempts(nameOf(batch)).clear();
   return outcome;
 }
 
@@ -76,14 +71,17 @@ const nameOf = (batch: Batch): string => checkpointName(batch.n, batchDigest(bat
 async function settle(training: Training, batch: Batch, signal: AbortSignal): Promise<Outcome> {
   const { store, maxStrikes, base, log, logger } = training;
   const name = nameOf(batch);
-  const away = await storeProblem(store, training.holdsVersions);
-  if (away !== undefined) throw storeAway(away);
+  const away = await store.problem(training.holdsVersions);
+  if (away !== undefined) throw storeUnavailable(away);
   const committed = await findCommitted(training, batch, name);
   if (committed !== undefined) return committed;
 
-  const strikes = await readStrikes(store, name);
+  const strikes = await store.attempts(name).strikes();
   if (strikes.count > 0)
-    logger.warn({ batch: batch.batchId, strikes }, 'earlier attempts at this batch died');
+    logger.warn(
+      { batch: batch.batchId, strikes, maxStrikes },
+      'earlier attempts at this batch failed; it is given up after maxStrikes',
+    );
   if (strikes.count >= maxStrikes) {
     const last = strikes.errors.at(-1) ?? 'the process was killed during the step';
     return failed('strikes', `${strikes.count} attempts did not end; last: ${last}`);
@@ -107,12 +105,14 @@ async function settle(training: Training, batch: Batch, signal: AbortSignal): Pr
   const read = await readBatch(log, batch);
   if ('kind' in read) return read;
   const teacher = await findTeacher(training, batch, signal);
-  return 'kind' in teacher ? teacher : attempt(training, batch, parent.checkpoint, read, teacher, signal);
+  return 'kind' in teacher
+    ? teacher
+    : attempt(training, batch, { parent: parent.checkpoint, read, teacherFolder: teacher.folder }, signal);
 }
 
 type Failed = Extract<Outcome, { kind: 'failed' }>;
 
-/** No number of attempts brings a record back; a log that is away does come back. */
+/** Fails the batch if a record is gone for good. Rejects if the log is unavailable, which is temporary. */
 async function readBatch(
   log: Pick<EventLog, 'read'>,
   batch: Batch,
@@ -120,21 +120,21 @@ async function readBatch(
   try {
     return { samples: await readSamples(log, batch), earlier: await readEarlier(log, batch) };
   } catch (error) {
-    if (!areGone(error)) throw error;
+    if (!isGoneForGood(error)) throw error;
     return failed('samples-missing', (error as Error).message);
   }
 }
 
 /**
- * The folder of a teacher of its own. To wait for a hub that cannot be reached is no attempt at the step; one
- * that says no says so again.
+ * Finds the folder of a separate teacher. Waiting for an unreachable hub does not count as an attempt. A
+ * refusal by the hub is final, so it fails the batch.
  */
 async function findTeacher(
   { findModel }: Training,
   { settings }: Batch,
   signal: AbortSignal,
 ): Promise<{ readonly folder: string | undefined } | Failed> {
-  const model = ownTeacher(settings);
+  const model = separateTeacher(settings);
   if (model === undefined) return { folder: undefined };
   try {
     return { folder: await findModel(model, signal) };
@@ -144,17 +144,21 @@ async function findTeacher(
   }
 }
 
+type AttemptInput = {
+  readonly parent: StoredCheckpoint | undefined;
+  readonly read: Pick<StepInput, 'samples' | 'earlier'>;
+  /** undefined: no separate teacher */
+  readonly teacherFolder: string | undefined;
+};
+
 async function attempt(
   training: Training,
   batch: Batch,
-  parent: StoredCheckpoint | undefined,
-  read: Pick<StepInput, 'samples' | 'earlier'>,
-  teacher: { readonly folder: string | undefined },
+  { parent, read, teacherFolder }: AttemptInput,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { store, runner } = training;
-  const name = nameOf(batch);
-  const marker = await beginAttempt(store, name);
+  const marker = await store.attempts(nameOf(batch)).begin();
   const beats = setInterval(() => void marker.beat(), BEAT_MS);
   try {
     const input = {
@@ -163,7 +167,7 @@ async function attempt(
         optimizer: parent.optimizer,
         baseline: parent.state.baseline,
       },
-      batch: teacher.folder === undefined ? batch : taughtBy(batch, teacher.folder),
+      batch: teacherFolder === undefined ? batch : withTeacherFolder(batch, teacherFolder),
       ...read,
     };
     const step = await runner.run(input, training.onProgress, signal);
@@ -172,7 +176,7 @@ async function attempt(
     await marker.end();
     return outcome;
   } catch (error) {
-    if (isCalledOff(signal) || isStoreAway(error)) await marker.end();
+    if (isCancelled(signal) || isStoreUnavailable(error)) await marker.end();
     else await marker.fail((error as Error).message);
     throw error;
   } finally {
@@ -180,8 +184,8 @@ async function attempt(
   }
 }
 
-/** The step's thread knows folders, no hub. */
-const taughtBy = (batch: Batch, teacher: string): Batch => ({
+/** Replaces the teacher's name by its folder, because the step's thread has no access to the hub. */
+const withTeacherFolder = (batch: Batch, teacher: string): Batch => ({
   ...batch,
   settings: { ...batch.settings, teacher },
 });
@@ -219,32 +223,32 @@ async function commit(
   };
   const content = { adapter, optimizer, state };
   const { won, checkpoint } = await commitTo(store, nameOf(batch), content, base.folder);
-  if (!won) logger.info({ batch: batch.batchId }, 'another trainer was first; its checkpoint counts');
+  if (!won) logger.info({ batch: batch.batchId }, 'another trainer committed first; using its checkpoint');
   return { kind: 'trained', checkpoint: checkpoint.name, state: { ...state, ...checkpoint.state } };
 }
 
-/** A store that is away, or full, is no fault of the step. @throws StoreAway */
+/** A store that is unavailable or full does not count against the step. @throws StoreUnavailable */
 async function commitTo(
-  store: string,
-  ...committed: Tail<Parameters<typeof commitCheckpoint>>
-): ReturnType<typeof commitCheckpoint> {
+  store: CheckpointStore,
+  ...committed: Parameters<CheckpointStore['commit']>
+): ReturnType<CheckpointStore['commit']> {
   try {
-    if (!(await isPresent(store))) throw storeAway(`${store} went away during the step`);
-    return await commitCheckpoint(store, ...committed);
+    if (!(await store.isPresent()))
+      throw storeUnavailable(`${store.folder} became unavailable during the step`);
+    return await store.commit(...committed);
   } catch (error) {
     if (!isStorageError(error)) throw error;
-    throw storeAway(`the checkpoint cannot be written: ${error.message}`, error);
+    throw storeUnavailable(`cannot write the checkpoint: ${error.message}`, error);
   }
 }
-type Tail<Parameters> = Parameters extends readonly [unknown, ...infer Rest] ? Rest : never;
 
-/** Stopped by a shutdown or a dropped queue, which is no strike. A time limit is one. */
-export const isCalledOff = (signal: AbortSignal): boolean =>
+/** Whether a shutdown or a lost queue stopped the attempt, which is not a strike. A time limit is one. */
+export const isCancelled = (signal: AbortSignal): boolean =>
   signal.aborted && (signal.reason as Partial<Error> | undefined)?.name !== 'TimeoutError';
 
 /**
- * What the batch starts from: the checkpoint that was promoted, or none for version 0. One that cannot be read is
- * waited for as long as it is the head. @throws StoreAway
+ * Reads the checkpoint of the batch's parent; version 0 has none. If it cannot be read, the batch waits for as
+ * long as the parent is the head. @throws StoreUnavailable
  */
 async function readParent(
   { store, parent, isParentHead }: Training,
@@ -253,14 +257,14 @@ async function readParent(
   if (batch.parent === 0) return { checkpoint: undefined };
   const missing = (detail: string): Failed => {
     if (!isParentHead()) return failed('parent-missing', detail);
-    throw storeAway(
-      `${detail}; bring it back, or give v${batch.parent} up with \`clawloop policy rollback VERSION\``,
+    throw storeUnavailable(
+      `${detail}; restore it, or abandon v${batch.parent} with \`clawloop policy rollback VERSION\``,
     );
   };
-  if (parent === undefined || !(await hasCheckpoint(store, parent.checkpoint)))
-    return missing(`there is no checkpoint of v${batch.parent} in ${store}`);
+  if (parent === undefined || !(await store.has(parent.checkpoint)))
+    return missing(`there is no checkpoint of v${batch.parent} in ${store.folder}`);
   try {
-    const checkpoint = await readCheckpoint(join(store, parent.checkpoint));
+    const checkpoint = await store.read(parent.checkpoint);
     return checkpoint.state.digest === parent.digest
       ? { checkpoint }
       : missing(`${checkpoint.folder} holds other numbers than v${batch.parent} had when it was promoted`);

@@ -3,20 +3,20 @@ import { type HeadView, lineage } from '../../shared/lineage/head.ts';
 import { headView } from '../../shared/lineage/head-rows.ts';
 import type { EventLog, SubjectView } from '../../shared/log/event-log.ts';
 import { openDraft, type Rows } from '../../shared/log/rows.ts';
-import { pruneCheckpoints } from '../../shared/policy/checkpoint-store-prune.ts';
+import { openCheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
 import type { Job } from '../../shared/queue/job-queue.ts';
-import { monotonicNow } from '../../shared/service/clock.ts';
-import type { Logger } from '../../shared/service/logger.ts';
+import { monotonicNow } from '../../shared/runtime/clock.ts';
+import type { Logger } from '../../shared/runtime/logger.ts';
+import { createWaitNotice, type WaitNotice } from '../../shared/runtime/wait-notice.ts';
 import type { BatchWait } from './batch-wait.ts';
 import type { TrainerMetrics } from './metrics.ts';
-import { outcomeName } from './outcome.ts';
+import { type Outcome, outcomeName } from './outcome.ts';
 import { progressReport } from './progress-report.ts';
 import type { RunStep, StepRunner } from './step-runner.ts';
-import { isStoreAway } from './store-away.ts';
-import { isCalledOff, type Training, trainOpenBatch } from './train-open-batch.ts';
-import { watchStores } from './watch-stores.ts';
+import { isStoreUnavailable } from './store-unavailable.ts';
+import { isCancelled, type Training, trainOpenBatch } from './train-open-batch.ts';
 
-/** A job says no more than this: look what is open. */
+/** A job only says: check which batch of this adapter is open. */
 export type WakeUp = { readonly adapter: string };
 
 type Options = {
@@ -29,31 +29,21 @@ type Options = {
   readonly logger: Logger;
   readonly keep: number;
   readonly maxStrikes: number;
-  /** told which batches are open */
+  /** notified of the open batches */
   readonly wait?: Pick<BatchWait, 'see'>;
 };
 
-/** What is open, from the fold's committed rows, and how a wake-up ends it. */
+/** Tracks the open batches from the fold's committed rows, and trains one when a job wakes it up. */
 export function createTrainer(options: Options) {
-  const { metrics, logger, keep } = options;
-  const open = new Map<string, BatchSubmitted['data']>();
-  /** by adapter: what the log says of the open batch's parent */
+  const { metrics, logger } = options;
+  const openBatches = new Map<string, BatchSubmitted['data']>();
+  /** the open batch's parent according to the log, by adapter */
   const parents = new Map<string, Pick<Training, 'parent' | 'holdsVersions'>>();
   const heads = new Map<string, number>();
-  const stores = watchStores(logger);
-  const seen = new Set<string>();
-  /** Ends that this process has written and the fold has not read yet: they need no second telling. */
-  const told = new Set<string>();
-
-  const prune = async (adapter: string, versions: readonly number[]): Promise<void> => {
-    try {
-      const retention = { keep, lineage: versions, openParent: open.get(adapter)?.parent };
-      const gone = await pruneCheckpoints(options.storeOf(adapter), retention);
-      if (gone.length > 0) logger.info({ adapter, gone }, 'old checkpoints removed');
-    } catch (error) {
-      logger.warn({ err: error, adapter }, 'old checkpoints could not be removed');
-    }
-  };
+  const stores = watchCheckpointStores(logger);
+  const prunedAdapters = new Set<string>();
+  /** batches whose outcome this process has appended and the fold has not read yet */
+  const endedBatches = new Set<string>();
 
   const owed = (subjects: readonly SubjectView[]): readonly Job<WakeUp>[] => {
     const jobs: Job<WakeUp>[] = [];
@@ -62,74 +52,100 @@ export function createTrainer(options: Options) {
       const { head, open: batch } = view;
       heads.set(subject, head);
       metrics.head.set({ adapter: subject }, head);
-      const before = open.get(subject);
+      const before = openBatches.get(subject);
       options.wait?.see(subject, batch);
       if (batch === null) {
-        open.delete(subject);
+        openBatches.delete(subject);
         stores.back(subject);
       } else {
-        open.set(subject, batch);
+        openBatches.set(subject, batch);
         const holdsVersions = hasPromoted(rows);
-        parents.set(subject, { parent: promotedAs(view, batch.parent), holdsVersions });
+        parents.set(subject, { parent: promotedCheckpoint(view, batch.parent), holdsVersions });
       }
       const settled = before !== undefined && before.batchId !== batch?.batchId;
-      if (settled) told.delete(before.batchId);
-      if (settled || !seen.has(subject)) void prune(subject, lineage(view, head));
-      seen.add(subject);
-      if (batch !== null && !told.has(batch.batchId))
+      if (settled) endedBatches.delete(before.batchId);
+      if (settled || !prunedAdapters.has(subject)) {
+        const retention = { lineage: lineage(view, head), openParent: batch?.parent };
+        void removeOldCheckpoints(options, subject, retention);
+      }
+      prunedAdapters.add(subject);
+      if (batch !== null && !endedBatches.has(batch.batchId))
         jobs.push({ id: batch.batchId, data: { adapter: subject } });
     }
     return jobs;
   };
 
   const wakeUp = async ({ adapter }: WakeUp, signal: AbortSignal): Promise<void> => {
-    const batch = open.get(adapter);
-    if (batch === undefined || told.has(batch.batchId)) return;
-    const store = options.storeOf(adapter);
+    const batch = openBatches.get(adapter);
+    if (batch === undefined || endedBatches.has(batch.batchId)) return;
+    const store = openCheckpointStore(options.storeOf(adapter));
     const { batchId, n, parent } = batch;
-    logger.info({ batch: batchId, version: n, parent, samples: batch.samples.length }, 'training');
-    const report = progressReport(
-      (progress) => logger.info({ batch: batchId, ...progress }, 'step'),
-      monotonicNow,
-    );
+    logger.info({ batch: batchId, version: n, parent, samples: batch.samples.length }, 'training started');
     const training: Training = {
       ...options,
       store,
       parent: parents.get(adapter)?.parent,
       holdsVersions: parents.get(adapter)?.holdsVersions ?? false,
       isParentHead: () => heads.get(adapter) === parent,
-      onProgress: (progress) => {
-        if (progress.phase === 'training') metrics.progress.set(progress.samples / progress.of);
-        report(progress);
-      },
+      onProgress: createProgressListener(options, batchId),
       onStep: (step) => countStep(metrics, batch, step),
     };
     try {
       const outcome = await trainOpenBatch(training, batch, signal);
       stores.back(adapter);
-      if (open.get(adapter)?.batchId === batchId) told.add(batchId);
-      metrics.outcomes.inc({ outcome: outcomeName(outcome), adapter });
-      const { kind, ...detail } =
-        outcome.kind === 'trained' ? { kind: outcome.kind, ...outcome.state.metrics } : outcome;
-      logger.info(
-        { batch: batchId, version: n, outcome: outcomeName(outcome), kind, ...detail },
-        'batch ended',
-      );
+      if (openBatches.get(adapter)?.batchId === batchId) endedBatches.add(batchId);
+      reportOutcome(options, batch, outcome);
     } catch (error) {
-      if (isStoreAway(error)) {
+      if (isStoreUnavailable(error)) {
         stores.away(adapter, error.message);
         throw error;
       }
       stores.back(adapter);
-      if (isCalledOff(signal)) logger.info({ batch: batchId }, 'the step was called off');
-      else logger.error({ err: error, batch: batchId }, 'an attempt failed');
+      if (isCancelled(signal)) logger.info({ batch: batchId }, 'training step cancelled');
+      else logger.error({ err: error, batch: batchId }, 'training attempt failed; will retry');
       throw error;
     } finally {
       metrics.progress.set(0);
     }
   };
 
-  return { owed, wakeUp, openBatches: () => open.size, missing: stores.missing };
+  return { owed, wakeUp, openBatches: () => openBatches.size, missing: stores.missing };
+}
+
+async function removeOldCheckpoints(
+  { storeOf, keep, logger }: Pick<Options, 'storeOf' | 'keep' | 'logger'>,
+  adapter: string,
+  retention: { readonly lineage: readonly number[]; readonly openParent: number | undefined },
+): Promise<void> {
+  try {
+    const gone = await openCheckpointStore(storeOf(adapter)).prune({ keep, ...retention });
+    if (gone.length > 0) logger.info({ adapter, gone }, 'old checkpoints removed');
+  } catch (error) {
+    logger.warn({ err: error, adapter }, 'could not remove old checkpoints; will retry after the next batch');
+  }
+}
+
+function createProgressListener(
+  { metrics, logger }: Pick<Options, 'metrics' | 'logger'>,
+  batch: string,
+): Training['onProgress'] {
+  const report = progressReport((progress) => logger.info({ batch, ...progress }, 'step'), monotonicNow);
+  return (progress) => {
+    if (progress.phase === 'training') metrics.progress.set(progress.samples / progress.of);
+    report(progress);
+  };
+}
+
+function reportOutcome(
+  { metrics, logger }: Pick<Options, 'metrics' | 'logger'>,
+  { batchId, n, adapter }: BatchSubmitted['data'],
+  outcome: Outcome,
+): void {
+  const name = outcomeName(outcome);
+  metrics.outcomes.inc({ outcome: name, adapter });
+  const { kind, ...detail } =
+    outcome.kind === 'trained' ? { kind: outcome.kind, ...outcome.state.metrics } : outcome;
+  logger.info({ batch: batchId, version: n, outcome: name, kind, ...detail }, 'batch finished');
 }
 
 const hasPromoted = (rows: Rows): boolean => {
@@ -137,8 +153,8 @@ const hasPromoted = (rows: Rows): boolean => {
   return false;
 };
 
-/** The base has no checkpoint. */
-function promotedAs({ version }: Pick<HeadView, 'version'>, number: number): Training['parent'] {
+/** The checkpoint of a promoted version; undefined for the base, which has none. */
+function promotedCheckpoint({ version }: Pick<HeadView, 'version'>, number: number): Training['parent'] {
   const { checkpoint = null, digest = null } = version(number) ?? {};
   return checkpoint === null || digest === null ? undefined : { checkpoint, digest };
 }
@@ -155,4 +171,34 @@ function countStep(
   metrics.tokensPerSecond.set((result.metrics.tokens ?? 0) / (milliseconds / 1000));
   for (const [figure, value] of Object.entries(result.metrics))
     metrics.lastStep.set({ figure, adapter }, value);
+}
+
+/** Tracks the adapters whose checkpoints are unavailable, for the log and for readiness. */
+function watchCheckpointStores(logger: Logger) {
+  const reasons = new Map<string, string>();
+  const notices = new Map<string, WaitNotice>();
+  const noticeOf = (adapter: string): WaitNotice => {
+    const known = notices.get(adapter);
+    if (known !== undefined) return known;
+    const notice = createWaitNotice({
+      away: (reason, seconds) => logger.warn({ adapter, reason, seconds }, 'waiting for the checkpoints'),
+      back: (seconds) => logger.info({ adapter, seconds }, 'checkpoints are available again'),
+    });
+    notices.set(adapter, notice);
+    return notice;
+  };
+  return {
+    away: (adapter: string, reason: string): void => {
+      reasons.set(adapter, reason);
+      noticeOf(adapter).away(reason);
+    },
+    back: (adapter: string): void => {
+      if (reasons.delete(adapter)) noticeOf(adapter).back();
+    },
+    /** why a batch cannot be trained now */
+    missing: (): string | undefined => {
+      const [first] = reasons;
+      return first && `waiting for the checkpoints of ${first[0]}: ${first[1]}`;
+    },
+  };
 }

@@ -11,7 +11,7 @@ const said = (content: ChatMessage['content']) => {
   return isInternalContext(message) ? undefined : contentText(message.content);
 };
 
-test('blocks of programs are taken away from around the words', () => {
+test('blocks of programs around the words are removed', () => {
   expect(said('<system-reminder>\nbe brief\n</system-reminder>\nShorter, please.')).toBe('Shorter, please.');
   expect(said('Shorter!\n\n<environment_details>\n# Time\n9:00\n</environment_details>')).toBe('Shorter!');
   expect(said(parts('<ide_selection lines="3">x</ide_selection>', 'What is this?'))).toBe('What is this?');
@@ -21,7 +21,7 @@ test('blocks of programs are taken away from around the words', () => {
   expect(said('Use tabs.\n\n# *SEARCH/REPLACE block* Rules:\nEvery block must ...')).toBe('Use tabs.');
 });
 
-test('a message of which nothing is left is no message', () => {
+test('a message without remaining text becomes empty context', () => {
   for (const text of [
     '<system-reminder>the date changed</system-reminder>',
     '<environment_context>\n<cwd>/x</cwd>\n</environment_context>',
@@ -33,7 +33,7 @@ test('a message of which nothing is left is no message', () => {
     expect([text, said(text)]).toEqual([text, undefined]);
 });
 
-test('what a person writes stays as it is, whatever it speaks of', () => {
+test('the words of a person stay unchanged, whatever they mention', () => {
   for (const text of [
     'What does <system-reminder> mean in these logs?',
     'Close the </system-reminder> tag, please',
@@ -60,7 +60,7 @@ test('an image beside a block stays', () => {
   expect(spokenMessages([user([...parts('<skill>x</skill>'), image])])[0]?.content).toEqual([image]);
 });
 
-test('exchanges that a program makes up are left out, and only those', () => {
+test('only made-up exchanges are left out', () => {
   const history = [
     user('Which pan?'),
     assistant('An iron one.'),
@@ -77,13 +77,13 @@ test('exchanges that a program makes up are left out, and only those', () => {
   );
 });
 
-test('marks of a command line are taken away where the program sets them', () => {
+test('quotes around command line words are removed for programs that add them', () => {
   const opencode = { role: 'system', content: 'You are opencode, an interactive CLI tool.' } as const;
   expect(spokenMessages([opencode, user('"No, shorter."')])[1]?.content).toBe('No, shorter.');
   expect(spokenMessages([opencode, user('"a" and "b"')])[1]?.content).toBe('"a" and "b"');
 });
 
-test('reading a long text without an end of its blocks takes a time that grows with its length', () => {
+test('unclosed blocks in a long text take linear time', () => {
   const open = '<system-reminder> <cwd> <skill> '.repeat(20_000);
   expect(said(open)).toBe(open);
   const nested = `${'<skill>'.repeat(20_000)}${'</skill>'.repeat(20_000)}`;

@@ -33,7 +33,7 @@ test.each<[string, ChatMessage]>([
   expect(withoutWrappers(message)).toBe(message);
 });
 
-test('a message that a client wrote throughout is nobody’s', () => {
+test('a message written entirely by a client is dropped', () => {
   expect(
     withoutWrappers(user('<environment_context>\n<cwd>/a</cwd>\n</environment_context>')),
   ).toBeUndefined();
@@ -41,12 +41,12 @@ test('a message that a client wrote throughout is nobody’s', () => {
   expect(withoutWrappers(user([text(internal)]))).toBeUndefined();
 });
 
-test('lines of the system text that change between requests go', () => {
+test('system text lines that change between requests are removed', () => {
   const content = `x-anthropic-billing-header: v=1.b0a;\nYou help.\n${runtime}`;
   expect(withoutWrappers({ role: 'system', content })).toEqual({ role: 'system', content: 'You help.' });
 });
 
-test('many blocks take no longer than their text', () => {
+test('many blocks take linear time', () => {
   const many = '<a-b>'.repeat(200_000);
   const closed = `${'<a-b>x</a-b>\n'.repeat(200_000)}Hi`;
   const started = performance.now();
@@ -55,7 +55,7 @@ test('many blocks take no longer than their text', () => {
   expect(performance.now() - started).toBeLessThan(5_000);
 });
 
-test('words of a person stay, whatever stands before and after them', () => {
+test('the words of a person stay, whatever surrounds them', () => {
   const before = fc.constantFrom('<a-b>x</a-b>', '<a-b k="v">x\n</a-b>\n', '\n', '<div> ', '</a-b>', ' ');
   const after = fc.constantFrom(' <a-b>x</a-b>', '\n', `\n\n${runtime}`, ' <a-b>', '.');
   fc.assert(

@@ -2,36 +2,36 @@ import { spokenMessages } from './client-blocks.ts';
 import { type ChatMessage, type ContentPart, isInternalContext, isSystem } from './message.ts';
 import { runtimeLine, userWords } from './normalise.ts';
 
-/** Blocks whose text is the person's own. */
+/** Tags of blocks that contain the person's words. */
 const wordTags: ReadonlySet<string> = new Set(['user_query', 'user_request', 'user_message', 'user-message']);
 
-/** Clients name their blocks in several words (`system-reminder`); what people paste rarely is: `div`, `code`. */
+/** Clients use tags of several words (`system-reminder`); pasted text rarely does (`div`, `code`). */
 const opening = /<([a-z]+(?:[-_][a-z]+)+)(?: [^<>\n]{0,200})?>/y;
 
-/** What Claude Code puts before its system text; it changes between requests. */
+/** Claude Code puts this line before its system text; it changes between requests. */
 const billingLine = /^x-anthropic-billing-header:[^\n]*(?:\n|$)/;
 
 /**
- * A message without what its client wrote around a person's words: what `spokenMessages` leaves out, lines on the
- * runtime, dates, and blocks before the words whose names tell a client, known or not. Undefined: nothing else was
- * in it. A pure function of the message, so that a history which grows keeps its beginning.
+ * Removes the additions of a client from a message: everything that `spokenMessages` removes, runtime lines,
+ * dates, and leading blocks with a client-like tag. Undefined: nothing else is in it. A pure function of the
+ * message, so that a growing history keeps its beginning.
  */
 export function withoutWrappers(message: ChatMessage): ChatMessage | undefined {
-  const said = message.role === 'user' ? spokenMessages([message])[0]! : message;
-  if (isInternalContext(said)) return undefined;
-  const bare = isSystem(said) ? bareSystemText : said.role === 'user' ? bareUserText : undefined;
-  return bare === undefined ? said : withText(said, bare);
+  const spoken = message.role === 'user' ? spokenMessages([message])[0]! : message;
+  if (isInternalContext(spoken)) return undefined;
+  const bare = isSystem(spoken) ? bareSystemText : spoken.role === 'user' ? bareUserText : undefined;
+  return bare === undefined ? spoken : withText(spoken, bare);
 }
 
 const bareSystemText = (text: string): string => text.replace(billingLine, '').replace(runtimeLine, '');
 
-/** Words that have nothing around them stay as they are, white space included. */
+/** Text without additions is kept unchanged, including white space. */
 function bareUserText(text: string): string {
   const words = withoutBlocks(userWords({ role: 'user', content: text }));
   return words === text.replaceAll('\r\n', '\n').trim() ? text : words;
 }
 
-/** A message that was empty before stays. */
+/** Undefined if no text is left; an originally empty message stays. */
 function withText(message: ChatMessage, bare: (text: string) => string): ChatMessage | undefined {
   const { content } = message;
   if (typeof content === 'string') {
@@ -51,7 +51,7 @@ function withText(message: ChatMessage, bare: (text: string) => string): ChatMes
   return parts.length === 0 ? undefined : { ...message, content: parts };
 }
 
-/** Without the client's blocks at its beginning; each is looked at once, however many there are. */
+/** Removes the client's leading blocks, in linear time. */
 function withoutBlocks(text: string): string {
   const first = skipSpace(text, 0);
   let start = first;

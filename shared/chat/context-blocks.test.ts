@@ -6,7 +6,7 @@ const mark = '⟦openclaw:ctx⟧';
 const who = `Conversation info: ${mark}\n\`\`\`json\n{\n  "chat_id": "telegram:1",\n  "sender": {"name": "Ann"}\n}\n\`\`\``;
 const lately = `Recent messages: ${mark}\n#1 Bob: hello all\n#2 Ann: hi Bob`;
 
-test('what a channel tells of a message is not what the person said', () => {
+test('channel details are not the words of the person', () => {
   expect(withoutContextBlocks(`${who}\n\n${lately}\n\nWhat is\nfor lunch?`)).toBe('What is\nfor lunch?');
   expect(withoutContextBlocks(`What is for lunch?\n\nContext: ${mark}\nSomething else`)).toBe(
     'What is for lunch?',
@@ -16,7 +16,7 @@ test('what a channel tells of a message is not what the person said', () => {
   expect(withoutContextBlocks(`${who.slice(0, -3)}\nnever closed`)).toBe('');
 });
 
-test('with a date on either side of it, and its Runtime line, it is the same message as without', () => {
+test('dates and the Runtime line make no difference', () => {
   const runtime = '\n\nRuntime: agent=main | session=agent:main:a | sessionId=a';
   for (const content of [
     `[Sat 2026-11-21 00:26 UTC] ${who}\n\nLunch?${runtime}`,

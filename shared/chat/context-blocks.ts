@@ -1,11 +1,11 @@
-/** Ends the first line of each block that OpenClaw puts around what a person wrote in a channel. */
+/** Marks the first line of each block that OpenClaw adds to a channel message. */
 const mark = '⟦openclaw:ctx⟧';
-/** After this one there is nothing more of the person's. */
+/** After this line there are no more words of the person. */
 const lastBlock = `Context: ${mark}`;
 
 /**
- * The text without what OpenClaw tells of a channel's message: who wrote it, where, and to what it replies. A
- * block is a line with the mark and the fenced JSON after it, or the lines up to an empty one.
+ * Removes OpenClaw's details about a channel message: author, channel and the message it replies to. A block is a
+ * line with the mark, followed by fenced JSON or by lines up to an empty one.
  */
 export function withoutContextBlocks(text: string): string {
   if (!text.includes(mark)) return text;

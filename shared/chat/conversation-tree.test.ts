@@ -8,7 +8,8 @@ const user = (content: string): ChatMessage => ({ role: 'user', content });
 const assistant = (content: string): ChatMessage => ({ role: 'assistant', content });
 
 const call: ChatMessage = {
-  ...{ role: 'assistant', content: null },
+  role: 'assistant',
+  content: null,
   tool_calls: [{ id: 'c', type: 'function', function: { name: 'look', arguments: '{}' } }],
 };
 const result = (content: string): ChatMessage => ({ role: 'tool', content, tool_call_id: 'c' });
@@ -36,7 +37,7 @@ test('a chain, and its branches', () => {
   ).toEqual({ a: null, b: 'a', c: 'a', d: 'b' });
 });
 
-test('other first words begin another tree, and so does a request that extends nothing', () => {
+test('other first words, or a request that extends nothing, begin another tree', () => {
   expect(parents(node('a', 0, 'hi|hello'), node('b', 1, 'ho|hello'), node('c', 2, 'x|y|z|w'))).toEqual({
     a: null,
     b: null,
@@ -44,7 +45,7 @@ test('other first words begin another tree, and so does a request that extends n
   });
 });
 
-test('an answer that the client changed is no parent: the one before it is', () => {
+test('an answer changed by the client is not a parent; the one before it is', () => {
   expect(
     parents(
       node('a', 0, 'hi|hello'),
@@ -54,7 +55,7 @@ test('an answer that the client changed is no parent: the one before it is', () 
   ).toEqual({ a: null, b: 'a', c: 'a' });
 });
 
-test('of equal answers the latest that came before is extended', () => {
+test('among equal answers the latest earlier one is the parent', () => {
   expect(
     parents(
       node('a', 0, 'hi|hello'),
@@ -65,7 +66,7 @@ test('of equal answers the latest that came before is extended', () => {
   ).toEqual({ a: null, b: null, c: 'b', d: null });
 });
 
-test('who drops calls and their results goes on from the answer that came of them', () => {
+test('a client that drops tool calls continues from their answer', () => {
   expect(
     parents(
       node('a', 0, 'hi|hello'),
@@ -78,18 +79,18 @@ test('who drops calls and their results goes on from the answer that came of the
   ).toEqual({ a: null, b: 'a', c: 'b', d: 'c', e: 'd', f: 'd' });
 });
 
-test('who overtook its parent finds it all the same', () => {
+test('a node that overtook its parent still finds it', () => {
   expect(parents(node('b', 0, 'hi|hello|and?|well'), node('a', 1, 'hi|hello'))).toEqual({ a: null, b: 'a' });
 });
 
-test('a history that was cut goes on from the only answer like its last', () => {
+test('a cut history continues from the only answer like its last', () => {
   const cut = node('c', 2, 'summary|hello|and?|well', { cut: 'h' });
   const a = node('a', 0, 'hi|hello', { answer: 'h' });
   expect(parents(a, cut)).toEqual({ a: null, c: 'a' });
   expect(parents(a, node('b', 1, 'ho|hello', { answer: 'h' }), cut)).toEqual({ a: null, b: null, c: null });
 });
 
-test('no history has a cycle, whatever clients repeat, leave empty or cut', () => {
+test('no history has a cycle, whatever clients repeat, empty or cut', () => {
   const word = fc.constantFrom('', 'x', 'y', 'CALL');
   const said = fc.array(word, { minLength: 2, maxLength: 8 }).map((words) => words.join('|'));
   const one = fc.record({ said, cut: fc.option(word), answer: fc.option(word) });

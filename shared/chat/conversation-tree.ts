@@ -1,28 +1,26 @@
+import { defined } from '../lang/defined.ts';
 import type { ChatMessage } from './message.ts';
 import { emptyConversation, rollingHashes } from './rolling-hash.ts';
 
-/** Where one request and its answer stand among others, by the rolling hashes of their messages. */
+/** Position of a request and its answer in the conversation tree, by rolling hashes. */
 export type TreePlace = {
-  /** messages of the request that tell conversations apart */
+  /** number of messages of the request that count for the hash */
   readonly depth: number;
   /** rolling hash after the answer */
   readonly full: string;
-  /**
-   * the same for a client that keeps what was said and drops calls and their results; absent where that is
-   * `full`, or the answer is a call itself
-   */
+  /** the same without tool calls and results, for clients that drop them; absent if equal to `full` or for a call */
   readonly spoken?: string;
-  /** rolling hash after each answer in the request's history, the latest first */
+  /** rolling hash after each answer in the history of the request, latest first */
   readonly extends: readonly string[];
 };
 
 export type TreeNode = TreePlace & {
   readonly id: string;
-  /** of arrival */
+  /** order of arrival */
   readonly order: number;
-  /** hash of its answer alone */
+  /** hash of the answer alone */
   readonly answer?: string | undefined;
-  /** the same of the last answer in a history whose beginning the client cut off */
+  /** hash of the last answer in a history that the client cut at the beginning */
   readonly cut?: string | undefined;
 };
 
@@ -41,7 +39,7 @@ export function placeInTree(
   return {
     depth: hashes.filter((hash, index) => hash !== (hashes[index - 1] ?? emptyConversation)).length,
     full,
-    ...(spoken === undefined ? {} : { spoken }),
+    ...defined({ spoken }),
     extends: [...new Set(answers.toReversed())],
   };
 }
@@ -56,11 +54,11 @@ function spokenHash(messages: readonly ChatMessage[], answer: ChatMessage): stri
 }
 
 /**
- * The parent of a node is the one whose request and answer its request extends by the fewest messages; of
- * equal ones the latest that came before it, else (it overtook its parent) the first that came after it.
- * null: it begins a tree. A history that was cut goes on from the only node with the answer that it holds
- * last. What is extended may have dropped its calls; then it came before. There is no cycle: what is extended
- * is shallower, or as deep and earlier, and has fewer spoken messages where calls were dropped.
+ * The parent of a node is the node whose request and answer its request extends by the fewest messages. Among
+ * equal ones it is the latest earlier node, or the first later node if there is none (the node overtook its parent).
+ * null: the node begins a tree. A cut history continues from the only node with its last answer. A parent
+ * matched without tool calls must be earlier. There is no cycle: a parent is shallower, or as deep and earlier,
+ * and has fewer spoken messages if calls were dropped.
  */
 export function parentsOf(nodes: readonly TreeNode[]): ReadonlyMap<string, string | null> {
   const inOrder = nodes.toSorted((a, b) => a.order - b.order);
@@ -83,16 +81,16 @@ function extended(
   bySpoken: ReadonlyMap<string | undefined, readonly TreeNode[]>,
 ): string | null {
   for (const hash of node.extends) {
-    const able = (byFull.get(hash) ?? []).filter((other) => mayPrecede(other, node));
+    const candidates = (byFull.get(hash) ?? []).filter((other) => mayPrecede(other, node));
     const isBefore = ({ order }: TreeNode) => order < node.order;
-    const parent = able.findLast(isBefore) ?? able[0] ?? bySpoken.get(hash)?.findLast(isBefore);
+    const parent = candidates.findLast(isBefore) ?? candidates[0] ?? bySpoken.get(hash)?.findLast(isBefore);
     if (parent !== undefined) return parent.id;
   }
   return null;
 }
 
-const mayPrecede = (one: TreeNode, other: TreeNode): boolean =>
-  one.depth < other.depth || (one.depth === other.depth && one.order < other.order);
+const mayPrecede = (parent: TreeNode, child: TreeNode): boolean =>
+  parent.depth < child.depth || (parent.depth === child.depth && parent.order < child.order);
 
 function descends(from: string, ancestor: string, parents: ReadonlyMap<string, string | null>): boolean {
   for (let at: string | null = from; at !== null; at = parents.get(at) ?? null)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { joinJson, jsonOnce, jsonWith } from './json-text.ts';
 
-test('what is put together reads as if it had been written in one piece', () => {
+test('joined pieces equal JSON written at once', () => {
   const messages = [{ role: 'user', content: 'say "hi"\n' }];
   const whole = jsonWith({ model: 'm', gone: undefined }, { messages: jsonOnce(messages) });
   expect(joinJson(whole)).toBe(JSON.stringify({ model: 'm', messages }));
@@ -10,7 +10,7 @@ test('what is put together reads as if it had been written in one piece', () => 
   expect(joinJson(jsonWith({}, {}))).toBe('{}');
 });
 
-test('of bytes and texts come bytes, and nothing else stands in their buffer', () => {
+test('bytes and texts are joined to bytes in a separate buffer', () => {
   const words = { text: 'é 😀' };
   const bytes = Buffer.from(JSON.stringify(words));
   const inner = jsonWith({}, { bytes, text: '1' });
@@ -21,7 +21,7 @@ test('of bytes and texts come bytes, and nothing else stands in their buffer', (
   expect(joined.buffer.byteLength).toBe(joined.length);
 });
 
-test('a value is turned into text once', () => {
+test('a value is serialised once', () => {
   let times = 0;
   const value = { toJSON: () => ++times };
   expect([jsonOnce(value), jsonOnce(value)]).toEqual(['1', '1']);

@@ -2,18 +2,18 @@ const TEXT = Symbol('the JSON of this value');
 type WithText = { readonly [TEXT]?: JsonText };
 
 /**
- * JSON as text or, where it is long, as its bytes in UTF-8: those are neither copied by the garbage collector
- * nor encoded again on their way to a socket, to another thread or into a file.
+ * JSON as text or, if long, as UTF-8 bytes. The garbage collector does not copy bytes, and sockets, threads and
+ * files need no further encoding.
  */
 export type JsonText = string | Buffer;
 
-/** JSON in pieces, in their order. */
+/** Pieces of JSON in order. */
 export type JsonPieces = readonly JsonText[];
 
 /**
- * JSON of a value that nobody changes any more and that is written more than once, as the messages of a
- * request are: to the engine and into the log. Made once, and kept on the value, where nobody else sees it: a
- * WeakMap would hold texts of 100 KB until the next full garbage collection.
+ * JSON of an immutable value that is written more than once, such as the messages of a request: to the engine
+ * and to the log. It is made once and stored on the value under a private symbol. A WeakMap would keep texts of
+ * 100 KB until the next full garbage collection.
  */
 export function jsonOnce(value: object): JsonText {
   const known = (value as WithText)[TEXT];
@@ -23,18 +23,18 @@ export function jsonOnce(value: object): JsonText {
   return text;
 }
 
-/** For whoever knows the JSON of a value, as the part of a request that it was read from. */
+/** Stores JSON that is already known, such as the part of the request that a value was parsed from. */
 export function rememberJson(value: object, text: JsonText): void {
   Object.defineProperty(value, TEXT, { value: text, configurable: true });
 }
 
-/** Says that two values have the same JSON. */
+/** Copies the stored JSON to another value with the same JSON. */
 export function sameJson(from: object, to: object): void {
   const text = (from as WithText)[TEXT];
   if (text !== undefined) rememberJson(to, text);
 }
 
-/** JSON of an object with further members, whose values are JSON already. */
+/** JSON of an object with additional members, whose values are already JSON. */
 export function jsonWith(
   object: object,
   members: Readonly<Record<string, JsonText | JsonPieces>>,
@@ -56,9 +56,7 @@ export function jsonWith(
 export const jsonBytes = (pieces: JsonPieces): number =>
   pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
 
-/**
- * Bytes where a piece of it is, in a buffer of their own: whoever sends that to another thread sends no more.
- */
+/** Joins pieces: to bytes if any piece is bytes, in a separate buffer that can be transferred to a thread. */
 export function joinJson(pieces: JsonPieces): string | Buffer<ArrayBuffer> {
   if (pieces.every((piece) => typeof piece === 'string')) return pieces.join('');
   const bytes = Buffer.allocUnsafeSlow(jsonBytes(pieces));

@@ -7,7 +7,7 @@ const parsed = (json: string) =>
     [...memberSpans(json)].map(([name, { from, to }]) => [name, JSON.parse(json.slice(from, to)) as unknown]),
   );
 
-test('the members of an object have the texts that they were read from', () => {
+test('member spans give the source text of each member', () => {
   const json = ' {\n "a" : [1, {"b": "}]\\""}] ,"c\\"d":"x\\\\","e":null , "f" : {"g":{}}, "a": -1.5e3 }\n';
   const { from, to } = memberSpans(json).get('f')!;
   expect(json.slice(from, to)).toBe(' {"g":{}}');
@@ -15,7 +15,7 @@ test('the members of an object have the texts that they were read from', () => {
   for (const empty of ['{}', ' { } ']) expect(memberSpans(empty).size).toBe(0);
 });
 
-test('whatever stands in it, however it is written', () => {
+test('member spans work for any value and any formatting', () => {
   const text = fc.string({
     unit: fc.constantFrom('"', '\\', '{', '}', '[', ']', ',', ':', 'a', '\n', 'é', '😀'),
   });

@@ -4,27 +4,27 @@ const OPENS = new Set(['{', '['].map((mark) => mark.charCodeAt(0)));
 const CLOSES = new Set(['}', ']'].map((mark) => mark.charCodeAt(0)));
 const COMMA = ','.charCodeAt(0);
 
-/** Where a value stands in its text: from its first character up to the one behind its last. */
+/** Range of a value in its text, end exclusive. */
 export type Span = { readonly from: number; readonly to: number };
 
 /**
- * Where the values of an object's members stand in its JSON, which is known to be sound. Texts are passed over
- * as a whole, which makes this twice as fast as to write the values anew.
+ * Finds the ranges of an object's member values in its JSON, which must be valid. It skips strings as a whole,
+ * which is twice as fast as serialising the values again.
  */
 export function memberSpans(json: string): ReadonlyMap<string, Span> {
-  const found = new Map<string, Span>();
+  const spans = new Map<string, Span>();
   let at = json.indexOf('{') + 1;
   for (;;) {
     const name = json.indexOf('"', at);
-    if (name === -1) return found;
+    if (name === -1) return spans;
     const nameEnd = endOfText(json, name);
     const value = json.indexOf(':', nameEnd) + 1;
     at = endOfValue(json, value);
-    found.set(JSON.parse(json.slice(name, nameEnd)) as string, { from: value, to: at });
+    spans.set(JSON.parse(json.slice(name, nameEnd)) as string, { from: value, to: at });
   }
 }
 
-/** @param from where its first quote stands */
+/** @param from index of the opening quote */
 function endOfText(json: string, from: number): number {
   for (let at = json.indexOf('"', from + 1); ; at = json.indexOf('"', at + 1)) {
     let before = at - 1;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { chatMessage, contentText, isHuman, isInternalContext, isSystem } from './message.ts';
 
-test('fields that we do not know are kept', () => {
+test('unknown fields are kept', () => {
   const message = {
     role: 'user',
     content: [{ type: 'text', text: 'hi', cache_control: { type: 'ephemeral' } }],
@@ -20,7 +20,7 @@ test('every kind of content has a text', () => {
   ).toBe('ab');
 });
 
-test('internal context is told from what a person says', () => {
+test('internal context is distinguished from the words of a person', () => {
   const text = '<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nsessions: none\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>';
   expect(isInternalContext({ role: 'user', content: text })).toBe(true);
   expect(isInternalContext({ role: 'user', content: [{ type: 'text', text }] })).toBe(true);

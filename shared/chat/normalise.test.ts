@@ -23,7 +23,7 @@ test('text parts, cache marks, line ends and outer white space make no differenc
   );
 });
 
-test('dates, runtime lines and retries are not what a person said', () => {
+test('dates, runtime lines and retries are not words of the person', () => {
   const marks = '\n\nRuntime: agent=main | session=agent:main:a | sessionId=a | model=tier/m';
   same(user('hi there'), user('[Sat 2026-11-21 00:26 UTC] hi there'));
   same(user('hi there'), user(`[Sat 2026-11-21 00:26 GMT+2] hi there${marks}`));
@@ -41,7 +41,7 @@ test('words that only look like marks stay', () => {
   expect(userWords(user('Continue the current task from the existing transcript'))).toMatch(/^Continue/);
 });
 
-test('reasoning makes no difference, however it was replayed', () => {
+test('reasoning makes no difference, however it is replayed', () => {
   const plain = assistant('The answer.');
   same(plain, assistant('The answer.', { reasoning_content: 'hm' }));
   same(plain, assistant('<think>\nhm\n</think>\n\nThe answer.'));
@@ -62,7 +62,7 @@ test('adversarial texts are normalised in linear time', () => {
   expect(spent).toBeLessThan(5_000_000);
 });
 
-test('tool calls are the same under other ids, key orders and spaces', () => {
+test('tool calls with other ids, key order or spaces are equal', () => {
   same(
     calling('call_7', '{"b": [1, {"y": 2, "x": 1}], "a": 1}'),
     calling('call7', '{"a":1,"b":[1,{"x":1,"y":2}]}'),
@@ -76,32 +76,32 @@ test('tool calls are the same under other ids, key orders and spaces', () => {
   );
 });
 
-test('empty contents, and system under its other name, are the same', () => {
+test('empty contents are equal, and so are system and developer', () => {
   same(assistant(null), assistant(''));
   same(assistant(null), { role: 'assistant' });
   same({ role: 'developer', content: 'rules' }, { role: 'system', content: 'rules' });
 });
 
-test('images tell messages apart', () => {
+test('images distinguish messages', () => {
   const image = (url: string, more: object = {}) =>
     user([{ type: 'image_url', image_url: { url }, ...more }]);
   same(image('a'), image('a', { cache_control: { type: 'ephemeral' } }));
   expect(normaliseMessage(image('a'))).not.toEqual(normaliseMessage(image('b')));
 });
 
-test("results of other agents that came meanwhile do not stand before a person's words", () => {
+test("results of other agents before a person's words are removed", () => {
   const results = '[OpenClaw runtime event] Agent steering queue items arrived.\n\n1. count\nThree.';
   const date = '[Sat 2026-11-21 00:26 UTC] ';
   expect(userWords(user(`${date}${results}\n\nCurrent parent turn:\n\n${date}And now?`))).toBe('And now?');
   expect(userWords(user(results))).toBe(results);
 });
 
-test('internal context is no message of the history', () => {
+test('internal context is not part of the history', () => {
   const text = '<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>x<<<END_OPENCLAW_INTERNAL_CONTEXT>>>';
   expect(normaliseMessage(user([{ type: 'text', text }]))).toBeUndefined();
 });
 
-test('the system text is that of all messages before the talk, without what changes by the day', () => {
+test('the system text has all leading messages without their daily changes', () => {
   const dynamic = (day: string) =>
     `rules\n<!-- openclaw:attempt:DYNAMIC -->\nToday is ${day}\n<!-- /openclaw:attempt:DYNAMIC -->`;
   const messages: ChatMessage[] = [
@@ -114,7 +114,7 @@ test('the system text is that of all messages before the talk, without what chan
   same({ role: 'system', content: dynamic('Saturday') }, { role: 'system', content: dynamic('Sunday') });
 });
 
-test('canonical JSON is JSON, with keys in order at any depth', () => {
+test('canonical JSON is JSON with sorted keys at any depth', () => {
   expect(canonicalJson({ b: [{ d: 1, c: null }], a: 'x', 10: 1, 9: 2 })).toBe(
     '{"9":2,"10":1,"a":"x","b":[{"c":null,"d":1}]}',
   );

@@ -9,7 +9,7 @@ import {
   type ToolCall,
 } from './message.ts';
 
-/** What is left of a message when everything is taken away that clients rewrite between two requests. */
+/** A message without everything that clients rewrite between requests. */
 export type NormalisedMessage = {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly text: string;
@@ -19,14 +19,14 @@ export type NormalisedMessage = {
 };
 
 /**
- * The normalised form of a message, or undefined for one that is never part of the history (internal
- * context). Two requests that continue one conversation normalise to the same messages where the client has
+ * Normalises a message; undefined for internal context, which is never part of the history. Two requests of one
+ * conversation normalise to the same messages even if the client has
  *   - split or joined text parts, added `cache_control`, or changed line ends and outer white space;
- *   - dropped reasoning, given apart (`reasoning_content`) or inline (`<think>..</think>`);
+ *   - dropped reasoning, separate (`reasoning_content`) or inline (`<think>..</think>`);
  *   - renamed tool-call ids, or written JSON arguments with other spaces or another order of keys;
  *   - prefixed a date, appended or rewritten its `Runtime:` line, or wrapped the words of a retried request;
- *   - put around the words what it knows of the channel that they came from;
- *   - written an empty content as null, '' or nothing, or `developer` as `system`.
+ *   - added details about the channel of the message;
+ *   - sent empty content as null, '' or nothing, or `developer` as `system`.
  */
 export function normaliseMessage(message: ChatMessage): NormalisedMessage | undefined {
   if (isInternalContext(message)) return undefined;
@@ -39,7 +39,7 @@ export function normaliseMessage(message: ChatMessage): NormalisedMessage | unde
   };
 }
 
-/** A person's words, without what the client puts around them. */
+/** A person's words, without the client's additions. */
 export const userWords = (message: ChatMessage): string => withoutClientMarks(textOf(message)).trim();
 
 const textOf = ({ content }: ChatMessage): string =>
@@ -48,10 +48,10 @@ const textOf = ({ content }: ChatMessage): string =>
     '\n',
   );
 
-/** After a compaction the `Runtime:` line is a text part of its own, beside the summary. */
+/** After a compaction the `Runtime:` line is a separate text part. */
 function isRuntimePart({ text = '' }: ContentPart): boolean {
   const line = text.trim();
-  // not by one regular expression, which would try every bar of a long line
+  // a single regular expression would try every bar of a long line
   return line.startsWith('Runtime: agent=') && line.includes(' | ') && !line.includes('\n');
 }
 
@@ -70,11 +70,11 @@ const datePrefix =
  * text.
  */
 export const runtimeLine = /(?:^|\n)[ \t]*Runtime: agent=[^\n]* \| [^\n]*(?=\n|$)/g;
-/** A request that is tried again carries the words between these two. */
+/** A retried request has the words between these two. */
 const retryPrefix = /^\[Queued user message from a previous active turn[^\]]*\]\s*/;
 const retrySuffix = '\n\nContinue the current task from the existing transcript';
 
-/** Results of other agents that came meanwhile stand before a person's words, which begin after this line. */
+/** Results of other agents precede the person's words, which begin after `steeredTurn`. */
 const steeringPrefix = '[OpenClaw runtime event] Agent steering';
 const steeredTurn = '\n\nCurrent parent turn:\n\n';
 
@@ -85,15 +85,15 @@ function withoutSteering(text: string): string {
 
 function withoutClientMarks(text: string): string {
   const dated = withoutSteering(text.replace(datePrefix, ''));
-  const said = withoutContextBlocks(dated);
-  const words = (said === dated ? said : said.replace(datePrefix, '')).replace(runtimeLine, '').trimEnd();
+  const bare = withoutContextBlocks(dated);
+  const words = (bare === dated ? bare : bare.replace(datePrefix, '')).replace(runtimeLine, '').trimEnd();
   if (!retryPrefix.test(words)) return words;
   const wrapped = words.replace(retryPrefix, '');
   const end = wrapped.lastIndexOf(retrySuffix);
   return end === -1 ? wrapped : wrapped.slice(0, end);
 }
 
-/** Between these marks the client writes what changes with the day and the model. */
+/** Marks around text that changes with the date and the model. */
 const dynamicPart = /<!-- openclaw:attempt:DYNAMIC -->.*?(?:<!-- \/openclaw:attempt:DYNAMIC -->|$)/gs;
 
 function withoutDynamicPart(text: string): string {
@@ -101,9 +101,8 @@ function withoutDynamicPart(text: string): string {
 }
 
 /**
- * An opening mark may stand in the prompt instead of the answer, and an answer may be cut off in its
- * reasoning. Not by a regular expression: one that looks for the closing mark from every opening one takes
- * quadratic time.
+ * The opening mark may be in the prompt instead of the answer, and an answer may end within its reasoning. This is
+ * not a regular expression, because searching the closing mark from every opening one takes quadratic time.
  */
 function withoutReasoning(text: string): string {
   const parts = text.split('</think>');
@@ -134,7 +133,7 @@ function normaliseCall({
   }
 }
 
-/** The system text of a request in its normalised form: system and developer messages before any other. */
+/** The normalised system text of a request: the leading system and developer messages. */
 export function normalisedSystemText(messages: readonly ChatMessage[]): string {
   const end = messages.findIndex((message) => !isSystem(message));
   const leading = end === -1 ? messages : messages.slice(0, end);

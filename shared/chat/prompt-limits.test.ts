@@ -17,14 +17,14 @@ const user = (tokens: number): ChatMessage => ({ role: 'user', content: words(to
 const assistant = (tokens: number): ChatMessage => ({ role: 'assistant', content: words(tokens) });
 const roles = (messages: readonly ChatMessage[]) => messages.map(({ role }) => role[0]).join('');
 
-test('what is within the limits stays as it is', () => {
+test('a request within the limits stays unchanged', () => {
   const messages = [system(40), user(50), assistant(50), user(50)];
   const limited = within(messages);
   expect(limited).toEqual({ messages, tools: [], cut: undefined });
   expect(limited.messages).toBe(messages);
 });
 
-test('the system text is cut from its end, between two words, over all its messages', () => {
+test('the system text is cut at its end, between words, over all messages', () => {
   const limited = within([system(30), user(10), system(500), assistant(10), system(20), user(10)]);
   expect(roles(limited.messages)).toBe('susau');
   const [first, , second] = limited.messages;
@@ -32,12 +32,15 @@ test('the system text is cut from its end, between two words, over all its messa
   expect(contentText(second!.content)).toMatch(/^(abc )+abc$/);
   expect(tokensOf(contentText(second!.content))).toBe(20);
   expect(limited.cut).toEqual({
-    ...{ tools: 0, internalContext: 0, wrapperCharacters: 0, turns: 0 },
+    tools: 0,
+    internalContext: 0,
+    wrapperCharacters: 0,
+    turns: 0,
     systemCharacters: 2000 - 79 + 80,
   });
 });
 
-test('tool definitions stay where they have room beside the system text, or a call has to come', () => {
+test('tool definitions stay if there is room, or if a call is required', () => {
   const tools = [{}];
   expect(within([system(10), user(10)], { tools }).cut).toBeUndefined();
   const limited = within([system(20), user(10)], { tools });
@@ -46,7 +49,7 @@ test('tool definitions stay where they have room beside the system text, or a ca
   expect(within([system(20), user(10)], { tools, keepsTools: true }).cut).toBeUndefined();
 });
 
-test('what a client wrote goes, unless it is all there is to answer', () => {
+test('client texts are removed unless there is nothing else to answer', () => {
   const reminder: ChatMessage = { role: 'user', content: '<system-reminder>\nBe kind.\n</system-reminder>' };
   const internal: ChatMessage = {
     role: 'user',
@@ -63,7 +66,7 @@ test('what a client wrote goes, unless it is all there is to answer', () => {
   expect(within(asking).messages).toEqual([user(10), assistant(10), internal]);
 });
 
-test('old turns go two at a time, and the last one stays whole whatever its length', () => {
+test('old turns are dropped in pairs, and the last turn stays whole', () => {
   const turns = (count: number) => Array.from({ length: count }, () => [user(15), assistant(15)]).flat();
   const left = (count: number) => within([...turns(count), user(15)]).cut?.turns ?? 0;
   // 40 tokens a turn, 20 for the last words: seven turns of 40 fit
@@ -80,7 +83,7 @@ const anyMessage = fc.oneof(
   fc.constant<ChatMessage>({ role: 'user', content: '<env_info>noon</env_info>' }),
 );
 
-test('whatever is said next, a prompt begins as the one before it, until turns go', () => {
+test('a prompt begins like the one before it until turns are dropped', () => {
   fc.assert(
     fc.property(fc.array(anyMessage, { maxLength: 12 }), fc.array(anyMessage), (before, after) => {
       const whole = { systemTokens: 50 };
@@ -93,7 +96,7 @@ test('whatever is said next, a prompt begins as the one before it, until turns g
   );
 });
 
-test('the system text keeps to its budget, and the last words stay', () => {
+test('the system text stays within its budget, and the last words stay', () => {
   fc.assert(
     fc.property(fc.array(anyMessage, { maxLength: 30 }), (before) => {
       const { messages } = within([...before, user(20)]);

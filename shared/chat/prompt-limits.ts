@@ -3,47 +3,47 @@ import { type ChatMessage, contentText, isInternalContext, isSystem } from './me
 import { cutText, splitTurns, textLength, type WindowCut } from './window.ts';
 import { fewestThatFit } from './window-search.ts';
 
-/** What a model can make use of, where that is less than its context. Tokens. */
+/** Limits of a small model below its context length, in tokens. */
 export type PromptLimits = {
-  /** of the system text, tool definitions included */
+  /** for system text and tool definitions */
   readonly systemTokens: number;
-  /** of the whole prompt, before the oldest turns go; undefined: as many as the context has */
+  /** for the whole prompt, before the oldest turns are dropped; undefined: the context length */
   readonly promptTokens?: number | undefined;
 };
 
 export type LimitedInput = {
   readonly messages: readonly ChatMessage[];
   readonly tools: readonly unknown[];
-  /** Tools that a call has to come of stay. */
+  /** Keeps the tools, because the request requires a call. */
   readonly keepsTools: boolean;
   readonly limits: PromptLimits;
-  /** Tokens of a text by itself. */
+  /** Tokens of a text. */
   readonly tokensOf: (text: string) => number;
-  /** Tokens of a whole prompt; an estimate where it is far beyond the context. */
+  /** Tokens of a whole prompt; an estimate if it is far over the context. */
   readonly countTokens: (messages: readonly ChatMessage[], tools: readonly unknown[]) => number;
 };
 
 export type LimitCut = Pick<WindowCut, 'tools' | 'internalContext' | 'systemCharacters' | 'turns'> & {
-  /** Of what clients write around a person's words, and of lines on the runtime in the system text. */
+  /** Characters of client additions to a person's words, and of runtime lines in the system text. */
   readonly wrapperCharacters: number;
 };
 
 export type Limited = {
   readonly messages: readonly ChatMessage[];
   readonly tools: readonly unknown[];
-  /** undefined: nothing */
+  /** undefined: nothing was cut */
   readonly cut: LimitCut | undefined;
 };
 
-/** No script has more characters per token. */
+/** upper bound for all scripts */
 const CHARACTERS_PER_TOKEN = 64;
-/** Turns go so many at a time: the prompt begins alike until so many more were said. */
+/** Turns are dropped in steps of this size, so that consecutive prompts mostly begin alike. */
 const TURNS_AT_ONCE = 2;
 
 /**
- * A request within a model's limits: without what clients write around a person's words, the system text cut
- * from its end, tool definitions only where they have room beside it, the oldest turns gone. The last turn
- * stays whole. What is cut of a message hangs on no later one, so that the next request begins alike.
+ * Fits a request into a model's limits: it removes client additions, cuts the system text at its end, drops tool
+ * definitions without room beside it, and drops the oldest turns. The last turn stays whole. The cut of a message
+ * does not depend on later ones, so that the next prompt begins alike.
  */
 export function fitLimits(input: LimitedInput): Limited {
   const bare = withoutClientTexts(input.messages);
@@ -63,13 +63,13 @@ export function fitLimits(input: LimitedInput): Limited {
     : { messages: turns.messages, tools, cut };
 }
 
-/** Where a client's texts are all that came after the last answer, they stay: something has to be answered. */
+/** Client texts stay if nothing else follows the last answer, because something has to be answered. */
 function withoutClientTexts(messages: readonly ChatMessage[]) {
   const latest = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
   const bare = messages.map((message) => ({ message, left: withoutWrappers(message) }));
   const isAsked = bare.slice(latest).some(({ left }) => left !== undefined && !isSystem(left));
   const read = isAsked ? bare : bare.slice(0, latest);
-  const left = read.flatMap((one) => (one.left === undefined ? [] : [one.left]));
+  const left = read.flatMap((item) => (item.left === undefined ? [] : [item.left]));
   const kept = isAsked ? left : [...left, ...messages.slice(latest)];
   const internal = read.flatMap(({ message }) => (isInternalContext(message) ? [message] : []));
   return {
@@ -79,7 +79,7 @@ function withoutClientTexts(messages: readonly ChatMessage[]) {
   };
 }
 
-/** System messages take of the budget in their order: one that comes later changes none before it. */
+/** System messages use up the budget in order, so a later one changes none before it. */
 function cutSystem(messages: readonly ChatMessage[], { limits, tokensOf }: LimitedInput) {
   let left = limits.systemTokens;
   let characters = 0;
@@ -98,7 +98,7 @@ function cutSystem(messages: readonly ChatMessage[], { limits, tokensOf }: Limit
   return { messages: kept, left, characters };
 }
 
-/** As many whole words of a text as have so many tokens. */
+/** The first whole words of a text that fit into the tokens. */
 function beginningOf(text: string, tokens: number, tokensOf: LimitedInput['tokensOf']): string {
   const most = cutText(text, Math.min(text.length, tokens * CHARACTERS_PER_TOKEN), 'start');
   if (tokensOf(most) <= tokens) return most;
@@ -113,7 +113,7 @@ function beginningOf(text: string, tokens: number, tokensOf: LimitedInput['token
   return cutText(most, words === -1 ? fits : words, 'start');
 }
 
-/** What a template writes of tool definitions, counted beside an empty message. */
+/** Keeps the tools if their definitions, counted with an empty message, fit. */
 function cutTools(left: number, { tools, keepsTools, countTokens }: LimitedInput): readonly unknown[] {
   if (tools.length === 0 || keepsTools) return tools;
   const beside: readonly ChatMessage[] = [{ role: 'user', content: '' }];

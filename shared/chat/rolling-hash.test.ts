@@ -8,7 +8,7 @@ const user = (content: string): ChatMessage => ({ role: 'user', content });
 const assistant = (content: string): ChatMessage => ({ role: 'assistant', content });
 const system: ChatMessage = { role: 'system', content: 'Be brief.' };
 
-test('a continued conversation has the hashes of what came before', () => {
+test('a continued conversation has the earlier hashes', () => {
   const first = [system, user('hi'), assistant('hello')];
   const second = [...first, user('thanks')];
   expect(rollingHashes(second).slice(0, 3)).toEqual(rollingHashes(first));
@@ -16,7 +16,7 @@ test('a continued conversation has the hashes of what came before', () => {
   expect(rollingHashes([])).toEqual([]);
 });
 
-test('each message, its role and its place count', () => {
+test('each message, its role and its position count', () => {
   const ends = [
     [user('a'), user('b')],
     [user('b'), user('a')],
@@ -29,7 +29,7 @@ test('each message, its role and its place count', () => {
   for (const hash of ends) expect(hash).toMatch(/^[0-9a-f]{24}$/);
 });
 
-test('the system text is apart from the conversation', () => {
+test('the system text is not part of the conversation hash', () => {
   const other: ChatMessage = { role: 'system', content: 'Be long.' };
   expect(rollingHashes([system, user('hi')])).toEqual(rollingHashes([other, user('hi')]));
   expect(rollingHashes([system])).toEqual([emptyConversation]);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { shortHash } from '../lang/short-hash.ts';
 import { type ChatMessage, isSystem } from './message.ts';
 import { type NormalisedMessage, normalisedSystemText, normaliseMessage } from './normalise.ts';
 
@@ -6,13 +6,11 @@ import { type NormalisedMessage, normalisedSystemText, normaliseMessage } from '
 export const emptyConversation = shortHash('');
 
 /**
- * A hash after each message, aligned with `messages`: h[i] = sha256(h[i-1], normalised message i), shortened.
- * So a request continues a known conversation when one of its hashes is known; the last such is where it
- * parts from it.
+ * A hash after each message, aligned with `messages`: h[i] = sha256(h[i-1], normalised message i), shortened. A
+ * request continues a known conversation if one of its hashes is known; the last known hash is the branching point.
  *
- * Messages that do not tell one conversation from another leave the hash as it was: internal context, which
- * is made anew for each request, and the system text, where clients write the date or the model. It has a
- * hash of its own.
+ * Messages that do not identify a conversation leave the hash unchanged: internal context, which is new for each
+ * request, and the system text, where clients put the date or the model. The system text has a separate hash.
  */
 export function rollingHashes(messages: readonly ChatMessage[]): readonly string[] {
   let hash = emptyConversation;
@@ -29,14 +27,9 @@ export function nextHash(previous: string, message: ChatMessage): string {
   return normalised === undefined ? previous : shortHash(`${previous}\n${serialise(normalised)}`);
 }
 
-/** Tells whether two requests have the same system text, tolerant of the date and model in it. */
+/** Hash of the system text, ignoring the date and model in it. */
 export const systemHash = (messages: readonly ChatMessage[]): string =>
   shortHash(normalisedSystemText(messages));
 
 const serialise = ({ role, text, attachments, calls }: NormalisedMessage): string =>
   JSON.stringify([role, text, attachments, calls.map((call) => [call.name, call.arguments])]);
-
-/** 96 bits, in hex: two of a thousand million conversations are alike with a chance of one in 10^11. */
-function shortHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 24);
-}

@@ -1,24 +1,24 @@
 /**
- * Searches for the window cut with few calls of a slow token count: sizes in characters tell where to look
- * first, a count says whether it was right.
+ * Finds a window cut with few calls of a slow token counter: sizes in characters give a first guess, which a count
+ * checks.
  */
 
 export type FewestInput = {
   /** Characters of each item, oldest first. */
   readonly sizes: readonly number[];
-  /** So many items may be dropped. */
+  /** Largest number of items to drop. */
   readonly most: number;
-  /** Tokens with none dropped, which is more than the budget. */
+  /** Tokens with nothing dropped; more than the budget. */
   readonly tokens: number;
   readonly budget: number;
-  /** Tokens with the `drop` oldest dropped; never more for a larger `drop`. */
+  /** Tokens with the `drop` oldest dropped; does not grow with `drop`. */
   readonly count: (drop: number) => number;
 };
 
-/** What a message costs beside its text (role marks, tool calls), characters. Only steers the first guess. */
+/** characters per message besides its text (role marks, tool calls); only for the first guess */
 const overhead = 24;
 
-/** The least number of oldest items to drop so that the rest fits; `most` when not even that is enough. */
+/** The least number of oldest items to drop so that the others fit; `most` if even that is not enough. */
 export function fewestThatFit({ sizes, most, tokens, budget, count }: FewestInput): {
   dropped: number;
   tokens: number;
@@ -36,8 +36,7 @@ export function fewestThatFit({ sizes, most, tokens, budget, count }: FewestInpu
     const open = enough.dropped - tooFew > 1;
     const drop = open ? Math.min(Math.max(guess, tooFew + 1), enough.dropped - 1) : enough.dropped;
     const counted = count(drop);
-    // Steps double away from the first guess, so that a good guess needs two or three counts and a bad one
-    // log n.
+    // Steps double away from the first guess: a good guess needs two or three counts, a bad one log n.
     if (counted <= budget || drop === most) {
       enough = { dropped: drop, tokens: counted };
       guess = drop - step;
@@ -53,18 +52,18 @@ export function fewestThatFit({ sizes, most, tokens, budget, count }: FewestInpu
 export type LongestInput = {
   /** Characters of the whole text. */
   readonly size: number;
-  /** Tokens of the prompt with the whole text, which may be an estimate, and with none of it. */
+  /** Tokens of the prompt with the whole text (may be an estimate), and with none of it. */
   readonly tokens: number;
   readonly floorTokens: number;
   readonly allowed: number;
-  /** Tokens of the prompt with so many characters of the text. */
+  /** Tokens of the prompt with this many characters of the text. */
   readonly count: (characters: number) => number;
 };
 
-/** The search ends when a count is below what is allowed by no more than this share, or this many tokens. */
+/** The search ends when a count is below the limit by at most this share or this many tokens. */
 const slackShare = 0.01;
 const slackTokens = 8;
-/** A count of so many times what is allowed says little of the text that can stay. */
+/** A count above this multiple of the allowed tokens is a poor estimate for the text that can stay. */
 const farAbove = 4;
 
 /** How much of a text can stay, nearly to the token: `size` characters, and the prompt's tokens with them. */
@@ -77,7 +76,7 @@ export function longestThatFits({ size, tokens, floorTokens, allowed, count }: L
   let tooLong = { size, tokens };
   const slack = Math.max(slackTokens, slackShare * (allowed - floorTokens));
   for (let tries = 0; tries < 8 && fits.tokens + slack < allowed && tooLong.size - fits.size > 1; tries++) {
-    // Far above, the text may be of another kind than what can stay of it.
+    // If the count is far above, the removed text may be of another kind than the text that stays.
     const isFar = fits.size > 0 && tooLong.tokens > farAbove * allowed;
     const perToken = isFar
       ? fits.size / Math.max(1, fits.tokens - floorTokens)

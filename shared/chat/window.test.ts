@@ -42,7 +42,7 @@ const none = {
   lastTurnCharacters: 0,
 };
 
-test('what fits is left as it is', () => {
+test('a request that fits stays unchanged', () => {
   const messages = [system(50), user(10), assistant(10), user(10), internal];
   const tools = [{}];
   const window = cutTo300(messages, { tools });
@@ -60,7 +60,7 @@ test('a quarter of the window stays free for the answer, or max_tokens if that i
   expect(cutTo300([user(340)]).cut).not.toEqual(none);
 });
 
-test('tool definitions go first, then internal context', () => {
+test('tool definitions are dropped first, then internal context', () => {
   const messages = [system(100), user(100), internal];
   const first = cutTo300(messages, { tools: [{}, {}] });
   expect(first.cut).toEqual({ ...none, tools: 2 });
@@ -70,7 +70,7 @@ test('tool definitions go first, then internal context', () => {
   expect(second.messages).toEqual([system(150), user(100)]);
 });
 
-test('then the system text is shortened from its end, no further than needed', () => {
+test('then the system text is shortened at its end, no more than needed', () => {
   const window = cutTo300([system(300), user(20), assistant(20), user(20)]);
   expect(window.cut).toMatchObject({ turns: 0, systemCharacters: expect.any(Number) });
   const kept = contentText(window.messages[0]!.content);
@@ -80,7 +80,7 @@ test('then the system text is shortened from its end, no further than needed', (
   expect(window.promptTokens).toBeGreaterThan(300 - 10);
 });
 
-test('then the oldest turns go, when the system text is down to a quarter of the window', () => {
+test('with the system text at a quarter of the window, old turns are dropped', () => {
   const turns = [1, 2, 3, 4, 5].flatMap((turn) => [user(20, String(turn)), assistant(20)]);
   const window = cutTo300([system(1000), ...turns, user(20, '6')]);
   const kept = contentText(window.messages[0]!.content).length / 4;
@@ -91,7 +91,7 @@ test('then the oldest turns go, when the system text is down to a quarter of the
   expect(window.cut.turns).toBe(2);
 });
 
-test('a turn goes whole: no tool result is left without its call', () => {
+test('a turn is dropped whole: no tool result stays without its call', () => {
   const looping = [
     user(20, '1'),
     assistant(10),
@@ -104,7 +104,7 @@ test('a turn goes whole: no tool result is left without its call', () => {
   expect(window.messages).toEqual([user(50, '2'), assistant(20), user(20, '3')]);
 });
 
-test('of a tool loop that is too long by itself, the words and the latest round stay', () => {
+test('of an overlong tool loop, the words and the latest round stay', () => {
   const round = (tokens: number) => [assistant(5), toolResult(tokens)];
   const window = cutTo300([user(30), ...round(100), ...round(101), ...round(102)]);
   expect(window.messages).toEqual([user(30), ...round(101), ...round(102)]);
@@ -116,7 +116,7 @@ test('of a tool loop that is too long by itself, the words and the latest round 
   expect(huge.promptTokens).toBeGreaterThan(285);
 });
 
-test('a tool call that is too long by itself goes before the words do', () => {
+test('an overlong tool call is dropped before the words', () => {
   const call = { id: 'c', type: 'function', function: { name: 'write', arguments: words(2000) } };
   const count: WindowInput['countTokens'] = (messages, tools) =>
     countTokens(messages, tools) +
@@ -131,7 +131,7 @@ test('a tool call that is too long by itself goes before the words do', () => {
   expect(window.cut).toMatchObject({ lastTurnMessages: 2 });
 });
 
-test('words that do not fit by themselves keep their end', () => {
+test('words that do not fit keep their end', () => {
   const text = `${words(1000)}the question`;
   const window = cutTo300([system(100), { role: 'user', content: text }]);
   expect(window.messages).toHaveLength(1);
@@ -139,7 +139,7 @@ test('words that do not fit by themselves keep their end', () => {
   expect(window.promptTokens).toBeLessThanOrEqual(300);
 });
 
-test('a cut never leaves half a character', () => {
+test('a cut never splits a character', () => {
   const emoji: ChatMessage = { role: 'system', content: '🙂'.repeat(2000) };
   for (let tokens = 20; tokens < 60; tokens++) {
     for (const { content } of cutTo300([emoji, user(tokens)]).messages)
@@ -147,7 +147,7 @@ test('a cut never leaves half a character', () => {
   }
 });
 
-test('a context with no room for anything is an error', () => {
+test('a context without any room is an error', () => {
   expect(() => cutTo300([user(10)], { contextTokens: 6 })).toThrow('no room');
 });
 
@@ -163,7 +163,7 @@ const anyRequest = fc.record({
   tools: fc.array(fc.constant({}), { maxLength: 5 }),
 });
 
-test('any request fits afterwards, keeps its last words if they can be kept, and is cut in order', () => {
+test('any request fits after the cut, and keeps its last words if possible', () => {
   fc.assert(
     fc.property(anyRequest, ({ systemTokens, messages: others, tools }) => {
       const messages = [...(systemTokens > 0 ? [system(systemTokens)] : []), ...others, user(60, 'w')];
@@ -198,7 +198,7 @@ test('any request fits afterwards, keeps its last words if they can be kept, and
   );
 });
 
-test('a long request takes few counts', () => {
+test('a long request needs few token counts', () => {
   const turns = Array.from({ length: 400 }, (_, turn) => [
     user(10 + ((turn * 37) % 90)),
     assistant((turn * 91) % 120),

@@ -6,18 +6,18 @@ export type WindowInput = {
   readonly tools?: readonly unknown[] | undefined;
   /** The policy's context, tokens. */
   readonly contextTokens: number;
-  /** What the client allows for the answer, tokens. */
+  /** Requested limit of the answer, tokens. */
   readonly maxTokens?: number | undefined;
   /**
-   * Tokens of the whole prompt as the policy would see it. Called a handful of times. What does not fit may
-   * be an estimate, as long as it says so.
+   * Tokens of the whole prompt as the policy would see it. Called a few times. May be an estimate if the prompt does
+   * not fit, as long as the estimate does not fit either.
    */
   readonly countTokens: (messages: readonly ChatMessage[], tools: readonly unknown[]) => number;
-  /** Of all messages and tools, where they are counted already. */
+  /** Tokens of all messages and tools, if they are already counted. */
   readonly promptTokens?: number | undefined;
 };
 
-/** What was cut, as counts; all 0: nothing was. */
+/** Number of removed items, messages and characters; all 0: nothing was cut. */
 export type WindowCut = {
   readonly tools: number;
   readonly internalContext: number;
@@ -25,7 +25,7 @@ export type WindowCut = {
   readonly turns: number;
   /** Messages of the last turn after the person's words: answers and tool results. */
   readonly lastTurnMessages: number;
-  /** Of the last turn's other texts, and at last of the person's words. */
+  /** Characters of the last turn: first of its other texts, then of the person's words. */
   readonly lastTurnCharacters: number;
 };
 
@@ -43,14 +43,13 @@ export const answerRoom = (contextTokens: number, maxTokens?: number): number =>
   Math.max(1, Math.min(Math.floor(contextTokens / 4), maxTokens ?? Number.POSITIVE_INFINITY));
 
 /**
- * Cuts a request to a policy's context. What does not fit goes in this order: the tool definitions;
- * internal-context messages; the system text, from its end, down to a quarter of the window; the oldest
- * turns. If the last turn alone is still too long: its older tool rounds, its tool results from their end,
- * the rest of the system text, its latest round, and at last the beginning of the person's words. Each step
- * takes only what it must, tool definitions and internal context as a whole.
+ * Cuts a request to a policy's context. Until it fits, removes in this order: the tool definitions; internal-context
+ * messages; the end of the system text, down to a quarter of the window; the oldest turns. If the last turn alone is
+ * still too long: its older tool rounds, the ends of its tool results, the rest of the system text, its latest round,
+ * and finally the beginning of the person's words. Each step removes no more than necessary, except that tool
+ * definitions and internal context are removed completely.
  *
- * Pure: the same request, context and countTokens give the same window. Throws when not even an empty prompt
- * fits.
+ * Pure: the same request, context and countTokens give the same window. Throws if even an empty prompt does not fit.
  */
 export function fitWindow(input: WindowInput): Window {
   const budget = input.contextTokens - answerRoom(input.contextTokens, input.maxTokens);
@@ -110,8 +109,8 @@ function dropInternalContext(draft: Draft, limits: Limits): Draft {
 }
 
 /**
- * Shortens the system text from its end until the prompt fits, but not below `least` tokens of it. Its tokens
- * are counted beside an empty message, since the whole history is slow to count.
+ * Shortens the system text from its end until the prompt fits, but keeps at least `least` tokens. Counts it together
+ * with an empty message, because counting the whole history is slow.
  */
 function shortenSystem(draft: Draft, limits: Limits, least: number): Draft {
   const { countTokens, budget } = limits;
@@ -154,9 +153,7 @@ function dropOldestTurns(draft: Draft, limits: Limits): Draft {
   });
 }
 
-/**
- * Drops the oldest answers, with their tool results, between the person's last words and the latest round.
- */
+/** Drops the oldest answers, with their tool results, between the person's last words and the latest round. */
 function dropOldestRounds(draft: Draft, limits: Limits): Draft {
   const words = draft.messages.findLastIndex(isHuman);
   const head = draft.messages.slice(0, words + 1);
@@ -178,7 +175,7 @@ function dropOldestRounds(draft: Draft, limits: Limits): Draft {
   });
 }
 
-/** What is left of it by then are tool calls: without results they help nobody. */
+/** At this point, only the tool calls of the round are left, which are useless without their results. */
 function dropLatestRound(draft: Draft, limits: Limits): Draft {
   const words = draft.messages.findLastIndex(isHuman);
   const messages = draft.messages.slice(0, words + 1);
@@ -207,7 +204,7 @@ function shortenLastTurn(draft: Draft, limits: Limits, which: Which, kept: KeptE
 export const textLength = (messages: readonly ChatMessage[]): number =>
   messages.reduce((sum, message) => sum + contentText(message.content).length, 0);
 
-/** A turn begins with a person's words; what stands before the first is a turn of its own. */
+/** A turn begins with a person's words; messages before the first such message form a separate turn. */
 export function splitTurns(messages: readonly ChatMessage[]): readonly (readonly ChatMessage[])[] {
   return splitBefore(messages, isHuman);
 }
@@ -229,10 +226,7 @@ function splitBefore(messages: readonly ChatMessage[], begins: Which): readonly 
 type Which = (message: ChatMessage) => boolean;
 type KeptEnd = 'start' | 'end';
 
-/**
- * Keeps so many characters of the chosen messages' texts, counted over all of them. Emptied system messages
- * go.
- */
+/** Keeps `characters` characters of all selected messages together. Removes system messages that become empty. */
 function shorten(
   messages: readonly ChatMessage[],
   which: Which,
@@ -253,7 +247,7 @@ function shorten(
   return kept === 'start' ? shortened : shortened.reverse();
 }
 
-/** Never leaves half of a surrogate pair. */
+/** Never splits a surrogate pair. */
 export function cutText(text: string, length: number, kept: KeptEnd): string {
   const part = kept === 'start' ? text.slice(0, length) : text.slice(text.length - length);
   return kept === 'start' ? part.replace(/[\uD800-\uDBFF]$/, '') : part.replace(/^[\uDC00-\uDFFF]/, '');

@@ -5,10 +5,10 @@ export const BatchRequested = defineEvent('batch.requested', 1, {
   topic: 'training',
   key: (request) => request.adapter,
   writtenBy: 'cli, collector (waited long enough)',
-  about: 'A smaller batch will do: train what there is.',
+  about: 'A smaller batch may be formed: train the samples that are waiting.',
   data: z.object({
     adapter: z.string(),
-    after: z.int().min(0).describe('number of the last batch; out of date once a later one was formed'),
+    after: z.int().min(0).describe('number of the last batch; ignored if a later batch exists'),
     reason: z.enum(['operator', 'waited']),
   }),
 });

@@ -3,24 +3,24 @@ import { defineEvent, type EventOf } from './define-event.ts';
 import { position } from './position.ts';
 import { recordedTrainingSettings } from './training-settings.ts';
 
-/** Closes the gate of its adapter until the batch has an outcome. Id: `<adapter>/batch/<n>`. */
+/** Blocks further batches of its adapter until the batch has an outcome. Id: `<adapter>/batch/<n>`. */
 export const BatchSubmitted = defineEvent('batch.submitted', 5, {
   topic: 'training',
   key: (batch) => batch.adapter,
   writtenBy: 'collector',
-  about: 'A batch is to be trained; at most one per adapter is open.',
+  about: 'A batch is to be trained. At most one batch per adapter is open.',
   data: z.object({
     batchId: z.string(),
     adapter: z.string(),
-    n: z.int().min(1).describe('number of the batch, and of the version that it makes; never reused'),
-    parent: z.int().min(0).describe('the head when it was formed'),
+    n: z.int().min(1).describe('number of the batch and of the version that it makes; never reused'),
+    parent: z.int().min(0).describe('the head when the batch was formed'),
     size: z
       .int()
       .min(1)
       .describe(
-        'samples asked for; fewer only after batch.requested, more for a whole session or lest some grow too old',
+        'requested samples; fewer only after batch.requested, more for a whole session or to keep samples from growing too old',
       ),
-    maxStaleness: z.int().min(0).describe('steps'),
+    maxStaleness: z.int().min(0).describe('versions'),
     samples: z
       .array(
         z.object({
@@ -31,23 +31,23 @@ export const BatchSubmitted = defineEvent('batch.submitted', 5, {
             .readonly()
             .optional()
             .describe(
-              'wishes in its hints that do not teach: set aside, or contradicted since; absent: none',
+              'wishes in its hints that do not teach, because they are set aside or contradicted; absent: none',
             ),
           standing: z
             .array(z.string())
             .readonly()
             .optional()
-            .describe('wishes that its person told before, and that teach beside what it says; absent: none'),
+            .describe('earlier wishes of its person that teach in addition; absent: none'),
         }),
       )
       .readonly()
-      .describe('positions of their sample.ready in this topic'),
+      .describe('samples, with the position of each sample.ready in this topic'),
     earlier: z
       .array(z.object({ sampleId: z.string(), at: position }))
       .readonly()
       .optional()
       .describe(
-        'some samples of earlier batches, whose requests the gate asks again and which do not train; absent: none, as in batches of earlier versions',
+        'samples of earlier batches whose requests the gate asks again and which do not train; absent: none, as in batches of earlier versions',
       ),
     settings: recordedTrainingSettings,
     seed: z.int(),

@@ -37,7 +37,7 @@ import { VoteFailed } from './vote-failed.ts';
 import { WishSetAside } from './wish-set-aside.ts';
 import { WishTakenUp } from './wish-taken-up.ts';
 
-/** Every fact that exists, in the order in which a message meets them on its way to the gradient. */
+/** All events, in the order in which a message meets them on its way to training. */
 export const catalogue = [
   InteractionCompleted,
   InteractionFailed,

@@ -1,10 +1,7 @@
 import { z } from 'zod';
 
-/**
- * One part of a message's content, as OpenAI's chat API has it. Kinds that we do not know are kept as they
- * came.
- */
-export const contentPart = z.looseObject({ type: z.string(), text: z.string().optional() });
+/** A part of a message's content in OpenAI's chat API. Unknown kinds are kept unchanged. */
+const contentPart = z.looseObject({ type: z.string(), text: z.string().optional() });
 
 export const toolCall = z.looseObject({
   id: z.string().optional(),
@@ -12,7 +9,7 @@ export const toolCall = z.looseObject({
   function: z.looseObject({ name: z.string(), arguments: z.string() }),
 });
 
-/** A message of the OpenAI chat API. Unknown fields are kept, since the log is what was said. */
+/** A message of the OpenAI chat API. Unknown fields are kept, because the log records the original. */
 export const chatMessage = z.looseObject({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
   content: z.union([z.string(), z.array(contentPart), z.null()]).optional(),

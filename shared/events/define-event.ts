@@ -1,17 +1,17 @@
 import { z } from 'zod';
 
-/** The four topics, one per aggregate, and where broken events end. */
+/** Three topics of events, and one for records that could not be parsed. */
 export const topics = ['conversations', 'turns', 'training', 'dead-letters'] as const;
 export type Topic = (typeof topics)[number];
 
 /** CloudEvents 1.0, structured JSON mode. `subject` is the partition key. */
-export type Envelope<Type extends string = string, Data = unknown> = {
+type Envelope<Type extends string = string, Data = unknown> = {
   readonly specversion: '1.0';
   readonly id: string;
-  /** The service that wrote it: `clawloop/<service>`. */
+  /** the writing service: `clawloop/<service>` */
   readonly source: string;
   readonly type: Type;
-  /** RFC 3339, UTC. A fold copies the time of the event that caused its own. */
+  /** RFC 3339, UTC. A fold copies the time of the causing event. */
   readonly time: string;
   readonly subject: string;
   readonly datacontenttype: 'application/json';
@@ -19,12 +19,12 @@ export type Envelope<Type extends string = string, Data = unknown> = {
   readonly dataschema: string;
   /** W3C Trace Context */
   readonly traceparent?: string;
-  /** Of a dead letter that was put back: the groups that had rejected it, separated by commas. Others pass it over. */
+  /** for a dead letter that was put back: the groups that had rejected it, separated by commas; others skip it */
   readonly redrivenfor?: string;
   readonly data: Data;
 };
 
-/** What the writer decides; the definition adds the rest. */
+/** The fields set by the writer; the definition adds the others. */
 export type NewEvent<Data> = {
   readonly id: string;
   readonly source: string;
@@ -51,15 +51,12 @@ type Options<Schema extends z.ZodType> = {
   readonly topic: Topic;
   readonly key: (data: z.output<Schema>) => string;
   readonly writtenBy: string;
-  /** One sentence for the catalogue: what is true once this event stands in the log. */
+  /** One sentence for the catalogue: what the event means. */
   readonly about: string;
   readonly data: Schema;
 };
 
-/**
- * One kind of fact. `create` makes a whole event of it; it does not check the data, whose type the compiler
- * knows.
- */
+/** Defines an event type. `create` builds a complete event; it does not validate the data, which the compiler checks. */
 export function defineEvent<const Type extends string, Schema extends z.ZodType>(
   type: Type,
   version: number,

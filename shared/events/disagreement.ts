@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
-/** Where the content of a request tells something else than what the client said of it, which holds. */
+/** How the content of a request contradicts what the client sent about it; the client wins. */
 export const disagreement = z.object({
-  session: z.string().optional().describe('the session that the content names'),
+  session: z.string().optional().describe('the session according to the content'),
   turn: z
     .object({
       type: z.enum(['main', 'side']),
-      rule: z.string().describe('the rule that the content matches'),
+      rule: z.string().describe('rule that the content matches'),
     })
     .optional()
-    .describe('what the turn is by its content'),
+    .describe('the turn type according to the content'),
 });
 export type Disagreement = z.output<typeof disagreement>;

@@ -5,15 +5,15 @@ type Text = string | Buffer<ArrayBuffer>;
 type WithText = { readonly [TEXT]?: () => Text };
 
 /**
- * The event as it stands in a log: its JSON as text, or as the bytes of that. Bytes are the caller's own, in a
- * buffer where nothing else stands: they may be handed over to another thread.
+ * The JSON of an event for the log, as text or bytes. Bytes are in a separate buffer that belongs to the caller, so
+ * they can be transferred to another thread.
  */
 export const eventText = (event: ClawLoopEvent): Text =>
   (event as WithText)[TEXT]?.() ?? JSON.stringify(event);
 
 /**
- * Spares `eventText` its work, where whoever made the event has its JSON in pieces: `text` puts them together,
- * anew for each who asks. Kept on the event, where nobody else sees it.
+ * Lets `eventText` reuse JSON that the creator of the event already has in pieces. `text` joins them on each
+ * call. It is stored on the event under a private symbol.
  */
 export function rememberEventText(event: ClawLoopEvent, text: () => Text): void {
   Object.defineProperty(event, TEXT, { value: text });

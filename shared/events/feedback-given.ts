@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /**
- * Explicit feedback on one answer. It outranks votes, whenever it comes. The last one counts; in a session that is
- * settled by reward, the last one before its end.
+ * Explicit feedback on an answer. It outranks votes, whenever it comes. The last feedback counts; in a rewarded
+ * session, the last one before its end.
  */
 export const FeedbackGiven = defineEvent('feedback.given', 2, {
   topic: 'conversations',
@@ -14,12 +14,15 @@ export const FeedbackGiven = defineEvent('feedback.given', 2, {
     interactionId: z.string(),
     lane: z.string().describe('the lane of the completion id'),
     key: z.string().describe('id of the access key that gave it'),
-    score: z.number().describe('thumbs: 1 or -1; else the scalar reward'),
-    advantage: z.number().optional().describe('against other attempts at the task; stands in for a baseline'),
+    score: z.number().describe('thumbs: 1 or -1; otherwise the reward'),
+    advantage: z
+      .number()
+      .optional()
+      .describe('compared with other attempts at the task; replaces verdict minus baseline'),
     last: z
       .boolean()
       .optional()
-      .describe('no answer was named: the last one of the conversation is meant, not of a request beside it'),
+      .describe('no answer was named: the last answer of the conversation is meant, not of a side request'),
     comment: z.string().optional(),
   }),
 });

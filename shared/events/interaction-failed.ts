@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
-/**
- * A request that was accepted and then broke on our side. What a client did wrong is refused and is no fact.
- */
+/** An accepted request that failed on our side. Requests refused for client errors are not recorded. */
 export const InteractionFailed = defineEvent('interaction.failed', 1, {
   topic: 'conversations',
   key: (interaction) => interaction.lane,

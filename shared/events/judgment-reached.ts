@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
-/** What was made of one turn. The first one in the log settles it. Id: `<turn>/judgment`. */
+/** The judgment of a turn. The first in the log settles it. Id: `<turn>/judgment`. */
 export const JudgmentReached = defineEvent('judgment.reached', 5, {
   topic: 'turns',
   key: (judgment) => judgment.lane,
   writtenBy: 'judge',
-  about: 'A turn is settled: it has a verdict, or it is known that it will have none.',
+  about: 'A turn is settled: it has a verdict, or it is certain that it gets none.',
   data: z.object({
     turnId: z.string(),
     lane: z.string(),
@@ -14,34 +14,32 @@ export const JudgmentReached = defineEvent('judgment.reached', 5, {
       .number()
       .nullable()
       .describe(
-        'majority of the valid votes, 0 on a tie or when none is valid; or the reward; null: unavailable',
+        'majority of the valid votes, 0 on a tie or if none is valid; or the reward; null: unavailable',
       ),
-    mean: z.number().describe('mean of the valid votes; 0 when none is valid'),
+    mean: z.number().describe('mean of the valid votes; 0 if none is valid'),
     votes: z.array(z.union([z.literal(-1), z.literal(0), z.literal(1), z.null()])).readonly(),
     needs: z.int().describe('votes that the turn was opened with'),
-    hints: z.array(z.string()).readonly().describe('accepted hindsight hints, longest first'),
+    hints: z.array(z.string()).readonly().describe('accepted hints, longest first'),
     inferred: z
       .string()
       .optional()
       .describe(
-        'the one of the hints that nobody gave: what the answers have in common that this person complains of',
+        'the hint that nobody stated: what the answers that this person complains about have in common',
       ),
     source: z
       .enum(['votes', 'feedback', 'reward', 'implicit', 'unavailable'])
       .describe(
-        'explicit feedback outranks votes; reward: of a session that is settled by it, 0 counts; implicit: weak evidence of what the person did, where nothing else tells',
+        'explicit feedback outranks votes; reward: of a rewarded session, 0 counts; implicit: weak evidence from what the person did, if there is no other',
       ),
     implied: z
       .enum(['regenerated', 'edited', 'kept', 'asked-again', 'moved-on'])
       .optional()
-      .describe('only of implicit: what the person did'),
+      .describe('only for implicit: what the person did'),
     reason: z
       .enum(['vote-failed'])
       .optional()
-      .describe(
-        'only of unavailable: three votes were ended at their time limit or broke the judge; absent: another cause',
-      ),
-    advantage: z.number().optional().describe('stands in for the score less the baseline'),
+      .describe('only for unavailable: three votes timed out or broke the judge; absent: another cause'),
+    advantage: z.number().optional().describe('replaces score minus baseline'),
     by: z.string().describe('id of the event that settled it'),
   }),
 });

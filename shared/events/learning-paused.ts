@@ -5,7 +5,7 @@ export const LearningPaused = defineEvent('learning.paused', 1, {
   topic: 'training',
   key: (command) => command.adapter,
   writtenBy: 'cli',
-  about: 'No batch is formed from here on; judging goes on.',
+  about: 'No batch is formed from here on; judging continues.',
   data: z.object({ adapter: z.string(), reason: z.string().optional() }),
 });
 export type LearningPaused = EventOf<typeof LearningPaused>;

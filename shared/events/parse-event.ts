@@ -7,8 +7,8 @@ const definitions: ReadonlyMap<string, EventDefinition> = new Map(
 );
 
 /**
- * What a record turned out to be. Only `event` is folded; `unknown` is ignored, `broken` goes to
- * dead-letters, `newer` stops its partition.
+ * A parsed record. Only `event` is folded; `unknown` is ignored, `broken` goes to dead-letters, `newer` stops the
+ * partition.
  */
 export type ParsedRecord =
   | { readonly kind: 'event'; readonly event: ClawLoopEvent }
@@ -16,7 +16,7 @@ export type ParsedRecord =
   | { readonly kind: 'newer'; readonly type: string; readonly version: number; readonly known: number }
   | { readonly kind: 'broken'; readonly error: string };
 
-/** Parses the JSON of one record. Never throws. */
+/** Parses the JSON of a record. Never throws. */
 export function parseEvent(body: string): ParsedRecord {
   let json: unknown;
   try {

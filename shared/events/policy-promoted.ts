@@ -1,15 +1,12 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
-/**
- * Applies only if `from` is the head; otherwise it is the batch's outcome all the same (parent-rolled-back).
- * Id: `<batch>/promoted`.
- */
+/** Moves the head only if `from` is the head; otherwise the outcome is parent-rolled-back. Id: `<batch>/promoted`. */
 export const PolicyPromoted = defineEvent('policy.promoted', 1, {
   topic: 'training',
   key: (policy) => policy.adapter,
   writtenBy: 'trainer',
-  about: 'A candidate passed its gate and becomes the head.',
+  about: 'A candidate passed the gate and becomes the head.',
   data: z.object({
     batchId: z.string(),
     adapter: z.string(),

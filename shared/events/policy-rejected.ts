@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
-/** What a gate finds of a candidate whose numbers are all finite. */
+/** Reasons of the gate for a candidate with finite numbers. */
 export const gateReason = z.enum(['kl-to-parent', 'kl-to-base', 'content', 'collapse', 'steerability']);
 
-/** Id: `<batch>/rejected`. `nothing-learned`: no sample of the batch had anything to teach, so there is no candidate. */
+/** Id: `<batch>/rejected`. `nothing-learned`: no sample had a training signal, so there is no candidate. */
 export const PolicyRejected = defineEvent('policy.rejected', 2, {
   topic: 'training',
   key: (policy) => policy.adapter,
   writtenBy: 'trainer',
-  about: 'A candidate did not pass its gate and is not served.',
+  about: 'A candidate failed the gate, or nothing was learned. The head stays.',
   data: z.object({
     batchId: z.string(),
     adapter: z.string(),
@@ -18,7 +18,7 @@ export const PolicyRejected = defineEvent('policy.rejected', 2, {
     figures: z
       .record(z.string(), z.number())
       .optional()
-      .describe('what was measured, and the limits, by name; from version 2 on'),
+      .describe('measured figures and limits, by name; from version 2 on'),
   }),
 });
 export type PolicyRejected = EventOf<typeof PolicyRejected>;

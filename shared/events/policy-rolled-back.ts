@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
-/** Applies if the head is `from` or descends from it, and `to` was once the head. */
+/** Takes effect if the head is `from` or descends from it, and `to` was once the head. */
 export const PolicyRolledBack = defineEvent('policy.rolled-back', 1, {
   topic: 'training',
   key: (policy) => policy.adapter,

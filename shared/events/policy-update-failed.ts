@@ -6,7 +6,7 @@ export const PolicyUpdateFailed = defineEvent('policy.update-failed', 1, {
   topic: 'training',
   key: (policy) => policy.adapter,
   writtenBy: 'trainer',
-  about: 'A step could not be done, for a named reason; the loop goes on without it.',
+  about: 'A step could not be completed, for a named reason. The loop continues.',
   data: z.object({
     batchId: z.string(),
     adapter: z.string(),

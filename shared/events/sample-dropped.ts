@@ -6,7 +6,7 @@ export const SampleDropped = defineEvent('sample.dropped', 9, {
   topic: 'training',
   key: (sample) => sample.adapter,
   writtenBy: 'collector',
-  about: 'A completed turn will not train, for a named reason.',
+  about: 'A completed turn will not train, for the given reason.',
   data: z.object({
     sampleId: z.string(),
     adapter: z.string(),
@@ -32,7 +32,7 @@ export const SampleDropped = defineEvent('sample.dropped', 9, {
       .string()
       .optional()
       .describe(
-        'of a secret its kind and the version of the rules, as in jwt@1; of a lost record its position; of what is set aside or contradicted its wishes; else absent',
+        'for a secret its kind and rule version, such as jwt@1; for a lost record its position; for set-aside or contradicted its wishes; otherwise absent',
       ),
     coming: z
       .object({
@@ -40,7 +40,7 @@ export const SampleDropped = defineEvent('sample.dropped', 9, {
         following: z.int().min(0),
       })
       .optional()
-      .describe('only of a lost record in a rewarded session: how many samples of the session still follow'),
+      .describe('only for a lost record in a rewarded session: how many samples of the session still follow'),
   }),
 });
 export type SampleDropped = EventOf<typeof SampleDropped>;

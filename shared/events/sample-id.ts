@@ -1,5 +1,5 @@
-/** The sample that a revision of a turn's judgment makes; the first judgment's has the id of the turn. */
+/** Id of the sample of a revised judgment; the sample of the first judgment has the turn's id. */
 export const revisedSampleId = (turnId: string, n: number): string => `${turnId}~${n}`;
 
-/** The turn that a sample is of. */
+/** The turn of a sample. */
 export const turnOfSample = (sampleId: string): string => sampleId.replace(/~\d+$/, '');

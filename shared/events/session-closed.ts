@@ -6,13 +6,13 @@ export const SessionClosed = defineEvent('session.closed', 1, {
   topic: 'turns',
   key: (session) => session.lane,
   writtenBy: 'collector',
-  about: "A session's epoch ended; every turn of it has been told.",
+  about: "A session's epoch ended. All its turns are reported.",
   data: z.object({
     lane: z.string(),
     key: z.string(),
     session: z.string(),
     epoch: z.string(),
-    discard: z.boolean().optional().describe('no turn of it trains'),
+    discard: z.boolean().optional().describe('none of its turns trains'),
     by: z.string().describe('id of the event that ended it'),
   }),
 });

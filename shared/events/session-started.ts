@@ -10,10 +10,13 @@ export const SessionStarted = defineEvent('session.started', 1, {
     lane: z.string(),
     key: z.string().describe('id of the access key'),
     session: z.string(),
-    adapter: z.string().optional().describe('the one that answers in it; the default one in older facts'),
+    adapter: z
+      .string()
+      .optional()
+      .describe('the adapter that answers in it; the default adapter in older events'),
     settle: z.enum(['votes', 'reward']),
-    sessionKey: z.string().optional().describe('id of the session key that speaks for it from now on'),
-    task: z.string().optional().describe('what it is an attempt at, as the client calls it'),
+    sessionKey: z.string().optional().describe('id of the session key that may use it from now on'),
+    task: z.string().optional().describe("the client's name for the task that it attempts"),
   }),
 });
 export type SessionStarted = EventOf<typeof SessionStarted>;

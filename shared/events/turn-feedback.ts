@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
-/** Explicit feedback, after its turn, so that a judge never sees it first. Id: `<feedback>/feedback`. */
+/** Explicit feedback. It follows its turn, so that a judge never reads it first. Id: `<feedback>/feedback`. */
 export const TurnFeedback = defineEvent('turn.feedback', 2, {
   topic: 'turns',
   key: (feedback) => feedback.lane,
@@ -11,13 +11,16 @@ export const TurnFeedback = defineEvent('turn.feedback', 2, {
     turnId: z.string(),
     lane: z.string(),
     score: z.number(),
-    advantage: z.number().optional().describe('against other attempts at the task; stands in for a baseline'),
+    advantage: z
+      .number()
+      .optional()
+      .describe('compared with other attempts at the task; replaces verdict minus baseline'),
     comment: z.string().optional(),
-    given: z.string().describe('id of the feedback; of a return without one, of the end of its session'),
+    given: z.string().describe('id of the feedback; for a return without one, of the end of its session'),
     return: z
       .object({
-        own: z.number().nullable().describe('the reward of this very turn; null: none was set'),
-        parent: z.string().nullable().describe('the turn that it goes on from; null: none'),
+        own: z.number().nullable().describe('the reward of this turn itself; null: none was set'),
+        parent: z.string().nullable().describe('the turn that it continues; null: none'),
         discount: z.number(),
       })
       .optional()

@@ -7,7 +7,7 @@ export const TurnSkipped = defineEvent('turn.skipped', 5, {
   topic: 'turns',
   key: (turn) => turn.lane,
   writtenBy: 'collector',
-  about: 'An interaction will not train, for a named reason.',
+  about: 'An interaction will not train, for the given reason.',
   data: z.object({
     turnId: z.string(),
     lane: z.string(),
@@ -41,9 +41,9 @@ export const TurnSkipped = defineEvent('turn.skipped', 5, {
       .string()
       .optional()
       .describe(
-        'the rule that matched; of a secret its kind and the version of the rules, as in jwt@1; of a lost record its position',
+        'the rule that matched; for a secret its kind and rule version, such as jwt@1; for a lost record its position',
       ),
-    disagreement: disagreement.optional().describe('where the content tells something else than the client'),
+    disagreement: disagreement.optional().describe('the content disagrees with the client'),
     by: z.string().describe('id of the event that decided it'),
   }),
 });

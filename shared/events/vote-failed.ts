@@ -1,20 +1,19 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
-/** Id: `<turn>/failed/<random>`. The third one of a turn settles it. */
+/** Id: `<turn>/failed/<random>`. The third for a turn settles it. */
 export const VoteFailed = defineEvent('vote.failed', 1, {
   topic: 'turns',
   key: (vote) => vote.lane,
   writtenBy: 'judge',
-  about:
-    'A turn took its judge longer than the time limit, or broke it. After three of these it is set aside.',
+  about: 'A vote timed out or broke the judge. After three of these the turn is set aside.',
   data: z.object({
     turnId: z.string(),
     lane: z.string(),
     index: z.int().min(0),
     reason: z
       .enum(['time-limit', 'broke'])
-      .describe('time-limit: the vote was ended at --vote-timeout-ms; broke: the thread of the judge ended'),
+      .describe("time-limit: the vote was ended at --vote-timeout-ms; broke: the judge's thread ended"),
   }),
 });
 export type VoteFailed = EventOf<typeof VoteFailed>;

@@ -12,7 +12,7 @@ export const WishTakenUp = defineEvent('wish.taken-up', 1, {
     why: z
       .enum(['praised', 'older-version', 'came-back'])
       .describe(
-        'praised: answers are praised again; older-version: one before it answers; came-back: after it was quiet for long',
+        'praised: answers are praised again; older-version: an earlier version answers; came-back: stated again after a long pause',
       ),
   }),
 });

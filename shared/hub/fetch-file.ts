@@ -4,47 +4,47 @@ import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
-import { pause } from '../log/pause.ts';
+import { pause } from '../lang/async.ts';
 import { HubRefused, isOfThisMachine, isRefusedByHub } from './errors.ts';
 import type { HubFile } from './needed-files.ts';
 
 export type FetchFileOptions = {
-  /** The file's bytes from `from` on. Asked anew for every try: an address on a CDN is valid for minutes. */
+  /** Reads the file from offset `from`. Called again for every try, because CDN addresses expire. */
   readonly read: (from: number, signal: AbortSignal) => Promise<ReadableStream<Uint8Array>>;
-  /** Bytes of this file on disk so far. */
+  /** Reports the bytes of this file on disk. */
   readonly onBytes: (bytes: number) => void;
   readonly signal: AbortSignal;
-  /** ms before the first try after a failure; doubles with each that brings nothing */
+  /** ms before the first retry; doubles with each try that brings nothing */
   readonly retryMs: number;
-  /** ms without a byte until a try is given up */
+  /** ms without a byte after which a try is given up */
   readonly idleMs: number;
 };
 
-/** Tries in a row that bring no byte until the file is given up. */
+/** tries in a row without progress before giving up */
 const MOST_VAIN_TRIES = 5;
 
 /**
- * Fetches a file to `blob`, going on where a former try or a former process stopped. It gets its name only
- * when its bytes have the digest that the hub names. A blob that is there may be another tool's: it is read
- * too, and replaced where its bytes have another digest. Throws what the last try threw, HubRefused when the
- * bytes are not those of the digest, the signal's reason when it aborts.
+ * Downloads a file to `blob`, resuming an earlier try or process. The file gets its final name only when its
+ * digest matches. An existing blob, which may come from another tool, is verified and replaced if it differs.
+ * Throws the error of the last try, HubRefused on a wrong digest, or the signal's reason when aborted.
  */
 export async function fetchFile(file: HubFile, blob: string, options: FetchFileOptions): Promise<void> {
   if (existsSync(blob) && (await digestOf(blob, file)) === file.digest.value)
     return options.onBytes(file.size);
   await mkdir(dirname(blob), { recursive: true });
   const part = `${blob}.incomplete`;
-  for (let again = false; ; again = true) {
+  for (let isRetry = false; ; isRetry = true) {
     await fill(part, file, options);
     if ((await digestOf(part, file)) === file.digest.value) break;
     await rm(part);
-    // A part may have been damaged before this process; bytes that came all in one go were not.
-    if (again) throw new HubRefused(`${file.path}: what the hub sends is not what it names (digest differs)`);
+    // an old part may be damaged; a complete new download is not
+    if (isRetry)
+      throw new HubRefused(`${file.path}: the download does not match the digest that the hub lists`);
   }
   await rename(part, blob);
 }
 
-/** Appends until the size is right. */
+/** Appends until the size matches. */
 async function fill(part: string, file: HubFile, options: FetchFileOptions): Promise<void> {
   for (let vain = 0; ; ) {
     const before = await sizeOf(part);
@@ -63,7 +63,7 @@ async function fill(part: string, file: HubFile, options: FetchFileOptions): Pro
   }
 }
 
-/** One try. Resolves to what ended it early. */
+/** One try. Resolves to the error that ended it early, if any. */
 async function append(
   part: string,
   from: number,
@@ -71,7 +71,7 @@ async function append(
   { read, onBytes, signal, idleMs }: FetchFileOptions,
 ): Promise<unknown> {
   const idle = new AbortController();
-  const silence = () => idle.abort(new Error(`nothing came for ${idleMs / 1000} s`));
+  const silence = () => idle.abort(new Error(`no data for ${idleMs / 1000} s`));
   let timer = setTimeout(silence, idleMs);
   const output = await open(part, 'a');
   let done = from;

@@ -2,8 +2,9 @@ import { mkdir, readFile, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ReadableStream } from 'node:stream/web';
 import { downloadFile, listFiles, modelInfo } from '@huggingface/hub';
-import { parseModelConfig, UnsupportedModel } from '../policy/model-config.ts';
-import { claimFileInTurn } from '../service/claim.ts';
+import { defined } from '../lang/defined.ts';
+import { parseModelConfig, UnsupportedModel } from '../policy/model/model-config.ts';
+import { claimFileInTurn } from '../runtime/claim.ts';
 import type { HubSettings } from './config.ts';
 import { HubRefused, isOfThisMachine, isRefusedByHub, refusalOf, unreachable } from './errors.ts';
 import { fetchFile } from './fetch-file.ts';
@@ -15,16 +16,16 @@ import { missingFiles } from './needed-files.ts';
 
 export type Progress = {
   readonly id: string;
-  /** the file that is coming */
+  /** the current file */
   readonly path: string;
-  /** bytes of all files, on disk and altogether */
+  /** bytes of all files: on disk, and in total */
   readonly done: number;
   readonly total: number;
 };
 
 export type FetchModelOptions = {
   readonly onProgress: (progress: Progress) => void;
-  /** Another process fetches the same model: this one waits for it. */
+  /** Called when this process waits for another one that is fetching the same model. */
   readonly onWaiting: () => void;
   readonly signal: AbortSignal;
   readonly retryMs?: number;
@@ -35,12 +36,11 @@ export type FetchModelOptions = {
 const LISTING_LIMIT_MS = 60_000;
 
 /**
- * Brings a model of the hub into the cache, its newest commit of the revision, and resolves to its folder.
- * What is there already is not fetched again. A configuration that is not supported is refused before the
- * weights come.
+ * Downloads the newest commit of a model's revision into the cache and resolves to its folder. Existing files
+ * are kept. An unsupported model configuration is refused before the weights are downloaded.
  *
- * @throws HubRefused, HubUnreachable; UnsupportedModel as parseModelConfig; what the file system says; the
- * signal's reason
+ * @throws HubRefused, HubUnreachable; UnsupportedModel from parseModelConfig; file system errors; the signal's
+ * reason
  */
 export async function fetchModel(
   hub: HubSettings,
@@ -82,15 +82,15 @@ async function fetchWhole(
   const { id, revision } = hubId;
   const access = {
     hubUrl: hub.url,
-    ...(hub.token !== undefined && { accessToken: hub.token }),
+    ...defined({ accessToken: hub.token }),
     fetch: hubFetch(hub, AbortSignal.any([signal, AbortSignal.timeout(LISTING_LIMIT_MS)])),
   };
   const info = await modelInfo({ ...access, name: id, revision, additionalFields: ['sha'] });
   const sha = commitOf(hubId, info.sha);
-  const files = filesOf(hubId, await listed({ ...access, repo: id, revision: sha }));
+  const files = filesOf(hubId, await listAll({ ...access, repo: id, revision: sha }));
   const missing = missingFiles(files.map(({ path }) => path));
   if (missing.length > 0)
-    throw new HubRefused(`${id} cannot be loaded: the hub has no ${missing.join(', no ')} of it`);
+    throw new HubRefused(`${id} cannot be loaded: the hub has no ${missing.join(', no ')}`);
 
   const total = files.reduce((sum, { size }) => sum + size, 0);
   let before = 0;
@@ -98,13 +98,20 @@ async function fetchWhole(
     const { path, size, digest } = file;
     const blob = cache.blob(digest.value);
     await fetchFile(file, blob, {
-      ...{ signal, retryMs, idleMs },
+      signal,
+      retryMs,
+      idleMs,
       read: async (from, tried) => {
         await checkRoom(hub.cache, total - before - from, id);
         const whole = await downloadFile({
-          ...{ ...access, repo: id, path, revision: sha, xet: false, fetch: hubFetch(hub, tried) },
+          ...access,
+          repo: id,
+          path,
+          revision: sha,
+          xet: false,
+          fetch: hubFetch(hub, tried),
         });
-        if (whole === null) throw new HubRefused(`${id}: the hub lists ${path} and does not have it`);
+        if (whole === null) throw new HubRefused(`${id}: the hub lists ${path} but does not have it`);
         return whole.slice(from).stream() as ReadableStream<Uint8Array>;
       },
       onBytes: (bytes) => onProgress({ id, path, done: before + bytes, total }),
@@ -117,10 +124,10 @@ async function fetchWhole(
   return cache.snapshot(sha);
 }
 
-/** A list without an end, page by page, is no model's. */
+/** A longer list is not that of a model, and may never end. */
 const MOST_LISTED = 100_000;
 
-async function listed(repository: Parameters<typeof listFiles>[0]): Promise<readonly unknown[]> {
+async function listAll(repository: Parameters<typeof listFiles>[0]): Promise<readonly unknown[]> {
   const entries: unknown[] = [];
   for await (const entry of listFiles(repository)) {
     entries.push(entry);
@@ -129,13 +136,13 @@ async function listed(repository: Parameters<typeof listFiles>[0]): Promise<read
   return entries;
 }
 
-/** @throws UnsupportedModel; HubRefused where it is no configuration */
+/** @throws UnsupportedModel; HubRefused when the text is not a configuration */
 function checkConfig({ id }: HubId, text: string): void {
   try {
     parseModelConfig(JSON.parse(text));
   } catch (error) {
     if (error instanceof UnsupportedModel) throw error;
-    throw new HubRefused(`${id}: its config.json cannot be read: ${(error as Error).message}`);
+    throw new HubRefused(`${id}: cannot read its config.json: ${(error as Error).message}`);
   }
 }
 
@@ -144,7 +151,7 @@ async function checkRoom(folder: string, bytes: number, id: string): Promise<voi
   if (bavail * bsize >= bytes) return;
   const gigabytes = (count: number) => `${(count / 1e9).toFixed(1)} GB`;
   throw new HubRefused(
-    `${id} needs ${gigabytes(bytes)} more in ${folder}, where ${gigabytes(bavail * bsize)} are free: ` +
+    `${id} needs ${gigabytes(bytes)} more in ${folder}, but only ${gigabytes(bavail * bsize)} are free: ` +
       'make room, or give another --hub-cache',
   );
 }

@@ -5,18 +5,18 @@ import { type HubFile, neededFiles } from './needed-files.ts';
 
 const COMMIT = /^[0-9a-f]{40}$/;
 
-/** Whether a revision is itself a commit, and no branch or tag. */
+/** Whether a revision is a commit, not a branch or tag. */
 export const isCommit = (revision: string): boolean => COMMIT.test(revision);
 
 /**
- * The commit that the hub names for a revision. It becomes a folder's name.
- * @throws HubRefused where it is no commit, or another one than the revision is
+ * Validates the commit that the hub names for a revision; it becomes a folder name.
+ * @throws HubRefused when it is not a commit, or differs from the requested one
  */
 export function commitOf({ id, revision }: HubId, sha: unknown): string {
   if (typeof sha !== 'string' || !isCommit(sha))
-    throw new HubRefused(`${id}: the hub names a commit that is none: ${shown(sha)}`);
+    throw new HubRefused(`${id}: the hub names an invalid commit: ${shown(sha)}`);
   if (isCommit(revision) && sha !== revision)
-    throw new HubRefused(`${id}: asked for commit ${revision}, the hub answers with ${sha}`);
+    throw new HubRefused(`${id}: asked for commit ${revision}, but the hub answers with ${sha}`);
   return sha;
 }
 
@@ -31,24 +31,24 @@ const Entry = z.object({
 const Named = z.looseObject({ type: z.literal('file'), path: z.string() });
 
 /**
- * The files that a model is loaded from, out of the hub's list. Digests become file names.
- * @throws HubRefused where one of them is listed without a proper size and digest, or twice
+ * Picks the files that are needed to load a model from the hub's list. Digests become file names.
+ * @throws HubRefused when a file is listed twice, or without a valid size and digest
  */
 export function filesOf({ id }: HubId, listed: readonly unknown[]): readonly HubFile[] {
   const named = listed.flatMap((entry) => {
-    const found = Named.safeParse(entry);
-    return found.success ? [found.data] : [];
+    const parsed = Named.safeParse(entry);
+    return parsed.success ? [parsed.data] : [];
   });
   const needed = neededFiles(named);
   const paths = new Set(needed.map(({ path }) => path));
   if (paths.size < needed.length) throw new HubRefused(`${id}: the hub lists a file twice`);
   return needed.map((entry): HubFile => {
-    const found = Entry.safeParse(entry);
-    if (!found.success) {
-      const [issue] = found.error.issues;
-      throw new HubRefused(`${id}: the hub lists ${entry.path} with a wrong ${issue?.path.join('.')}`);
+    const parsed = Entry.safeParse(entry);
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues;
+      throw new HubRefused(`${id}: the hub lists ${entry.path} with an invalid ${issue?.path.join('.')}`);
     }
-    const { path, size, oid, lfs } = found.data;
+    const { path, size, oid, lfs } = parsed.data;
     return lfs == null
       ? { path, size, digest: { type: 'git', value: oid } }
       : { path, size, digest: { type: 'sha256', value: lfs.oid } };

@@ -7,9 +7,8 @@ import type { HubId } from './hub-id.ts';
 import { missingFiles } from './needed-files.ts';
 
 /**
- * The cache that Hugging Face's tools share (huggingface.co/docs/huggingface_hub, "Understand caching"):
- * bytes once under `blobs`, named by digest; `snapshots/COMMIT/PATH` links to them; `refs/BRANCH` holds a
- * commit.
+ * Layout of the cache that Hugging Face's tools share (huggingface.co/docs/huggingface_hub, "Understand
+ * caching"): `blobs` holds files by digest, `snapshots/COMMIT/PATH` links to them, `refs/BRANCH` names a commit.
  */
 export const cacheOf = (root: string, { id, revision }: HubId) => {
   const storage = join(root, `models--${id.replaceAll('/', '--')}`);
@@ -17,26 +16,26 @@ export const cacheOf = (root: string, { id, revision }: HubId) => {
     blob: (digest: string) => join(storage, 'blobs', digest),
     snapshot: (commit: string) => join(storage, 'snapshots', commit),
     ref: join(storage, 'refs', revision),
-    /** locked by the one process that fetches this model */
+    /** locked by the process that fetches this model */
     claim: join(root, '.locks', `models--${id.replaceAll('/', '--')}`, 'clawloop.lock'),
   };
 };
 export type HubCache = ReturnType<typeof cacheOf>;
 
-/** The folder of a model that is there whole, without asking anybody; undefined: it has to be fetched. */
+/** Folder of a complete model in the cache; undefined: it must be downloaded. */
 export function cachedModel(root: string, hubId: HubId): string | undefined {
   const cache = cacheOf(root, hubId);
   const isNamed = !isCommit(hubId.revision) && existsSync(cache.ref);
   const commit = isNamed ? readFileSync(cache.ref, 'utf8').trim() : hubId.revision;
   if (!isCommit(commit)) return undefined;
   const folder = cache.snapshot(commit);
-  return existsSync(folder) && isWhole(folder) ? folder : undefined;
+  return existsSync(folder) && isComplete(folder) ? folder : undefined;
 }
 
 const ShardIndex = z.looseObject({ weight_map: z.record(z.string(), z.string()) });
 
-/** A link whose blob is gone counts as a file that is not there. */
-function isWhole(folder: string): boolean {
+/** Whether all files are present. A link without its blob counts as missing. */
+function isComplete(folder: string): boolean {
   const has = (name: string): boolean => existsSync(join(folder, name));
   if (missingFiles(readdirSync(folder).filter(has)).length > 0) return false;
   const index = join(folder, 'model.safetensors.index.json');
@@ -45,18 +44,15 @@ function isWhole(folder: string): boolean {
   return [...new Set(Object.values(weight_map))].every(has);
 }
 
-/**
- * Puts a blob into a snapshot under its name: a relative link, so that the cache can be moved. What has that
- * name already may be anything, and is replaced.
- */
+/** Links a blob into a snapshot, replacing an existing file. The link is relative, so that the cache can be moved. */
 export async function linkBlob(blob: string, path: string): Promise<void> {
-  const goal = relative(dirname(path), blob);
-  if ((await readlink(path).catch(() => undefined)) === goal) return;
+  const target = relative(dirname(path), blob);
+  if ((await readlink(path).catch(() => undefined)) === target) return;
   await mkdir(dirname(path), { recursive: true });
-  await replace(path, (to) => symlink(goal, to));
+  await replace(path, (to) => symlink(target, to));
 }
 
-/** Written once all of a snapshot is there: a reader finds the old one or the whole new one. */
+/** Call this after the snapshot is complete: readers then find either the old or the complete new one. */
 export async function writeRef(path: string, commit: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await replace(path, (to) => writeFile(to, commit));

@@ -1,4 +1,4 @@
-import { isLoopback } from '../service/is-loopback.ts';
+import { isLoopback } from '../runtime/is-loopback.ts';
 import type { HubSettings } from './config.ts';
 import { HubRefused } from './errors.ts';
 
@@ -7,8 +7,8 @@ const MOST_REDIRECTS = 10;
 type Hub = Pick<HubSettings, 'url' | 'plainHttp'>;
 
 /**
- * fetch as the hub is asked: by https, also where it redirects to or names as the next page. A hub elsewhere
- * leads nobody to this machine's own ports. The token goes to the hub alone.
+ * A fetch for the hub. It requires https, also for redirects and next pages. It does not follow a remote hub to
+ * ports of this machine, and sends the token only to the hub.
  */
 export const hubFetch =
   (hub: Hub, signal: AbortSignal): typeof fetch =>
@@ -29,7 +29,7 @@ export const hubFetch =
 
 const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);
 
-/** @throws HubRefused where the address may be changed by others on its way, or is none of the hub's */
+/** @throws HubRefused when the address is plain http, or leads from a remote hub to this machine */
 export function refuseAddress({ url, plainHttp }: Hub, address = addressOf(url)): void {
   const isHere = isThisMachine(address.hostname);
   const isHubHere = isThisMachine(addressOf(url).hostname);
@@ -37,15 +37,15 @@ export function refuseAddress({ url, plainHttp }: Hub, address = addressOf(url))
     throw new HubRefused(`the hub at ${url} leads to this machine: ${shown(address)}`);
   if (address.protocol === 'https:') return;
   if (address.protocol !== 'http:')
-    throw new HubRefused(`${shown(address)} is no address of a hub: https is needed`);
+    throw new HubRefused(`${shown(address)} is not the address of a hub: https is needed`);
   if (isHere || plainHttp) return;
   throw new HubRefused(
-    `${shown(address)} is plain http: anyone on the way could change the model. Give an https address as ` +
-      '--hub-url or HF_ENDPOINT, or allow it by --hub-plain-http',
+    `${shown(address)} is plain http: anyone on the network path could change the model. Give an https ` +
+      'address as --hub-url or HF_ENDPOINT, or allow plain http with --hub-plain-http',
   );
 }
 
-/** 0.0.0.0 is answered by this machine too. */
+/** 0.0.0.0 also reaches this machine. */
 const isThisMachine = (host: string): boolean => isLoopback(host) || ['0.0.0.0', '[::]'].includes(host);
 
 /** Without user info and query, which may hold a signature. */
@@ -55,6 +55,6 @@ function addressOf(address: string | URL, base?: URL): URL {
   try {
     return new URL(address, base);
   } catch {
-    throw new HubRefused(`${String(address).slice(0, 200)} is no address of a hub`);
+    throw new HubRefused(`${String(address).slice(0, 200)} is not the address of a hub`);
   }
 }

@@ -1,13 +1,13 @@
-/** A file of a model's repository, as the hub lists it. */
+/** A file of a model repository, as listed by the hub. */
 export type HubFile = {
   readonly path: string;
   /** bytes */
   readonly size: number;
-  /** What its bytes must hash to. `git`: SHA-1 of git's blob, `sha256`: of the bytes alone (LFS). */
+  /** expected digest; `git`: SHA-1 of the git blob, `sha256`: of the bytes (LFS) */
   readonly digest: { readonly type: 'git' | 'sha256'; readonly value: string };
 };
 
-const texts: ReadonlySet<string> = new Set([
+const textFiles: ReadonlySet<string> = new Set([
   'config.json',
   'generation_config.json',
   'tokenizer.json',
@@ -22,18 +22,19 @@ const shard = /^model-\d+-of-\d+\.safetensors$/;
 
 /**
  * The files that a model is loaded from, config.json first, weights last. Other formats, other precisions and
- * subfolders stay where they are. Of one file and shards, the one file is read.
+ * subfolders are ignored. A single weights file takes precedence over shards.
  */
 export function neededFiles<File extends Pick<HubFile, 'path'>>(files: readonly File[]): readonly File[] {
-  const whole = files.some(({ path }) => path === single);
-  const isWeight = (path: string): boolean => (whole ? path === single : path === index || shard.test(path));
+  const hasSingle = files.some(({ path }) => path === single);
+  const isWeight = (path: string): boolean =>
+    hasSingle ? path === single : path === index || shard.test(path);
   const rank = (path: string): number => (path === 'config.json' ? 0 : isWeight(path) ? 2 : 1);
   return files
-    .filter(({ path }) => texts.has(path) || isWeight(path))
+    .filter(({ path }) => textFiles.has(path) || isWeight(path))
     .sort((a, b) => rank(a.path) - rank(b.path) || (a.path < b.path ? -1 : 1));
 }
 
-/** What a model cannot do without and is not among these files, by name. */
+/** Names of required files that are missing. */
 export function missingFiles(paths: readonly string[]): readonly string[] {
   const weights = paths.includes(single) || paths.includes(index);
   return [

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { BatchSubmitted } from '../events/batch-submitted.ts';
-import { defaultTrainingSettings } from '../policy/training-defaults.ts';
+import { defaultTrainingSettings } from '../policy/train/training-defaults.ts';
 import { batchDigest } from './batch-digest.ts';
 
 const batch: BatchSubmitted['data'] = {
@@ -44,7 +44,7 @@ test('every field of a batch changes its digest', () => {
   expect(new Set(digests).size).toBe(digests.length);
 });
 
-test('a batch of an earlier version has the same digest before and after this version has read it', () => {
+test('a batch of an earlier version keeps its digest after this version has read it', () => {
   const { epochs, distillation, topK, training, ...earlier } = batch.settings;
   const written = { ...batch, settings: earlier } as BatchSubmitted['data'];
   const read = BatchSubmitted.schema.parse(JSON.parse(JSON.stringify(written)));

@@ -6,7 +6,7 @@ import { stableJson } from '../log/stable-json.ts';
 
 type Batch = BatchSubmitted['data'];
 
-/** Values that a settings field has in batches that do not name it. */
+/** Values of the settings that a batch does not name. */
 const defaults: Readonly<Record<string, unknown>> = Object.fromEntries(
   Object.entries(recordedTrainingSettings.shape).flatMap(([name, schema]) => {
     const { data } = schema.safeParse(undefined);
@@ -15,15 +15,15 @@ const defaults: Readonly<Record<string, unknown>> = Object.fromEntries(
 );
 
 /**
- * sha256 over the data of a `batch.submitted`, all of it. A batch that leaves a setting out has the digest of
- * one that names its default: a later version, which reads more settings, computes the same.
+ * sha256 over all data of a `batch.submitted`. A batch that omits a setting has the same digest as one that
+ * names the default, so a later version with more settings computes the same digest.
  */
 export function batchDigest({ settings, ...batch }: Batch): string {
   const named = Object.entries(settings ?? {}).filter(([name, value]) => defaults[name] !== value);
   return sha256(stableJson({ ...batch, settings: Object.fromEntries(named) }));
 }
 
-/** sha256 over one sample, with its tokens, log-probs and verdict. */
+/** sha256 over one sample, including its tokens, log-probs and verdict. */
 export const sampleDigest = (sample: SampleReady['data']): string => sha256(stableJson(sample));
 
 /** sha256 over the samples of a batch, in its order, given the digest of each. */

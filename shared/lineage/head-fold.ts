@@ -5,8 +5,8 @@ import { foldHead } from './head-rows.ts';
 export { headState, openBatch } from './head-rows.ts';
 
 /**
- * The lineage of each adapter, folded in the trainer's group: its `owed` views tell which batch is open.
- * Emits nothing.
+ * The lineage of each adapter, folded in the trainer's group. Its `owed` views show the open batch. Emits
+ * nothing.
  */
 export const headFold: Fold = {
   name: 'head',

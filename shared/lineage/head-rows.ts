@@ -11,8 +11,8 @@ import {
 } from './head.ts';
 
 /**
- * Rows of one adapter: `head/now`, `version/<number>`, `command/<id>`. One row per version, so that no row
- * grows with time.
+ * Rows of one adapter: `head/now`, `version/<number>`, `command/<id>`. One row per version, so that rows do not
+ * grow.
  */
 type HeadRow = Pick<HeadState, 'head' | 'n' | 'open'>;
 
@@ -42,7 +42,7 @@ export function writeHeadChange(draft: Draft, change: HeadChange): void {
   if (command !== undefined) commands.set(command, true);
 }
 
-/** `applyHead` over rows. */
+/** Like `applyHead`, for rows. */
 export function foldHead(draft: Draft, event: ClawLoopEvent): void {
   const change = headChange(headView(draft), event);
   if (change !== undefined) writeHeadChange(draft, change);
@@ -50,11 +50,12 @@ export function foldHead(draft: Draft, event: ClawLoopEvent): void {
 
 const headRow = (rows: Rows): HeadRow => (rows.get('head/now') as HeadRow | undefined) ?? none;
 
-/** The batch that the trainer owes, from an adapter's committed rows of either fold that keeps a head. */
+/** The open batch, from an adapter's committed rows of any fold that keeps a head. */
 export const openBatch = (rows: Rows): OpenBatch | null => headRow(rows).open;
 
 /**
- * An adapter's whole state out of its committed rows. Reads every version: for a start, not for every event.
+ * An adapter's whole state from its committed rows. Reads every version, so call it at start, not for every
+ * event.
  */
 export const headState = (rows: Rows): HeadState => ({
   ...headRow(rows),

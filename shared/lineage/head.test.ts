@@ -5,34 +5,41 @@ import { PolicyPromoted } from '../events/policy-promoted.ts';
 import { PolicyRejected } from '../events/policy-rejected.ts';
 import { PolicyRolledBack } from '../events/policy-rolled-back.ts';
 import { memoryRows } from '../log/rows.ts';
-import { defaultTrainingSettings } from '../policy/training-defaults.ts';
+import { defaultTrainingSettings } from '../policy/train/training-defaults.ts';
 import { applyHead, initialHead, lineage, staleness, viewOf } from './head.ts';
 import { headFold, headState, openBatch } from './head-fold.ts';
 
 const adapter = 'default';
-const said = (id: string) => ({ id, source: 'clawloop/test', time: '2026-01-01T00:00:00Z' });
+const envelope = (id: string) => ({ id, source: 'clawloop/test', time: '2026-01-01T00:00:00Z' });
 const submitted = (n: number, parent: number) =>
   BatchSubmitted.create({
-    ...said(`b${n}`),
+    ...envelope(`b${n}`),
     data: {
-      ...{ batchId: `b${n}`, adapter, n, parent, size: 1, maxStaleness: 4, samples: [], seed: n },
+      batchId: `b${n}`,
+      adapter,
+      n,
+      parent,
+      size: 1,
+      maxStaleness: 4,
+      samples: [],
+      seed: n,
       settings: defaultTrainingSettings('claw-nano').settings,
     },
   });
 const promoted = (n: number, from: number) =>
   PolicyPromoted.create({
-    ...said(`b${n}/promoted`),
+    ...envelope(`b${n}/promoted`),
     data: { batchId: `b${n}`, adapter, from, to: n, checkpoint: `c${n}`, digest: `d${n}` },
   });
 const rejected = (n: number) =>
   PolicyRejected.create({
-    ...said(`b${n}/rejected`),
+    ...envelope(`b${n}/rejected`),
     data: { batchId: `b${n}`, adapter, reason: 'not-finite', detail: '' },
   });
 const rolledBack = (id: string, from: number, to: number) =>
-  PolicyRolledBack.create({ ...said(id), data: { adapter, from, to } });
+  PolicyRolledBack.create({ ...envelope(id), data: { adapter, from, to } });
 
-/** In memory and over rows: both must say the same. */
+/** Folds events in memory and over rows, and expects the same state. */
 function after(events: readonly ClawLoopEvent[]) {
   const state = events.reduce(applyHead, initialHead);
   const rows = memoryRows();
@@ -44,7 +51,7 @@ function after(events: readonly ClawLoopEvent[]) {
 }
 const step = (n: number, from: number) => [submitted(n, from), promoted(n, from)];
 
-test('the head is v0 until something is promoted; then a reader knows where each version is', () => {
+test('the head is v0 until a promotion; then readers know where each version is', () => {
   expect(after([]).head).toBe(0);
   const state = after([...step(1, 0), ...step(2, 1)]);
   expect(state).toMatchObject({ head: 2, n: 2, open: null });
@@ -56,7 +63,7 @@ test('the head is v0 until something is promoted; then a reader knows where each
   });
 });
 
-test('a batch is open until its outcome; the first in log order is it', () => {
+test('a batch is open until its outcome; the first one in log order counts', () => {
   expect(after([submitted(1, 0)]).open?.batchId).toBe('b1');
   expect(after([submitted(1, 0), rejected(1), promoted(1, 0)])).toMatchObject({ head: 0, open: null });
   expect(after([submitted(1, 0), promoted(1, 0), rejected(1)])).toMatchObject({ head: 1, open: null });
@@ -71,13 +78,13 @@ test('an outcome of a batch that is not open changes nothing', () => {
   expect(after([...step(1, 0), submitted(2, 1), rejected(1)]).open?.batchId).toBe('b2');
 });
 
-test('a step in flight cannot undo a rollback: its promotion closes the batch and moves nothing', () => {
+test('a step in flight cannot undo a rollback: its promotion only closes the batch', () => {
   const state = after([...step(1, 0), submitted(2, 1), rolledBack('o', 1, 0), promoted(2, 1)]);
   expect(state).toMatchObject({ head: 0, open: null, n: 2 });
   expect(state.versions[2]).toBeUndefined();
 });
 
-test('a rollback applies to what was built on `from` meanwhile, once, and only to what was head', () => {
+test('a rollback also applies to versions built on `from`, once, and only from the head', () => {
   expect(after([...step(1, 0), ...step(2, 1), rolledBack('o', 1, 0)]).head).toBe(0);
   const again = [...step(1, 0), rolledBack('o', 1, 0), ...step(2, 0), rolledBack('o', 1, 0)];
   expect(after(again).head).toBe(2);
@@ -85,7 +92,7 @@ test('a rollback applies to what was built on `from` meanwhile, once, and only t
   expect(after([...step(1, 0), rolledBack('o', 1, 0), rolledBack('p', 1, 0)]).head).toBe(0);
 });
 
-test('one can roll forward again', () => {
+test('rolling forward again is possible', () => {
   expect(after([...step(1, 0), rolledBack('o', 1, 0), rolledBack('p', 0, 1)]).head).toBe(1);
 });
 

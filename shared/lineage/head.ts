@@ -1,7 +1,8 @@
 import type { BatchSubmitted } from '../events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../events/catalogue.ts';
+import { defined } from '../lang/defined.ts';
 
-/** A version that was once the head. Version 0 is the base: the zero adapter, which has no checkpoint. */
+/** A version that was once the head. Version 0 is the base, which has no checkpoint. */
 export type VersionRow = {
   readonly parent: number | null;
   /** folder name under the checkpoint store */
@@ -11,21 +12,18 @@ export type VersionRow = {
 
 export type OpenBatch = BatchSubmitted['data'];
 
-/**
- * What decides about one adapter's head, wherever it is kept: in memory (`HeadState`) or in rows
- * (head-rows.ts).
- */
+/** The state of one adapter's head, kept in memory (`HeadState`) or in rows (head-rows.ts). */
 export type HeadView = {
   readonly head: number;
   /** number of the last batch, which is also the largest version number given out */
   readonly n: number;
   readonly open: OpenBatch | null;
   readonly version: (version: number) => VersionRow | undefined;
-  /** Operators' commands are few; their ids are kept for good, so that a late copy changes nothing. */
+  /** Ids of operators' commands are few and kept forever, so that a late copy changes nothing. */
   readonly hasCommand: (id: string) => boolean;
 };
 
-/** What an event changes; an absent field stays. */
+/** The change by an event; absent fields stay the same. */
 export type HeadChange = {
   readonly head?: number;
   readonly n?: number;
@@ -37,7 +35,7 @@ export type HeadChange = {
 export const baseVersion: VersionRow = { parent: null, checkpoint: null, digest: null };
 
 /**
- * The lineage's rules. `promoted` and `rolled-back` name the version that they lead away from, and apply only
+ * The rules of the lineage. `promoted` and `rolled-back` name the version that they start from and apply only
  * there.
  */
 export function headChange(view: HeadView, event: ClawLoopEvent): HeadChange | undefined {
@@ -45,10 +43,10 @@ export function headChange(view: HeadView, event: ClawLoopEvent): HeadChange | u
     case 'batch.submitted':
       return event.data.n > view.n ? { open: event.data, n: event.data.n } : undefined;
     case 'policy.promoted': {
-      // Only the open batch can get an outcome, the first in log order is it.
+      // Only the open batch can get an outcome; the first one in log order counts.
       if (view.open?.batchId !== event.data.batchId) return undefined;
       const { from, to, checkpoint, digest } = event.data;
-      if (from !== view.head) return { open: null }; // parent-rolled-back: an outcome all the same
+      if (from !== view.head) return { open: null }; // the parent was rolled back; this is still the batch's outcome
       return { open: null, head: to, version: [to, { parent: from, checkpoint, digest }] };
     }
     case 'policy.rejected':
@@ -58,7 +56,7 @@ export function headChange(view: HeadView, event: ClawLoopEvent): HeadChange | u
       if (view.hasCommand(event.id)) return undefined;
       const { from, to } = event.data;
       const applies = staleness(view, from, view.head) >= 0 && view.version(to) !== undefined;
-      return { command: event.id, ...(applies ? { head: to } : {}) };
+      return { command: event.id, ...defined({ head: applies ? to : undefined }) };
     }
     default:
       return undefined;
@@ -73,8 +71,8 @@ export function lineage(view: Pick<HeadView, 'version'>, version: number): reado
 }
 
 /**
- * Steps from `from` to `version` along the lineage; -1 when `from` is not on it. Never a difference of
- * numbers.
+ * Steps from `from` to `version` along the lineage, which may differ from the difference of numbers; -1: not on
+ * it.
  */
 export function staleness(view: Pick<HeadView, 'version'>, from: number, version: number): number {
   let steps = 0;
@@ -83,7 +81,7 @@ export function staleness(view: Pick<HeadView, 'version'>, from: number, version
   return -1;
 }
 
-/** The same in memory: what serving, trainer and cli keep of an adapter while they follow `training`. */
+/** The head in memory, as serving, trainer and cli keep it while they follow `training`. */
 export type HeadState = {
   readonly head: number;
   readonly n: number;
@@ -110,8 +108,8 @@ export const viewOf = (state: HeadState): HeadView => ({
 });
 
 /**
- * The state after an event of `training`; the same object when it changes nothing. Events of other topics
- * change nothing.
+ * The state after an event of `training`; the same object if nothing changes. Events of other topics change
+ * nothing.
  */
 export function applyHead(state: HeadState, event: ClawLoopEvent): HeadState {
   const change = headChange(viewOf(state), event);
@@ -120,7 +118,9 @@ export function applyHead(state: HeadState, event: ClawLoopEvent): HeadState {
   return {
     ...state,
     ...plain,
-    ...(version === undefined ? {} : { versions: { ...state.versions, [version[0]]: version[1] } }),
-    ...(command === undefined ? {} : { commands: { ...state.commands, [command]: true } }),
+    ...defined({
+      versions: version && { ...state.versions, [version[0]]: version[1] },
+      commands: command === undefined ? undefined : { ...state.commands, [command]: true as const },
+    }),
   };
 }

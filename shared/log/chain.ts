@@ -1,22 +1,22 @@
 import { hash } from 'node:crypto';
 import type { Topic } from '../events/define-event.ts';
 
-/** All that a chain covers of a record. `body`: as the log stores it. */
+/** The parts of a record that its chain covers. `body`: as the log stores it. */
 export type ChainedRecord = {
   readonly offset: number;
-  /** ms since 1970, when it was appended */
+  /** time of the append, ms since 1970 */
   readonly time: number;
   readonly type: string;
   readonly subject: string;
   readonly body: string | Uint8Array;
 };
 
-/** Before the first record of a chain. */
+/** The link before the first record of a chain. */
 export const emptyChain = '';
 
 /**
- * The link after some records that follow the link `before`, hex. Each link covers all records before it: none
- * of them can be changed, left out, added or moved without changing every later link.
+ * The link after `records`, which follow the link `before`; hex. Each link covers all earlier records: changing,
+ * removing, adding or moving a record changes every later link.
  */
 export function linkAfter(before: string, records: readonly ChainedRecord[]): string {
   const link = openLink(before);
@@ -24,14 +24,14 @@ export function linkAfter(before: string, records: readonly ChainedRecord[]): st
   return link.end();
 }
 
-/** The same, record by record. */
+/** Like `linkAfter`, record by record. */
 export function openLink(before: string) {
   let text = before;
-  /** of those with bytes among them, all up to the last bytes */
+  /** if there are binary bodies: everything up to the last of them */
   let parts: readonly Uint8Array[] = [];
   return {
     add: (offset: number, time: number, { type, subject, body }: Content): void => {
-      // every length is said before what it measures, so no two lists of records give the same text
+      // Lengths come before the fields, so two different lists of records never give the same text.
       const lengths = `${type.length} ${subject.length} ${typeof body} ${body.length}`;
       text += `\n${offset} ${time} ${lengths} ${type} ${subject} `;
       if (typeof body === 'string') text += body;
@@ -47,24 +47,24 @@ export function openLink(before: string) {
 
 type Content = Pick<ChainedRecord, 'type' | 'subject' | 'body'>;
 
-/** The head of a chain, to be noted in a safe place: whoever rewrites the log cannot rewrite that too. */
+/** The head of a chain. Store it outside the log, where an attacker who rewrites the log cannot change it. */
 export type ChainHead = {
   readonly topic: Topic;
   readonly partition: number;
   /** the first offset that the chain covers */
   readonly from: number;
-  /** the offset behind the last record that it covers */
+  /** the offset after the last record that the chain covers */
   readonly to: number;
   readonly head: string;
 };
 
-/** What recomputing a partition's chain came to. */
+/** The result of recomputing a partition's chain. */
 export type VerifiedChain = ChainHead & {
   /** records that the chain covers */
   readonly records: number;
-  /** The first place where the records are not those that were appended; absent: there is none. */
+  /** The first place where the records differ from what was appended; absent: the chain is intact. */
   readonly broken?: ChainBreak;
 };
 
-/** Somewhere from `from` on, before `to`. */
+/** The break is at or after `from` and before `to`. */
 export type ChainBreak = { readonly from: number; readonly to: number; readonly why: string };

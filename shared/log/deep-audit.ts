@@ -26,7 +26,7 @@ export type AuditedFold = {
 export type FoldReport = {
   readonly group: string;
   readonly records: number;
-  /** passed over again, as the fold did */
+  /** records skipped because the fold rejected them */
   readonly setAside: number;
   readonly facts: number;
   readonly rows: number;
@@ -37,21 +37,22 @@ export type FoldReport = {
 
 type MissingFact = { readonly key: string; readonly digest: string; readonly says: string };
 
-/** A fact that the rebuild made, and the record of the input that it came from. */
+/** A fact from the rebuild, and the position of the input record that caused it. */
 type RebuiltFact = { readonly event: ClawLoopEvent; readonly cause: Position };
 
 /**
- * Folds everything again from the first record, and compares with what stands in the log: the facts, and the
- * rows of each group. Only reads; the services may run. What a difference says names ids, positions and fields,
- * never values. @throws NewerSchema, LogUnavailable
- * @param onFolded after each record, with how many records of that group were folded so far
+ * Folds everything again from the first record, and compares the facts and the rows of each group with those
+ * in the log. Reads only; the services may keep running. A difference names ids, positions and fields, never
+ * values.
+ * @throws NewerSchema, LogUnavailable
+ * @param onFolded called after each record with the number of records of the group folded so far
  */
 export async function deepAudit(
   log: EventLog,
   folds: readonly AuditedFold[],
   onFolded: (group: string, records: number) => void = () => undefined,
 ): Promise<readonly FoldReport[]> {
-  // Before any position is read: each of these facts comes from a record that the rebuild folds.
+  // Read the facts before any position, so that the rebuild folds the record that caused each fact.
   const standing = await readAllFacts(log, folds);
   const matched = new Set<StandingFact>();
   const reports: FoldReport[] = [];
@@ -64,7 +65,7 @@ export async function deepAudit(
     reports.push({ ...report, differences: [...compared.differences, ...report.differences] });
   }
 
-  // Facts that were committed after the first reading stand there now.
+  // Read again: facts that were committed after the first reading are not missing.
   const isMissing = [...missing.values()].some((facts) => facts.length > 0);
   const now = isMissing ? await readAllFacts(log, folds) : standing;
   const blind = new Set(
@@ -95,7 +96,7 @@ async function readAllFacts(log: EventLog, folds: readonly AuditedFold[]): Promi
   return all;
 }
 
-/** Whether the fact was appended since the first reading. */
+/** Whether the fact was appended after the first reading. */
 const stands = (now: StandingFacts, before: StandingFacts, key: string, digest: string): boolean =>
   now !== before &&
   (now.get(key)?.length ?? 0) > (before.get(key)?.length ?? 0) &&
@@ -187,7 +188,7 @@ async function compareFacts(
   return { missing, differences };
 }
 
-/** Facts in the log that no rebuild made. A copy of a fact is none. */
+/** Facts in the log that no rebuild made. A copy of a matched fact does not count. */
 const unmatched = (
   standing: StandingFacts,
   matched: ReadonlySet<StandingFact>,
@@ -197,7 +198,7 @@ const unmatched = (
     same
       .filter((fact) => types.has(fact.type) && !matched.has(fact))
       .filter(
-        ({ isCopy, digest }) => !isCopy || !same.some((one) => matched.has(one) && one.digest === digest),
+        ({ isCopy, digest }) => !isCopy || !same.some((fact) => matched.has(fact) && fact.digest === digest),
       )
       .map((fact) => `${factKey(fact)} at ${nameOf(fact)}: no fold makes it`),
   );

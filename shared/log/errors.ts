@@ -1,18 +1,17 @@
 /**
- * What a log rejects with. Told apart by name, which survives the way between threads.
+ * The errors of a log. The name identifies an error, because it survives the transfer between threads.
  *
- *  - LogUnavailable: not durable within `deliveryTimeoutMs`, no space, or closed. What was appended may still
- *    appear: append it again.
- *  - RecordGone: no record at that position, or it was trimmed.
- *  - RecordsLost: a partition holds less than was read of it, or other records at the same offsets.
- *  - BrokenRecord: a record was asked for by position and cannot be parsed.
- *  - NewerSchema: written by a newer version of the project than this one.
- *  - RecordTooLarge: above `maxRecordBytes`: nothing of that append was written; or above what a topic of
- * Kafka
- *    takes: records of other partitions may stand.
- *  - LogRefused: the brokers, or the file system, refuse this client: a wrong password, a missing right.
- *  - LogMismatch: the log is not the one that was asked for (another partition count, another log id, a group
- *    that reads another topic).
+ *  - LogUnavailable: not durable within `deliveryTimeoutMs`, no space, or closed. The events may still appear
+ *    in the log; append them again.
+ *  - RecordGone: there is no record at that position, or it was trimmed.
+ *  - RecordsLost: a partition ends before a position that was already read, or has other records there.
+ *  - BrokenRecord: the record at the requested position cannot be parsed.
+ *  - NewerSchema: written by a newer version of ClawLoop.
+ *  - RecordTooLarge: above `maxRecordBytes`, and nothing was written; or above the limit of a Kafka topic,
+ *    and records of other partitions may have been written.
+ *  - LogRefused: the brokers or the file system reject this client (wrong password, missing permission).
+ *  - LogMismatch: not the expected log (different partition count or log id, or a group that reads another
+ *    topic).
  */
 export type LogErrorName =
   | 'LogUnavailable'
@@ -35,6 +34,6 @@ export function isLogError(error: unknown, name: LogErrorName): error is LogErro
   return error instanceof Error && error.name === name;
 }
 
-/** A group keeps one position and one state per partition: of one topic. */
+/** A group reads one topic: it keeps one position and one state per partition. */
 export const groupOfAnother = (group: string, reads: string, asked: string): LogError =>
   logError('LogMismatch', `the group ${group} reads ${reads}; to read ${asked} give it another name`);

@@ -1,29 +1,29 @@
 const HOUR_MS = 3_600_000;
-/** Ids are kept while their session is open and a day of event time longer. */
+/** Ids are kept while their session is open, plus one day of event time. */
 export const DAY_MS = 24 * HOUR_MS;
 
 /** Event times of a fold's subject, ms since 1970. */
 export type EventClock = {
-  /** of the latest event, and never far ahead of when events are appended */
+  /** time of the latest event, but never far ahead of the time of its append */
   readonly time: number;
   readonly sweptAt: number;
-  /** ids of earlier events may be forgotten; absent in rows of earlier programs: those a day before `time` */
+  /** ids of events before this time may be forgotten; absent in rows of earlier versions: a day before `time` */
   readonly floor?: number;
 };
 
 type Moment = {
   /** ms since 1970, by the clock of the event's writer */
   readonly time: number;
-  /** ms since 1970, when the event was appended; undefined: not known */
+  /** time of the append, ms since 1970; undefined: unknown */
   readonly recorded: number | undefined;
-  /** a sweeper's timer does not move it */
+  /** whether the event advances the clock; false for a sweeper's timer */
   readonly moves: boolean;
 };
 
 /**
- * The clock of a subject, a lane say, as an event finds it. Its time never passes the moment at which an event was appended, so an
- * event from the future does not make later ones late. A time that is already ahead, since the clock of the
- * whole machine was, falls back with the first event that is appended an hour before it.
+ * The clock of a subject (for example, a lane) at an event. It never passes the time of the append, so an event
+ * dated in the future does not make later events late. If the clock is already ahead because the machine's clock
+ * was wrong, the first event appended more than an hour before it sets it back.
  */
 export function clockAt(before: EventClock | undefined, { time, recorded, moves }: Moment): EventClock {
   const limit = recorded !== undefined && recorded > 0 ? recorded : Number.POSITIVE_INFINITY;
@@ -44,9 +44,9 @@ export const isTooLate = (clock: EventClock, time: number): boolean =>
   time < Math.max(floorOf(clock), clock.time - DAY_MS);
 
 /**
- * Before which event time rows may go now; undefined: it is not time for that. Sweeping reads all rows of the
- * subject, so it is done once per hour of event time. It goes by the hour before: a single wrong reading of a clock
- * forgets nothing, and keeping a row longer than a day is always safe.
+ * The event time before which rows may be deleted now; undefined: no sweep is due. A sweep reads all rows of the
+ * subject, so it runs once per hour of event time. The horizon follows the time of the previous sweep: one wrong
+ * clock reading deletes nothing, and keeping a row for more than a day is always safe.
  */
 export const horizonOf = ({ time, sweptAt }: EventClock): number | undefined =>
   time - sweptAt >= HOUR_MS ? sweptAt - DAY_MS : undefined;

@@ -8,14 +8,14 @@ import type { Rows } from './rows.ts';
 export type Recorded = {
   readonly event: ClawLoopEvent;
   readonly at: Position;
-  /** ms since 1970, when it was appended */
+  /** time of the append, ms since 1970 */
   readonly time: number;
 };
 
-/** What is known of a record before it is parsed. */
+/** The parts of a record that are known before it is parsed. */
 export type Heading = { readonly type: string; readonly subject: string; readonly at: Position };
 
-/** One subject's committed state, as handed to `owed`. */
+/** The committed state of one subject. */
 export type SubjectView = {
   readonly subject: string;
   readonly partition: number;
@@ -29,30 +29,30 @@ export type ProcessOptions<Settings> = {
   readonly group: string;
   readonly settings: Settings;
   /**
-   * The cue to enqueue open obligations, which a queue may have lost. Called with the subjects that a commit
-   * touched, at once after it; with all of a partition when it is taken over; with all of every held
-   * partition once per `owedIntervalMs`.
+   * Called to enqueue open obligations, because a queue may have lost them: after each commit with the subjects
+   * that it changed; when a partition is taken over, with all its subjects; and every `owedIntervalMs`, with all
+   * subjects of each partition that this process owns.
    */
   readonly owed?: (subjects: readonly SubjectView[]) => void;
-  /** ms; 60,000 unless told. */
+  /** ms; default 60,000 */
   readonly owedIntervalMs?: number;
-  /** The facts of each commit of this process, once it is made: to be counted, not to be acted on. */
+  /** Called after each commit of this process with its facts. For metrics only: do not act on them. */
   readonly emitted?: (events: readonly ClawLoopEvent[]) => void;
 };
 
 export type Following = {
-  /** Resolves when the end of the topic, as it was at the start, has been delivered. */
+  /** Resolves when everything that the topic had at the start has been delivered. */
   readonly caughtUp: Promise<void>;
-  /** Resolves when the end as of now has been delivered: for a look-up that missed. */
+  /** Resolves when everything that the topic has now has been delivered: for a lookup that missed. */
   readonly reachEnd: () => Promise<void>;
   /** Rejects on NewerSchema or a broken log; resolves after the signal aborts. */
   readonly done: Promise<void>;
 };
 
-/** From which offset per partition; a partition that is absent starts at 0. */
+/** The first offset to read, per partition; default 0. */
 export type Offsets = Readonly<Record<number, number>>;
 
-/** How far a group is behind, per partition. `stopped` says why a partition no longer moves. */
+/** How far a group is behind in one partition. `stopped`: why the partition makes no progress. */
 export type GroupLag = {
   readonly topic: Topic;
   readonly partition: number;
@@ -61,10 +61,7 @@ export type GroupLag = {
   readonly stopped?: string;
 };
 
-/**
- * From which position of the input on a group's partition was folded under which settings, up to the next
- * stretch.
- */
+/** The settings under which a group folded a partition, from the input position `from` up to the next stretch. */
 export type SettingsStretch = {
   readonly topic: Topic;
   readonly partition: number;
@@ -72,24 +69,24 @@ export type SettingsStretch = {
   readonly settings: unknown;
 };
 
-/** One partition of a group as its last commit left it. */
+/** The state of one partition of a group after its last commit. */
 export type CommittedPartition = {
   readonly topic: Topic;
   readonly partition: number;
-  /** of the input, up to which it was folded */
+  /** input position up to which records are folded */
   readonly position: number;
-  /** Every subject that has rows. */
+  /** All subjects that have rows. */
   readonly subjects: readonly SubjectView[];
 };
 
-/** A group's partition that was set back, since the log lost what the group had read. */
+/** A partition of a group that was set back because the log lost records that the group had read. */
 export type RepairedPartition = {
   readonly group: string;
   readonly topic: Topic;
   readonly partition: number;
-  /** where it stood */
+  /** position before the repair */
   readonly from: number;
-  /** where it goes on: all that it read below is there */
+  /** position after the repair: all records below it that the group read are intact */
   readonly to: number;
   readonly why: string;
 };
@@ -97,35 +94,32 @@ export type RepairedPartition = {
 /**
  * An append-only log of events, partitioned by `subject`.
  *
- * Guarantees that every implementation keeps, and test/contract/event-log.ts checks:
- *  - offsets rise strictly per partition (dense on SQLite; on Kafka the marks of transactions take some);
- *    records of one subject are read in the order in which they were appended;
+ * Every implementation guarantees, and test/contract/event-log.ts checks:
+ *  - offsets rise strictly per partition (dense on SQLite; on Kafka, transaction markers take some offsets);
+ *    records of one subject are read in the order of their appends;
  *  - `process` commits changed rows, emitted events and input position together or not at all;
- *  - a group's partition is held by one live member at a time; after a crash it moves within
+ *  - one live member at a time owns a group's partition; after a crash another takes it over within
  *    `sessionTimeoutMs`;
- *  - `append` is at least once: the same event may stand twice, so every fold ignores an id that it has seen;
- *  - an unparsable record goes to dead-letters in the commit that passes it; a type that is not known is
- *    passed over; a newer version of a known type stops its partition, and `lag` says so;
- *  - a rebuild of a group from zero gives the same rows and the same events under unchanged code, with the
- *    settings applied stretch by stretch as they were.
+ *  - `append` is at least once: an event may be in the log twice, so every fold ignores an id that it has seen;
+ *  - an unparsable record goes to dead-letters in the commit that skips it; an unknown type is skipped; a newer
+ *    version of a known type stops its partition, and `lag` reports it;
+ *  - rebuilding a group from zero with the same code gives the same rows and events, because each stretch of
+ *    the input is folded under the settings that were in force.
  */
 export type EventLog = {
-  /** Stands in the log and in every checkpoint; a mismatch stops a start. */
+  /** Stored in the log and in every checkpoint; if the two differ, the service does not start. */
   readonly logId: string;
   /** Resolves once the events are durable. Throws LogUnavailable after `deliveryTimeoutMs`. */
   readonly append: (events: readonly ClawLoopEvent[]) => Promise<void>;
-  /**
-   * Folds one topic in a consumer group until the signal aborts. A fold that throws rejects: the process
-   * should end.
-   */
+  /** Folds one topic in a consumer group until the signal aborts. Rejects if the fold throws: end the process. */
   readonly process: <Settings>(
     fold: Fold<Settings>,
     options: ProcessOptions<Settings>,
     signal: AbortSignal,
   ) => Promise<void>;
   /**
-   * Reads one topic, all partitions, in this process alone. Order holds per partition. Records that `wants`
-   * says no to are passed over unparsed, whatever they hold; it is asked of each in its turn.
+   * Reads all partitions of one topic, without a group. Records of one partition arrive in order. Records for
+   * which `wants` returns false are skipped unparsed; it is called for each record, in order.
    */
   readonly follow: (
     topic: Topic,
@@ -134,27 +128,24 @@ export type EventLog = {
     signal: AbortSignal,
     wants?: (heading: Heading) => boolean,
   ) => Following;
-  /** One record by its position. Throws RecordGone when it does not exist or was trimmed. */
+  /** Reads one record by its position. Throws RecordGone if it does not exist or was trimmed. */
   readonly read: (topic: Topic, at: Position) => Promise<ClawLoopEvent>;
-  /**
-   * Per partition the first offset that no record has yet. Where offsets are not dense, more than there are
-   * records.
-   */
+  /** The first free offset of each partition. If offsets are not dense, it exceeds the number of records. */
   readonly ends: (topic: Topic) => Promise<readonly number[]>;
-  /** Per partition the first offset that is kept: above 0 where the first records were trimmed. */
+  /** The first kept offset of each partition: above 0 if the first records were trimmed. */
   readonly starts: (topic: Topic) => Promise<readonly number[]>;
   /** Whether every offset between start and end belongs to a record. */
   readonly hasDenseOffsets: boolean;
   readonly lag: (group: string) => Promise<readonly GroupLag[]>;
-  /** Why `process` of a group in this process has not got on for some seconds; empty while it does. */
+  /** Why `process` of a group has made no progress in this process for some seconds; empty if it works. */
   readonly troubles: (group: string) => readonly string[];
-  /** Every stretch of a group, in order of partition and position: what a rebuild applies. */
+  /** All stretches of a group, ordered by partition and position. A rebuild applies them. */
   readonly stretches: (group: string) => Promise<readonly SettingsStretch[]>;
-  /** Rows and position of a group's partitions, each as one commit left both. Only reads. */
+  /** Rows and position of a group's partitions, each pair from one commit. Reads only. */
   readonly committed: (group: string) => Promise<readonly CommittedPartition[]>;
   /**
-   * Sets a group back where the log lost what the group had read; `dryRun`: only looks. Until then such a
-   * partition waits, and `troubles` says why.
+   * Sets a group back in partitions where the log lost records that the group had read; `dryRun`: only reports
+   * them. Until the repair, such a partition waits, and `troubles` says why.
    */
   readonly repair: (
     group: string,
@@ -163,7 +154,7 @@ export type EventLog = {
   ) => Promise<readonly RepairedPartition[]>;
   /**
    * Recomputes the hash chain of each partition of a topic, and compares it with the links in the log and with
-   * heads that were noted earlier. Only reads.
+   * the earlier heads in `noted`. Reads only.
    */
   readonly verify: (topic: Topic, noted?: readonly ChainHead[]) => Promise<readonly VerifiedChain[]>;
   readonly close: () => Promise<void>;

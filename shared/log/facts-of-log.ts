@@ -3,28 +3,32 @@ import type { ClawLoopEvent } from '../events/catalogue.ts';
 import type { Topic } from '../events/define-event.ts';
 import type { Position } from '../events/position.ts';
 import type { EventLog, Recorded } from './event-log.ts';
+import { readToEnd } from './read-topic.ts';
 import { stableJson } from './stable-json.ts';
 
-/** A fact that stands in the log: digests stand for bodies, which would fill the memory. */
+/** A fact in the log. It has a digest instead of the body, because all bodies would not fit in memory. */
 export type StandingFact = {
   readonly topic: Topic;
   readonly at: Position;
   readonly type: ClawLoopEvent['type'];
   readonly id: string;
   readonly digest: string;
-  /** A dead letter that was put back: a copy. */
+  /** The fact is a copy: a redriven dead letter. */
   readonly isCopy: boolean;
 };
 
-/** By `factKey`; more than one where a fact stands more than once. */
+/** By `factKey`; several facts if the log has duplicates. */
 export type StandingFacts = ReadonlyMap<string, readonly StandingFact[]>;
 
 /** Facts of two types may share an id. */
 export const factKey = ({ type, id }: Pick<ClawLoopEvent, 'type' | 'id'>): string => `${type} ${id}`;
 
-/** What a rebuild must give again. */
+/** The fields that a rebuild must reproduce. */
 export const comparable = ({ type, id, subject, time, data }: ClawLoopEvent) => ({
-  ...{ type, id, subject, time },
+  type,
+  id,
+  subject,
+  time,
   data: data as unknown,
 });
 
@@ -33,7 +37,7 @@ export const digestOf = (event: ClawLoopEvent): string =>
     .update(stableJson(comparable(event)))
     .digest('base64');
 
-/** Reads the facts of these types that stand in a topic now. */
+/** Reads the facts of the given types that a topic has now. */
 export async function readFacts(
   log: EventLog,
   topic: Topic,
@@ -43,7 +47,7 @@ export async function readFacts(
   await readWanted(log, topic, types, ({ event, at }) => {
     const { type, id } = event;
     const isCopy = event.redrivenfor !== undefined;
-    const fact = { ...{ topic, at, type, id, isCopy }, digest: digestOf(event) };
+    const fact = { topic, at, type, id, isCopy, digest: digestOf(event) };
     const same = facts.get(factKey(event));
     if (same === undefined) facts.set(factKey(event), [fact]);
     else same.push(fact);
@@ -51,7 +55,7 @@ export async function readFacts(
   return facts;
 }
 
-/** The positions of a topic that a group set aside, as `partition/offset`. */
+/** The positions of the records that a group rejected, as `partition/offset`. */
 export async function readSetAside(log: EventLog, group: string, topic: Topic): Promise<ReadonlySet<string>> {
   const places = new Set<string>();
   await readWanted(log, 'dead-letters', new Set(['event.rejected']), ({ event }) => {
@@ -63,19 +67,9 @@ export async function readSetAside(log: EventLog, group: string, topic: Topic): 
 
 export const placeOf = ({ partition, offset }: Position): string => `${partition}/${offset}`;
 
-async function readWanted(
+const readWanted = (
   log: EventLog,
   topic: Topic,
   types: ReadonlySet<string>,
   onRecord: (record: Recorded) => void,
-): Promise<void> {
-  const stop = new AbortController();
-  const wants = ({ type }: { readonly type: string }) => types.has(type);
-  const following = log.follow(topic, {}, onRecord, stop.signal, wants);
-  try {
-    await Promise.race([following.caughtUp, following.done]);
-  } finally {
-    stop.abort();
-    await following.done.catch(() => undefined);
-  }
-}
+): Promise<void> => readToEnd(log, topic, onRecord, { wants: ({ type }) => types.has(type) });

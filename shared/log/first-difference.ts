@@ -1,6 +1,6 @@
 import { stableJson } from './stable-json.ts';
 
-/** The first field in which two JSON values differ, as `data.votes.0`; undefined: in none. */
+/** The path of the first field in which two JSON values differ, such as `data.votes.0`; undefined: they are equal. */
 export function firstDifference(a: unknown, b: unknown): string | undefined {
   if (stableJson(a) === stableJson(b)) return undefined;
   if (!isTree(a) || !isTree(b)) return '';

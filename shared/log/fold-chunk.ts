@@ -9,13 +9,13 @@ import type { SubjectView } from './event-log.ts';
 import type { DeferredEvent, Fold, Folded, InputEvent } from './fold.ts';
 import { type MemoryRows, memoryRows } from './rows.ts';
 
-/** One record as a log hands it to a fold. `time`: ms since 1970, when it was appended. */
+/** A record as a log passes it to a fold. `time`: time of the append, ms since 1970. */
 export type InputRecord = {
   readonly offset: number;
   readonly time: number;
   readonly subject: string;
   readonly body: string;
-  /** Why its body cannot be read from the disk; then `body` is empty. */
+  /** Why the body cannot be read from disk; `body` is then empty. */
   readonly damage?: string;
 };
 
@@ -26,16 +26,16 @@ export type PartitionState = {
 };
 
 export type FoldedChunk = {
-  /** Position of the input after it. */
+  /** Position of the input after the chunk. */
   readonly next: number;
-  /** How many records were taken: fewer than given, where time ran out or one stops the partition. */
+  /** How many records were folded: fewer than given if time ran out or a record stops the partition. */
   readonly taken: number;
   /** The last value of each row that changed; undefined removes it. */
   readonly changes: ReadonlyMap<string, ReadonlyMap<string, unknown>>;
-  /** In the order in which they were emitted. */
+  /** In emission order. */
   readonly emit: readonly ClawLoopEvent[];
   readonly rejected: readonly EventRejected[];
-  /** The record at `next` is newer than this code: why. */
+  /** Why the partition stops: the record at `next` is newer than this code. Null: it does not stop. */
   readonly stopped: string | null;
 };
 
@@ -43,26 +43,26 @@ type Options<Settings> = {
   readonly group: string;
   readonly fold: Fold<Settings>;
   readonly settings: Settings;
-  /** ms of folding after which the rest is left for the next chunk */
+  /** ms of folding, after which the remaining records are left for the next chunk */
   readonly budgetMs: number;
-  /** Reads records of the fold's own topic, which its deferred events need; undefined: it cannot be read. */
+  /** Reads the records that deferred events need, from the fold's input topic; undefined: unreadable. */
   readonly read: (positions: readonly Position[]) => Promise<readonly (ClawLoopEvent | undefined)[]>;
 };
 
-/** ms after which the thread serves others before the next record. */
+/** ms of folding after which the event loop gets a turn. */
 const turnMs = 10;
 
 /**
- * Folds records of one partition, in order, and leaves the state as it is after them: who cannot commit the
- * result throws the state away. The same for every log: no transaction is open meanwhile, and what it returns
- * is one.
+ * Folds records of one partition, in order, and updates the state: a caller that cannot commit the result must
+ * discard the state. Every log uses this function. No transaction is open meanwhile; the result is one
+ * transaction.
  */
 export async function foldChunk<Settings>(
   state: PartitionState,
   records: readonly InputRecord[],
   options: Options<Settings>,
 ): Promise<FoldedChunk> {
-  const { group, fold, settings, budgetMs } = options;
+  const { group, fold, budgetMs } = options;
   const changes = new Map<string, Map<string, unknown>>();
   const emit: (ClawLoopEvent | DeferredEvent)[] = [];
   const rejected: EventRejected[] = [];
@@ -79,10 +79,10 @@ export async function foldChunk<Settings>(
       break;
     }
     taken += 1;
-    if (parsed.kind === 'broken') rejected.push(rejection(group, fold.reads, at, record, parsed.error));
+    if (parsed.kind === 'broken') rejected.push(rejection(options, at, record, parsed.error));
     if (parsed.kind !== 'event' || !isFor(group, parsed.event)) continue;
 
-    const folded = foldEvent(state, fold, { ...parsed.event, recorded: record.time }, at, settings);
+    const folded = foldEvent(state, options, { ...parsed.event, recorded: record.time }, at);
     if (folded.changes.length > 0) {
       const changed = changes.get(parsed.event.subject) ?? new Map<string, unknown>();
       for (const { key, row } of folded.changes) changed.set(key, row);
@@ -108,20 +108,19 @@ export async function foldChunk<Settings>(
   };
 }
 
-/** Whether a group folds an event: a dead letter that was put back is for those that had rejected it. */
+/** Whether a group folds an event: a redriven dead letter is only for the groups that rejected it. */
 export const isFor = (group: string, { redrivenfor }: ClawLoopEvent): boolean =>
   redrivenfor === undefined || redrivenfor.split(',').includes(group);
 
 const parseRecord = ({ body, damage }: InputRecord): ParsedRecord =>
   damage === undefined ? parseEvent(body) : { kind: 'broken', error: damage };
 
-/** Folds one event and leaves the state as it is after it. */
+/** Folds one event and updates the state. */
 export function foldEvent<Settings>(
   { subjects }: PartitionState,
-  fold: Fold<Settings>,
+  { fold, settings }: Pick<Options<Settings>, 'fold' | 'settings'>,
   event: InputEvent,
   at: Position,
-  settings: Settings,
 ): Folded {
   const rows = subjects.get(event.subject) ?? memoryRows();
   const folded = fold.on(rows, event, at, settings);
@@ -152,7 +151,7 @@ export function openState(
   return { partition, subjects: new Map([...initial].map(([subject, of]) => [subject, memoryRows(of)])) };
 }
 
-/** Every subject that has rows. */
+/** All subjects with rows. */
 export function viewsOf({ partition, subjects }: PartitionState): SubjectView[] {
   return [...subjects].map(([subject, rows]) => ({ subject, partition, rows }));
 }
@@ -168,14 +167,14 @@ export function changedViews(
   });
 }
 
-/** Its time is when the record was appended: a rebuild makes the same event. */
-function rejection(
-  group: string,
-  topic: Topic,
+/** The event has the time of the record's append, so a rebuild makes the same event. */
+function rejection<Settings>(
+  { group, fold }: Pick<Options<Settings>, 'group' | 'fold'>,
   at: Position,
   record: InputRecord,
   error: string,
 ): EventRejected {
+  const topic = fold.reads;
   return EventRejected.create({
     id: `${group}/${topic}/${at.partition}/${at.offset}/rejected`,
     source: `clawloop/${group}`,
@@ -185,8 +184,8 @@ function rejection(
 }
 
 /**
- * Makes the deferred events, and sees to it that a fold writes the topic that it names. A record that cannot be
- * read, or that is not the expected one, does not stop the fold: the deferred event says what it becomes.
+ * Creates the deferred events, and checks that a fold writes only the topic it declares. An unreadable or
+ * unexpected record does not stop the fold: the deferred event defines its replacement.
  */
 export async function completeEvents<Settings>(
   fold: Fold<Settings>,
@@ -194,29 +193,38 @@ export async function completeEvents<Settings>(
   read: Options<Settings>['read'],
 ): Promise<readonly ClawLoopEvent[]> {
   const positions = emit.flatMap((event) => ('reads' in event ? [event.reads] : []));
-  const found = positions.length === 0 ? [] : await read(positions);
+  const records = positions.length === 0 ? [] : await read(positions);
   let used = 0;
   return emit.map((event) => {
-    const whole = 'reads' in event ? completed(event, found[used++]) : event;
-    if (topicOf(whole) !== fold.writes) {
+    const complete = 'reads' in event ? completed(event, records[used++]) : event;
+    if (topicOf(complete) !== fold.writes) {
       throw new Error(
-        `fold ${fold.name} writes ${fold.writes}, but emitted ${whole.type} of ${topicOf(whole)}`,
+        `fold ${fold.name} writes ${fold.writes}, but emitted ${complete.type} of ${topicOf(complete)}`,
       );
     }
-    return whole;
+    return complete;
   });
 }
 
-/** What a deferred event becomes, given what stands at its position; undefined: nothing that can be read. */
+/** Completes a deferred event from the record at its position; undefined: the record is unreadable. */
 export const completed = (event: DeferredEvent, record: ClawLoopEvent | undefined): ClawLoopEvent =>
   record?.id === event.id ? event.create(record) : event.gone();
 
 /**
- * The event in a record's body, for a deferred event; undefined: there is none that can be read.
- * @throws NewerSchema: an update reads it
+ * Reads the event in a record's body, for a deferred event; undefined: the record is unreadable.
+ * @throws NewerSchema: a newer version of ClawLoop can read it
  */
 export function readableEvent(topic: Topic, at: Position, body: string | null): ClawLoopEvent | undefined {
   const parsed = body === null ? undefined : parseEvent(body);
   if (parsed?.kind === 'newer') throw logError('NewerSchema', newerSchema(topic, at, parsed));
   return parsed?.kind === 'event' ? parsed.event : undefined;
+}
+
+/** Reads the event in the body of the record at `at`. @throws NewerSchema, BrokenRecord */
+export function eventAt(topic: Topic, at: Position, body: string): ClawLoopEvent {
+  const parsed = parseEvent(body);
+  if (parsed.kind === 'event') return parsed.event;
+  if (parsed.kind === 'newer') throw logError('NewerSchema', newerSchema(topic, at, parsed));
+  const why = parsed.kind === 'broken' ? parsed.error : `unknown type ${parsed.type}`;
+  throw logError('BrokenRecord', `${topic}/${at.partition}/${at.offset} cannot be read: ${why}`);
 }

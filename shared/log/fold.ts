@@ -9,21 +9,21 @@ import type { RowChange, Rows } from './rows.ts';
  */
 export type DeferredEvent = {
   readonly reads: Position;
-  /** The record's id. Another record at that position is never used: its words belong to somebody else. */
+  /** The record's id. A different record at that position is never used: it may be another person's text. */
   readonly id: string;
   readonly create: (record: ClawLoopEvent) => ClawLoopEvent;
   /**
-   * The fact that takes its place where the record is lost: trimmed, damaged, or replaced by another record.
-   * As pure as `create`. The fold goes on.
+   * Creates the replacement if the record was trimmed, damaged or replaced by another record. As pure as
+   * `create`. The fold continues.
    */
   readonly gone: () => ClawLoopEvent;
 };
 
-/** An event as a log hands it to a fold. */
+/** An event as a log passes it to a fold. */
 export type InputEvent = ClawLoopEvent & {
   /**
-   * ms since 1970, when its record was appended: what a wrong clock of its writer is held against. The log keeps
-   * it, so a rebuild reads the same.
+   * Time of the append, ms since 1970; it corrects a wrong clock of the writer. The log stores it, so a rebuild
+   * reads the same value.
    */
   readonly recorded?: number;
 };
@@ -34,12 +34,12 @@ export type Folded = {
 };
 
 /**
- * A pure function over one topic: no clock, no I/O. State is rows, one table set per subject (a lane, an
- * adapter). Rows changed, facts emitted and the input position are committed together or not at all. Ids come
- * from the event, time from the event.
+ * A pure function over one topic: no clock, no I/O. Its state is rows, one set of tables per subject (a lane, an
+ * adapter). Changed rows, emitted facts and the input position are committed together or not at all. Ids and
+ * times come from the event.
  *
- * `Settings` are the rules in force. A changed setting takes effect at a position of the input and is
- * committed with it.
+ * `Settings` are the rules in force. A changed setting takes effect at an input position, and is committed with
+ * it.
  */
 export type Fold<Settings = unknown> = {
   readonly name: string;

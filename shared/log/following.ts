@@ -13,7 +13,7 @@ export type RejectedRecord = {
   readonly error: string;
 };
 
-/** Records `from` up to `to` are gone that a group had not read yet: it has gone on behind them. */
+/** Records `from` up to `to` were deleted before a group read them; the group skipped them. */
 export type TrimmedRecords = {
   readonly group: string;
   readonly topic: Topic;
@@ -22,7 +22,7 @@ export type TrimmedRecords = {
   readonly to: number;
 };
 
-/** Records `from` up to `to` were appended, and are not in the log any more. */
+/** Records `from` up to `to` were appended, and are no longer in the log. */
 export type LostRecords = Omit<TrimmedRecords, 'group'>;
 
 export type FollowOptions = {
@@ -34,7 +34,7 @@ export type FollowOptions = {
   readonly signal: AbortSignal;
 };
 
-/** Hands one record on. Throws NewerSchema at a newer version of a type that it knows. */
+/** Delivers one record. Throws NewerSchema at a newer version of a known type. */
 export function deliver(
   { topic, onRecord, onRejected }: Pick<FollowOptions, 'topic' | 'onRecord' | 'onRejected'>,
   at: Position,
@@ -54,13 +54,13 @@ type Waiter = {
 
 type Follower = {
   readonly ends: () => Promise<readonly number[]>;
-  /** The offset in a partition up to which everything was handed on. */
+  /** The offset in a partition up to which all records were delivered. */
   readonly next: (partition: number) => number;
-  /** Reads until the signal aborts; calls `progressed` where it has come further. */
+  /** Reads until the signal aborts; calls `progressed` after progress. */
   readonly run: (progressed: () => void) => Promise<void>;
 };
 
-/** What is told of a follower while it runs: whether it reached an end, and how it ended. */
+/** The state of a running follower: whether it reached an end, and how it ended. */
 export function openFollowing({ ends: endsNow, next, run }: Follower, signal: AbortSignal): Following {
   let waiters: Waiter[] = [];
   let over: { readonly error: unknown } | undefined;
@@ -94,7 +94,7 @@ export function openFollowing({ ends: endsNow, next, run }: Follower, signal: Ab
     },
   );
   const caughtUp = reach();
-  // Whoever does not ask need not hear; whoever awaits them still does.
+  // Callers may ignore these promises; a caller that awaits them still gets the error.
   caughtUp.catch(() => undefined);
   done.catch(() => undefined);
   return { caughtUp, reachEnd: reach, done };

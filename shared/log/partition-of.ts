@@ -1,4 +1,4 @@
-/** FNV-1a, 32 bits, over UTF-8: the partition of a subject never changes while the partition count stays. */
+/** The partition of a subject: FNV-1a, 32 bits, over UTF-8. Fixed for a given number of partitions. */
 export function partitionOf(subject: string, partitions: number): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < subject.length; at += 1) {

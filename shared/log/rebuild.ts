@@ -5,10 +5,11 @@ import { isLogError } from './errors.ts';
 import type { CommittedPartition, EventLog, SettingsStretch, SubjectView } from './event-log.ts';
 import type { DeferredEvent, Fold } from './fold.ts';
 import { completeEvents, foldEvent, isFor, openState, type PartitionState, viewsOf } from './fold-chunk.ts';
+import { readToEnd } from './read-topic.ts';
 
 export type RebuiltPartition = {
   readonly partition: number;
-  /** The group had committed its input up to here; so far goes the rebuild. */
+  /** Input position that the group had committed; the rebuild ends here. */
   readonly position: number;
   readonly subjects: readonly SubjectView[];
   readonly emitted: readonly ClawLoopEvent[];
@@ -17,10 +18,10 @@ export type RebuiltPartition = {
 type Share = Pick<CommittedPartition, 'topic' | 'partition' | 'position'>;
 
 /**
- * What a group's rows and facts must be, from its input alone: folds each partition again from 0 to the
- * group's position, or to that in `upTo`, under the settings that were in force at each position. Only reads. Rejected records are
- * not made again: they are no work of the fold. Where a deferred event's record is gone, its outcome is
- * `record-gone`, as it would be in the fold itself. Throws NewerSchema.
+ * Computes a group's rows and facts from its input: folds each partition from 0 to the group's position, or to
+ * the position in `upTo`, under the settings in force at each position. Reads only. It does not make
+ * `event.rejected` again, because those do not come from the fold. If the record of a deferred event is gone, the
+ * result is `record-gone`, as in the fold itself. Throws NewerSchema.
  */
 export async function rebuild<Settings>(
   log: EventLog,
@@ -34,21 +35,13 @@ export async function rebuild<Settings>(
       .filter(({ topic }) => topic === fold.reads)
       .map((share) => [share.partition, openPart<Settings>(share, stretches)] as const),
   );
-  const enough = new AbortController();
-  const following = log.follow(
-    fold.reads,
-    {},
-    ({ event, at, time }) => {
-      const part = parts.get(at.partition);
-      if (part === undefined || at.offset >= part.position || !isFor(group, event)) return;
-      const input = { ...event, recorded: time };
-      part.emit.push(...foldEvent(part.state, fold, input, at, part.settingsAt(at.offset)).emit);
-    },
-    enough.signal,
-  );
-  await Promise.race([following.caughtUp, following.done]);
-  enough.abort();
-  await following.done;
+  await readToEnd(log, fold.reads, ({ event, at, time }) => {
+    const part = parts.get(at.partition);
+    if (part === undefined || at.offset >= part.position || !isFor(group, event)) return;
+    const input = { ...event, recorded: time };
+    const settings = part.settingsAt(at.offset);
+    part.emit.push(...foldEvent(part.state, { fold, settings }, input, at).emit);
+  });
 
   return Promise.all(
     [...parts.values()].map(async ({ state, position, emit }) => ({

@@ -1,28 +1,28 @@
 /** The rows of one subject, as committed. Keys are `<table>/<key>`; values are JSON and never mutated. */
 export type Rows = {
   readonly get: (key: string) => unknown;
-  /** Rows whose key starts with the prefix, in order of key. */
+  /** Rows whose key starts with the prefix, ordered by key. */
   readonly entries: (prefix: string) => Iterable<readonly [key: string, row: unknown]>;
 };
 
-/** `row: undefined` removes it. */
+/** `row: undefined` removes the row. */
 export type RowChange = { readonly key: string; readonly row: unknown };
 
 export type Table<Row> = {
   readonly get: (key: string) => Row | undefined;
   readonly set: (key: string, row: Row) => void;
   readonly delete: (key: string) => void;
-  /** In order of key, own changes included. */
+  /** Ordered by key; includes the changes of this draft. */
   readonly entries: () => Iterable<readonly [key: string, row: Row]>;
 };
 
 export type Draft = {
-  /** A table of rows of one shape. What the fold wrote is what it reads: no parsing in between. */
+  /** A table whose rows have one type. Rows are read as written, without parsing. */
   readonly table: <Row>(name: string) => Table<Row>;
   readonly changes: () => readonly RowChange[];
 };
 
-/** Collects a fold's changes over committed rows; reads see them, the rows below stay as they are. */
+/** Collects a fold's changes to committed rows. Reads see the changes; the committed rows do not change. */
 export function openDraft(rows: Rows): Draft {
   const changed = new Map<string, unknown>();
   return {
@@ -47,10 +47,10 @@ export function openDraft(rows: Rows): Draft {
   };
 }
 
-/** Rows in memory: what a log holds of a subject while it owns its partition, and what tests fold over. */
+/** Rows of one subject in memory. */
 export function memoryRows(initial: Iterable<readonly [string, unknown]> = []) {
-  // By table, and within a table by the first part of the key where it has several: a fold lists one table, or
-  // one session's rows in it, of a subject that may have thousands of other rows.
+  // Rows by table, then by the first part of the key if it has several: a fold lists one table, or the rows of
+  // one session in it, and the subject may have thousands of other rows.
   const tables = new Map<string, Map<string, Map<string, unknown>>>();
   const set = (key: string, row: unknown) => {
     const [name, part] = placeOf(key);

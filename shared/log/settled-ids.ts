@@ -9,10 +9,10 @@ export type SettledIds = {
 };
 
 /**
- * What a fold has settled and keeps no other row of: `settled/<id>`, for a day of event time. A fact that comes
- * again is then known. Sweeping reads all of them, so it is done once per hour of event time.
+ * Ids that a fold has settled, in rows `settled/<id>` for a day of event time, to recognise duplicate facts. A sweep
+ * reads all ids, so it runs once per hour of event time.
  *
- * @param forget what else is kept of it
+ * @param forget called for each deleted id, to delete other rows for it
  */
 export function settledIds(draft: Draft, forget: (id: string) => void = () => undefined): SettledIds {
   const ids = draft.table<number>('settled');
@@ -29,7 +29,7 @@ export function settledIds(draft: Draft, forget: (id: string) => void = () => un
     add: (id, event) => {
       const before = clocks.get('now');
       const moment = { time: Date.parse(event.time), recorded: event.recorded, moves: true };
-      // the row is written once an hour; in between it is as old as the last sweep
+      // The row is only written once per hour, so its time is that of the last sweep.
       const clock = clockAt(before && { time: before.sweptAt, sweptAt: before.sweptAt }, moment);
       const horizon = horizonOf(clock);
       if (horizon !== undefined) forgetBefore(horizon);

@@ -1,4 +1,4 @@
-/** JSON with keys in order: the same text for the same settings, however they were put together. */
+/** JSON with sorted keys: equal values give the same text, whatever their key order. */
 export function stableJson(value: unknown): string {
   return JSON.stringify(value ?? null, (_, part: unknown) =>
     part !== null && typeof part === 'object' && !Array.isArray(part)

@@ -1,4 +1,4 @@
-/** Codes of node:tls by which a server's certificate is refused, or no TLS is spoken: settings mend them. */
+/** Error codes of node:tls for a rejected certificate, or a server that does not use TLS: fixed in the settings. */
 export const tlsRefusals: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',

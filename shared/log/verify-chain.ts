@@ -8,23 +8,23 @@ import {
   type VerifiedChain,
 } from './chain.ts';
 
-/** A link that a chain must have at the offset `at`: where all records before it, and none from it on, count. */
+/** The link that a chain must have after all records before the offset `at`. `who`: the source of the link. */
 export type Witness = { readonly at: number; readonly link: string; readonly who: string };
 
-/** Heads that were noted of one partition, as witnesses against the chain that begins at `from`. */
+/** The noted heads of one partition: witnesses for the chain that begins at `from`, and heads of other chains. */
 export function notedWitnesses(
   noted: readonly ChainHead[],
   { topic, partition, from }: { readonly topic: Topic; readonly partition: number; readonly from: number },
 ): { readonly witnesses: readonly Witness[]; readonly other: readonly ChainHead[] } {
-  const mine = noted.filter((one) => one.topic === topic && one.partition === partition);
-  const same = mine.filter((one) => one.from === from);
+  const mine = noted.filter((head) => head.topic === topic && head.partition === partition);
+  const same = mine.filter((head) => head.from === from);
   return {
     witnesses: same.map(({ to, head }) => ({ at: to, link: head, who: 'the head that was noted' })),
-    other: mine.filter((one) => one.from !== from),
+    other: mine.filter((head) => head.from !== from),
   };
 }
 
-/** Recomputes one chain, record by record, against what others know of it. */
+/** Recomputes one chain, record by record, and compares it with the witnesses. */
 export function openVerifier(
   place: { readonly topic: Topic; readonly partition: number; readonly from: number },
   witnesses: readonly Witness[],
@@ -34,14 +34,14 @@ export function openVerifier(
   let next = place.from;
   let records = 0;
   let sound = place.from;
-  /** up to here a witness agrees: the log's own links cannot speak against one */
+  /** the chain agrees with a witness up to here, whatever the links in the log say */
   let vouched = place.from;
   let broken: ChainBreak | undefined;
   const breaks = (to: number, why: string, from = sound): void => {
     broken ??= { from, to, why };
   };
-  /** All witnesses that are heard before a record at `offset`. */
-  const hear = (offset: number): void => {
+  /** Checks all witnesses up to `offset`. */
+  const check = (offset: number): void => {
     while (waiting.length > 0 && waiting[0]!.at <= offset) {
       const { at, link: known, who } = waiting.shift()!;
       if (known === link) {
@@ -52,24 +52,24 @@ export function openVerifier(
   };
   return {
     breaks,
-    /** Records whose link is computed together, as they were appended. */
+    /** Adds records that share one link because they were appended together. */
     add: (together: readonly ChainedRecord[]): void => {
       const [first] = together;
       if (first === undefined) return;
-      hear(first.offset);
+      check(first.offset);
       link = linkAfter(link, together);
       records += together.length;
       next = together.at(-1)!.offset + 1;
     },
-    /** The link that stands in the log behind what was added last. */
+    /** Compares with the link that the log stores after the last added records. */
     claims: (known: string): void => {
       if (known === link) sound = next;
       else breaks(next, 'the records are not those that were appended');
       link = known;
     },
-    /** @param end the offset behind the last record that the partition had */
+    /** @param end the offset after the last record of the partition */
     end: (end: number): VerifiedChain => {
-      hear(end);
+      check(end);
       for (const { at, who } of waiting.splice(0)) breaks(at, `ends before ${who}`);
       const covered = { ...place, to: Math.max(end, place.from), head: link, records };
       return broken === undefined ? covered : { ...covered, broken };
@@ -77,7 +77,7 @@ export function openVerifier(
   };
 }
 
-/** A head that was noted of a chain that begins elsewhere: the log was replaced, or its chain begun again. */
+/** The break for a noted head of a chain with another start: the log was replaced, or the chain restarted. */
 export const otherChain = ({ from, to }: ChainHead, now: number): ChainBreak => ({
   from,
   to,

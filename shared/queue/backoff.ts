@@ -1,10 +1,8 @@
 import type { JobQueueSettings } from './job-queue.ts';
 
 /**
- * ms to wait after the given failed try (1 for the first): doubles from try to try up to `maxBackoffMs`; the
- * share `jitter` of
- * it is drawn at random, so that jobs that failed together do not come back together. `random` is uniform in
- * [0, 1).
+ * ms to wait after a failed try (1 for the first). The delay doubles with each try up to `maxBackoffMs`. Its
+ * share `jitter` is random, so that jobs that fail together do not retry together. `random` is uniform in [0, 1).
  */
 export function backoffDelay(
   { backoffMs, maxBackoffMs, jitter }: Pick<JobQueueSettings, 'backoffMs' | 'maxBackoffMs' | 'jitter'>,

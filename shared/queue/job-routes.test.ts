@@ -1,6 +1,6 @@
 import { fastify } from 'fastify';
 import { expect, test } from 'vitest';
-import { refuseForeignHosts } from '../service/health.ts';
+import { refuseForeignHosts } from '../runtime/health.ts';
 import { registerJobs } from './job-routes.ts';
 import { openMemoryQueue } from './memory/open-memory-queue.ts';
 
@@ -23,7 +23,7 @@ test.each([
   await queue.close();
 });
 
-test('no page whose name was rebound to this machine retries a job', async () => {
+test('a page whose name was rebound to this machine cannot retry a job', async () => {
   const queue = openMemoryQueue<null>('votes', settings);
   const server = fastify();
   refuseForeignHosts(server, '127.0.0.1');

@@ -3,25 +3,25 @@ import { z } from 'zod';
 import { carriesKey } from './carries-key.ts';
 import type { JobQueue } from './job-queue.ts';
 
-/** What of a queue a person looks at. */
-type Shown = Pick<JobQueue<unknown>, 'name' | 'counts' | 'failed' | 'retry'>;
+/** The part of a queue that an operator can see. */
+type VisibleQueue = Pick<JobQueue<unknown>, 'name' | 'counts' | 'failed' | 'retry'>;
 
 type Access = {
   readonly key: string | undefined;
-  /** Nobody but this machine reaches the port: without a key none is needed. */
+  /** Only this machine reaches the port: if no key is configured, none is needed. */
   readonly isPrivate: boolean;
 };
 
-/** Failed jobs that one answer lists; `counts` says how many there are. */
+/** failed jobs per answer; `counts` has the total */
 const LISTED = 100;
 
 const retryBody = z.object({ id: z.string() });
 
 /**
- * `GET /jobs`: counts and the 100 oldest failed jobs, without their data; `POST /jobs/retry {"id": ...}`: 404 unless it has
- * failed; 401 without the key, where one is needed.
+ * `GET /jobs`: counts and the 100 oldest failed jobs, without their data. `POST /jobs/retry {"id": ...}`: 404
+ * unless the job has failed, 401 without a required key.
  */
-export function registerJobs(server: FastifyInstance, queue: Shown, { key, isPrivate }: Access): void {
+export function registerJobs(server: FastifyInstance, queue: VisibleQueue, { key, isPrivate }: Access): void {
   server.get('/jobs', async () => {
     const failed = await queue.failed(LISTED);
     return {
@@ -32,9 +32,9 @@ export function registerJobs(server: FastifyInstance, queue: Shown, { key, isPri
   });
   server.post('/jobs/retry', async ({ body, headers }, reply) => {
     const mayRetry = key === undefined ? isPrivate : carriesKey(headers.authorization, key);
-    if (!mayRetry) return reply.code(401).send({ error: 'a retry needs the key of the board (boardKey)' });
+    if (!mayRetry) return reply.code(401).send({ error: 'a retry needs the board key (boardKey)' });
     const parsed = retryBody.safeParse(body);
-    if (!parsed.success) return reply.code(400).send({ error: 'the body is {"id": "<job id>"}' });
+    if (!parsed.success) return reply.code(400).send({ error: 'the body must be {"id": "<job id>"}' });
     const retried = await queue.retry(parsed.data.id);
     return reply.code(retried ? 202 : 404).send({ retried });
   });

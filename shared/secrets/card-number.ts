@@ -1,4 +1,4 @@
-/** Networks by their prefixes (ISO/IEC 7812) and the lengths that they give out. */
+/** Card networks: prefixes (ISO/IEC 7812) and number lengths. */
 const networks: readonly (readonly [prefix: RegExp, lengths: readonly number[]])[] = [
   [/^4/, [16]], // Visa
   [/^(?:5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/, [16]], // Mastercard
@@ -9,15 +9,15 @@ const networks: readonly (readonly [prefix: RegExp, lengths: readonly number[]])
   [/^62/, [16, 17, 18, 19]], // UnionPay
 ];
 
-/** A number of another kind, by the word before it. */
+/** Words before a number that mean another kind of number. */
 const otherNumber =
   /\b(?:order|invoice|customer|case|booking|confirmation|barcode|tracking|ticket|shipment|parcel|transaction|reference|ref|serial|imei|isbn|id|sku|timestamp)\b[^\w\n]{0,4}(?:(?:number|no|nr|id)\b[^\w\n]{0,4})?(?:is[^\w\n]{1,4})?$/i;
-/** characters before a number that may say what it is */
+/** characters of context before a number */
 const CONTEXT = 40;
 
 /**
- * Whether digits, grouped or not, are a payment card number. One in ten numbers has the right checksum by
- * chance, so prefix, length and the word before it count too.
+ * Whether digits, grouped or not, are a payment card number. One in ten numbers has a valid checksum by chance, so
+ * prefix, length and the word before it are checked too.
  */
 export function isCardNumber(found: string, text: string, start: number): boolean {
   const digits = found.replace(/\D/g, '');
@@ -28,7 +28,7 @@ export function isCardNumber(found: string, text: string, start: number): boolea
 }
 
 /** ISO/IEC 7812-1, annex B: every second digit from the right is doubled, its digits added. */
-export function hasLuhnChecksum(digits: string): boolean {
+function hasLuhnChecksum(digits: string): boolean {
   const sum = [...digits].reverse().reduce((before, digit, place) => {
     const value = Number(digit) * (place % 2 === 0 ? 1 : 2);
     return before + (value > 9 ? value - 9 : value);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { findSecrets, secretKindIn, withoutSecrets } from './find-secrets.ts';
 import { SECRET_RULES_VERSION, secretRules } from './secret-rules.ts';
 
-// Prefix and body stand apart, so that no scanner of repositories takes this file for a leak.
+// Prefix and body are separate, so that secret scanners do not report this file as a leak.
 const body = 'aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9fG1hJ3kL5mN7pQ9rS1tU3vW5xY7zA9bC1dE3fG5hJ7kL9m';
 const drawn = (length: number) => body.repeat(3).slice(0, length);
 const hex = (length: number) => createHash('sha512').update('fixed').digest('hex').slice(0, length);
@@ -97,7 +97,7 @@ test.each([
   expect(findSecrets(text)).toEqual([]);
 });
 
-test('what machines draw by chance all day is no secret', () => {
+test('random values that machines produce are not secrets', () => {
   for (let one = 0; one < 500; one++) {
     const digest = createHash('sha256').update(String(one)).digest();
     const text = digest.toString('hex');
@@ -109,7 +109,7 @@ test('what machines draw by chance all day is no secret', () => {
   }
 });
 
-test('secrets are found in order, none inside another, and the first one is told with the rules it fell under', () => {
+test('secrets are found in order without overlap; the first has the rules version', () => {
   const token = `gh${'p_'}${drawn(36)}`;
   const text = `Authorization: Bearer ${token}, paid with 4111 1111 1111 1111 12/27`;
   expect(findSecrets(text).map(({ kind }) => kind)).toEqual(['github-token', 'card-number']);
@@ -120,7 +120,7 @@ test('secrets are found in order, none inside another, and the first one is told
   expect(secretKindIn(['nothing'])).toBeUndefined();
 });
 
-test('a text that almost matches again and again takes linear time', () => {
+test('repeated near matches take linear time', () => {
   for (const piece of [
     'eyJ-',
     'sk-',

@@ -3,14 +3,14 @@ import { SECRET_RULES_VERSION, secretRules } from './secret-rules.ts';
 
 export type FoundSecret = { readonly kind: string; readonly start: number; readonly end: number };
 
-/** Base64 or hexadecimal that may hold a text; the shortest hides 18 characters. */
+/** Base64 or hexadecimal that may encode a text; the shortest encodes 18 characters. */
 const base64 = /(?<![\w+/-])(?:[A-Za-z0-9+/]{24,20000}={0,2}|[A-Za-z0-9_-]{24,20000})(?![\w+/=-])/g;
 const printable = /^[\x20-\x7e\s]{16,}$/;
 
 /**
- * The secrets in a text, by where they begin, none inside another. Looks behind invisible characters, escapes
- * and encodings of single characters, and one level into Base64 and hexadecimal. Pure, and linear in the text: the same answer on every
- * replay under the same rules.
+ * Finds the secrets in a text, in order and without overlaps. It sees through invisible characters, escapes and
+ * encoded characters, and one level of Base64 and hexadecimal. It is pure and linear in the length, so a replay
+ * with the same rules gives the same result.
  */
 export function findSecrets(text: string): readonly FoundSecret[] {
   const found = [...findIn(text, false), ...(text.includes('%') ? findIn(text, true) : [])].sort(
@@ -51,7 +51,7 @@ function hidden(flat: string): readonly FoundSecret[] {
   });
 }
 
-/** What letters and digits may be the encoding of. */
+/** Possible decodings. */
 const readings = (found: string): readonly string[] => [
   Buffer.from(found, found.includes('-') || found.includes('_') ? 'base64url' : 'base64').toString('latin1'),
   ...(/^[0-9a-fA-F]+$/.test(found) ? [Buffer.from(found, 'hex').toString('latin1')] : []),
@@ -66,7 +66,7 @@ export function secretKindIn(texts: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** The text with `(removed: KIND)` in the place of every secret. */
+/** The text with every secret replaced by `(removed: KIND)`. */
 export function withoutSecrets(text: string): string {
   let shown = '';
   let reached = 0;

@@ -1,17 +1,17 @@
-/** Characters that no reader sees: zero-width ones, soft hyphens, direction marks, variation selectors. */
+/** Invisible characters: zero-width ones, soft hyphens, direction marks, variation selectors. */
 const invisible =
   '\\u00AD\\u034F\\u061C\\u180E\\u200B-\\u200F\\u202A-\\u202E\\u2060-\\u2064\\u2066-\\u206F\\uFE00-\\uFE0F\\uFEFF';
 
-/** `\n`, `\"` and the like as JSON and source text write them, escaped once or a few times over. */
+/** Escapes such as `\n` and `\"` in JSON and source code, escaped once or several times. */
 const escapes = `\\\\{1,8}[nrt"']`;
-/** Markdown writes `\_` for `_`. */
+/** Markdown escapes: `\_` for `_`. */
 const markdown = '\\\\[_*~.+#()\\[\\]{}!|<>`-]';
 /** a printable character of ASCII, percent-encoded */
 const percent = '%[2-7][0-9A-Fa-f]';
-/** the same as HTML and JSON write it, and its full-width form */
+/** the same in HTML and JSON, and its full-width form */
 const encoded =
   '&#(?:3[2-9]|[4-9]\\d|1[01]\\d|12[0-6]);|&#[xX][2-7][0-9A-Fa-f];|\\\\u00[2-7][0-9A-Fa-f]|[\\uFF01-\\uFF5E]';
-/** `"ghp_" + "abc"`: two literals that a program joins */
+/** `"ghp_" + "abc"`: two joined literals */
 const joined = `["']\\s{0,3}[+.]\\s{0,3}["']`;
 
 const inEveryForm = `[${invisible}]|${joined}|${encoded}|${escapes}|${markdown}`;
@@ -19,24 +19,24 @@ const folded = new RegExp(`${inEveryForm}|${percent}`, 'gu');
 const foldedButPercent = new RegExp(inEveryForm, 'gu');
 const allInvisible = new RegExp(`[${invisible}]`, 'gu');
 
-/** The text without the characters that no reader sees. */
+/** The text without invisible characters. */
 export const withoutInvisible = (text: string): string => text.replace(allInvisible, '');
 
 export type FoldedText = {
   readonly flat: string;
-  /** Where a character of `flat` began in the text; for the length of `flat`, the length of the text. */
+  /** Position in the text of a character of `flat`; for the length of `flat`, the length of the text. */
   readonly positionOf: (index: number) => number;
 };
 
 /**
- * The text as a reader of it would copy a secret out: without invisible characters and Markdown's escapes,
- * what is encoded decoded, the escapes of strings as spaces. A password in an address is percent-encoded for
- * good: `keepPercent` leaves that as it is. Linear in the text.
+ * The text as a reader would copy a secret from it: without invisible characters and Markdown escapes, with encoded
+ * characters decoded and string escapes as spaces. `keepPercent` keeps percent-encoding, which belongs to a password
+ * in a URL. Linear in the length.
  */
 export function foldText(text: string, keepPercent = false): FoldedText {
   let flat = '';
   let reached = 0;
-  /** where `flat` and the text part: from `flat[at]` on, a position of the text is `by` larger */
+  /** where positions in `flat` and in the text diverge: from `flat[at]` on, the position in the text is `by` larger */
   const shifts: { readonly at: number; readonly by: number }[] = [];
   for (const { 0: found, index } of text.matchAll(keepPercent ? foldedButPercent : folded)) {
     flat += text.slice(reached, index) + shown(found);

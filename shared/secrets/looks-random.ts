@@ -1,9 +1,9 @@
 const placeholder = /example|your|placeholder|replace|dummy|redacted|changeme|insert|(.)\1{4}/i;
-/** characters of the longest part that names and words do not reach: letters and digits mixed */
+/** characters: names and words rarely mix letters and digits over this length */
 const MIXED_LENGTH = 12;
 const DISTINCT = 8;
 
-/** Whether a value was drawn, not written: one long part of it mixes letters and digits, and no word is for show. */
+/** Whether a value looks random: a long part mixes letters and digits, and it has no placeholder word. */
 export function looksRandom(value: string): boolean {
   if (placeholder.test(value) || new Set(value).size < DISTINCT) return false;
   return value
@@ -11,7 +11,7 @@ export function looksRandom(value: string): boolean {
     .some((part) => part.length >= MIXED_LENGTH && /\d/.test(part) && /[A-Za-z]/.test(part));
 }
 
-/** Whether a value is more than a prefix with a row of one character, as documentation writes it. */
+/** Whether a value is not a placeholder made of one repeated character. */
 export const isNoFiller = (value: string): boolean => !/(.)\1{8}/.test(value) && new Set(value).size >= 6;
 
 /** RFC 7515: the first part of three is a JSON object that names its algorithm. */

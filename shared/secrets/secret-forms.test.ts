@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { findSecrets, withoutSecrets } from './find-secrets.ts';
 
-// Every value is drawn from a fixed digest. Prefix and body stand apart, so that no scanner of repositories
-// takes this file for a leak.
+// Every value is derived from a fixed digest. Prefix and body are separate, so that secret scanners do not report
+// this file as a leak.
 const digest = (name: string) => createHash('sha512').update(name).digest();
 const letters = (name: string, alphabet: string, length: number): string => {
   let drawn = '';
@@ -37,7 +37,7 @@ function base58Check(body: Uint8Array): string {
   return text;
 }
 
-/** What stands in a sentence, and the part of it that must not be seen. */
+/** Texts that contain a secret, with the part that must be removed. */
 const forms: Readonly<Record<string, readonly [text: string, secret: string]>> = {
   'a session key of ClawLoop': [`sk-${'sess-'}${mixed(90)}`, mixed(90)],
   'a PostgreSQL address': ['postgres://app:s3cr3tPazz@db.internal:5432/app', 's3cr3tPazz'],
@@ -220,7 +220,7 @@ test.each([
   expect(findSecrets(text)).toEqual([]);
 });
 
-test('positions are those of the text as it was written', () => {
+test('positions refer to the original text', () => {
   const text = `a\u200b%41\\_ ${github.replace('_', '\\_')} and ${github}.`;
   const [first, second] = findSecrets(text);
   expect(text.slice(first!.start, first!.end)).toBe(github.replace('_', '\\_'));

@@ -5,16 +5,13 @@ import type { SecretRule } from './rules/secret-rule.ts';
 import { vendorTokenRules } from './rules/vendor-tokens.ts';
 import { walletRules } from './rules/wallets.ts';
 
-/**
- * Of the tables below. A fact that names a kind also names the version, as in `github-token@2`: a change of a
- * pattern raises it.
- */
+/** Version of the rules. Events name it with the kind, such as `github-token@2`. A changed pattern raises it. */
 export const SECRET_RULES_VERSION = 2;
 
 /**
- * What a secret looks like: by its vendor's prefix and length, by its form, or by the name that it is given.
- * The forms are those of the vendors' own documentation. Where two rules match the same place, the longer
- * match counts, then the rule that comes first.
+ * Rules that recognise secrets by a vendor's prefix and length, by their form, or by the name before them. Forms
+ * follow the vendors' documentation. If two rules match at the same place, the longer match wins, then the first
+ * rule.
  */
 export const secretRules: readonly SecretRule[] = [
   ...keyMaterialRules,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { generateDialogue } from '../policy/claw-nano/dialogues/dialogue.ts';
-import { createRandom } from '../policy/random.ts';
+import { generateDialogue } from '../claw-nano/dialogues/dialogue.ts';
+import { createRandom } from '../policy/model/random.ts';
 import { isMeasured, wishMet } from './measure.ts';
 import type { WishKind } from './wishes.ts';
 
@@ -53,21 +53,21 @@ test.each(cases)('%s in %j: %d', (kind, answer, degree) => {
   expect(wishMet(kind, answer)).toBeCloseTo(degree, 10);
 });
 
-test('lengths are told against those of other answers', () => {
+test('lengths are measured relative to other answers', () => {
   const answer = 'x'.repeat(100);
   expect(wishMet('shorter', answer, 100)).toBe(0.5);
   expect(wishMet('shorter', answer, 300)).toBe(0.75);
   expect(wishMet('longer', answer, 300)).toBe(0.25);
 });
 
-test('an empty answer meets no wish, and a tone cannot be told', () => {
+test('an empty answer meets no wish, and a tone is not measured', () => {
   expect(wishMet('no-list', ' \n')).toBe(0);
   expect(wishMet('shorter', '')).toBe(0);
   expect(wishMet('formal', 'Sir, boil it.')).toBeUndefined();
   expect(isMeasured('same-language')).toBe(false);
 });
 
-test('the measures agree with the style in which an answer was written', () => {
+test('the measures agree with the style of an answer', () => {
   const random = createRandom('measures');
   const turns = Array.from({ length: 400 }, () => generateDialogue(random).turns).flat();
   const styled = turns.flatMap(({ kind, answer, style }) =>

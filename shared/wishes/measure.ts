@@ -14,7 +14,7 @@ import {
 } from './text-form.ts';
 import type { WishKind } from './wishes.ts';
 
-/** 0: not at all, 1: wholly. @param reference length that answers have otherwise, characters */
+/** 0: not at all, 1: fully. @param reference usual length of answers, characters */
 type Measure = (answer: string, reference: number) => number;
 
 const few = (count: number, enough: number): number => Math.min(1, count / enough);
@@ -22,9 +22,9 @@ const not = (met: boolean): number => Number(!met);
 const isEmpty = (answer: string): boolean => answer.trim() === '';
 const length = (answer: string): number => answer.trim().length;
 
-/** Two lines are a list; one may be a dash in a dialogue. */
+/** Two lines are a list; a single one may be a dash in a dialogue. */
 const LIST_LINES = 2;
-/** Words about a block of code that explain it. */
+/** words outside code that count as an explanation */
 const EXPLAINING_WORDS = 20;
 
 const shorter: Measure = (answer, reference) => reference / (reference + length(answer));
@@ -52,14 +52,14 @@ const measures: Readonly<Partial<Record<WishKind, Measure>>> = {
   'no-markdown': (answer) => not(hasMarkdown(answer)),
 };
 
-/** Of an answer, characters; where nothing tells how long answers are otherwise. */
+/** characters of an answer, if the usual length is unknown */
 const USUAL_LENGTH = 400;
 
 /**
- * How far an answer meets a wish, 0 to 1, by its characters alone: what its words mean is not read. An empty
- * answer meets none. Undefined for a wish that characters cannot tell, such as a formal tone.
+ * How far an answer meets a wish, 0 to 1, by its characters, not by meaning. An empty answer meets none.
+ * Undefined for a wish that cannot be measured this way, such as a formal tone.
  *
- * @param reference length of the answers that this one is compared with, characters
+ * @param reference length of the answers to compare with, characters
  */
 export function wishMet(kind: WishKind, answer: string, reference = USUAL_LENGTH): number | undefined {
   const measure = measures[kind];

@@ -1,6 +1,6 @@
 import type { WishKind } from './wishes.ts';
 
-/** Requests for code, for wishes that say nothing of other answers. */
+/** Requests for code, for wishes that only apply to code. */
 const forCode: readonly string[] = [
   'Write a Python function that reverses a string.',
   'How do I sort an array of numbers in JavaScript?',
@@ -8,6 +8,6 @@ const forCode: readonly string[] = [
   'Write a shell command that finds large files.',
 ];
 
-/** What to ask a model to see whether it reads a hint; undefined: any request will do. */
+/** Requests that show whether a model follows a hint; undefined: any request. */
 export const probesFor = (kind: WishKind): readonly string[] | undefined =>
   kind === 'only-code' || kind === 'explain-code' ? forCode : undefined;

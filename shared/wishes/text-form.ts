@@ -1,20 +1,20 @@
-/** What can be told of the form of a text by its characters alone, in the languages that are named. */
+/** Measures of the form of a text by its characters, for the listed languages. */
 
 const bullet = /^[ \t]*(?:[-*•‣◦▪–—]\s+\S|\d{1,2}(?:[.)]\s+|[、．]\s*)\S|[一二三四五六七八九十]、)/u;
 const number = /^[ \t]*(?:\d{1,2}(?:[.)]\s+|[、．]\s*)\S|[一二三四五六七八九十]、)/u;
 
 const linesOf = (text: string): readonly string[] => text.split('\n');
 
-/** Lines that begin as items of a list do. */
+/** Lines that begin like list items. */
 export const listLines = (text: string): number => linesOf(text).filter((line) => bullet.test(line)).length;
 export const numberedLines = (text: string): number =>
   linesOf(text).filter((line) => number.test(line)).length;
 
-/** Ends of no sentence: their full stops. */
+/** Full stops that do not end a sentence. */
 const abbreviations =
   /\b(?:e\.g|i\.e|etc|vs|approx|Dr|Mr|Mrs|Ms|St|No|z\. ?B|d\. ?h|bzw|ca|p\. ?ej|Sr|Sra)\./gu;
 
-/** Sentences, an item of a list being one whatever ends it. */
+/** Number of sentences; a list item counts as one. */
 export function sentenceCount(text: string): number {
   return linesOf(text.replace(abbreviations, ''))
     .map((line) => line.trim())
@@ -55,7 +55,7 @@ const kindWords = new RegExp(
   ].join('|'),
   'iu',
 );
-/** Its last sentence wishes well, or offers more help. */
+/** Whether the last sentence says goodbye or offers more help. */
 export function hasClosing(text: string): boolean {
   const last =
     /[^.!?。！？\n]*[.!?。！？"')\s\p{Extended_Pictographic}]*$/u.exec(text.trim().slice(-200))?.[0] ?? '';
@@ -70,20 +70,20 @@ const examples =
   /\b(?:for example|for instance|e\.g\.|such as|zum Beispiel|z\. ?B\.|por ejemplo|par exemple|por exemplo|ad esempio)|例如|比如|例えば|たとえば/iu;
 export const hasExample = (text: string): boolean => examples.test(text);
 
-/** Not the digits and marks that Unicode counts among them. */
+/** Excludes digits and signs that Unicode counts as emoji. */
 export const hasEmoji = (text: string): boolean => /(?![©®™‼⁉↔-↪])\p{Extended_Pictographic}/u.test(text);
 
 export const endsWithQuestion = (text: string): boolean => /[?？؟]["')\]»”’\s]*$/u.test(text.trim());
 
 const fence = /```[^\n]*\n[\s\S]*?(?:```|$)/g;
-/** Share of the characters in fenced blocks of code; white space aside. */
+/** Share of characters in fenced code blocks, without white space. */
 export function codeShare(text: string): number {
   const length = (piece: string) => piece.replace(/\s/g, '').length;
   const all = length(text);
   return all === 0 ? 0 : length((text.match(fence) ?? []).join('')) / all;
 }
 
-/** Words and characters of scripts without spaces, outside of blocks of code. */
+/** Words outside code blocks; in scripts without spaces, characters. */
 export const wordsBesideCode = (text: string): number =>
   text.replace(fence, ' ').match(/[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]|[\p{L}\p{N}'’-]+/gu)?.length ??
   0;

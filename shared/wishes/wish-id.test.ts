@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { contradict, hintsWithout, wishIdsOf } from './wish-id.ts';
 import { hintOf, wishes, wishKinds } from './wishes.ts';
 
-test('a known wish is named by its kind, another one by its words alone', () => {
+test('a known wish is named by its kind, another by its words', () => {
   expect(wishIdsOf(hintOf(['shorter', 'no-list']))).toEqual(['no-list', 'shorter']);
   const [id] = wishIdsOf('Never say please!');
   expect(id).toMatch(/^own:[0-9a-f]{12}$/);
@@ -10,7 +10,7 @@ test('a known wish is named by its kind, another one by its words alone', () => 
   expect(wishIdsOf('Never say thanks!')).not.toEqual([id]);
 });
 
-test('hints lose single wishes, and those with none left are gone', () => {
+test('wishes are removed from hints, and empty hints are dropped', () => {
   const both = hintOf(['no-list', 'shorter']);
   const own = 'Never say please!';
   expect(hintsWithout([both, own], [])).toEqual([both, own]);
@@ -19,7 +19,7 @@ test('hints lose single wishes, and those with none left are gone', () => {
   expect(hintsWithout([both, own], wishIdsOf(own))).toEqual([both]);
 });
 
-test('what contradicts is told by the table, both ways', () => {
+test('contradictions follow the table in both directions', () => {
   expect(contradict('list', 'no-list')).toBe(true);
   expect(contradict('list', 'shorter')).toBe(false);
   expect(contradict('own:0', 'no-list')).toBe(false);

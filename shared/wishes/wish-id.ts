@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { hintOf, type WishKind, wishes, wishesIn, wishKinds } from './wishes.ts';
 
-/** Of a complaint that says no wish. */
+/** Id for a complaint without a wish. */
 export const NO_WISH = 'none';
 
-/** What a wish in other words than those of the table begins with; a hash of the words follows. */
-const OWN = 'own:';
+/** Prefix for a wish in own words; a hash of the words follows. */
+const OWN_WORDS = 'own:';
 
-/** Names of the wishes that a hint says: kinds of the table, or one for the words of a person, whatever their case and marks. */
+/** Ids of the wishes in a hint: known kinds, or one for own words, ignoring case and punctuation. */
 export function wishIdsOf(hint: string): readonly string[] {
   const kinds = wishesIn(hint);
   if (kinds.length > 0) return kinds;
@@ -15,10 +15,10 @@ export function wishIdsOf(hint: string): readonly string[] {
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim();
-  return [`${OWN}${createHash('sha256').update(plain).digest('hex').slice(0, 12)}`];
+  return [`${OWN_WORDS}${createHash('sha256').update(plain).digest('hex').slice(0, 12)}`];
 }
 
-/** The hints without some wishes; those of which nothing is left are gone. */
+/** Removes wishes from hints; a hint without any wish left is dropped. */
 export function hintsWithout(hints: readonly string[], left: readonly string[]): readonly string[] {
   if (left.length === 0) return hints;
   return hints.flatMap((hint) => {
@@ -29,7 +29,7 @@ export function hintsWithout(hints: readonly string[], left: readonly string[]):
   });
 }
 
-/** Whether two wishes cannot both be met. */
+/** Whether two wishes contradict each other. */
 export const contradict = (one: string, other: string): boolean =>
   isKind(one) && (wishes[one].against as readonly string[]).includes(other);
 

@@ -1,6 +1,6 @@
 /**
- * Wishes about the form of an answer, each with the hint that says it to a model. A judge that recognises a wish
- * in any wording gives this hint; a trainer that finds the hint knows how to tell whether an answer meets it.
+ * Wishes about the form of an answer, each with the hint that expresses it. A judge that recognises a wish in any
+ * wording returns this hint; a trainer that finds the hint knows how to measure whether an answer meets it.
  */
 export const wishes = {
   'no-list': { hint: 'No lists, please.', against: ['list', 'steps'] },
@@ -34,14 +34,14 @@ export const wishKinds = Object.keys(wishes) as readonly WishKind[];
 
 const byHint: ReadonlyMap<string, WishKind> = new Map(wishKinds.map((kind) => [wishes[kind].hint, kind]));
 
-/** Several wishes of one message in one hint; the order is that of the table. */
+/** Joins the wishes of a message into one hint, in the order of the table. */
 export const hintOf = (kinds: readonly WishKind[]): string =>
   wishKinds
     .filter((kind) => kinds.includes(kind))
     .map((kind) => wishes[kind].hint)
     .join(' ');
 
-/** The wishes that a hint of `hintOf` says; none for a person's own words. */
+/** The wishes in a hint made by `hintOf`; none for own words. */
 export function wishesIn(hint: string): readonly WishKind[] {
   const sentences = hint.split(/(?<=\.) /);
   const kinds = sentences.map((sentence) => byHint.get(sentence));

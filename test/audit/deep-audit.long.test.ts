@@ -8,7 +8,7 @@ import { auditedFolds as ofJudge } from '../../services/judge/audited-folds.ts';
 import { deepAudit } from '../../shared/log/deep-audit.ts';
 import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
-import { dataFolder } from '../../shared/service/data-folder.ts';
+import { dataFolder } from '../../shared/runtime/data-folder.ts';
 import { clawloop } from '../e2e/harness/clawloop.ts';
 import { makeSmallLog, tamper } from './small-log.ts';
 
@@ -167,7 +167,7 @@ test('the command says 0 where all is the same, and 1 with the differences where
       ...['attribute', 'assemble', 'submit', 'judge', 'trainer'].map((group) =>
         expect.stringMatching(new RegExp(`^${group}: .*; differences: 0$`)),
       ),
-      'a rebuild gives the same facts and rows',
+      'a rebuild gives the same events and rows',
     ],
   ]);
   const { code, stdout } = await clawloop(['audit', '--deep', '--data-folder', await copyWith(editVerdict)]);

@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import type { Audited } from '../../services/cli/audit/audited.ts';
-import { readTopic } from '../../services/cli/read-topic.ts';
 import { topics } from '../../shared/events/define-event.ts';
+import { readTopic } from '../../shared/log/read-topic.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
 import { type ClawLoop, clawloop, startClawLoop, until } from '../e2e/harness/clawloop.ts';
 import { says, startJudgeServer } from '../e2e/judge-server.ts';
@@ -23,9 +23,22 @@ const opinions = [1, 1, -1, 1, 0, 1, -1, -1, 1, 'x', 1].map(
 );
 
 const flags = [
-  ...['--collector-batch-size', '3', '--collector-idle-ms', '2500', '--collector-sweep-ms', '100'],
-  ...['--collector-session-timeout', '6', '--collector-turn-discount', '0.5', '--collector-waited-ms', '500'],
-  ...['--judge-votes', '3', '--judge-hint-votes', '1'],
+  '--collector-batch-size',
+  '3',
+  '--collector-idle-ms',
+  '2500',
+  '--collector-sweep-ms',
+  '100',
+  '--collector-session-timeout',
+  '6',
+  '--collector-turn-discount',
+  '0.5',
+  '--collector-waited-ms',
+  '500',
+  '--judge-votes',
+  '3',
+  '--judge-hint-votes',
+  '1',
 ];
 
 /** Runs the whole program in `folder` until everything that was said has its outcome, and stops it. */

@@ -17,7 +17,7 @@ import { headFold } from '../../shared/lineage/head-fold.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import type { Fold } from '../../shared/log/fold.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
-import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
 import { until } from '../e2e/harness/clawloop.ts';
 
 const { settings: training } = defaultTrainingSettings('claw-nano');
@@ -45,7 +45,9 @@ export async function makeSmallLog(folder: string): Promise<void> {
       ['a', 'b', 'c'].flatMap((name) => [
         interaction({ id: `${name}1`, lane: name, messages: [user(`hi ${name}`)], answer: 'hello' }),
         interaction({
-          ...{ id: `${name}2`, lane: name, answer: 'bye' },
+          id: `${name}2`,
+          lane: name,
+          answer: 'bye',
           messages: [user(`hi ${name}`), assistant('hello'), user('no lists, please')],
         }),
         ...(name === 'c' ? [] : [sessionEnded({ id: `end ${name}`, lane: name }, `chat-${name}1`)]),
@@ -66,7 +68,9 @@ export async function makeSmallLog(folder: string): Promise<void> {
 const cost = { promptTokens: 0, completionTokens: 0, milliseconds: 0 };
 const vote = (turnId: string, lane: string): VoteCast =>
   VoteCast.create({
-    ...{ id: `${turnId}/vote/0`, source: 'clawloop/judge', time: '2026-01-01T01:00:00.000Z' },
+    id: `${turnId}/vote/0`,
+    source: 'clawloop/judge',
+    time: '2026-01-01T01:00:00.000Z',
     data: { turnId, lane, index: 0, vote: 1, text: 'good', judge: 'signals', cost },
   });
 

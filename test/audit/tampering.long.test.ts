@@ -54,7 +54,7 @@ test('a rebuild of the log as it was recorded gives the same facts and rows', as
   const { code, stdout, stderr } = await clawloop(['audit', '--deep', '--data-folder', folder]);
   expect([code, stdout.trim().split('\n').at(-1)], stdout + stderr).toEqual([
     0,
-    'a rebuild gives the same facts and rows',
+    'a rebuild gives the same events and rows',
   ]);
   for (const group of ['attribute', 'assemble', 'submit', 'judge', 'trainer'])
     expect(stdout).toMatch(new RegExp(`${group}: [1-9]`));

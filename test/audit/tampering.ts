@@ -17,14 +17,20 @@ type Path = readonly (string | number)[];
 /** The log without each record in turn; the places of the others stay. */
 export const removals = (log: readonly Audited[]): readonly Tampering[] =>
   log.map((record, index) => ({
-    ...{ kind: 'remove', type: record.event.type, field: '', record },
+    kind: 'remove',
+    type: record.event.type,
+    field: '',
+    record,
     log: log.toSpliced(index, 1),
   }));
 
 /** The log with each record standing twice, the copy at once behind it. */
 export const doubles = (log: readonly Audited[]): readonly Tampering[] =>
   log.map((record, index) => ({
-    ...{ kind: 'double', type: record.event.type, field: '', record },
+    kind: 'double',
+    type: record.event.type,
+    field: '',
+    record,
     log: log.toSpliced(index + 1, 0, record),
   }));
 

@@ -1,24 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Registry } from 'prom-client';
-import { openAccess } from '../../services/serving/access.ts';
-import { createAnswerIds } from '../../services/serving/chat/answer-ids.ts';
-import { ServingConfig } from '../../services/serving/config.ts';
-import type { Engine, Generated } from '../../services/serving/engine/engine.ts';
-import { onlyBase } from '../../services/serving/head-view.ts';
-import { createKeyQuota } from '../../services/serving/key-quota.ts';
+import { createAnswerIds } from '../../services/serving/answer/answer-ids.ts';
+import { openOutbox } from '../../services/serving/answer/outbox.ts';
+import { openRecordedAnswers } from '../../services/serving/answer/recorded-answers.ts';
+import { createRecorder } from '../../services/serving/answer/recorder.ts';
+import type { ApiDeps } from '../../services/serving/api/api-deps.ts';
+import { registerRoutes } from '../../services/serving/api/routes.ts';
+import type { Engine, Generated } from '../../services/serving/generation.ts';
+import { onlyBase } from '../../services/serving/heads/head-view.ts';
+import { openAccess } from '../../services/serving/http/access.ts';
+import { createKeyQuota } from '../../services/serving/http/key-quota.ts';
+import { createPerKeyLimit } from '../../services/serving/http/per-key-limit.ts';
+import { createServer } from '../../services/serving/http/server.ts';
 import { createServingMetrics } from '../../services/serving/metrics.ts';
-import { createPerKeyLimit } from '../../services/serving/per-key-limit.ts';
-import { openOutbox } from '../../services/serving/record/outbox.ts';
-import { openRecordedAnswers } from '../../services/serving/record/recorded-answers.ts';
-import { createRecorder } from '../../services/serving/record/recorder.ts';
-import { createServer } from '../../services/serving/server.ts';
+import { ServingConfig } from '../../shared/config/serving.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { openKafkaLog } from '../../shared/log/kafka/open-kafka-log.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
-import { monotonicNow } from '../../shared/service/clock.ts';
-import { dataFolder } from '../../shared/service/data-folder.ts';
-import { createLogger } from '../../shared/service/logger.ts';
+import { monotonicNow } from '../../shared/runtime/clock.ts';
+import { dataFolder } from '../../shared/runtime/data-folder.ts';
+import { createLogger } from '../../shared/runtime/logger.ts';
 import { promptIds } from './prompt-ids.ts';
 
 // A process of its own for the bench of durability: serving's own server and recorder over an engine that
@@ -77,50 +79,57 @@ const no = async () => {
   throw new Error('no session keys are shown here');
 };
 const noSessions = {
-  ...{ start: no, speaking: no, reward: no, end: no, endNamed: no, isOpen: no, list: no },
-  rewarded: () => ({ answered: () => {}, end: no }),
+  start: no,
+  current: no,
+  reward: no,
+  end: no,
+  endNamed: no,
+  isOpen: no,
+  list: no,
+  rewardedSession: () => ({ answered: () => {}, end: no }),
 };
 const registry = new Registry();
 const logger = createLogger('bench', 'silent');
 const config = ServingConfig.parse({});
-const server = await createServer(
-  {
-    config,
-    engine,
-    recorder: createRecorder({
-      log: await opens[kind](),
-      outbox: await openOutbox(dataFolder(folder).outbox),
-      appendTimeoutMs: config.appendTimeoutMs,
-      drainIntervalMs: 1e8,
-      logger,
-    }),
-    ids: createAnswerIds(randomBytes(32)),
-    cacheSaltOf: () => undefined,
-    access: openAccess({
-      path: dataFolder(folder).keys,
-      configured: undefined,
-      always: false,
-      sessionSecret: randomBytes(32),
-    }),
-    answers: openRecordedAnswers(dataFolder(folder).answers),
-    head: onlyBase,
-    unserved: () => undefined,
-    sessions: noSessions,
-    namedSessions: { lanesOf: no, ended: () => {} },
-    conversations: {
-      remember: () => {},
-      forget: () => {},
-      isDeleted: async () => false,
-      find: async () => new Map(),
-    },
-    ending: new AbortController().signal,
-    limit: createPerKeyLimit(1_000),
-    quota: createKeyQuota(monotonicNow),
-    metrics: createServingMetrics(registry),
+const deps: ApiDeps = {
+  config,
+  engine,
+  recorder: createRecorder({
+    log: await opens[kind](),
+    outbox: await openOutbox(dataFolder(folder).outbox),
+    appendTimeoutMs: config.appendTimeoutMs,
+    drainIntervalMs: 1e8,
     logger,
+  }),
+  ids: createAnswerIds(randomBytes(32)),
+  cacheSaltOf: () => undefined,
+  access: openAccess({
+    path: dataFolder(folder).keys,
+    configured: undefined,
+    always: false,
+    sessionSecret: randomBytes(32),
+  }),
+  answers: openRecordedAnswers(dataFolder(folder).answers),
+  head: onlyBase,
+  unserved: () => undefined,
+  sessions: noSessions,
+  namedSessions: { lanesOf: no, ended: () => {} },
+  conversations: {
+    remember: () => {},
+    forget: () => {},
+    isDeleted: async () => false,
+    find: async () => new Map(),
   },
-  () => undefined,
+  ending: new AbortController().signal,
+  limit: createPerKeyLimit(1_000),
+  quota: createKeyQuota(monotonicNow),
+  metrics: createServingMetrics(registry),
+  logger,
+};
+const server = await createServer(deps, {
+  readiness: () => undefined,
   registry,
-);
+  registerRoutes: (fastify) => registerRoutes(fastify, deps),
+});
 console.log(new URL(await server.listen({ port: 0, host: '127.0.0.1' })).port);
 process.on('disconnect', () => process.exit(0));

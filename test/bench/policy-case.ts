@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../../shared/policy/model-config.ts';
+import type { ModelConfig } from '../../shared/policy/model/model-config.ts';
 
 /**
  * One thing that is measured; a step of it is one training step, one token of every sequence, or one

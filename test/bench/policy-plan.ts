@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { CLAW_NANO } from '../../shared/policy/model-folder.ts';
+import { CLAW_NANO } from '../../shared/policy/model/model-folder.ts';
 import { nameOf, type PolicyCase } from './policy-case.ts';
 
 export const LARGE = 'smollm2-135m';

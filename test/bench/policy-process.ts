@@ -1,14 +1,14 @@
 // node policy-process.ts graph|eager|wasm THREADS: ours, in a process of its own. Told what to do as
 // policy-case.ts says.
 import { createInterface } from 'node:readline';
-import { createAdamW, emptyAdamWState } from '../../shared/policy/adamw.ts';
-import { openBackend } from '../../shared/policy/backend.ts';
-import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
-import { createDecoder } from '../../shared/policy/decoding.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
+import { createDecoder } from '../../shared/policy/decode/decoding.ts';
+import { openBackend } from '../../shared/policy/executors/backend.ts';
 import { opByOp } from '../../shared/policy/executors/native.ts';
-import { createLora } from '../../shared/policy/lora.ts';
-import { loadPolicy, type Policy, type WeightSource } from '../../shared/policy/policy.ts';
-import { crossEntropyAndGradients } from '../../shared/policy/pretraining.ts';
+import { createLora } from '../../shared/policy/model/lora.ts';
+import { loadPolicy, type Policy, type WeightSource } from '../../shared/policy/model/policy.ts';
+import { createAdamW, emptyAdamWState } from '../../shared/policy/train/adamw.ts';
+import { crossEntropyAndGradients } from '../../shared/policy/train/pretraining.ts';
 import type { Ask, PolicyCase, Times } from './policy-case.ts';
 
 const [mode, threads] = process.argv.slice(2);

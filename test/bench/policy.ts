@@ -4,10 +4,10 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
 import { nativeInstalled } from '../../shared/policy/executors/native.ts';
 import { allocatorEnvironment } from '../../shared/policy/executors/native-environment.ts';
-import { CLAW_NANO, modelFolder } from '../../shared/policy/model-folder.ts';
+import { CLAW_NANO, modelFolder } from '../../shared/policy/model/model-folder.ts';
 import { makeRandomModel, randomModels } from '../fixtures/make-random-model.ts';
 import { type Ask, nameOf, type Times, tokensPerStep } from './policy-case.ts';
 import { LARGE, type Planned, plan, titleOf } from './policy-plan.ts';
@@ -109,7 +109,7 @@ const lateMs = 14 * 60_000;
 /**
  * Training, decoding and reading speed of claw-nano and of a model of 135 million random weights: as graphs,
  * op by op, on wasm, and beside PyTorch and transformers where `python3` has them. Each way is a process of
- * its own. A run of all cases writes their tables into docs/benchmarks.md; it takes at most 20 minutes.
+ * its own. A run of all cases writes their tables into docs/understand/benchmarks.md; it takes at most 20 minutes.
  *
  * @param rounds at most; a case ends when its time is over
  * @param only cases with this in their titles

@@ -65,7 +65,11 @@ async function recover(mode: Mode, targets: readonly Target[]): Promise<Readonly
     const judge = await startJudgeModel(1);
     closing.push(judge.close);
     const deployment = await startDeployment({
-      ...{ mode, folder, judgeUrl: judge.baseUrl, hasSmallDisk: false, replicas: 1 },
+      mode,
+      folder,
+      judgeUrl: judge.baseUrl,
+      hasSmallDisk: false,
+      replicas: 1,
     });
     closing.push(deployment.close);
     const log = await logOf(deployment);

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { attribute } from '../../services/collector/attribute.ts';
-import { attributeSettings, CollectorConfig } from '../../services/collector/config.ts';
+import { attributeSettings } from '../../services/collector/settings.ts';
 import { interaction } from '../../services/collector/testing/events.ts';
 import { runFold } from '../../services/collector/testing/run-fold.ts';
 import { type ChatMessage, isSystem } from '../../shared/chat/message.ts';
-import { CLAW_NANO } from '../../shared/policy/model-folder.ts';
+import { CollectorConfig } from '../../shared/config/collector.ts';
+import { defined } from '../../shared/lang/defined.ts';
+import { CLAW_NANO } from '../../shared/policy/model/model-folder.ts';
 import { clientNames } from './client.ts';
 import { bySomebodyElse, type RecordedRequest, recordedRequests, withTexts } from './recorded-requests.ts';
 
@@ -41,9 +43,12 @@ function sessionsOf(people: readonly (readonly RecordedRequest[])[], change: Cha
   );
   const events = inTurn.map(([person, at, { messages, tools, answer, aborted, isConversation }], order) =>
     interaction({
-      ...{ id: `${person}-${at}`, at: order, answer, disconnected: aborted },
+      id: `${person}-${at}`,
+      at: order,
+      answer,
+      disconnected: aborted,
       messages: isConversation ? change(messages, at) : messages,
-      ...(tools.length === 0 ? {} : { tools: [...tools] }),
+      ...defined({ tools: tools.length === 0 ? undefined : [...tools] }),
     }),
   );
   const { rows } = runFold(attribute, events, settings);

@@ -37,7 +37,10 @@ export const PATIENCE_MS = 120_000;
 export function startChild({ launcher, environment, folder }: Spawned, argv: readonly string[]): Child {
   const [command, ...first] = [...before, ...launcher, ...argv] as [string, ...string[]];
   const child: ChildProcess = spawn(command, first, {
-    ...{ cwd: folder, env: environment, stdio: ['pipe', 'pipe', 'pipe'], detached: true },
+    cwd: folder,
+    env: environment,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
   });
   let [text, printed] = ['', ''];
   child.stdout!.on('data', (part: Buffer) => (printed += part));

@@ -1,13 +1,19 @@
 import { expect, test } from 'vitest';
 import { checkNames, checks } from './checks.ts';
-import { clientsPage } from './clients-page.ts';
+import { clientsBlocks } from './clients-page.ts';
 import { clientsNamed } from './drivers/all.ts';
 import type { Observed, Turn } from './observe.ts';
 import { answers, CALLING, type Step, said } from './steps.ts';
 
 const turn = (turnId: string, reaction: string, more: Partial<Turn> = {}): Turn => ({
-  ...{ turnId, session: 's', rule: 'conversation', answered: 'a', reaction, score: 0 },
-  ...{ stage: { kind: 'waiting-for-batch' }, ...more },
+  turnId,
+  session: 's',
+  rule: 'conversation',
+  answered: 'a',
+  reaction,
+  score: 0,
+  stage: { kind: 'waiting-for-batch' },
+  ...more,
 });
 const spoken = (step: Step, at: Turn, text: string = answers[step]) => ({
   reply: { kind: 'conversation' as const, step, text },
@@ -69,7 +75,9 @@ test.each([
 
 test('the page has a row for each run alone, and names what did not hold', () => {
   const [first] = clientsNamed('codex');
-  const page = clientsPage([{ client: first!, seen: good, failed: ['it is one session'] }]);
+  const { 'programs tried': page = '' } = clientsBlocks([
+    { client: first!, seen: good, failed: ['it is one session'] },
+  ]);
   const rows = page.split('\n').filter((line) => line.startsWith('| '));
   expect(rows).toHaveLength(2);
   expect(rows[1]).toContain(`| ${first!.package.version} | Responses |`);

@@ -11,28 +11,26 @@ export type Row = {
 
 const apis = { chat: 'chat completions', messages: 'Messages', responses: 'Responses' } as const;
 
-/** docs/clients.md, of the programs that were run. */
-export function clientsPage(rows: readonly Row[]): string {
-  return [
-    '# Agent programs',
-    '',
-    'Each row is a run of the real program, without a person, against a ClawLoop whose engine is a scripted model',
-    'that gives token ids and log-probs. `npm run test:clients -- --write-docs` makes this page.',
-    '',
-    'The conversation: a question, a tool and its result, a correction, praise, a compaction where the program has a',
-    'command for it, a turn in a new process, an answer that is stopped, and the same words again.',
-    'OpenClaw is tried by tests of its own ([OpenClaw](openclaw.md)).',
-    '',
-    '| program | version | API | driven by | asks by itself | turns that trained | known limits |',
+/** The generated blocks of docs/start/clients.md, from the programs that were run. */
+export const clientsBlocks = (rows: readonly Row[]): Readonly<Record<string, string>> => ({
+  'programs tried': [
+    '| program | version | API | driven by | its own requests | turns that trained | known limits |',
     '|---|---|---|---|---|---|---|',
     ...rows.map(rowOf),
-    '',
-    '## How to connect them',
-    '',
-    'Where the server asks for a key, an access key takes the place of `any`.',
-    '',
-    ...rows.flatMap(({ client }) => [`${client.title}:`, '', '```', client.connect, '```', '']),
-  ].join('\n');
+  ].join('\n'),
+  'how to connect': rows
+    .flatMap(({ client }) => [`${client.title}:`, '', '```', client.connect, '```', ''])
+    .join('\n'),
+});
+
+/** The page with its generated blocks replaced. Throws if the page lacks the marks of a block. */
+export function withBlocks(page: string, blocks: Readonly<Record<string, string>>): string {
+  return Object.entries(blocks).reduce((text, [name, block]) => {
+    const [begin, end] = [`<!-- ${name}: begin -->`, `<!-- ${name}: end -->`];
+    const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+    if (from === -1 || to < from) throw new Error(`the page lacks "${begin}" or "${end}"`);
+    return `${text.slice(0, from + begin.length)}\n\n${block.trim()}\n\n${text.slice(to)}`;
+  }, page);
 }
 
 function rowOf({ client, seen, failed }: Row): string {
@@ -43,7 +41,10 @@ function rowOf({ client, seen, failed }: Row): string {
     ...failed.map((name) => `not so: ${name}`),
   ];
   const cells = [
-    ...[client.title, client.package.version, apis[client.api], client.driven],
+    client.title,
+    client.package.version,
+    apis[client.api],
+    client.driven,
     [...new Set(own)].join(', ') || 'nothing',
     `${samplesOf(seen).length} of ${conversation(seen).length}`,
     limits.join('; '),

@@ -1,13 +1,13 @@
 // npm run test:clients -- --clients codex,aider --write-docs
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { checkNames, checks } from './checks.ts';
-import { clientsPage, type Row } from './clients-page.ts';
+import { clientsBlocks, type Row, withBlocks } from './clients-page.ts';
 import { clientsNamed } from './drivers/all.ts';
 import { installClient } from './install.ts';
 import { observe } from './observe.ts';
 
-const page = new URL('../../docs/clients.md', import.meta.url);
+const page = new URL('../../docs/start/clients.md', import.meta.url);
 const { values } = parseArgs({
   options: { clients: { type: 'string' }, 'write-docs': { type: 'boolean' } },
 });
@@ -31,4 +31,5 @@ for (const client of clientsNamed(values.clients)) {
   if (failed.size > 0) process.exitCode = 1;
   rows.push({ client, seen, failed: [...failed] });
 }
-if (values['write-docs']) await writeFile(page, clientsPage(rows));
+if (values['write-docs'])
+  await writeFile(page, withBlocks(await readFile(page, 'utf8'), clientsBlocks(rows)));

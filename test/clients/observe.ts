@@ -83,9 +83,15 @@ export async function observe(client: Client, launcher: Launcher): Promise<Obser
 }
 
 const flags = (upstream: string): readonly string[] => [
-  ...['--serving-engine', 'upstream', '--serving-upstream-url', `${upstream}/v1`],
-  ...['--serving-upstream-token-ids', '--serving-upstream-logprobs', 'raw'],
-  ...['--collector-batch-size', '1000'], // samples are enough: nothing is trained here
+  '--serving-engine',
+  'upstream',
+  '--serving-upstream-url',
+  `${upstream}/v1`,
+  '--serving-upstream-token-ids',
+  '--serving-upstream-logprobs',
+  'raw',
+  '--collector-batch-size',
+  '1000', // samples are enough: nothing is trained here
 ];
 
 const print = async (folder: string, ...argv: readonly string[]): Promise<string> => {

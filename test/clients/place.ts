@@ -34,7 +34,11 @@ export async function emptyPlace(
   ])
     execFileSync('git', argv, { cwd: folder, env: environment });
   return {
-    ...{ home, folder, environment, launcher, url },
+    home,
+    folder,
+    environment,
+    launcher,
+    url,
     dispose: async () => {
       await endDaemons(root);
       await rm(root, { recursive: true, force: true, maxRetries: 5 });

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { createOmissions } from '../../services/serving/chat/omissions.ts';
-import { chatMessages as ofMessages } from '../../services/serving/messages/chat-messages.ts';
-import { chatMessages as ofResponses } from '../../services/serving/responses/chat-messages.ts';
+import { chatMessages as ofMessages } from '../../services/serving/api/messages/chat-messages.ts';
+import { createOmissions } from '../../services/serving/api/request/omissions.ts';
+import { chatMessages as ofResponses } from '../../services/serving/api/responses/chat-messages.ts';
 import { type ChatMessage, chatMessage } from '../../shared/chat/message.ts';
 import type { ClientName } from './client.ts';
 import { clientsCache } from './install.ts';
@@ -63,7 +63,8 @@ const answerOf = ({ text, call }: Reply, aborted: boolean): ChatMessage => ({
     : {
         tool_calls: [
           {
-            ...{ id: 'call', type: 'function' },
+            id: 'call',
+            type: 'function',
             function: { name: call.name, arguments: JSON.stringify(call.arguments) },
           },
         ],

@@ -116,8 +116,12 @@ describe.each([
     }
     const calls = await attributedCalls(on.folder, words);
     expect(calls.map(({ next }) => next?.map(({ role }) => role))).toEqual([
-      ...[['tool'], ['tool'], ['user']],
-      ...[['tool'], ['tool'], undefined],
+      ['tool'],
+      ['tool'],
+      ['user'],
+      ['tool'],
+      ['tool'],
+      undefined,
     ]);
     expect(new Set(calls.map((call) => call.session)).size).toBe(1);
   });

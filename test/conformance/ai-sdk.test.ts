@@ -101,7 +101,11 @@ describe.each([
     expect(new Set(calls.map((call) => call.session)).size).toBe(1);
     expect(calls.map(({ skipped }) => skipped)).toEqual(Array(6).fill(undefined));
     expect(calls.map(({ next }) => next?.map(({ role }) => role))).toEqual([
-      ...[['tool', 'tool'], ['tool'], ['user'], ['tool'], ['user']],
+      ['tool', 'tool'],
+      ['tool'],
+      ['user'],
+      ['tool'],
+      ['user'],
       undefined,
     ]);
     expect(calls[1]!.data.api).toBe(api);
@@ -155,7 +159,11 @@ test('who keeps the words alone, and drops calls and results, is known again', a
   const calls = await attributedCalls(on.folder, '(words alone)');
   expect(new Set(calls.map((call) => call.session)).size).toBe(1);
   expect(calls.map(({ next }) => next?.map(({ role }) => role))).toEqual([
-    ...[['tool'], ['user'], ['tool', 'tool'], ['tool'], ['user']],
+    ['tool'],
+    ['user'],
+    ['tool', 'tool'],
+    ['tool'],
+    ['user'],
     undefined,
   ]);
 });
@@ -204,7 +212,10 @@ test('a call that has to come is asked for, and settings arrive', async () => {
   });
   expect(toolCalls).toMatchObject([{ toolName: 'price', input: { fruit: 'apples' } }]);
   expect(on.upstream.calls.at(-1)!.body).toMatchObject({
-    ...{ temperature: 1, top_p: 0.9, seed: 3, max_tokens: 77 },
+    temperature: 1,
+    top_p: 0.9,
+    seed: 3,
+    max_tokens: 77,
     tool_choice: { type: 'function', function: { name: 'price' } },
   });
 });

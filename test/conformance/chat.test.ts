@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
-import { loadTokenizer } from '../../shared/policy/tokenizer.ts';
+import { loadTokenizer } from '../../shared/policy/text/tokenizer.ts';
 import { type ServingFolder, type ServingProcess, servingFolder, tinyModel } from '../e2e/serving-process.ts';
 
 // What OpenAI's own client sees of chat completions, against a small model of random weights.
@@ -96,7 +96,10 @@ describe('chat completions with the official client', () => {
     const { choices } = await client.chat.completions.create({
       model: 'clawloop',
       messages: [...messages],
-      ...{ max_tokens: 5, temperature: 0, logprobs: true, top_logprobs: 3 },
+      max_tokens: 5,
+      temperature: 0,
+      logprobs: true,
+      top_logprobs: 3,
     });
     const { content } = choices[0]!.logprobs!;
     expect(content!.length).toBeGreaterThan(0);
@@ -128,14 +131,15 @@ describe('chat completions with the official client', () => {
   test('what asks for nothing is no reason to refuse', async () => {
     const answer = await client.chat.completions.create(
       request({
-        ...{
-          response_format: { type: 'text' },
-          modalities: ['text'],
-          store: true,
-          user: 'ann',
-          max_tokens: 2,
-        },
-        ...{ metadata: { a: 'b' }, service_tier: 'auto', reasoning_effort: 'low', verbosity: 'low' },
+        response_format: { type: 'text' },
+        modalities: ['text'],
+        store: true,
+        user: 'ann',
+        max_tokens: 2,
+        metadata: { a: 'b' },
+        service_tier: 'auto',
+        reasoning_effort: 'low',
+        verbosity: 'low',
       }),
     );
     expect(answer.object).toBe('chat.completion');

@@ -8,8 +8,10 @@ import { servingForSuite } from '../e2e/serving-process.ts';
 
 const on = servingForSuite(['--model', 'claw-nano']);
 const schema = {
-  ...{ type: 'object', properties: { text: { type: 'string', pattern: '^x{40}(a?){9000}$' } } },
-  ...{ required: ['text'], additionalProperties: false },
+  type: 'object',
+  properties: { text: { type: 'string', pattern: '^x{40}(a?){9000}$' } },
+  required: ['text'],
+  additionalProperties: false,
 };
 const messages = [{ role: 'user' as const, content: 'Where do I go?' }];
 const logged = (): readonly { readonly level: number; readonly id?: string; readonly err?: unknown }[] =>
@@ -28,7 +30,10 @@ const readAll = async (stream: AsyncIterable<unknown>): Promise<readonly unknown
 test('the client is told in its own shape, and the log in a line without a stack', async () => {
   const { client, url } = on.serving;
   const chat = await client.chat.completions.create({
-    ...{ model: 'clawloop', messages, max_tokens: 200, stream: true },
+    model: 'clawloop',
+    messages,
+    max_tokens: 200,
+    stream: true,
     response_format: { type: 'json_schema', json_schema: { name: 'costly', schema } },
   });
   const ids: string[] = [];
@@ -43,7 +48,10 @@ test('the client is told in its own shape, and the log in a line without a stack
   expect(line).not.toHaveProperty('err');
 
   const response = await client.responses.create({
-    ...{ model: 'clawloop', input: 'Where do I go?', max_output_tokens: 200, stream: true },
+    model: 'clawloop',
+    input: 'Where do I go?',
+    max_output_tokens: 200,
+    stream: true,
     text: { format: { type: 'json_schema', name: 'costly', schema } },
   });
   const events = await readAll(response);
@@ -54,7 +62,10 @@ test('the client is told in its own shape, and the log in a line without a stack
 
   const anthropic = new Anthropic({ baseURL: url, apiKey: 'none', maxRetries: 0 });
   const message = await anthropic.messages.create({
-    ...{ model: 'clawloop', messages, max_tokens: 200, stream: true },
+    model: 'clawloop',
+    messages,
+    max_tokens: 200,
+    stream: true,
     output_config: { format: { type: 'json_schema', schema } },
   });
   await expect(readAll(message)).rejects.toMatchObject({
@@ -65,7 +76,9 @@ test('the client is told in its own shape, and the log in a line without a stack
 
 test('whole answers are refused with 400', async () => {
   const refused = on.serving.client.chat.completions.create({
-    ...{ model: 'clawloop', messages, max_tokens: 200 },
+    model: 'clawloop',
+    messages,
+    max_tokens: 200,
     response_format: { type: 'json_schema', json_schema: { name: 'costly', schema } },
   });
   await expect(refused).rejects.toMatchObject({ status: 400, code: 'invalid_request' });

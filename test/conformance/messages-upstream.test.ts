@@ -65,7 +65,8 @@ test('thoughts, words and calls are blocks, and go back as one answer', async ()
         { type: 'text', text: '\nLooking' },
         { type: 'tool_use', id: 'call_7', name: 'exec', input: { cmd: 'ls' } },
       ],
-      ...{ stop_reason: 'tool_use', stop_sequence: null },
+      stop_reason: 'tool_use',
+      stop_sequence: null,
       usage: { input_tokens: 11, output_tokens: 7 },
     });
   }
@@ -162,7 +163,9 @@ test('a key at its limit waits, and an answer that its reader left is recorded a
   }
   const fact = await until('the fact', async () => (await facts()).find((event) => event.id === id));
   expect(fact.data).toMatchObject({
-    ...{ api: 'messages', finishReason: 'aborted', disconnected: true },
+    api: 'messages',
+    finishReason: 'aborted',
+    disconnected: true,
     answer: { role: 'assistant', content: 'Hel' },
   });
   const before = (await facts()).length;

@@ -2,6 +2,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { beforeAll, expect, test } from 'vitest';
 import { rollingHashes } from '../../shared/chat/rolling-hash.ts';
 import type { FeedbackGiven } from '../../shared/events/feedback-given.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import { servingForSuite } from '../e2e/serving-process.ts';
 
 // Anthropic's own client against claw-nano: what it is told, and what the log then holds.
@@ -21,20 +22,28 @@ const post = (path: string, body: string, method = 'POST') =>
   fetch(`${on.serving.url}${path}`, {
     method,
     headers: { 'content-type': 'application/json' },
-    ...(method === 'POST' ? { body } : {}),
+    ...defined({ body: method === 'POST' ? body : undefined }),
   });
+
+/** The SDK no longer knows these fields; its older versions send them. */
+const sampling = { temperature: 0.7, top_p: 0.9, top_k: 40 };
 
 test('a message comes whole, and its fact is the one that a chat would have', async () => {
   const { data: message, response } = await client.messages
     .create({
-      ...{ model: 'claude-anything', max_tokens: 12, temperature: 0.7, top_p: 0.9, top_k: 40 },
+      model: 'claude-anything',
+      max_tokens: 12,
+      ...sampling,
       system: [{ type: 'text', text: 'Be kind.', cache_control: { type: 'ephemeral' } }],
       messages: [user('hi'), { role: 'user', content: [{ type: 'text', text: 'hello' }] }],
       metadata: { user_id: 'user-7' },
     })
     .withResponse();
   expect(message).toMatchObject({
-    ...{ type: 'message', role: 'assistant', model: 'claude-anything', stop_sequence: null },
+    type: 'message',
+    role: 'assistant',
+    model: 'claude-anything',
+    stop_sequence: null,
     content: [{ type: 'text' }],
     clawloop: { version: 0, recorded: true },
   });
@@ -43,8 +52,13 @@ test('a message comes whole, and its fact is the one that a chat would have', as
   expect(response.headers.get('x-clawloop-version')).toBe('0');
   const fact = await on.folder.interaction(message.id);
   expect(fact).toMatchObject({
-    ...{ api: 'messages', live: true, settle: 'votes', version: 0, engine: 'local' },
-    ...{ model: 'claude-anything', user: 'user-7' },
+    api: 'messages',
+    live: true,
+    settle: 'votes',
+    version: 0,
+    engine: 'local',
+    model: 'claude-anything',
+    user: 'user-7',
     messages: [
       { role: 'system', content: [{ type: 'text', text: 'Be kind.' }] },
       user('hi'),
@@ -193,7 +207,9 @@ test('what cannot be honoured is refused by its name, in the shape that clients 
   }
   const format = { type: 'json_schema', schema: { description: 'x'.repeat(300_000) } };
   const count = client.messages.countTokens({
-    ...{ model: ask.model, messages: ask.messages, output_config: { format } },
+    model: ask.model,
+    messages: ask.messages,
+    output_config: { format },
   } as Anthropic.MessageCountTokensParams);
   await expect(count).rejects.toThrow('output_config.format');
   for (const [path, body, status, type] of [

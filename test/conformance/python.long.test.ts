@@ -42,8 +42,16 @@ test('chats, responses and messages: streams, calls, errors, retries, aborts, us
     .split('\n')
     .map((line) => JSON.parse(line) as { readonly check: string; readonly ids: readonly string[] });
   expect(checks.map(({ check }) => check)).toEqual([
-    ...['chat_whole_and_streamed', 'chat_tools', 'responses', 'response_tools', 'messages', 'message_tools'],
-    ...['errors', 'retries', 'aborts', 'in_parallel'],
+    'chat_whole_and_streamed',
+    'chat_tools',
+    'responses',
+    'response_tools',
+    'messages',
+    'message_tools',
+    'errors',
+    'retries',
+    'aborts',
+    'in_parallel',
   ]);
   const ids = checks.flatMap((check) => check.ids);
   await until('every answer is in the log', async () => {

@@ -46,7 +46,10 @@ test('a conversation goes on by the id of its last response, also after a restar
 test('a response is told again and deleted by its id, also by another replica and after a restart', async () => {
   const parameters = { type: 'object', properties: {} };
   const created = await on.serving.client.responses.create({
-    ...{ ...greedy, instructions: 'Be brief.', input: 'hello', metadata: { where: 'here' } },
+    ...greedy,
+    instructions: 'Be brief.',
+    input: 'hello',
+    metadata: { where: 'here' },
     tools: [{ type: 'function', name: 'look', parameters, strict: null }],
     tool_choice: 'none',
   });
@@ -109,7 +112,8 @@ test('what is not stored cannot be gone on from, referred to or told again; nor 
   });
   await expect(refer).rejects.toMatchObject({ status: 400, param: 'input[0]' });
   const chat = await on.serving.client.chat.completions.create({
-    ...{ model: 'clawloop', max_tokens: 5 },
+    model: 'clawloop',
+    max_tokens: 5,
     messages: [{ role: 'user', content: 'hi' }],
   });
   for (const one of [id, chat.id, 'resp_none'])

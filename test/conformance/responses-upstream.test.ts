@@ -23,7 +23,8 @@ test('thoughts, words and calls are items, and go back as one answer', async () 
   );
   const parameters = { type: 'object', properties: { cmd: { type: 'string' } } };
   const request: OpenAI.Responses.ResponseCreateParamsNonStreaming = {
-    ...{ model: 'clawloop', input: 'list' },
+    model: 'clawloop',
+    input: 'list',
     tools: [{ type: 'function', name: 'exec', description: 'Runs', parameters, strict: null }],
   };
   const whole = await on.serving.client.responses.create(request);

@@ -10,7 +10,11 @@ const greedy = { model: 'clawloop', max_output_tokens: 40, temperature: 0 };
 
 test('a response comes whole, and its fact is the one that a chat would have', async () => {
   const response = await on.serving.client.responses.create({
-    ...{ model: 'gpt-anything', max_output_tokens: 12, temperature: 0.7, top_p: 0.9, store: false },
+    model: 'gpt-anything',
+    max_output_tokens: 12,
+    temperature: 0.7,
+    top_p: 0.9,
+    store: false,
     instructions: 'Be kind.',
     input: [
       { role: 'user', content: 'hi' },
@@ -19,14 +23,22 @@ test('a response comes whole, and its fact is the one that a chat would have', a
     metadata: { where: 'here' },
   });
   expect(response).toMatchObject({
-    ...{ object: 'response', model: 'gpt-anything', store: false, error: null },
-    ...{ instructions: 'Be kind.', metadata: { where: 'here' }, previous_response_id: null },
+    object: 'response',
+    model: 'gpt-anything',
+    store: false,
+    error: null,
+    instructions: 'Be kind.',
+    metadata: { where: 'here' },
+    previous_response_id: null,
     output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text' }] }],
     clawloop: { version: 0, recorded: true },
   });
   const fact = await on.folder.interaction(response.id);
   expect(fact).toMatchObject({
-    ...{ api: 'responses', live: true, settle: 'votes', version: 0 },
+    api: 'responses',
+    live: true,
+    settle: 'votes',
+    version: 0,
     messages: [
       { role: 'system', content: 'Be kind.' },
       { role: 'user', content: 'hi' },
@@ -60,7 +72,8 @@ test('a stream has its events in order, and says the same as the whole response'
   );
   const short = await on.serving.client.responses.create({ ...request, max_output_tokens: 2 });
   expect(short).toMatchObject({
-    ...{ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } },
+    status: 'incomplete',
+    incomplete_details: { reason: 'max_output_tokens' },
   });
 });
 
@@ -81,7 +94,10 @@ test('an input that does not fit is named as the field of each API', async () =>
 test('a call that has to come does, whole or in parts', async () => {
   const parameters = { type: 'object', properties: {} };
   const request: OpenAI.Responses.ResponseCreateParamsNonStreaming = {
-    ...{ ...greedy, input: 'hello', tool_choice: 'required', parallel_tool_calls: false },
+    ...greedy,
+    input: 'hello',
+    tool_choice: 'required',
+    parallel_tool_calls: false,
     tools: [{ type: 'function', name: 'look', parameters, strict: null }],
   };
   const whole = await on.serving.client.responses.create(request);

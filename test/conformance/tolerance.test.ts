@@ -25,12 +25,17 @@ describe('by default', () => {
   /** What is sent is wider than the types of the clients. */
   const chat = (more: object) =>
     openai.chat.completions.create({
-      ...{ model: 'm', max_tokens: 4, messages: [user('hi')] },
+      model: 'm',
+      max_tokens: 4,
+      messages: [user('hi')],
       ...more,
     } as OpenAI.Chat.ChatCompletionCreateParamsNonStreaming);
   const response = (more: object) =>
     openai.responses.create({
-      ...{ model: 'm', max_output_tokens: 4, input: 'hi', ...more },
+      model: 'm',
+      max_output_tokens: 4,
+      input: 'hi',
+      ...more,
     } as OpenAI.Responses.ResponseCreateParamsNonStreaming);
   const message = (more: object) =>
     anthropic.messages.create({ ...claude, ...more } as Anthropic.MessageCreateParamsNonStreaming);
@@ -95,13 +100,16 @@ describe('by default', () => {
         { type: 'web_search_20250305', name: 'web_search' },
         { type: 'mcp_toolset', mcp_server_name: 'x' },
       ],
-      ...{ tool_choice: { type: 'any' }, max_tokens: 60, mcp_servers: [{ url: 'http://x' }] },
+      tool_choice: { type: 'any' },
+      max_tokens: 60,
+      mcp_servers: [{ url: 'http://x' }],
     });
     expect(content).toMatchObject([{ type: 'tool_use', name: 'look', input: { city: 'Zurich' } }]);
     expect(ignoredIn(said)).toEqual(['mcp_servers', 'tools.1: web_search_20250305', 'tools.2: mcp_toolset']);
     const called = await chat({
       tools: [{ type: 'web_search' }, { type: 'function', function: { name: 'look', parameters } }],
-      ...{ tool_choice: 'required', max_tokens: 60 },
+      tool_choice: 'required',
+      max_tokens: 60,
     });
     expect(called.choices[0]!.message.tool_calls).toHaveLength(1);
     expect(ignoredIn(called)).toEqual(['tools[0]: web_search']);
@@ -129,8 +137,10 @@ describe('by default', () => {
     const inner = { type: 'function', name: 'look', description: 'Looks', strict: false, parameters };
     const tools = [{ type: 'namespace', name: 'crm', description: 'Customers', tools: [inner] }];
     const request = {
-      ...{ tools, tool_choice: { type: 'function', name: 'look', namespace: 'crm' } },
-      ...{ max_output_tokens: 60, temperature: 0 },
+      tools,
+      tool_choice: { type: 'function', name: 'look', namespace: 'crm' },
+      max_output_tokens: 60,
+      temperature: 0,
     };
     const whole = await response(request);
     const call = { type: 'function_call', namespace: 'crm', name: 'look' };
@@ -212,8 +222,10 @@ describe('by default', () => {
 
   test('functions of the old form are called in the old form', async () => {
     const request = {
-      ...{ functions: [{ name: 'look', parameters }], function_call: { name: 'look' } },
-      ...{ max_tokens: 60, temperature: 0 },
+      functions: [{ name: 'look', parameters }],
+      function_call: { name: 'look' },
+      max_tokens: 60,
+      temperature: 0,
     };
     const { choices, id } = await chat(request);
     const { message: told, finish_reason } = choices[0]!;

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test, vi } from 'vitest';
-import { turnCompleted } from '../../services/judge/test-events.ts';
+import { turnCompleted } from '../../services/judge/testing/events.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
-import { dataFolder } from '../../shared/service/data-folder.ts';
+import { dataFolder } from '../../shared/runtime/data-folder.ts';
 import { withRedis } from './bullmq-redis.ts';
 
 const main = fileURLToPath(new URL('../../services/judge/main.ts', import.meta.url));

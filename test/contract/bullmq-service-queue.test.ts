@@ -2,8 +2,8 @@ import { fastify } from 'fastify';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
-import { openQueue } from '../../shared/service/open-queue.ts';
-import { QueueConfig } from '../../shared/service/queue-config.ts';
+import { QueueConfig } from '../../shared/config/queue.ts';
+import { openQueue } from '../../shared/runtime/open-queue.ts';
 import { withRedis } from './bullmq-redis.ts';
 
 const settings = { attempts: 1, backoffMs: 1, maxBackoffMs: 1, jitter: 0, timeLimitMs: 1000 };

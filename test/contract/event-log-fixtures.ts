@@ -6,6 +6,7 @@ import { SessionStarted } from '../../shared/events/session-started.ts';
 import { TurnSkipped } from '../../shared/events/turn-skipped.ts';
 import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
 import type { Fold } from '../../shared/log/fold.ts';
+import { readToEnd } from '../../shared/log/read-topic.ts';
 import { openDraft } from '../../shared/log/rows.ts';
 
 export const time = '2026-03-01T12:00:00.000Z';
@@ -97,7 +98,9 @@ export const echo: Fold<null> = {
       });
     const gone = () =>
       TurnSkipped.create({
-        ...{ id: `${event.id}/echo`, source: 'clawloop/echo', time: event.time },
+        id: `${event.id}/echo`,
+        source: 'clawloop/echo',
+        time: event.time,
         data: { turnId: previous.id, lane: event.subject, reason: 'record-gone', by: event.id },
       });
     return { changes: draft.changes(), emit: [{ reads: previous.at, id: previous.id, create, gone }] };
@@ -107,11 +110,7 @@ export const echo: Fold<null> = {
 /** All of a topic, up to its end as of now. */
 export async function readTopic(log: EventLog, topic: Topic): Promise<Recorded[]> {
   const records: Recorded[] = [];
-  const stop = new AbortController();
-  const following = log.follow(topic, {}, (record) => void records.push(record), stop.signal);
-  await Promise.race([following.caughtUp, following.done]);
-  stop.abort();
-  await following.done;
+  await readToEnd(log, topic, (record) => void records.push(record));
   return records;
 }
 

@@ -113,8 +113,13 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
       await following.caughtUp;
       const wanted = (id: string) => ['feedback.given?', id];
       expect(told).toEqual([
-        ...['session.started?', ...wanted('f'), ...wanted('of-2000'), ...wanted('of-20000'), '?'],
-        ...['session.started?', ...wanted('h')],
+        'session.started?',
+        ...wanted('f'),
+        ...wanted('of-2000'),
+        ...wanted('of-20000'),
+        '?',
+        'session.started?',
+        ...wanted('h'),
       ]);
       await log.append([feedback('a', 'later', 'short')]);
       await following.reachEnd();

@@ -35,7 +35,7 @@ export async function kafkaHarness(node: KafkaNode, sessionTimeoutMs = 2_000): P
     },
     inject: async (topic, subject, body) => {
       const queue = openAppendQueue(at.kafka);
-      await queue.append([recordOfBody(at, topic, subject, body, partitions, '')], 10_000);
+      await queue.append([recordOfBody(at, partitions, { topic, subject, type: '', body })], 10_000);
       await queue.close();
     },
     lose: async (topic, { partition, offset }) => {

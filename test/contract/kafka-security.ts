@@ -1,10 +1,10 @@
 import kafkajs from 'kafkajs';
 import { expect, test } from 'vitest';
+import { LogConfig } from '../../shared/config/log.ts';
 import { connectTo } from '../../shared/log/kafka/connection.ts';
 import { openKafkaLog } from '../../shared/log/kafka/open-kafka-log.ts';
-import { dataFolder } from '../../shared/service/data-folder.ts';
-import { LogConfig } from '../../shared/service/log-config.ts';
-import { kafkaConnection, openLog } from '../../shared/service/open-log.ts';
+import { dataFolder } from '../../shared/runtime/data-folder.ts';
+import { kafkaConnection, openLog } from '../../shared/runtime/open-log.ts';
 import { ledger, readTopic, started, until } from './event-log-fixtures.ts';
 import { describeWithKafka } from './kafka-node.ts';
 import { startSecuredKafka } from './secured-kafka.ts';
@@ -61,8 +61,13 @@ export function kafkaSecurity(): void {
         await admin.connect();
         const { ALLOW, DENY } = AclPermissionTypes;
         const rule = (operation: number, permissionType: number) => ({
-          ...{ resourceType, resourceName, operation, permissionType },
-          ...{ resourcePatternType: ResourcePatternTypes.PREFIXED, principal: 'User:clawloop', host: '*' },
+          resourceType,
+          resourceName,
+          operation,
+          permissionType,
+          resourcePatternType: ResourcePatternTypes.PREFIXED,
+          principal: 'User:clawloop',
+          host: '*',
         });
         await admin.createAcls({ acl: [rule(AclOperationTypes.ALL, ALLOW), rule(denied, DENY)] });
         // The broker hears of them a moment after the controller has taken them.

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { attribute } from '../../services/collector/attribute.ts';
-import { attributeSettings, CollectorConfig } from '../../services/collector/config.ts';
+import { attributeSettings } from '../../services/collector/settings.ts';
 import { assistant, interaction, system, user } from '../../services/collector/testing/events.ts';
 import { runFold } from '../../services/collector/testing/run-fold.ts';
-import { JudgeConfig } from '../../services/judge/config.ts';
 import type { Judge } from '../../services/judge/judges/judge.ts';
 import { createJudge } from '../../services/judge/judges/judges.ts';
-import { shownBy } from '../../services/judge/reaction.ts';
-import { CLAW_NANO } from '../../shared/policy/model-folder.ts';
+import { observationsOn } from '../../services/judge/reaction.ts';
+import { CollectorConfig } from '../../shared/config/collector.ts';
+import { JudgeConfig } from '../../shared/config/judge.ts';
+import { CLAW_NANO } from '../../shared/policy/model/model-folder.ts';
 import { type AgentMessage, readAgentMessages } from './agent-messages.ts';
 
 // 350 messages that programs wrote and 300 of people, by two authors who had seen neither rules nor tests.
@@ -45,7 +46,7 @@ async function hear(message: AgentMessage, index: number): Promise<Heard> {
   const turn = emitted.find(({ type }) => type === 'turn.completed');
   if (turn?.type !== 'turn.completed') return { message, side, verdict: '' };
   const { vote, hint } = await judge.vote(turn.data, 0, new AbortController().signal);
-  const { reaction } = shownBy(turn.data);
+  const { reaction } = observationsOn(turn.data);
   const verdict = [vote === 1 && 'good', vote === -1 && 'bad', hint && 'hint', reaction].filter(Boolean);
   return { message, side, verdict: verdict.join(' ') };
 }

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { JudgeConfig } from '../../services/judge/config.ts';
 import type { Judge } from '../../services/judge/judges/judge.ts';
 import { createJudge } from '../../services/judge/judges/judges.ts';
-import { assistant, turnCompleted, user } from '../../services/judge/test-events.ts';
-import { CLAW_NANO } from '../../shared/policy/model-folder.ts';
+import { assistant, turnCompleted, user } from '../../services/judge/testing/events.ts';
+import { JudgeConfig } from '../../shared/config/judge.ts';
+import { CLAW_NANO } from '../../shared/policy/model/model-folder.ts';
 import { type NextMessage, readNextMessages } from './next-messages.ts';
 import { hintRate, part, type Scored, scoresOf, scoreTable } from './scoring.ts';
 

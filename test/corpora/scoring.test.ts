@@ -3,7 +3,13 @@ import { type NextMessage, readNextMessages } from './next-messages.ts';
 import { type Heard, hasHint, hintRate, type Scored, scoresOf, scoreTable } from './scoring.ts';
 
 const message = (label: NextMessage['label'], wish: NextMessage['wish'] = []): NextMessage => ({
-  ...{ lang: 'en', style: 'direct', label, wish, request: 'r', answer: 'a', text: 't' },
+  lang: 'en',
+  style: 'direct',
+  label,
+  wish,
+  request: 'r',
+  answer: 'a',
+  text: 't',
 });
 const scored = (label: NextMessage['label'], vote: Heard['vote']): Scored => ({
   message: message(label),
@@ -12,8 +18,14 @@ const scored = (label: NextMessage['label'], vote: Heard['vote']): Scored => ({
 
 test('precision counts what was called so, recall what was meant so', () => {
   const all = [
-    ...[scored('bad', -1), scored('bad', -1), scored('bad', 0), scored('bad', 1)],
-    ...[scored('good', 1), scored('good', null), scored('neither', -1), scored('neither', 0)],
+    scored('bad', -1),
+    scored('bad', -1),
+    scored('bad', 0),
+    scored('bad', 1),
+    scored('good', 1),
+    scored('good', null),
+    scored('neither', -1),
+    scored('neither', 0),
   ];
   expect(scoresOf('bad', all)).toEqual({ precision: 2 / 3, recall: 2 / 4, heard: 2, of: 4 });
   expect(scoresOf('good', all)).toEqual({ precision: 1 / 2, recall: 1 / 2, heard: 1, of: 2 });

@@ -7,10 +7,7 @@ import { loopOnFolder } from './harness/loop-on-folder.ts';
 // other's policy nothing.
 
 // one of them asks the same over and over, which is weak evidence of its own
-const flags = [
-  ...['--adapters', 'alice,bob', '--collector-batch-size', '2'],
-  ...['--judge-weak-verdict', '0'],
-];
+const flags = ['--adapters', 'alice,bob', '--collector-batch-size', '2', '--judge-weak-verdict', '0'];
 const reactions = ['Perfect, thanks!', 'No lists, please.', 'Great, thank you!', 'Please skip the greeting.'];
 
 type Answer = { readonly text: string; readonly logProbs: readonly number[]; readonly version: number };
@@ -28,7 +25,10 @@ beforeAll(async () => {
 
 const chat = (who: string, messages: OpenAI.ChatCompletionMessageParam[], more: object = {}) =>
   new OpenAI({ baseURL: `${on.loop.url}/v1`, apiKey: keys[who]!, maxRetries: 0 }).chat.completions.create({
-    ...{ model: 'clawloop', messages, max_tokens: 160, ...more },
+    model: 'clawloop',
+    messages,
+    max_tokens: 160,
+    ...more,
   }) as Promise<OpenAI.ChatCompletion>;
 
 /** What a person's policy says without chance, and how sure it is of each token. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { defined } from '../../shared/lang/defined.ts';
 import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloop.ts';
 
 // What becomes of a response that its client deletes: before it is judged, while it waits, and once it trained.
@@ -48,8 +49,9 @@ const ask = async (previous?: string) => {
   const { id, status } = await client.responses.create({
     model: 'clawloop',
     input: previous === undefined ? `How do I pack for place number ${asked++}?` : 'Perfect, thanks!',
-    ...{ max_output_tokens: 300, temperature: 0 },
-    ...(previous === undefined ? {} : { previous_response_id: previous }),
+    max_output_tokens: 300,
+    temperature: 0,
+    ...defined({ previous_response_id: previous }),
   });
   expect(status).toBe('completed');
   return id;
@@ -92,6 +94,6 @@ test('it does not train any more, and the books balance', async () => {
   const audit = await run('audit');
   expect(audit).toMatch(/balances/);
   expect(audit).toMatch(/deleted +2/);
-  expect(await run('audit', '--deep')).toMatch(/a rebuild gives the same facts and rows/);
-  expect(await run('replay')).toMatch(/2 replayed: 2 the same/);
+  expect(await run('audit', '--deep')).toMatch(/a rebuild gives the same events and rows/);
+  expect(await run('replay')).toMatch(/2 replayed: 2 same/);
 });

@@ -22,7 +22,9 @@ async function say(model: string, messages: OpenAI.ChatCompletionMessageParam[],
 }
 const probe = (model: string) =>
   say(model, [{ role: 'user', content: 'How do I pack for a weekend trip?' }], {
-    ...{ temperature: 0, logprobs: true, max_tokens: 40 },
+    temperature: 0,
+    logprobs: true,
+    max_tokens: 40,
   });
 
 test('all weights learn; the base stays as it was, and what was learned outlives a restart', async () => {
@@ -47,7 +49,7 @@ test('all weights learn; the base stays as it was, and what was learned outlives
   expect(await on.run('audit')).toMatch(/balances/);
 
   expect(await on.loop.stop()).toBe(0);
-  expect(await on.run('replay')).toMatch(/1 replayed: 1 the same, 0 different/);
+  expect(await on.run('replay')).toMatch(/1 replayed: 1 same, 0 different/);
   await start();
   expect(await probe('clawloop')).toEqual(learned);
   expect(await probe('clawloop@base')).toEqual(base);
@@ -56,7 +58,7 @@ test('all weights learn; the base stays as it was, and what was learned outlives
 test('it does not go on as an adapter of the other kind, until it begins again from the base', async () => {
   await on.loop.stop();
   await expect(startClawLoop(on.folder, ['--training', 'lora'])).rejects.toThrow(
-    /"default" was trained as full, the settings say lora/,
+    /"default" was trained as full, but the settings ask for lora/,
   );
   const looked = await clawloop(['doctor', '--training', 'lora', '--data-folder', on.folder]);
   expect(looked.stdout).toMatch(/^bad +version 1 of the adapter "default" was trained as full/m);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { openaiJudge } from '../../services/judge/judges/openai/openai.ts';
-import { turnCompleted, user } from '../../services/judge/test-events.ts';
+import { turnCompleted, user } from '../../services/judge/testing/events.ts';
 import { type Answer, answersStatus, says, startJudgeServer } from './judge-server.ts';
 
 const cleanups: (() => Promise<void>)[] = [];

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test, vi } from 'vitest';
-import { turnCompleted, turnFeedback, user } from '../../services/judge/test-events.ts';
+import { turnCompleted, turnFeedback, user } from '../../services/judge/testing/events.ts';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
-import { dataFolder } from '../../shared/service/data-folder.ts';
+import { dataFolder } from '../../shared/runtime/data-folder.ts';
 import { answersStatus, says, startJudgeServer } from './judge-server.ts';
 
 const main = fileURLToPath(new URL('../../services/judge/main.ts', import.meta.url));
@@ -137,8 +137,14 @@ test('a judge that is down for a while is asked again; used-up votes are visible
   cleanups.push(server.close);
   const { health } = await startJudge(
     folder,
-    ...[...asks(server.baseUrl), '--votes', '1', '--vote-attempts', '2'],
-    ...['--hint-votes', '0', ...impatient],
+    ...asks(server.baseUrl),
+    '--votes',
+    '1',
+    '--vote-attempts',
+    '2',
+    '--hint-votes',
+    '0',
+    ...impatient,
   );
   await log.append([turnCompleted('t', { lane: 'a' })]);
   const jobs = async () => (await fetch(`${health}/jobs`)).json();
@@ -186,7 +192,11 @@ test('by the deadline a turn without its votes is unavailable; feedback settles 
   await startJudge(
     folder,
     ...asks(server.baseUrl),
-    ...['--vote-deadline-ms', '400', '--sweep-ms', '50', ...impatient],
+    '--vote-deadline-ms',
+    '400',
+    '--sweep-ms',
+    '50',
+    ...impatient,
   );
   await log.append([turnCompleted('rated'), turnFeedback('rated', -1, 'f'), turnCompleted('t')]);
   await until(() => expect(of('judgment.reached')).toHaveLength(2));

@@ -57,7 +57,8 @@ describe('the loop on one machine', () => {
     const completion = await client.chat.completions.create({
       model: 'clawloop',
       messages: [{ role: 'user', content: 'What is a good breakfast?' }],
-      ...{ max_tokens: 300, seed: 7 }, // an answer that is cut short is not judged
+      max_tokens: 300,
+      seed: 7, // an answer that is cut short is not judged
     });
     await on.run('feedback', completion.id, 'down', '--url', on.loop.url, '--comment', 'too long');
     const answer = completion.choices[0]?.message.content ?? '';
@@ -86,7 +87,7 @@ describe('the loop on one machine', () => {
       return (completion as unknown as { clawloop: { version: number } }).clawloop.version === 0;
     });
     expect(await on.run('learning', 'pause')).toMatch(/paused/);
-    expect(await on.run('learning', 'resume')).toMatch(/goes on/);
+    expect(await on.run('learning', 'resume')).toMatch(/resumed/);
     expect(await on.run('audit')).toMatch(/balances/);
   });
 });

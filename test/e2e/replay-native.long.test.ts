@@ -29,7 +29,7 @@ test.runIf(needed).each(['lora', 'full'] as const)(
 
     const replayed = await folder.replay();
     expect(replayed.text).toMatch(/^runtime: step \d+; native: TensorFlow/m);
-    expect(replayed.text).toMatch(/3 replayed: 3 the same, 0 different, 0 not covered/);
+    expect(replayed.text).toMatch(/3 replayed: 3 same, 0 different, 0 not covered/);
     expect(replayed.code).toBe(0);
   },
 );

@@ -13,8 +13,14 @@ const DISCOUNT = 0.5;
 /** s; longer than any answer takes on a busy machine */
 const IDLE_S = 15;
 const on = loopOnFolder([
-  ...['--collector-batch-size', '3', '--collector-turn-discount', String(DISCOUNT)],
-  ...['--collector-session-timeout', String(IDLE_S), '--collector-sweep-ms', '100'],
+  '--collector-batch-size',
+  '3',
+  '--collector-turn-discount',
+  String(DISCOUNT),
+  '--collector-session-timeout',
+  String(IDLE_S),
+  '--collector-sweep-ms',
+  '100',
 ]);
 const rl = rlClient(() => on.loop.url);
 

@@ -32,7 +32,9 @@ async function ask(key: string, system: string, content: string, headers = {}): 
   const client = new OpenAI({ baseURL: `${on.loop.url}/v1`, apiKey: key, maxRetries: 0 });
   const { id, choices } = await client.chat.completions.create(
     {
-      ...{ model: 'clawloop', max_tokens: 300, seed: 1 },
+      model: 'clawloop',
+      max_tokens: 300,
+      seed: 1,
       messages: [
         { role: 'system', content: system },
         { role: 'user', content },

@@ -67,7 +67,9 @@ test('the official clients speak under a session key, at the bare address; what 
     if (event.type === 'message_start') ids[2] = event.message.id;
   for (const interaction_id of ids)
     expect((await rl.post('/rl/set_reward', api_key, { reward: 1, interaction_id })).body).toEqual({
-      ...{ message: 'success', session_id, interaction_id },
+      message: 'success',
+      session_id,
+      interaction_id,
     });
   expect((await rl.post('/rl/end_session', api_key)).body.interaction_count).toBe(3);
   const gone = { status: 410 };

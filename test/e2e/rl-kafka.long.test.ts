@@ -24,9 +24,20 @@ describeWithKafka('the session protocol on Kafka, by replicas that share nothing
   const serving = async (folder: string) =>
     deployment.ready(
       await deployment.start('serving', [
-        ...['--data-folder', folder, '--model', tinyModel, '--backend', 'wasm', '--batch-size', '100'],
-        ...['--engine', 'upstream', '--upstream-url', upstream.url],
-        ...['--session-secret', 'the same on all replicas'],
+        '--data-folder',
+        folder,
+        '--model',
+        tinyModel,
+        '--backend',
+        'wasm',
+        '--batch-size',
+        '100',
+        '--engine',
+        'upstream',
+        '--upstream-url',
+        upstream.url,
+        '--session-secret',
+        'the same on all replicas',
       ]),
     );
 
@@ -72,7 +83,9 @@ describeWithKafka('the session protocol on Kafka, by replicas that share nothing
     const last = await one.chat(api_key);
     expect((await two.post('/rl/set_reward', api_key, { reward: -1 })).body.interaction_id).toBe(last);
     expect((await one.post('/rl/end_session', api_key)).body).toEqual({
-      ...{ message: 'success', session_id, interaction_count: 2 },
+      message: 'success',
+      session_id,
+      interaction_count: 2,
     });
   });
 });

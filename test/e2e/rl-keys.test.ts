@@ -48,7 +48,8 @@ test('the key alone says which session it is; the turn type is still told', asyn
   expect((await rl.post('/v1/sessions/end', undefined, named)).status).toBe(202);
   expect((await rl.post('/v1/sessions/end', undefined, named)).status).toBe(404);
   expect(await rl.post('/rl/end_session', elsewhere.api_key)).toMatchObject({
-    ...{ status: 200, body: { interaction_count: 1 } },
+    status: 200,
+    body: { interaction_count: 1 },
   });
 });
 
@@ -76,7 +77,8 @@ test('nothing is seen across access keys, and the keys of sessions go with the a
     [ann.secret, local.api_key],
   ])
     expect(await rl.post('/rl/start_session', key, { task_id: 'x', api_key })).toMatchObject({
-      ...{ status: 400, body: { error: { code: 'unknown_session_key', param: 'api_key' } } },
+      status: 400,
+      body: { error: { code: 'unknown_session_key', param: 'api_key' } },
     });
   expect(await rl.post('/rl/set_reward', ann.secret, { reward: 1 })).toMatchObject({ status: 401 });
   expect(await rl.chat(session.api_key)).toMatch(/^chatcmpl-/);

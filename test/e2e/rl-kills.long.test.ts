@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
-import { createRandom } from '../../shared/policy/random.ts';
+import { defined } from '../../shared/lang/defined.ts';
+import { createRandom } from '../../shared/policy/model/random.ts';
 import { until } from './harness/clawloop.ts';
 import { type RlAnswer, type RlClient, rlClient } from './rl-client.ts';
 import { scriptForEach } from './serving-on-script.ts';
@@ -38,7 +39,7 @@ test('whatever a client was told before a SIGKILL, at any moment, is true after 
     const random = createRandom(seed);
     let key: string | undefined;
     while (!isOver) {
-      const body = { task_id: `task-${seed}`, ...(key === undefined ? {} : { api_key: key }) };
+      const body = { task_id: `task-${seed}`, ...defined({ api_key: key }) };
       const started = await ask(() => rl.post('/rl/start_session', undefined, body));
       expect(started.status).toBe(200);
       const mine: Told = { session: started.body.session_id, answers: [], rewards: [], ended: undefined };

@@ -7,8 +7,16 @@ const on = loopOnFolder();
 
 test('rewarded sessions become a version; one that is left alone ends by itself, and 429 says when there is room', async () => {
   await on.start(
-    ...['--backend', 'wasm', '--collector-batch-size', '2', '--collector-max-staleness', '1'],
-    ...['--collector-session-timeout', '20', '--collector-sweep-ms', '200'],
+    '--backend',
+    'wasm',
+    '--collector-batch-size',
+    '2',
+    '--collector-max-staleness',
+    '1',
+    '--collector-session-timeout',
+    '20',
+    '--collector-sweep-ms',
+    '200',
   );
   const rl = rlClient(() => on.loop.url);
   // two sessions of some answers are as many as two versions consume: serving knows the collector's settings

@@ -43,13 +43,20 @@ test('a SIGKILL between any two steps loses no session, key, answer or reward', 
   await killed();
   const third = await rl.chat(api_key, 'three');
   expect((await rl.post('/rl/set_reward', api_key, { reward: 1 })).body).toEqual({
-    ...{ message: 'success', session_id: refreshed.session_id, interaction_id: third },
+    message: 'success',
+    session_id: refreshed.session_id,
+    interaction_id: third,
   });
   // a fact may stand twice
   const facts = [...new Map((await factsOf(session_id)).map((fact) => [fact.id, fact.type])).values()];
   expect(facts).toEqual([
-    ...['session.started', 'interaction.completed', 'feedback.given', 'interaction.completed'],
-    ...['feedback.given', 'feedback.given', 'session.ended'],
+    'session.started',
+    'interaction.completed',
+    'feedback.given',
+    'interaction.completed',
+    'feedback.given',
+    'feedback.given',
+    'session.ended',
   ]);
 });
 
@@ -66,7 +73,9 @@ test('what one replica takes the other knows at once, also who speaks for what',
     expect(after.api_key).toBe(api_key);
     const next = await one.chat(api_key);
     expect((await two.post('/rl/end_session', api_key)).body).toEqual({
-      ...{ message: 'success', session_id: after.session_id, interaction_count: 1 },
+      message: 'success',
+      session_id: after.session_id,
+      interaction_count: 1,
     });
     expect((await one.post('/rl/set_reward', api_key, { reward: 1 })).status).toBe(410);
     const types = (await factsOf(session_id)).map(({ type }) => type);
@@ -118,7 +127,9 @@ test('a refresh ends the session before it with what it earned; where there is n
   const after = await rl.chat(one.api_key);
   expect(await refused(one.api_key)).toBe('training_behind');
   expect((await rl.post('/rl/set_reward', one.api_key, { reward: 1 })).body).toEqual({
-    ...{ message: 'success', session_id, interaction_id: after },
+    message: 'success',
+    session_id,
+    interaction_id: after,
   });
   await rl.post('/rl/end_session', two.api_key);
   const endsAt = performance.now();
@@ -130,7 +141,10 @@ test('a refresh ends the session before it with what it earned; where there is n
   expect(next.api_key).toBe(one.api_key);
   const facts = await factsOf(session_id);
   expect(facts.map(({ id }) => id).filter((id) => !id.includes('/reward/'))).toEqual([
-    ...[`${session_id}/started`, ...before, after, `${session_id}/ended`],
+    `${session_id}/started`,
+    ...before,
+    after,
+    `${session_id}/ended`,
   ]);
   // samples that wait take the place of a session
   const log = await on.folder.openLog();
@@ -144,12 +158,27 @@ test('a refresh ends the session before it with what it earned; where there is n
 
 const waitingSample = (sampleId: string) =>
   SampleReady.create({
-    ...{ id: `${sampleId}/ready`, source: 'clawloop/test', time: new Date().toISOString() },
+    id: `${sampleId}/ready`,
+    source: 'clawloop/test',
+    time: new Date().toISOString(),
     data: {
-      ...{ sampleId, adapter: 'default', lane: 'l', session: 's', epoch: 'e', version: 0, verdict: 1 },
-      ...{ source: 'votes', soft: false, hints: [], messages: [] },
+      sampleId,
+      adapter: 'default',
+      lane: 'l',
+      session: 's',
+      epoch: 'e',
+      version: 0,
+      verdict: 1,
+      source: 'votes',
+      soft: false,
+      hints: [],
+      messages: [],
       tokens: {
-        ...{ promptIds: [1], responseIds: [2], logProbs: [-1], effectiveTemperature: 1, greedy: false },
+        promptIds: [1],
+        responseIds: [2],
+        logProbs: [-1],
+        effectiveTemperature: 1,
+        greedy: false,
         filters: { topP: 1, topK: 0 },
       },
     },
@@ -180,7 +209,9 @@ test('a session that the sweeper ends for being idle is gone, and its key is goo
   const idle = (seen: string, n: number) => {
     const { key, lane } = { key: 'local', lane: /^chatcmpl-(\w+)-/.exec(last)![1]! };
     return SessionEnded.create({
-      ...{ id: `idle/${n}`, source: 'clawloop/collector', time: new Date().toISOString() },
+      id: `idle/${n}`,
+      source: 'clawloop/collector',
+      time: new Date().toISOString(),
       data: { lane, key, session: session_id, reason: 'idle', epoch: `${session_id}/started`, last: seen },
     });
   };

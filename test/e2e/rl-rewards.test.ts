@@ -36,11 +36,13 @@ test('an advantage is finite, a task is named, a body is JSON', async () => {
       ),
     ).toMatchObject({ status: 400, body: { error: { param: 'advantage' } } });
   expect(await rl.post('/rl/set_reward', api_key, '{"reward": ')).toMatchObject({
-    ...{ status: 400, body: { error: { code: 'invalid_json' } } },
+    status: 400,
+    body: { error: { code: 'invalid_json' } },
   });
   for (const task_id of [undefined, 7, '', 'x'.repeat(257), 'a\nb', 'a\ud800'])
     expect(await rl.post('/rl/start_session', undefined, { task_id })).toMatchObject({
-      ...{ status: 400, body: { error: { param: 'task_id' } } },
+      status: 400,
+      body: { error: { param: 'task_id' } },
     });
   await rl.post('/rl/end_session', api_key);
 });
@@ -53,7 +55,8 @@ test('a reward is for an answer of the session; before the first one there is no
   await rl.chat(mine.api_key);
   for (const interaction_id of [foreign, 'chatcmpl-none', foreign.replace(/.$/, '0')])
     expect(await rl.post('/rl/set_reward', mine.api_key, { reward: 1, interaction_id })).toMatchObject({
-      ...{ status: 400, body: { error: { code: 'interaction_not_found', param: 'interaction_id' } } },
+      status: 400,
+      body: { error: { code: 'interaction_not_found', param: 'interaction_id' } },
     });
   for (const { api_key } of [mine, other]) await rl.post('/rl/end_session', api_key);
 });

@@ -14,13 +14,18 @@ test('a session is opened, asked, rewarded and ended, and all of it stands in th
   const second = await rl.chat(api_key, 'two');
   const rewarded = await rl.post('/rl/set_reward', api_key, { reward: 0.5, interaction_id: first });
   expect(rewarded).toMatchObject({
-    ...{ status: 200, body: { message: 'success', session_id, interaction_id: first } },
+    status: 200,
+    body: { message: 'success', session_id, interaction_id: first },
   });
   const last = await rl.post('/rl/set_reward', api_key, { reward: -1, interaction_id: null, advantage: 2 });
   expect(last.body).toEqual({ message: 'success', session_id, interaction_id: second });
   const [open] = (await rl.get('/rl/sessions')).body.data;
   expect(open).toMatchObject({
-    ...{ session_id, task_id: 'demo', state: 'open', interaction_count: 2, ended_at: null },
+    session_id,
+    task_id: 'demo',
+    state: 'open',
+    interaction_count: 2,
+    ended_at: null,
     rewards: [
       { interaction_id: first, reward: 0.5 },
       { interaction_id: second, reward: -1 },
@@ -31,8 +36,12 @@ test('a session is opened, asked, rewarded and ended, and all of it stands in th
   expect((await rl.post('/rl/end_session', api_key)).body).toEqual(ended);
   const facts = await sessionFacts(on.folder, session_id);
   expect(facts.map(({ type }) => type)).toEqual([
-    ...['session.started', 'interaction.completed', 'interaction.completed'],
-    ...['feedback.given', 'feedback.given', 'session.ended'],
+    'session.started',
+    'interaction.completed',
+    'interaction.completed',
+    'feedback.given',
+    'feedback.given',
+    'session.ended',
   ]);
   const given = facts.filter(({ type }) => type === 'feedback.given');
   expect(given.map(({ data }) => 'last' in data && data.last)).toEqual([false, true]);
@@ -74,7 +83,11 @@ test('an answer that is still on its way when its session ends is told whole, an
   const id = await late;
   const facts = await sessionFacts(on.folder, session_id);
   expect(facts.map((fact) => fact.id)).toEqual([
-    ...[`${session_id}/started`, first, `${session_id}/reward/none`, `${session_id}/ended`, id],
+    `${session_id}/started`,
+    first,
+    `${session_id}/reward/none`,
+    `${session_id}/ended`,
+    id,
   ]);
   expect((await rl.post('/rl/end_session', api_key)).body.interaction_count).toBe(1);
 });
@@ -84,23 +97,27 @@ test('who opened a session and lost its key ends it by its name', async () => {
   await rl.chat(api_key);
   const byName = { session_id, discard: true };
   expect(await rl.post('/rl/end_session', api_key, byName)).toMatchObject({
-    ...{ status: 403, body: { error: { code: 'not_for_session_keys' } } },
+    status: 403,
+    body: { error: { code: 'not_for_session_keys' } },
   });
   const next = await rl.start('next', api_key); // has ended the one before; its key speaks for the next one
   expect(await rl.post('/rl/end_session', undefined, byName)).toMatchObject({
-    ...{ status: 200, body: { session_id, interaction_count: 1 } },
+    status: 200,
+    body: { session_id, interaction_count: 1 },
   });
   expect(await rl.chat(api_key)).toMatch(/^chatcmpl-/);
   const named = { session_id: next.session_id, discard: true };
   for (const _ of [1, 2])
     expect(await rl.post('/rl/end_session', undefined, named)).toMatchObject({
-      ...{ status: 200, body: { session_id: next.session_id, interaction_count: 1 } },
+      status: 200,
+      body: { session_id: next.session_id, interaction_count: 1 },
     });
   const discarded = { session: next.session_id, discard: true };
   expect(await sessionFacts(on.folder, next.session_id)).toContainEqual(
     expect.objectContaining({ type: 'session.ended', data: expect.objectContaining(discarded) }),
   );
   expect(await rl.post('/rl/end_session', undefined, { session_id: 'nobody' })).toMatchObject({
-    ...{ status: 404, body: { error: { code: 'session_not_found', param: 'session_id' } } },
+    status: 404,
+    body: { error: { code: 'session_not_found', param: 'session_id' } },
   });
 });

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
-import { createAccessKey } from '../../shared/service/access-keys.ts';
+import { createAccessKey } from '../../shared/runtime/access-keys.ts';
 import { until } from './harness/clawloop.ts';
 import { rlClient } from './rl-client.ts';
 import { saysHi, scriptForEach } from './serving-on-script.ts';
@@ -29,7 +29,7 @@ const statusUnder = (serving: ServingProcess, host: string, path = '/v1/models')
 test('without a key the server stays on loopback', async () => {
   const { code, text } = await on.folder.startInVain(['--host', '0.0.0.0', ...on.engine]);
   expect(code).toBe(2);
-  expect(text).toMatch(/will not listen on 0\.0\.0\.0 without an access key: .*clawloop keys create/);
+  expect(text).toMatch(/refusing to listen on 0\.0\.0\.0 without an access key: .*clawloop keys create/);
 });
 
 test('beyond loopback /metrics is for who has a key; whether it is well, anybody may ask', async () => {
@@ -142,7 +142,7 @@ test('what is not available for a while is one line in the log, without a trace'
     {
       level: 40,
       code: 'keys_unreadable',
-      reason: expect.stringContaining('no list of access keys'),
+      reason: expect.stringContaining('not a list of access keys'),
     },
   ]);
   expect(said()[0]).not.toContain('stack');

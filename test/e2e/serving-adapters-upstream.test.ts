@@ -12,8 +12,16 @@ describe('several adapters behind vLLM', () => {
     vllm = await vllmFake();
     folder = await servingFolder();
     serving = await folder.start([
-      ...['--engine', 'upstream', '--upstream-kind', 'vllm', '--upstream-url', vllm.url],
-      ...['--adapters', 'alice,bob', '--kept-versions', '0'],
+      '--engine',
+      'upstream',
+      '--upstream-kind',
+      'vllm',
+      '--upstream-url',
+      vllm.url,
+      '--adapters',
+      'alice,bob',
+      '--kept-versions',
+      '0',
     ]);
   });
   afterAll(async () => {
@@ -23,7 +31,9 @@ describe('several adapters behind vLLM', () => {
 
   const ask = async (model: string) => {
     const answer = await serving.client.chat.completions.create({
-      ...{ model, messages: [{ role: 'user', content: 'who are you?' }], temperature: 1 },
+      model,
+      messages: [{ role: 'user', content: 'who are you?' }],
+      temperature: 1,
     });
     return answer.choices[0]!.message.content;
   };

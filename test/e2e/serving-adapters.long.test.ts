@@ -42,8 +42,12 @@ describe('several adapters behind one serving', () => {
     );
   const ask = async (model: string, question: string): Promise<Answer> => {
     const answer = await serving.client.chat.completions.create({
-      ...{ model, messages: [{ role: 'user', content: question }], max_tokens: 20 },
-      ...{ temperature: 0, logit_bias: neverEnds, logprobs: true },
+      model,
+      messages: [{ role: 'user', content: question }],
+      max_tokens: 20,
+      temperature: 0,
+      logit_bias: neverEnds,
+      logprobs: true,
     });
     const [{ message, logprobs }] = answer.choices as [OpenAI.ChatCompletion.Choice];
     const { version } = (answer as unknown as { readonly clawloop: { readonly version: number } }).clawloop;
@@ -120,7 +124,8 @@ describe('several adapters behind one serving', () => {
     const [bob, all] = [await create('--only-adapter', 'bob'), await create()];
     const post = async (key: string, path: string, body: object) => {
       const response = await fetch(`${serving.url}${path}`, {
-        ...{ method: 'POST', body: JSON.stringify({ max_tokens: 16, ...body }) },
+        method: 'POST',
+        body: JSON.stringify({ max_tokens: 16, ...body }),
         headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
       });
       // biome-ignore lint/suspicious/noExplicitAny: of three APIs
@@ -129,8 +134,11 @@ describe('several adapters behind one serving', () => {
     const messages = [{ role: 'user', content: 'hi' }];
     const chat = (key: string, model: string) => post(key, '/v1/chat/completions', { model, messages });
     for (const [key, model, version] of [
-      ...[[bob, 'clawloop', 1] as const, [bob, 'clawloop:bob', 1] as const, [bob, '@base', 0] as const],
-      ...[[all, 'clawloop', 0] as const, [all, 'clawloop:bob', 1] as const],
+      [bob, 'clawloop', 1] as const,
+      [bob, 'clawloop:bob', 1] as const,
+      [bob, '@base', 0] as const,
+      [all, 'clawloop', 0] as const,
+      [all, 'clawloop:bob', 1] as const,
     ])
       expect(await chat(key, model)).toMatchObject({ status: 200, body: { clawloop: { version } } });
     const missing = { status: 404, body: { error: { code: 'model_not_found', param: 'model' } } };
@@ -138,7 +146,8 @@ describe('several adapters behind one serving', () => {
       expect(await chat(bob, model)).toMatchObject(missing);
     expect(await chat(all, 'clawloop:nobody')).toMatchObject(missing);
     expect(await post(bob, '/v1/messages', { model: 'clawloop:alice', messages })).toMatchObject({
-      ...{ status: 404, body: { type: 'error', error: { type: 'not_found_error' } } },
+      status: 404,
+      body: { type: 'error', error: { type: 'not_found_error' } },
     });
     const respond = (key: string, model: string, more: object = {}) =>
       post(key, '/v1/responses', {
@@ -155,14 +164,19 @@ describe('several adapters behind one serving', () => {
     const more = { previous_response_id: said.id };
     expect((await respond(all, 'clawloop:bob', more)).status).toBe(200);
     expect(await respond(all, 'clawloop', more)).toMatchObject({
-      ...{ status: 400, body: { error: { code: 'previous_response_not_found' } } },
+      status: 400,
+      body: { error: { code: 'previous_response_not_found' } },
     });
 
     const names = async (apiKey: string) =>
       (await new OpenAI({ baseURL: `${serving.url}/v1`, apiKey }).models.list()).data.map(({ id }) => id);
     expect(await names(bob)).toEqual(['clawloop', 'clawloop@base', 'clawloop@v1']);
     expect(await names(all)).toEqual([
-      ...['clawloop', 'clawloop@base', 'clawloop:bob', 'clawloop:bob@base', 'clawloop:bob@v1'],
+      'clawloop',
+      'clawloop@base',
+      'clawloop:bob',
+      'clawloop:bob@base',
+      'clawloop:bob@v1',
     ]);
 
     // a session is of the adapter of its key

@@ -1,8 +1,8 @@
 import type OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import type { ChatMessage } from '../../shared/events/chat-message.ts';
-import { loadPromptWriter } from '../../shared/policy/load-prompt-writer.ts';
-import { referencePath } from '../../shared/policy/reference-fixtures.ts';
+import { referencePath } from '../../shared/policy/testing/reference-fixtures.ts';
+import { loadPromptWriter } from '../../shared/policy/text/load-prompt-writer.ts';
 import { servingForSuite } from './serving-process.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;

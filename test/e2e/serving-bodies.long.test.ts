@@ -12,8 +12,16 @@ afterEach(() => {
 
 describe('bodies', () => {
   const on = servingForSuite([
-    ...['--api-key', KEY, '--max-body-bytes', '3000000', '--max-body-bytes-per-key', '4000000'],
-    ...['--request-timeout-ms', '2000', '--max-connections', '20'],
+    '--api-key',
+    KEY,
+    '--max-body-bytes',
+    '3000000',
+    '--max-body-bytes-per-key',
+    '4000000',
+    '--request-timeout-ms',
+    '2000',
+    '--max-connections',
+    '20',
   ]);
 
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${KEY}` };

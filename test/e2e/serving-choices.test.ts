@@ -110,7 +110,7 @@ describe('several answers to one request', () => {
     const refused = {
       status: 400,
       param: 'n',
-      message: expect.stringContaining('4 at most (--max-waiting)'),
+      message: expect.stringContaining('at most 4 (--max-waiting)'),
     };
     await expect(ask(5)).rejects.toMatchObject(refused);
     await expect(ask(6)).rejects.toMatchObject({ message: expect.stringContaining('(--max-choices)') });
@@ -168,14 +168,19 @@ describe('several answers of an upstream engine', () => {
       deltaFrame(
         { content: text },
         {
-          ...{ index, token_ids: [id], finish_reason: reason },
+          index,
+          token_ids: [id],
+          finish_reason: reason,
           logprobs: { content: [{ token: text, logprob: -id, top_logprobs: [] }] },
         },
         { prompt_token_ids: [5, 6] },
       );
     on.upstream.script((_, response) =>
       sendFrames(response, [
-        ...[piece(0, 'He', 1), piece(1, 'Good', 3), piece(0, 'llo', 2, 'stop'), piece(1, 'bye', 4, 'length')],
+        piece(0, 'He', 1),
+        piece(1, 'Good', 3),
+        piece(0, 'llo', 2, 'stop'),
+        piece(1, 'bye', 4, 'length'),
         usageFrame(2, 4),
       ]),
     );

@@ -20,7 +20,9 @@ describe('where the origin of a page may ask', () => {
   const on = servingOnScript(['--cors-origins', `${page},app://notes`, '--api-key', key], saysHi);
   const client = (origin: string) =>
     new OpenAI({
-      ...{ baseURL: `${on.serving.url}/v1`, apiKey: key, maxRetries: 0 },
+      baseURL: `${on.serving.url}/v1`,
+      apiKey: key,
+      maxRetries: 0,
       defaultHeaders: { origin },
     });
 

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccessKey } from '../../shared/service/access-keys.ts';
+import { createAccessKey } from '../../shared/runtime/access-keys.ts';
 import { rlClient } from './rl-client.ts';
 import { type ServingFolder, servingFolder } from './serving-process.ts';
 
@@ -19,7 +19,11 @@ describe('the engine behind the endpoint', () => {
     const serving = await folder.start();
     const ask = (messages: OpenAI.ChatCompletionMessageParam[], more: object = {}) =>
       serving.client.chat.completions.create({
-        ...{ model: 'clawloop', messages, max_tokens: 12, temperature: 0, logprobs: true },
+        model: 'clawloop',
+        messages,
+        max_tokens: 12,
+        temperature: 0,
+        logprobs: true,
         ...more,
       });
     const logProbsOf = (answer: OpenAI.ChatCompletion) =>
@@ -55,7 +59,9 @@ describe('the engine behind the endpoint', () => {
     const cachedFor = async (apiKey: string, content: string) => {
       const client = new OpenAI({ baseURL: `${serving.url}/v1`, apiKey, maxRetries: 0 });
       const answer = await client.chat.completions.create({
-        ...{ model: 'clawloop', messages: [user(content)], max_tokens: 1 },
+        model: 'clawloop',
+        messages: [user(content)],
+        max_tokens: 1,
       });
       return answer.usage!.prompt_tokens_details!.cached_tokens!;
     };
@@ -86,7 +92,9 @@ describe('the engine behind the endpoint', () => {
     expect(cut.choices[0]!.finish_reason).toBe('stop');
     const end = responseIds.indexOf(responseIds[3]!) + 1;
     expect((await idsOf(cut.id)).responseIds).toEqual(responseIds.slice(0, end));
-    const filtered = await serving.client.chat.completions.create({ ...ask, ...{ min_p: 0.2 } });
+    // `min_p` is a field of vLLM that the SDK does not know
+    const withMinP = { ...ask, min_p: 0.2 };
+    const filtered = await serving.client.chat.completions.create(withMinP);
     expect((await idsOf(filtered.id)).filters).toMatchObject({ minP: 0.2 });
     await serving.stop();
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
-import { loadTokenizer } from '../../shared/policy/tokenizer.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
+import { loadTokenizer } from '../../shared/policy/text/tokenizer.ts';
 import { sglangFake } from '../upstream-fakes/sglang.ts';
 import { vllmFake } from '../upstream-fakes/vllm.ts';
 import { type ServingFolder, type ServingProcess, servingFolder, tinyModel } from './serving-process.ts';
@@ -22,7 +22,13 @@ function behind(kind: 'vllm' | 'sglang', open: () => Promise<Upstream>, flags: r
     upstream = await open();
     folder = await servingFolder();
     serving = await folder.start([
-      ...['--engine', 'upstream', '--upstream-kind', kind, '--upstream-url', upstream.url, ...flags],
+      '--engine',
+      'upstream',
+      '--upstream-kind',
+      kind,
+      '--upstream-url',
+      upstream.url,
+      ...flags,
     ]);
   });
   afterAll(async () => {
@@ -39,9 +45,7 @@ function behind(kind: 'vllm' | 'sglang', open: () => Promise<Upstream>, flags: r
 }
 
 describe('behind vLLM', () => {
-  const sent = behind('vllm', () => vllmFake({}), [
-    ...['--model', 'claw-nano', '--upstream-sampling', 'plain'],
-  ]);
+  const sent = behind('vllm', () => vllmFake({}), ['--model', 'claw-nano', '--upstream-sampling', 'plain']);
   test.each([
     [{ response_format: { type: 'json_object' } }, { response_format: { type: 'json_object' } }],
     [

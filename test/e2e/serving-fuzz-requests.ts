@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { requestFields } from '../../services/serving/chat/request-fields.ts';
+import { requestFields } from '../../services/serving/api/request/request-fields.ts';
 
 /** One request as it goes over the wire. */
 export type WireRequest = {

@@ -15,7 +15,7 @@ async function create(
   const { code, stdout, stderr } = await keys('create', ...argv);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const id = /under the id (key-\w+)/.exec(stdout)![1]!;
-  return { secret: stdout.split('\n')[0]!, id, closes: stdout.includes('answers nobody without a key') };
+  return { secret: stdout.split('\n')[0]!, id, closes: stdout.includes('refuses requests without a key') };
 }
 
 /** Undefined where it was answered. */
@@ -37,7 +37,9 @@ test('a key has its number of requests, and is told when to come again; others g
   expect(await refusalOf(ann.secret, true)).toBeUndefined();
   const refused = await refusalOf(ann.secret);
   expect(refused).toMatchObject({
-    ...{ status: 429, code: 'rate_limit_exceeded', type: 'rate_limit_error' },
+    status: 429,
+    code: 'rate_limit_exceeded',
+    type: 'rate_limit_error',
     message: expect.stringContaining('2 requests per minute'),
   });
   const seconds = Number(refused!.headers!.get('retry-after'));
@@ -68,7 +70,7 @@ test.each([
   const refused = await ask();
   expect(refused.status).toBe(429);
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50);
-  const message = 'This key may take 1 requests per minute';
+  const message = 'This key is limited to 1 requests per minute';
   expect(await refused.json()).toMatchObject({ error: { type, message: expect.stringContaining(message) } });
 });
 
@@ -117,7 +119,8 @@ test('requests for answers that are refused have a limit too, before they are re
   const ask = async (body: string) =>
     (
       await fetch(`${on.serving.url}/v1/chat/completions`, {
-        ...{ method: 'POST', body },
+        method: 'POST',
+        body,
         headers: { 'content-type': 'application/json', authorization: `Bearer ${ann.secret}` },
       })
     ).status;

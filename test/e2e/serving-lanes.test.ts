@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { FeedbackGiven } from '../../shared/events/feedback-given.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import { servingForSuite } from './serving-process.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;
@@ -64,7 +65,7 @@ describe('lanes and sessions', () => {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...defined({ authorization: key === undefined ? undefined : `Bearer ${key}` }),
       },
       body: JSON.stringify({ session }),
     });
@@ -76,13 +77,15 @@ describe('lanes and sessions', () => {
       { headers: { 'x-session-id': session } },
     );
   const notFound = {
-    ...{ status: 404, body: { error: { code: 'session_not_found', param: 'session' } } },
+    status: 404,
+    body: { error: { code: 'session_not_found', param: 'session' } },
   };
 
   test('a session is ended by its name, once; a name that nobody used ends nothing', async () => {
     const { lane } = await on.folder.interaction((await askIn('chat-b')).id);
     expect(await end('chat-b')).toEqual({
-      ...{ status: 202, body: { object: 'clawloop.session', session: 'chat-b', accepted: true } },
+      status: 202,
+      body: { object: 'clawloop.session', session: 'chat-b', accepted: true },
     });
     const ends = async (session: string) =>
       (await on.folder.events('conversations')).filter(

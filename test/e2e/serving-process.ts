@@ -12,8 +12,8 @@ import type { Topic } from '../../shared/events/define-event.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
-import { referencePath } from '../../shared/policy/reference-fixtures.ts';
-import { type DataFolder, dataFolder } from '../../shared/service/data-folder.ts';
+import { referencePath } from '../../shared/policy/testing/reference-fixtures.ts';
+import { type DataFolder, dataFolder } from '../../shared/runtime/data-folder.ts';
 import { until } from './harness/clawloop.ts';
 
 const entry = fileURLToPath(new URL('../../services/serving/main.ts', import.meta.url));
@@ -52,8 +52,17 @@ const spawnServing = (folder: string, flags: readonly string[]): ChildProcess =>
     [
       '--disable-warning=ExperimentalWarning',
       entry,
-      ...['--data-folder', folder, '--port', '0', '--model', tinyModel, '--context', 'window'],
-      ...['--backend', 'wasm', ...flags], // starts at once
+      '--data-folder',
+      folder,
+      '--port',
+      '0',
+      '--model',
+      tinyModel,
+      '--context',
+      'window',
+      '--backend',
+      'wasm',
+      ...flags, // starts at once
     ],
     { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] }, // by the channel a service has a supervisor
   );

@@ -4,14 +4,14 @@ import { PolicyPromoted } from '../../shared/events/policy-promoted.ts';
 import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
 import type { TrainingKind } from '../../shared/events/training-settings.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
-import { readAdapter } from '../../shared/policy/adapter-files.ts';
-import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
-import { checkpointName, commitCheckpoint } from '../../shared/policy/checkpoint-store.ts';
-import { type CheckpointState, sealNumbers } from '../../shared/policy/checkpoint-store-state.ts';
-import type { TrainedWeights } from '../../shared/policy/full-weights.ts';
-import { modelDigest } from '../../shared/policy/model-digest.ts';
-import { referencePath } from '../../shared/policy/reference-fixtures.ts';
-import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
+import { readAdapter } from '../../shared/policy/checkpoints/adapter-files.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
+import { checkpointName, openCheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
+import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
+import { type CheckpointState, sealNumbers } from '../../shared/policy/checkpoints/state.ts';
+import { modelDigest } from '../../shared/policy/model/model-digest.ts';
+import { referencePath } from '../../shared/policy/testing/reference-fixtures.ts';
+import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
 import { tinyModel } from './serving-process.ts';
 
 const adapterFolder = referencePath('models/qwen3-tiny/lora');
@@ -65,7 +65,7 @@ export async function commitVersion(
     ...sealed,
   };
   const checkpoint = checkpointName(version, createHash('sha256').update(state.batchId).digest('hex'));
-  await commitCheckpoint(store, checkpoint, { adapter, optimizer, state }, tinyModel);
+  await openCheckpointStore(store).commit(checkpoint, { adapter, optimizer, state }, tinyModel);
   return { checkpoint, digest: sealed.digest };
 }
 

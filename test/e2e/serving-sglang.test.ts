@@ -2,9 +2,9 @@ import { rm } from 'node:fs/promises';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
-import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
-import { loadTokenizer, type Tokenizer } from '../../shared/policy/tokenizer.ts';
-import { createAccessKey } from '../../shared/service/access-keys.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
+import { loadTokenizer, type Tokenizer } from '../../shared/policy/text/tokenizer.ts';
+import { createAccessKey } from '../../shared/runtime/access-keys.ts';
 import { type SglangFake, sglangFake } from '../upstream-fakes/sglang.ts';
 import { until } from './harness/clawloop.ts';
 import { type ServingFolder, type ServingProcess, servingFolder, tinyModel } from './serving-process.ts';
@@ -23,8 +23,14 @@ describe.each([[false], [true]])('behind SGLang (incremental: %s)', (incremental
     sglang = await sglangFake({ tokenizer, endId: eosTokenIds[0]!, incremental });
     folder = await servingFolder();
     serving = await folder.start([
-      ...['--engine', 'upstream', '--upstream-kind', 'sglang', '--upstream-url', sglang.url],
-      ...['--kept-versions', '0'],
+      '--engine',
+      'upstream',
+      '--upstream-kind',
+      'sglang',
+      '--upstream-url',
+      sglang.url,
+      '--kept-versions',
+      '0',
     ]);
   });
   beforeEach(() => sglang.fault(undefined));
@@ -49,7 +55,12 @@ describe.each([[false], [true]])('behind SGLang (incremental: %s)', (incremental
     const { body } = sglang.calls.at(-1)!;
     expect(body).toMatchObject({
       sampling_params: {
-        ...{ temperature: 0.7, top_p: 0.9, top_k: 20, min_p: 0, max_new_tokens: 90, sampling_seed: 4 },
+        temperature: 0.7,
+        top_p: 0.9,
+        top_k: 20,
+        min_p: 0,
+        max_new_tokens: 90,
+        sampling_seed: 4,
       },
       return_logprob: true,
     });
@@ -185,7 +196,9 @@ describe.each([[false], [true]])('behind SGLang (incremental: %s)', (incremental
 
   test('a new version is an adapter there, also after the server came back without it', async () => {
     const committed = await commitVersion(folder.data.checkpoints('default'), {
-      ...{ version: 1, parent: 0, strength: 1 },
+      version: 1,
+      parent: 0,
+      strength: 1,
     });
     await promote(await folder.openLog(), { version: 1, parent: 0, ...committed });
     const name = `clawloop-default-v1-${committed.digest.slice(0, 8)}`;

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { hintedPrompts } from '../../services/trainer/hinted-prompt.ts';
 import { sampleData } from '../../services/trainer/testing/facts.ts';
 import { contentText, isSystem } from '../../shared/chat/message.ts';
-import { hintMarker } from '../../shared/policy/hint.ts';
-import { loadPromptWriter } from '../../shared/policy/load-prompt-writer.ts';
-import { CLAW_NANO, modelFolder } from '../../shared/policy/model-folder.ts';
-import { loadTokenizer } from '../../shared/policy/tokenizer.ts';
+import { CLAW_NANO, modelFolder } from '../../shared/policy/model/model-folder.ts';
+import { hintMarker } from '../../shared/policy/text/hint.ts';
+import { loadPromptWriter } from '../../shared/policy/text/load-prompt-writer.ts';
+import { loadTokenizer } from '../../shared/policy/text/tokenizer.ts';
 import { builtRequests } from '../openclaw-requests/built-requests.ts';
 import { type OpenClawRequest, said } from '../openclaw-requests/requests.ts';
 import { servingForSuite } from './serving-process.ts';
@@ -122,7 +122,9 @@ describe('with --system-budget', () => {
   test('0, the whole prompt is shown as far as the context goes', async () => {
     const messages = [{ role: 'system' as const, content: 'many words '.repeat(100) }, user('hi')];
     const answer = await on.serving.client.chat.completions.create({
-      ...{ model: 'clawloop', messages, max_tokens: 4 },
+      model: 'clawloop',
+      messages,
+      max_tokens: 4,
     });
     expect(await on.folder.interaction(answer.id)).not.toHaveProperty('windowCut');
     const model: unknown = await on.serving.client.models.retrieve('clawloop');
@@ -136,7 +138,9 @@ describe('with --system-budget for a model that states no limits', () => {
   test('its system text has so many tokens', async () => {
     const messages = [{ role: 'system' as const, content: 'many words '.repeat(10) }, user('hi')];
     const answer = await on.serving.client.chat.completions.create({
-      ...{ model: 'clawloop', messages, max_tokens: 4 },
+      model: 'clawloop',
+      messages,
+      max_tokens: 4,
     });
     const { windowCut } = await on.folder.interaction(answer.id);
     expect(windowCut).toMatchObject({ systemBudget: 20, turns: 0, wrapperCharacters: 0 });

@@ -40,7 +40,9 @@ test('without its supervisor it cuts open answers short, and lets go of its port
   });
   const serving = await folder.start(['--engine', 'upstream', '--upstream-url', upstream.url], 'listening');
   const stream = await serving.client.chat.completions.create({
-    ...{ model: 'clawloop', messages: [{ role: 'user', content: 'hi' }], stream: true },
+    model: 'clawloop',
+    messages: [{ role: 'user', content: 'hi' }],
+    stream: true,
   });
   const ids: string[] = [];
   const begun = Promise.withResolvers<void>();

@@ -16,9 +16,22 @@ beforeAll(async () => {
   vllm = await vllmFake({ apiKey: 'secret' });
   folder = await servingFolder();
   serving = await folder.start([
-    ...['--engine', 'upstream', '--upstream-kind', 'vllm', '--upstream-url', vllm.url],
-    ...['--upstream-api-key', 'secret', '--upstream-timeout-ms', '2000', '--upstream-sampling', 'plain'],
-    ...['--model', 'claw-nano', '--upstream-health-ms', '200'],
+    '--engine',
+    'upstream',
+    '--upstream-kind',
+    'vllm',
+    '--upstream-url',
+    vllm.url,
+    '--upstream-api-key',
+    'secret',
+    '--upstream-timeout-ms',
+    '2000',
+    '--upstream-sampling',
+    'plain',
+    '--model',
+    'claw-nano',
+    '--upstream-health-ms',
+    '200',
   ]);
 });
 beforeEach(() => vllm.fault(undefined));
@@ -38,8 +51,14 @@ const factOf = async (id: string) => {
 test('every setting is sent, so that none of the server’s own is in force and not told', async () => {
   const answer = await ask();
   expect(vllm.calls.at(-1)!.body).toMatchObject({
-    ...{ model: 'base-model', temperature: 1, top_p: 1, top_k: -1, min_p: 0, repetition_penalty: 1 },
-    ...{ logprobs: true, return_token_ids: true },
+    model: 'base-model',
+    temperature: 1,
+    top_p: 1,
+    top_k: -1,
+    min_p: 0,
+    repetition_penalty: 1,
+    logprobs: true,
+    return_token_ids: true,
   });
   const { tokens, untrainable, sampling, usage } = await factOf(answer.id);
   expect(untrainable).toBeUndefined();
@@ -128,7 +147,9 @@ test('an answer that ended in a way of the engine’s own is told as a whole one
   const answer = await ask();
   expect(answer.choices[0]!.finish_reason).toBe('stop');
   expect(await factOf(answer.id)).toMatchObject({
-    ...{ finishReason: 'stop', engineFinishReason: 'repetition', untrainable: 'unknown-finish-reason' },
+    finishReason: 'stop',
+    engineFinishReason: 'repetition',
+    untrainable: 'unknown-finish-reason',
   });
   vllm.fault({ kind: 'finish', reason: 'content_filter' });
   const filtered = await ask();

@@ -32,7 +32,9 @@ describe('behind vLLM', () => {
   const promoteNext = async (version: number) => {
     const parent = version - 1;
     const committed = await commitVersion(folder.data.checkpoints('default'), {
-      ...{ version, parent, strength: version },
+      version,
+      parent,
+      strength: version,
     });
     await promote(log, { version, parent, ...committed });
     return `clawloop-default-v${version}-${committed.digest.slice(0, 8)}`;
@@ -176,7 +178,7 @@ describe('behind vLLM', () => {
     await vllm.stop();
     await start([], 'listening');
     await until('it says why', async () =>
-      /cannot be asked|cannot be loaded/.test(await (await fetch(`${serving.url}/readyz`)).text()),
+      /is unavailable|cannot load/.test(await (await fetch(`${serving.url}/readyz`)).text()),
     );
     await vllm.restart();
     await until('it is ready', async () => (await fetch(`${serving.url}/readyz`)).ok);

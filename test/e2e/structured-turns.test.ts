@@ -28,7 +28,9 @@ test('a turn that tokens were kept out of is told as constrained; one that neede
     });
   const ask = (words: string, format: object) =>
     client.chat.completions.create({
-      ...{ model: 'clawloop', max_tokens: 60, temperature: 0 },
+      model: 'clawloop',
+      max_tokens: 60,
+      temperature: 0,
       messages: [{ role: 'user', content: words }],
       ...format,
     });
@@ -38,7 +40,8 @@ test('a turn that tokens were kept out of is told as constrained; one that neede
   const words = 'How do I pack for a weekend trip?';
   const free = await ask(words, { guided_regex: '[^\\0]*' }); // anything at all
   await client.chat.completions.create({
-    ...{ model: 'clawloop', max_tokens: 20 },
+    model: 'clawloop',
+    max_tokens: 20,
     messages: [
       { role: 'user', content: words },
       free.choices[0]!.message,

@@ -21,7 +21,8 @@ describe('people who only press a thumb', () => {
     client.chat.completions.create({
       model: 'clawloop',
       messages: [...before, { role: 'user', content: words }],
-      ...{ max_tokens: 300, seed }, // an answer that is cut short does not train
+      max_tokens: 300,
+      seed, // an answer that is cut short does not train
     });
   const rate = async (completion_id: string, rating: 'up' | 'down') => {
     const response = await fetch(`${on.loop.url}/v1/feedback`, {
@@ -62,7 +63,7 @@ describe('people who only press a thumb', () => {
     const named = { headers: { 'x-session-id': 'moss' } };
     const send = (content: string) =>
       client.chat.completions.create(
-        { model: 'clawloop', messages: [{ role: 'user', content }], ...{ max_tokens: 300, seed: 7 } },
+        { model: 'clawloop', messages: [{ role: 'user', content }], max_tokens: 300, seed: 7 },
         named,
       );
     const first = await send('How do I care for moss?');
@@ -101,6 +102,6 @@ describe('people who only press a thumb', () => {
 
   test('the books balance, and everything folded again gives the same', async () => {
     expect(await on.run('audit')).toMatch(/balances/);
-    expect(await on.run('audit', '--deep')).toMatch(/a rebuild gives the same facts and rows/);
+    expect(await on.run('audit', '--deep')).toMatch(/a rebuild gives the same events and rows/);
   });
 });

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { createRandom } from '../../shared/policy/random.ts';
+import { createRandom } from '../../shared/policy/model/random.ts';
 import { until } from './harness/clawloop.ts';
 import { endedOnce, endings } from './trainer-endings.ts';
 import { openTrainerFolder } from './trainer-process.ts';
@@ -15,7 +15,10 @@ test('killed at any moment and started again, a batch ends once', async () => {
       const trainer = start(['--max-strikes', '50']);
       // once while it starts, then around the step: it takes some 300 ms, the commit and the telling included
       if (kill > 0)
-        await until('it trains', () => /"msg":"training"/.test(trainer.output()) || head().open === null);
+        await until(
+          'it trains',
+          () => /"msg":"training started"/.test(trainer.output()) || head().open === null,
+        );
       await delay(random() * 400);
       await trainer.end('SIGKILL');
     }

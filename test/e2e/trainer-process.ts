@@ -11,14 +11,14 @@ import type { TrainingSettings } from '../../shared/events/training-settings.ts'
 import { applyHead, type HeadState, initialHead } from '../../shared/lineage/head.ts';
 import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
-import { initialWeights } from '../../shared/policy/initialise.ts';
-import { weightShapes } from '../../shared/policy/layout.ts';
-import { modelConfigJson } from '../../shared/policy/model-config.ts';
-import { createRandom } from '../../shared/policy/random.ts';
-import { writeSafetensors } from '../../shared/policy/safetensors.ts';
-import { smallConfig } from '../../shared/policy/test-model.ts';
-import { defaultTrainingSettings } from '../../shared/policy/training-defaults.ts';
-import { dataFolder } from '../../shared/service/data-folder.ts';
+import { writeSafetensors } from '../../shared/policy/checkpoints/safetensors.ts';
+import { initialWeights } from '../../shared/policy/model/initialise.ts';
+import { weightShapes } from '../../shared/policy/model/layout.ts';
+import { modelConfigJson } from '../../shared/policy/model/model-config.ts';
+import { createRandom } from '../../shared/policy/model/random.ts';
+import { smallConfig } from '../../shared/policy/testing/model.ts';
+import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
+import { dataFolder } from '../../shared/runtime/data-folder.ts';
 import { until } from './harness/clawloop.ts';
 
 const nodeFlags = ['--disable-warning=ExperimentalWarning'];
@@ -26,7 +26,12 @@ const entry = (name: string) => fileURLToPath(new URL(`../../services/trainer/${
 
 const tiny = {
   ...smallConfig,
-  ...{ vocabularySize: 64, hiddenSize: 32, heads: 2, keyValueHeads: 1, headSize: 16, intermediateSize: 64 },
+  vocabularySize: 64,
+  hiddenSize: 32,
+  heads: 2,
+  keyValueHeads: 1,
+  headSize: 16,
+  intermediateSize: 64,
   maxPositions: 256,
 };
 

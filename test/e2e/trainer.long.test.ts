@@ -2,7 +2,7 @@ import { cp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
-import { referencePath } from '../../shared/policy/reference-fixtures.ts';
+import { referencePath } from '../../shared/policy/testing/reference-fixtures.ts';
 import { until } from './harness/clawloop.ts';
 import { endedOnce, endings } from './trainer-endings.ts';
 import { openTrainerFolder, type TrainerFolder, writeTinyModel } from './trainer-process.ts';
@@ -59,7 +59,7 @@ test('versions follow each other, can be replayed bit by bit, and the process sa
   expect(await trainer.end('SIGTERM')).toBe(0);
 
   const replayed = await replay(); // another process
-  expect(replayed.text).toMatch(/3 versions in the log, 3 replayed: 3 the same, 0 different, 0 not covered/);
+  expect(replayed.text).toMatch(/3 versions in the log, 3 replayed: 3 same, 0 different, 0 not covered/);
   expect(replayed.code).toBe(0);
 });
 
@@ -73,12 +73,12 @@ test('all weights are trained, replayed bit by bit, and not gone on with as an a
     expect(endings(events(), n)).toEqual(endedOnce(n));
   }
   expect(await trainer.end('SIGTERM')).toBe(0);
-  expect((await replay()).text).toMatch(/2 replayed: 2 the same/);
+  expect((await replay()).text).toMatch(/2 replayed: 2 same/);
 
   const other = start(['--training', 'lora']);
   await until('it ended', () => other.child.exitCode !== null);
   expect(other.child.exitCode).toBe(2);
-  expect(other.output()).toMatch(/version 2 of the adapter .*default.* was trained as full, .* say lora/);
+  expect(other.output()).toMatch(/version 2 of the adapter .*default.* was trained as full, .* ask for lora/);
   const back = { adapter: 'default', from: 2, to: 0 };
   await log.append([
     PolicyRolledBack.create({ id: 'back', source: 'clawloop/cli', time: '2026-01-01T00:00:00Z', data: back }),
@@ -101,7 +101,7 @@ test('replay notices another base, and says what it cannot cover', async () => {
   );
   await trainer.end('SIGTERM');
   expect((await replay()).text).toMatch(
-    /4 versions in the log, 2 replayed: 2 the same, 0 different, 2 not covered/,
+    /4 versions in the log, 2 replayed: 2 same, 0 different, 2 not covered/,
   );
 
   await writeTinyModel(`${root}/model`, 2);
@@ -152,7 +152,7 @@ test('checkpoints that are away are waited for, said so, and not given up before
   await rename(checkpoints, away);
   await submit(2);
   await until('it says what it waits for', async () =>
-    /checkpoints of default are waited for/.test(await missing()),
+    /waiting for the checkpoints of default/.test(await missing()),
   );
   expect(trainer.output()).toMatch(/"level":40.*waiting for the checkpoints/);
   expect(endings(events(), 2)).toEqual({ outcomes: [], digests: 0 });
@@ -182,7 +182,7 @@ test('told to stop in the middle of a step, it stops, and that is no strike', as
   const { start, submit, settled, events, checkpoints } = await open();
   await submit(1, { length: 200 });
   const trainer = start();
-  await until('it trains', () => /"msg":"training"/.test(trainer.output()));
+  await until('it trains', () => /"msg":"training started"/.test(trainer.output()));
   expect(await trainer.end('SIGTERM')).toBe(0);
   const left = await readdir(checkpoints, { recursive: true });
   expect(left.filter((name) => name.includes('.attempts/') || name.startsWith('.tmp-'))).toEqual([]);
@@ -197,12 +197,12 @@ test('a second trainer stands by, says so, and takes over when the first dies', 
   await submit(1);
   expect(await settled(1)).toMatchObject({ head: 1 });
   const second = start();
-  await until('it stands by', () => /another trainer works on these checkpoints/.test(second.output()));
+  await until('it stands by', () => /another trainer is using these checkpoints/.test(second.output()));
   const readiness = await fetch(`${await second.url()}/readyz`);
   expect(readiness.status).toBe(503);
   expect(await readiness.json()).toMatchObject({ missing: expect.stringMatching(/stands by/) });
   await submit(2, { length: 200 });
-  await until('it trains', () => /"version":2.*"msg":"training"/.test(first.output()));
+  await until('it trains', () => /"version":2.*"msg":"training started"/.test(first.output()));
   await first.end('SIGKILL');
   expect(await settled(2)).toMatchObject({ head: 2 });
   await until('it is ready', async () => (await fetch(`${await second.url()}/readyz`)).ok);
@@ -226,7 +226,7 @@ test('of several adapters each has its lineage, and what becomes of one is nothi
   expect(metrics).toMatch(/batches_total\{outcome="parent-missing",adapter="bob"[^}]*\} 1/);
   await trainer.end('SIGTERM');
   // one by itself comes to the same: nothing of the other's is in it
-  expect((await replay()).text).toMatch(/3 replayed: 3 the same/);
+  expect((await replay()).text).toMatch(/3 replayed: 3 same/);
   const digests = ['alice', 'bob'].map((adapter) => head(adapter).versions[2]!.digest);
   expect(digests[0]).not.toBe(digests[1]);
   expect((await readdir(`${root}/data/checkpoints/alice`)).length).toBeGreaterThanOrEqual(2);

@@ -1,8 +1,8 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
-import { CLAW_NANO, modelFolder } from '../../shared/policy/model-folder.ts';
-import { loadTokenizer } from '../../shared/policy/tokenizer.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
+import { CLAW_NANO, modelFolder } from '../../shared/policy/model/model-folder.ts';
+import { loadTokenizer } from '../../shared/policy/text/tokenizer.ts';
 import { type SglangFake, sglangFake } from '../upstream-fakes/sglang.ts';
 import { type VllmFake, vllmFake } from '../upstream-fakes/vllm.ts';
 import { until } from './harness/clawloop.ts';
@@ -34,9 +34,17 @@ describe.each(['vllm', 'sglang'] as const)('the loop behind %s', (kind) => {
   beforeAll(async () => {
     engine = await engines[kind].open();
     await on.start(
-      ...['--serving-engine', 'upstream', '--serving-upstream-kind', kind],
-      ...['--serving-upstream-url', engine.url, ...engines[kind].flags],
-      ...['--serving-kept-versions', '0', '--collector-batch-size', '2'],
+      '--serving-engine',
+      'upstream',
+      '--serving-upstream-kind',
+      kind,
+      '--serving-upstream-url',
+      engine.url,
+      ...engines[kind].flags,
+      '--serving-kept-versions',
+      '0',
+      '--collector-batch-size',
+      '2',
     );
     client = new OpenAI({ baseURL: `${on.loop.url}/v1`, apiKey: 'none', maxRetries: 0 });
   });

@@ -9,7 +9,7 @@ import type { HubSettings } from '../../shared/hub/config.ts';
 import { HubRefused } from '../../shared/hub/errors.ts';
 import { fetchModel } from '../../shared/hub/fetch-model.ts';
 import { hubFetch } from '../../shared/hub/hub-fetch.ts';
-import { modelConfigJson, parseModelConfig } from '../../shared/policy/model-config.ts';
+import { modelConfigJson, parseModelConfig } from '../../shared/policy/model/model-config.ts';
 
 const commit = 'a'.repeat(40);
 const asked = { id: 'someone/small', revision: 'main' };
@@ -108,13 +108,15 @@ test.each([
 ])('a commit that is %s is refused, and nothing is written outside of the cache', async (_about, named) => {
   sha = named;
   await expect(fetching()).rejects.toThrow(HubRefused);
-  await expect(fetching()).rejects.toThrow('names a commit that is none');
+  await expect(fetching()).rejects.toThrow('names an invalid commit');
   expect(await outside()).toEqual([]);
 });
 
 test('of a commit that was asked for no other one comes', async () => {
   const pinned = { ...asked, revision: 'e'.repeat(40) };
-  await expect(fetching(pinned)).rejects.toThrow(`asked for commit ${pinned.revision}, the hub answers with`);
+  await expect(fetching(pinned)).rejects.toThrow(
+    `asked for commit ${pinned.revision}, but the hub answers with`,
+  );
   sha = pinned.revision;
   expect(await fetching(pinned)).toContain(pinned.revision);
 });
@@ -129,7 +131,7 @@ test.each([
   await writeFile(join(root, 'secret.txt'), 'secret');
   listedAs('tokenizer_config.json', change);
   await expect(fetching()).rejects.toThrow(HubRefused);
-  await expect(fetching()).rejects.toThrow(`lists tokenizer_config.json with a wrong ${field}`);
+  await expect(fetching()).rejects.toThrow(`lists tokenizer_config.json with an invalid ${field}`);
   expect(await outside()).toEqual(['secret.txt']);
 });
 
@@ -175,7 +177,7 @@ test('a configuration that is none is refused, and not tried again', async () =>
       : sendFile(path, request, response);
   listedAs('config.json', { size: bytes.length, oid: gitOid(bytes) });
   await expect(fetching()).rejects.toThrow(HubRefused);
-  await expect(fetching()).rejects.toThrow('its config.json cannot be read');
+  await expect(fetching()).rejects.toThrow('cannot read its config.json');
 });
 
 test('plain http beyond this machine is refused unless a setting allows it', async () => {

@@ -7,10 +7,10 @@ import { HubRefused, HubUnreachable } from '../../shared/hub/errors.ts';
 import { type FetchModelOptions, fetchModel, type Progress } from '../../shared/hub/fetch-model.ts';
 import { findModel } from '../../shared/hub/find-model.ts';
 import { cachedModel } from '../../shared/hub/hub-cache.ts';
-import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
-import { UnsupportedModel } from '../../shared/policy/model-config.ts';
-import { modelFolder } from '../../shared/policy/model-folder.ts';
-import { loadTokenizer } from '../../shared/policy/tokenizer.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
+import { UnsupportedModel } from '../../shared/policy/model/model-config.ts';
+import { modelFolder } from '../../shared/policy/model/model-folder.ts';
+import { loadTokenizer } from '../../shared/policy/text/tokenizer.ts';
 import { makeRandomModel, randomModels } from '../fixtures/make-random-model.ts';
 import { type Repository, startHubServer } from './hub-server.ts';
 
@@ -50,7 +50,9 @@ beforeEach(async () => {
   options = {
     onProgress: (step) => progress.push(step),
     onWaiting: () => {},
-    ...{ signal: abort.signal, retryMs: 1, idleMs: 20_000 },
+    signal: abort.signal,
+    retryMs: 1,
+    idleMs: 20_000,
   };
 });
 afterEach(async () => {
@@ -168,7 +170,7 @@ test('bytes of another digest are fetched once more, then refused, and never nam
   await rm(hub.cache, { recursive: true });
   const refused = fetchTextsThen([{ type: 'garble' }, { type: 'garble' }]);
   await expect(refused).rejects.toThrow(HubRefused);
-  await expect(refused).rejects.toThrow('model.safetensors: what the hub sends is not what it names');
+  await expect(refused).rejects.toThrow('model.safetensors: the download does not match the digest');
   expect(cachedModel(hub.cache, hubId)).toBeUndefined();
 });
 

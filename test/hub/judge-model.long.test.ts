@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { turnCompleted, user } from '../../services/judge/test-events.ts';
+import { turnCompleted, user } from '../../services/judge/testing/events.ts';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { HintCast } from '../../shared/events/hint-cast.ts';
 import type { VoteCast } from '../../shared/events/vote-cast.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
-import { smallConfig } from '../../shared/policy/test-model.ts';
-import { dataFolder } from '../../shared/service/data-folder.ts';
-import { readReport } from '../../shared/service/judge-exam.ts';
+import { smallConfig } from '../../shared/policy/testing/model.ts';
+import { dataFolder } from '../../shared/runtime/data-folder.ts';
+import { readReport } from '../../shared/runtime/judge-exam.ts';
 import { makeRandomModel } from '../fixtures/make-random-model.ts';
 import { startHubServer } from './hub-server.ts';
 
@@ -105,7 +105,7 @@ test('a model of the hub judges in the judge: its votes differ, and come again a
       /votes_total\{vote="null"/,
     );
     expect(await judge.end()).toBe(0);
-    expect(judge.output()).toContain('the judge is loaded');
+    expect(judge.output()).toContain('judge loaded');
     expect(judge.output()).not.toContain('No lists');
     const hints: readonly HintCast[] = judge.of('hint.cast');
     return { votes: votesOf(judge.of('vote.cast'), 'turn'), hints };
@@ -128,7 +128,7 @@ test('a model of the hub judges in the judge: its votes differ, and come again a
 
 test('a model that guesses fails its exam, and the ear judges in its place', async () => {
   const judge = await startJudge('exam', '--judge-model', name);
-  await until(() => expect(judge.output()).toContain('ear judges instead; name a larger model'));
+  await until(() => expect(judge.output()).toContain('ear judges instead; choose a larger model'));
   await judge.log.append([complains('turn')]);
   await until(() => expect(judge.of('judgment.reached')).toHaveLength(1));
   expect(judge.of('judgment.reached')[0]!.data).toMatchObject({ score: -1, votes: [-1, null, null] });
@@ -139,7 +139,7 @@ test('a model that guesses fails its exam, and the ear judges in its place', asy
 
 test('a model that answers no exchange in time fails its exam and is unloaded; the log says that it is too slow', async () => {
   const judge = await startJudge('slow', '--judge-model', name, '--exam-timeout-ms', '10');
-  await until(() => expect(judge.output()).toContain('ear judges instead; it is too slow here'));
+  await until(() => expect(judge.output()).toContain('ear judges instead; it is too slow on this machine'));
   await judge.log.append([complains('turn')]);
   await until(() => expect(judge.of('judgment.reached')).toHaveLength(1));
   expect(judge.of('judgment.reached')[0]!.data).toMatchObject({ score: -1, votes: [-1, null, null] });

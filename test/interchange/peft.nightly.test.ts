@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAdamW, emptyAdamWState } from '../../shared/policy/adamw.ts';
-import { readAdapter, writeAdapter } from '../../shared/policy/adapter-files.ts';
-import { openBackend } from '../../shared/policy/backend.ts';
-import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
-import { createDecoder } from '../../shared/policy/decoding.ts';
-import { type TrainedWeights, writeFullWeights } from '../../shared/policy/full-weights.ts';
-import { createLora } from '../../shared/policy/lora.ts';
-import type { Llama3RopeScaling, ModelConfig } from '../../shared/policy/model-config.ts';
-import { loadPolicy, type Policy } from '../../shared/policy/policy.ts';
-import { readSafetensors } from '../../shared/policy/safetensors.ts';
-import { lossAndGradients } from '../../shared/policy/training.ts';
+import { readAdapter, writeAdapter } from '../../shared/policy/checkpoints/adapter-files.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
+import { type TrainedWeights, writeFullWeights } from '../../shared/policy/checkpoints/full-weights.ts';
+import { readSafetensors } from '../../shared/policy/checkpoints/safetensors.ts';
+import { createDecoder } from '../../shared/policy/decode/decoding.ts';
+import { openBackend } from '../../shared/policy/executors/backend.ts';
+import { createLora } from '../../shared/policy/model/lora.ts';
+import type { Llama3RopeScaling, ModelConfig } from '../../shared/policy/model/model-config.ts';
+import { loadPolicy, type Policy } from '../../shared/policy/model/policy.ts';
+import { createAdamW, emptyAdamWState } from '../../shared/policy/train/adamw.ts';
+import { lossAndGradients } from '../../shared/policy/train/training.ts';
 import { makeRandomModel, randomModels } from '../fixtures/make-random-model.ts';
 import { pythonWithPeft, run } from './python.ts';
 
@@ -21,8 +21,15 @@ const script = fileURLToPath(new URL('peft_logits.py', import.meta.url));
 
 const small: ModelConfig = {
   ...randomModels['smollm2-135m'],
-  ...{ vocabularySize: 1088, hiddenSize: 64, layers: 3, heads: 4, keyValueHeads: 2, headSize: 16 },
-  ...{ intermediateSize: 160, maxPositions: 512, normEpsilon: 1e-5 },
+  vocabularySize: 1088,
+  hiddenSize: 64,
+  layers: 3,
+  heads: 4,
+  keyValueHeads: 2,
+  headSize: 16,
+  intermediateSize: 160,
+  maxPositions: 512,
+  normEpsilon: 1e-5,
 };
 const scaling: Llama3RopeScaling = {
   type: 'llama3',
@@ -101,11 +108,13 @@ function trained<Trained extends TrainedWeights>(
   const sample = { promptIds: ids.slice(0, 16), responseIds: ids.slice(16, 48) };
   const losses = [0, 1, 2].map(() => {
     const adapter = policy.loadAdapter(file);
-    const { loss, gradients } = lossAndGradients(policy, adapter, [sample], ([logProbs]) => ({
-      loss: -logProbs!.reduce((sum, value) => sum + value, 0) / logProbs!.length,
-      metrics: {},
-      gradient: [logProbs!.map(() => -1 / logProbs!.length)],
-    }));
+    const { loss, gradients } = lossAndGradients(policy, adapter, [sample], {
+      loss: ([logProbs]) => ({
+        loss: -logProbs!.reduce((sum, value) => sum + value, 0) / logProbs!.length,
+        metrics: {},
+        gradient: [logProbs!.map(() => -1 / logProbs!.length)],
+      }),
+    });
     adamw.step(parameters, gradients, state);
     adapter.dispose();
     return loss;

@@ -28,32 +28,28 @@ const uv = '0.13.9';
 
 /** What SGLang names beside what it needs on a CPU. */
 const ofGpus = [
-  ...[
-    'av',
-    'cuda-python',
-    'decord2',
-    'deepseek-recipe',
-    'flash-attn-4',
-    'flashinfer-python',
-    'humming-kernels',
-  ],
-  ...[
-    'nvidia-cutlass-dsl',
-    'nvidia-mathdx',
-    'nvshmem4py-cu13',
-    'quack-kernels',
-    'sgl-deep-ep',
-    'sgl-deep-gemm',
-  ],
-  ...[
-    'sgl-flash-mla',
-    'sglang-kernel',
-    'tilelang',
-    'tml-renderers',
-    'torch-memory-saver',
-    'torchaudio',
-    'torchcodec',
-  ],
+  'av',
+  'cuda-python',
+  'decord2',
+  'deepseek-recipe',
+  'flash-attn-4',
+  'flashinfer-python',
+  'humming-kernels',
+
+  'nvidia-cutlass-dsl',
+  'nvidia-mathdx',
+  'nvshmem4py-cu13',
+  'quack-kernels',
+  'sgl-deep-ep',
+  'sgl-deep-gemm',
+
+  'sgl-flash-mla',
+  'sglang-kernel',
+  'tilelang',
+  'tml-renderers',
+  'torch-memory-saver',
+  'torchaudio',
+  'torchcodec',
 ];
 
 /**

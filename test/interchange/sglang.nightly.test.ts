@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { CLAW_NANO, modelFolder } from '../../shared/policy/model-folder.ts';
+import { CLAW_NANO, modelFolder } from '../../shared/policy/model/model-folder.ts';
 import { until } from '../e2e/harness/clawloop.ts';
 import { loopOnFolder } from '../e2e/harness/loop-on-folder.ts';
 import type { EngineProcess } from './engine-process.ts';
@@ -20,9 +20,18 @@ describe('behind SGLang itself', () => {
   beforeAll(async () => {
     engine = await startSglang(modelFolder(CLAW_NANO));
     await on.start(
-      ...['--serving-engine', 'upstream', '--serving-upstream-kind', 'sglang'],
-      ...['--serving-upstream-url', engine.root, '--collector-batch-size', '2'],
-      ...['--serving-kept-versions', '0', '--context', 'error'],
+      '--serving-engine',
+      'upstream',
+      '--serving-upstream-kind',
+      'sglang',
+      '--serving-upstream-url',
+      engine.root,
+      '--collector-batch-size',
+      '2',
+      '--serving-kept-versions',
+      '0',
+      '--context',
+      'error',
     );
     client = new OpenAI({ baseURL: `${on.loop.url}/v1`, apiKey: 'none', maxRetries: 0 });
   });
@@ -118,7 +127,9 @@ describe('behind SGLang itself', () => {
 
   test('killed amid an answer it is told; started again it has the adapter loaded and answers from it', async () => {
     const stream = await client.chat.completions.create({
-      ...{ ...request, max_tokens: 1_900, temperature: 2 },
+      ...request,
+      max_tokens: 1_900,
+      temperature: 2,
       stream: true,
     });
     const drain = async () => {

@@ -26,8 +26,19 @@ describe('behind transformers serve', () => {
     engine = spawn(
       pythonWithServing(),
       [
-        ...['-c', launcher, tinyModel, '--device', 'cpu', '--dtype', 'float32'],
-        ...['--host', '127.0.0.1', '--port', String(port), '--log-level', 'info'],
+        '-c',
+        launcher,
+        tinyModel,
+        '--device',
+        'cpu',
+        '--dtype',
+        'float32',
+        '--host',
+        '127.0.0.1',
+        '--port',
+        String(port),
+        '--log-level',
+        'info',
       ],
       { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, HF_HUB_OFFLINE: '1' } },
     );
@@ -44,8 +55,12 @@ describe('behind transformers serve', () => {
     await until('transformers serve answers', isWell, 180_000);
     folder = await servingFolder();
     serving = await folder.start([
-      ...['--engine', 'upstream', '--upstream-url', `http://127.0.0.1:${port}/v1`],
-      ...['--upstream-model', tinyModel],
+      '--engine',
+      'upstream',
+      '--upstream-url',
+      `http://127.0.0.1:${port}/v1`,
+      '--upstream-model',
+      tinyModel,
     ]);
   });
   afterAll(async () => {

@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { CLAW_NANO, modelFolder } from '../../shared/policy/model-folder.ts';
+import { CLAW_NANO, modelFolder } from '../../shared/policy/model/model-folder.ts';
 import { until } from '../e2e/harness/clawloop.ts';
 import { loopOnFolder } from '../e2e/harness/loop-on-folder.ts';
 import { type RealVllm, startVllm } from './real-vllm.ts';
@@ -22,22 +22,19 @@ const on = loopOnFolder();
 beforeAll(async () => {
   vllm = await startVllm(base);
   await on.start(
-    ...[
-      '--serving-engine',
-      'upstream',
-      '--serving-upstream-kind',
-      'vllm',
-      '--serving-upstream-url',
-      vllm.root,
-    ],
-    ...[
-      '--serving-upstream-sampling',
-      'plain',
-      '--serving-kept-versions',
-      '0',
-      '--collector-batch-size',
-      '2',
-    ],
+    '--serving-engine',
+    'upstream',
+    '--serving-upstream-kind',
+    'vllm',
+    '--serving-upstream-url',
+    vllm.root,
+
+    '--serving-upstream-sampling',
+    'plain',
+    '--serving-kept-versions',
+    '0',
+    '--collector-batch-size',
+    '2',
   );
   client = new OpenAI({ baseURL: `${on.loop.url}/v1`, apiKey: 'none', maxRetries: 0 });
 });
@@ -47,7 +44,10 @@ const ask = async (
   more: Partial<OpenAI.ChatCompletionCreateParamsNonStreaming> & Readonly<Record<string, unknown>> = {},
 ) => {
   const answer = await client.chat.completions.create({
-    ...{ model: 'clawloop', messages, max_tokens: 60, temperature: 1 },
+    model: 'clawloop',
+    messages,
+    max_tokens: 60,
+    temperature: 1,
     ...more,
   });
   return { ...answer, version: (answer as unknown as Marked).clawloop.version };

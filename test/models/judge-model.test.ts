@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Judge } from '../../services/judge/judges/judge.ts';
 import { openModelJudge } from '../../services/judge/judges/model/model-judge.ts';
-import { turnCompleted, user } from '../../services/judge/test-events.ts';
-import { smallConfig } from '../../shared/policy/test-model.ts';
+import { turnCompleted, user } from '../../services/judge/testing/events.ts';
+import { smallConfig } from '../../shared/policy/testing/model.ts';
 import { makeRandomModel } from '../fixtures/make-random-model.ts';
 
 let folder = '';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { openBackend } from '../../shared/policy/backend.ts';
-import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
-import { loadPolicy } from '../../shared/policy/policy.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
+import { openBackend } from '../../shared/policy/executors/backend.ts';
+import { loadPolicy } from '../../shared/policy/model/policy.ts';
 
 /** Loads a model and prints the memory that it took, in bytes, as JSON: `load-model.ts BACKEND FOLDER`. */
 const [backend, folder] = process.argv.slice(2);

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { localEngine } from '../../services/trainer/local-engine.ts';
 import { type StepParent, step } from '../../services/trainer/step.ts';
 import { batchData, sampleData } from '../../services/trainer/testing/facts.ts';
-import { createAdamW, emptyAdamWState } from '../../shared/policy/adamw.ts';
-import { openBackend } from '../../shared/policy/backend.ts';
-import { openCheckpoint } from '../../shared/policy/checkpoint.ts';
-import { createDecoder } from '../../shared/policy/decoding.ts';
-import { createLora } from '../../shared/policy/lora.ts';
-import { loadPolicy } from '../../shared/policy/policy.ts';
-import { lossAndGradients } from '../../shared/policy/training.ts';
+import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
+import { createDecoder } from '../../shared/policy/decode/decoding.ts';
+import { openBackend } from '../../shared/policy/executors/backend.ts';
+import { createLora } from '../../shared/policy/model/lora.ts';
+import { loadPolicy } from '../../shared/policy/model/policy.ts';
+import { createAdamW, emptyAdamWState } from '../../shared/policy/train/adamw.ts';
+import { lossAndGradients } from '../../shared/policy/train/training.ts';
 
 /**
  * What one process takes at most, in bytes beyond the idle one, as JSON: while it answers a prompt, or while
@@ -60,11 +60,13 @@ if (work === 'serve') {
   const sample = { promptIds: ids.slice(responseTokens), responseIds: ids.slice(0, responseTokens) };
   for (let step = 0; step < 2; step++) {
     const adapter = policy.loadAdapter(file);
-    const { gradients } = lossAndGradients(policy, adapter, [sample], (logProbs) => ({
-      loss: 0,
-      metrics: {},
-      gradient: logProbs.map((values) => values.map(() => -1 / responseTokens)),
-    }));
+    const { gradients } = lossAndGradients(policy, adapter, [sample], {
+      loss: (logProbs) => ({
+        loss: 0,
+        metrics: {},
+        gradient: logProbs.map((values) => values.map(() => -1 / responseTokens)),
+      }),
+    });
     adamw.step(parameters, gradients, state);
     adapter.dispose();
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { nativeInstalled } from '../../shared/policy/executors/native.ts';
-import { estimateMemory, servingPeak, trainingPeak } from '../../shared/policy/memory-estimate.ts';
+import { estimateMemory, servingPeak, trainingPeak } from '../../shared/policy/model/memory-estimate.ts';
 import { makeRandomModel, randomModels } from '../fixtures/make-random-model.ts';
 
 const child = fileURLToPath(new URL('measure-memory.ts', import.meta.url));

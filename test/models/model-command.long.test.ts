@@ -62,7 +62,7 @@ test('a model with fewer rows than its tokenizer has tokens is refused by both n
   await makeRandomModel(small, { ...randomModels['smollm2-135m'], vocabularySize: 1000, layers: 1 });
   const { code, stderr } = await clawloop(['model', 'check', small, '--backend', 'wasm']);
   expect(code).toBe(2);
-  expect(stderr).toMatch(/its tokenizer has \d{4} tokens, and its embedding 1000 rows/);
+  expect(stderr).toMatch(/its tokenizer has \d{4} tokens, but its embedding has only 1000 rows/);
   expect(stderr.trim().split('\n')).toHaveLength(1);
 });
 
@@ -89,6 +89,6 @@ test('what cannot be had ends with what to do, without a stack, and shows no tok
   const unsupported = await clawloop(['model', 'check', other]);
   expect(unsupported.code).toBe(2);
   expect(unsupported.stderr).toBe(
-    'clawloop: config.json has model_type "gpt_oss"; supported are llama, qwen2, qwen3.\n',
+    'clawloop: config.json has model_type "gpt_oss"; supported are llama, qwen2, qwen3\n',
   );
 });

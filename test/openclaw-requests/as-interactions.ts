@@ -2,6 +2,7 @@ import { interaction } from '../../services/collector/testing/events.ts';
 import { isInternalContext } from '../../shared/chat/message.ts';
 import type { ChatMessage } from '../../shared/events/chat-message.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import { type OpenClawRequest, type OpenClawRequests, scenarioNames } from './requests.ts';
 
 export type Rewrite = (message: ChatMessage) => ChatMessage;
@@ -40,9 +41,9 @@ function toInteraction(
   return interaction({
     id,
     time,
-    ...(headers.traceparent === undefined ? {} : { traceparent: headers.traceparent }),
+    ...defined({ traceparent: headers.traceparent }),
     messages: body.messages.map(rewrite),
-    ...(body.tools === undefined ? {} : { tools: body.tools }),
+    ...defined({ tools: body.tools }),
     answer: answer ?? (dropped ? '' : '(end)'),
     finishReason: dropped ? 'aborted' : 'stop',
     disconnected: dropped,

@@ -73,8 +73,18 @@ const ran = (n: number): readonly ChatMessage[] => [
 ];
 
 const toolNames = [
-  ...['apply_patch', 'edit', 'exec', 'ls', 'openclaw', 'process', 'read', 'sessions_yield'],
-  ...['tool_call', 'tool_describe', 'tool_search', 'write'],
+  'apply_patch',
+  'edit',
+  'exec',
+  'ls',
+  'openclaw',
+  'process',
+  'read',
+  'sessions_yield',
+  'tool_call',
+  'tool_describe',
+  'tool_search',
+  'write',
 ];
 const tools: readonly object[] = toolNames.map((name) => ({
   type: 'function',

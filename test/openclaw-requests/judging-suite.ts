@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { judgePrompt } from '../../services/judge/judges/openai/prompt.ts';
 import { readSignals } from '../../services/judge/judges/signals/signals.ts';
-import { personsWords } from '../../services/judge/message-text.ts';
-import { assistant, turnCompleted, user } from '../../services/judge/test-events.ts';
+import { ownWordsOf } from '../../services/judge/own-words/own-words.ts';
+import { assistant, turnCompleted, user } from '../../services/judge/testing/events.ts';
 import { contentText, isHuman } from '../../shared/chat/message.ts';
 import { userWords } from '../../shared/chat/normalise.ts';
 import type { OpenClawRequests } from './requests.ts';
@@ -29,7 +29,10 @@ export function judgingSuite(name: string, load: () => OpenClawRequests): void {
           wrapped += 1;
           for (const lineEnd of ['\n', '\r\n']) {
             const next = user(text.replace(words, complaint).replaceAll('\n', lineEnd));
-            expect(personsWords([next]), text).toEqual([complaint]);
+            expect(
+              ownWordsOf([next]).map(({ words }) => words),
+              text,
+            ).toEqual([complaint]);
             expect(readSignals({ messages, next: [next] }), text).toEqual(bare);
             const turn = turnCompleted('t', { messages, answer: assistant('hello'), next: [next] });
             const shown = judgePrompt(turn.data, 0)[1]!.content;

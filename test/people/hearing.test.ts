@@ -29,8 +29,15 @@ test('verdicts are compared with what was meant, hints with what was complained 
     ['nobody meant a thing', { ...verdict(1), isImplicit: true }],
   ]);
   expect(sumUp(reactions, verdicts)).toEqual({
-    ...{ complaints: 4, praise: 2, calledBad: 3, calledGood: 2 },
-    ...{ badAsBad: 2, badAsGood: 1, goodAsGood: 1, hints: 1, wishes: 3 },
+    complaints: 4,
+    praise: 2,
+    calledBad: 3,
+    calledGood: 2,
+    badAsBad: 2,
+    badAsGood: 1,
+    goodAsGood: 1,
+    hints: 1,
+    wishes: 3,
   });
 });
 
@@ -41,14 +48,16 @@ test('a later judgment takes the place of the first, and adds its hints', () => 
   const data = { turnId: 'a', lane: 'lane', votes: [], hints: [], by: 'b' };
   on(
     JudgmentReached.create({
-      ...{ id: 'a/judgment', ...common },
+      id: 'a/judgment',
+      ...common,
       data: { ...data, score: 1, mean: 1, needs: 1, source: 'votes' },
     }),
   );
   expect(sum()).toMatchObject({ badAsGood: 1, hints: 0 });
   const revised = (n: number, score: number | null, ...hints: readonly string[]) =>
     JudgmentRevised.create({
-      ...{ id: `a/judgment/${n}`, ...common },
+      id: `a/judgment/${n}`,
+      ...common,
       data: { ...data, n, score, hints: [...hints], source: 'feedback' },
     });
   on(revised(1, -1));

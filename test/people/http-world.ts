@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import OpenAI from 'openai';
 import PQueue from 'p-queue';
 import type { ChatMessage } from '../../shared/events/chat-message.ts';
-import { listCheckpoints } from '../../shared/policy/checkpoint-store.ts';
-import { dataFolder } from '../../shared/service/data-folder.ts';
+import { defined } from '../../shared/lang/defined.ts';
+import { openCheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
+import { dataFolder } from '../../shared/runtime/data-folder.ts';
 import { watchLog } from '../e2e/demo/log-watch.ts';
 import { clawloop, startClawLoop } from '../e2e/harness/clawloop.ts';
 import type { OpenWorld } from './world.ts';
@@ -39,7 +40,9 @@ export const httpWorld =
     const client = new OpenAI({ baseURL: `${loop.url}/v1`, apiKey: 'none', maxRetries: 5 });
     const complete = async (model: string, messages: readonly ChatMessage[], seed?: number) => {
       const { id, choices } = await client.chat.completions.create({
-        ...{ model, max_tokens: MAX_TOKENS, ...(seed === undefined ? {} : { seed }) },
+        model,
+        max_tokens: MAX_TOKENS,
+        ...defined({ seed }),
         messages: [...messages] as OpenAI.ChatCompletionMessageParam[],
       });
       return { id, text: choices[0]?.message.content ?? '' };
@@ -62,7 +65,7 @@ export const httpWorld =
         return new PQueue({ concurrency: AT_ONCE }).addAll(asked);
       },
       klToBase: async () => {
-        const kept = await listCheckpoints(dataFolder(folder).checkpoints('default'));
+        const kept = await openCheckpointStore(dataFolder(folder).checkpoints('default')).list();
         const served = kept.find(({ state }) => state.version === watch.served());
         return served?.state.metrics.klToBase ?? null;
       },

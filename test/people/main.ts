@@ -5,11 +5,12 @@
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { assembleSettings, CollectorConfig, submitSettings } from '../../services/collector/config.ts';
-import { JudgeConfig } from '../../services/judge/config.ts';
+import { assembleSettings, submitSettings } from '../../services/collector/settings.ts';
 import { createJudge } from '../../services/judge/judges/judges.ts';
-import type { BackendChoice } from '../../shared/policy/backend.ts';
-import { CLAW_NANO } from '../../shared/policy/model-folder.ts';
+import { CollectorConfig } from '../../shared/config/collector.ts';
+import { JudgeConfig } from '../../shared/config/judge.ts';
+import type { BackendChoice } from '../../shared/policy/executors/backend.ts';
+import { CLAW_NANO } from '../../shared/policy/model/model-folder.ts';
 import { addJsonLine, readJsonLines } from '../bench/json-lines.ts';
 import { openLearningModel } from '../bench/learning/model.ts';
 import { createProgress } from '../bench/learning/progress.ts';

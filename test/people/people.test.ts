@@ -9,8 +9,20 @@ import { germanToo } from './voices/second-author-german.ts';
 import type { Voice } from './voices/voice.ts';
 
 const voices = {
-  ...{ direct, indirect, nonNative, polite, sarcastic, terse, chinese, french, german, spanish },
-  ...{ directToo, germanToo, indirectToo, sarcasticToo },
+  direct,
+  indirect,
+  nonNative,
+  polite,
+  sarcastic,
+  terse,
+  chinese,
+  french,
+  german,
+  spanish,
+  directToo,
+  germanToo,
+  indirectToo,
+  sarcasticToo,
 };
 const sentencesOf = ({ complaints, praise }: Voice) => [...Object.values(complaints).flat(), ...praise];
 

@@ -35,8 +35,14 @@ export type Person = {
 type Told = Partial<Person> & { readonly name: string };
 
 const person = (voice: Voice, taste: Taste, told: Told): Person => ({
-  ...{ way: 'words', taste: () => taste, voice: () => voice, measured: [taste] },
-  ...{ requests: 1, wrong: 0, wantsContent: false, usesTools: false },
+  way: 'words',
+  taste: () => taste,
+  voice: () => voice,
+  measured: [taste],
+  requests: 1,
+  wrong: 0,
+  wantsContent: false,
+  usesTools: false,
   ...told,
 });
 

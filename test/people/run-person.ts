@@ -85,7 +85,12 @@ export async function runPerson(
     const end = await look();
     const states = [...looks.values()];
     return {
-      ...{ person: person.name, seed, learning, sessions, start, end },
+      person: person.name,
+      seed,
+      learning,
+      sessions,
+      start,
+      end,
       leastOnTopic: Math.min(...states.map(({ onTopic }) => onTopic)),
       leastDistinct: Math.min(...states.map(({ distinct }) => distinct)),
       steered: [steeredAtStart, await steered(world, seed)],

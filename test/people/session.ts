@@ -1,7 +1,7 @@
+import { type Ask, sampleAsk } from '../../shared/claw-nano/dialogues/ask.ts';
+import { chance, pick, type Random } from '../../shared/claw-nano/dialogues/choose.ts';
 import type { ChatMessage } from '../../shared/events/chat-message.ts';
-import { type Ask, sampleAsk } from '../../shared/policy/claw-nano/dialogues/ask.ts';
-import { chance, pick, type Random } from '../../shared/policy/claw-nano/dialogues/choose.ts';
-import { createRandom } from '../../shared/policy/random.ts';
+import { createRandom } from '../../shared/policy/model/random.ts';
 import { factsNamed } from '../bench/learning/evaluate.ts';
 import type { Person } from './people.ts';
 import type { Fault } from './voices/voice.ts';

@@ -7,7 +7,7 @@ import { growthOf } from './trend.ts';
  * and the optimizer's moments are all there, and most lengths were seen. Tensors do not grow at all. Buffers
  * that JavaScript holds grow by less than 8 MiB along the median slope: an adapter of claw-nano with its
  * moments, kept at each step, would be 25. The memory of a whole process is bound more loosely, since
- * TensorFlow keeps what oneDNN made for the latest thousand shapes (docs/native-backend.md): it grows by tens
+ * TensorFlow keeps what oneDNN made for the latest thousand shapes (docs/operate/serving.md): it grows by tens
  * of MiB with a length that was not seen before, and a short run meets many.
  */
 const BUFFERS_MIB = 8;
@@ -22,7 +22,11 @@ export type Soak = {
 /** Expects that requests beside steps of claw-nano neither fail nor leave anything behind; a third of the steps is served. */
 export async function staysLevel({ requests, steps, heldMib }: Soak): Promise<void> {
   const { readings, ...report } = await runSoak({
-    ...{ requests, steps, people: 3, maxTokens: 160, perRound: 10 },
+    requests,
+    steps,
+    people: 3,
+    maxTokens: 160,
+    perRound: 10,
     print: (line) => console.log(line),
   });
   const late = readings.slice(Math.floor(readings.length / 2));

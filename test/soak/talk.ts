@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
-import { sampleAsk } from '../../shared/policy/claw-nano/dialogues/ask.ts';
-import { createRandom } from '../../shared/policy/random.ts';
+import { sampleAsk } from '../../shared/claw-nano/dialogues/ask.ts';
+import { createRandom } from '../../shared/policy/model/random.ts';
 
 const reactions = [
   'Perfect, thanks!',

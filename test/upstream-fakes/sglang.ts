@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Tokenizer } from '../../shared/policy/tokenizer.ts';
+import { defined } from '../../shared/lang/defined.ts';
+import type { Tokenizer } from '../../shared/policy/text/tokenizer.ts';
 import { type FakeHandler, type FakeServer, fakeServer, sendEvent, sendJson } from './fake-server.ts';
 import { answerOf, logProbOf } from './fake-tokens.ts';
 
@@ -81,7 +82,9 @@ export async function sglangFake({ tokenizer, endId, incremental = false }: Opti
         ]);
         const ended = ids.at(-1) === endId ? { type: 'stop', matched: endId } : { type: 'length' };
         const abort = {
-          ...{ type: 'abort', message: 'Aborted', status_code: null },
+          type: 'abort',
+          message: 'Aborted',
+          status_code: null,
           ...(fault?.kind === 'abort' && fault.status !== undefined
             ? { message: fault.message, status_code: fault.status }
             : {}),
@@ -90,7 +93,7 @@ export async function sglangFake({ tokenizer, endId, incremental = false }: Opti
         sendEvent(response, {
           text: tokenizer.decode(part),
           output_ids: part,
-          ...(choices.length > 1 ? { index } : {}),
+          ...defined({ index: choices.length > 1 ? index : undefined }),
           meta_info: {
             id: `fake-${index}`,
             finish_reason: isAborted ? abort : isLast ? ended : null,
@@ -98,12 +101,12 @@ export async function sglangFake({ tokenizer, endId, incremental = false }: Opti
             weight_version: fault?.kind === 'new-weights' && place > 1 ? 'other' : 'default',
             completion_tokens: place + 1,
             cached_tokens: 0,
-            ...(body.return_logprob === true && fault?.kind !== 'no-log-probs'
-              ? { output_token_logprobs: logProbs }
-              : {}),
-            ...(body.top_logprobs_num === undefined
-              ? {}
-              : { output_top_logprobs: part.map((id) => [[-0.5, id, null]]) }),
+            ...defined({
+              output_token_logprobs:
+                body.return_logprob === true && fault?.kind !== 'no-log-probs' ? logProbs : undefined,
+              output_top_logprobs:
+                body.top_logprobs_num === undefined ? undefined : part.map((id) => [[-0.5, id, null]]),
+            }),
           },
         });
         if (isAborted) return void response.end('data: [DONE]\n\n');
@@ -115,7 +118,11 @@ export async function sglangFake({ tokenizer, endId, incremental = false }: Opti
   const moved = (success: boolean, error_message?: string) =>
     [
       success ? 200 : 400,
-      { success, loaded_adapters: Object.fromEntries(adapters), ...(success ? {} : { error_message }) },
+      {
+        success,
+        loaded_adapters: Object.fromEntries(adapters),
+        ...defined({ error_message: success ? undefined : error_message }),
+      },
     ] as const;
 
   const server = await fakeServer({

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '../../shared/lang/defined.ts';
 import { type FakeCall, type FakeServer, fakeServer, sendEvent, sendJson } from './fake-server.ts';
 import { answerOf, END_TOKEN, logProbOf, tokenOf, tokensOf } from './fake-tokens.ts';
 
@@ -116,14 +117,14 @@ export async function vllmFake({
         };
         sendEvent(response, {
           ...head,
-          ...(isLast && fault?.kind === 'other-model' ? { model: 'another' } : {}),
+          ...defined({ model: isLast && fault?.kind === 'other-model' ? 'another' : undefined }),
           choices: [
             {
               index,
               delta: character === '' ? {} : { content: character },
               logprobs: body.logprobs === true && !isLost ? logprobs : null,
               finish_reason: !isLast ? null : fault?.kind === 'finish' ? fault.reason : 'stop',
-              ...(isLast ? { stop_reason: null } : {}),
+              ...defined({ stop_reason: isLast ? null : undefined }),
               ...(wantsIds && { token_ids: isLost ? null : [id] }),
             },
           ],

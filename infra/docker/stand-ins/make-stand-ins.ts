@@ -8,15 +8,14 @@ import { kafkaClassPath } from '../../kafka/jars.ts';
 import { mustRun, run } from './podman.ts';
 
 /**
- * Images that carry the names of public ones, made of Debian's packages, where no image registry can be
- * reached: the files under test are then the files that people use. What they do not prove is that the public
- * images behave alike.
+ * Builds local images under the names of public ones from Debian packages, for machines without an image
+ * registry. So the tests use the deployment files unchanged, but do not prove that the public images behave alike.
  */
 
 type StandIn = {
   readonly image: string;
   readonly file: string;
-  /** Puts what its Containerfile copies into its folder. */
+  /** Puts the files that the Containerfile copies into the folder. */
   readonly fill: (folder: string) => Promise<void>;
 };
 
@@ -33,34 +32,36 @@ const standIns: readonly StandIn[] = [
 ];
 
 /**
- * Makes what is missing or was made of other files, and resolves when the image that others are built from is
- * there; `rest` when all are. An image that is really there is left alone.
+ * Builds missing or outdated stand-ins. Resolves when the base image is ready; `others` resolves when all are. Real
+ * images are left alone.
  */
-export async function makeStandIns(say: (line: string) => void): Promise<{ readonly rest: Promise<void> }> {
-  if ((await labelOf(debian)) === undefined) await makeDebian(say);
+export async function makeStandIns(
+  print: (line: string) => void,
+): Promise<{ readonly others: Promise<void> }> {
+  if ((await labelOf(debian)) === undefined) await makeDebian(print);
   const [first, ...others] = standIns;
-  await make([first!], say);
-  return { rest: make(others, say) };
+  await make([first!], print);
+  return { others: make(others, print) };
 }
 
-async function make(chosen: readonly StandIn[], say: (line: string) => void): Promise<void> {
-  for (const one of chosen) {
+async function make(chosen: readonly StandIn[], print: (line: string) => void): Promise<void> {
+  for (const standIn of chosen) {
     const folder = await mkdtemp(join(tmpdir(), 'clawloop-stand-in-'));
     try {
-      const digest = await digestOf(one);
-      const found = await labelOf(one.image);
-      if (found === digest || found === '') continue;
-      say(`making a stand-in for ${one.image}`);
-      await one.fill(folder);
-      const args = ['build', '--pull=never', '--tag', one.image, '--label', `${label}=${digest}`];
-      await mustRun('podman', [...args, '--file', join(here, one.file), folder]);
+      const digest = await digestOf(standIn);
+      const builtFrom = await labelOf(standIn.image);
+      if (builtFrom === digest || builtFrom === '') continue;
+      print(`building a stand-in for ${standIn.image}`);
+      await standIn.fill(folder);
+      const args = ['build', '--pull=never', '--tag', standIn.image, '--label', `${label}=${digest}`];
+      await mustRun('podman', [...args, '--file', join(here, standIn.file), folder]);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   }
 }
 
-/** Of which files it was made; empty: it is no stand-in; undefined: there is no such image. */
+/** Digest of the files it was built from; empty: not a stand-in; undefined: no such image. */
 async function labelOf(image: string): Promise<string | undefined> {
   const { code, stdout } = await run('podman', ['image', 'inspect', '--format', '{{json .Labels}}', image]);
   if (code !== 0) return undefined;
@@ -74,8 +75,8 @@ async function digestOf({ file }: StandIn): Promise<string> {
   return hash.digest('hex').slice(0, 16);
 }
 
-async function makeDebian(say: (line: string) => void): Promise<void> {
-  say('making a Debian by debootstrap');
+async function makeDebian(print: (line: string) => void): Promise<void> {
+  print('building a Debian with debootstrap');
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-debian-'));
   try {
     const rootfs = join(folder, 'rootfs');
@@ -95,7 +96,7 @@ async function makeDebian(say: (line: string) => void): Promise<void> {
   }
 }
 
-/** This process's own Node, npm, and what npm, pip and TLS need here to reach their registries. */
+/** Copies this process's Node and npm, and the local settings of npm, pip and TLS. */
 async function fillNode(folder: string): Promise<void> {
   await copyFile(process.execPath, join(folder, 'node'));
   await mustRun('npm', ['install', '--prefix', folder, '--no-save', '--ignore-scripts', `npm@${npmVersion}`]);

@@ -7,12 +7,12 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** Images stay here from one run to the next; nothing of the machine's own containers is seen or touched. */
+/** Keeps images between runs, separate from the machine's own containers. */
 const storage = join(homedir(), '.cache', 'clawloop', 'containers');
-/** What is gone after a restart of the machine. */
+/** state that a reboot clears */
 const running = `/run/clawloop-${createHash('sha256').update(storage).digest('hex').slice(0, 8)}`;
 
-/** Why containers cannot be run here; null where they can. */
+/** Why containers cannot be run here; null if they can. */
 export function whyNoContainers(): string | null {
   if (process.platform !== 'linux') return 'containers need Linux';
   if (process.getuid?.() !== 0) return 'the stand-ins for public images are made as root';
@@ -26,11 +26,11 @@ export type Ran = { readonly code: number; readonly stdout: string; readonly std
 export type RunOptions = {
   readonly environment?: Readonly<Record<string, string>>;
   readonly input?: string;
-  /** Told of each line that is printed. */
+  /** called with each printed line */
   readonly onLine?: (line: string) => void;
 };
 
-/** Runs podman, podman-compose or debootstrap to its end. */
+/** Runs podman, podman-compose or debootstrap to completion. */
 export function run(
   command: string,
   args: readonly string[],
@@ -60,7 +60,7 @@ export function run(
   });
 }
 
-/** As `run`. @throws with what was printed where it fails */
+/** As `run`. @throws Error with the output if it fails */
 export async function mustRun(command: string, args: readonly string[], options: RunOptions = {}) {
   const ran = await run(command, args, options);
   if (ran.code !== 0) {
@@ -70,7 +70,7 @@ export async function mustRun(command: string, args: readonly string[], options:
   return ran.stdout;
 }
 
-/** Files of our own for podman, named by the environment, so that the machine's settings stay as they are. */
+/** Separate settings files for podman, selected by environment variables, so that the machine's settings stay. */
 function containerSettings(): Readonly<Record<string, string>> {
   const folder = join(storage, 'settings');
   mkdirSync(folder, { recursive: true });
@@ -80,12 +80,12 @@ function containerSettings(): Readonly<Record<string, string>> {
   return {
     CONTAINERS_CONF: engine,
     CONTAINERS_STORAGE_CONF: store,
-    // the format that knows health checks
+    // the format with health checks
     BUILDAH_FORMAT: 'docker',
   };
 }
 
-/** runc works under every layout of cgroups; limits are those that a container may have anywhere. */
+/** runc works with every cgroup layout; the limits are allowed everywhere. */
 const engineSettings = `
 [containers]
 default_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]

@@ -1,9 +1,9 @@
 // @ts-check
-import { isOver, tellDone, withPatience } from './session-done.js';
+import { isOver, reportEnd, withPatience } from './session-done.js';
 import { describeRequest, turnTypeOfRun } from './turn-type.js';
 
 /**
- * The part of OpenClaw's plugin interface (2026.6 and later) that is used here.
+ * The part of OpenClaw's plugin interface (2026.6 and later) that this plugin uses.
  *
  * @typedef {import('./session-done.js').Server} Server
  * @typedef {import('./turn-type.js').TurnType} TurnType
@@ -19,16 +19,16 @@ import { describeRequest, turnTypeOfRun } from './turn-type.js';
  * @typedef {object} Api
  * @property {{ readonly providers?: readonly string[] }} [pluginConfig]
  * @property {{ warn(message: string): void }} logger
- * @property {unknown} config as it was when the plugin was registered
+ * @property {unknown} config as of the registration of the plugin
  * @property {Runtime} [runtime]
  * @property {(name: string, handler: (event: any, context: HookContext) => unknown) => void} on
  * @property {(provider: object) => void} registerProvider
  */
 
 const DEFAULT_PROVIDERS = ['clawloop'];
-/** Runs and sessions that are remembered; far more than are ever under way at once. */
+/** number of remembered runs and sessions; far more than are ever active at once */
 const REMEMBERED = 4_096;
-/** ms that a compaction may take; one that failed is not told of */
+/** longest duration of a compaction, ms; a failed one is not reported */
 const COMPACTION_MS = 600_000;
 
 /**
@@ -36,13 +36,13 @@ const COMPACTION_MS = 600_000;
  * @property {Map<string, import('./turn-type.js').KnownRun>} runs
  * @property {Map<string, import('./turn-type.js').KnownRun>} latest by session
  * @property {Map<string, { server: Server, provider: string }>} sessions
- * @property {Map<string, Promise<void>>} ending by session, until the server was told
- * @property {Map<string, number>} compacting by session, since when: ms since 1970
+ * @property {Map<string, Promise<void>>} ending by session, until the server is notified
+ * @property {Map<string, number>} compacting by session: start, ms since 1970
  * @property {boolean} hasWarned
  */
 const SEEN = Symbol.for('clawloop.rl-training-headers.1');
 const holder = /** @type {{ [SEEN]?: Seen }} */ (globalThis);
-/** What was seen, once in this process: OpenClaw loads the module of a plugin more than once. */
+/** Shared state of this process: OpenClaw loads a plugin module more than once. */
 holder[SEEN] ??= {
   runs: new Map(),
   latest: new Map(),
@@ -63,7 +63,7 @@ const known = {
 };
 
 /**
- * The latest is kept longest.
+ * Adds an entry; the oldest entries are dropped first.
  *
  * @template Value
  * @param {Map<string, Value>} map
@@ -79,7 +79,7 @@ function remember(map, key, value) {
   }
 }
 
-/** What a header can hold. */
+/** Whether a text can be sent in a header. */
 const isHeaderText = (/** @type {string} */ text) => /^[\x21-\x7e]{1,500}$/.test(text);
 
 /** @param {Api} api */
@@ -120,8 +120,8 @@ function register(api) {
     const { config, modelAuth } = api.runtime ?? {};
     const cfg = config?.current() ?? api.config;
     const auth = await modelAuth?.resolveApiKeyForProvider({ provider, cfg }).catch(() => undefined);
-    const failure = await tellDone(server, session, auth?.apiKey);
-    if (failure !== undefined) api.logger.warn(`the end of session ${session} could not be told: ${failure}`);
+    const failure = await reportEnd(server, session, auth?.apiKey);
+    if (failure !== undefined) api.logger.warn(`could not report the end of session ${session}: ${failure}`);
   }
 
   /** @type {(of: { streamFn?: StreamFn }) => StreamFn | undefined} */
@@ -132,7 +132,7 @@ function register(api) {
       if (turnType === undefined) warnOnce();
       const named = session !== undefined && isHeaderText(session) ? session : undefined;
       if (named !== undefined) {
-        await seen.ending.get(named); // a session's id is used again after its end
+        await seen.ending.get(named); // the id may be used again after the session ends
         if (model.baseUrl !== undefined) {
           const server = { baseUrl: model.baseUrl, headers: model.headers ?? {} };
           remember(seen.sessions, named, { server, provider: model.provider });
@@ -150,7 +150,7 @@ function register(api) {
     if (seen.hasWarned) return;
     seen.hasWarned = true;
     api.logger.warn(
-      'runs are not told, so no X-Turn-Type is sent: set plugins.entries.rl-training-headers.hooks.allowConversationAccess to true',
+      'no access to runs, so X-Turn-Type is not sent: set plugins.entries.rl-training-headers.hooks.allowConversationAccess to true',
     );
   }
 
@@ -178,6 +178,6 @@ export default {
   id: 'rl-training-headers',
   name: 'RL training headers',
   description:
-    'Sends X-Session-Id and X-Turn-Type with every model request, and says when a session is done.',
+    'Sends X-Session-Id and X-Turn-Type with every model request, and reports when a session ends.',
   register,
 };

@@ -1,9 +1,8 @@
 // @ts-check
 
 /**
- * How messages begin that OpenClaw writes under a person's role. Most come in runs of their own, which are known
- * by other signs; some come in the middle of a person's run: a second try for visible text, or the news of an
- * agent's agent.
+ * Beginnings of messages that OpenClaw writes with the user role. Most come in separate runs, which have other
+ * signs. Some come within a person's run: a retry for visible text, or the result of a subagent.
  */
 export const ownPrompts = [
   'Pre-compaction memory flush',
@@ -43,13 +42,13 @@ const internalContext = '<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>';
 /** `[Sat 2026-11-21 00:26 UTC] ` */
 const datePrefix = /^\s*\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d[^\]\n]{0,44}\]\s*/;
 
-/** News may stand before a person's words in one message; the words come after this. */
+/** Separates runtime events from the person's words in the same message. */
 const personsTurn = '\n\nCurrent parent turn:\n\n';
 
 /** @typedef {{ readonly messages?: readonly unknown[] }} Context */
 
 /**
- * Whether OpenClaw wrote the latest message under a person's role by itself.
+ * Whether OpenClaw itself wrote the latest user message.
  *
  * @param {Context} context
  */
@@ -64,7 +63,7 @@ export function isOwnPrompt({ messages }) {
 
 /**
  * @param {unknown} message
- * @returns {string | undefined} undefined: it is not under a person's role
+ * @returns {string | undefined} undefined: not a user message
  */
 function wordsOfUser(message) {
   const { role, content } = /** @type {{ role?: unknown, content?: unknown }} */ (message ?? {});

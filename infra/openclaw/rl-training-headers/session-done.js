@@ -1,10 +1,10 @@
 // @ts-check
 
-/** ms for all of it: a gateway that stops gives its sessions two seconds together */
+/** ms in total; a stopping gateway gives all its sessions two seconds */
 const PATIENCE_MS = 1_500;
 
 /**
- * Waits for something, but never longer than that, and for no failure.
+ * Waits for a promise up to the time limit, and ignores failures.
  *
  * @param {Promise<unknown>} work
  * @returns {Promise<void>}
@@ -23,22 +23,22 @@ export function withPatience(work) {
 /** @typedef {{ readonly baseUrl: string, readonly headers: Readonly<Record<string, string>> }} Server */
 
 /**
- * Whether a session is over. A compaction goes on as the same one.
+ * Whether a session is over. After a compaction it continues.
  *
  * @param {string | undefined} reason
  */
 export const isOver = (reason) => reason !== 'compaction';
 
 /**
- * Tells a server that a session is done. Never throws: a session that is not told of ends by its idle time, and one
- * that the server does not know (404) has nothing to end.
+ * Reports the end of a session to a server. It never throws: an unreported session ends when idle, and an unknown
+ * one (404) needs no end.
  *
  * @param {Server} server
  * @param {string} session
  * @param {string | undefined} apiKey
- * @returns {Promise<string | undefined>} why it could not be told
+ * @returns {Promise<string | undefined>} reason of a failure
  */
-export async function tellDone({ baseUrl, headers }, session, apiKey) {
+export async function reportEnd({ baseUrl, headers }, session, apiKey) {
   const authorization = apiKey ? { authorization: `Bearer ${apiKey}` } : {};
   try {
     const response = await fetch(`${baseUrl.replace(/\/+$/, '')}/sessions/end`, {

@@ -4,29 +4,29 @@ import { isOwnPrompt } from './own-prompts.js';
 /** @typedef {'main' | 'side'} TurnType */
 
 /**
- * What OpenClaw tells of a run before it builds the run's prompt.
+ * What OpenClaw reports about a run before it builds the prompt.
  *
  * @typedef {object} Run
  * @property {string} [runId]
  * @property {string} [sessionKey]
  * @property {string} [trigger] user, cron, heartbeat, memory, overflow or manual
- * @property {{ readonly kind?: string }} [inputProvenance] who wrote the prompt, where that is known
+ * @property {{ readonly kind?: string }} [inputProvenance] who wrote the prompt, if known
  */
 
-/** Parts of the session keys of what works beside a conversation. */
-const besideConversation = [':subagent:', ':cron:', ':internal-session-effects:'];
+/** Parts of session keys that mark background work. */
+const backgroundMarks = [':subagent:', ':cron:', ':internal-session-effects:'];
 
 /**
- * Whether the model requests of a run are a person's conversation with the agent. The triggers of a subagent
- * and of the news of its result are `user` too: the session key and the run's id tell those.
+ * Whether a run is a person's conversation with the agent. Subagents and the announcement of their results also
+ * have the trigger `user`; the session key and the run id identify them.
  *
  * @param {Run} run
  * @returns {TurnType}
  */
 export function turnTypeOfRun({ runId = '', sessionKey = '', trigger, inputProvenance }) {
-  const isBeside = besideConversation.some((part) => sessionKey.includes(part));
+  const isBackground = backgroundMarks.some((part) => sessionKey.includes(part));
   const isAnnounced = runId.startsWith('announce:') || isFromElsewhere(inputProvenance?.kind);
-  return trigger === 'user' && !isBeside && !isAnnounced ? 'main' : 'side';
+  return trigger === 'user' && !isBackground && !isAnnounced ? 'main' : 'side';
 }
 
 /** @param {string | undefined} kind */
@@ -35,7 +35,7 @@ const isFromElsewhere = (kind) => kind === 'inter_session' || kind === 'internal
 /** @typedef {{ readonly session: string | undefined, readonly turnType: TurnType }} KnownRun */
 
 /**
- * What was told before a request: runs by their id, and the sessions whose history is being summarised.
+ * What is known before a request: runs by id, and the sessions that are being compacted.
  *
  * @typedef {object} Known
  * @property {(runId: string) => KnownRun | undefined} run
@@ -47,13 +47,12 @@ const isFromElsewhere = (kind) => kind === 'inter_session' || kind === 'internal
 /** @typedef {{ readonly session: string | undefined, readonly turnType: TurnType | undefined }} Description */
 
 /**
- * What a model request says of itself. Its id is `<run id>:model:<n>`, or `<run or session id>:compaction:<id>
- * :model:<n>` where the run is at times one that nobody was told of; ids may hold colons themselves. The type
- * of a run that nothing was told of is left to the server, and so is a session that cannot be told. In a person's
- * run, what OpenClaw asks by itself is side.
+ * Describes a model request by its id, `<run id>:model:<n>` or `<run or session id>:compaction:<id>:model:<n>`;
+ * the run of a compaction may be unknown, and ids may contain colons. The type of an unknown run and an unknown
+ * session are left to the server. In a person's run, requests that OpenClaw makes by itself are side turns.
  *
- * OpenClaw 2026.6 gives no ids of requests: there a request is of its session's latest run, and one that has no
- * session either is a compaction.
+ * OpenClaw 2026.6 sends no request ids: a request then belongs to the latest run of its session, and one without
+ * a session is a compaction.
  *
  * @param {{ readonly sessionId?: string, readonly requestId?: string }} request
  * @param {import('./own-prompts.js').Context} context

@@ -8,7 +8,7 @@ import { EventRejected } from '../../../shared/events/event-rejected.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import type { Fold } from '../../../shared/log/fold.ts';
 import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
-import { dataFolder } from '../../../shared/service/data-folder.ts';
+import { dataFolder } from '../../../shared/runtime/data-folder.ts';
 import { audit as command } from '../commands/audit.ts';
 import { auditLog } from './audit-log.ts';
 import {
@@ -47,7 +47,7 @@ const groups: Readonly<Record<string, Topic>> = {
 };
 
 /** Every group reads its topic to the end. */
-async function readAsServicesDo(): Promise<void> {
+async function readAsServices(): Promise<void> {
   const reading = Object.entries(groups).map(async ([group, reads]) => {
     const stop = new AbortController();
     const idle: Fold = { name: group, reads, writes: reads, on: () => ({ changes: [], emit: [] }) };
@@ -67,7 +67,7 @@ async function readAsServicesDo(): Promise<void> {
 
 const write = async (...facts: readonly Facts[]) => {
   await log.append(records(...facts).map(({ event }) => event));
-  await readAsServicesDo();
+  await readAsServices();
 };
 
 function inFile(statement: string): void {
@@ -82,7 +82,7 @@ test('an untouched log balances', async () => {
   expect(await auditLog(log, HOUR_MS)).toMatchObject({ broken: [], overdue: [], uncovered: 0, trimmed: {} });
 });
 
-test('a record that is missing between others is named by its place', async () => {
+test('a record missing between others is reported with its place', async () => {
   await write(trained('a'), trained('b'));
   inFile(`DELETE FROM records WHERE ${row('vote.cast', 'a/vote/0')}`);
   expect((await auditLog(log, HOUR_MS)).broken).toEqual(
@@ -90,15 +90,15 @@ test('a record that is missing between others is named by its place', async () =
   );
 });
 
-test('the last record of a topic is missed, since its readers were beyond it', async () => {
+test('a missing last record is noticed, because its readers were past it', async () => {
   await write(trained('a'), interaction('b'));
   inFile(`DELETE FROM records WHERE ${row('interaction.completed', 'b')}`);
   expect((await auditLog(log, HOUR_MS)).broken.join()).toMatch(
-    /attribute has read conversations\/0 up to 3, and its records end at 2/,
+    /attribute has read conversations\/0 up to offset 3, but its records end at 2/,
   );
 });
 
-test('a record that cannot be read is a violation, unless a dead letter holds it', async () => {
+test('an unreadable record is a violation unless a dead letter holds it', async () => {
   await write(trained('a'), interaction('b', false), interaction('c'));
   inFile(`UPDATE records SET body = '{' WHERE ${row('interaction.completed', 'b')}`);
   const { broken } = await auditLog(log, HOUR_MS);
@@ -108,14 +108,16 @@ test('a record that cannot be read is a violation, unless a dead letter holds it
   const at = { partition: 0, offset: 2 };
   await log.append([
     EventRejected.create({
-      ...{ id: 'attribute/conversations/0/2/rejected', source: 'test', time: '2026-01-01T00:00:00Z' },
+      id: 'attribute/conversations/0/2/rejected',
+      source: 'test',
+      time: '2026-01-01T00:00:00Z',
       data: { topic: 'conversations', at, subject: 'l', group: 'attribute', error: 'not JSON', body: '{' },
     }),
   ]);
   expect((await auditLog(log, HOUR_MS)).broken).toEqual([]);
 });
 
-test('what a group does not read is overdue after the limit, and the oldest is named', async () => {
+test('records that a group has not read are overdue after the limit; the oldest is named', async () => {
   await write(trained('a'));
   await log.append([interaction('b'), interaction('c')]);
   inFile(`UPDATE records SET time = time - 2 * ${HOUR_MS} WHERE ${row('interaction.completed', 'b')}`);
@@ -124,7 +126,7 @@ test('what a group does not read is overdue after the limit, and the oldest is n
   expect(oldest?.what).toMatch(/attribute has not read conversations\/0@2 \(interaction.completed b\)/);
 });
 
-test('the exit code tells a log that balances, one that is broken and one that waits for too long', async () => {
+test('the exit code distinguishes a balanced, a broken and an overdue log', async () => {
   const print = vi.spyOn(console, 'log').mockImplementation(() => undefined);
   const run = (...flags: string[]) => command.run([...flags, '--data-folder', folder]);
   await write(trained('a'));
@@ -135,12 +137,12 @@ test('the exit code tells a log that balances, one that is broken and one that w
   await log.append([interaction('c')]);
   expect(await run('--overdue-after', '1h')).toBe(0);
   expect(await run('--overdue-after', '0s')).toBe(2);
-  expect(print.mock.calls.flat().join('\n')).toMatch(/OVERDUE {2}1 open for more than 0s; the oldest since/);
+  expect(print.mock.calls.flat().join('\n')).toMatch(/OVERDUE {2}1 open for more than 0s; oldest, since/);
   inFile(`DELETE FROM records WHERE ${row('judgment.reached', 'a/judgment')}`);
   expect(await run()).toBe(1);
 });
 
-test('a record that is changed where no other record tells of it breaks the chain', async () => {
+test('a changed record breaks the chain even if no other record refers to it', async () => {
   const print = vi.spyOn(console, 'log').mockImplementation(() => undefined);
   await write(trained('a'));
   inFile(`UPDATE records SET time = time + 1 WHERE ${row('vote.cast', 'a/vote/0')}`);
@@ -148,7 +150,7 @@ test('a record that is changed where no other record tells of it breaks the chai
   expect(print.mock.calls.flat().join('\n')).toMatch(/BROKEN {2}turns\/0, offsets 0 to \d+: /);
 });
 
-test('references to records that were trimmed are counted, and break no law', () => {
+test('references to trimmed records are counted and are no violation', () => {
   const whole = records(trained('a'), trained('b'));
   const late = whole.filter(({ topic, at }) => topic !== 'conversations' || at.offset > 1);
   expect(auditRecords(late).broken).not.toEqual([]);
@@ -157,17 +159,17 @@ test('references to records that were trimmed are counted, and break no law', ()
   expect(report.uncovered).toBeGreaterThan(0);
 });
 
-test('a record that a group set aside and that was put back stands twice within the law', () => {
+test('a rejected record may appear twice after it is put back', () => {
   const log = records(interaction('a'), completed('a'), vote('a'), judged('a'), judged('a'), ready('a'));
   const [first] = log.filter(({ event }) => event.type === 'judgment.reached');
-  expect(auditRecords(log).broken.join()).toMatch(/judgment.reached a\/judgment stands 2 times/);
+  expect(auditRecords(log).broken.join()).toMatch(/judgment.reached a\/judgment is in the log 2 times/);
   const isFirst = (one: (typeof log)[number]) => one === first;
   const folded = (group: string, { topic, at }: (typeof log)[number]) =>
     !(group === 'assemble' && topic === 'turns' && at.offset === first!.at.offset);
   expect(auditRecords(log, { setAside: isFirst, folded }).broken).toEqual([]);
 });
 
-test('facts that follow from records beyond what the groups had folded when the audit began break no law', () => {
+test('events derived from records that were not folded when the audit began are no violation', () => {
   const log = records(trained('a'), batch(1, 0, 'a'), promoted(1, 0));
   expect(auditRecords(log, { folded: () => false }).broken).toEqual([]);
 });

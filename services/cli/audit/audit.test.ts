@@ -38,7 +38,7 @@ test('a trained, a skipped and an open interaction balance', () => {
   });
 });
 
-test('a verdict of 0 that waits for its session is no turn without a judgment', () => {
+test('a verdict of 0 that waits for its session counts as judged', () => {
   const report = audit(
     interaction('a'),
     completed('a', { from: 'b' }),
@@ -52,13 +52,13 @@ test('a verdict of 0 that waits for its session is no turn without a judgment', 
   expect(report.open).toMatchObject({ 'turns without a judgment': 1, 'judgments without a sample': 1 });
 });
 
-test('a copy of an appended fact is no second interaction', () => {
+test('a duplicate of an event is not a second interaction', () => {
   const report = audit(trained('a'), interaction('a'));
   expect(report.counts).toMatchObject({ interactions: 1 });
   expect(report.broken).toEqual([]);
 });
 
-test('the last hint to come may settle a turn, as the last vote does', () => {
+test('the last hint may settle a turn, as the last vote does', () => {
   const hint = event('hint.cast', 'a/hint/0', { turnId: 'a', index: 0 });
   const judgment = judged('a', { by: 'a/hint/0' });
   const report = audit(interaction('a'), completed('a'), vote('a'), hint, judgment, ready('a'));
@@ -79,7 +79,7 @@ test('a late outcome of a settled batch is void, not a violation', () => {
   expect(report.counts).toMatchObject({ 'update failed': 1, promoted: 0 });
 });
 
-test('a candidate whose parent was rolled back meanwhile has its outcome, and the head stays', () => {
+test('a candidate whose parent was rolled back has an outcome, and the head stays', () => {
   const report = audit(
     [trained('a'), trained('b')],
     batch(1, 0, 'a'),
@@ -107,7 +107,7 @@ test('returns along the conversation tree add up', () => {
   expect(report.broken).toEqual([]);
 });
 
-test('feedback in time decides, later feedback is late, and both are within the law', () => {
+test('feedback in time decides, later feedback is late; neither is a violation', () => {
   const report = audit(
     [interaction('a'), completed('a'), feedback('f', 'a')],
     judged('a', { score: -1, source: 'feedback', by: 'f/feedback' }),
@@ -116,7 +116,7 @@ test('feedback in time decides, later feedback is late, and both are within the 
   expect(report.broken).toEqual([]);
 });
 
-test('a batch that was formed while a rollback came is no violation, nor is a late copy of the rollback', () => {
+test('a batch formed during a rollback, or a late copy of the rollback, is no violation', () => {
   const rollback = event('policy.rolled-back', 'r', { from: 1, to: 0 });
   const report = audit(
     [trained('a'), trained('b'), trained('c')],
@@ -135,11 +135,11 @@ test('a batch that was formed while a rollback came is no violation, nor is a la
   expect(report.counts).toMatchObject({ promoted: 2, 'parent rolled back': 1, rollbacks: 2 });
 });
 
-test('of an answer that is newer than the batches that were read nothing is said', () => {
+test('an answer newer than the batches read is not judged', () => {
   expect(audit(trained('a'), batch(1, 0, 'a'), promoted(1, 0), interaction('b', true, 2)).broken).toEqual([]);
 });
 
-test('what was deleted is dropped before its verdict or after it; nobody deletes what is another key’s', () => {
+test('a deleted answer is dropped before or after its verdict; no key deletes another key’s', () => {
   const deleted = (key = 'mine') => event('response.deleted', 'a/deleted', { interactionId: 'a', key });
   const withdrawn = event('turn.withdrawn', 'a/withdrawn', { turnId: 'a', by: 'a/deleted' });
   const dropped = event('sample.dropped', 'a/dropped', { sampleId: 'a', reason: 'deleted' });
@@ -153,14 +153,14 @@ test('what was deleted is dropped before its verdict or after it; nobody deletes
     expect(counts['  deleted']).toBe(1);
   }
   expect(audit([interaction('a'), deleted('other'), completed('a'), withdrawn]).broken).toEqual([
-    'a was withdrawn by a/deleted, which is of another access key',
+    'a was withdrawn by a/deleted, which has another access key',
   ]);
 });
 
-test('a fact that was put back for a group that could not read it stands twice and counts once', () => {
+test('an event put back for one group appears twice and counts once', () => {
   const facts = [interaction('a'), completed('a'), vote('a'), judged('a')];
   const again = { ...ready('a'), redrivenfor: 'submit' } as ClawLoopEvent;
   expect(audit(facts, ready('a'), again, batch(1, 0, 'a'), promoted(1, 0)).broken).toEqual([]);
-  // what only the copy tells counts, where the first one cannot be read
+  // If the original is unreadable, the copy counts.
   expect(audit(facts, again, batch(1, 0, 'a'), promoted(1, 0)).broken).toEqual([]);
 });

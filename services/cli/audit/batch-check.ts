@@ -5,134 +5,142 @@ import type { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
 import type { PolicyTrained } from '../../../shared/events/policy-trained.ts';
 import type { Position } from '../../../shared/events/position.ts';
 import { sampleDigest, samplesDigest } from '../../../shared/lineage/batch-digest.ts';
-import type { Audited, Folds, Tell } from './audited.ts';
+import type { Audited, Folds, ReportViolation } from './audited.ts';
 
-/** Reasons to reject a batch before there is anything that a gate could look at. */
+/** Reasons to reject a batch before there is a candidate for the gate. */
 const leavesNoCandidate: ReadonlySet<string> = new Set(['not-finite', 'nothing-learned']);
 
 type Batch = { readonly data: BatchSubmitted['data']; trained: PolicyTrained['data'] | undefined };
 
 /**
- * A batch lists where its samples stand; a version is what a batch was trained to, and what is promoted is
- * what was trained. Feed it `training`.
+ * Checks that a batch names the places of its samples, that a version was trained from its batch, and that the
+ * trained checkpoint is the promoted one. Feed it `training`.
  */
-export function createBatchCheck(tell: Tell, folds: Folds) {
-  /** by sample: the first place of its `sample.ready` that submit could read */
-  const readyAt = new Map<string, Position>();
-  const counted = new Set<string>();
-  const digestOfSample = new Map<string, string>();
-  const batches = new Map<string, Batch>();
-  const latest = new Map<string, number>();
-  /** by adapter, epoch: how many samples each rewarded sample said would follow */
-  const following = new Map<string, number[]>();
+export class BatchCheck {
+  readonly #violation: ReportViolation;
+  readonly #folds: Folds;
+  /** by sample: place of its first `sample.ready` that submit could read */
+  readonly #readyAt = new Map<string, Position>();
+  readonly #counted = new Set<string>();
+  readonly #digestOfSample = new Map<string, string>();
+  readonly #batches = new Map<string, Batch>();
+  readonly #latest = new Map<string, number>();
+  /** by adapter and epoch: the `following` count of each rewarded sample */
+  readonly #following = new Map<string, number[]>();
 
-  const noteFollowing = (adapter: string, epoch: string, left: number): void => {
+  constructor(violation: ReportViolation, folds: Folds) {
+    this.#violation = violation;
+    this.#folds = folds;
+  }
+
+  #noteFollowing(adapter: string, epoch: string, left: number): void {
     const name = `${adapter} ${epoch}`;
-    const others = following.get(name);
-    if (others === undefined) following.set(name, [left]);
+    const others = this.#following.get(name);
+    if (others === undefined) this.#following.set(name, [left]);
     else others.push(left);
-  };
+  }
 
-  const onBatch = ({ data }: BatchSubmitted): void => {
+  #onBatch({ data }: BatchSubmitted): void {
     const { batchId, adapter, n, samples, seed } = data;
-    if (batches.has(batchId)) return;
-    batches.set(batchId, { data, trained: undefined });
-    const before = latest.get(adapter) ?? 0;
-    if (n !== before + 1) tell(`${batchId} follows batch ${before} of ${adapter}`, 'training');
-    latest.set(adapter, n);
-    if (seed !== seedOf(adapter, n)) tell(`${batchId} has the seed ${seed}, and not ${seedOf(adapter, n)}`);
+    if (this.#batches.has(batchId)) return;
+    this.#batches.set(batchId, { data, trained: undefined });
+    const before = this.#latest.get(adapter) ?? 0;
+    if (n !== before + 1) this.#violation(`${batchId} follows batch ${before} of ${adapter}`, 'training');
+    this.#latest.set(adapter, n);
+    if (seed !== seedOf(adapter, n))
+      this.#violation(`${batchId} has the seed ${seed} instead of ${seedOf(adapter, n)}`);
     for (const { sampleId, at } of samples) {
-      const ready = readyAt.get(sampleId);
-      if (ready === undefined) continue; // said where samples are counted
+      const ready = this.#readyAt.get(sampleId);
+      if (ready === undefined) continue; // reported by the conservation check
       if (ready.partition !== at.partition || ready.offset !== at.offset)
-        tell(
-          `${batchId} reads ${sampleId} at ${at.partition}@${at.offset}, and it stands at ${ready.partition}@${ready.offset}`,
+        this.#violation(
+          `${batchId} reads ${sampleId} at ${at.partition}@${at.offset}, but it is at ${ready.partition}@${ready.offset}`,
         );
     }
-  };
+  }
 
-  const onTrained = ({ data, dataschema }: PolicyTrained): void => {
+  #onTrained({ data, dataschema }: PolicyTrained): void {
     const { batchId, adapter, version, parent, checkpoint, digest } = data;
-    const batch = batches.get(batchId);
+    const batch = this.#batches.get(batchId);
     if (batch === undefined) {
-      tell(`${batchId} was trained, and stands nowhere`, 'training');
+      this.#violation(`${batchId} was trained, but is not in the log`, 'training');
       return;
     }
-    const wrong = (what: string, missingFrom?: Topic) => tell(`${batchId} was trained ${what}`, missingFrom);
+    const wrong = (what: string, missingFrom?: Topic) =>
+      this.#violation(`${batchId} was trained ${what}`, missingFrom);
     const { data: submitted, trained } = batch;
-    if (version !== submitted.n) wrong(`to v${version}, and not to v${submitted.n}`);
-    if (parent !== submitted.parent) wrong(`from v${parent}, and not from v${submitted.parent}`);
-    if (adapter !== submitted.adapter) wrong(`for ${adapter}, and not for ${submitted.adapter}`);
-    const digests = submitted.samples.map(({ sampleId }) => digestOfSample.get(sampleId) ?? 'absent');
-    // version 1 of the fact does not carry the digest
+    if (version !== submitted.n) wrong(`to v${version} instead of v${submitted.n}`);
+    if (parent !== submitted.parent) wrong(`from v${parent} instead of v${submitted.parent}`);
+    if (adapter !== submitted.adapter) wrong(`for ${adapter} instead of ${submitted.adapter}`);
+    const digests = submitted.samples.map(({ sampleId }) => this.#digestOfSample.get(sampleId) ?? 'absent');
+    // version 1 of the event has no digest
     if (!dataschema.endsWith(':1') && data.samplesDigest !== samplesDigest(digests))
-      wrong('from other samples than stand in the log', 'training');
+      wrong('from samples that differ from those in the log', 'training');
     if (trained === undefined) batch.trained = data;
     else if (trained.digest !== digest || trained.checkpoint !== checkpoint)
-      wrong(`twice, to the digests ${trained.digest} and ${digest}`);
-  };
+      wrong(`twice, with the digests ${trained.digest} and ${digest}`);
+  }
 
-  const onPromoted = ({ data }: PolicyPromoted): void => {
+  #onPromoted({ data }: PolicyPromoted): void {
     const { batchId, from, to, checkpoint, digest } = data;
-    const batch = batches.get(batchId);
-    if (batch === undefined) return; // said where outcomes are counted
-    const wrong = (what: string) => tell(`v${to} was promoted by ${batchId}, ${what}`);
+    const batch = this.#batches.get(batchId);
+    if (batch === undefined) return; // reported by the lineage check
+    const wrong = (what: string) => this.#violation(`v${to} was promoted by ${batchId}, ${what}`);
     const { trained } = batch;
     if (trained === undefined) {
-      tell(`${batchId} was promoted, and never trained`, 'training');
+      this.#violation(`${batchId} was promoted, but never trained`, 'training');
       return;
     }
-    if (digest !== trained.digest) wrong(`with the digest ${digest}, and ${trained.digest} was trained`);
+    if (digest !== trained.digest) wrong(`with the digest ${digest}, but ${trained.digest} was trained`);
     if (checkpoint !== trained.checkpoint)
-      wrong(`with the checkpoint ${checkpoint}, and ${trained.checkpoint} was trained`);
+      wrong(`with the checkpoint ${checkpoint}, but ${trained.checkpoint} was trained`);
     if (from !== trained.parent || to !== trained.version)
-      wrong(`from v${from}, and v${trained.version} was trained from v${trained.parent}`);
-  };
+      wrong(`from v${from}, but v${trained.version} was trained from v${trained.parent}`);
+  }
 
-  const on = (record: Audited): void => {
+  readonly on = (record: Audited): void => {
     const { event, at } = record;
     switch (event.type) {
       case 'sample.ready': {
         const { sampleId, adapter, session, epoch, following: left } = event.data;
-        if (!readyAt.has(sampleId) && folds('submit', record)) readyAt.set(sampleId, at);
-        if (counted.has(sampleId)) break;
-        counted.add(sampleId);
-        digestOfSample.set(sampleId, sampleDigest(event.data));
-        if (left !== undefined) noteFollowing(adapter, `${session}@${epoch}`, left);
+        if (!this.#readyAt.has(sampleId) && this.#folds('submit', record)) this.#readyAt.set(sampleId, at);
+        if (this.#counted.has(sampleId)) break;
+        this.#counted.add(sampleId);
+        this.#digestOfSample.set(sampleId, sampleDigest(event.data));
+        if (left !== undefined) this.#noteFollowing(adapter, `${session}@${epoch}`, left);
         break;
       }
       case 'sample.dropped':
         if (event.data.coming !== undefined)
-          noteFollowing(event.data.adapter, event.data.coming.session, event.data.coming.following);
+          this.#noteFollowing(event.data.adapter, event.data.coming.session, event.data.coming.following);
         break;
       case 'batch.submitted':
-        onBatch(event);
+        this.#onBatch(event);
         break;
       case 'policy.trained':
-        onTrained(event);
+        this.#onTrained(event);
         break;
       case 'policy.promoted':
-        onPromoted(event);
+        this.#onPromoted(event);
         break;
       case 'policy.rejected':
         if (
           !leavesNoCandidate.has(event.data.reason) &&
-          batches.get(event.data.batchId)?.trained === undefined
+          this.#batches.get(event.data.batchId)?.trained === undefined
         )
-          tell(`${event.data.batchId} was rejected by its gate, and never trained`, 'training');
+          this.#violation(`${event.data.batchId} was rejected by the gate, but never trained`, 'training');
         break;
     }
   };
 
-  /** The last ones of a session may stand behind the end of what was read. */
-  const finish = (): void => {
-    for (const [name, left] of following)
+  /** The last samples of a session may lie past the end of what was read. */
+  finish(): void {
+    for (const [name, left] of this.#following)
       if (left.some((count, index) => count !== left[0]! - index))
-        tell(`the rewarded samples of ${name} say that [${left}] follow`, 'training');
-  };
-  return { on, finish };
+        this.#violation(`the rewarded samples of ${name} count [${left}] following samples`, 'training');
+  }
 }
 
-/** 31 bits of a hash of adapter and number. */
+/** 31 bits of a hash of the adapter name and batch number. */
 export const seedOf = (adapter: string, n: number): number =>
   createHash('sha256').update(`${adapter}\n${n}`).digest().readUInt32BE(0) >>> 1;

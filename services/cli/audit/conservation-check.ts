@@ -1,11 +1,11 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { revisedSampleId, turnOfSample } from '../../../shared/events/sample-id.ts';
-import type { Audited, Tell } from './audited.ts';
+import type { Audited, ReportViolation } from './audited.ts';
 import type { Owed } from './overdue.ts';
 
 type Entry = {
   lane: string;
-  /** ms since 1970: when its latest fact was appended */
+  /** append time of its latest event, ms since 1970 */
   since: number;
   byReward: boolean;
   live: boolean;
@@ -20,10 +20,7 @@ type Entry = {
   batches: string[];
 };
 
-/**
- * Facts that a fold emits in the commit that decided them: a second copy means that something was decided
- * twice.
- */
+/** Events that a fold emits in the commit that decides them: a second copy means a second decision. */
 const decidedOnce: ReadonlySet<ClawLoopEvent['type']> = new Set<ClawLoopEvent['type']>([
   'turn.completed',
   'turn.continued',
@@ -49,64 +46,81 @@ const nothing = {
 };
 
 /**
- * Every live interaction has one outcome, and every ready sample is in one batch or dropped. Feed it the
- * topics in the order of the loop.
+ * Checks that every live interaction has one outcome, and every ready sample is in one batch or dropped. Feed
+ * it the topics in the order of the loop.
  *
- * @param setAside whether a group could not read the record: its copy may stand later, put back
+ * @param setAside whether a group rejected the record: a copy may follow, put back by a redrive
  */
-export function createConservationCheck(tell: Tell, setAside: (record: Audited) => boolean) {
-  const entries = new Map<string, Entry>();
-  const emitted = new Map<string, { copies: number; aside: number }>();
-  const reasons = new Map<string, number>();
-  const entry = (id: string): Entry => {
-    const fresh = { lane: '', since: 0, byReward: false, live: false, seen: false, ...nothing, batches: [] };
-    const one = entries.get(id) ?? fresh;
-    entries.set(id, one);
-    return one;
-  };
-  const because = (reason: string) => reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+export class ConservationCheck {
+  readonly #violation: ReportViolation;
+  readonly #setAside: (record: Audited) => boolean;
+  readonly #entries = new Map<string, Entry>();
+  readonly #emitted = new Map<string, { copies: number; rejected: number }>();
+  readonly #reasons = new Map<string, number>();
 
-  /** Whether a record is a copy of a fact that counts already. */
-  const isCopy = (record: Audited): boolean => {
+  constructor(violation: ReportViolation, setAside: (record: Audited) => boolean) {
+    this.#violation = violation;
+    this.#setAside = setAside;
+  }
+
+  #entry(id: string): Entry {
+    const fresh = { lane: '', since: 0, byReward: false, live: false, seen: false, ...nothing, batches: [] };
+    const known = this.#entries.get(id) ?? fresh;
+    this.#entries.set(id, known);
+    return known;
+  }
+
+  #countReason(reason: string): void {
+    this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + 1);
+  }
+
+  /** Whether a record is a copy of an event that counts already. */
+  #isCopy(record: Audited): boolean {
     const { event } = record;
     const tooLate = event.type === 'turn.skipped' && event.data.reason === 'too-late';
     if (!decidedOnce.has(event.type) || tooLate) return false;
     const name = `${event.type} ${event.id}`;
-    // put back for a group that could not read the first one: here that can be read, and counts
-    if (event.redrivenfor !== undefined && emitted.has(name)) return true;
-    const stands = emitted.get(name) ?? { copies: 0, aside: 0 };
-    stands.copies += 1;
-    if (stands.copies > 1 + stands.aside) tell(`${name} stands ${stands.copies} times in the log`);
-    const putBack = stands.copies > 1 && stands.aside > 0;
-    if (setAside(record)) stands.aside += 1;
-    emitted.set(name, stands);
+    // put back for a group that could not read the first copy; the audit can, and counts that one
+    if (event.redrivenfor !== undefined && this.#emitted.has(name)) return true;
+    const known = this.#emitted.get(name) ?? { copies: 0, rejected: 0 };
+    known.copies += 1;
+    if (known.copies > 1 + known.rejected) this.#violation(`${name} is in the log ${known.copies} times`);
+    const putBack = known.copies > 1 && known.rejected > 0;
+    if (this.#setAside(record)) known.rejected += 1;
+    this.#emitted.set(name, known);
     return putBack;
-  };
+  }
 
-  const on = (record: Audited): void => {
-    if (isCopy(record)) return;
+  readonly on = (record: Audited): void => {
+    if (this.#isCopy(record)) return;
     const { event } = record;
-    const count = (id: string, what: 'skipped' | 'completed' | 'judged' | 'ready' | 'dropped') => {
-      const one = entry(id);
-      one[what] += 1;
-      one.since = record.time;
+    const count = (id: string, counter: 'skipped' | 'completed' | 'judged' | 'ready' | 'dropped') => {
+      const counted = this.#entry(id);
+      counted[counter] += 1;
+      counted.since = record.time;
     };
     switch (event.type) {
       case 'interaction.completed': {
         const { interactionId, live, lane, settle } = event.data;
         const since = record.time;
-        Object.assign(entry(interactionId), { seen: true, live, lane, since, byReward: settle === 'reward' });
+        Object.assign(this.#entry(interactionId), {
+          seen: true,
+          live,
+          lane,
+          since,
+          byReward: settle === 'reward',
+        });
         break;
       }
       case 'turn.skipped':
         if (event.data.reason === 'too-late') {
-          entry(event.data.turnId).tooLate = true;
+          this.#entry(event.data.turnId).tooLate = true;
           break;
         }
-        // its verdict was there before; what went on after it is lost
-        if (event.data.reason === 'record-gone' && entry(event.data.turnId).completed > 0) break;
+        // the verdict came first; only the continuation is lost
+        if (event.data.reason === 'record-gone' && this.#entry(event.data.turnId).completed > 0) break;
         count(event.data.turnId, 'skipped');
-        because(event.data.reason);
+        this.#countReason(event.data.reason);
         break;
       case 'turn.completed':
         count(event.data.turnId, 'completed');
@@ -115,7 +129,7 @@ export function createConservationCheck(tell: Tell, setAside: (record: Audited) 
         count(event.data.turnId, 'judged');
         break;
       case 'turn.continued':
-        entry(event.data.turnId).continued = true;
+        this.#entry(event.data.turnId).continued = true;
         break;
       case 'judgment.revised':
         count(revisedSampleId(event.data.turnId, event.data.n), 'judged');
@@ -125,16 +139,16 @@ export function createConservationCheck(tell: Tell, setAside: (record: Audited) 
         break;
       case 'sample.dropped':
         count(event.data.sampleId, 'dropped');
-        because(event.data.reason);
+        this.#countReason(event.data.reason);
         break;
       case 'batch.submitted':
-        for (const { sampleId } of event.data.samples) entry(sampleId).batches.push(event.data.batchId);
+        for (const { sampleId } of event.data.samples) this.#entry(sampleId).batches.push(event.data.batchId);
         break;
     }
   };
 
-  /** @param restsSince ms since 1970: the latest event of a lane. A session may wait while its lane is busy. */
-  const report = (restsSince: (lane: string) => number) => {
+  /** @param restsSince time of the latest event of a lane, ms since 1970: a session may wait while its lane is busy */
+  report(restsSince: (lane: string) => number) {
     const counts = { interactions: 0, 'of these live': 0, 'in a batch': 0, 'not trained, with a reason': 0 };
     const open = {
       'interactions without an outcome': 0,
@@ -143,35 +157,35 @@ export function createConservationCheck(tell: Tell, setAside: (record: Audited) 
       'samples without a batch': 0,
     };
     const owed: Owed[] = [];
-    for (const [id, one] of entries) {
+    for (const [id, item] of this.#entries) {
       const turnId = turnOfSample(id);
       if (turnId !== id) {
-        if (checkRevision(id, one, entries.get(turnId), tell)) open['samples without a batch'] += 1;
+        if (checkRevision(id, item, this.#entries.get(turnId), this.#violation))
+          open['samples without a batch'] += 1;
         continue;
       }
-      if (one.seen) counts.interactions += 1;
-      if (one.live) counts['of these live'] += 1;
-      checkEntry(id, one, tell);
-      if (!one.live || !one.seen) continue;
-      if (one.batches.length > 0) counts['in a batch'] += 1;
-      else if (one.skipped + one.dropped > 0) counts['not trained, with a reason'] += 1;
-      else if (one.completed === 0 && one.tooLate) {
+      if (item.seen) counts.interactions += 1;
+      if (item.live) counts['of these live'] += 1;
+      checkEntry(id, item, this.#violation);
+      if (!item.live || !item.seen) continue;
+      if (item.batches.length > 0) counts['in a batch'] += 1;
+      else if (item.skipped + item.dropped > 0) counts['not trained, with a reason'] += 1;
+      else if (item.completed === 0 && item.tooLate) {
         counts['not trained, with a reason'] += 1;
-        because('too-late');
+        this.#countReason('too-late');
       } else {
-        const { what, waits } = stageOf(one);
+        const { what, waits } = stageOf(item);
         open[what] += 1;
-        const since = waits ? restsSince(one.lane) : one.since;
-        if (what !== 'samples without a batch') owed.push({ what: `${id} is among ${what}`, since });
+        const since = waits ? restsSince(item.lane) : item.since;
+        if (what !== 'samples without a batch') owed.push({ what: `${id} (${what})`, since });
       }
     }
-    const named = [...reasons].sort().map(([reason, count]) => [`  ${reason}`, count]);
-    return { counts: { ...counts, ...Object.fromEntries(named) }, open, owed };
-  };
-  return { on, report };
+    const reasonCounts = [...this.#reasons].sort().map(([reason, count]) => [`  ${reason}`, count]);
+    return { counts: { ...counts, ...Object.fromEntries(reasonCounts) }, open, owed };
+  }
 }
 
-/** Where an open turn stands, and whether it waits for its session. */
+/** The stage of an open turn, and whether it waits for its session. */
 function stageOf({ completed, judged, ready, byReward }: Entry) {
   if (completed === 0) return { what: 'interactions without an outcome', waits: true } as const;
   if (ready > 0) return { what: 'samples without a batch', waits: false } as const;
@@ -179,34 +193,39 @@ function stageOf({ completed, judged, ready, byReward }: Entry) {
   return { what: 'turns without a judgment', waits: byReward } as const;
 }
 
-/** A revised judgment makes one sample, or is dropped. @returns whether the sample waits for a batch */
-function checkRevision(id: string, one: Entry, turn: Entry | undefined, tell: Tell): boolean {
-  const { judged, ready, dropped, batches } = one;
+/** A revised judgment makes one sample, or none. @returns whether the sample waits for a batch */
+function checkRevision(
+  id: string,
+  item: Entry,
+  turn: Entry | undefined,
+  violation: ReportViolation,
+): boolean {
+  const { judged, ready, dropped, batches } = item;
   const turnId = turnOfSample(id);
-  if ((turn?.judged ?? 0) === 0) tell(`${id} revises the judgment of ${turnId}, which has none`, 'turns');
-  if (judged === 0) tell(`the sample ${id} has no judgment`, 'turns');
-  if (judged > 1) tell(`${id} has ${judged} judgments`);
-  if (ready > 1) tell(`${id} was ready ${ready} times`);
+  if ((turn?.judged ?? 0) === 0) violation(`${id} revises a judgment of ${turnId}, which has none`, 'turns');
+  if (judged === 0) violation(`the sample ${id} has no judgment`, 'turns');
+  if (judged > 1) violation(`${id} has ${judged} judgments`);
+  if (ready > 1) violation(`${id} was ready ${ready} times`);
   if (batches.length + dropped > 1)
-    tell(`${id} is in ${batches.length} batches and was dropped ${dropped} times`);
-  if (ready === 0 && batches.length > 0) tell(`${id} is in a batch, but was never ready`, 'training');
+    violation(`${id} is in ${batches.length} batches and was dropped ${dropped} times`);
+  if (ready === 0 && batches.length > 0) violation(`${id} is in a batch, but was never ready`, 'training');
   return ready > 0 && batches.length + dropped === 0;
 }
 
-function checkEntry(id: string, one: Entry, tell: Tell): void {
-  const { seen, live, judged, ready, dropped, completed } = one;
-  const outcomes = one.skipped + completed;
-  const inBatches = one.batches.length;
-  if (!seen) tell(`${id} has an outcome but stands nowhere as an interaction`, 'conversations');
-  else if (!live && outcomes > 0) tell(`${id} asked for a pinned version, and yet made a turn`);
-  else if (outcomes > 1) tell(`${id} has ${outcomes} outcomes`);
-  if (completed === 0 && judged + ready > 0) tell(`${id} was judged, but never completed`, 'turns');
-  if (completed === 0 && dropped > 0) tell(`${id} was dropped, but never completed`, 'turns');
-  if (one.continued && completed === 0) tell(`${id} went on, but was never completed`, 'turns');
-  if (judged > 1) tell(`${id} has ${judged} judgments`);
-  if (ready === 0 && dropped > 1) tell(`${id} was dropped ${dropped} times`);
-  if (ready > 1) tell(`${id} was ready ${ready} times`);
+function checkEntry(id: string, item: Entry, violation: ReportViolation): void {
+  const { seen, live, judged, ready, dropped, completed } = item;
+  const outcomes = item.skipped + completed;
+  const inBatches = item.batches.length;
+  if (!seen) violation(`${id} has an outcome, but its interaction is not in the log`, 'conversations');
+  else if (!live && outcomes > 0) violation(`${id} asked for a pinned version, but made a turn`);
+  else if (outcomes > 1) violation(`${id} has ${outcomes} outcomes`);
+  if (completed === 0 && judged + ready > 0) violation(`${id} was judged, but never completed`, 'turns');
+  if (completed === 0 && dropped > 0) violation(`${id} was dropped, but never completed`, 'turns');
+  if (item.continued && completed === 0) violation(`${id} was continued, but never completed`, 'turns');
+  if (judged > 1) violation(`${id} has ${judged} judgments`);
+  if (ready === 0 && dropped > 1) violation(`${id} was dropped ${dropped} times`);
+  if (ready > 1) violation(`${id} was ready ${ready} times`);
   if (ready > 0 && inBatches + dropped > 1)
-    tell(`${id} is in ${inBatches} batches and was dropped ${dropped} times`);
-  if (ready === 0 && inBatches > 0) tell(`${id} is in a batch, but was never ready`, 'training');
+    violation(`${id} is in ${inBatches} batches and was dropped ${dropped} times`);
+  if (ready === 0 && inBatches > 0) violation(`${id} is in a batch, but was never ready`, 'training');
 }

@@ -6,23 +6,26 @@ import type { SampleReady } from '../../../shared/events/sample-ready.ts';
 import type { SessionOpened } from '../../../shared/events/session-opened.ts';
 import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
 import type { TurnContinued } from '../../../shared/events/turn-continued.ts';
-import { type Audited, digestOf, shortDigestOf, type Tell } from './audited.ts';
+import { type Audited, digestOf, type ReportViolation, shortDigestOf } from './audited.ts';
 
-/** What a turn takes over from its interaction, and a sample from its turn: plain values and digests. */
+/** What a turn copies from its interaction, and a sample from its turn: plain values and digests. */
 type Content = Readonly<Record<string, string | number | boolean | undefined>>;
 
 type Answered = {
-  /** how many came before it */
+  /** number of answers before it */
   readonly order: number;
-  /** of the whole record */
+  /** of the whole event */
   readonly digest: string;
   readonly content: Content;
   readonly session: string | undefined;
-  /** short digests of what the request shows */
-  readonly said: Uint32Array;
-  /** why no turn can come of it */
+  /** short digests of the messages in the request */
+  readonly messages: Uint32Array;
+  /** why it cannot become a turn */
   readonly unfit: string | undefined;
 };
+
+/** Data of an event that may name its epoch. */
+type OfEpoch = { readonly lane: string; readonly session?: string; readonly epoch?: string };
 
 const bodiesOf = ({
   messages,
@@ -36,125 +39,140 @@ const bodiesOf = ({
   'token record': digestOf(tokens),
 });
 
-/** What a request shows: each message as it came and, where that differs, as it was said. */
-function shown(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+/** Messages of a request as received and, where different, without the additions of the client. */
+function bothForms(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const spoken = spokenMessages(messages);
   return messages.flatMap((message, at) => (spoken[at] === message ? message : [message, spoken[at]!]));
 }
 
 /**
- * A turn holds the content of its interaction, and a sample the content of its turn: tokens, log-probs,
- * messages, version, adapter, lane and key. What came next stands in the request that showed it. Feed it
- * conversations, turns, training; it keeps digests.
+ * Checks that a turn has the content of its interaction, and a sample that of its turn: tokens, logprobs,
+ * messages, version, adapter, lane and key. The next state must be in the request that brought it. Feed it
+ * conversations, turns, training. It keeps digests.
  */
-export function createContentCheck(tell: Tell) {
-  const answered = new Map<string, Answered>();
-  const turns = new Map<string, Content>();
-  const opened = new Set<string>();
-  /** of a lane: order of the first event that is told to begin an epoch */
-  const firstOpened = new Map<string, number>();
+export class ContentCheck {
+  readonly #violation: ReportViolation;
+  readonly #answered = new Map<string, Answered>();
+  readonly #turns = new Map<string, Content>();
+  readonly #opened = new Set<string>();
+  /** by lane: order of the first event that begins a recorded epoch */
+  readonly #firstOpened = new Map<string, number>();
 
-  const onInteraction = ({ id, data }: InteractionCompleted): void => {
+  constructor(violation: ReportViolation) {
+    this.#violation = violation;
+  }
+
+  #onInteraction({ id, data }: InteractionCompleted): void {
     const digest = digestOf(data);
-    const before = answered.get(id);
+    const before = this.#answered.get(id);
     if (before !== undefined) {
-      if (before.digest !== digest) tell(`${id} stands twice, with different contents`);
+      if (before.digest !== digest) this.#violation(`${id} is in the log twice, with different contents`);
       return;
     }
     const { lane, key, adapter, version, settle, session } = data;
     const content = { lane, key, adapter, version, settle, ...bodiesOf(data), answer: digestOf(data.answer) };
-    const said = Uint32Array.from(shown(data.messages), shortDigestOf);
-    answered.set(id, { order: answered.size, digest, content, session, said, unfit: unfit(data) });
-  };
+    const messages = Uint32Array.from(bothForms(data.messages), shortDigestOf);
+    this.#answered.set(id, {
+      order: this.#answered.size,
+      digest,
+      content,
+      session,
+      messages,
+      unfit: unfit(data),
+    });
+  }
 
-  const onTurn = ({ data }: TurnCompleted | TurnContinued): void => {
+  #onTurn({ data }: TurnCompleted | TurnContinued): void {
     const { turnId, lane, key, adapter, version, settle, session, epoch, sessionBy } = data;
     const bodies = bodiesOf(data);
     const content = { lane, key, adapter, version, settle, ...bodies, answer: digestOf(data.answer) };
-    if (!turns.has(turnId)) turns.set(turnId, { lane, adapter, version, session, epoch, ...bodies });
-    const own = answered.get(turnId);
-    if (own !== undefined) {
-      compare(`the turn of ${turnId}`, content, `its interaction`, own.content);
-      if (own.unfit !== undefined) tell(`${turnId} became a turn, although ${own.unfit}`);
-      if (own.session !== undefined && own.session !== session)
-        tell(`${turnId} belongs to session ${own.session}, and its turn stands in session ${session}`);
-      if ((own.session !== undefined) !== (sessionBy === 'explicit'))
-        tell(`the session of ${turnId} was found by '${sessionBy}', which its interaction contradicts`);
+    if (!this.#turns.has(turnId))
+      this.#turns.set(turnId, { lane, adapter, version, session, epoch, ...bodies });
+    const answer = this.#answered.get(turnId);
+    if (answer !== undefined) {
+      this.#compare(`the turn of ${turnId}`, content, `its interaction`, answer.content);
+      if (answer.unfit !== undefined) this.#violation(`${turnId} became a turn, although ${answer.unfit}`);
+      if (answer.session !== undefined && answer.session !== session)
+        this.#violation(
+          `${turnId} belongs to session ${answer.session}, but its turn is in session ${session}`,
+        );
+      if ((answer.session !== undefined) !== (sessionBy === 'explicit'))
+        this.#violation(
+          `the session of ${turnId} was found by '${sessionBy}', but its interaction contradicts that`,
+        );
     }
     if (sessionBy === 'new' && session !== `chat-${turnId}`)
-      tell(`${turnId} began a session, and its turn stands in session ${session}`);
-    checkNext(data);
-  };
+      this.#violation(`${turnId} began a session, but its turn is in session ${session}`);
+    this.#checkNext(data);
+  }
 
-  const checkNext = ({ turnId, next, from, by }: TurnCompleted['data']): void => {
+  #checkNext({ turnId, next, from, by }: TurnCompleted['data']): void {
     if (from === null) {
-      if (next.length > 0) tell(`the turn of ${turnId} has a next state that no interaction showed`);
+      if (next.length > 0)
+        this.#violation(`the turn of ${turnId} has a next state that no interaction contains`);
       return;
     }
     if (by !== from && by !== turnId)
-      tell(`the turn of ${turnId} was completed by ${by}, and its next state comes from ${from}`);
-    const shown = answered.get(from);
-    if (shown === undefined) {
-      tell(`the next state of ${turnId} comes from ${from}, which stands nowhere`, 'conversations');
+      this.#violation(`the turn of ${turnId} was completed by ${by}, but its next state comes from ${from}`);
+    const source = this.#answered.get(from);
+    if (source === undefined) {
+      this.#violation(
+        `the next state of ${turnId} comes from ${from}, which is not in the log`,
+        'conversations',
+      );
       return;
     }
     let at = 0;
     for (const message of next) {
-      const found = shown.said.indexOf(shortDigestOf(message), at);
-      if (found < 0) {
-        tell(`the next state of ${turnId} holds a message that ${from} did not show`);
+      const index = source.messages.indexOf(shortDigestOf(message), at);
+      if (index < 0) {
+        this.#violation(`the next state of ${turnId} has a message that is not in ${from}`);
         return;
       }
-      at = found + 1;
+      at = index + 1;
     }
-  };
+  }
 
-  const onSample = ({ data }: SampleReady): void => {
+  #onSample({ data }: SampleReady): void {
     const { sampleId, lane, adapter, version, session, epoch } = data;
-    const turn = turns.get(turnOfSample(sampleId));
-    if (turn === undefined) return; // said where turns are counted
-    compare(
+    const turn = this.#turns.get(turnOfSample(sampleId));
+    if (turn === undefined) return; // reported by the conservation check
+    this.#compare(
       `the sample of ${sampleId}`,
       { lane, adapter, version, session, epoch, ...bodiesOf(data) },
       `its turn`,
       turn,
     );
-  };
+  }
 
-  /** Logs of earlier programs tell of no epoch; from a lane's first one on, each is told before anything in it. */
-  const onOpened = ({ data: { lane, epoch } }: SessionOpened): void => {
-    opened.add(epoch);
-    const order = answered.get(epoch)?.order;
-    if (order !== undefined) firstOpened.set(lane, Math.min(order, firstOpened.get(lane) ?? order));
-  };
+  /** Old logs record no epochs. After the first in a lane, every epoch is recorded before its events. */
+  #onOpened({ data: { lane, epoch } }: SessionOpened): void {
+    this.#opened.add(epoch);
+    const order = this.#answered.get(epoch)?.order;
+    if (order !== undefined)
+      this.#firstOpened.set(lane, Math.min(order, this.#firstOpened.get(lane) ?? order));
+  }
 
-  const checkOpened = ({
-    lane,
-    session,
-    epoch,
-  }: {
-    lane: string;
-    session?: string;
-    epoch?: string;
-  }): void => {
-    const order = epoch === undefined ? undefined : answered.get(epoch)?.order;
-    if (order === undefined || opened.has(epoch!) || !(order > (firstOpened.get(lane) ?? order))) return;
-    opened.add(epoch!);
-    tell(`session ${session} has facts of an epoch that was never opened: ${epoch}`);
-  };
+  #checkOpened({ lane, session, epoch }: OfEpoch): void {
+    const order = epoch === undefined ? undefined : this.#answered.get(epoch)?.order;
+    if (order === undefined || this.#opened.has(epoch!) || !(order > (this.#firstOpened.get(lane) ?? order)))
+      return;
+    this.#opened.add(epoch!);
+    this.#violation(`session ${session} has events of an epoch that was never opened: ${epoch}`);
+  }
 
-  const compare = (what: string, found: Content, source: string, expected: Content): void => {
-    const different = Object.keys(expected).filter((field) => found[field] !== expected[field]);
-    if (different.length > 0) tell(`${what} has another ${different.join(', another ')} than ${source}`);
-  };
+  #compare(what: string, actual: Content, source: string, expected: Content): void {
+    const different = Object.keys(expected).filter((field) => actual[field] !== expected[field]);
+    if (different.length > 0) this.#violation(`${what} differs from ${source}: ${different.join(', ')}`);
+  }
 
-  return ({ event }: Audited): void => {
-    if (event.type === 'interaction.completed') onInteraction(event);
-    else if (event.type === 'turn.completed' || event.type === 'turn.continued') onTurn(event);
-    else if (event.type === 'sample.ready') onSample(event);
-    else if (event.type === 'session.opened') onOpened(event);
+  readonly on = ({ event }: Audited): void => {
+    if (event.type === 'interaction.completed') this.#onInteraction(event);
+    else if (event.type === 'turn.completed' || event.type === 'turn.continued') this.#onTurn(event);
+    else if (event.type === 'sample.ready') this.#onSample(event);
+    else if (event.type === 'session.opened') this.#onOpened(event);
     if (['turn.completed', 'turn.skipped', 'session.closed'].includes(event.type))
-      checkOpened(event.data as Parameters<typeof checkOpened>[0]);
+      this.#checkOpened(event.data as OfEpoch);
   };
 }
 
@@ -166,12 +184,12 @@ function unfit({
   tokens,
   engineFinishReason,
 }: InteractionCompleted['data']) {
-  if (disconnected) return 'its client went away';
+  if (disconnected) return 'its client disconnected';
   if (!['stop', 'tool_calls'].includes(finishReason)) return `it ended with '${finishReason}'`;
   if (engineFinishReason !== undefined) return `its engine ended it with '${engineFinishReason}'`;
   if (untrainable !== undefined) return `it cannot train: ${untrainable}`;
-  if (tooLarge) return 'it was written without bodies';
+  if (tooLarge) return 'it was recorded without bodies';
   if (tokens === null || tokens.responseIds.length === 0) return 'it has no token ids';
-  if (tokens.responseIds.length !== tokens.logProbs.length) return 'it lacks log-probs';
+  if (tokens.responseIds.length !== tokens.logProbs.length) return 'it lacks logprobs';
   return undefined;
 }

@@ -7,8 +7,8 @@ const DIFFERENT = 1;
 const services: readonly ServiceName[] = ['collector', 'judge', 'trainer'];
 
 /**
- * Each service folds its own part again, in a process of its own. Resolves to the exit code: that a part
- * differs outweighs that another cannot tell.
+ * Each service folds its part again, in its own process. Resolves to the exit code: "different" outweighs
+ * "undecided".
  */
 export async function auditDeep(argv: readonly string[]): Promise<number> {
   const codes: number[] = [];
@@ -24,7 +24,7 @@ export async function auditDeep(argv: readonly string[]): Promise<number> {
 }
 
 const verdicts: Readonly<Record<number, string>> = {
-  0: 'a rebuild gives the same facts and rows',
-  1: 'a rebuild gives other facts or rows',
-  2: 'cannot tell',
+  0: 'a rebuild gives the same events and rows',
+  1: 'a rebuild gives different events or rows',
+  2: 'undecided: parts of the log cannot be rebuilt',
 };

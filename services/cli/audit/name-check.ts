@@ -1,13 +1,13 @@
 import { type ClawLoopEvent, catalogue } from '../../../shared/events/catalogue.ts';
 import type { NewEvent } from '../../../shared/events/define-event.ts';
-import { type Audited, placeName, type Tell } from './audited.ts';
+import { type Audited, placeName, type ReportViolation } from './audited.ts';
 
-type Named<Type extends ClawLoopEvent['type']> = (
+type IdOf<Type extends ClawLoopEvent['type']> = (
   data: Extract<ClawLoopEvent, { readonly type: Type }>['data'],
 ) => string;
 
-/** Ids that follow from the data. */
-const ids: { readonly [Type in ClawLoopEvent['type']]?: Named<Type> } = {
+/** Ids that are derived from the data. */
+const ids: { readonly [Type in ClawLoopEvent['type']]?: IdOf<Type> } = {
   'interaction.completed': ({ interactionId }) => interactionId,
   'turn.completed': ({ turnId }) => `${turnId}/completed`,
   'turn.continued': ({ turnId }) => `${turnId}/continued`,
@@ -35,15 +35,15 @@ const definitions = new Map(
   (catalogue as unknown as readonly Definition[]).map((definition) => [definition.type, definition]),
 );
 
-/** The id and the partition key of an event follow from its data. */
-export function createNameCheck(tell: Tell) {
+/** Checks that the id and partition key of an event match its data. */
+export function createNameCheck(violation: ReportViolation) {
   return (record: Audited): void => {
     const { event } = record;
     const expected = (ids[event.type] as ((data: unknown) => string) | undefined)?.(event.data);
     if (expected !== undefined && expected !== event.id)
-      tell(`${placeName(record)} is ${event.type} ${event.id}, and holds the data of ${expected}`);
+      violation(`${placeName(record)} is ${event.type} ${event.id}, but has the data of ${expected}`);
     const subject = definitions.get(event.type)?.create(event).subject;
     if (subject !== event.subject)
-      tell(`${placeName(record)} has the key '${event.subject}', and its data belong to '${subject}'`);
+      violation(`${placeName(record)} has the key '${event.subject}', but its data belong to '${subject}'`);
   };
 }

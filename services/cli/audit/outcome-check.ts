@@ -1,14 +1,14 @@
 import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
 import type { TurnSkipped } from '../../../shared/events/turn-skipped.ts';
 import type { TurnWithdrawn } from '../../../shared/events/turn-withdrawn.ts';
-import type { Audited, Tell } from './audited.ts';
-import type { Answer, ConversationBook, Said } from './conversation-book.ts';
+import type { Audited, ReportViolation } from './audited.ts';
+import type { Answer, ConversationBook, Entry } from './conversation-book.ts';
 
 type Reason = TurnSkipped['data']['reason'];
 type Cause = { readonly turnId: string; readonly by: string };
 
 /** Reasons that the interaction itself shows. */
-const shown: Readonly<Partial<Record<Reason, (answer: Answer) => boolean>>> = {
+const shownBy: Readonly<Partial<Record<Reason, (answer: Answer) => boolean>>> = {
   'too-large': ({ tooLarge, untrainable }) => tooLarge || untrainable === 'too-large',
   aborted: ({ disconnected, finishReason }) =>
     disconnected || ['aborted', 'error', 'content_filter'].includes(finishReason),
@@ -21,90 +21,106 @@ const shown: Readonly<Partial<Record<Reason, (answer: Answer) => boolean>>> = {
   'no-reward': ({ settle }) => settle === 'reward',
 };
 
-/** Reasons that the end of a session gives. */
+/** Reasons given by the end of a session. */
 const atEnd: readonly Reason[] = ['no-next-state', 'no-reward', 'discarded'];
 
 /**
- * The outcome of an interaction follows from an event that stands in the log, and its reason from the
- * interaction or from that event. What the interaction itself shows has an outcome at once. Feed it
- * conversations, then turns.
+ * Checks that the outcome of an interaction has its cause in the log, and that the reason matches the
+ * interaction or that cause. Some interactions must have an outcome at once. Feed it conversations, then turns.
  */
-export function createOutcomeCheck(tell: Tell, book: ConversationBook) {
-  const outcomes = new Set<string>();
-  const withdrawn = new Set<string>();
+export class OutcomeCheck {
+  readonly #violation: ReportViolation;
+  readonly #book: ConversationBook;
+  readonly #outcomes = new Set<string>();
+  readonly #withdrawn = new Set<string>();
 
-  const takesBack = (said: Said, turnId: string): boolean =>
-    (said.kind === 'response.deleted' || said.kind === 'interaction.withdrawn') && said.turnId === turnId;
+  constructor(violation: ReportViolation, book: ConversationBook) {
+    this.#violation = violation;
+    this.#book = book;
+  }
 
-  /** What caused an outcome; an outcome bears the time of its cause. */
-  const causeOf = (what: string, { by }: Cause, time: string): Said | undefined => {
-    const cause = book.get(by);
-    if (cause === undefined) tell(`${what} follows from ${by}, which stands nowhere`, 'conversations');
-    else if (cause.time !== time) tell(`${what} bears another time than ${by}, from which it follows`);
+  #withdraws(entry: Entry, turnId: string): boolean {
+    return (
+      (entry.kind === 'response.deleted' || entry.kind === 'interaction.withdrawn') && entry.turnId === turnId
+    );
+  }
+
+  /** The cause of an outcome, which must have the same time. */
+  #causeOf(what: string, { by }: Cause, time: string): Entry | undefined {
+    const cause = this.#book.get(by);
+    if (cause === undefined)
+      this.#violation(`${what} follows from ${by}, which is not in the log`, 'conversations');
+    else if (cause.time !== time) this.#violation(`${what} differs in time from its cause ${by}`);
     return cause;
-  };
+  }
 
-  const onSkipped = ({ data, time }: TurnSkipped): void => {
+  #onSkipped({ data, time }: TurnSkipped): void {
     const { turnId, reason, lane } = data;
-    if (reason !== 'too-late') outcomes.add(turnId);
-    const wrong = (what: string) => tell(`${turnId} was skipped as ${reason}, ${what}`);
-    const cause = causeOf(`the outcome of ${turnId}`, data, time);
-    const answer = book.get(turnId);
-    if (answer?.kind !== 'interaction.completed') return; // said where interactions are counted
+    if (reason !== 'too-late') this.#outcomes.add(turnId);
+    const wrong = (what: string) => this.#violation(`${turnId} was skipped as ${reason}, ${what}`);
+    const cause = this.#causeOf(`the outcome of ${turnId}`, data, time);
+    const answer = this.#book.get(turnId);
+    if (answer?.kind !== 'interaction.completed') return; // reported by the conservation check
     if (answer.lane !== lane) wrong(`in another lane than its interaction`);
-    if (shown[reason]?.(answer) === false) wrong('which its interaction contradicts');
+    if (shownBy[reason]?.(answer) === false) wrong('but its interaction contradicts that');
     if (cause === undefined) return;
     if (atEnd.includes(reason)) {
-      if (cause.kind !== 'session.ended') wrong(`and ${cause.id} ended no session`);
+      if (cause.kind !== 'session.ended') wrong(`but ${cause.id} did not end a session`);
       else if ((cause.data.discard ?? false) !== (reason === 'discarded'))
-        wrong(`and ${cause.id} ${cause.data.discard ? 'discarded' : 'kept'} its session`);
+        wrong(`but ${cause.id} ${cause.data.discard ? 'discarded' : 'kept'} its session`);
     } else if (reason === 'deleted' || reason === 'withdrawn') {
-      if (cause.id !== turnId && !takesBack(cause, turnId)) wrong(`and ${cause.id} took back another answer`);
+      if (cause.id !== turnId && !this.#withdraws(cause, turnId))
+        wrong(`but ${cause.id} withdraws another answer`);
     } else if (reason === 'superseded' || reason === 'record-gone') {
       if (cause.kind !== 'interaction.completed' && cause.kind !== 'session.ended')
-        wrong(`and ${cause.id} is a ${cause.kind}`);
-    } else if (cause.id !== turnId) wrong(`and not by itself`);
-  };
+        wrong(`but ${cause.id} is a ${cause.kind}`);
+    } else if (cause.id !== turnId) wrong('but the cause is another event');
+  }
 
-  const onCompleted = ({ data, time }: TurnCompleted): void => {
-    outcomes.add(data.turnId);
-    const cause = causeOf(`the turn of ${data.turnId}`, data, time);
+  #onCompleted({ data, time }: TurnCompleted): void {
+    this.#outcomes.add(data.turnId);
+    const cause = this.#causeOf(`the turn of ${data.turnId}`, data, time);
     if (cause === undefined) return;
-    // without a next state: by its feedback, which may have come first, or by another request in its place
+    // without a next state: completed by feedback, which may come first, or by a request that replaces it
     const isRated = cause.kind === 'feedback.given' && cause.data.interactionId === data.turnId;
     const holds =
       cause.kind === 'interaction.completed' ||
       (data.from === null && (cause.kind === 'session.ended' || isRated));
-    if (!holds) tell(`the turn of ${data.turnId} was completed by ${data.by}, which is a ${cause.kind}`);
+    if (!holds)
+      this.#violation(`the turn of ${data.turnId} was completed by ${data.by}, which is a ${cause.kind}`);
     if (cause.lane !== data.lane)
-      tell(`the turn of ${data.turnId} was completed from another lane, by ${data.by}`);
+      this.#violation(`the turn of ${data.turnId} was completed from another lane, by ${data.by}`);
+  }
+
+  #onWithdrawn({ data, time }: TurnWithdrawn): void {
+    this.#withdrawn.add(data.turnId);
+    const cause = this.#causeOf(`the withdrawal of ${data.turnId}`, data, time);
+    if (cause !== undefined && !this.#withdraws(cause, data.turnId))
+      this.#violation(`${data.turnId} was withdrawn by ${cause.id}, which names another answer`);
+  }
+
+  readonly on = ({ event }: Audited): void => {
+    if (event.type === 'turn.skipped') this.#onSkipped(event);
+    else if (event.type === 'turn.completed') this.#onCompleted(event);
+    else if (event.type === 'turn.withdrawn') this.#onWithdrawn(event);
   };
 
-  const onWithdrawn = ({ data, time }: TurnWithdrawn): void => {
-    withdrawn.add(data.turnId);
-    const cause = causeOf(`the withdrawal of ${data.turnId}`, data, time);
-    if (cause !== undefined && !takesBack(cause, data.turnId))
-      tell(`${data.turnId} was withdrawn by ${cause.id}, which took back another answer`);
-  };
-
-  const on = ({ event }: Audited): void => {
-    if (event.type === 'turn.skipped') onSkipped(event);
-    else if (event.type === 'turn.completed') onCompleted(event);
-    else if (event.type === 'turn.withdrawn') onWithdrawn(event);
-  };
-
-  /** What must have an outcome by now. */
-  const finish = (): void => {
-    for (const said of book.all()) {
-      if (!said.counts) continue;
-      const isTakenBack = said.kind === 'response.deleted' || said.kind === 'interaction.withdrawn';
-      if (isTakenBack && !withdrawn.has(said.turnId) && !outcomes.has(said.turnId))
-        tell(`${said.turnId} was taken back by ${said.id}, and neither skipped nor withdrawn`, 'turns');
-      if (said.kind !== 'interaction.completed' || !said.live || outcomes.has(said.id)) continue;
-      const reason = Object.entries(shown).find(([name, holds]) => name !== 'no-reward' && holds(said))?.[0];
-      if (reason !== undefined || said.turnType === 'side')
-        tell(`${said.id} has no outcome, although it is ${reason ?? 'a side request'}`, 'turns');
+  /** Reports interactions that must have an outcome by now. */
+  finish(): void {
+    for (const entry of this.#book.all()) {
+      if (!entry.counts) continue;
+      const isWithdrawal = entry.kind === 'response.deleted' || entry.kind === 'interaction.withdrawn';
+      if (isWithdrawal && !this.#withdrawn.has(entry.turnId) && !this.#outcomes.has(entry.turnId))
+        this.#violation(
+          `${entry.turnId} was withdrawn by ${entry.id}, but has neither turn.skipped nor turn.withdrawn`,
+          'turns',
+        );
+      if (entry.kind !== 'interaction.completed' || !entry.live || this.#outcomes.has(entry.id)) continue;
+      const reason = Object.entries(shownBy).find(
+        ([name, holds]) => name !== 'no-reward' && holds(entry),
+      )?.[0];
+      if (reason !== undefined || entry.turnType === 'side')
+        this.#violation(`${entry.id} has no outcome, although it is ${reason ?? 'a side request'}`, 'turns');
     }
-  };
-  return { on, finish };
+  }
 }

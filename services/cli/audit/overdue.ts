@@ -1,7 +1,7 @@
 import type { Topic } from '../../../shared/events/define-event.ts';
 import { type Audited, type Folded, type GroupName, placeName } from './audited.ts';
 
-/** Something that is owed, and since when: ms since 1970. */
+/** An obligation, open since `since`, ms since 1970. */
 export type Owed = { readonly what: string; readonly since: number };
 
 const readers: readonly (readonly [GroupName, Topic])[] = [
@@ -11,7 +11,7 @@ const readers: readonly (readonly [GroupName, Topic])[] = [
   ['submit', 'training'],
 ];
 
-/** The oldest record of each topic that a group has not read, and samples that nobody puts into a batch. */
+/** The oldest record that each group has not read, and samples that wait although a batch is due. */
 export function createBacklog(folded: Folded) {
   const unread = new Map<string, Owed>();
   const adapters = new Map<
@@ -41,7 +41,7 @@ export function createBacklog(folded: Folded) {
     const adapter = adapterOf(event.subject);
     switch (event.type) {
       case 'sample.ready': {
-        const what = `the sample ${event.data.sampleId} waits for a batch of ${event.subject}`;
+        const what = `sample ${event.data.sampleId} waits for a batch of ${event.subject}`;
         adapter.waiting.set(event.data.sampleId, { what, since });
         break;
       }
@@ -65,7 +65,7 @@ export function createBacklog(folded: Folded) {
     }
   };
 
-  /** Samples wait for others, for the open batch, or for an operator: only a full batch is owed. */
+  /** Samples may wait for others, for the open batch, or for an operator; only a full batch is owed. */
   const owed = (): readonly Owed[] => [
     ...unread.values(),
     ...[...adapters.values()].flatMap(({ size, open, paused, waiting }) =>

@@ -1,6 +1,6 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { JudgmentReached } from '../../../shared/events/judgment-reached.ts';
-import type { Audited, Folded, Tell } from './audited.ts';
+import type { Audited, Folded, ReportViolation } from './audited.ts';
 
 type Turn = {
   readonly epoch: string;
@@ -8,18 +8,18 @@ type Turn = {
   /** assemble has read the turn */
   readonly assembled: boolean;
   judged: boolean;
-  /** once assemble has read it */
+  /** set once assemble has read it */
   judgment: JudgmentReached['data'] | undefined;
-  /** it is a sample, or was dropped */
-  told: boolean;
+  /** it became a sample or was dropped */
+  isSettled: boolean;
 };
 type Epoch = { turns: number; judged: number; closedForJudge: boolean; closedForSamples: boolean };
 
 /**
- * What a fold has read, it has answered: a judged turn is a sample or dropped once its session allows it, and
- * a turn that waits for a reward is settled when its session closes. Feed it turns, then training.
+ * Checks that folds have acted on what they read: a judged turn becomes a sample or is dropped once its session
+ * allows it, and a turn that waits for a reward is settled when its session closes. Feed it turns, then training.
  */
-export function createProgressCheck(tell: Tell, folded: Folded) {
+export function createProgressCheck(violation: ReportViolation, folded: Folded) {
   const turns = new Map<string, Turn>();
   const epochs = new Map<string, Epoch>();
   const epochOf = (name: string): Epoch => {
@@ -38,7 +38,7 @@ export function createProgressCheck(tell: Tell, folded: Folded) {
         epochOf(name).turns += 1;
         const assembled = folded('assemble', record);
         const fresh = { epoch: name, isRewarded: settle === 'reward', assembled, judgment: undefined };
-        turns.set(turnId, { ...fresh, judged: false, told: false });
+        turns.set(turnId, { ...fresh, judged: false, isSettled: false });
         break;
       }
       case 'judgment.reached': {
@@ -59,24 +59,24 @@ export function createProgressCheck(tell: Tell, folded: Folded) {
       case 'sample.ready':
       case 'sample.dropped': {
         const turn = turns.get(event.data.sampleId);
-        if (turn !== undefined) turn.told = true;
+        if (turn !== undefined) turn.isSettled = true;
         break;
       }
     }
   };
 
   const finish = (): void => {
-    for (const [id, { epoch: name, isRewarded, assembled, judged, judgment, told }] of turns) {
+    for (const [id, { epoch: name, isRewarded, assembled, judged, judgment, isSettled }] of turns) {
       const epoch = epochOf(name);
-      if (!judged && isRewarded && epoch.closedForJudge && !told)
-        tell(`${id} waits for a reward, although its session ${name} was closed`, 'turns');
-      if (judgment === undefined || told || !assembled) continue;
+      if (!judged && isRewarded && epoch.closedForJudge && !isSettled)
+        violation(`${id} waits for a reward, although its session ${name} was closed`, 'turns');
+      if (judgment === undefined || isSettled || !assembled) continue;
       const { source, score, hints } = judgment;
-      // one that learns from hints alone waits for what is said after a thumb
+      // a method that learns from hints only waits for the words after a thumb
       const waits = source === 'reward' || (source === 'feedback' && hints.length === 0);
       const atOnce = source === 'unavailable' || (!waits && score !== 0);
       if (atOnce || (epoch.closedForSamples && epoch.judged === epoch.turns))
-        tell(`${id} was judged, and is neither a sample nor dropped`, 'training');
+        violation(`${id} was judged, but is neither a sample nor dropped`, 'training');
     }
   };
   return { on, finish };

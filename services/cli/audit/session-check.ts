@@ -1,127 +1,140 @@
 import type { SessionClosed } from '../../../shared/events/session-closed.ts';
 import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
 import type { TurnSkipped } from '../../../shared/events/turn-skipped.ts';
-import type { Audited, Tell } from './audited.ts';
-import type { ConversationBook, Said } from './conversation-book.ts';
+import type { Audited, ReportViolation } from './audited.ts';
+import type { ConversationBook, Entry } from './conversation-book.ts';
 
-type Ended = Extract<Said, { readonly kind: 'session.ended' }>;
-type Interaction = Extract<Said, { readonly kind: 'interaction.completed' }>;
+type Ended = Extract<Entry, { readonly kind: 'session.ended' }>;
+type Interaction = Extract<Entry, { readonly kind: 'interaction.completed' }>;
 
 /** Offsets in `conversations`, by access key and session. */
 type LaneWalk = {
-  /** of the latest event that is known to open the session */
+  /** latest event that is known to open the session */
   readonly opened: Map<string, number>;
-  /** of the latest event that is known to belong to it */
+  /** latest event that is known to belong to it */
   readonly touched: Map<string, number>;
-  /** by access key: of the latest event whose session is unknown */
+  /** by access key: latest event whose session is unknown */
   readonly unknown: Map<string, number>;
 };
 
 const nameOf = (key: string, session: string) => `${key} ${session}`;
 
 /**
- * A session is closed by the event that ended it, in the epoch that an event of its own began, and every
- * interaction of it has an outcome then. Feed it conversations, then turns.
+ * Checks that a session is closed by the event that ended it, in an epoch that one of its events began, and
+ * that every interaction of it has an outcome then. Feed it conversations, then turns.
  */
-export function createSessionCheck(tell: Tell, book: ConversationBook) {
+export class SessionCheck {
+  readonly #violation: ReportViolation;
+  readonly #book: ConversationBook;
   /** by interaction */
-  const sessionOf = new Map<string, string>();
-  const completed = new Set<string>();
-  const outcomes = new Set<string>();
-  /** by access key and session: offsets in `conversations` of what closed it */
-  const closings = new Map<string, number[]>();
+  readonly #sessionOf = new Map<string, string>();
+  readonly #completed = new Set<string>();
+  readonly #outcomes = new Set<string>();
+  /** by access key and session: offsets in `conversations` of the events that closed it */
+  readonly #closings = new Map<string, number[]>();
   /** by epoch: the event that closed it */
-  const closedBy = new Map<string, string>();
-  const closers = new Set<string>();
-  /** ends of sessions that gave turns their outcome */
-  const enders = new Set<string>();
+  readonly #closedBy = new Map<string, string>();
+  readonly #closers = new Set<string>();
+  /** session ends that gave turns their outcome */
+  readonly #enders = new Set<string>();
 
-  const onTurn = ({ data }: TurnCompleted | TurnSkipped): void => {
+  constructor(violation: ReportViolation, book: ConversationBook) {
+    this.#violation = violation;
+    this.#book = book;
+  }
+
+  #onTurn({ data }: TurnCompleted | TurnSkipped): void {
     const { turnId, session, epoch } = data;
-    if (!('reason' in data && data.reason === 'too-late')) outcomes.add(turnId);
-    if (book.get(data.by)?.kind === 'session.ended') enders.add(data.by);
+    if (!('reason' in data && data.reason === 'too-late')) this.#outcomes.add(turnId);
+    if (this.#book.get(data.by)?.kind === 'session.ended') this.#enders.add(data.by);
     if (session === undefined || epoch === undefined) return;
-    sessionOf.set(turnId, session);
-    if (!('reason' in data)) completed.add(turnId);
-    const [first, own] = [book.get(epoch), book.get(turnId)];
+    this.#sessionOf.set(turnId, session);
+    if (!('reason' in data)) this.#completed.add(turnId);
+    const [first, answer] = [this.#book.get(epoch), this.#book.get(turnId)];
     if (first === undefined)
-      tell(`${turnId} stands in the epoch ${epoch}, which no event began`, 'conversations');
-    else if (own !== undefined && (first.lane !== own.lane || first.at.offset > own.at.offset))
-      tell(`${turnId} stands in the epoch ${epoch}, which began elsewhere`);
-  };
+      this.#violation(`${turnId} is in the epoch ${epoch}, which no event began`, 'conversations');
+    else if (answer !== undefined && (first.lane !== answer.lane || first.at.offset > answer.at.offset))
+      this.#violation(`${turnId} is in the epoch ${epoch}, which began elsewhere`);
+  }
 
-  const onClosed = ({ data, time }: SessionClosed): void => {
+  #onClosed({ data, time }: SessionClosed): void {
     const { lane, key, session, epoch, discard = false, by } = data;
-    const wrong = (what: string) => tell(`session ${session} was closed by ${by}, which ${what}`);
-    const end = book.get(by);
-    closedBy.set(epoch, by);
-    closers.add(by);
-    if (book.get(epoch) === undefined)
-      tell(`session ${session} was closed in the epoch ${epoch}, which no event began`, 'conversations');
+    const wrong = (what: string) => this.#violation(`session ${session} was closed by ${by}, which ${what}`);
+    const end = this.#book.get(by);
+    this.#closedBy.set(epoch, by);
+    this.#closers.add(by);
+    if (this.#book.get(epoch) === undefined)
+      this.#violation(
+        `session ${session} was closed in the epoch ${epoch}, which no event began`,
+        'conversations',
+      );
     if (end === undefined) {
-      tell(`session ${session} was closed by ${by}, which stands nowhere`, 'conversations');
+      this.#violation(`session ${session} was closed by ${by}, which is not in the log`, 'conversations');
       return;
     }
     if (end.kind !== 'session.ended') {
-      wrong('ended no session');
+      wrong('did not end a session');
       return;
     }
     const name = nameOf(key, session);
-    const offsets = closings.get(name);
-    if (offsets === undefined) closings.set(name, [end.at.offset]);
+    const offsets = this.#closings.get(name);
+    if (offsets === undefined) this.#closings.set(name, [end.at.offset]);
     else offsets.push(end.at.offset);
     if (end.data.session !== session) wrong(`ended session ${end.data.session}`);
     if (end.key !== key || end.lane !== lane) wrong('is of another access key or lane');
     if ((end.data.discard ?? false) !== discard) wrong(`${discard ? 'keeps' : 'discards'} its turns`);
     if (end.data.reason === 'idle' && end.data.epoch !== epoch) wrong(`saw the epoch ${end.data.epoch}`);
-    if (end.time !== time) wrong('bears another time');
+    if (end.time !== time) wrong('differs in time');
+  }
+
+  readonly on = ({ event }: Audited): void => {
+    if (event.type === 'turn.completed' || event.type === 'turn.skipped') this.#onTurn(event);
+    else if (event.type === 'session.closed') this.#onClosed(event);
   };
 
-  const on = ({ event }: Audited): void => {
-    if (event.type === 'turn.completed' || event.type === 'turn.skipped') onTurn(event);
-    else if (event.type === 'session.closed') onClosed(event);
-  };
-
-  /** Every end of an open session closes it. */
-  const checkEnd = (end: Ended, { opened, touched, unknown }: LaneWalk): void => {
+  /** Every end of an open session must close it. */
+  #checkEnd(end: Ended, { opened, touched, unknown }: LaneWalk): void {
     const { session, key, reason, epoch, last } = end.data;
     const name = nameOf(key, session);
     if (reason === 'explicit') {
       const open = opened.get(name);
       if (epoch !== undefined || last !== undefined)
-        tell(`${end.id} ends session ${session} on request, and yet names what a timer saw`);
-      if (open === undefined || closers.has(end.id)) return;
-      if (!(closings.get(name) ?? []).some((at) => at > open && at <= end.at.offset))
-        tell(`${end.id} ended session ${session}, and nothing closed it`, 'turns');
+        this.#violation(`${end.id} ends session ${session} on request, but has the fields of a timer`);
+      if (open === undefined || this.#closers.has(end.id)) return;
+      if (!(this.#closings.get(name) ?? []).some((at) => at > open && at <= end.at.offset))
+        this.#violation(`${end.id} ended session ${session}, but nothing closed it`, 'turns');
       return;
     }
-    const seen = last === undefined ? undefined : book.get(last);
+    const seen = last === undefined ? undefined : this.#book.get(last);
     if (seen === undefined) {
-      tell(`${end.id} saw ${last} last in session ${session}, which stands nowhere`, 'conversations');
+      this.#violation(
+        `${end.id} names ${last} as the last event of session ${session}, but it is not in the log`,
+        'conversations',
+      );
       return;
     }
     const latest = Math.max(touched.get(name) ?? -1, unknown.get(key) ?? -1);
-    if (latest <= seen.at.offset && closedBy.get(epoch ?? '') === undefined)
-      tell(`${end.id} ended session ${session}, and nothing closed its epoch ${epoch}`, 'turns');
-  };
+    if (latest <= seen.at.offset && this.#closedBy.get(epoch ?? '') === undefined)
+      this.#violation(`${end.id} ended session ${session}, but nothing closed its epoch ${epoch}`, 'turns');
+  }
 
-  const walk = (said: Said, lane: LaneWalk): void => {
-    const about = said.kind === 'feedback.given' ? said.data.interactionId : said.id;
-    const session = said.kind === 'session.started' ? said.session : sessionOf.get(about);
-    if (session === undefined) lane.unknown.set(said.key, said.at.offset);
+  #walk(entry: Entry, lane: LaneWalk): void {
+    const about = entry.kind === 'feedback.given' ? entry.data.interactionId : entry.id;
+    const session = entry.kind === 'session.started' ? entry.session : this.#sessionOf.get(about);
+    if (session === undefined) lane.unknown.set(entry.key, entry.at.offset);
     else {
-      lane.touched.set(nameOf(said.key, session), said.at.offset);
-      const opens = said.kind === 'session.started' || completed.has(said.id);
-      if (opens && said.counts) lane.opened.set(nameOf(said.key, session), said.at.offset);
+      lane.touched.set(nameOf(entry.key, session), entry.at.offset);
+      const opens = entry.kind === 'session.started' || this.#completed.has(entry.id);
+      if (opens && entry.counts) lane.opened.set(nameOf(entry.key, session), entry.at.offset);
     }
-  };
+  }
 
-  /** An interaction of a closed session has an outcome. */
-  const checkOutcome = (answer: Interaction, seenLast: ReadonlyMap<string, string>): void => {
-    const wrong = (what: string) => tell(`${answer.id} has no outcome, although ${what}`, 'turns');
-    const [own, last] = [closedBy.get(answer.id), seenLast.get(answer.id)];
-    if (own !== undefined) {
-      wrong(`${own} closed the session that it began`);
+  /** An interaction of a closed session must have an outcome. */
+  #checkOutcome(answer: Interaction, seenLast: ReadonlyMap<string, string>): void {
+    const wrong = (what: string) => this.#violation(`${answer.id} has no outcome, although ${what}`, 'turns');
+    const [closer, last] = [this.#closedBy.get(answer.id), seenLast.get(answer.id)];
+    if (closer !== undefined) {
+      wrong(`${closer} closed the session that it began`);
       return;
     }
     if (last !== undefined) {
@@ -129,30 +142,34 @@ export function createSessionCheck(tell: Tell, book: ConversationBook) {
       return;
     }
     if (answer.session === undefined) return;
-    const after = closings.get(nameOf(answer.key, answer.session))?.some((at) => at > answer.at.offset);
+    const after = this.#closings.get(nameOf(answer.key, answer.session))?.some((at) => at > answer.at.offset);
     if (after) wrong(`its session ${answer.session} was closed after it`);
-  };
+  }
 
-  const finish = (): void => {
-    for (const by of enders)
-      if (!closers.has(by) && book.get(by)?.counts)
-        tell(`${by} ended turns of its session, and nothing closed it`, 'turns');
+  finish(): void {
+    for (const by of this.#enders)
+      if (!this.#closers.has(by) && this.#book.get(by)?.counts)
+        this.#violation(`${by} ended turns of its session, but nothing closed it`, 'turns');
     const seenLast = new Map<string, string>();
-    for (const lane of book.lanes()) {
+    for (const lane of this.#book.lanes()) {
       const offsets: LaneWalk = { opened: new Map(), touched: new Map(), unknown: new Map() };
-      for (const said of lane) {
-        if (said.kind === 'response.deleted' || said.kind === 'interaction.withdrawn') continue;
-        if (said.kind !== 'session.ended') walk(said, offsets);
-        else if (said.counts) {
-          checkEnd(said, offsets);
-          const { epoch = '', last } = said.data;
-          if (last !== undefined && closedBy.get(epoch) === said.id) seenLast.set(last, said.id);
+      for (const entry of lane) {
+        if (entry.kind === 'response.deleted' || entry.kind === 'interaction.withdrawn') continue;
+        if (entry.kind !== 'session.ended') this.#walk(entry, offsets);
+        else if (entry.counts) {
+          this.#checkEnd(entry, offsets);
+          const { epoch = '', last } = entry.data;
+          if (last !== undefined && this.#closedBy.get(epoch) === entry.id) seenLast.set(last, entry.id);
         }
       }
     }
-    for (const said of book.all())
-      if (said.kind === 'interaction.completed' && said.live && said.counts && !outcomes.has(said.id))
-        checkOutcome(said, seenLast);
-  };
-  return { on, finish };
+    for (const entry of this.#book.all())
+      if (
+        entry.kind === 'interaction.completed' &&
+        entry.live &&
+        entry.counts &&
+        !this.#outcomes.has(entry.id)
+      )
+        this.#checkOutcome(entry, seenLast);
+  }
 }

@@ -9,7 +9,9 @@ import { readNotedHeads, verifyChains } from './verify-chains.ts';
 
 const started = (n: number) =>
   SessionStarted.create({
-    ...{ id: `e${n}`, source: 'clawloop/test', time: '2026-03-01T12:00:00.000Z' },
+    id: `e${n}`,
+    source: 'clawloop/test',
+    time: '2026-03-01T12:00:00.000Z',
     data: { lane: 'a', key: 'k', session: `s${n}`, settle: 'votes' },
   });
 
@@ -23,7 +25,7 @@ async function openLog() {
   return { log, folder };
 }
 
-test('heads that were noted are compared with the log of today', async () => {
+test('noted heads are compared with the current log', async () => {
   const { log, folder } = await openLog();
   await log.append([started(0), started(1)]);
   const file = join(folder, 'noted.json');
@@ -32,7 +34,7 @@ test('heads that were noted are compared with the log of today', async () => {
   const noted = await readNotedHeads(file);
   expect((await verifyChains(log, noted)).broken).toEqual([]);
   expect((await verifyChains(log, { ...noted, logId: 'another' })).broken).toEqual([
-    'the heads were noted of the log another',
+    'the noted heads are of another log, another',
   ]);
   const db = new DatabaseSync(join(folder, 'log.sqlite'));
   db.exec(`UPDATE records SET body = replace(body, '"s1"', '"s9"')`);
@@ -46,6 +48,6 @@ test('a file without heads is refused', async () => {
   const { folder } = await openLog();
   const file = join(folder, 'noted.json');
   await writeFile(file, '{"heads": 3}');
-  await expect(readNotedHeads(file)).rejects.toThrow('holds no heads of an audit');
+  await expect(readNotedHeads(file)).rejects.toThrow('has no chain heads of an audit');
   await expect(readNotedHeads(join(folder, 'none.json'))).rejects.toThrow('--heads');
 });

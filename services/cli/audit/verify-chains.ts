@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { topics } from '../../../shared/events/define-event.ts';
 import type { ChainHead } from '../../../shared/log/chain.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
-import { UsageError } from '../command.ts';
-import { formatTable } from '../table.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import { formatTable } from '../../../shared/runtime/table.ts';
 
-/** What `clawloop audit --json` printed earlier, or any object with its heads. */
+/** The output of an earlier `clawloop audit --json`, or any object with its heads. */
 const notedFile = z.object({
   logId: z.string(),
   heads: z.array(
@@ -21,7 +21,7 @@ const notedFile = z.object({
 });
 export type NotedHeads = z.output<typeof notedFile>;
 
-/** @throws UsageError where the file cannot be read, or holds no heads */
+/** @throws UsageError when the file cannot be read or has no heads */
 export async function readNotedHeads(path: string): Promise<NotedHeads> {
   const text = await readFile(path, 'utf8').catch((error: Error) => {
     throw new UsageError(`--heads: ${error.message}`);
@@ -29,14 +29,14 @@ export async function readNotedHeads(path: string): Promise<NotedHeads> {
   try {
     return notedFile.parse(JSON.parse(text));
   } catch (error) {
-    throw new UsageError(`${path} holds no heads of an audit: ${(error as Error).message}`);
+    throw new UsageError(`${path} has no chain heads of an audit: ${(error as Error).message}`);
   }
 }
 
 export type ChainReport = {
-  /** to be noted in a safe place */
+  /** to keep in a safe place */
   readonly heads: readonly (ChainHead & { readonly records: number })[];
-  /** one sentence each */
+  /** one sentence per violation */
   readonly broken: readonly string[];
 };
 
@@ -49,10 +49,10 @@ export async function verifyChains(
   const broken = verified.flatMap(({ topic, partition, broken: at }) =>
     at === undefined ? [] : [`${topic}/${partition}, offsets ${at.from} to ${at.to}: ${at.why}`],
   );
-  const isOther = noted !== undefined && noted.logId !== log.logId;
+  const isOtherLog = noted !== undefined && noted.logId !== log.logId;
   return {
     heads: verified.map(({ broken: _, ...head }) => head),
-    broken: isOther ? [`the heads were noted of the log ${noted.logId}`, ...broken] : broken,
+    broken: isOtherLog ? [`the noted heads are of another log, ${noted.logId}`, ...broken] : broken,
   };
 }
 
@@ -63,6 +63,9 @@ export const headsTable = ({ heads }: ChainReport): string =>
       .filter(({ records }) => records > 0)
       .map(({ topic, partition, records, from, to, head }) => [
         `${topic}/${partition}`,
-        ...[records, from, to, head],
+        records,
+        from,
+        to,
+        head,
       ]),
   );

@@ -23,23 +23,24 @@ test.each<[string, Facts, RegExp]>([
     /2 outcomes/,
   ],
   [
-    'an epoch that nobody opened, in a lane that tells of epochs',
+    'an epoch that was never opened, in a lane with recorded epochs',
     [
       event('session.opened', 'chat-a@a/opened', { key: 'mine', session: 'chat-a', epoch: 'a' }),
-      ...[trained('a'), trained('b')],
+      trained('a'),
+      trained('b'),
     ],
-    /chat-b has facts of an epoch that was never opened/,
+    /chat-b has events of an epoch that was never opened/,
   ],
-  ['a fact decided twice', [trained('a'), ready('a')], /stands 2 times/],
+  ['an event decided twice', [trained('a'), ready('a')], /is in the log 2 times/],
   [
     'a sample in two batches',
     [trained('a'), batch(1, 0, 'a'), promoted(1, 0), batch(2, 1, 'a')],
     /in 2 batches/,
   ],
-  ['a sample from nowhere', [batch(1, 0, 'x')], /stands nowhere/],
+  ['a sample from nowhere', [batch(1, 0, 'x')], /is not in the log/],
   ['two open batches', [trained('a'), trained('b'), batch(1, 0, 'a'), batch(2, 0, 'b')], /while b1 was open/],
   [
-    'a version number again',
+    'a version number used twice',
     [
       trained('a'),
       batch(1, 0, 'a'),
@@ -49,14 +50,14 @@ test.each<[string, Facts, RegExp]>([
     /used twice/,
   ],
   ['a batch on a version that was never the head', [trained('a'), batch(1, 3, 'a')], /starts from v3/],
-  ['an outcome of no open batch', [promoted(1, 0)], /was not open/],
+  ['an outcome without an open batch', [promoted(1, 0)], /was not open/],
   [
     'a version that was trained from another batch',
     [trained('a'), batch(1, 0, 'a'), stepped(1, batch(1, 0, 'b')), promoted(1, 0)],
     /v1 of default was not trained from b1/,
   ],
   [
-    'a version that hides what it was trained from',
+    'a version without the digest of its batch',
     [trained('a'), batch(1, 0, 'a'), stepped(1, undefined), promoted(1, 0)],
     /v1 of default was not trained from b1/,
   ],
@@ -76,7 +77,7 @@ test.each<[string, Facts, RegExp]>([
     ],
     /b was answered by v1 of default/,
   ],
-  ['a small batch', [batch(1, 0)], /b1 has 0 of 1 samples, and nobody asked/],
+  ['a small batch', [batch(1, 0)], /b1 has 0 of 1 samples, but nobody asked/],
   ['an empty batch', [event('batch.requested', 'q', { after: 0 }), batch(1, 0)], /b1 is empty/],
   [
     'a stale sample',
@@ -131,36 +132,36 @@ test.each<[string, Facts, RegExp]>([
     /not with its score/,
   ],
   [
-    'a turn that waits for a reward and is settled by votes',
+    'a turn that waits for a reward but is settled by votes',
     [completed('a', { settle: 'reward' }), vote('a'), judged('a')],
     /waits for a reward/,
   ],
   [
-    'a turn that nobody rewards and that is settled by a reward',
+    'a turn settled by a reward that does not wait for one',
     [completed('a'), feedback('f', 'a', 1), judged('a', { source: 'reward', by: 'f/feedback' })],
     /does not wait for a reward/,
   ],
   [
-    'a return that is no sum',
+    'a return that is not the sum',
     [interaction('a'), interaction('b'), earned('a', 0.5, null, null), earned('b', 1, 1, 'a')],
-    /a earned 0.9 by the conversation tree, and was told 0.5/,
+    /the return of a is 0.5, but 0.9 by the conversation tree/,
   ],
   [
     'a return from nowhere',
     [interaction('b'), earned('b', 1, 1, 'a')],
-    /goes on from a, which was told no return/,
+    /continues from a, which has no return/,
   ],
   [
     'a reward that nobody gave',
     [interaction('a'), (earned('a', 2, 2, null) as readonly Facts[]).slice(1)],
-    /which reward-a did not give/,
+    /reward-a did not give it/,
   ],
-  ['a judgment by nothing', [completed('a'), judged('a')], /stands nowhere before/],
-])('%s breaks the law', (_, events, sentence) => {
+  ['a judgment without a cause', [completed('a'), judged('a')], /not in the log before it/],
+])('%s is a violation', (_, events, sentence) => {
   expect(audit(events).broken.join('\n')).toMatch(sentence);
 });
 
-test('a version tells the batch that it was trained from; one of an earlier program need not', () => {
+test('a version names its batch; one from an earlier release need not', () => {
   const of = batch(1, 0, 'a');
   const earlier = { ...stepped(1, undefined), dataschema: 'clawloop:policy.trained:1' };
   for (const fact of [stepped(1, of), earlier])

@@ -9,7 +9,7 @@ export type Gap = {
   readonly to: number;
 };
 
-/** Which offsets of each partition were read, and which were not. */
+/** Tracks which offsets of each partition were read and which were not. */
 export function openWindow() {
   const next = new Map<string, number>();
   const gaps: Gap[] = [];
@@ -30,7 +30,7 @@ export function openWindow() {
       firstTime.set(topic, Math.min(firstTime.get(topic) ?? time, time));
       lastTime = Math.max(lastTime, time);
     },
-    /** What was not read between the first offset that is kept and the end. */
+    /** Offsets between the first kept one and the end that were not read. */
     gaps: (topic: Topic, starts: readonly number[], ends: readonly number[]): readonly Gap[] => {
       for (const [partition, offset] of ends.entries()) upTo(topic, { partition, offset });
       return gaps
@@ -38,9 +38,9 @@ export function openWindow() {
         .map((gap) => ({ ...gap, from: Math.max(gap.from, starts[gap.partition] ?? 0) }))
         .filter(({ from, to }) => from < to);
     },
-    /** ms since 1970: when the earliest record that was read of a topic was appended */
+    /** append time of the earliest record read from a topic, ms since 1970 */
     firstTime: (topic: Topic): number => firstTime.get(topic) ?? Number.POSITIVE_INFINITY,
-    /** ms since 1970: when the latest record that was read was appended */
+    /** append time of the latest record read, ms since 1970 */
     lastTime: (): number => lastTime,
   };
 }

@@ -1,36 +1,36 @@
+import { withLog } from '../../../clients/with-log.ts';
 import { isLogError, type LogErrorName } from '../../../shared/log/errors.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import { formatTable } from '../../../shared/runtime/table.ts';
 import { auditLog, type LogReport } from '../audit/audit-log.ts';
 import { auditDeep } from '../audit/deep.ts';
 import { type ChainReport, headsTable, readNotedHeads, verifyChains } from '../audit/verify-chains.ts';
-import { type Command, UsageError } from '../command.ts';
+import type { Command } from '../command.ts';
 import { spanOf } from '../moment.ts';
 import { readOptions } from '../options.ts';
-import { formatTable } from '../table.ts';
-import { withLog } from '../with-log.ts';
 
-/** Longer than the deadline of votes and than the time after which an idle session ends. */
+/** Longer than the deadline for votes and the idle time that ends a session. */
 const OVERDUE_AFTER = '48h';
 
 const BROKEN = 1;
-/** Something is open for too long, or the log cannot be read to its end. */
+/** Something is overdue, or the log cannot be read to its end. */
 const UNSETTLED = 2;
 
-/** What stops the audit before the end of the log. */
+/** Errors that stop the audit before the end of the log. */
 const unreadable: readonly LogErrorName[] = ['LogUnavailable', 'NewerSchema', 'BrokenRecord', 'RecordGone'];
 
 export const audit: Command = {
   name: 'audit',
   usage: '[--overdue-after SPAN] [--heads FILE] [--json] | --deep',
-  about:
-    'whether the log is whole and everything in it adds up; exit 1 when it does not, 2 when it cannot tell',
+  about: 'check that the log is complete and consistent; exit 1 if not, 2 if undecided',
   details: [
     [
       '--overdue-after SPAN',
-      `what is open for longer is overdue, exit 2: as 90m, 12h or 3d; ${OVERDUE_AFTER} unless told`,
+      `report obligations older than this (90m, 12h, 3d) as overdue, exit 2; default ${OVERDUE_AFTER}`,
     ],
-    ['--heads FILE', 'compares the log with the heads of its chains in FILE: what --json printed earlier'],
-    ['--deep', 'folds everything again from the first record instead, and compares facts and rows'],
-    ['--json', 'counts, heads of the chains, what is open, overdue and broken, as one object'],
+    ['--heads FILE', 'compare with the chain heads in FILE, the output of an earlier --json'],
+    ['--deep', 'instead, fold everything again from the first record and compare events and rows'],
+    ['--json', 'print counts, chain heads, open, overdue and broken items as one JSON object'],
   ],
   run: async (argv) => {
     const { values, settings } = readOptions(argv, {
@@ -40,9 +40,11 @@ export const audit: Command = {
       deep: { type: 'boolean' },
     });
     if (values.deep) {
-      const other = (['overdue-after', 'heads', 'json'] as const).find((name) => values[name] !== undefined);
-      if (other !== undefined) throw new UsageError(`--deep takes no --${other}`);
-      await withLog(settings, async () => undefined); // there is one, and it opens
+      const conflict = (['overdue-after', 'heads', 'json'] as const).find(
+        (name) => values[name] !== undefined,
+      );
+      if (conflict !== undefined) throw new UsageError(`--deep does not take --${conflict}`);
+      await withLog(settings, async () => undefined); // refuses unless there is a log that opens
       return auditDeep(argv.filter((word) => word !== '--deep'));
     }
     const limit = values['overdue-after'] ?? OVERDUE_AFTER;
@@ -59,7 +61,7 @@ export const audit: Command = {
         return report.broken.length > 0 ? BROKEN : report.overdue.length > 0 ? UNSETTLED : 0;
       } catch (error) {
         if (!unreadable.some((name) => isLogError(error, name))) throw error;
-        console.error(`cannot tell: ${(error as Error).message}`);
+        console.error(`cannot decide: ${(error as Error).message}`);
         return UNSETTLED;
       }
     });
@@ -71,22 +73,22 @@ function print(logId: string, report: LogReport, chains: ChainReport, limit: str
   const rows = Object.entries(counts).map(([name, count]) => [name, count]);
   const window = Object.entries(trimmed).map(
     ([topic, starts]) =>
-      `${topic} from ${starts.map((start, partition) => `${partition}@${start}`).join(', ')} on`,
+      `${topic} before ${starts.map((start, partition) => `${partition}@${start}`).join(', ')}`,
   );
   console.log(
-    `log ${logId}, ${window.length === 0 ? 'from its first record' : `trimmed: ${window.join('; ')}`}`,
+    `log ${logId}, ${window.length === 0 ? 'complete from its first record' : `trimmed: ${window.join('; ')}`}`,
   );
   console.log(`\n${formatTable(['', 'count'], rows)}\n`);
   console.log(`${headsTable(chains)}\n`);
   for (const [what, count] of Object.entries(open))
     if (count > 0) console.log(`still open: ${count} ${what}`);
   if (uncovered > 0)
-    console.log(`not covered: ${uncovered} references lead to records that may have been trimmed`);
+    console.log(`not checked: ${uncovered} references to records that may have been trimmed`);
   const [oldest] = overdue;
   if (oldest !== undefined) {
     const since = new Date(oldest.since).toISOString();
     console.log(
-      `OVERDUE  ${overdue.length} open for more than ${limit}; the oldest since ${since}: ${oldest.what}`,
+      `OVERDUE  ${overdue.length} open for more than ${limit}; oldest, since ${since}: ${oldest.what}`,
     );
   }
   for (const violation of broken) console.log(`BROKEN  ${violation}`);

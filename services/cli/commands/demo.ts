@@ -1,13 +1,13 @@
+import { createSessionClient } from '../../../clients/api-client.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import { INTERRUPTED, stopOnSignals } from '../../../shared/runtime/stop-on-signals.ts';
 import type { Command } from '../command.ts';
-import { UsageError } from '../command.ts';
 import { endpointSettings } from '../config.ts';
 import { exportStep } from '../demo/export-step.ts';
 import { runLifecycle, StepFailed } from '../demo/lifecycle.ts';
-import { type OwnServer, startOwnServer } from '../demo/own-server.ts';
+import { startTemporaryServer, type TemporaryServer } from '../demo/temporary-server.ts';
 import { findServer } from '../find-server.ts';
 import { readOptions, splitAction } from '../options.ts';
-import { createSessionClient } from '../rl-client.ts';
-import { INTERRUPTED, stopOnSignals } from '../stop-on-signals.ts';
 
 const options = {
   url: { type: 'string' },
@@ -20,47 +20,52 @@ const options = {
 export const demo: Command = {
   name: 'demo',
   usage: 'lifecycle',
-  about: 'shows the life of a rewarded session against a server, step by step',
+  about: 'show the life of a rewarded session, step by step',
   details: [
-    ['lifecycle', 'start, three turns, rewards, refresh, end, export, and the version made of it'],
-    ['', 'on the server that runs; where none does, on one of its own, which is gone afterwards'],
-    ['--own', 'on one of its own in any case: what is said in the demo trains'],
-    ['--task NAME', 'what the sessions are attempts at; demo-task'],
-    ['--wait S', 'seconds that the new version is waited for; 120, 0: not at all'],
-    ['--url URL', 'of the endpoint; where the one of the data folder listens unless told'],
-    ['--key KEY', 'access key; CLAWLOOP_SERVING_API_KEY unless told'],
+    ['lifecycle', 'start, three turns, rewards, refresh, end, export, and the version trained from it'],
+    ['', 'uses the running server, or a temporary one if there is none'],
+    ['--own', 'always use a temporary server, because the demo turns train the policy'],
+    ['--task NAME', 'task name of the sessions; default demo-task'],
+    ['--wait S', 'seconds to wait for the new version; default 120; 0: do not wait'],
+    ['--url URL', 'URL of the endpoint; default: the server of the data folder'],
+    ['--key KEY', 'access key; default: CLAWLOOP_SERVING_API_KEY'],
   ],
   outlivesReader: true,
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'lifecycle');
     const { values, settings } = readOptions(rest, options);
-    if (action !== 'lifecycle') throw new UsageError(`demo ${action}? one of: lifecycle`);
+    if (action !== 'lifecycle') throw new UsageError(`unknown action '${action}'; one of: lifecycle`);
     const seconds = Number(values.wait);
     if (values.wait.trim() === '' || !(seconds >= 0 && seconds <= 86_400))
       throw new UsageError(`--wait must be a number of seconds, not '${values.wait}'`);
 
     const stop = new AbortController();
-    const ignoreSignals = stopOnSignals(stop, 'stopping: a session that is open is taken back');
-    let own: OwnServer | undefined;
+    const ignoreSignals = stopOnSignals(stop, 'stopping: the open session is discarded');
+    let temporary: TemporaryServer | undefined;
     try {
       const url =
         values.own === true ? undefined : await runningServer(values.url, settings.dataFolder, stop.signal);
       if (url === undefined) {
-        console.log('no server runs: one of its own is started, and removed at the end');
-        own = await startOwnServer(stop.signal);
+        console.log('no server is running: starting a temporary one');
+        temporary = await startTemporaryServer(stop.signal);
       }
-      const address = own?.url ?? url!;
-      const accessKey = own === undefined ? (values.key ?? endpointSettings([]).apiKey) : undefined;
+      const address = temporary?.url ?? url!;
+      const accessKey = temporary === undefined ? (values.key ?? endpointSettings([]).apiKey) : undefined;
       console.log(`server             ${address}`);
       await runLifecycle({
-        ...{ url: address, accessKey, task: values.task, waitMs: seconds * 1000 },
+        url: address,
+        accessKey,
+        task: values.task,
+        waitMs: seconds * 1000,
         client: createSessionClient(address, accessKey),
         exported: (sessions) =>
           exportStep(
-            own === undefined ? settings : { ...settings, log: 'sqlite', dataFolder: own.dataFolder },
+            temporary === undefined
+              ? settings
+              : { ...settings, log: 'sqlite', dataFolder: temporary.dataFolder },
             sessions,
           ),
-        say: (line) => console.log(line),
+        print: (line) => console.log(line),
         signal: stop.signal,
       });
       return 0;
@@ -70,13 +75,13 @@ export const demo: Command = {
       console.error(error.message);
       return 1;
     } finally {
-      await own?.stop();
+      await temporary?.stop();
       ignoreSignals();
     }
   },
 };
 
-/** Undefined where none runs. @throws UsageError where one was named and does not answer */
+/** Undefined when no server runs. @throws UsageError when the named server does not answer */
 async function runningServer(
   named: string | undefined,
   dataFolder: string,

@@ -12,7 +12,7 @@ import {
 } from '../doctor/checks.ts';
 import { healthPorts } from '../doctor/health-ports.ts';
 import { judgeExam } from '../doctor/judge-exam.ts';
-import { whatIsLearned } from '../doctor/learning.ts';
+import { learningCautions } from '../doctor/learning.ts';
 import { openClawSettings } from '../doctor/openclaw.ts';
 import { openClawFile } from '../openclaw/config.ts';
 import { readOptions } from '../options.ts';
@@ -22,7 +22,7 @@ import { healthHere } from '../up/health-here.ts';
 export const doctor: Command = {
   name: 'doctor',
   usage: '[--data-folder F] [--training lora|full]',
-  about: "looks at ports, backend, disk, model and OpenClaw's settings, and says what to do",
+  about: 'check ports, backend, disk, model and OpenClaw settings, and suggest fixes',
   run: async (argv) => {
     const { settings, values } = readOptions(argv, { training: { type: 'string' } });
     const { dataFolder } = settings;
@@ -36,7 +36,7 @@ export const doctor: Command = {
       ...(await kindOfTraining(settings, values.training)),
       ...(await adapterHeads(settings)),
       ...(await judgeExam(dataFolder)),
-      ...(await whatIsLearned(settings)),
+      ...(await learningCautions(settings)),
       await endpoint(url),
       ...(await healthPorts(healthHere(dataFolder))),
       ...(await openClawSettings(openClawFile(), url)),

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { dataFolder } from '../../../shared/service/data-folder.ts';
+import { dataFolder } from '../../../shared/runtime/data-folder.ts';
 import { writeRunning } from '../up/running.ts';
 import { feedback } from './feedback.ts';
 import { openclaw } from './openclaw.ts';
@@ -29,7 +29,7 @@ const silently = () => {
   onTestFinished(() => log.mockRestore());
 };
 
-test('it goes to the ClawLoop of the data folder, as does the question what OpenClaw has to be told', async () => {
+test('feedback and the OpenClaw settings use the ClawLoop of the data folder', async () => {
   const asked: string[] = [];
   silently();
   const root = await folderWith((request, response) => {
@@ -42,11 +42,11 @@ test('it goes to the ClawLoop of the data folder, as does the question what Open
   expect(asked).toEqual(['POST /v1/feedback', 'GET /v1/models']);
 });
 
-test('what answers there and is no ClawLoop is named, and so is a reward that is none', async () => {
+test('another server, or an invalid reward, is refused with the reason', async () => {
   const root = await folderWith((_request, response) => {
     response.writeHead(501).end('<!DOCTYPE html>');
   });
   const run = (...words: string[]) => feedback.run(['some-id', ...words, '--data-folder', root]);
-  await expect(run('up')).rejects.toThrow(/no ClawLoop: status 501/);
+  await expect(run('up')).rejects.toThrow(/not a ClawLoop: status 501/);
   for (const reward of ['good', '', '1.5']) await expect(run('--reward', reward)).rejects.toThrow('--reward');
 });

@@ -1,7 +1,9 @@
-import { type Command, UsageError } from '../command.ts';
+import { originOf } from '../../../clients/api-client.ts';
+import { defined } from '../../../shared/lang/defined.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import type { Command } from '../command.ts';
 import { endpointSettings } from '../config.ts';
 import { readOptions } from '../options.ts';
-import { originOf } from '../rl-client.ts';
 import { endpointHere } from '../up/endpoint-here.ts';
 
 const options = {
@@ -14,18 +16,18 @@ const options = {
 export const feedback: Command = {
   name: 'feedback',
   usage: 'COMPLETION_ID up | down | --reward 0.5',
-  about: 'rate an answer; it outranks the judge',
+  about: 'rate an answer; the rating outranks the judge',
   details: [
-    ['--reward NUMBER', '-1 to 1, instead of up or down'],
-    ['--comment TEXT', 'what would have been better: a hint for training'],
-    ['--url URL', 'of the endpoint; where the one of the data folder listens unless told'],
-    ['--key KEY', 'access key; CLAWLOOP_SERVING_API_KEY unless told'],
+    ['--reward NUMBER', 'a number from -1 to 1 instead of up or down'],
+    ['--comment TEXT', 'what would have been better; a hint for training'],
+    ['--url URL', 'URL of the endpoint; default: the server of the data folder'],
+    ['--key KEY', 'access key; default: CLAWLOOP_SERVING_API_KEY'],
   ],
   run: async (argv) => {
     const { values, words, settings } = readOptions(argv, options);
     const [completionId, rating] = words;
     if (completionId === undefined || (rating === undefined) === (values.reward === undefined))
-      throw new UsageError('feedback COMPLETION_ID, then up, down or --reward NUMBER');
+      throw new UsageError('give COMPLETION_ID and one of up, down or --reward NUMBER');
     const isNumber = values.reward?.trim() !== '' && Math.abs(Number(values.reward)) <= 1;
     if (values.reward !== undefined && !isNumber)
       throw new UsageError(`--reward must be a number from -1 to 1, not '${values.reward}'`);
@@ -35,12 +37,12 @@ export const feedback: Command = {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...defined({ authorization: key === undefined ? undefined : `Bearer ${key}` }),
       },
       body: JSON.stringify({
         completion_id: completionId,
         ...(rating === undefined ? { reward: Number(values.reward) } : { rating }),
-        ...(values.comment === undefined ? {} : { comment: values.comment }),
+        ...defined({ comment: values.comment }),
       }),
     }).catch((error: Error) => {
       throw new UsageError(
@@ -50,11 +52,11 @@ export const feedback: Command = {
     const answer = (await response.json().catch(() => undefined)) as
       | { readonly error?: { readonly message?: string }; readonly effect?: string }
       | undefined;
-    const otherwise = `what answers at ${url} is no ClawLoop: status ${response.status}`;
-    if (!response.ok || answer === undefined) throw new UsageError(answer?.error?.message ?? otherwise);
-    const counts =
-      answer.effect === 'reward-of-session' ? 'it counts at the end of its session' : 'it is the verdict now';
-    console.log(`noted: ${counts}`);
+    const otherServer = `the server at ${url} is not a ClawLoop: status ${response.status}`;
+    if (!response.ok || answer === undefined) throw new UsageError(answer?.error?.message ?? otherServer);
+    const effect =
+      answer.effect === 'reward-of-session' ? 'it counts when the session ends' : 'it is now the verdict';
+    console.log(`recorded: ${effect}`);
     return 0;
   },
 };

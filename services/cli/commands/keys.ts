@@ -1,18 +1,19 @@
+import { adapterName } from '../../../shared/config/common.ts';
 import {
   type AccessKey,
   createAccessKey,
   type KeyLimits,
   readAccessKeys,
   removeAccessKey,
-} from '../../../shared/service/access-keys.ts';
-import { adapterName } from '../../../shared/service/config.ts';
-import { dataFolder as layout } from '../../../shared/service/data-folder.ts';
-import { makeFolder } from '../../../shared/service/make-folder.ts';
-import { refuseForeignFolder } from '../../../shared/service/private-folder.ts';
-import { type Command, UsageError } from '../command.ts';
+} from '../../../shared/runtime/access-keys.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import { dataFolder as layout } from '../../../shared/runtime/data-folder.ts';
+import { makeFolder } from '../../../shared/runtime/make-folder.ts';
+import { refuseForeignFolder } from '../../../shared/runtime/private-folder.ts';
+import { formatTable } from '../../../shared/runtime/table.ts';
+import type { Command } from '../command.ts';
 import { momentAhead } from '../moment.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
-import { formatTable } from '../table.ts';
 
 const limitFlags = {
   requestsPerMinute: 'requests-per-minute',
@@ -31,15 +32,15 @@ const options = {
 export const keys: Command = {
   name: 'keys',
   usage: 'list | create NAME | remove ID',
-  about: 'access keys of the endpoint; from the first one on, a key is needed',
+  about: 'access keys of the endpoint; once there is one, every request needs a key',
   details: [
-    ['list', 'id, name, limits and date of each; secrets are not kept'],
-    ['create NAME', 'makes one and shows it, this once; NAME says whom or what it is for'],
-    ['remove ID', 'it opens nothing from then on'],
-    ['--requests-per-minute N', 'requests for answers that it may send'],
-    ['--tokens-per-minute N', 'tokens of prompts and answers; --tokens-per-day N likewise'],
-    ['--only-adapter A', 'talks to this adapter, and to no other'],
-    ['--expires T', 'opens nothing from then on: 90d, 12h or an ISO time from now'],
+    ['list', 'show id, name, limits and dates of each key; secrets are not stored'],
+    ['create NAME', 'create a key and show it once; NAME says who or what it is for'],
+    ['remove ID', 'revoke a key'],
+    ['--requests-per-minute N', 'limit on requests for answers'],
+    ['--tokens-per-minute N', 'limit on tokens of prompts and answers; --tokens-per-day N too'],
+    ['--only-adapter A', 'restrict the key to this adapter'],
+    ['--expires T', 'expiry: a time span from now (90d, 12h) or an ISO time'],
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
@@ -49,13 +50,18 @@ export const keys: Command = {
     switch (action) {
       case 'list': {
         const rows = (await readAccessKeys(data.keys)).map((key) => [
-          ...[key.id, key.name, key.adapter ?? 'any', limitsOf(key), key.createdAt, expiryOf(key)],
+          key.id,
+          key.name,
+          key.adapter ?? 'any',
+          limitsOf(key),
+          key.createdAt,
+          expiryOf(key),
         ]);
         console.log(formatTable(['id', 'name', 'adapter', 'limits', 'created', 'expires'], rows));
         return 0;
       }
       case 'create': {
-        if (word === undefined || word.trim() === '') throw new UsageError('keys create NAME');
+        if (word === undefined || word.trim() === '') throw new UsageError('give a name: keys create NAME');
         const rules = {
           ...limitsIn(values),
           ...adapterIn(values['only-adapter']),
@@ -66,23 +72,23 @@ export const keys: Command = {
         const isFirst = (await readAccessKeys(data.keys)).length === 0;
         const { id, secret } = await createAccessKey(data.keys, word, rules);
         console.log(
-          `${secret}\n\nThis is the only time that it is shown; ${data.keys} holds its hash, under the id ${id}.`,
+          `${secret}\n\nThe key is shown only now. ${data.keys} stores its hash under the id ${id}.`,
         );
-        if (isFirst) console.log('From now on serving answers nobody without a key.');
+        if (isFirst) console.log('From now on, serving refuses requests without a key.');
         return 0;
       }
       case 'remove': {
-        if (word === undefined) throw new UsageError('keys remove ID');
+        if (word === undefined) throw new UsageError('give an id: keys remove ID');
         if (!(await removeAccessKey(data.keys, word)))
-          throw new UsageError(`no key has the id ${word}; clawloop keys list shows them`);
+          throw new UsageError(`no key has the id ${word}; see clawloop keys list`);
         const left = (await readAccessKeys(data.keys)).length;
         console.log(
-          `removed${left > 0 ? '' : '; none is left, so on loopback anybody on this machine is let in'}`,
+          `removed${left > 0 ? '' : '; no key is left, so on loopback every user of this machine has access'}`,
         );
         return 0;
       }
       default:
-        throw new UsageError(`keys ${action}? one of: list, create, remove`);
+        throw new UsageError(`unknown action '${action}'; one of: list, create, remove`);
     }
   },
 };
@@ -101,19 +107,19 @@ function limitsIn(values: Readonly<Record<string, unknown>>): KeyLimits {
   return Object.fromEntries(given);
 }
 
-/** One that is not served yet may be some day; one that no adapter can be called would lock its user out. */
+/** The adapter need not be served yet, but its name must be valid, or the key would be useless. */
 function adapterIn(adapter: string | undefined): Pick<AccessKey, 'adapter'> {
   if (adapter === undefined) return {};
-  const named = adapterName.safeParse(adapter);
-  if (!named.success) throw new UsageError(`--only-adapter ${adapter}? ${named.error.issues[0]!.message}`);
+  const parsed = adapterName.safeParse(adapter);
+  if (!parsed.success) throw new UsageError(`--only-adapter ${adapter}: ${parsed.error.issues[0]!.message}`);
   return { adapter };
 }
 
 function expiryIn(text: string | undefined, now: number): Pick<AccessKey, 'expiresAt'> {
   if (text === undefined) return {};
   const moment = momentAhead(text, '--expires', now);
-  if (moment > Date.UTC(9999, 0)) throw new UsageError(`--expires ${text} is too far away`);
-  if (moment <= now) throw new UsageError(`--expires ${text} has passed already`);
+  if (moment > Date.UTC(9999, 0)) throw new UsageError(`--expires ${text} is too far in the future`);
+  if (moment <= now) throw new UsageError(`--expires ${text} is in the past`);
   return { expiresAt: new Date(moment).toISOString() };
 }
 

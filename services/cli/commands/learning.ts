@@ -1,36 +1,38 @@
 import { randomUUID } from 'node:crypto';
+import { withLog } from '../../../clients/with-log.ts';
 import { BatchRequested } from '../../../shared/events/batch-requested.ts';
 import { LearningPaused } from '../../../shared/events/learning-paused.ts';
 import { LearningResumed } from '../../../shared/events/learning-resumed.ts';
+import { defined } from '../../../shared/lang/defined.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
-import { utcNow } from '../../../shared/service/clock.ts';
+import { readTopic } from '../../../shared/log/read-topic.ts';
+import { utcNow } from '../../../shared/runtime/clock.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { adaptersToChange } from '../adapters.ts';
-import { type Command, UsageError } from '../command.ts';
+import type { Command } from '../command.ts';
 import { readOptions } from '../options.ts';
-import { readTopic } from '../read-topic.ts';
-import { withLog } from '../with-log.ts';
 
 export const learning: Command = {
   name: 'learning',
   usage: 'pause | resume | now',
-  about: 'stop and start the forming of batches, or train what there is',
+  about: 'pause or resume the forming of batches, or train with what there is',
   details: [
-    ['pause', 'no batch is formed any more; an open one is still trained'],
-    ['resume', 'batches are formed again'],
-    ['now', 'the next batch takes what there is, from one sample on'],
-    ['--adapters A,B', 'of these alone; else of all'],
-    ['--reason TEXT', 'stands in the fact'],
+    ['pause', 'form no more batches; an open batch is still trained'],
+    ['resume', 'form batches again'],
+    ['now', 'form the next batch from the samples there are, at least one'],
+    ['--adapters A,B', 'only these adapters; default: all'],
+    ['--reason TEXT', 'recorded in the event'],
   ],
   run: async ([action = '', ...rest]) => {
-    if (!Object.hasOwn(acts, action)) throw new UsageError('learning what? one of: pause, resume, now');
+    if (!Object.hasOwn(actions, action)) throw new UsageError('give an action: pause, resume or now');
     const { values, settings } = readOptions(rest, { reason: { type: 'string' } });
     const origin = () => ({ id: randomUUID(), source: 'clawloop/cli', time: utcNow() });
-    const reason = values.reason === undefined ? {} : { reason: values.reason };
+    const reason = defined({ reason: values.reason });
     return withLog(settings, async (log) => {
       const adapters = await adaptersToChange(log, settings);
       for (const adapter of adapters) {
-        const said = await acts[action]!(log, adapter, origin(), reason);
-        console.log(adapters.length === 1 ? said : `${adapter}: ${said}`);
+        const outcome = await actions[action]!(log, adapter, origin(), reason);
+        console.log(adapters.length === 1 ? outcome : `${adapter}: ${outcome}`);
       }
       return 0;
     });
@@ -39,17 +41,17 @@ export const learning: Command = {
 
 type Origin = { readonly id: string; readonly source: string; readonly time: string };
 type Reason = { readonly reason?: string };
-/** Says what it did. */
-type Act = (log: EventLog, adapter: string, origin: Origin, reason: Reason) => Promise<string>;
+/** Resolves to a report of what it did. */
+type Action = (log: EventLog, adapter: string, origin: Origin, reason: Reason) => Promise<string>;
 
-const acts: Readonly<Record<string, Act>> = {
+const actions: Readonly<Record<string, Action>> = {
   pause: async (log, adapter, origin, reason) => {
     await log.append([LearningPaused.create({ ...origin, data: { adapter, ...reason } })]);
-    return 'learning is paused: chats go on and are judged; an open batch is still trained';
+    return 'learning is paused: chats are still answered and judged, and an open batch is still trained';
   },
   resume: async (log, adapter, origin, reason) => {
     await log.append([LearningResumed.create({ ...origin, data: { adapter, ...reason } })]);
-    return 'learning goes on';
+    return 'learning is resumed';
   },
   now: async (log, adapter, origin) => {
     let after = 0;
@@ -61,7 +63,7 @@ const acts: Readonly<Record<string, Act>> = {
       if (event.type === 'learning.resumed') paused = false;
     });
     await log.append([BatchRequested.create({ ...origin, data: { adapter, after, reason: 'operator' } })]);
-    const once = paused ? ', once learning is resumed' : '';
-    return `the next batch, ${after + 1}, takes what there is, from one sample on${once}`;
+    const delay = paused ? ', once learning is resumed' : '';
+    return `batch ${after + 1} is formed from the samples there are, at least one${delay}`;
   },
 };

@@ -1,28 +1,29 @@
 import type { z } from 'zod';
-import { openBackend } from '../../../shared/policy/backend.ts';
-import { loadChatTemplate } from '../../../shared/policy/chat-template.ts';
-import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
-import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
-import { defaultTrainingSettings } from '../../../shared/policy/training-defaults.ts';
-import { settingRows } from '../../../shared/service/config.ts';
-import { type Command, UsageError } from '../command.ts';
+import { settingRows } from '../../../shared/config/common.ts';
+import { openCheckpoint } from '../../../shared/policy/checkpoints/checkpoint.ts';
+import { openBackend } from '../../../shared/policy/executors/backend.ts';
+import { loadChatTemplate } from '../../../shared/policy/text/chat-template.ts';
+import { loadTokenizer } from '../../../shared/policy/text/tokenizer.ts';
+import { defaultTrainingSettings } from '../../../shared/policy/train/training-defaults.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import { formatTable } from '../../../shared/runtime/table.ts';
+import type { Command } from '../command.ts';
 import { ModelConfig, modelSettings } from '../config.ts';
 import { fetchWithBar } from '../fetch-with-bar.ts';
 import { isHelp } from '../help.ts';
 import { describeMemory, describeModel } from '../model/report.ts';
 import { sampleAnswer, sampleChat } from '../model/sample-answer.ts';
 import { splitAction } from '../options.ts';
-import { formatTable } from '../table.ts';
 
 const SAMPLE_TOKENS = 32;
 
 export const model: Command = {
   name: 'model',
   usage: 'check | fetch NAME',
-  about: 'what a model is, says and needs; brings one from the hub',
+  about: 'describe a model and its memory needs, or fetch it from the hub',
   details: [
-    ['check NAME', 'family, size, template, a sample, the memory that serving and training need'],
-    ['fetch NAME', 'the newest commit of a model on the hub, owner/name or owner/name@revision'],
+    ['check NAME', 'show family, size, chat template, a sample answer, and memory for serving and training'],
+    ['fetch NAME', 'fetch the newest commit of a model on the hub, owner/name or owner/name@revision'],
   ],
   helps: true,
   run: async (argv) => {
@@ -33,15 +34,15 @@ export const model: Command = {
     }
     const { action, rest } = splitAction(argv, 'check');
     const [first, ...others] = rest;
-    const named = first !== undefined && !first.startsWith('-');
-    const settings = modelSettings(named ? ['--model', first, ...others] : rest);
+    const hasName = first !== undefined && !first.startsWith('-');
+    const settings = modelSettings(hasName ? ['--model', first, ...others] : rest);
     const stop = new AbortController();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
     if (action === 'fetch') {
       console.log(await fetchWithBar(settings, stop.signal, { newest: true }));
       return 0;
     }
-    if (action !== 'check') throw new UsageError(`model ${action}? one of: check, fetch`);
+    if (action !== 'check') throw new UsageError(`unknown action '${action}'; one of: check, fetch`);
     await check(await fetchWithBar(settings, stop.signal), settings);
     return 0;
   },
@@ -52,7 +53,7 @@ async function check(folder: string, settings: ReturnType<typeof modelSettings>)
   const tokenizer = await loadTokenizer(folder);
   const template = await loadChatTemplate(folder);
   console.log(`${formatTable([settings.model, ''], describeModel(checkpoint, tokenizer))}\n`);
-  console.log('a small chat, as the model reads it:');
+  console.log("sample chat in the model's template:");
   console.log(`${quoted(template.render({ messages: sampleChat, addGenerationPrompt: true }))}\n`);
   const executor = await openBackend(settings.backend);
   const parts = { tokenizer, template };

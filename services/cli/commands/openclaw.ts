@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
-import { type Command, UsageError } from '../command.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import type { Command } from '../command.ts';
 import { endpointSettings } from '../config.ts';
 import { firstModel } from '../openclaw/ask-server.ts';
 import { openClawFile } from '../openclaw/config.ts';
@@ -23,22 +24,22 @@ const options = {
 export const openclaw: Command = {
   name: 'openclaw',
   usage: 'config [--plugin] [--write]',
-  about: 'what OpenClaw has to be told to use the server that runs',
+  about: 'OpenClaw settings for the running server',
   details: [
-    ['config', 'prints it: base URL, key, model, context'],
-    ['--plugin', 'and the plugin that tells sessions and turn types itself, loaded from this checkout'],
-    ['--write', "puts it into OpenClaw's own file, after asking; the file as it was is kept beside it"],
-    ['--yes', 'does not ask'],
-    ['--file FILE', 'instead of ~/.openclaw/openclaw.json or what OPENCLAW_CONFIG_PATH names'],
-    ['--url URL', 'of the endpoint; where the one of the data folder listens unless told'],
-    ['--key KEY', 'access key; CLAWLOOP_SERVING_API_KEY unless told'],
+    ['config', 'print the settings: base URL, key, model, context'],
+    ['--plugin', 'add the plugin that marks sessions and turn types, loaded from this checkout'],
+    ['--write', "write to OpenClaw's settings file, after confirmation; keeps a backup beside it"],
+    ['--yes', 'write without confirmation'],
+    ['--file FILE', 'settings file; default: OPENCLAW_CONFIG_PATH or ~/.openclaw/openclaw.json'],
+    ['--url URL', 'URL of the endpoint; default: the server of the data folder'],
+    ['--key KEY', 'access key; default: CLAWLOOP_SERVING_API_KEY'],
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'config');
     const { values, settings } = readOptions(rest, options);
-    if (action !== 'config') throw new UsageError(`openclaw ${action}? one of: config`);
+    if (action !== 'config') throw new UsageError(`unknown action '${action}'; one of: config`);
     const url = values.url ?? endpointHere(settings.dataFolder);
-    const { model, notes } = await ofRunningServer(url, values.key);
+    const { model, notes } = await modelOfServer(url, values.key);
     for (const note of notes) console.error(note);
     const withModel: Change = (settings) => withProvider(settings, model);
     const change: Change =
@@ -47,9 +48,9 @@ export const openclaw: Command = {
       print(change);
       return 0;
     }
-    const provider = `${PROVIDER} as a provider, and ${PROVIDER}/${model.id} as the model that agents use`;
-    const what = values.plugin === true ? `${provider}, and the plugin of ${pluginFolder}` : provider;
-    return write(values.file ?? openClawFile(), change, what, values.yes === true);
+    const provider = `${PROVIDER} as a provider, and ${PROVIDER}/${model.id} as the model of all agents`;
+    const changes = values.plugin === true ? `${provider}, and the plugin in ${pluginFolder}` : provider;
+    return write(values.file ?? openClawFile(), change, changes, values.yes === true);
   },
 };
 
@@ -57,50 +58,50 @@ type Change = (settings: Json) => Json;
 
 const print = (change: Change) => console.log(JSON.stringify(change({}), null, 2));
 
-/** @throws UsageError when nothing answers there, or a key is needed */
-async function ofRunningServer(url: string, given: string | undefined) {
+/** @throws UsageError when no ClawLoop answers, or the key is missing or wrong */
+async function modelOfServer(url: string, keyFlag: string | undefined) {
   const baseUrl = `${url.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`;
-  const key = given ?? endpointSettings([]).apiKey;
+  const key = keyFlag ?? endpointSettings([]).apiKey;
   const answer = await firstModel(baseUrl, key);
   switch (answer.kind) {
     case 'silent':
-      throw new UsageError(`nothing answers at ${baseUrl}: npm start, or give --url`);
+      throw new UsageError(`nothing answers at ${baseUrl}: run npm start, or give --url`);
     case 'refused':
       throw new UsageError(
         key === undefined
-          ? 'the server wants a key: give --key; `clawloop keys create openclaw` makes one'
-          : 'the server does not accept this key; `clawloop keys create openclaw` makes one',
+          ? 'the server requires a key: give --key; `clawloop keys create openclaw` creates one'
+          : 'the server rejects this key; `clawloop keys create openclaw` creates a new one',
       );
     case 'unknown':
-      throw new UsageError(`what answers at ${baseUrl} is no ClawLoop: status ${answer.status}`);
+      throw new UsageError(`the server at ${baseUrl} is not a ClawLoop: status ${answer.status}`);
     case 'answer':
       return modelFor(answer.value, baseUrl, key);
   }
 }
 
-async function write(file: string, change: Change, what: string, isSure: boolean): Promise<number> {
+async function write(file: string, change: Change, changes: string, isSure: boolean): Promise<number> {
   const plan = await planSettings(file, change);
   if (plan.kind === 'nothing') {
-    console.log(`${file} says so already`);
+    console.log(`${file} already has these settings`);
     return 0;
   }
   if (plan.kind === 'by-hand') {
-    console.error(`${file} would lose something if it were written (comments, say). Add this by hand:`);
+    console.error(`${file} cannot be rewritten without loss, for example of comments. Add this by hand:`);
     print(change);
     return 1;
   }
-  if (!isSure && !(await agrees(`${plan.file}: write ${what}? [y/N] `))) {
-    console.error('Nothing was written. It would be:');
+  if (!isSure && !(await confirm(`${plan.file}: add ${changes}? [y/N] `))) {
+    console.error('Nothing was written. The settings would be:');
     print(change);
     return 1;
   }
   const backup = await writePlan(plan, new Date());
-  console.log(`${plan.file} is written${backup === undefined ? '' : `; as it was: ${backup}`}`);
+  console.log(`wrote ${plan.file}${backup === undefined ? '' : `; backup: ${backup}`}`);
   return 0;
 }
 
-/** False where nobody can be asked. */
-async function agrees(question: string): Promise<boolean> {
+/** False when there is no terminal to ask on. */
+async function confirm(question: string): Promise<boolean> {
   if (!process.stdin.isTTY) return false;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {

@@ -1,34 +1,36 @@
 import { randomUUID } from 'node:crypto';
+import { withLog } from '../../../clients/with-log.ts';
 import { PolicyRolledBack } from '../../../shared/events/policy-rolled-back.ts';
+import { defined } from '../../../shared/lang/defined.ts';
 import { lineage, viewOf } from '../../../shared/lineage/head.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
-import { utcNow } from '../../../shared/service/clock.ts';
+import { readTopic } from '../../../shared/log/read-topic.ts';
+import { utcNow } from '../../../shared/runtime/clock.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import { formatTable } from '../../../shared/runtime/table.ts';
 import { adaptersOf, oneAdapter } from '../adapters.ts';
-import { type Command, UsageError } from '../command.ts';
+import type { Command } from '../command.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
-import { readTopic } from '../read-topic.ts';
-import { formatTable } from '../table.ts';
 import { createPolicyView, type VersionView } from '../views/policy-view.ts';
-import { withLog } from '../with-log.ts';
 
 export const policy: Command = {
   name: 'policy',
   usage: 'list | show VERSION | rollback VERSION',
-  about: 'versions, what made them, and the way back',
+  about: 'list versions, show one, or roll back',
   details: [
-    ['list', 'every version, its parent and its outcome'],
-    ['show VERSION', 'its batch, digest and figures'],
+    ['list', 'show every version with its parent and outcome'],
+    ['show VERSION', 'show its batch, digest and metrics'],
     [
       'rollback VERSION',
-      'makes it the head again; gives up a head whose checkpoint is lost; a step in flight cannot undo it',
+      'make it the head again, also when the checkpoint of the head is lost; a running step cannot undo this',
     ],
-    ['--reason TEXT', 'stands in the fact'],
-    ['--adapters A,B', 'of these alone; `show` and `rollback` take one where there are several'],
+    ['--reason TEXT', 'recorded in the event'],
+    ['--adapters A,B', 'only these adapters; with several, `show` and `rollback` need exactly one'],
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
     if (!['list', 'show', 'rollback'].includes(action))
-      throw new UsageError(`policy ${action}? one of: list, show, rollback`);
+      throw new UsageError(`unknown action '${action}'; one of: list, show, rollback`);
     const { values, words, settings } = readOptions(rest, { reason: { type: 'string' } });
     return withLog(settings, async (log) => {
       if (action === 'list') return listAll(log, await adaptersOf(log, settings));
@@ -57,18 +59,18 @@ async function list(log: EventLog, adapter: string): Promise<void> {
   const { versions, state } = await readPolicy(log, adapter);
   const served = new Set(lineage(viewOf(state), state.head));
   const mark = (version: number) =>
-    version === state.head ? 'head' : served.has(version) ? 'in the lineage' : '';
+    version === state.head ? 'head' : served.has(version) ? 'in lineage' : '';
   const rows = [
     ['v0', '', '', 'base', mark(0), '', '0', ''],
-    ...[...versions.values()].map((one) => [
-      `v${one.version}`,
-      `v${one.parent}`,
-      one.samples,
-      one.state,
-      mark(one.version),
-      one.metrics.verdict?.toFixed(2) ?? '',
-      one.metrics.klToBase?.toFixed(3) ?? '',
-      one.time.slice(0, 19),
+    ...[...versions.values()].map(({ version, parent, samples, state: outcome, metrics, time }) => [
+      `v${version}`,
+      `v${parent}`,
+      samples,
+      outcome,
+      mark(version),
+      metrics.verdict?.toFixed(2) ?? '',
+      metrics.klToBase?.toFixed(3) ?? '',
+      time.slice(0, 19),
     ]),
   ];
   const columns = ['version', 'parent', 'samples', 'outcome', '', 'verdict', 'KL to base', 'batch formed'];
@@ -77,20 +79,18 @@ async function list(log: EventLog, adapter: string): Promise<void> {
 
 async function show(log: EventLog, adapter: string, version: number): Promise<number> {
   const { versions, state } = await readPolicy(log, adapter);
-  const one = versions.get(version);
-  if (one === undefined) throw new UsageError(`no batch made v${version}; see clawloop policy list`);
+  const view = versions.get(version);
+  if (view === undefined) throw new UsageError(`no batch made v${version}; see clawloop policy list`);
+  const { milliseconds, fingerprint } = view;
   const lines: readonly (readonly [string, string])[] = [
-    ['version', `v${one.version}${state.head === one.version ? ' (head)' : ''}`],
-    ['outcome', one.detail === '' ? one.state : `${one.state}: ${one.detail}`],
-    ['parent', `v${one.parent}`],
-    ['batch', `${one.batchId}, ${one.samples} samples, ${one.time}`],
-    ['checkpoint', one.checkpoint || 'none'],
-    ['digest', one.digest || 'none'],
-    [
-      'step',
-      one.milliseconds === 0 ? 'not done' : `${(one.milliseconds / 1000).toFixed(1)} s on ${one.fingerprint}`,
-    ],
-    ...metricLines(one),
+    ['version', `v${view.version}${state.head === view.version ? ' (head)' : ''}`],
+    ['outcome', view.detail === '' ? view.state : `${view.state}: ${view.detail}`],
+    ['parent', `v${view.parent}`],
+    ['batch', `${view.batchId}, ${view.samples} samples, ${view.time}`],
+    ['checkpoint', view.checkpoint || 'none'],
+    ['digest', view.digest || 'none'],
+    ['step', milliseconds === 0 ? 'not run' : `${(milliseconds / 1000).toFixed(1)} s on ${fingerprint}`],
+    ...metricLines(view),
   ];
   for (const [name, value] of lines) console.log(`${name.padEnd(24)} ${value}`);
   return 0;
@@ -99,9 +99,7 @@ async function show(log: EventLog, adapter: string, version: number): Promise<nu
 const metricLines = ({ metrics }: VersionView): readonly (readonly [string, string])[] =>
   Object.entries(metrics).map(([name, value]) => [name, String(Number(value.toPrecision(6)))]);
 
-/**
- * Says what the head is once the fact stands in the log, since a step in flight may have moved it meanwhile.
- */
+/** Reads the head again after the append, because a running step may have moved it meanwhile. */
 async function rollback(
   log: EventLog,
   adapter: string,
@@ -112,7 +110,7 @@ async function rollback(
   if (before.versions[to] === undefined)
     throw new UsageError(`v${to} was never served; see clawloop policy list`);
   if (before.head === to) {
-    console.log(`v${to} is the head already`);
+    console.log(`v${to} is already the head`);
     return 0;
   }
   await log.append([
@@ -120,16 +118,14 @@ async function rollback(
       id: randomUUID(),
       source: 'clawloop/cli',
       time: utcNow(),
-      data: { adapter, from: before.head, to, ...(reason === undefined ? {} : { reason }) },
+      data: { adapter, from: before.head, to, ...defined({ reason }) },
     }),
   ]);
   const after = (await readPolicy(log, adapter)).state;
   if (after.head !== to) {
-    console.log(`not applied: the head moved meanwhile; it is v${after.head}`);
+    console.log(`rollback not applied: meanwhile the head moved to v${after.head}`);
     return 1;
   }
-  console.log(
-    `the head is v${to}; v${before.head} is served no more. A step in flight from it will not be served.`,
-  );
+  console.log(`the head is v${to}; v${before.head} is no longer served, nor will be a running step from it`);
   return 0;
 }

@@ -4,11 +4,11 @@ import { runChild } from '../run-child.ts';
 
 const entry = fileURLToPath(new URL('../../trainer/replay.ts', import.meta.url));
 
-/** Runs as the trainer's own program, in a process of its own: it computes. */
+/** Runs the trainer's replay program in its own process, because it computes for long. */
 export const replay: Command = {
   name: 'replay',
   usage: '[--data-folder F] [--model M]',
-  about: 'trains every version again from the log and compares digests; exit 1 when one differs',
+  about: 'train every version again from the log and compare digests; exit 1 if one differs',
   helps: true,
   run: (argv) => runChild(entry, argv),
 };

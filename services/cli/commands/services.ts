@@ -3,13 +3,13 @@ import { runChild } from '../run-child.ts';
 import { type ServiceName, serviceEntry, serviceNames } from '../service-entry.ts';
 
 const about: Readonly<Record<ServiceName, string>> = {
-  serving: 'answers chats; follows the head of the policy',
-  collector: 'makes sessions, turns, samples and batches of what was said',
-  judge: 'judges every turn by what happened next',
-  trainer: 'trains the open batch of each adapter, one at a time',
+  serving: 'run serving: answer chats with the head of the policy',
+  collector: 'run the collector: make sessions, turns, samples and batches',
+  judge: 'run the judge: judge every turn by what happened next',
+  trainer: 'run the trainer: train the open batches, one at a time',
 };
 
-/** Each service alone, as a child process; its own flags, `--help` included, pass through. */
+/** Each service as a child process. Its own flags, including `--help`, pass through. */
 export const services: readonly Command[] = serviceNames.map((name) => ({
   name,
   usage: '[options]',

@@ -1,9 +1,10 @@
-import { type Command, UsageError } from '../command.ts';
-import type { CliConfig } from '../config.ts';
+import { exportSessions } from '../../../clients/export/export-sessions.ts';
+import type { CliConfig } from '../../../shared/config/cli.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import type { Command } from '../command.ts';
 import { readOptions, splitAction } from '../options.ts';
 import { endSession, listOnServer, rewardSession, startSession } from '../sessions/protocol.ts';
 import { listSessions, showSession } from '../sessions/shown.ts';
-import { exportSessions } from '../sessions-export/export-sessions.ts';
 
 const protocolOptions = {
   url: { type: 'string' },
@@ -16,39 +17,42 @@ const actions = ['list', 'show', 'start', 'reward', 'end', 'export'] as const;
 export const sessions: Command = {
   name: 'sessions',
   usage: 'list|show|start|reward|end|export',
-  about: 'conversations as the collector sees them; sessions that a program rewards',
+  about: 'list and show sessions; start, reward, end and export rewarded ones',
   details: [
-    ['list', 'every conversation: turns, how many trained, whether it is open'],
-    ['  --url URL, --key KEY', 'those that an access key opened, as the server has them; no log is read'],
-    ['show SESSION', 'its turns, step by step'],
-    ['start [--task NAME]', 'opens a session and prints its key'],
-    ['  --refresh sk-sess-...', 'under this key, whose open session ends; the same task unless told'],
-    ['  --model NAME', 'of whose adapter: clawloop:bob; that of the key unless told'],
-    ['reward [VALUE]', '-1 to 1, 1 unless told, for the last answer of the session'],
-    ['  --interaction ID', 'for another answer'],
-    ['end [--discard]', 'ends the session; --discard: and it trains nobody'],
-    ['end SESSION', 'one whose key is lost, by the access key that opened it'],
+    ['list', 'show every session: turns, trained turns, open or closed'],
+    ['  --url URL, --key KEY', 'sessions that an access key opened, from the server instead of the log'],
+    ['show SESSION', 'show its turns, step by step'],
+    ['start [--task NAME]', 'open a session and print its key'],
     [
-      'export [SESSION...]',
-      'tokens, log-probs, versions and rewards of rewarded sessions that ended, as JSONL',
+      '  --refresh sk-sess-...',
+      'end the open session of this key and start the next; default: the same task',
     ],
-    ['  --style S', 'individual: a line per answer; concat: one per path of the conversation tree'],
-    ['  --discount N', '0 to 1: of the returns; as the collector has it unless told'],
-    ['  --out FILE', 'whole or not at all; the output unless told'],
-    ['  --into FOLDER', 'a file per session, SESSION.jsonl; one that is there is not written again'],
-    ['  --follow', 'goes on with each session that ends'],
-    ['--key KEY', 'list, start, end SESSION: access key; CLAWLOOP_SERVING_API_KEY unless told'],
-    ['', 'reward, end: key of the session; CLAWLOOP_SESSION_KEY unless told'],
-    ['--url URL', 'of the endpoint; where the one of the data folder listens unless told'],
-    ['--json', 'list, start, reward, end: one object'],
+    [
+      '  --model NAME',
+      "model name that selects the adapter, such as clawloop:bob; default: the key's adapter",
+    ],
+    ['reward [VALUE]', 'reward the last answer of the session: -1 to 1, default 1'],
+    ['  --interaction ID', 'reward another answer'],
+    ['end [--discard]', 'end the session; with --discard, nothing of it trains'],
+    ['end SESSION', 'end a session without its key, with the access key that opened it'],
+    ['export [SESSION...]', 'export tokens, logprobs, versions and rewards of ended sessions, as JSONL'],
+    ['  --style S', 'individual: one line per answer; concat: one line per path of the conversation tree'],
+    ['  --discount N', "discount of returns, 0 to 1; default: the collector's"],
+    ['  --out FILE', 'write to this file, all or nothing; default: standard output'],
+    ['  --into FOLDER', 'write one file per session, SESSION.jsonl; existing files are kept'],
+    ['  --follow', 'keep exporting sessions as they end'],
+    ['--key KEY', 'list, start, end SESSION: access key; default: CLAWLOOP_SERVING_API_KEY'],
+    ['', 'reward, end: key of the session; default: CLAWLOOP_SESSION_KEY'],
+    ['--url URL', 'URL of the endpoint; default: the server of the data folder'],
+    ['--json', 'list, start, reward, end: print JSON'],
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
     switch (action) {
       case 'list': {
         const { settings, values } = readOptions(rest, protocolOptions);
-        const isThere = values.url !== undefined || values.key !== undefined;
-        return isThere
+        const isOnServer = values.url !== undefined || values.key !== undefined;
+        return isOnServer
           ? listOnServer(flagsOf({ values, settings }))
           : listSessions(settings, values.json === true);
       }
@@ -85,7 +89,7 @@ export const sessions: Command = {
         return exportSessions(settings, words, values);
       }
       default:
-        throw new UsageError(`sessions ${action}? one of: ${actions.join(', ')}`);
+        throw new UsageError(`unknown action '${action}'; one of: ${actions.join(', ')}`);
     }
   },
 };
@@ -97,7 +101,7 @@ const flagsOf = <Values>({ values, settings }: Options<Values>) => ({
   dataFolder: settings.dataFolder,
 });
 
-/** `-0.5` is a reward, no flag. */
+/** Moves negative numbers behind `--`: `-0.5` is a reward, not a flag. */
 function negativeLast(words: readonly string[]): readonly string[] {
   const isNegative = (word: string) => /^-[\d.]/.test(word);
   const numbers = words.filter(isNegative);

@@ -9,7 +9,7 @@ import { LearningPaused } from '../../../shared/events/learning-paused.ts';
 import { SessionStarted } from '../../../shared/events/session-started.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
-import { dataFolder } from '../../../shared/service/data-folder.ts';
+import { dataFolder } from '../../../shared/runtime/data-folder.ts';
 
 const cli = fileURLToPath(new URL('../main.ts', import.meta.url));
 let folder: string;
@@ -64,41 +64,41 @@ function tail(...flags: readonly string[]) {
   return { child, ids, code: once(child, 'close').then(([code]) => code as number | null) };
 }
 
-test('-n shows the last records of all topics together, in order of their time', async () => {
+test('-n shows the latest records over all topics, ordered by time', async () => {
   const { ids, code } = tail('-n', '3');
   expect(await code).toBe(0);
   expect(ids()).toEqual(['started-3', 'started-4', 'paused-5']);
 });
 
-test('-n counts what a filter leaves', async () => {
+test('-n counts only records that pass the filter', async () => {
   const { ids, code } = tail('-n', '2', '--type', 'session.started');
   expect(await code).toBe(0);
   expect(ids()).toEqual(['started-3', 'started-4']);
 });
 
-test('--since and --until take what is from the one on and before the other', async () => {
+test('--since is inclusive, --until exclusive', async () => {
   const { ids, code } = tail('--since', '2026-01-01T00:00:02Z', '--until', '2026-01-01T00:00:05Z');
   expect(await code).toBe(0);
   expect(ids().toSorted()).toEqual(['paused-2', 'started-3', 'started-4']);
 });
 
-test('a session is shown whole, in order of time', async () => {
+test('--session shows all of a session, ordered by time', async () => {
   const { ids, code } = tail('--session', 's');
   expect(await code).toBe(0);
   expect(ids()).toEqual(['started-1', 'started-3', 'started-4']);
 });
 
-test('--session and --key narrow each other', async () => {
+test('--session and --key combine', async () => {
   const { ids, code } = tail('--session', 's', '--key', 'b');
   expect(await code).toBe(0);
   expect(ids()).toEqual(['started-3']);
 });
 
-test('a count that is no number is refused', async () => {
+test('an invalid count is refused', async () => {
   expect(await tail('-n', 'many').code).toBe(2);
 });
 
-test('--follow shows what comes, and Ctrl-C ends it cleanly', async () => {
+test('--follow shows new records, and Ctrl-C ends it cleanly', async () => {
   const { child, ids, code } = tail('--follow', '-n', '1');
   await expect.poll(ids, { timeout: 20_000 }).toEqual(['paused-5']);
   await log.append([started(6, 'a')]);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
 import { TurnSkipped } from '../../../shared/events/turn-skipped.ts';
 import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
-import { dataFolder } from '../../../shared/service/data-folder.ts';
+import { dataFolder } from '../../../shared/runtime/data-folder.ts';
 import { clawloop } from '../../../test/e2e/harness/clawloop.ts';
 
 let folder: string;
@@ -19,12 +19,23 @@ const token = `gh${'p_'}aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5`;
 const completed = InteractionCompleted.create({
   ...origin('a'),
   data: {
-    ...{ interactionId: 'a', requestId: 'r', api: 'chat', lane: 'lane', key: 'key', adapter: 'default' },
-    ...{ live: true, settle: 'votes', model: 'clawloop', version: 0, engine: 'local', tokens: null },
+    interactionId: 'a',
+    requestId: 'r',
+    api: 'chat',
+    lane: 'lane',
+    key: 'key',
+    adapter: 'default',
+    live: true,
+    settle: 'votes',
+    model: 'clawloop',
+    version: 0,
+    engine: 'local',
+    tokens: null,
     messages: [{ role: 'user', content: `my token ${token}` }],
     answer: { role: 'assistant', content: `is it ${token}?` },
     sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 64 },
-    ...{ finishReason: 'stop', disconnected: false },
+    finishReason: 'stop',
+    disconnected: false,
     timing: { startedAt: origin('a').time, firstTokenMs: 1, totalMs: 2 },
     usage: { promptTokens: 2, completionTokens: 2 },
   },
@@ -42,20 +53,20 @@ const skipped = TurnSkipped.create({
   },
 });
 
-test('turns list --why tells that a turn held a secret, and which kind, but never the secret', async () => {
+test('turns list --why names the kind of a secret, but never shows it', async () => {
   const log = await openSqliteLog({ folder: dataFolder(folder).log });
   await log.append([completed, skipped]);
   await log.close();
   const { code, stdout } = await clawloop(['turns', 'list', '--why', '--data-folder', folder]);
   expect(code).toBe(0);
   expect(stdout).toContain('github-token@1: not heartbeat');
-  expect(stdout).toContain('1 of them are by their content');
+  expect(stdout).toContain('content contradicts what the client sent about them: 1');
   expect(stdout).toContain('my token (removed: github-t');
   expect(stdout).toContain('not trained: secret');
   expect(stdout).not.toContain(token.slice(0, 12));
 });
 
-test('of several adapters each turn says whose it is, and those of one can be asked for', async () => {
+test('with several adapters, turns show theirs and can be filtered by it', async () => {
   const log = await openSqliteLog({ folder: dataFolder(folder).log });
   const { data } = completed;
   await log.append([
@@ -72,7 +83,7 @@ test('of several adapters each turn says whose it is, and those of one can be as
   });
 });
 
-test('turns withdraw refuses an id that no turn has, and says of the others what it did', async () => {
+test('turns withdraw refuses an unknown id and reports its effect on known ones', async () => {
   const withdraw = (...more: readonly string[]) =>
     clawloop(['turns', 'withdraw', ...more, '--data-folder', folder]);
   expect(await withdraw('nobody')).toMatchObject({
@@ -82,6 +93,6 @@ test('turns withdraw refuses an id that no turn has, and says of the others what
   expect(await withdraw()).toMatchObject({ code: 2 });
   expect(await withdraw('a')).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('does not train anyway: secret'),
+    stdout: expect.stringContaining('does not train in any case: secret'),
   });
 });

@@ -1,17 +1,18 @@
+import { withLog } from '../../../clients/with-log.ts';
+import { readAll } from '../../../shared/log/read-topic.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import { excerpt, formatTable } from '../../../shared/runtime/table.ts';
 import { withoutSecrets } from '../../../shared/secrets/find-secrets.ts';
-import { type Command, UsageError } from '../command.ts';
+import type { Command } from '../command.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
-import { readAll } from '../read-topic.ts';
-import { excerpt, formatTable } from '../table.ts';
 import {
-  createTurnViews,
   describeDisagreement,
   describeStage,
   isUnheard,
   rounded,
   type TurnView,
+  TurnViews,
 } from '../views/turn-view.ts';
-import { withLog } from '../with-log.ts';
 import { withdrawTurn } from '../withdraw-turn.ts';
 
 const options = {
@@ -24,23 +25,23 @@ const options = {
 export const turns: Command = {
   name: 'turns',
   usage: 'list [--why] [--session S] [-n 20] [--json] | withdraw ID',
-  about: 'every turn, and why it did or did not train',
+  about: 'list every turn and why it did or did not train, or withdraw one',
   details: [
-    ['--why', 'besides, how many turns ended how'],
-    ['--session S', 'of this session alone'],
-    ['--adapters A,B', 'of these alone'],
-    ['-n, --last N', 'the latest N'],
-    ['--json', 'one object per line'],
-    ['withdraw ID', 'this turn does not train, whatever it waits for; too late once it is in a batch'],
-    ['--reason TEXT', 'of the withdrawal; stands in the fact'],
+    ['--why', 'also count turns by outcome'],
+    ['--session S', 'only this session'],
+    ['--adapters A,B', 'only these adapters'],
+    ['-n, --last N', 'only the latest N'],
+    ['--json', 'print one JSON object per line'],
+    ['withdraw ID', 'keep this turn from training; too late once it is in a batch'],
+    ['--reason TEXT', 'reason of the withdrawal, recorded in the event'],
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
     if (action === 'withdraw') return withdraw(rest);
-    if (action !== 'list') throw new UsageError(`turns ${action}? one of: list, withdraw`);
+    if (action !== 'list') throw new UsageError(`unknown action '${action}'; one of: list, withdraw`);
     const { values, settings } = readOptions(rest, options);
     return withLog(settings, async (log) => {
-      const views = createTurnViews();
+      const views = new TurnViews();
       await readAll(log, ({ event }) => views.on(event));
       const chosen = [...views.turns.values()]
         .filter((turn) => values.session === undefined || turn.session === values.session)
@@ -54,7 +55,7 @@ export const turns: Command = {
       if (values.why) console.log(unheard(chosen.map(concealed)));
       const different = chosen.filter((turn) => turn.disagreement !== undefined).length;
       if (values.why && different > 0)
-        console.log(`\n${different} of them are by their content something else than their client said`);
+        console.log(`\nturns whose content contradicts what the client sent about them: ${different}`);
       return 0;
     });
   },
@@ -63,11 +64,12 @@ export const turns: Command = {
 function withdraw(argv: readonly string[]): Promise<number> {
   const { values, words, settings } = readOptions(argv, { reason: { type: 'string' } });
   const [turnId, ...more] = words;
-  if (turnId === undefined || more.length > 0) throw new UsageError('turns withdraw ID: the id of one turn');
+  if (turnId === undefined || more.length > 0)
+    throw new UsageError('give the id of one turn: turns withdraw ID');
   return withLog(settings, (log) => withdrawTurn(log, turnId, values.reason));
 }
 
-/** What is said to a person who looks is no place for a secret either. */
+/** Masks secrets in the texts of a turn: they must not appear on a terminal either. */
 const concealed = (turn: TurnView): TurnView => ({
   ...turn,
   asked: withoutSecrets(turn.asked),
@@ -75,7 +77,18 @@ const concealed = (turn: TurnView): TurnView => ({
   reaction: withoutSecrets(turn.reaction),
 });
 
-const headings = ['time', 'turn', 'session', 'v', 'rule', 'verdict', 'outcome', 'asked', 'answered', 'then'];
+const headings = [
+  'time',
+  'turn',
+  'session',
+  'v',
+  'rule',
+  'verdict',
+  'outcome',
+  'request',
+  'answer',
+  'reaction',
+];
 
 const adaptersIn = (turns: readonly TurnView[]): number => new Set(turns.map(({ adapter }) => adapter)).size;
 
@@ -99,20 +112,20 @@ const verdict = ({ score, source, implied }: TurnView): string =>
     ? ''
     : `${score === null ? '-' : rounded(score)} (${source === 'implicit' ? implied : source})`;
 
-/** What people said, of which no judge could tell whether it is good or bad: some of it may be a complaint. */
+/** Reactions that the judge heard as neither good nor bad; some may be complaints. */
 function unheard(turns: readonly TurnView[]): string {
   const judged = turns.filter(({ score }) => score !== undefined);
-  const not = judged.filter(isUnheard);
-  if (not.length === 0) return '';
-  const rows = not.slice(-EXAMPLES).map((turn) => [turn.turnId, excerpt(turn.reaction, 80)]);
-  const what = `${not.length} of ${judged.length} reactions told the judge neither good nor bad; the latest:`;
-  return `\n${what}\n${formatTable(['turn', 'then they said'], rows)}`;
+  const neutral = judged.filter(isUnheard);
+  if (neutral.length === 0) return '';
+  const rows = neutral.slice(-EXAMPLES).map((turn) => [turn.turnId, excerpt(turn.reaction, 80)]);
+  const heading = `the judge heard ${neutral.length} of ${judged.length} reactions as neither good nor bad; the latest:`;
+  return `\n${heading}\n${formatTable(['turn', 'reaction'], rows)}`;
 }
 
-/** Reactions that are shown. */
+/** Reactions to show. */
 const EXAMPLES = 5;
 
-/** How many turns ended how, most frequent first. */
+/** Turns by outcome, most frequent first. */
 function reasons(turns: readonly TurnView[]): string {
   const counts = new Map<string, number>();
   for (const turn of turns) {

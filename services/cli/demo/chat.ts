@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { type Answer, mapAnswer, request } from '../../../clients/api-client.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
-import { type Answer, mapAnswer, request } from '../rl-client.ts';
 
 const Completion = z.looseObject({
   id: z.string(),
@@ -14,22 +14,22 @@ const Completion = z.looseObject({
 });
 const Models = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) });
 
-export type Spoken = {
+export type ChatAnswer = {
   readonly id: string;
   readonly text: string;
   readonly tokens: number;
   readonly finishReason: string;
-  /** of the policy that answered; undefined where the server does not tell */
+  /** policy version that answered; undefined: not reported */
   readonly version: number | undefined;
 };
 
-/** One turn of OpenAI's chat API, as any client of it asks. */
+/** A request to OpenAI's chat API. */
 export const chat = async (
   url: string,
   key: string,
   messages: readonly ChatMessage[],
   signal: AbortSignal,
-): Promise<Answer<Spoken>> =>
+): Promise<Answer<ChatAnswer>> =>
   mapAnswer(
     await request(
       `${url}/chat/completions`,
@@ -47,7 +47,7 @@ export const chat = async (
     }),
   );
 
-/** Versions that the server lists beside the base. */
+/** Versions that the server lists besides the base. */
 export const listedVersions = async (
   url: string,
   accessKey: string | undefined,

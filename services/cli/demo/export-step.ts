@@ -2,12 +2,12 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { dataFolder } from '../../../shared/service/data-folder.ts';
-import { logExists } from '../../../shared/service/open-log.ts';
-import type { CliConfig } from '../config.ts';
-import { readTopic } from '../read-topic.ts';
-import { exportSessions } from '../sessions-export/export-sessions.ts';
-import { withLog } from '../with-log.ts';
+import { exportSessions } from '../../../clients/export/export-sessions.ts';
+import { withLog } from '../../../clients/with-log.ts';
+import type { CliConfig } from '../../../shared/config/cli.ts';
+import { readTopic } from '../../../shared/log/read-topic.ts';
+import { dataFolder } from '../../../shared/runtime/data-folder.ts';
+import { logExists } from '../../../shared/runtime/open-log.ts';
 
 const Line = z.looseObject({
   session_id: z.string(),
@@ -15,21 +15,21 @@ const Line = z.looseObject({
   reward: z.number().nullable(),
 });
 
-/** Whether the log that the settings name is the one in which a session stands. */
+/** Whether the configured log contains a session. */
 async function holdsSession(settings: CliConfig, session: string): Promise<boolean> {
   if (!logExists(settings, dataFolder(settings.dataFolder))) return false;
-  let found = false;
+  let isFound = false;
   await withLog(settings, (log) =>
     readTopic(log, 'conversations', ({ event }) => {
-      found ||= event.type === 'session.started' && event.data.session === session;
+      isFound ||= event.type === 'session.started' && event.data.session === session;
     }),
   );
-  return found;
+  return isFound;
 }
 
 /**
- * Exports sessions that have ended as soon as the collector has settled them, and says in a few lines what
- * stands in the export. Undefined where their log cannot be read from here.
+ * Exports ended sessions as soon as the collector has settled them, and summarises the export in a few lines.
+ * Undefined when their log cannot be read from here.
  */
 export async function exportStep(
   settings: CliConfig,
@@ -46,7 +46,7 @@ export async function exportStep(
       .filter((line) => line !== '')
       .map((line) => Line.parse(JSON.parse(line)));
     return lines.map(({ session_id, loss_mask, reward }) => {
-      const sampled = loss_mask.filter((one) => one === 1).length;
+      const sampled = loss_mask.filter((mask) => mask === 1).length;
       return `${session_id}: ${loss_mask.length} tokens, ${sampled} of them sampled, return ${reward}`;
     });
   } finally {

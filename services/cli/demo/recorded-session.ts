@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { type Answer, mapAnswer, request } from '../rl-client.ts';
-import type { LifecycleWorld } from './lifecycle.ts';
+import { type Answer, mapAnswer, request } from '../../../clients/api-client.ts';
 
 const Sessions = z.looseObject({
   data: z.array(
@@ -13,14 +12,20 @@ const Sessions = z.looseObject({
   ),
 });
 
-/** What the server has recorded of a session, in one line. */
+type Server = {
+  readonly url: string;
+  readonly accessKey: string | undefined;
+  readonly signal: AbortSignal;
+};
+
+/** What the server has recorded about a session, in one line. */
 export const recordedSession = async (
-  { url, accessKey, signal }: LifecycleWorld,
+  { url, accessKey, signal }: Server,
   session: string,
 ): Promise<Answer<string>> =>
   mapAnswer(await request(`${url}/rl/sessions`, accessKey, undefined, signal), Sessions, ({ data }) => {
-    const found = data.find(({ session_id }) => session_id === session);
-    if (found === undefined) return `${session} is not among ${data.length} sessions`;
-    const rewards = found.rewards.map(({ reward }) => reward).join(', ');
-    return `${found.state}, ${found.interaction_count} answers, rewards ${rewards}`;
+    const recorded = data.find(({ session_id }) => session_id === session);
+    if (recorded === undefined) return `${session} is not one of the ${data.length} sessions`;
+    const rewards = recorded.rewards.map(({ reward }) => reward).join(', ');
+    return `${recorded.state}, ${recorded.interaction_count} answers, rewards ${rewards}`;
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { writableFolder } from './checks.ts';
 
-test('a data folder that others can enter is noted, with what mends it', async () => {
+test('a data folder that other users can enter is noted, with a fix', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-doctor-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   expect(await writableFolder(folder)).toEqual({ state: 'ok', what: `data folder ${folder}` });

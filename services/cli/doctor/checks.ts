@@ -1,18 +1,19 @@
 import { stat, statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
+import { withLog } from '../../../clients/with-log.ts';
+import type { CliConfig } from '../../../shared/config/cli.ts';
 import { findModelHere } from '../../../shared/hub/find-model.ts';
 import { trainingMismatch } from '../../../shared/lineage/training-mismatch.ts';
-import { openBackend } from '../../../shared/policy/backend.ts';
-import { dataFolder } from '../../../shared/service/data-folder.ts';
-import { makeFolder } from '../../../shared/service/make-folder.ts';
-import { logExists } from '../../../shared/service/open-log.ts';
-import { refuseForeignFolder, widerThanPrivate } from '../../../shared/service/private-folder.ts';
+import { readTopic } from '../../../shared/log/read-topic.ts';
+import { openBackend } from '../../../shared/policy/executors/backend.ts';
+import { dataFolder } from '../../../shared/runtime/data-folder.ts';
+import { makeFolder } from '../../../shared/runtime/make-folder.ts';
+import { logExists } from '../../../shared/runtime/open-log.ts';
+import { refuseForeignFolder, widerThanPrivate } from '../../../shared/runtime/private-folder.ts';
 import { adaptersOf } from '../adapters.ts';
-import { type CliConfig, commonSettings } from '../config.ts';
-import { readTopic } from '../read-topic.ts';
+import { commonSettings } from '../config.ts';
 import { createPolicyView } from '../views/policy-view.ts';
-import { withLog } from '../with-log.ts';
 
 export type Finding = {
   readonly state: 'ok' | 'note' | 'bad';
@@ -21,7 +22,7 @@ export type Finding = {
 };
 
 const GIGABYTE = 2 ** 30;
-/** ms until something that took the connection counts as silent */
+/** ms to wait for an answer on an open connection */
 const PATIENCE_MS = 3_000;
 
 export const nodeVersion = (): Finding => ({
@@ -37,7 +38,7 @@ export async function nativeBackend(): Promise<Finding> {
     return {
       state: 'bad',
       what: `no backend: ${(error as Error).message}`,
-      advice: 'npm run setup:native, or --backend wasm',
+      advice: 'run npm run setup:native, or use --backend wasm',
     };
   }
 }
@@ -46,11 +47,10 @@ export async function modelFiles(): Promise<Finding> {
   const settings = commonSettings();
   const folder = findModelHere(settings);
   if (folder === undefined) {
-    const fetched = `clawloop model fetch ${settings.model}`;
     return {
       state: 'note',
-      what: `${settings.model} is not here yet`,
-      advice: `npm start fetches it, or ${fetched}`,
+      what: `model ${settings.model} is not downloaded yet`,
+      advice: `npm start downloads it, or run clawloop model fetch ${settings.model}`,
     };
   }
   const { size } = await stat(join(folder, 'model.safetensors')).catch(() => ({ size: 0 }));
@@ -59,7 +59,7 @@ export async function modelFiles(): Promise<Finding> {
     : {
         state: 'note',
         what: `no model.safetensors in ${folder}`,
-        advice: 'sharded weights are fine; else make or fetch them',
+        advice: 'fine if the weights are sharded; otherwise fetch the model',
       };
 }
 
@@ -74,7 +74,7 @@ export async function writableFolder(path: string): Promise<Finding> {
     return {
       state: 'bad',
       what: (error as Error).message,
-      advice: 'give --data-folder',
+      advice: 'choose another --data-folder',
     };
   }
 }
@@ -85,13 +85,13 @@ export async function diskSpace(path: string): Promise<Finding> {
   const what = `${free.toFixed(1)} GB free for the log and checkpoints`;
   return free >= 1
     ? { state: 'ok', what }
-    : { state: 'bad', what, advice: 'free at least 1 GB: a full disk stops recording' };
+    : { state: 'bad', what, advice: 'free at least 1 GB; recording stops when the disk is full' };
 }
 
 /**
- * Whether what was learned can be gone on with; says nothing where it can.
+ * Reports adapters that were trained in another way than the setting says.
  *
- * @param flag as it was typed; without it, what runs may have been told by a flag of its own
+ * @param flag the value of --training; without it, running services may use another value
  */
 export async function kindOfTraining(
   settings: CliConfig,
@@ -111,7 +111,7 @@ export async function kindOfTraining(
   );
 }
 
-/** Where there are several adapters: what each of them has come to, by the log. */
+/** With several adapters: the head of each, by the log. */
 export async function adapterHeads(settings: CliConfig): Promise<readonly Finding[]> {
   if (!logExists(settings, dataFolder(settings.dataFolder))) return [];
   return withLog(settings, async (log) => {
@@ -127,8 +127,8 @@ export async function adapterHeads(settings: CliConfig): Promise<readonly Findin
       const { head, open } = view.head();
       const version = loaded.get(name);
       const served =
-        version === undefined ? 'never served' : version === head ? 'served' : `v${version} is served`;
-      const batch = open === null ? '' : `, a step for v${open.n} is open`;
+        version === undefined ? 'not served yet' : version === head ? 'served' : `v${version} is served`;
+      const batch = open === null ? '' : `, training v${open.n}`;
       return {
         state: version === head ? 'ok' : 'note',
         what: `adapter ${name}: the head is v${head}, ${served}${batch}`,
@@ -142,7 +142,8 @@ export async function endpoint(url: string): Promise<Finding> {
     async (response) => (await response.json()) as { ready?: boolean; missing?: string },
     () => undefined,
   );
-  if (answer === undefined) return { state: 'note', what: `nothing answers at ${url}`, advice: 'npm start' };
+  if (answer === undefined)
+    return { state: 'note', what: `nothing answers at ${url}`, advice: 'run npm start' };
   return answer.ready === true
     ? { state: 'ok', what: `serving is ready at ${url}` }
     : { state: 'bad', what: `serving at ${url} is not ready: ${answer.missing ?? 'no reason given'}` };

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { dataFolder } from '../../../shared/service/data-folder.ts';
-import { openHealthPort } from '../../../shared/service/health.ts';
+import { dataFolder } from '../../../shared/runtime/data-folder.ts';
+import { openHealthPort } from '../../../shared/runtime/health.ts';
 import { healthHere, healthOf } from '../up/health-here.ts';
 import { writeRunning } from '../up/running.ts';
 import { healthPorts } from './health-ports.ts';
@@ -31,31 +31,31 @@ const runs = (health: Readonly<Record<string, string>>, supervisor = process.pid
     health,
   });
 
-test('the services of the data folder are asked where they were told to listen', async () => {
+test('running services are asked at the ports they were configured with', async () => {
   const [collector, judge] = [await listening(), await listening('reading the log')];
   runs({ collector, judge });
   expect(await healthPorts(healthHere(root))).toEqual([
     { state: 'ok', what: `collector is ready at ${collector}` },
     { state: 'bad', what: `judge at ${judge} is not ready: reading the log` },
-    { state: 'note', what: 'trainer takes any free port for its health, and is not asked' },
+    { state: 'note', what: 'trainer uses a random health port, so it was not checked' },
   ]);
-  runs({ trainer: 'http://127.0.0.1:1' }); // nobody listens there
+  runs({ trainer: 'http://127.0.0.1:1' }); // a port without a listener
   const [, , trainer] = await healthPorts(healthHere(root));
   expect(trainer).toMatchObject({ state: 'bad', what: 'trainer does not answer at http://127.0.0.1:1' });
 });
 
-test('where none runs on it, or it was killed, the settings say where', () => {
-  const told = {
+test('when nothing runs on the folder, the settings give the ports', () => {
+  const urls = {
     collector: 'http://127.0.0.1:8701',
     judge: 'http://127.0.0.1:8702',
     trainer: 'http://127.0.0.1:8703',
   };
-  expect(healthHere(root)).toEqual({ isRunning: false, urls: told });
+  expect(healthHere(root)).toEqual({ isRunning: false, urls });
   runs({ collector: 'http://127.0.0.1:9' }, spawnSync(process.execPath, ['--version']).pid);
-  expect(healthHere(root)).toEqual({ isRunning: false, urls: told });
+  expect(healthHere(root)).toEqual({ isRunning: false, urls });
 });
 
-test('the flags of each service, and of all, count', () => {
+test('flags of one service and flags of all services both count', () => {
   const flags = { judge: ['--health-port', '9001'], trainer: ['--health-port', '0'] };
   const urls = healthOf((name) => ['--health-host', '0.0.0.0', ...(flags[name as 'judge'] ?? [])]);
   expect(urls).toEqual({

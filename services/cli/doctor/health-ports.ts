@@ -2,10 +2,10 @@ import { portIsFree } from '../port-is-free.ts';
 import type { healthHere } from '../up/health-here.ts';
 import type { Finding } from './checks.ts';
 
-/** ms until something that took the connection counts as silent */
+/** ms to wait for an answer on an open connection */
 const PATIENCE_MS = 3_000;
 
-/** Whether the services that have a port for their health alone say that they are ready. */
+/** Whether the services with a health port are ready. */
 export async function healthPorts({
   isRunning,
   urls,
@@ -13,10 +13,10 @@ export async function healthPorts({
   return Promise.all(
     Object.entries(urls).map(async ([service, url]): Promise<Finding> => {
       if (url === undefined)
-        return { state: 'note', what: `${service} takes any free port for its health, and is not asked` };
+        return { state: 'note', what: `${service} uses a random health port, so it was not checked` };
       const { port, hostname } = new URL(url);
       if (!isRunning && (await portIsFree(Number(port), hostname.replace(/[[\]]/g, ''))))
-        return { state: 'note', what: `${service} does not run (port ${port} is free)` };
+        return { state: 'note', what: `${service} is not running (port ${port} is free)` };
       const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(PATIENCE_MS) })
         .then(async (response) => (await response.json()) as { ready?: boolean; missing?: string })
         .catch(() => undefined);
@@ -30,12 +30,12 @@ export async function healthPorts({
         ? {
             state: 'bad',
             what: `${service} does not answer at ${url}`,
-            advice: `${service}.log in the data folder says why`,
+            advice: `see logs/${service}.log in the data folder`,
           }
         : {
             state: 'bad',
-            what: `port ${port} is taken, but ${service} does not say that it is ready`,
-            advice: `--${service}-health-port N`,
+            what: `port ${port} is taken, but ${service} does not answer there`,
+            advice: `choose another port with --${service}-health-port N`,
           };
     }),
   );

@@ -1,7 +1,7 @@
-import { readReport } from '../../../shared/service/judge-exam.ts';
+import { readReport } from '../../../shared/runtime/judge-exam.ts';
 import type { Finding } from './checks.ts';
 
-/** How the judge with a model did in its exam; says nothing where none was examined. */
+/** The exam result of a judge with a model, if it was examined. */
 export async function judgeExam(dataFolder: string): Promise<readonly Finding[]> {
   const report = await readReport(dataFolder);
   if (report === undefined) return [];

@@ -1,13 +1,14 @@
-import { dataFolder } from '../../../shared/service/data-folder.ts';
-import { logExists } from '../../../shared/service/open-log.ts';
-import type { CliConfig } from '../config.ts';
-import { readAll } from '../read-topic.ts';
+import { withLog } from '../../../clients/with-log.ts';
+import type { CliConfig } from '../../../shared/config/cli.ts';
+import { defined } from '../../../shared/lang/defined.ts';
+import { readAll } from '../../../shared/log/read-topic.ts';
+import { dataFolder } from '../../../shared/runtime/data-folder.ts';
+import { logExists } from '../../../shared/runtime/open-log.ts';
 import { createCautions } from '../views/cautions.ts';
-import { withLog } from '../with-log.ts';
 import type { Finding } from './checks.ts';
 
-/** What of the learning deserves a word, by the log: opposite people, a policy that collapses, wishes unmet. */
-export async function whatIsLearned(settings: CliConfig): Promise<readonly Finding[]> {
+/** Warnings about learning, by the log: opposite wishes, a collapsing policy, unlearned wishes. */
+export async function learningCautions(settings: CliConfig): Promise<readonly Finding[]> {
   if (!logExists(settings, dataFolder(settings.dataFolder))) return [];
   return withLog(settings, async (log) => {
     const { on, cautions } = createCautions();
@@ -16,7 +17,7 @@ export async function whatIsLearned(settings: CliConfig): Promise<readonly Findi
       ({ what, advice }): Finding => ({
         state: 'note',
         what,
-        ...(advice === undefined ? {} : { advice }),
+        ...defined({ advice }),
       }),
     );
   }).catch((error: Error): readonly Finding[] => [{ state: 'bad', what: error.message }]);

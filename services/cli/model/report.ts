@@ -1,4 +1,4 @@
-import type { Checkpoint } from '../../../shared/policy/checkpoint.ts';
+import type { Checkpoint } from '../../../shared/policy/checkpoints/checkpoint.ts';
 import type { Executor } from '../../../shared/policy/executors/executor.ts';
 import {
   estimateMemory,
@@ -6,14 +6,14 @@ import {
   type StepSize,
   servingPeak,
   trainingPeak,
-} from '../../../shared/policy/memory-estimate.ts';
-import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
-import { formatTable } from '../table.ts';
+} from '../../../shared/policy/model/memory-estimate.ts';
+import type { Tokenizer } from '../../../shared/policy/text/tokenizer.ts';
+import { formatTable } from '../../../shared/runtime/table.ts';
 
 const MEGA = 1e6;
 const inMegabytes = (bytes: number): string => `${(bytes / MEGA).toFixed(bytes < 10 * MEGA ? 1 : 0)} MB`;
 
-/** Family, size and vocabulary of a model, a row each. */
+/** Table rows that describe a model: family, size, vocabulary and so on. */
 export function describeModel(
   { folder, config, generationConfig, names, shape }: Checkpoint,
   tokenizer: Tokenizer,
@@ -39,33 +39,42 @@ export function describeModel(
       `${maxPositions} tokens${ropeScaling === undefined ? '' : `, RoPE scaled ${ropeScaling.type}`}`,
     ],
     ['vocabulary', `${tokenizer.vocabularySize} tokens in ${config.vocabularySize} rows`],
-    ['answers end with', ends.join(', ') || 'nothing: generation_config.json and config.json name no token'],
-    ['sampling', advice.map(([name, value]) => `${name} ${value}`).join(', ') || 'no advice'],
+    [
+      'answers end with',
+      ends.join(', ') || 'no token: neither generation_config.json nor config.json names one',
+    ],
+    [
+      'recommended sampling',
+      advice.map(([name, value]) => `${name} ${value}`).join(', ') || 'no recommendation',
+    ],
   ];
 }
 
-/** What serving and training will need, with the sizes that it holds for: of an adapter, and of all weights. */
+/** Memory estimates for serving and training, for an adapter and for all weights. */
 export function describeMemory(config: Checkpoint['config'], kind: Executor['kind'], size: StepSize): string {
   const kinds = (['lora', 'full'] as const).map((training) => estimateMemory(config, size, training));
   const both = (of: (estimate: MemoryEstimate) => number) =>
     kinds.map((estimate) => inMegabytes(of(estimate)));
   const { step } = kinds[0]!;
   const rows: readonly (readonly string[])[] = [
-    ['weights of the base, in each process that computes', ...both(({ weights }) => weights)],
-    [`a version: an adapter of rank ${size.rank}, or all weights`, ...both(({ version }) => version)],
-    ['keys and values, per 1000 tokens of an answer with its prompt', ...both((one) => one.cachePerThousand)],
+    ['base weights, in serving and in the trainer', ...both(({ weights }) => weights)],
+    [`one version: an adapter of rank ${size.rank}, or all weights`, ...both(({ version }) => version)],
     [
-      `activations of a step at ${size.tokens} tokens${step.recomputed ? ', computed again per layer' : ''}`,
-      ...both((one) => one.step.activations),
+      'keys and values, per 1000 tokens of prompt and answer',
+      ...both((estimate) => estimate.cachePerThousand),
     ],
     [
-      `logits of a step, ${size.responseTokens} of the tokens being the answer`,
-      ...both((one) => one.step.logits),
+      `activations of a step at ${size.tokens} tokens${step.recomputed ? ', recomputed per layer' : ''}`,
+      ...both((estimate) => estimate.step.activations),
     ],
-    ['gradients and two moments of what is trained', ...both((one) => one.step.optimizer)],
-    ['its parent, and what is on its way to the backend and back', ...both((one) => one.step.copies)],
-    ['serving at its peak, one answer of 1000 tokens while a version changes', ...both(servingPeak)],
+    [
+      `logits of a step with ${size.responseTokens} answer tokens`,
+      ...both((estimate) => estimate.step.logits),
+    ],
+    ['gradients and two optimizer moments', ...both((estimate) => estimate.step.optimizer)],
+    ['parent version, and copies to and from the backend', ...both((estimate) => estimate.step.copies)],
+    ['serving at its peak: one answer of 1000 tokens during a version change', ...both(servingPeak)],
     ['training at its peak', ...both(trainingPeak)],
   ];
-  return formatTable([`memory on ${kind}, beyond an idle process`, '--training lora', 'full'], rows);
+  return formatTable([`memory on ${kind}, on top of an idle process`, '--training lora', 'full'], rows);
 }

@@ -1,11 +1,11 @@
-import type { ChatTemplate, TemplateMessage } from '../../../shared/policy/chat-template.ts';
-import type { Checkpoint } from '../../../shared/policy/checkpoint.ts';
-import { createDecoder } from '../../../shared/policy/decoding.ts';
+import type { Checkpoint } from '../../../shared/policy/checkpoints/checkpoint.ts';
+import { createDecoder } from '../../../shared/policy/decode/decoding.ts';
+import { sampleToken } from '../../../shared/policy/decode/sampling.ts';
 import type { Executor } from '../../../shared/policy/executors/executor.ts';
-import { loadPolicy } from '../../../shared/policy/policy.ts';
-import { createRandom } from '../../../shared/policy/random.ts';
-import { sampleToken } from '../../../shared/policy/sampling.ts';
-import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
+import { loadPolicy } from '../../../shared/policy/model/policy.ts';
+import { createRandom } from '../../../shared/policy/model/random.ts';
+import type { ChatTemplate, TemplateMessage } from '../../../shared/policy/text/chat-template.ts';
+import type { Tokenizer } from '../../../shared/policy/text/tokenizer.ts';
 
 export const sampleChat: readonly TemplateMessage[] = [
   { role: 'user', content: 'What should I pack for a weekend trip?' },
@@ -14,12 +14,12 @@ const SEED = 1;
 
 export type SampleAnswer = { readonly text: string; readonly tokens: number; readonly seconds: number };
 
-/** The model's own answer to a small chat, sampled as its makers advise, always from the same seed. */
+/** The model's answer to a small chat, with its recommended sampling and a fixed seed. */
 export async function sampleAnswer(
   checkpoint: Checkpoint,
   executor: Executor,
   { tokenizer, template }: { readonly tokenizer: Tokenizer; readonly template: ChatTemplate },
-  mostTokens: number,
+  maxTokens: number,
 ): Promise<SampleAnswer> {
   const policy = await loadPolicy(checkpoint, executor);
   const prompt = tokenizer.encode(template.render({ messages: sampleChat, addGenerationPrompt: true }));
@@ -27,12 +27,12 @@ export async function sampleAnswer(
   const random = createRandom(SEED);
   const decoder = createDecoder(policy, undefined, {
     maxSequences: 1,
-    maxPositions: prompt.length + mostTokens + 1,
+    maxPositions: prompt.length + maxTokens + 1,
   });
   const started = performance.now();
   const ids: number[] = [];
   let { slot, logits } = decoder.admit(prompt);
-  while (ids.length < mostTokens) {
+  while (ids.length < maxTokens) {
     const { id } = sampleToken(logits, { temperature, topP, topK }, random);
     if (eosTokenIds.includes(id)) break;
     ids.push(id);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** ms until something that took the connection counts as silent */
+/** ms to wait for an answer on an open connection */
 const PATIENCE_MS = 3_000;
 
 const Model = z.looseObject({
@@ -14,23 +14,23 @@ const Models = z.looseObject({ data: z.array(Model).min(1) });
 
 export type ServedModel = {
   readonly id: string;
-  /** tokens; undefined where the server does not tell */
+  /** tokens; undefined: the server does not report it */
   readonly contextTokens: number | undefined;
-  /** of a prompt that does not fit */
+  /** for a prompt that does not fit */
   readonly mode: 'window' | 'error' | undefined;
-  /** tokens of the system text that it is shown; undefined: all, or the server does not tell */
+  /** tokens of the system text that the model sees; undefined: all, or not reported */
   readonly systemBudget: number | undefined;
 };
 
 export type ServerAnswer<Value> =
   | { readonly kind: 'answer'; readonly value: Value }
   | { readonly kind: 'silent' }
-  /** the key is missing, or wrong */
+  /** the key is missing or wrong */
   | { readonly kind: 'refused' }
-  /** some other server, or no such model */
+  /** another kind of server, or no such model */
   | { readonly kind: 'unknown'; readonly status: number };
 
-/** The model that clients are shown first. */
+/** The first model that the server lists. */
 export const firstModel = (baseUrl: string, key: string | undefined): Promise<ServerAnswer<ServedModel>> =>
   ask(`${baseUrl}/models`, key, (body) => Models.parse(body).data[0]!);
 

@@ -1,7 +1,6 @@
+import { isObject } from '../../../shared/lang/json.ts';
+
 export type Json = { readonly [name: string]: unknown };
 
-export const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** The object under a name; an empty one where there is none. */
+/** The object under a name, or an empty object. */
 export const objectAt = (value: Json, name: string): Json => (isObject(value[name]) ? value[name] : {});

@@ -2,12 +2,12 @@ import { REAL_WORK } from '../real-work.ts';
 import type { ServedModel } from './ask-server.ts';
 import { LEAST_CONTEXT, type OpenClawModel, WINDOW_CONTEXT } from './settings.ts';
 
-/** Tokens of the longest answer that OpenClaw is told of; it may still ask for less. */
+/** tokens of the longest answer in the OpenClaw settings */
 const MOST_ANSWER = 8_192;
-/** What a server behind serving can do is its own affair; this is what OpenClaw assumes of local models. */
+/** tokens; OpenClaw's own assumption for local models, used when the server does not report its context */
 const UNKNOWN_CONTEXT = 32_768;
 
-/** What OpenClaw is told of a model that is served; `notes`: what a person should know of it. */
+/** OpenClaw settings for a served model; `notes`: remarks for the operator. */
 export function modelFor(
   { id, contextTokens, mode, systemBudget }: ServedModel,
   baseUrl: string,
@@ -26,9 +26,11 @@ function contextNotes(
   mode: ServedModel['mode'],
 ): readonly string[] {
   if (contextTokens === undefined)
-    return [`The server does not tell its context; ${UNKNOWN_CONTEXT} tokens are assumed.`];
+    return [`The server does not report its context length; assuming ${UNKNOWN_CONTEXT} tokens.`];
   return mode === 'error' && contextTokens < LEAST_CONTEXT
-    ? [`${id} reads ${contextTokens} tokens; OpenClaw needs ${LEAST_CONTEXT}. Start with --context window.`]
+    ? [
+        `${id} reads ${contextTokens} tokens, but OpenClaw needs ${LEAST_CONTEXT}. Start with --context window.`,
+      ]
     : [];
 }
 
@@ -36,5 +38,5 @@ const demoNotes = (id: string, systemBudget: number | undefined): readonly strin
   systemBudget === undefined
     ? []
     : [
-        `${id} is a small model, to try the loop with: it is shown ${systemBudget} tokens of OpenClaw's system text. ${REAL_WORK}.`,
+        `${id} is a small demo model: it sees only ${systemBudget} tokens of OpenClaw's system text. ${REAL_WORK}.`,
       ];

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { PLUGIN, pluginFolder, pluginState, withPlugin } from './plugin.ts';
 
-test('the plugin is the one of this checkout, under its own name', () => {
+test('the plugin comes from this checkout, under its own name', () => {
   const manifest: unknown = JSON.parse(readFileSync(join(pluginFolder, 'openclaw.plugin.json'), 'utf8'));
   expect(manifest).toMatchObject({ id: PLUGIN });
   expect(existsSync(join(pluginFolder, 'index.js'))).toBe(true);
 });
 
-test('it comes into the settings once, and everything else stays', () => {
+test('the plugin is added once, and other settings stay', () => {
   const before = {
     gateway: { port: 1 },
     plugins: {

@@ -1,14 +1,16 @@
 import { fileURLToPath } from 'node:url';
-import { isObject, type Json, objectAt } from './json.ts';
+import { defined } from '../../../shared/lang/defined.ts';
+import { isObject } from '../../../shared/lang/json.ts';
+import { type Json, objectAt } from './json.ts';
 
 /** The plugin's name in OpenClaw's settings. */
 export const PLUGIN = 'rl-training-headers';
-/** Where it lies in this checkout. */
+/** Its folder in this checkout. */
 export const pluginFolder = fileURLToPath(new URL(`../../../infra/openclaw/${PLUGIN}`, import.meta.url));
 
 /**
- * The settings with the plugin of a folder in them: loaded from there, switched on, and allowed to be told of
- * runs, without which it does not know whose words a request answers. The rest as it was.
+ * Adds the plugin to the settings: loaded from a folder, switched on, and with access to conversations, which
+ * it needs to know whose words a request answers. Other settings stay.
  */
 export function withPlugin(settings: Json, folder: string): Json {
   const plugins = objectAt(settings, 'plugins');
@@ -19,8 +21,8 @@ export function withPlugin(settings: Json, folder: string): Json {
     ...settings,
     plugins: {
       ...plugins,
-      ...(Array.isArray(allow) ? { allow: withOne(allow, PLUGIN) } : {}),
-      load: { ...load, paths: withOne(Array.isArray(load.paths) ? load.paths : [], folder) },
+      ...defined({ allow: Array.isArray(allow) ? withItem(allow, PLUGIN) : undefined }),
+      load: { ...load, paths: withItem(Array.isArray(load.paths) ? load.paths : [], folder) },
       entries: {
         ...entries,
         [PLUGIN]: {
@@ -33,10 +35,10 @@ export function withPlugin(settings: Json, folder: string): Json {
   };
 }
 
-const withOne = (all: readonly unknown[], one: string): readonly unknown[] =>
-  all.includes(one) ? all : [...all, one];
+const withItem = (all: readonly unknown[], item: string): readonly unknown[] =>
+  all.includes(item) ? all : [...all, item];
 
-/** How the plugin stands in the settings; undefined: not at all. */
+/** State of the plugin in the settings; undefined: not configured. */
 export function pluginState(settings: Json): 'on' | 'off' | 'not-allowed' | undefined {
   const plugins = objectAt(settings, 'plugins');
   const entry = objectAt(plugins, 'entries')[PLUGIN];

@@ -11,7 +11,7 @@ const model = {
   maxTokens: 512,
 };
 
-test('the provider comes in, its model is used, and everything else stays', () => {
+test('the provider is added, its model is used, and other settings stay', () => {
   const before = {
     gateway: { port: 1 },
     models: { mode: 'merge', providers: { other: { baseUrl: 'http://x/v1' } } },
@@ -39,7 +39,7 @@ test('the provider comes in, its model is used, and everything else stays', () =
   });
 });
 
-test('what is written is read again as the provider that it is', () => {
+test('a written provider is read back', () => {
   const { baseUrl, apiKey, id, contextWindow } = model;
   expect(providersIn(withProvider({}, model))).toEqual([
     { name: 'clawloop', baseUrl, apiKey, models: [{ id, contextWindow }] },
@@ -49,7 +49,7 @@ test('what is written is read again as the provider that it is', () => {
   ]);
 });
 
-test('a file is plain only if writing it again loses nothing', () => {
+test('a file is plain only if rewriting it loses nothing', () => {
   expect(parsePlain('{"a": [1, 0.5, -2], "b": {"c": null}}')).toEqual({ a: [1, 0.5, -2], b: { c: null } });
   for (const text of [
     '{"a": 1} // mine',
@@ -64,15 +64,15 @@ test('a file is plain only if writing it again loses nothing', () => {
     expect(parsePlain(text), text).toBeUndefined();
 });
 
-test('context and longest answer come from the model, and from what becomes of a prompt that does not fit', () => {
+test('context and longest answer follow from the model and its context mode', () => {
   const of = (
     contextTokens: number | undefined,
     mode: 'window' | 'error' | undefined,
     systemBudget?: number,
   ) => {
     const served = { id: 'm', contextTokens, mode, systemBudget };
-    const { model: told, notes } = modelFor(served, 'u', undefined);
-    return [told.contextWindow, told.maxTokens, notes.length];
+    const { model: written, notes } = modelFor(served, 'u', undefined);
+    return [written.contextWindow, written.maxTokens, notes.length];
   };
   expect(of(2_048, 'window')).toEqual([32_768, 512, 0]);
   expect(of(2_048, 'window', 64)).toEqual([32_768, 512, 1]);
@@ -82,7 +82,7 @@ test('context and longest answer come from the model, and from what becomes of a
   expect(of(undefined, undefined)).toEqual([32_768, 8_192, 1]);
 });
 
-test("OpenClaw's own variables say where its file is", () => {
+test("OpenClaw's own variables locate its settings file", () => {
   expect(openClawFile({ OPENCLAW_CONFIG_PATH: '/a/b.json', OPENCLAW_STATE_DIR: '/c' })).toBe('/a/b.json');
   expect(openClawFile({ OPENCLAW_STATE_DIR: '/c' })).toBe('/c/openclaw.json');
   expect(openClawFile({})).toMatch(/\.openclaw\/openclaw\.json$/);

@@ -1,38 +1,43 @@
-import { isObject, type Json, objectAt } from './json.ts';
+import { isObject } from '../../../shared/lang/json.ts';
+import { type Json, objectAt } from './json.ts';
 
-/** What OpenClaw has to be told of a server. */
+/** What OpenClaw needs to know about a server. */
 export type OpenClawModel = {
   /** with its /v1 */
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly id: string;
-  /** tokens that OpenClaw may send, its answer's included */
+  /** tokens of prompt and answer together */
   readonly contextWindow: number;
   /** tokens of an answer */
   readonly maxTokens: number;
 };
 
-/** The provider's name. Not a vendor's: OpenClaw fetches a plugin for some of those, with a shape of its own. */
+/** Name of the provider. Not a vendor's name: for some of those OpenClaw downloads a plugin with other settings. */
 export const PROVIDER = 'clawloop';
-/** Tokens below which OpenClaw's own prompt with its tools leaves no room for a conversation. */
+/** tokens; with less, OpenClaw's own prompt and tools leave no room for a conversation */
 export const LEAST_CONTEXT = 16_000;
-/** Tokens that a policy which cuts to a window may be sent; it compacts when they are three quarters full. */
+/** tokens to send to a policy that cuts to a window; OpenClaw compacts at three quarters of it */
 export const WINDOW_CONTEXT = 32_768;
 
-export const providerBlock = ({ baseUrl, apiKey, id, contextWindow, maxTokens }: OpenClawModel) => ({
+const providerBlock = ({ baseUrl, apiKey, id, contextWindow, maxTokens }: OpenClawModel) => ({
   baseUrl,
   apiKey,
   api: 'openai-completions',
   models: [
     {
-      ...{ id, name: 'ClawLoop', reasoning: false, input: ['text'] },
+      id,
+      name: 'ClawLoop',
+      reasoning: false,
+      input: ['text'],
       cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
-      ...{ contextWindow, maxTokens },
+      contextWindow,
+      maxTokens,
     },
   ],
 });
 
-/** The settings with the provider in them, and its model as the one that agents use; the rest as it was. */
+/** Adds the provider to the settings and makes its model the default of all agents. Other settings stay. */
 export function withProvider(settings: Json, model: OpenClawModel): Json {
   const models = objectAt(settings, 'models');
   const agents = objectAt(settings, 'agents');
@@ -54,24 +59,24 @@ export function withProvider(settings: Json, model: OpenClawModel): Json {
 }
 
 /**
- * The settings of a file that can be written again without a loss: plain JSON, an object, every number as it
- * stands. Undefined: comments, JSON5, an `$include`, or a number that JavaScript cannot hold.
+ * Parses a settings file that can be rewritten without loss: plain JSON, an object, with exact numbers.
+ * Undefined: comments, JSON5, an `$include`, or a number that JavaScript cannot represent.
  */
 export function parsePlain(text: string): Json | undefined {
-  let lossless = true;
+  let isLossless = true;
   const check = (_: string, value: unknown, { source }: { readonly source?: string } = {}) => {
-    if (typeof value === 'number' && String(value) !== source) lossless = false;
+    if (typeof value === 'number' && String(value) !== source) isLossless = false;
     return value;
   };
   try {
     const settings: unknown = JSON.parse(text, check);
-    return isObject(settings) && lossless && !('$include' in settings) ? settings : undefined;
+    return isObject(settings) && isLossless && !('$include' in settings) ? settings : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** A provider as it stands in a file, as far as it can be read. */
+/** A provider in a settings file, as far as it can be read. */
 export type FoundProvider = {
   readonly name: string;
   readonly baseUrl: string;
@@ -80,13 +85,15 @@ export type FoundProvider = {
 };
 
 export const providersIn = (settings: Json): readonly FoundProvider[] =>
-  Object.entries(objectAt(objectAt(settings, 'models'), 'providers')).flatMap(([name, one]) => {
-    if (!isObject(one) || typeof one.baseUrl !== 'string') return [];
-    const { baseUrl, apiKey } = one;
-    const models = (Array.isArray(one.models) ? one.models : []).filter(isObject);
+  Object.entries(objectAt(objectAt(settings, 'models'), 'providers')).flatMap(([name, provider]) => {
+    if (!isObject(provider) || typeof provider.baseUrl !== 'string') return [];
+    const { baseUrl, apiKey } = provider;
+    const models = (Array.isArray(provider.models) ? provider.models : []).filter(isObject);
     return [
       {
-        ...{ name, baseUrl, apiKey: typeof apiKey === 'string' ? apiKey : undefined },
+        name,
+        baseUrl,
+        apiKey: typeof apiKey === 'string' ? apiKey : undefined,
         models: models.flatMap(({ id, contextWindow }) =>
           typeof id === 'string'
             ? [{ id, contextWindow: typeof contextWindow === 'number' ? contextWindow : undefined }]
@@ -96,7 +103,7 @@ export const providersIn = (settings: Json): readonly FoundProvider[] =>
     ];
   });
 
-/** `provider/model` that agents use unless told otherwise. */
+/** `provider/model` that agents use by default. */
 export function primaryModel(settings: Json): string | undefined {
   const model = objectAt(objectAt(settings, 'agents'), 'defaults').model;
   const primary = isObject(model) ? model.primary : model;

@@ -21,7 +21,7 @@ const planned = (plan: Plan) => {
   return plan;
 };
 
-test('a file that is not there is made, for its owner alone; then there is nothing to do', async () => {
+test('a missing file is created, for its owner only; a second run changes nothing', async () => {
   const file = join(folder, 'deep', 'openclaw.json');
   expect(await writePlan(planned(await planSettings(file, change)), now)).toBeUndefined();
   expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({
@@ -31,7 +31,7 @@ test('a file that is not there is made, for its owner alone; then there is nothi
   expect(await planSettings(file, change)).toEqual({ kind: 'nothing' });
 });
 
-test('a file is changed through a link, keeps its mode, and stands beside itself as it was', async () => {
+test('a file behind a link is changed in place, keeps its mode, and is backed up', async () => {
   const file = join(folder, 'real.json');
   const text = '{"gateway":{"port":1}}';
   await writeFile(file, text);
@@ -45,13 +45,13 @@ test('a file is changed through a link, keeps its mode, and stands beside itself
   expect((await readdir(folder)).sort()).toEqual(['openclaw.json', 'real.json', backup!.split('/').at(-1)]);
 });
 
-test('comments are never lost: such a file is not written', async () => {
+test('a file with comments is not rewritten', async () => {
   const file = join(folder, 'openclaw.json');
   await writeFile(file, '{\n  // mine\n  gateway: {},\n}\n');
   expect(await planSettings(file, change)).toEqual({ kind: 'by-hand' });
 });
 
-test('a file that was changed since it was shown stays as it is', async () => {
+test('a file that changed since the plan is not rewritten', async () => {
   const file = join(folder, 'openclaw.json');
   await writeFile(file, '{}');
   const plan = planned(await planSettings(file, change));

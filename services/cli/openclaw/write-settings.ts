@@ -11,12 +11,12 @@ export type Plan =
       readonly before: string | undefined;
       readonly after: string;
     }
-  /** it says what has to be said already */
+  /** the file has the settings already */
   | { readonly kind: 'nothing' }
-  /** the file would lose something: comments, say */
+  /** rewriting the file would lose something, such as comments */
   | { readonly kind: 'by-hand' };
 
-/** What the file would become by a change of its settings. Nothing is written. */
+/** Plans a change of the settings. Nothing is written. */
 export async function planSettings(path: string, change: (settings: Json) => Json): Promise<Plan> {
   const file = await realpath(path).catch(() => path);
   const before = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -32,10 +32,10 @@ export async function planSettings(path: string, change: (settings: Json) => Jso
 }
 
 /**
- * Writes what was planned, as a whole or not at all, and keeps the file as it was beside it.
+ * Writes the planned settings atomically and keeps a backup beside the file.
  *
- * @returns the copy's path; undefined: there was no file
- * @throws Error when the file was changed since the plan was made
+ * @returns path of the backup; undefined: there was no file
+ * @throws Error when the file has changed since it was planned
  */
 export async function writePlan(
   { file, before, after }: Extract<Plan, { kind: 'write' }>,
@@ -48,12 +48,12 @@ export async function writePlan(
     await copyFile(file, backup, constants.COPYFILE_EXCL);
     if ((await readFile(backup, 'utf8')) !== before) {
       await rm(backup);
-      throw new Error(`${file} was changed meanwhile; nothing was written`);
+      throw new Error(`${file} has changed meanwhile; nothing was written`);
     }
   }
   const draft = `${file}.${process.pid}.draft`;
   await writeFile(draft, after, { mode: 0o600, flag: 'wx' });
-  await chmod(draft, mode); // that of the file before, whatever this process's umask is
+  await chmod(draft, mode); // the file's previous mode, regardless of the umask
   await rename(draft, file);
   return backup;
 }

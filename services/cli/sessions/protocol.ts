@@ -1,14 +1,14 @@
+import { createSessionClient, originOf } from '../../../clients/api-client.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import { formatTable } from '../../../shared/runtime/table.ts';
 import { answerOrRefuse } from '../answer-or-refuse.ts';
-import { UsageError } from '../command.ts';
 import { endpointSettings, sessionKeySetting } from '../config.ts';
-import { createSessionClient, originOf } from '../rl-client.ts';
-import { formatTable } from '../table.ts';
 import { endpointHere } from '../up/endpoint-here.ts';
 import { endpointOf } from '../up/readiness.ts';
 
-/** What the commands that speak the session protocol are given. */
+/** Options of the commands that use the session protocol. */
 export type ProtocolFlags = {
-  /** of the ClawLoop that is meant where no address is given */
+  /** data folder of the server when no URL is given */
   readonly dataFolder: string;
   readonly url?: string | undefined;
   readonly key?: string | undefined;
@@ -24,15 +24,15 @@ const addressOf = ({ url, dataFolder }: ProtocolFlags): string => originOf(url ?
 
 const accessKeyOf = ({ key }: ProtocolFlags): string | undefined => key ?? endpointSettings([]).apiKey;
 
-/** The key of a session. @throws UsageError where none was given */
+/** The key of a session. @throws UsageError when none is given */
 function sessionKeyOf({ key }: ProtocolFlags): string {
-  const given = key ?? sessionKeySetting();
-  if (given === undefined)
-    throw new UsageError('whose session? give --key sk-sess-..., or set CLAWLOOP_SESSION_KEY');
-  return given;
+  const sessionKey = key ?? sessionKeySetting();
+  if (sessionKey === undefined)
+    throw new UsageError('no session key: give --key sk-sess-..., or set CLAWLOOP_SESSION_KEY');
+  return sessionKey;
 }
 
-/** Opens a session, and says how its key is used. The access key that opened it is not shown. */
+/** Opens a session and prints how to use its key. The access key is not shown. */
 export async function startSession(flags: ProtocolFlags): Promise<number> {
   const url = addressOf(flags);
   const client = createSessionClient(url, accessKeyOf(flags));
@@ -52,7 +52,7 @@ function howToUse(session: string, key: string, url: string, flags: ProtocolFlag
   return `session  ${session}
 key      ${key}
 
-What is said with this key belongs to the session:
+All requests with this key belong to the session:
 
   export CLAWLOOP_SESSION_KEY=${key}
   export OPENAI_BASE_URL=${url}/v1 OPENAI_API_KEY=$CLAWLOOP_SESSION_KEY
@@ -60,13 +60,13 @@ What is said with this key belongs to the session:
 
 Then:
 
-  clawloop sessions reward 0.5${where}       -1 to 1, for its last answer; --interaction ID for another
-  clawloop sessions end${where}              trains by the rewards; none: 0 for the last answer
+  clawloop sessions reward 0.5${where}       rate the last answer, -1 to 1; --interaction ID for another one
+  clawloop sessions end${where}              end it and train; without rewards, the last answer gets 0
   clawloop sessions start --refresh $CLAWLOOP_SESSION_KEY${access}${where}
-                                  ends it and begins the next one under the same key`;
+                                  end it and start the next one under the same key`;
 }
 
-/** The sessions of an access key, as the server has them: also where the log is on another machine. */
+/** The sessions of an access key, from the server; also works when the log is on another machine. */
 export async function listOnServer(flags: ProtocolFlags): Promise<number> {
   const url = addressOf(flags);
   const listed = answerOrRefuse(await createSessionClient(url, accessKeyOf(flags)).list(), url);
@@ -74,18 +74,20 @@ export async function listOnServer(flags: ProtocolFlags): Promise<number> {
     console.log(JSON.stringify(listed));
     return 0;
   }
-  const rows = listed.map((one) => [
-    ...[one.session_id, one.task_id ?? '', one.interaction_count],
-    one.rewards.map(({ reward }) => reward).join(' '),
-    one.started_at.slice(0, 19),
-    one.ended_at?.slice(11, 19) ?? '',
-    one.end_reason ?? one.state,
+  const rows = listed.map((session) => [
+    session.session_id,
+    session.task_id ?? '',
+    session.interaction_count,
+    session.rewards.map(({ reward }) => reward).join(' '),
+    session.started_at.slice(0, 19),
+    session.ended_at?.slice(11, 19) ?? '',
+    session.end_reason ?? session.state,
   ]);
   console.log(formatTable(['session', 'task', 'answers', 'rewards', 'from', 'to', 'state'], rows));
   return 0;
 }
 
-/** `value`: -1 to 1; the server says so. */
+/** `value`: -1 to 1; the server checks the range. */
 export async function rewardSession(value: string | undefined, flags: ProtocolFlags): Promise<number> {
   const url = addressOf(flags);
   const reward = Number(value ?? 1);
@@ -103,7 +105,7 @@ export async function rewardSession(value: string | undefined, flags: ProtocolFl
   return 0;
 }
 
-/** `session`: its name, for who opened it and has not its key. */
+/** Ends the session of a key, or a session by name with the access key that opened it. */
 export async function endSession(session: string | undefined, flags: ProtocolFlags): Promise<number> {
   const url = addressOf(flags);
   const { discard } = flags;
@@ -117,7 +119,7 @@ export async function endSession(session: string | undefined, flags: ProtocolFla
   console.log(
     flags.json
       ? JSON.stringify({ interaction_count: count })
-      : `ended after ${answers}${discard ? '; it trains nobody' : ''}`,
+      : `ended after ${answers}${discard ? '; nothing of it trains' : ''}`,
   );
   return 0;
 }

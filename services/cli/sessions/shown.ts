@@ -1,21 +1,21 @@
+import { withLog } from '../../../clients/with-log.ts';
+import type { CliConfig } from '../../../shared/config/cli.ts';
+import { readAll } from '../../../shared/log/read-topic.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import { excerpt, formatTable } from '../../../shared/runtime/table.ts';
 import { withoutSecrets } from '../../../shared/secrets/find-secrets.ts';
-import { UsageError } from '../command.ts';
-import type { CliConfig } from '../config.ts';
-import { readAll } from '../read-topic.ts';
-import { excerpt, formatTable } from '../table.ts';
-import { createTurnViews, describeStage, describeVerdict, type TurnView } from '../views/turn-view.ts';
-import { withLog } from '../with-log.ts';
+import { describeStage, describeVerdict, type TurnView, TurnViews } from '../views/turn-view.ts';
 
-type Shown = {
+type Sessions = {
   readonly bySession: ReadonlyMap<string, readonly TurnView[]>;
   readonly closed: ReadonlySet<string>;
-  /** of those that a program opened: the task that each is an attempt at */
+  /** task of each rewarded session */
   readonly tasks: ReadonlyMap<string, string>;
 };
 
-const readSessions = (settings: CliConfig): Promise<Shown> =>
+const readSessions = (settings: CliConfig): Promise<Sessions> =>
   withLog(settings, async (log) => {
-    const views = createTurnViews();
+    const views = new TurnViews();
     const closed = new Set<string>();
     const tasks = new Map<string, string>();
     await readAll(log, ({ event }) => {
@@ -23,27 +23,30 @@ const readSessions = (settings: CliConfig): Promise<Shown> =>
       if (event.type === 'session.closed') closed.add(event.data.session);
       if (event.type === 'session.started') tasks.set(event.data.session, event.data.task ?? '');
     });
-    const found = Map.groupBy(views.turns.values(), (turn) => turn.session || '(not known yet)');
-    const bySession = new Map<string, readonly TurnView[]>(found);
-    for (const session of tasks.keys()) if (!found.has(session)) bySession.set(session, []);
+    const withTurns = Map.groupBy(views.turns.values(), (turn) => turn.session || '(not known yet)');
+    const bySession = new Map<string, readonly TurnView[]>(withTurns);
+    for (const session of tasks.keys()) if (!withTurns.has(session)) bySession.set(session, []);
     return { bySession, closed, tasks };
   });
 
-/** Every conversation: turns, how many trained, whether it is open. */
+/** Prints every session: turns, trained turns, open or closed. */
 export async function listSessions(settings: CliConfig, asJson: boolean): Promise<number> {
   const { bySession, closed, tasks } = await readSessions(settings);
   if (asJson) {
     const listed = [...bySession].map(([session, turns]) => ({
-      ...{ session, task: tasks.get(session) ?? null, turns: turns.length },
+      session,
+      task: tasks.get(session) ?? null,
+      turns: turns.length,
       trained: turns.filter((turn) => turn.stage.kind === 'trained').length,
-      ...{ from: turns[0]?.time ?? null, to: turns.at(-1)?.time ?? null },
+      from: turns[0]?.time ?? null,
+      to: turns.at(-1)?.time ?? null,
       state: closed.has(session) ? 'closed' : 'open',
     }));
     console.log(JSON.stringify(listed));
     return 0;
   }
   const rows = [...bySession].map(([session, turns]) => [
-    session, // whole: `sessions show` and `turns list --session` ask for it
+    session, // in full, for `sessions show` and `turns list --session`
     tasks.get(session) ?? '',
     turns.length,
     turns.filter((turn) => turn.stage.kind === 'trained').length,
@@ -55,12 +58,12 @@ export async function listSessions(settings: CliConfig, asJson: boolean): Promis
   return 0;
 }
 
-/** The turns of one, step by step. @throws UsageError where there is none of that name */
+/** Prints the turns of a session. @throws UsageError when there is no such session */
 export async function showSession(settings: CliConfig, session: string | undefined): Promise<number> {
   const turns = (await readSessions(settings)).bySession.get(session ?? '');
   if (turns === undefined) throw new UsageError(`no session '${session ?? ''}'; see clawloop sessions list`);
   for (const turn of turns) console.log(story(turn));
-  if (turns.length === 0) console.log('nothing was said in it yet');
+  if (turns.length === 0) console.log('no turns yet');
   return 0;
 }
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createAccessKey } from '../../../shared/service/access-keys.ts';
+import { createAccessKey } from '../../../shared/runtime/access-keys.ts';
 import { banner } from './banner.ts';
 import { withKeysOf } from './readiness.ts';
 
@@ -10,12 +10,12 @@ const endpoint = { url: 'http://127.0.0.1:8700', host: '127.0.0.1', port: 8700, 
 
 const shown = { model: 'claw-nano', adapters: ['default'] };
 
-test('the commands that it names find the data folder, wherever it is', () => {
+test('the commands in the banner name a data folder that is not the default', () => {
   expect(banner(endpoint, '/data/claw', shown)).toContain('turns list --why --data-folder /data/claw');
   expect(banner(endpoint, resolve('.clawloop'), shown)).not.toContain('--data-folder');
 });
 
-test('it names the models of all adapters', () => {
+test('the banner names the models of all adapters', () => {
   expect(banner(endpoint, '/data/claw', shown)).toContain('(claw-nano; also clawloop@base)');
   const several = { ...shown, adapters: ['alice', 'bob', 'carol'] };
   expect(banner(endpoint, '/data/claw', several)).toContain(
@@ -23,14 +23,14 @@ test('it names the models of all adapters', () => {
   );
 });
 
-test('it says that a key is needed where there is one, and shows where it goes', async () => {
+test('the banner says whether a key is required and where it goes', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-banner-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const path = join(folder, 'keys.json');
-  const shownNow = async () => banner(await withKeysOf(path, endpoint), '/data/claw', shown);
-  expect(await shownNow()).toContain('none needed on this machine');
-  expect(await shownNow()).not.toContain('authorization');
+  const currentBanner = async () => banner(await withKeysOf(path, endpoint), '/data/claw', shown);
+  expect(await currentBanner()).toContain('not required on this machine');
+  expect(await currentBanner()).not.toContain('authorization');
   await createAccessKey(path, 'ann');
-  expect(await shownNow()).toContain("-H 'authorization: Bearer KEY'");
-  expect(await shownNow()).not.toContain('none needed');
+  expect(await currentBanner()).toContain("-H 'authorization: Bearer KEY'");
+  expect(await currentBanner()).not.toContain('not required');
 });

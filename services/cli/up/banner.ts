@@ -3,21 +3,19 @@ import type { Endpoint } from './readiness.ts';
 
 export type { Endpoint };
 
-/**
- * What a person needs to begin: where it listens, what to give a client, where the data is, what to look at.
- */
+/** The text at the start: endpoint, client settings, data folder, and first commands. */
 export function banner(
   { url, needsKey }: Endpoint,
   folder: string,
   { model, adapters }: { readonly model: string; readonly adapters: readonly string[] },
 ): string {
   const also = ['clawloop@base', ...adapters.slice(1).map((adapter) => `clawloop:${adapter}`)].join(', ');
-  // Commands look in .clawloop unless told.
+  // .clawloop is the default of every command
   const where = folder === resolve('.clawloop') ? '' : ` --data-folder ${folder}`;
   const authorization = needsKey ? ` -H 'authorization: Bearer KEY'` : '';
   const key = needsKey
-    ? 'one of yours, in place of KEY below'
-    : 'none needed on this machine (any text will do)';
+    ? 'required: put your key in place of KEY below'
+    : 'not required on this machine (any text works)';
   return `
 ClawLoop is ready.
 
@@ -29,9 +27,9 @@ ClawLoop is ready.
   curl ${url}/v1/chat/completions -H 'content-type: application/json'${authorization} \\
     -d '{"model":"clawloop","messages":[{"role":"user","content":"How do I pack for a weekend trip?"}]}'
 
-  npx clawloop turns list --why${where}      what trained, what did not, and why
-  npx clawloop policy list${where}           every version and what made it
+  npx clawloop turns list --why${where}      every turn: what trained, what did not, and why
+  npx clawloop policy list${where}           every version and the batch behind it
 
-Ctrl-C stops it.
+Press Ctrl-C to stop.
 `;
 }

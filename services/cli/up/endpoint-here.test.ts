@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { dataFolder } from '../../../shared/service/data-folder.ts';
+import { dataFolder } from '../../../shared/runtime/data-folder.ts';
 import { endpointHere } from './endpoint-here.ts';
 import { endpointOf } from './readiness.ts';
 import { writeRunning } from './running.ts';
 
-test('commands look where the ClawLoop of the data folder listens, whatever port it was told', async () => {
+test('commands find the ClawLoop of the data folder on any port', async () => {
   const root = await mkdtemp(join(tmpdir(), 'clawloop-endpoint-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   expect(endpointHere(root)).toBe(endpointOf().url);

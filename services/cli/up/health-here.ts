@@ -1,35 +1,26 @@
-import { dataFolder } from '../../../shared/service/data-folder.ts';
-import { healthSettings } from '../config.ts';
-import { type ServiceName, serviceNames } from '../service-entry.ts';
+import { dataFolder } from '../../../shared/runtime/data-folder.ts';
+import { type HealthService, healthServices, healthSettings } from '../config.ts';
 import { isAlive } from './is-alive.ts';
 import { reachableUrl } from './readiness.ts';
-import { readRunning } from './running.ts';
+import { type HealthUrls, readRunning } from './running.ts';
 
-/** Address of the health port by service; undefined: it takes any free port. Serving tells it at its endpoint. */
-export type HealthUrls = Readonly<Partial<Record<ServiceName, string | undefined>>>;
-
-const defaultPorts: Readonly<Partial<Record<ServiceName, number>>> = {
-  ...{ collector: 8701, judge: 8702, trainer: 8703 },
-};
-const withHealthPort = serviceNames.filter((name) => name in defaultPorts);
-
-/** @param flagsOf what a service is started with */
-export function healthOf(flagsOf: (name: ServiceName) => readonly string[]): HealthUrls {
+/** @param flagsOf the flags that a service starts with */
+export function healthOf(flagsOf: (name: HealthService) => readonly string[]): HealthUrls {
   return Object.fromEntries(
-    withHealthPort.map((name) => {
-      const { healthHost, healthPort = defaultPorts[name]! } = healthSettings(name, flagsOf(name));
+    healthServices.map((name) => {
+      const { healthHost, healthPort } = healthSettings(name, flagsOf(name));
       return [name, healthPort === 0 ? undefined : reachableUrl(healthHost, healthPort)];
     }),
   );
 }
 
-/** Of the ClawLoop that runs on the data folder, else as the settings have it. */
+/** Health ports of the services that run on the data folder; otherwise those that the settings name. */
 export function healthHere(folder: string): { readonly isRunning: boolean; readonly urls: HealthUrls } {
   const running = readRunning(dataFolder(folder).running);
   if (running === undefined || !isAlive(running.supervisor))
     return { isRunning: false, urls: healthOf(() => []) };
   return {
     isRunning: true,
-    urls: Object.fromEntries(withHealthPort.map((name) => [name, running.health[name]])),
+    urls: Object.fromEntries(healthServices.map((name) => [name, running.health[name]])),
   };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { hideSecrets } from './hide-secrets.ts';
 
-test('secrets go from the command line into the environment', () => {
+test('secrets move from the command line to the environment', () => {
   const flags = [
     '--port',
     '1',

@@ -1,10 +1,10 @@
-import { CommonConfig } from '../../../shared/service/config.ts';
-import { QueueConfig } from '../../../shared/service/queue-config.ts';
-import { envNameOf, flagNameOf, isSecretSetting } from '../../../shared/service/settings.ts';
+import { CommonConfig } from '../../../shared/config/common.ts';
+import { QueueConfig } from '../../../shared/config/queue.ts';
+import { envNameOf, flagNameOf, isSecretSetting } from '../../../shared/config/settings.ts';
 
 export type Hidden = {
   readonly flags: readonly string[];
-  /** environment variables in place of the flags that are gone */
+  /** environment variables that replace the removed flags */
   readonly secrets: Readonly<Record<string, string>>;
 };
 
@@ -12,21 +12,22 @@ const shared: ReadonlySet<string> = new Set(
   [...Object.keys(CommonConfig.shape), ...Object.keys(QueueConfig.shape)].map(flagNameOf),
 );
 
-/** Takes secrets off a service's command line, which every user of the machine can read, into its environment. */
+/** Moves secrets from a service's command line, which every user can read, to its environment. */
 export function hideSecrets(service: string, flags: readonly string[]): Hidden {
-  const shown: string[] = [];
+  const visible: string[] = [];
   const secrets: Record<string, string> = {};
   for (let at = 0; at < flags.length; at++) {
     const [flag, value] = [flags[at]!, flags[at + 1]];
-    if (!isSecretSetting(settingOf(flag)) || value === undefined || value.startsWith('--')) shown.push(flag);
+    if (!isSecretSetting(settingOf(flag)) || value === undefined || value.startsWith('--'))
+      visible.push(flag);
     else {
       secrets[envNameOf(settingOf(flag), shared.has(flag) ? undefined : service)] = value;
       at += 1;
     }
   }
-  return { flags: shown, secrets };
+  return { flags: visible, secrets };
 }
 
 /** `--api-key` is `apiKey`. */
 const settingOf = (flag: string): string =>
-  flag.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  flag.slice(2).replace(/-(\w)/g, (_, initial: string) => initial.toUpperCase());

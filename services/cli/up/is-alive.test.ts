@@ -12,17 +12,17 @@ async function shellWith(script: string): Promise<{ readonly shell: number; read
   return { shell: shell.pid!, pid: Number(line) };
 }
 
-test.runIf(process.platform === 'linux')('one that its parent never asks after has ended', async () => {
+test.runIf(process.platform === 'linux')('a zombie counts as ended', async () => {
   const { shell, pid } = await shellWith('sleep 60 & echo $!; exec sleep 61');
   const isSleeping = async () => (await readFile(`/proc/${shell}/comm`, 'utf8')) === 'sleep\n';
-  await expect.poll(isSleeping, { timeout: 20_000 }).toBe(true); // from now on it asks after nobody
+  await expect.poll(isSleeping, { timeout: 20_000 }).toBe(true); // the shell has become `sleep`, which collects no exit codes
   expect(isAlive(pid)).toBe(true);
   process.kill(pid, 'SIGKILL');
   await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false);
   expect(process.kill(pid, 0)).toBe(true); // the system still knows it
 });
 
-test('one that runs is alive until it is killed', async () => {
+test('a running process is alive until it is killed', async () => {
   const { pid } = await shellWith('echo $$; exec sleep 60');
   expect([isAlive(pid), isAlive(process.pid)]).toEqual([true, true]);
   process.kill(pid, 'SIGKILL');

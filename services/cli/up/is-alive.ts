@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Whether a process still runs. One that has ended but that its parent has not asked after yet (a zombie)
- * holds neither ports nor locks: those of a killed supervisor are the init process's, which may take seconds.
+ * Whether a process still runs. A zombie counts as ended: it holds neither ports nor locks. After a supervisor
+ * is killed, the init process may take seconds to reap its services.
  */
 export function isAlive(pid: number): boolean {
   try {
@@ -12,7 +12,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Linux tells: `<pid> (<name>) <state> ...`, where the 18th word from the state on is the number of threads. */
+/** Linux: `<pid> (<name>) <state> ...`; the 18th word, counted from the state, is the number of threads. */
 function hasEnded(pid: number): boolean {
   try {
     const words = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ');

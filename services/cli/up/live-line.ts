@@ -1,10 +1,10 @@
-import { writeOver } from '../../../shared/service/terminal.ts';
+import { writeOver } from '../../../shared/runtime/terminal.ts';
 
-/** ms between two lines where the output is no terminal. */
+/** ms between two lines when the output is not a terminal */
 const LINE_INTERVAL_MS = 5_000;
 const REDRAW_INTERVAL_MS = 250;
 
-/** One line that is redrawn in place on a terminal, and written anew when it changed elsewhere. */
+/** A line that is redrawn in place on a terminal; elsewhere it is written again whenever it changes. */
 export function openLiveLine(output: NodeJS.WriteStream, text: () => string) {
   let shown = '';
   const draw = (): void => {
@@ -16,7 +16,7 @@ export function openLiveLine(output: NodeJS.WriteStream, text: () => string) {
   };
   const timer = setInterval(draw, output.isTTY ? REDRAW_INTERVAL_MS : LINE_INTERVAL_MS);
   return {
-    /** A whole line above the live one. */
+    /** Prints a line above the live one. */
     print: (line: string): void => {
       if (output.isTTY) writeOver(output, '');
       output.write(`${line}\n`);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { readAccessKeys } from '../../../shared/service/access-keys.ts';
-import { monotonicNow } from '../../../shared/service/clock.ts';
-import { keyOf } from '../../../shared/service/configured-key.ts';
+import { keyOf } from '../../../shared/config/configured-key.ts';
+import { readAccessKeys } from '../../../shared/runtime/access-keys.ts';
+import { monotonicNow } from '../../../shared/runtime/clock.ts';
 import { endpointSettings } from '../config.ts';
 
 export type Endpoint = {
@@ -12,28 +12,28 @@ export type Endpoint = {
 };
 
 const POLL_MS = 100;
-/** ms; loading a large model from a cold disk takes a while */
+/** ms; a large model loads slowly from a cold disk */
 const GIVE_UP_AFTER_MS = 10 * 60_000;
 
-/** Where serving will listen, from the flags and variables that it will read itself. */
+/** Where serving will listen, by the flags and variables that serving itself reads. */
 export function endpointOf(servingFlags: readonly string[] = []): Endpoint {
   const { host, port, ...key } = endpointSettings(servingFlags);
   return { host, port, url: reachableUrl(host, port), needsKey: keyOf(key) !== undefined };
 }
 
-/** Where this machine reaches what listens there. */
+/** URL under which this machine reaches a server on `host`. */
 export function reachableUrl(host: string, port: number): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host;
   return `http://${reachable}:${port}`;
 }
 
-/** The same once it is known whether there are keys in the data folder: from the first one on one is needed. */
+/** The endpoint, with `needsKey` set when the data folder has access keys. */
 export async function withKeysOf(path: string, endpoint: Endpoint): Promise<Endpoint> {
-  const keys = await readAccessKeys(path).catch(() => []); // a malformed file is serving's to refuse
+  const keys = await readAccessKeys(path).catch(() => []); // serving refuses a malformed file
   return { ...endpoint, needsKey: endpoint.needsKey || keys.length > 0 };
 }
 
-/** Resolves once `/readyz` says so, or when the signal aborts. @throws after ten minutes */
+/** Resolves when `/readyz` reports ready or the signal aborts. @throws Error after ten minutes */
 export async function waitUntilReady(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
   const started = monotonicNow();
   while (!signal.aborted) {
@@ -43,7 +43,9 @@ export async function waitUntilReady(endpoint: Endpoint, signal: AbortSignal): P
     );
     if (ready) return;
     if (monotonicNow() - started > GIVE_UP_AFTER_MS)
-      throw new Error(`serving is not ready after ten minutes`);
+      throw new Error(
+        'serving did not become ready within ten minutes; see logs/serving.log in the data folder',
+      );
     await delay(POLL_MS, undefined, { signal }).catch(() => {});
   }
 }

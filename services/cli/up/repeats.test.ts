@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRepeats } from './repeats.ts';
 
-test('what is said again and again is shown once a minute, with how often it came', () => {
+test('a repeated line is shown once a minute, with a count', () => {
   let now = 0;
   const show = createRepeats(() => now);
   expect(show('disk full')).toBe('disk full');
@@ -9,7 +9,7 @@ test('what is said again and again is shown once a minute, with how often it cam
   expect([show('disk full'), show('disk full')]).toEqual([undefined, undefined]);
   expect(show('another')).toBe('another');
   now = 60_000;
-  expect(show('disk full')).toBe('disk full (and 2 times before)');
+  expect(show('disk full')).toBe('disk full (repeated 2 times)');
   now = 130_000;
   expect(show('disk full')).toBe('disk full');
 });

@@ -1,9 +1,9 @@
-/** ms in which the same line is shown once; the file of the service keeps each. */
+/** ms in which the same line is shown once; the service's log file keeps every copy */
 const QUIET_MS = 60_000;
 
 /**
- * Thins out what a service says again and again, as it does with each answer while a disk is full. Gives
- * undefined for a line that was shown within the last minute; else the line, with how often it came meanwhile.
+ * Suppresses repeated lines, such as a warning with every answer while a disk is full. Returns undefined for a
+ * line that was shown within the last minute; otherwise the line, with the number of suppressed copies.
  */
 export function createRepeats(now: () => number): (line: string) => string | undefined {
   const shown = new Map<string, { readonly at: number; readonly more: number }>();
@@ -16,6 +16,6 @@ export function createRepeats(now: () => number): (line: string) => string | und
     }
     for (const [old, { at: since }] of shown) if (at - since >= QUIET_MS) shown.delete(old);
     shown.set(line, { at, more: 0 });
-    return last === undefined || last.more === 0 ? line : `${line} (and ${last.more} times before)`;
+    return last === undefined || last.more === 0 ? line : `${line} (repeated ${last.more} times)`;
   };
 }

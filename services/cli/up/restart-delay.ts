@@ -1,12 +1,9 @@
-/** ms of good health after which a crash counts as the first one again. */
+/** ms of uptime after which a crash counts as the first one again */
 const HEALTHY_AFTER_MS = 60_000;
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 30_000;
 
-/**
- * How long to wait before a service is started again: half a second, doubled from crash to crash, up to half
- * a minute.
- */
+/** Delay before a restart: half a second, doubled with each crash, up to half a minute. */
 export function restartDelay(
   crashes: number,
   upForMs: number,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { appendTo } from './rotating-file.ts';
 
-test('a log and the one before it are kept, up to so many bytes each, also after a restart', async () => {
+test('a log and its predecessor are kept within the size limit, also after a restart', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-logs-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const path = join(folder, 'serving.log');

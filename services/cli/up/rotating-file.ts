@@ -1,11 +1,11 @@
 import { appendFileSync, renameSync, statSync } from 'node:fs';
 
-/** bytes, 32 MiB: with the one before it a log takes twice as much */
+/** bytes, 32 MiB; with its predecessor a log takes twice as much */
 const MOST_BYTES = 2 ** 25;
 
 /**
- * Appends lines to a file. One that is full becomes `<path>.1`, in the place of the one before it. A full disk
- * costs lines, not the process.
+ * Appends lines to a file. A full file is renamed to `<path>.1` and replaces its predecessor. When the disk is
+ * full, lines are lost and the process goes on.
  */
 export function appendTo(path: string, mostBytes = MOST_BYTES): (line: string) => void {
   let bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -20,7 +20,7 @@ export function appendTo(path: string, mostBytes = MOST_BYTES): (line: string) =
       appendFileSync(path, text);
       bytes += more;
     } catch {
-      // told in the docstring
+      // see the docstring
     }
   };
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { UsageError } from '../command.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { routeFlags } from './route-flags.ts';
 
-test('a prefix names the service, no prefix means all of them', () => {
-  const { shared, own } = routeFlags([
+test('a prefix names the service; without a prefix, all services get the flag', () => {
+  const { shared, byService } = routeFlags([
     '--data-folder',
     '/d',
     '--judge-votes=5',
@@ -12,13 +12,13 @@ test('a prefix names the service, no prefix means all of them', () => {
     '--collector-paused',
   ]);
   expect(shared).toEqual(['--data-folder', '/d']);
-  expect(own.judge).toEqual(['--votes', '5']);
-  expect(own.serving).toEqual(['--port', '9000']);
-  expect(own.collector).toEqual(['--paused']);
+  expect(byService.judge).toEqual(['--votes', '5']);
+  expect(byService.serving).toEqual(['--port', '9000']);
+  expect(byService.collector).toEqual(['--paused']);
 });
 
-test('the model of the judge is not the model that all services share', () => {
-  const { shared, own } = routeFlags([
+test('--judge-model is not the model that all services share', () => {
+  const { shared, byService } = routeFlags([
     '--model',
     'a/b',
     '--judge-model',
@@ -26,27 +26,35 @@ test('the model of the judge is not the model that all services share', () => {
     '--judge-model-max-tokens=9',
   ]);
   expect(shared).toEqual(['--model', 'a/b']);
-  expect(own.judge).toEqual(['--judge-model', 'c/d', '--model-max-tokens', '9']);
+  expect(byService.judge).toEqual(['--judge-model', 'c/d', '--model-max-tokens', '9']);
 });
 
-test('flags of a queue go to the services that have one', () => {
-  const { shared, own } = routeFlags(['--queue', 'redis', '--redis-url=redis://r:6379', '--log', 'kafka']);
+test('queue flags go to the services with a queue', () => {
+  const { shared, byService } = routeFlags([
+    '--queue',
+    'redis',
+    '--redis-url=redis://r:6379',
+    '--log',
+    'kafka',
+  ]);
   const queue = ['--queue', 'redis', '--redis-url', 'redis://r:6379'];
   expect(shared).toEqual(['--log', 'kafka']);
-  expect(own).toEqual({ serving: [], collector: [], judge: queue, trainer: queue });
+  expect(byService).toEqual({ serving: [], collector: [], judge: queue, trainer: queue });
 });
 
-test('a word that belongs to no flag is refused', () => {
+test('a word without a flag is refused', () => {
   expect(() => routeFlags(['now'])).toThrow(UsageError);
   expect(() => routeFlags(['./model'])).toThrow('npm start -- --port');
 });
 
-test('a flag that one service alone has is refused, with how it is spelled here', () => {
-  expect(() => routeFlags(['--method', 'opd'])).toThrow("Unknown option '--method'. Flags of one service");
+test('a flag of a single service without its prefix is refused, with the right spelling', () => {
+  expect(() => routeFlags(['--method', 'opd'])).toThrow(
+    "Unknown option '--method'. Flags of a single service",
+  );
 });
 
-test('where ended sessions are exported to is no flag of a service', () => {
-  const { shared, own, sessionsExport } = routeFlags(['--sessions-export', 'out', '--data-folder=/d']);
-  expect([shared, own.serving, sessionsExport]).toEqual([['--data-folder', '/d'], [], 'out']);
+test('the folder of the session export is not passed to a service', () => {
+  const { shared, byService, sessionsExport } = routeFlags(['--sessions-export', 'out', '--data-folder=/d']);
+  expect([shared, byService.serving, sessionsExport]).toEqual([['--data-folder', '/d'], [], 'out']);
   expect(() => routeFlags(['--sessions-export'])).toThrow('takes a folder');
 });

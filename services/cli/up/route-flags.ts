@@ -1,71 +1,91 @@
 import type { z } from 'zod';
-import { CommonConfig, describeService } from '../../../shared/service/config.ts';
-import { QueueConfig } from '../../../shared/service/queue-config.ts';
-import { UsageError } from '../command.ts';
+import { CollectorConfig } from '../../../shared/config/collector.ts';
+import { CommonConfig } from '../../../shared/config/common.ts';
+import { JudgeConfig } from '../../../shared/config/judge.ts';
+import { QueueConfig } from '../../../shared/config/queue.ts';
+import { ServingConfig } from '../../../shared/config/serving.ts';
+import { TrainerConfig } from '../../../shared/config/trainer.ts';
+import { defined } from '../../../shared/lang/defined.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import { flagsOf } from '../config.ts';
 import { type ServiceName, serviceNames } from '../service-entry.ts';
 
 export type RoutedFlags = {
   /** for every service: `--data-folder X` */
   readonly shared: readonly string[];
-  readonly own: Readonly<Record<ServiceName, string[]>>;
-  /** folder of the sessions that ended; undefined: they are not exported */
+  readonly byService: Readonly<Record<ServiceName, string[]>>;
+  /** folder for sessions that have ended; undefined: no export */
   readonly sessionsExport?: string;
 };
 
 /**
- * `--judge-votes 5` is the judge's `--votes 5`; `--port` and `--host` are serving's; what all services share
- * has no prefix; `--queue` and its kin are for those that have one.
+ * Splits the flags of `up` among the services: `--judge-votes 5` is the judge's `--votes 5`. Flags that all
+ * services share have no prefix; nor have some of serving's, such as `--port`, and those of the queues.
  */
 export function routeFlags(argv: readonly string[]): RoutedFlags {
   const shared: string[] = [];
   let sessionsExport: string | undefined;
-  const own: Record<ServiceName, string[]> = { serving: [], collector: [], judge: [], trainer: [] };
+  const byService: Record<ServiceName, string[]> = { serving: [], collector: [], judge: [], trainer: [] };
   for (let index = 0; index < argv.length; index++) {
     const [flag = '', inline] = argv[index]!.split(/=(.*)/s);
-    if (!flag.startsWith('--')) {
-      const dashes = 'with npm, two dashes come before the flags: npm start -- --port 8700';
-      throw new UsageError(`up takes no words, only flags: '${flag}'; ${dashes}`);
-    }
+    if (!flag.startsWith('--'))
+      throw new UsageError(
+        `'${flag}' is not a flag; with npm, put two dashes before the flags: npm start -- --port 8700`,
+      );
     const next = argv[index + 1];
     const value = inline ?? (next !== undefined && !next.startsWith('--') ? argv[++index] : undefined);
-    const service = serviceNames.find((name) => flag.startsWith(`--${name}-`));
     if (flag === '--sessions-export') {
       if (!value) throw new UsageError('--sessions-export takes a folder');
       sessionsExport = value;
-    } else if (service !== undefined)
-      own[service].push(named.has(flag) ? flag : `--${flag.slice(service.length + 3)}`, ...wordsOf(value));
-    else if (ofServing.has(flag)) own.serving.push(flag, ...wordsOf(value));
-    else if (ofQueues.has(flag)) for (const name of withQueue) own[name].push(flag, ...wordsOf(value));
-    else if (ofAll.has(flag)) shared.push(flag, ...wordsOf(value));
-    else
-      throw new UsageError(
-        `Unknown option '${flag}'. Flags of one service have its name before them (the judge's --votes is ` +
-          '--judge-votes); docs/configuration.md has all of them',
-      );
+      continue;
+    }
+    const words = value === undefined ? [] : [value];
+    const targets = targetsOf(flag);
+    if (targets === 'all') shared.push(flag, ...words);
+    else for (const [service, name] of targets) byService[service].push(name, ...words);
   }
-  return { shared, own, ...(sessionsExport === undefined ? {} : { sessionsExport }) };
+  return { shared, byService, ...defined({ sessionsExport }) };
 }
 
-const flagsOf = (schema: unknown): ReadonlySet<string> =>
-  new Set(describeService('cli', schema as z.ZodObject).map(({ flag }) => flag));
+const schemas = {
+  serving: ServingConfig,
+  collector: CollectorConfig,
+  judge: JudgeConfig,
+  trainer: TrainerConfig,
+};
+const flagsByService = Object.fromEntries(
+  serviceNames.map((name) => [name, flagsOf(schemas[name] as unknown as z.ZodObject, name)]),
+) as Readonly<Record<ServiceName, ReadonlySet<string>>>;
 
-const ofAll = flagsOf(CommonConfig);
+const commonFlags = flagsOf(CommonConfig as unknown as z.ZodObject);
+const queueFlags = flagsOf(QueueConfig as unknown as z.ZodObject);
 
-/** Flags that a person means for the endpoint. */
-const ofServing: ReadonlySet<string> = new Set([
-  '--port',
-  '--host',
-  '--context',
-  '--system-budget',
-  '--api-key',
-  '--api-key-file',
-]);
+/** Flags of serving that need no prefix. */
+const endpointFlags = flagsOf(
+  ServingConfig.pick({
+    host: true,
+    port: true,
+    apiKey: true,
+    apiKeyFile: true,
+    context: true,
+    systemBudget: true,
+  }) as unknown as z.ZodObject,
+);
 
-/** Flags that have the name of their service in them, where it runs alone too. */
-const named: ReadonlySet<string> = new Set(['--judge-model']);
-
-/** Flags of services that own a queue. */
-const ofQueues = flagsOf(QueueConfig);
-const withQueue = ['judge', 'trainer'] as const;
-
-const wordsOf = (value: string | undefined): readonly string[] => (value === undefined ? [] : [value]);
+/** The services that take a flag of `up`, each with its name there. @throws UsageError when there is none */
+function targetsOf(flag: string): 'all' | readonly (readonly [ServiceName, string])[] {
+  const service = serviceNames.find((name) => flag.startsWith(`--${name}-`));
+  if (service !== undefined) {
+    // the judge's `--judge-model` begins with its name wherever it is given
+    const hasPrefix = flagsByService[service].has(flag);
+    return [[service, hasPrefix ? flag : `--${flag.slice(service.length + 3)}`]];
+  }
+  if (endpointFlags.has(flag)) return [['serving', flag]];
+  if (queueFlags.has(flag))
+    return serviceNames.filter((name) => flagsByService[name].has(flag)).map((name) => [name, flag]);
+  if (commonFlags.has(flag)) return 'all';
+  throw new UsageError(
+    `Unknown option '${flag}'. Flags of a single service begin with its name (--judge-votes is the judge's ` +
+      '--votes); see docs/operate/configuration.md',
+  );
+}

@@ -1,29 +1,32 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { monotonicNow } from '../../../shared/service/clock.ts';
-import type { HealthUrls } from './health-here.ts';
+import { monotonicNow } from '../../../shared/runtime/clock.ts';
+import type { HealthService } from '../config.ts';
 import { isAlive } from './is-alive.ts';
+
+/** Address of each health port; undefined: the port is not known in advance (0: any free port). */
+export type HealthUrls = Readonly<Partial<Record<HealthService, string | undefined>>>;
 
 const Running = z.object({
   supervisor: z.int(),
   /** process id by service, while it runs */
   services: z.record(z.string(), z.int()),
   endpoint: z.string(),
-  /** address of the health port by service, where it is told one */
+  /** address of the health port by service, where it is known */
   health: z.record(z.string(), z.string()).default({}),
 });
-/** What a `clawloop up` tells others about itself. */
+/** What `clawloop up` records about itself for other commands. */
 export type Running = z.output<typeof Running>;
-type Told = Pick<Running, 'supervisor' | 'services' | 'endpoint'> & { readonly health?: HealthUrls };
+type NewRunning = Pick<Running, 'supervisor' | 'services' | 'endpoint'> & { readonly health?: HealthUrls };
 
-/** Whole or not at all, so that a reader never meets half of it; it need not outlive a power cut. */
-export function writeRunning(path: string, running: Told): void {
+/** Atomic, so that no reader sees half a file. It need not survive a power cut. */
+export function writeRunning(path: string, running: NewRunning): void {
   writeFileSync(`${path}.part`, JSON.stringify(running, null, 2));
   renameSync(`${path}.part`, path);
 }
 
-/** Undefined: nothing runs, or nothing that said so. */
+/** Undefined: nothing runs, or the file cannot be read. */
 export function readRunning(path: string): Running | undefined {
   try {
     return Running.parse(JSON.parse(readFileSync(path, 'utf8')));
@@ -33,13 +36,10 @@ export function readRunning(path: string): Running | undefined {
 }
 
 const POLL_MS = 50;
-/** ms; a service whose supervisor is gone has ended by then, its drain included */
+/** ms; a service ends within this time after its supervisor is gone, including its drain */
 const LONGEST_WAIT_MS = 12_000;
 
-/**
- * Waits for the services of a supervisor that was killed: they end by themselves, and hold their ports until
- * then.
- */
+/** Waits for the services of a killed supervisor: they end by themselves and hold their ports until then. */
 export async function untilGone(services: Running['services'], onWait: () => void): Promise<void> {
   const started = monotonicNow();
   if (Object.values(services).some(isAlive)) onWait();

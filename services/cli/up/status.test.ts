@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
 import { JudgmentReached } from '../../../shared/events/judgment-reached.ts';
 import { PolicyRejected } from '../../../shared/events/policy-rejected.ts';
-import { defaultTrainingSettings } from '../../../shared/policy/training-defaults.ts';
+import { defaultTrainingSettings } from '../../../shared/policy/train/training-defaults.ts';
 import { createStatus, formatStatus } from './status.ts';
 import { stepProgressOf } from './step-progress.ts';
 
@@ -12,7 +12,14 @@ const submitted = (batchId: string, n: number) =>
   BatchSubmitted.create({
     ...said(batchId),
     data: {
-      ...{ batchId, adapter, n, parent: 0, size: 4, maxStaleness: 4, samples: [], seed: n },
+      batchId,
+      adapter,
+      n,
+      parent: 0,
+      size: 4,
+      maxStaleness: 4,
+      samples: [],
+      seed: n,
       settings: defaultTrainingSettings('claw-nano').settings,
     },
   });
@@ -28,7 +35,7 @@ const line = (batch: string) =>
     msg: 'step',
   });
 
-test('the live line tells how far the running step is, and forgets it with the step', () => {
+test('the live line shows the progress of the running step only', () => {
   const status = createStatus([adapter]);
   const shown = () => formatStatus(status.status(), 4).split('  |  ').at(-1);
   expect(shown()).toBe('0 of 4 samples until the next step');
@@ -47,7 +54,7 @@ test('the live line tells how far the running step is, and forgets it with the s
   expect(shown()).toBe('a step is running');
 });
 
-test('of several adapters the live line names each version, and whose step is next', () => {
+test('with several adapters the live line names each version and the next step', () => {
   const status = createStatus(['alice', adapter]);
   const shown = () => formatStatus(status.status(), 4).split('  |  ');
   expect([shown()[0], shown().at(-1)]).toEqual([
@@ -58,7 +65,7 @@ test('of several adapters the live line names each version, and whose step is ne
   expect(shown().at(-1)).toBe('a step of default is running');
 });
 
-test('lines that are no progress of a step are none', () => {
+test('other log lines are not taken for progress', () => {
   for (const text of [
     '',
     'a step',
@@ -69,7 +76,7 @@ test('lines that are no progress of a step are none', () => {
     expect(stepProgressOf(text)).toBeUndefined();
 });
 
-test('verdicts that say neither good nor bad are counted, lest complaints go unseen', () => {
+test('neutral verdicts are counted too', () => {
   const status = createStatus([adapter]);
   const shown = () => formatStatus(status.status(), 4).split('  |  ')[3];
   const judged = (turnId: string, score: number | null) =>

@@ -8,26 +8,24 @@ export type LoopStatus = {
   readonly verdicts: number;
   readonly good: number;
   readonly bad: number;
-  /** a verdict of 0: the judges saw neither */
+  /** verdicts of 0: neither good nor bad */
   readonly neither: number;
-  /** nobody could judge them */
+  /** turns that could not be judged */
   readonly unavailable: number;
   readonly adapters: readonly AdapterStatus[];
 };
 
-export type AdapterStatus = {
+type AdapterStatus = {
   readonly adapter: string;
   readonly eligible: number;
   readonly training: boolean;
-  /** of the running step, once it has said something */
+  /** of the running step, once the trainer has reported any */
   readonly progress: StepProgress | undefined;
   readonly paused: boolean;
   readonly served: number;
 };
 
-/**
- * The counters of the live line, folded from all topics. Counts ids, so that a copy in the log counts once.
- */
+/** The counters of the live line, folded from all topics. It counts ids, so that a copy in the log counts once. */
 export function createStatus(adapters: readonly string[]) {
   const interactions = new Set<string>();
   const turns = new Set<string>();
@@ -56,11 +54,11 @@ export function createStatus(adapters: readonly string[]) {
       bad: scores.filter((score) => score !== null && score < 0).length,
       neither: scores.filter((score) => score === 0).length,
       unavailable: scores.filter((score) => score === null).length,
-      adapters: [...byAdapter.values()].map((one) => one.status(progress)),
+      adapters: [...byAdapter.values()].map((adapterStatus) => adapterStatus.status(progress)),
     };
   };
-  const onStep = (told: StepProgress): void => {
-    progress = told;
+  const onStep = (reported: StepProgress): void => {
+    progress = reported;
   };
   return { on, onStep, status };
 }
@@ -88,7 +86,11 @@ function createAdapterStatus(adapter: string) {
     if (event.type === 'learning.resumed') paused = false;
   };
   const status = (progress: StepProgress | undefined): AdapterStatus => ({
-    ...{ adapter, eligible: eligible.size, training: openBatch !== undefined, paused, served },
+    adapter,
+    eligible: eligible.size,
+    training: openBatch !== undefined,
+    paused,
+    served,
     progress: progress?.batch === openBatch ? progress : undefined,
   });
   return { on, status };
@@ -109,13 +111,13 @@ const describe = (progress: StepProgress | undefined): string =>
     : `: ${progress.phase} ${progress.samples} of ${progress.of}, ${progress.secondsLeft} s left`;
 
 /**
- * The live line: what came in, what was made of it, how far the next step is, what is served. Where there are
- * several adapters, the next step is that of the one that runs or is closest to it.
+ * The live line: served versions, answers, turns, verdicts, and the progress to the next step. With several
+ * adapters it shows the step that runs, or the adapter that is closest to its next step.
  */
 export function formatStatus(status: LoopStatus, batchSize: number): string {
   const several = status.adapters.length > 1;
   const name = ({ adapter }: AdapterStatus) => (several ? `${adapter} ` : '');
-  const nearest = status.adapters.reduce((one, other) => (rank(other) > rank(one) ? other : one));
+  const nearest = status.adapters.reduce((best, other) => (rank(other) > rank(best) ? other : best));
   const of = several ? ` of ${nearest.adapter}` : '';
   const next = nearest.paused
     ? 'learning is paused'
@@ -123,7 +125,7 @@ export function formatStatus(status: LoopStatus, batchSize: number): string {
       ? `a step${of} is running${describe(nearest.progress)}`
       : `${Math.min(nearest.eligible, batchSize)} of ${batchSize} samples until the next step${of}`;
   return [
-    `serving ${status.adapters.map((one) => `${name(one)}v${one.served}`).join(', ')}`,
+    `serving ${status.adapters.map((adapter) => `${name(adapter)}v${adapter.served}`).join(', ')}`,
     `${status.interactions} answers`,
     `${status.turns} turns (${status.skipped} skipped)`,
     `${status.verdicts} verdicts (${verdictsOf(status)})`,
@@ -131,7 +133,7 @@ export function formatStatus(status: LoopStatus, batchSize: number): string {
   ].join('  |  ');
 }
 
-/** What was heard as neither is told, too: there a person may have complained and was not understood. */
+/** Neutral verdicts are shown too: some may be complaints that the judge did not recognise. */
 const verdictsOf = ({ good, bad, neither, unavailable }: LoopStatus): string =>
   [
     `${good} good`,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from '../../../shared/lang/json.ts';
 
 const StepProgress = z.object({
   batch: z.string(),
@@ -9,12 +10,8 @@ const StepProgress = z.object({
 });
 export type StepProgress = z.output<typeof StepProgress>;
 
-/** What the trainer's line says of its running step; undefined: it speaks of something else. */
+/** Progress of the running step, if the trainer's log line reports it. */
 export function stepProgressOf(line: string): StepProgress | undefined {
   if (!line.startsWith('{') || !line.includes('"msg":"step"')) return undefined;
-  try {
-    return StepProgress.safeParse(JSON.parse(line)).data;
-  } catch {
-    return undefined;
-  }
+  return StepProgress.safeParse(parseJson(line)).data;
 }

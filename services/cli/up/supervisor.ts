@@ -1,15 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { monotonicNow } from '../../../shared/service/clock.ts';
-import { REFUSED_EXIT_CODE } from '../../../shared/service/refusal.ts';
+import { monotonicNow } from '../../../shared/runtime/clock.ts';
+import { REFUSED_EXIT_CODE } from '../../../shared/runtime/refusal.ts';
 import { environmentWith } from '../config.ts';
 import { type ProcessName, programOf } from '../service-entry.ts';
 import { createRepeats } from './repeats.ts';
 import { restartDelay } from './restart-delay.ts';
 import { appendTo } from './rotating-file.ts';
 
-/** ms that a service may take to drain before it is killed. */
+/** ms that a service has to drain before it is killed */
 const DRAIN_LIMIT_MS = 12_000;
 
 export type Supervised = {
@@ -18,29 +18,29 @@ export type Supervised = {
 };
 
 export type SupervisorEvents = {
-  /** It runs under this process id now; undefined: it waits for its restart. */
+  /** The service runs under this process id; undefined: it waits for its restart. */
   readonly runs: (service: ProcessName, pid: number | undefined) => void;
-  /** A line that a person should see: a crash, a warning (the same one once a minute). */
+  /** A line for the operator: a crash, or a warning (the same one at most once a minute). */
   readonly notice: (service: ProcessName, line: string) => void;
-  /** Each line that a service writes, as it is. */
-  readonly said: (service: ProcessName, line: string) => void;
-  /** The service would end again however often it was started; `reason` is what it said. */
+  /** Every line that a service writes. */
+  readonly output: (service: ProcessName, line: string) => void;
+  /** The service cannot run, so a restart would not help; `reason` is its own message. */
   readonly refused: (service: ProcessName, reason: string) => void;
 };
 
-/**
- * Runs one service as a child process, its lines kept in a file, and starts it again when it ends by itself.
- */
+type SuperviseOptions = {
+  readonly flags: readonly string[];
+  /** environment variables that no command line may show */
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly logFolder: string;
+  /** Only a refusal of its first start stops the other services. */
+  readonly isOptional?: boolean;
+};
+
+/** Runs a service as a child process, logs its lines to a file, and restarts it if it ends unexpectedly. */
 export function supervise(
   name: ProcessName,
-  options: {
-    readonly flags: readonly string[];
-    /** environment variables of its own */
-    readonly secrets: Readonly<Record<string, string>>;
-    readonly logFolder: string;
-    /** Only its first start can be refused: what goes wrong later stops no other service. */
-    readonly isBeside?: boolean;
-  },
+  options: SuperviseOptions,
   events: SupervisorEvents,
 ): Supervised {
   const keep = appendTo(join(options.logFolder, `${name}.log`));
@@ -53,17 +53,13 @@ export function supervise(
 
   const start = (): void => {
     const startedAt = monotonicNow();
-    const running = spawn(process.execPath, [...process.execArgv, ...programOf(name), ...options.flags], {
-      // the channel tells a service that its supervisor is gone
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      env: environmentWith(options.secrets),
-    });
+    const running = spawnService(name, options);
     child = running;
-    const complaint = keepLines(
+    const lastErrors = keepLines(
       running,
       (line) => {
         keep(line);
-        events.said(name, line);
+        events.output(name, line);
       },
       (line) => {
         const shown = repeats(line);
@@ -75,25 +71,25 @@ export function supervise(
       child = undefined;
       if (stopping) return;
       events.runs(name, undefined);
-      if (refused && !(options.isBeside && crashes > 0)) {
-        events.refused(name, complaint());
+      if (refused && !(options.isOptional && crashes > 0)) {
+        events.refused(name, lastErrors());
         return;
       }
       crashes += 1;
       const delay = restartDelay(crashes, monotonicNow() - startedAt);
       if (delay.healthy) crashes = 1;
-      const why = /^clawloop: .*/m.exec(complaint())?.[0].replace('clawloop', '') ?? '';
+      const why = /^clawloop: .*/m.exec(lastErrors())?.[0].replace('clawloop', '') ?? '';
       events.notice(name, `ended (${how}${why}); starts again in ${delay.ms / 1000} s`);
       timer = setTimeout(start, delay.ms);
     };
     ended = new Promise((resolve) => {
-      // not `exit`: by `close`, all that it said has been read
+      // `close`, not `exit`: by then all output has been read
       running.once('close', (code, signal) => {
         onEnd(signal ?? `exit ${code}`, code === REFUSED_EXIT_CODE);
         resolve();
       });
       running.on('error', (error) => {
-        if (running.pid !== undefined) return; // a message that did not arrive; its end is told by `close`
+        if (running.pid !== undefined) return; // a message was not delivered; `close` reports the end
         onEnd(error.message, false);
         resolve();
       });
@@ -113,13 +109,20 @@ export function supervise(
   return { name, stop };
 }
 
-/** Keeps every line; hands warnings on. Returns a getter of what it last said on standard error. */
+const spawnService = (name: ProcessName, { flags, secrets }: SuperviseOptions): ChildProcess =>
+  spawn(process.execPath, [...process.execArgv, ...programOf(name), ...flags], {
+    // the service sees the channel close when its supervisor is gone
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: environmentWith(secrets),
+  });
+
+/** Keeps every line and passes warnings on. Returns a getter of the last lines on standard error. */
 function keepLines(
   child: ChildProcess,
   keep: (line: string) => void,
   notice: (line: string) => void,
 ): () => string {
-  const said: string[] = [];
+  const errors: string[] = [];
   createInterface({ input: child.stdout! }).on('line', (line) => {
     keep(line);
     const warning = warningOf(line);
@@ -127,15 +130,15 @@ function keepLines(
   });
   createInterface({ input: child.stderr! }).on('line', (line) => {
     keep(line);
-    said.push(line);
-    if (said.length > 20) said.shift();
+    errors.push(line);
+    if (errors.length > 20) errors.shift();
   });
-  return () => said.join('\n');
+  return () => errors.join('\n');
 }
 
 const WARN = 40;
 
-/** pino's line as a person reads it, from `warn` on. */
+/** The text of a pino line of level `warn` or above. */
 function warningOf(line: string): string | undefined {
   if (!line.startsWith('{')) return undefined;
   try {

@@ -1,18 +1,18 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { createPeopleView, type OppositePeople } from './people.ts';
 
-/** Something that a person should know of what is learned, and what they can do about it. No one's words. */
+/** A warning about learning, with advice. It contains no text of conversations. */
 export type Caution = { readonly id: string; readonly what: string; readonly advice?: string };
 
-/** Nats per token, a mean: beyond it answers lose their subjects. */
+/** mean nats per token beyond which answers lose their subject */
 const FAR_FROM_BASE = 0.12;
-/** Of the first version's negative log-prob: below, the policy says ever more the same. */
+/** share of the first version's negative logprob below which answers become repetitive */
 const NARROW = 0.5;
-/** Share of different answers to questions that are kept for it. */
+/** least share of distinct answers to the canary prompts */
 const FEWEST_DISTINCT = 0.7;
-/** Candidates in a row that were not served. */
+/** rejected candidates in a row */
 const MANY_REJECTED = 3;
-/** Judged turns before shares of them say something, and the share without a verdict that is too much. */
+/** judged turns needed for a share, and the share of neutral verdicts that is too large */
 const ENOUGH_JUDGED = 20;
 const MOSTLY_UNHEARD = 0.8;
 
@@ -24,7 +24,7 @@ type Learned = {
   reason: string;
 };
 
-/** What is worth a warning, folded from all topics. Feed it each topic in its order. */
+/** Warnings, folded from all topics. Feed it each topic in order. */
 export function createCautions() {
   const people = createPeopleView();
   const learned = new Map<string, Learned>();
@@ -32,9 +32,15 @@ export function createCautions() {
   const verdicts = new Map<string, boolean>();
 
   const of = (adapter: string): Learned => {
-    const one = learned.get(adapter) ?? { first: undefined, latest: {}, version: 0, rejected: 0, reason: '' };
-    learned.set(adapter, one);
-    return one;
+    const known = learned.get(adapter) ?? {
+      first: undefined,
+      latest: {},
+      version: 0,
+      rejected: 0,
+      reason: '',
+    };
+    learned.set(adapter, known);
+    return known;
   };
 
   const on = (event: ClawLoopEvent): void => {
@@ -44,19 +50,19 @@ export function createCautions() {
         if (event.data.source === 'votes') verdicts.set(event.data.turnId, event.data.score !== 0);
         break;
       case 'policy.trained': {
-        const one = of(event.subject);
-        one.latest = event.data.metrics;
-        one.first ??= event.data.metrics.negativeLogProb;
-        one.version = event.data.version;
+        const adapter = of(event.subject);
+        adapter.latest = event.data.metrics;
+        adapter.first ??= event.data.metrics.negativeLogProb;
+        adapter.version = event.data.version;
         break;
       }
       case 'policy.promoted':
         of(event.subject).rejected = 0;
         break;
       case 'policy.rejected': {
-        const one = of(event.subject);
-        one.rejected += 1;
-        one.reason = event.data.reason;
+        const adapter = of(event.subject);
+        adapter.rejected += 1;
+        adapter.reason = event.data.reason;
         break;
       }
       default:
@@ -64,7 +70,6 @@ export function createCautions() {
     }
   };
 
-  /** A wish that the model does not learn is a fact of its own where one is told. */
   const noteWish = (event: ClawLoopEvent): void => {
     const { type, data } = event as {
       readonly type: string;
@@ -75,17 +80,17 @@ export function createCautions() {
     if (type === 'wish.set-aside')
       unmet.set(
         name,
-        `${String(adapter)} does not learn '${String(wish)}': ${String(corrections)} corrections, no change`,
+        `adapter ${String(adapter)} does not learn '${String(wish)}': ${String(corrections)} corrections without effect`,
       );
     if (type === 'wish.taken-up') unmet.delete(name);
   };
 
   const cautions = (): readonly Caution[] => [
-    ...[...learned].flatMap(([adapter, one]) => ofPolicy(adapter, one)),
+    ...[...learned].flatMap(([adapter, state]) => ofPolicy(adapter, state)),
     ...[...unmet].map(([name, what]) => ({
       id: `unmet ${name}`,
       what,
-      advice: 'it trains again on new evidence',
+      advice: 'training on this wish resumes with new evidence',
     })),
     ...people.opposite().map(ofPeople),
     ...ofHearing([...verdicts.values()]),
@@ -97,7 +102,7 @@ function ofPolicy(
   adapter: string,
   { first, latest, version, rejected, reason }: Learned,
 ): readonly Caution[] {
-  const back = `clawloop policy list, then policy rollback N --adapters ${adapter}`;
+  const rollBack = `clawloop policy list, then clawloop policy rollback N --adapters ${adapter}`;
   const { klToBase = 0, negativeLogProb, canaryDistinct = 1 } = latest;
   const same = canaryDistinct < FEWEST_DISTINCT;
   const far = klToBase > FAR_FROM_BASE;
@@ -107,8 +112,8 @@ function ofPolicy(
       ? [
           {
             id: `far ${adapter}`,
-            what: `v${version} of ${adapter} is ${klToBase.toFixed(2)} nats per token from its base: answers may lose their subject`,
-            advice: back,
+            what: `v${version} of ${adapter} is ${klToBase.toFixed(2)} nats per token away from its base: answers may lose their subject`,
+            advice: rollBack,
           },
         ]
       : []),
@@ -116,8 +121,8 @@ function ofPolicy(
       ? [
           {
             id: `narrow ${adapter}`,
-            what: `v${version} of ${adapter} says ever more the same: its answers surprise it ${(negativeLogProb / first).toFixed(2)} times as much as at first`,
-            advice: back,
+            what: `v${version} of ${adapter} becomes repetitive: the negative logprob of its answers fell to ${(negativeLogProb / first).toFixed(2)} of the first version's`,
+            advice: rollBack,
           },
         ]
       : []),
@@ -125,8 +130,8 @@ function ofPolicy(
       ? [
           {
             id: `same ${adapter}`,
-            what: `v${version} of ${adapter} gives one answer to many questions: ${Math.round(100 * canaryDistinct)} of 100 differ`,
-            advice: back,
+            what: `v${version} of ${adapter} gives the same answer to many questions: only ${Math.round(100 * canaryDistinct)} of 100 differ`,
+            advice: rollBack,
           },
         ]
       : []),
@@ -134,8 +139,8 @@ function ofPolicy(
       ? [
           {
             id: `rejected ${adapter} ${reason}`,
-            what: `the last ${rejected} steps of ${adapter} were not served: ${reason}`,
-            advice: 'clawloop policy list shows each',
+            what: `the last ${rejected} steps of ${adapter} were rejected: ${reason}`,
+            advice: 'see clawloop policy list',
           },
         ]
       : []),
@@ -146,23 +151,23 @@ function ofPeople({ adapter, people: [one, other], wishes }: OppositePeople): Ca
   const id = `opposite ${adapter} ${one} ${other}`;
   return {
     id,
-    what: `${one} and ${other} want the opposite of adapter ${adapter} ('${wishes[0]}', '${wishes[1]}'): it can please neither`,
+    what: `${one} and ${other} want opposite things from adapter ${adapter} ('${wishes[0]}', '${wishes[1]}')`,
     advice: splitCommands(adapter),
   };
 }
 
-/** An adapter each: names are the operator's to choose. */
+/** One adapter for each person; the operator chooses the names. */
 const splitCommands = (adapter: string): string =>
-  `an adapter each: npm start -- --adapters ${adapter},second, then clawloop keys create NAME --only-adapter second for one of them`;
+  `give each their own adapter: npm start -- --adapters ${adapter},second, then clawloop keys create NAME --only-adapter second`;
 
 function ofHearing(heard: readonly boolean[]): readonly Caution[] {
-  const unheard = heard.filter((one) => !one).length;
+  const unheard = heard.filter((isHeard) => !isHeard).length;
   if (heard.length < ENOUGH_JUDGED || unheard < MOSTLY_UNHEARD * heard.length) return [];
   return [
     {
       id: 'unheard',
-      what: `${unheard} of ${heard.length} reactions told the judge neither good nor bad`,
-      advice: 'clawloop turns list --why shows them; another judge may understand more (docs/judging.md)',
+      what: `the judge heard ${unheard} of ${heard.length} reactions as neither good nor bad`,
+      advice: 'see clawloop turns list --why; another judge may understand more (docs/understand/judging.md)',
     },
   ];
 }

@@ -1,36 +1,36 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { type WishKind, wishes, wishesIn } from '../../../shared/wishes/wishes.ts';
 
-/** Two people on one adapter of whom one wants what the other does not. */
+/** Two people on one adapter with opposite wishes. */
 export type OppositePeople = {
   readonly adapter: string;
-  /** ids of their access keys, and the `user` that a client named, where they share one */
+  /** ids of their access keys, with the `user` of the request if it names one */
   readonly people: readonly [string, string];
-  /** the hints that say their wishes */
+  /** the hints that express their wishes */
   readonly wishes: readonly [string, string];
 };
 
-type Said = { readonly adapter: string; readonly person: string };
-type Wished = ReadonlyMap<WishKind, number>;
+type Speaker = { readonly adapter: string; readonly person: string };
+type WishCounts = ReadonlyMap<WishKind, number>;
 
-/** Once said is a slip, or another mood. */
-const OFTEN_ENOUGH = 2;
-/** Turns of which is remembered who spoke; the latest stand last. */
+/** A single mention may be a slip or a mood. */
+const FEWEST_MENTIONS = 2;
+/** Turns whose speaker is remembered, in order of arrival. */
 const REMEMBERED = 20_000;
 
-/** Who wants what, by the hints that judges found. Feed it conversations and turns. */
+/** What each person wants, by the hints of the judgments. Feed it conversations and turns. */
 export function createPeopleView() {
-  const speakers = new Map<string, Said>();
-  /** by adapter and person: how often each wish was told since it was last contradicted by themselves */
+  const speakers = new Map<string, Speaker>();
+  /** by adapter and person: mentions of each wish since the person last contradicted it */
   const people = new Map<string, Map<string, Map<WishKind, number>>>();
 
-  const note = ({ adapter, person }: Said, kinds: readonly WishKind[]): void => {
-    const mine = people.get(adapter) ?? new Map<string, Map<WishKind, number>>();
-    people.set(adapter, mine);
-    const wished = mine.get(person) ?? new Map<WishKind, number>();
-    mine.set(person, wished);
+  const note = ({ adapter, person }: Speaker, kinds: readonly WishKind[]): void => {
+    const byPerson = people.get(adapter) ?? new Map<string, Map<WishKind, number>>();
+    people.set(adapter, byPerson);
+    const wished = byPerson.get(person) ?? new Map<WishKind, number>();
+    byPerson.set(person, wished);
     for (const kind of kinds) {
-      // who changed their mind wants the latter
+      // a change of mind: the later wish counts
       for (const other of wished.keys()) if (contradict(kind, other)) wished.delete(other);
       wished.set(kind, (wished.get(kind) ?? 0) + 1);
     }
@@ -43,15 +43,15 @@ export function createPeopleView() {
       if (speakers.size > REMEMBERED) speakers.delete(speakers.keys().next().value!);
     }
     if (event.type !== 'judgment.reached' && event.type !== 'judgment.revised') return;
-    const said = speakers.get(event.data.turnId);
+    const speaker = speakers.get(event.data.turnId);
     const kinds = event.data.hints.flatMap(wishesIn);
-    if (said !== undefined && kinds.length > 0) note(said, kinds);
+    if (speaker !== undefined && kinds.length > 0) note(speaker, kinds);
   };
 
   const opposite = (): readonly OppositePeople[] =>
-    [...people].flatMap(([adapter, mine]) => {
-      const all = [...mine];
-      // one pair tells as much as all of them
+    [...people].flatMap(([adapter, byPerson]) => {
+      const all = [...byPerson];
+      // one pair is enough
       for (const [index, [one, wished]] of all.entries())
         for (const [other, wishedByOther] of all.slice(index + 1)) {
           const pair = contradiction(wished, wishedByOther);
@@ -66,11 +66,11 @@ const contradict = (one: WishKind, other: WishKind): boolean =>
   (wishes[one].against as readonly WishKind[]).includes(other) ||
   (wishes[other].against as readonly WishKind[]).includes(one);
 
-function contradiction(one: Wished, other: Wished): readonly [string, string] | undefined {
-  const often = (wished: Wished) =>
-    [...wished].flatMap(([kind, count]) => (count < OFTEN_ENOUGH ? [] : [kind]));
-  for (const mine of often(one))
-    for (const theirs of often(other))
-      if (contradict(mine, theirs)) return [wishes[mine].hint, wishes[theirs].hint];
+function contradiction(one: WishCounts, other: WishCounts): readonly [string, string] | undefined {
+  const often = (wished: WishCounts) =>
+    [...wished].flatMap(([kind, count]) => (count < FEWEST_MENTIONS ? [] : [kind]));
+  for (const wish of often(one))
+    for (const opposite of often(other))
+      if (contradict(wish, opposite)) return [wishes[wish].hint, wishes[opposite].hint];
   return undefined;
 }

@@ -8,7 +8,7 @@ export type VersionView = {
   readonly time: string;
   samples: number;
   state: string;
-  /** why it was rejected, with numbers; else empty */
+  /** reason of a rejection with numbers; otherwise empty */
   detail: string;
   digest: string;
   checkpoint: string;
@@ -17,7 +17,7 @@ export type VersionView = {
   fingerprint: string;
 };
 
-/** Every version of an adapter: what made it and what became of it; and its lineage. */
+/** The versions of an adapter, with batch and outcome, and the lineage. */
 export function createPolicyView(adapter: string) {
   const versions = new Map<number, VersionView>();
   let head: HeadState = initialHead;

@@ -1,6 +1,7 @@
 import { spokenMessages } from '../../../shared/chat/client-blocks.ts';
 import { isHuman } from '../../../shared/chat/message.ts';
 import { userWords } from '../../../shared/chat/normalise.ts';
+import type { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { Disagreement } from '../../../shared/events/disagreement.ts';
@@ -9,12 +10,14 @@ import type { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
 import type { SampleDropped } from '../../../shared/events/sample-dropped.ts';
 import { turnOfSample } from '../../../shared/events/sample-id.ts';
 import type { TurnSkipped } from '../../../shared/events/turn-skipped.ts';
+import type { VoteCast } from '../../../shared/events/vote-cast.ts';
+import { defined } from '../../../shared/lang/defined.ts';
 import { applyHead, type HeadState, initialHead } from '../../../shared/lineage/head.ts';
 
-/** How far an interaction has come on its way to the gradient. */
+/** Stage of an interaction on its way to training. */
 export type TurnStage =
   | { readonly kind: 'waiting-for-next-state' }
-  /** it is settled by reward */
+  /** settled by reward */
   | { readonly kind: 'waiting-for-end-of-session' }
   | { readonly kind: 'waiting-for-verdict' }
   | { readonly kind: 'waiting-for-session' }
@@ -37,141 +40,155 @@ export type TurnView = {
   readonly disagreement: Disagreement | undefined;
   readonly score: number | null | undefined;
   readonly source: string;
-  /** what the person did, where that is all that tells */
+  /** the person's action behind an implicit verdict */
   readonly implied?: string;
-  /** the hint that nobody gave, and that the person's complaints have in common */
+  /** a hint inferred from what the person's complaints have in common */
   readonly inferred?: string | undefined;
-  /** wishes that its person told before, which its batch names beside it */
+  /** the person's earlier wishes that its batch adds to the sample */
   readonly standing?: readonly string[] | undefined;
-  /** what was said after the answer; '' until it is known, or where nothing was */
+  /** what the person said after the answer; '' if unknown or nothing */
   readonly reaction: string;
-  /** the person went on, or asked again, whatever they said */
+  /** the reaction carries no verdict: the person went on or asked again */
   readonly isPlain: boolean;
-  /** of a rewarded session: the reward of this very turn, null: none was set; its score is its return */
+  /** in a rewarded session: the reward of this turn, null if none; the score is the return */
   readonly own?: number | null;
-  /** against other attempts at the task, in place of the score less the baseline */
+  /** relative to other attempts at the task; replaces score minus baseline */
   readonly advantage?: number;
   readonly votes: readonly string[];
   readonly stage: TurnStage;
 };
 
-export type TurnViews = ReadonlyMap<string, TurnView>;
-
 /** Follows turns from message to gradient. Feed it the topics in the order of the loop. */
-export function createTurnViews() {
-  const turns = new Map<string, TurnView>();
-  const batches = new Map<string, readonly string[]>();
-  const votesSeen = new Set<string>();
-  const heads = new Map<string, HeadState>();
-  const update = (id: string, changes: Partial<TurnView>): void => {
-    const turn = turns.get(id);
-    if (turn !== undefined) turns.set(id, { ...turn, ...changes });
-  };
-  const endBatch = (batchId: string, stage: TurnStage): void => {
-    for (const id of batches.get(batchId) ?? []) update(turnOfSample(id), { stage });
-    batches.delete(batchId);
-  };
-  const onSkipped = ({ data }: TurnSkipped): void => {
-    const turn = turns.get(data.turnId);
-    if (turn === undefined || (['too-late', 'record-gone'].includes(data.reason) && isTold(turn))) return;
-    update(data.turnId, {
+export class TurnViews {
+  readonly #turns = new Map<string, TurnView>();
+  readonly turns: ReadonlyMap<string, TurnView> = this.#turns;
+  readonly #batches = new Map<string, readonly string[]>();
+  readonly #votesSeen = new Set<string>();
+  readonly #heads = new Map<string, HeadState>();
+
+  #update(id: string, changes: Partial<TurnView>): void {
+    const turn = this.#turns.get(id);
+    if (turn !== undefined) this.#turns.set(id, { ...turn, ...changes });
+  }
+
+  #endBatch(batchId: string, stage: TurnStage): void {
+    for (const id of this.#batches.get(batchId) ?? []) this.#update(turnOfSample(id), { stage });
+    this.#batches.delete(batchId);
+  }
+
+  #onSkipped({ data }: TurnSkipped): void {
+    const turn = this.#turns.get(data.turnId);
+    if (turn === undefined || (['too-late', 'record-gone'].includes(data.reason) && isSettled(turn))) return;
+    this.#update(data.turnId, {
       session: data.session ?? turn.session,
       rule: data.rule ?? turn.rule,
       disagreement: data.disagreement,
       stage: { kind: 'not-trained', reason: data.reason },
     });
-  };
-  /** Another sample of the turn takes the place of this one, or stands. */
-  const isOfOther = ({ sampleId, reason }: SampleDropped['data']): boolean => {
-    const stage = turns.get(turnOfSample(sampleId))?.stage.kind ?? '';
-    const stands = ['waiting-for-batch', 'in-batch', 'trained'].includes(stage);
-    return reason === 'corrected' || (turnOfSample(sampleId) !== sampleId && stands);
-  };
-  const on = (event: ClawLoopEvent): void => {
+  }
+
+  #onVote({ id, data }: VoteCast): void {
+    if (this.#votesSeen.has(id)) return; // a duplicate is not a second vote
+    this.#votesSeen.add(id);
+    const votes = this.#turns.get(data.turnId)?.votes ?? [];
+    const plain = data.reaction === undefined ? {} : { isPlain: true };
+    this.#update(data.turnId, { votes: [...votes, String(data.vote ?? 'null')], ...plain });
+  }
+
+  #onBatch({ data: { batchId, samples } }: BatchSubmitted): void {
+    this.#batches.set(
+      batchId,
+      samples.map(({ sampleId }) => sampleId),
+    );
+    for (const { sampleId, standing } of samples)
+      this.#update(turnOfSample(sampleId), {
+        ...defined({ standing }),
+        stage: { kind: 'in-batch', batchId },
+      });
+  }
+
+  /** Whether another sample of the turn replaces this one, or decides the stage. */
+  #hasOtherSample({ sampleId, reason }: SampleDropped['data']): boolean {
+    const stage = this.#turns.get(turnOfSample(sampleId))?.stage.kind ?? '';
+    const isActive = ['waiting-for-batch', 'in-batch', 'trained'].includes(stage);
+    return reason === 'corrected' || (turnOfSample(sampleId) !== sampleId && isActive);
+  }
+
+  readonly on = (event: ClawLoopEvent): void => {
     switch (event.type) {
       case 'interaction.completed':
-        if (!turns.has(event.data.interactionId)) turns.set(event.data.interactionId, viewOf(event));
+        if (!this.#turns.has(event.data.interactionId))
+          this.#turns.set(event.data.interactionId, viewOf(event));
         break;
       case 'turn.completed': {
         const { turnId, session, settle, rule, disagreement } = event.data;
         const kind = settle === 'reward' ? 'waiting-for-end-of-session' : 'waiting-for-verdict';
-        update(turnId, { session, rule, disagreement, stage: { kind }, reaction: saidIn(event.data.next) });
+        this.#update(turnId, {
+          session,
+          rule,
+          disagreement,
+          stage: { kind },
+          reaction: spokenIn(event.data.next),
+        });
         break;
       }
       case 'turn.continued':
-        update(event.data.turnId, { reaction: saidIn(event.data.next) });
+        this.#update(event.data.turnId, { reaction: spokenIn(event.data.next) });
         break;
       case 'turn.skipped':
-        onSkipped(event);
+        this.#onSkipped(event);
         break;
-      case 'vote.cast': {
-        if (votesSeen.has(event.id)) break; // a copy in the log is no second vote
-        votesSeen.add(event.id);
-        const votes = turns.get(event.data.turnId)?.votes ?? [];
-        const plain = event.data.reaction === undefined ? {} : { isPlain: true };
-        update(event.data.turnId, { votes: [...votes, String(event.data.vote ?? 'null')], ...plain });
+      case 'vote.cast':
+        this.#onVote(event);
         break;
-      }
       case 'turn.feedback':
-        if (event.data.return !== undefined) update(event.data.turnId, { own: event.data.return.own });
+        if (event.data.return !== undefined) this.#update(event.data.turnId, { own: event.data.return.own });
         break;
       case 'judgment.reached': {
         const { turnId, score, source, advantage, implied, inferred } = event.data;
-        const given = {
-          ...(advantage === undefined ? {} : { advantage }),
-          ...(implied === undefined ? {} : { implied }),
-          ...(inferred === undefined ? {} : { inferred }),
-        };
-        update(turnId, { score, source, ...given, stage: { kind: 'waiting-for-session' } });
+        const details = defined({ advantage, implied, inferred });
+        this.#update(turnId, { score, source, ...details, stage: { kind: 'waiting-for-session' } });
         break;
       }
       case 'judgment.revised': {
         const { turnId, score, source } = event.data;
-        if (score !== null) update(turnId, { score, source, inferred: undefined, standing: undefined });
+        if (score !== null) this.#update(turnId, { score, source, inferred: undefined, standing: undefined });
         break;
       }
       case 'sample.ready':
-        update(turnOfSample(event.data.sampleId), { stage: { kind: 'waiting-for-batch' } });
+        this.#update(turnOfSample(event.data.sampleId), { stage: { kind: 'waiting-for-batch' } });
         break;
       case 'sample.dropped':
-        if (isOfOther(event.data)) break;
-        update(turnOfSample(event.data.sampleId), {
-          ...(event.data.rule === undefined ? {} : { rule: event.data.rule }),
+        if (this.#hasOtherSample(event.data)) break;
+        this.#update(turnOfSample(event.data.sampleId), {
+          ...defined({ rule: event.data.rule }),
           stage: { kind: 'not-trained', reason: event.data.reason },
         });
         break;
-      case 'batch.submitted': {
-        const { batchId, samples } = event.data;
-        batches.set(
-          batchId,
-          samples.map(({ sampleId }) => sampleId),
-        );
-        for (const { sampleId, standing } of samples)
-          update(turnOfSample(sampleId), {
-            ...(standing === undefined ? {} : { standing }),
-            stage: { kind: 'in-batch', batchId },
-          });
+      case 'batch.submitted':
+        this.#onBatch(event);
         break;
-      }
       case 'policy.promoted':
-        endBatch(event.data.batchId, promotedStage(event.data, heads.get(event.subject) ?? initialHead));
+        this.#endBatch(
+          event.data.batchId,
+          promotedStage(event.data, this.#heads.get(event.subject) ?? initialHead),
+        );
         break;
       case 'policy.rejected':
       case 'policy.update-failed':
-        endBatch(event.data.batchId, { kind: 'not-trained', reason: event.data.reason });
+        this.#endBatch(event.data.batchId, { kind: 'not-trained', reason: event.data.reason });
         break;
     }
     if (topicOf(event) === 'training')
-      heads.set(event.subject, applyHead(heads.get(event.subject) ?? initialHead, event));
+      this.#heads.set(event.subject, applyHead(this.#heads.get(event.subject) ?? initialHead, event));
   };
-  return { on, turns: turns as TurnViews };
 }
 
-/** A copy that came too late says nothing of a turn whose outcome is known. */
-const isTold = ({ stage, rule }: TurnView): boolean =>
+/** Whether the outcome of a turn is known, so that a late copy changes nothing. */
+const isSettled = ({ stage, rule }: TurnView): boolean =>
   !['waiting-for-next-state', 'waiting-for-end-of-session'].includes(stage.kind) || rule !== '';
 
-/** A promotion counts only while its parent is the head. */
+/** A promotion counts only if its parent is still the head. */
 const promotedStage = ({ batchId, from, to }: PolicyPromoted['data'], { head }: HeadState): TurnStage =>
   from === head
     ? { kind: 'trained', batchId, version: to }
@@ -208,24 +225,24 @@ const stageOf = ({
     ? { kind: 'not-trained', reason: 'pinned' }
     : { kind: settle === 'reward' ? 'waiting-for-end-of-session' : 'waiting-for-next-state' };
 
-/** What a person said; results of tools are no words of theirs. */
-const saidIn = (next: readonly ChatMessage[]): string =>
+/** What a person said, without tool results. */
+const spokenIn = (next: readonly ChatMessage[]): string =>
   next
     .filter(isHuman)
     .map((message) => userWords(message) || textOf(message))
     .join(' ');
 
-/** A person spoke, and the judges made nothing of it: perhaps they did not understand. */
+/** The person reacted, but the judges heard neither praise nor complaint; perhaps they did not understand. */
 export const isUnheard = ({ score, source, reaction, isPlain }: TurnView): boolean =>
   score === 0 && source === 'votes' && reaction !== '' && !isPlain;
 
-export function textOf(message: ChatMessage | undefined): string {
+function textOf(message: ChatMessage | undefined): string {
   const content = message?.content;
   if (typeof content === 'string') return content;
   return (content ?? []).map((part) => part.text ?? `[${part.type}]`).join(' ');
 }
 
-/** One word or two for a person: where the turn is, or why it does not train. */
+/** The stage of a turn, or why it does not train, in a few words. */
 export function describeStage(stage: TurnStage): string {
   switch (stage.kind) {
     case 'trained':
@@ -239,27 +256,29 @@ export function describeStage(stage: TurnStage): string {
   }
 }
 
-/** What the content of a turn's request tells against what its client said of it; '' where they agree. */
+/** How the content of a request contradicts what its client sent about it; '' if it does not. */
 export function describeDisagreement({ disagreement: { session, turn } = {} }: TurnView): string {
   const parts = [turn?.rule, session === undefined ? undefined : `session ${session}`];
-  const told = parts.filter((part) => part !== undefined).join(', ');
-  return told === '' ? '' : `not ${told}`;
+  const claims = parts.filter((part) => part !== undefined).join(', ');
+  return claims === '' ? '' : `not ${claims}`;
 }
 
-/** What a turn was worth, and by whom; of a return how much of it was its own reward. */
+/** Score and source of a verdict; for a return, also the reward of the turn itself. */
 export function describeVerdict(turn: TurnView): string {
   const { score, source, votes, own, advantage, implied, inferred, standing } = turn;
   const returned =
-    own === undefined ? undefined : `return, ${own === null ? 'no reward' : rounded(own)} of its own`;
+    own === undefined
+      ? undefined
+      : `return, ${own === null ? 'no own reward' : `own reward ${rounded(own)}`}`;
   const compared = advantage === undefined ? '' : `, advantage ${rounded(advantage)}`;
   const cast = votes.length === 0 ? '' : `, votes ${votes.join(' ')}`;
   if (score === undefined) return `none yet${cast}`;
   if (score === null) return `unavailable by ${source}${cast}`;
-  const did = implied === undefined || source !== 'implicit' ? '' : ` (${implied})`;
-  const meant = inferred === undefined ? '' : `, inferred from other complaints: ${inferred}`;
-  const stands = standing === undefined ? '' : `, beside it the standing wishes ${standing.join(', ')}`;
-  return `${rounded(score)} by ${source}${did}${returned === undefined ? '' : ` (${returned})`}${compared}${cast}${meant}${stands}`;
+  const action = implied === undefined || source !== 'implicit' ? '' : ` (${implied})`;
+  const inferredHint = inferred === undefined ? '' : `, hint inferred from other complaints: ${inferred}`;
+  const standingWishes = standing === undefined ? '' : `, with standing wishes: ${standing.join(', ')}`;
+  return `${rounded(score)} by ${source}${action}${returned === undefined ? '' : ` (${returned})`}${compared}${cast}${inferredHint}${standingWishes}`;
 }
 
-/** A return is a long fraction. */
+/** Returns have many digits. */
 export const rounded = (value: number): number => Number(value.toFixed(4));

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { createPolicyView } from './policy-view.ts';
-import { createTurnViews, describeStage, describeVerdict, isUnheard } from './turn-view.ts';
+import { describeStage, describeVerdict, isUnheard, TurnViews } from './turn-view.ts';
 
-/** Just what the views read of an event. */
+/** The fields of an event that the views read. */
 const event = (type: ClawLoopEvent['type'], id: string, data: object, subject = 'default'): ClawLoopEvent =>
   ({ type, id, subject, time: '2026-01-01T00:00:00Z', data }) as unknown as ClawLoopEvent;
 const interaction = (id: string) =>
@@ -13,9 +13,9 @@ const batch = (n: number, parent: number, sampleId: string) =>
 const promoted = (n: number, from: number) =>
   event('policy.promoted', `b${n}/promoted`, { batchId: `b${n}`, from, to: n });
 
-test('a turn whose candidate lost its parent to a rollback did not train, and its version was not served', () => {
-  const [turns, policy] = [createTurnViews(), createPolicyView('default')];
-  for (const one of [
+test('after a rollback of its parent, a candidate is not served and its turn not trained', () => {
+  const [turns, policy] = [new TurnViews(), createPolicyView('default')];
+  for (const entry of [
     interaction('a'),
     interaction('b'),
     interaction('c'),
@@ -26,8 +26,8 @@ test('a turn whose candidate lost its parent to a rollback did not train, and it
     promoted(2, 1),
     batch(3, 0, 'c'),
   ]) {
-    turns.on(one);
-    policy.on(one);
+    turns.on(entry);
+    policy.on(entry);
   }
   expect([...turns.turns.values()].map(({ stage }) => describeStage(stage))).toEqual([
     'trained in v1',
@@ -42,7 +42,7 @@ test('a turn whose candidate lost its parent to a rollback did not train, and it
   expect(policy.head().head).toBe(0);
 });
 
-test('a version that was rejected says why, with the numbers', () => {
+test('a rejected version shows the reason with numbers', () => {
   const policy = createPolicyView('default');
   const detail = 'mean KL to the base is 0.2, the limit is 0.12';
   policy.on(batch(1, 0, 'a'));
@@ -50,8 +50,8 @@ test('a version that was rejected says why, with the numbers', () => {
   expect(policy.versions.get(1)).toMatchObject({ state: 'rejected: kl-to-base', detail });
 });
 
-test('what was asked is what the person said, without what the client put around and after it', () => {
-  const { on, turns } = createTurnViews();
+test('the request shows the words of the person, without additions of the client', () => {
+  const { on, turns } = new TurnViews();
   const context = '<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nnone\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>';
   const messages = [
     { role: 'user', content: '[Sat 2026-11-21 17:16 UTC] Which way?\n\nRuntime: agent=main | sessionId=a' },
@@ -62,12 +62,12 @@ test('what was asked is what the person said, without what the client put around
   expect(turns.get('a')).toMatchObject({ asked: 'Which way?' });
 });
 
-test('a turn of a rewarded session waits for its end, and says how much of its return is its own', () => {
-  const { on, turns } = createTurnViews();
-  const told = () => [describeStage(turns.get('a')!.stage), describeVerdict(turns.get('a')!)];
+test('a turn of a rewarded session waits for its end and shows its own reward', () => {
+  const { on, turns } = new TurnViews();
+  const described = () => [describeStage(turns.get('a')!.stage), describeVerdict(turns.get('a')!)];
   const data = { interactionId: 'a', live: true, settle: 'reward', messages: [], answer: {}, version: 0 };
   on(event('interaction.completed', 'a', data));
-  expect(told()).toEqual(['waiting for end of session', 'none yet']);
+  expect(described()).toEqual(['waiting for end of session', 'none yet']);
   on(
     event('turn.completed', 'a/completed', {
       next: [],
@@ -77,52 +77,52 @@ test('a turn of a rewarded session waits for its end, and says how much of its r
       settle: 'reward',
     }),
   );
-  expect(told()).toEqual(['waiting for end of session', 'none yet']);
+  expect(described()).toEqual(['waiting for end of session', 'none yet']);
   on(event('turn.feedback', 'a/return', { turnId: 'a', score: 1 / 3, return: { own: null } }));
   on(event('judgment.reached', 'a/judgment', { turnId: 'a', score: 1 / 3, source: 'reward', advantage: -2 }));
-  expect(told()[1]).toBe('0.3333 by reward (return, no reward of its own), advantage -2');
+  expect(described()[1]).toBe('0.3333 by reward (return, no own reward), advantage -2');
   on(event('turn.feedback', 'a/return', { turnId: 'a', score: 1, return: { own: 0.5 } }));
-  expect(told()[1]).toBe('0.3333 by reward (return, 0.5 of its own), advantage -2');
+  expect(described()[1]).toBe('0.3333 by reward (return, own reward 0.5), advantage -2');
 });
 
-test('a thumb after the votes shows as the verdict, and its sample as where the turn is', () => {
-  const { on, turns } = createTurnViews();
-  const told = () => [describeStage(turns.get('a')!.stage), describeVerdict(turns.get('a')!)];
+test('feedback after the votes shows as the verdict, and its sample as the stage', () => {
+  const { on, turns } = new TurnViews();
+  const described = () => [describeStage(turns.get('a')!.stage), describeVerdict(turns.get('a')!)];
   on(interaction('a'));
   on(event('judgment.reached', 'a/judgment', { turnId: 'a', score: 1, source: 'votes', hints: [] }));
   on(event('sample.ready', 'a/ready', { sampleId: 'a' }));
   on(event('judgment.revised', 'a/judgment/1', { turnId: 'a', n: 1, score: -1, source: 'feedback' }));
   on(event('sample.ready', 'a~1/ready', { sampleId: 'a~1' }));
   on(event('sample.dropped', 'a/dropped', { sampleId: 'a', reason: 'corrected' }));
-  expect(told()).toEqual(['waiting for batch', '-1 by feedback']);
+  expect(described()).toEqual(['waiting for batch', '-1 by feedback']);
   on(batch(1, 0, 'a~1'));
   on(promoted(1, 0));
-  expect(told()[0]).toBe('trained in v1');
+  expect(described()[0]).toBe('trained in v1');
   on(event('sample.dropped', 'a~2/dropped', { sampleId: 'a~2', reason: 'no-verdict' }));
-  expect(told()[0]).toBe('trained in v1');
+  expect(described()[0]).toBe('trained in v1');
 });
 
-test('a hint that nobody gave is told as inferred', () => {
-  const { on, turns } = createTurnViews();
+test('an inferred hint is shown as inferred', () => {
+  const { on, turns } = new TurnViews();
   on(interaction('a'));
   const inferred = 'No lists, please.';
   const judged = { turnId: 'a', score: -1, source: 'votes', hints: [inferred], inferred };
   on(event('judgment.reached', 'a/judgment', judged));
   expect(describeVerdict(turns.get('a')!)).toBe(
-    '-1 by votes, inferred from other complaints: No lists, please.',
+    '-1 by votes, hint inferred from other complaints: No lists, please.',
   );
 });
 
-test('the standing wishes that a batch names are told', () => {
-  const { on, turns } = createTurnViews();
+test('standing wishes named by a batch are shown', () => {
+  const { on, turns } = new TurnViews();
   on(interaction('a'));
   on(event('judgment.reached', 'a/judgment', { turnId: 'a', score: 1, source: 'votes', hints: [] }));
   on(event('batch.submitted', 'b', { batchId: 'b', samples: [{ sampleId: 'a', standing: ['no-list'] }] }));
-  expect(describeVerdict(turns.get('a')!)).toBe('1 by votes, beside it the standing wishes no-list');
+  expect(describeVerdict(turns.get('a')!)).toBe('1 by votes, with standing wishes: no-list');
 });
 
-test('what a person said and no judge understood is known; who only went on has said nothing of the answer', () => {
-  const { on, turns } = createTurnViews();
+test('an unheard reaction is known; going on is not a reaction to the answer', () => {
+  const { on, turns } = new TurnViews();
   const judged = (id: string, vote: object) => {
     on(interaction(id));
     const next = [{ role: 'user', content: 'That was a lot to read.' }];

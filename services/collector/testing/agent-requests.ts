@@ -3,19 +3,20 @@ import { attribute } from '../attribute.ts';
 import { type InteractionGiven, interaction } from './events.ts';
 import { runFold } from './run-fold.ts';
 
-// Requests in the shapes in which agent programs send them, in words of our own.
+// Requests in the formats of agent programs, with invented words.
 
 export type Step = Omit<InteractionGiven, 'id'>;
 
-/** Of each request by its name: its session, how it was found, and what was said next; or why it was skipped. */
+/** By request name: its session, how it was found, and its next state; or why it was skipped. */
 export function placed(steps: Readonly<Record<string, Step>>): Readonly<Record<string, string>> {
   const events = Object.entries(steps).map(([id, step], at) => interaction({ id, at, ...step }));
   const { emitted } = runFold(attribute, events, { atOnce: true, firstEdits: true, clients: true });
-  const said = (next: readonly ChatMessage[]) => next.map(({ content }) => contentText(content)).join(' | ');
+  const textOf = (next: readonly ChatMessage[]) =>
+    next.map(({ content }) => contentText(content)).join(' | ');
   return Object.fromEntries(
     emitted.flatMap(({ type, data }) => {
       if (type === 'turn.completed')
-        return [[data.turnId, `${data.session} by ${data.sessionBy} <- ${said(data.next)}`]];
+        return [[data.turnId, `${data.session} by ${data.sessionBy} <- ${textOf(data.next)}`]];
       return type === 'turn.skipped' ? [[data.turnId, `${data.session} ${data.reason} ${data.rule}`]] : [];
     }),
   );

@@ -11,8 +11,9 @@ import { SessionClosed } from '../../../shared/events/session-closed.ts';
 import { SessionEnded } from '../../../shared/events/session-ended.ts';
 import { TurnCompleted } from '../../../shared/events/turn-completed.ts';
 import { TurnWithdrawn } from '../../../shared/events/turn-withdrawn.ts';
+import { defined } from '../../../shared/lang/defined.ts';
 
-/** One minute after another from a fixed moment, so that lists of events need no times. */
+/** A time some minutes after a fixed moment, so that lists of events need no times. */
 export const timeAt = (minutes: number) => new Date(Date.UTC(2026, 0, 1) + minutes * 60_000).toISOString();
 
 export const system = (content: string): ChatMessage => ({ role: 'system', content });
@@ -95,8 +96,10 @@ export const responseDeleted = (
   adapter?: string,
 ) =>
   ResponseDeleted.create({
-    ...{ id, source, time: timeAt(at) },
-    data: { interactionId, lane, key, ...(adapter === undefined ? {} : { adapter }) },
+    id,
+    source,
+    time: timeAt(at),
+    data: { interactionId, lane, key, ...defined({ adapter }) },
   });
 
 export const interactionWithdrawn = (
@@ -104,7 +107,9 @@ export const interactionWithdrawn = (
   interactionId: string,
 ) =>
   InteractionWithdrawn.create({
-    ...{ id, source, time: timeAt(at) },
+    id,
+    source,
+    time: timeAt(at),
     data: { interactionId, lane, key, adapter: 'default' },
   });
 
@@ -131,18 +136,22 @@ export const turnCompleted = (
     source,
     time: timeAt(0),
     data: {
-      ...{
-        turnId: id,
-        lane,
-        key: 'key',
-        session,
-        epoch: 'e',
-        adapter: 'default',
-        version: 0,
-        settle,
-      },
-      ...{ rule: 'conversation', sessionBy: 'new', messages: [user(id)], answer: assistant('a'), tokens },
-      ...{ next: [user('next')], from: 'i', by: 'i' },
+      turnId: id,
+      lane,
+      key: 'key',
+      session,
+      epoch: 'e',
+      adapter: 'default',
+      version: 0,
+      settle,
+      rule: 'conversation',
+      sessionBy: 'new',
+      messages: [user(id)],
+      answer: assistant('a'),
+      tokens,
+      next: [user('next')],
+      from: 'i',
+      by: 'i',
     },
   });
 
@@ -152,7 +161,14 @@ export const judgment = (id: string, score: number | null, more: Partial<Judgmen
     source,
     time: timeAt(0),
     data: {
-      ...{ turnId: id, lane: 'lane', score, mean: score ?? 0, votes: [], needs: 3, hints: [], by: 'b' },
+      turnId: id,
+      lane: 'lane',
+      score,
+      mean: score ?? 0,
+      votes: [],
+      needs: 3,
+      hints: [],
+      by: 'b',
       source: score === null ? 'unavailable' : 'votes',
       ...more,
     },
@@ -168,13 +184,17 @@ export const sessionClosed = (session = 's', more: { readonly discard?: true } =
 
 export const turnWithdrawn = (turnId: string, more: Partial<TurnWithdrawn['data']> = {}) =>
   TurnWithdrawn.create({
-    ...{ id: `${turnId}/withdrawn`, source, time: timeAt(0) },
+    id: `${turnId}/withdrawn`,
+    source,
+    time: timeAt(0),
     data: { turnId, lane: 'lane', adapter: 'default', reason: 'deleted', by: 'd', ...more },
   });
 
 export const sampleWithdrawn = (sampleId: string) =>
   SampleWithdrawn.create({
-    ...{ id: `${sampleId}/withdrawn`, source, time: timeAt(0) },
+    id: `${sampleId}/withdrawn`,
+    source,
+    time: timeAt(0),
     data: { sampleId, adapter: 'default', reason: 'deleted' },
   });
 
@@ -189,8 +209,18 @@ export const sampleReady = (
     source,
     time: timeAt(0),
     data: {
-      ...{ sampleId: id, adapter: 'default', lane: 'lane', session, epoch: 'e', version, verdict: 1 },
-      ...{ source: 'votes', soft: false, hints: [], messages: [], tokens },
+      sampleId: id,
+      adapter: 'default',
+      lane: 'lane',
+      session,
+      epoch: 'e',
+      version,
+      verdict: 1,
+      source: 'votes',
+      soft: false,
+      hints: [],
+      messages: [],
+      tokens,
       ...more,
     },
   });

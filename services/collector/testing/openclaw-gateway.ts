@@ -4,14 +4,14 @@ import { attribute } from '../attribute.ts';
 import { system, user } from './events.ts';
 import { brief, runFold } from './run-fold.ts';
 
-/** What OpenClaw's gateway does beside a conversation, in the shapes in which it was seen to send them. */
+/** Side requests of OpenClaw's gateway, in the formats that it was observed to send. */
 export const rules = system('You help a person with whatever comes up at home and at work.');
 export const date = '[Sat 2026-11-21 17:16 UTC] ';
 export const runtime = (session: string, id?: string) =>
   `Runtime: agent=main | session=agent:main:${session} |${id === undefined ? '' : ` sessionId=${id} |`} model=tier/m`;
-/** the line of the conversation that most of these tests are about */
-export const mine = runtime('chat-a', 'sid-a');
-export const said = (words: string) => user(`${date}${words}`);
+/** the `Runtime:` line of the conversation that most of these tests use */
+export const runtimeLine = runtime('chat-a', 'sid-a');
+export const dated = (words: string) => user(`${date}${words}`);
 export const first = (words: string, line: string | undefined = '') =>
   user(`${date}${words}\n\n${line}`.trimEnd());
 export const context: ChatMessage = {
@@ -25,7 +25,7 @@ export const context: ChatMessage = {
 };
 export const trace = (digit: string) => `00-${digit.repeat(32)}-${'1'.repeat(16)}-01`;
 
-/** `session rule (how it was found)` by interaction, and what came out, in order. */
+/** `session rule` by interaction, and the emitted events in order. */
 export function follow(events: readonly ClawLoopEvent[]) {
   const { emitted, rows } = runFold(attribute, events, undefined);
   const places = Object.fromEntries(
@@ -35,7 +35,7 @@ export function follow(events: readonly ClawLoopEvent[]) {
         : [],
     ),
   );
-  return { places, told: emitted.map(brief), rows };
+  return { places, lines: emitted.map(brief), rows };
 }
 
 export const summary = 'The person likes teal and asked what goes with it.';

@@ -5,14 +5,16 @@ import { assistant, type InteractionGiven, interaction, sessionEnded, user } fro
 import { brief, runFold } from './run-fold.ts';
 
 /**
- * An answer of a session that is settled by rewards; who speaks takes turns, the answer last:
+ * An interaction of a session settled by reward. Messages alternate between user and assistant:
  * 'hi|hello|and?|well'.
  */
-export function said(id: string, words: string, more: Partial<InteractionGiven> = {}) {
+export function rewardedAnswer(id: string, words: string, more: Partial<InteractionGiven> = {}) {
   const all = words.split('|').map((word, index): ChatMessage => (index % 2 ? assistant(word) : user(word)));
   const answer = all.at(-1)!;
   return interaction({
-    ...{ id, session: 's', settle: 'reward' },
+    id,
+    session: 's',
+    settle: 'reward',
     messages: all.slice(0, -1),
     answer,
     ...more,
@@ -20,10 +22,10 @@ export function said(id: string, words: string, more: Partial<InteractionGiven> 
 }
 export const end = sessionEnded({ id: 'e' }, 's');
 
-/** What `attribute` makes of the facts; `told`: in short. */
+/** The events that `attribute` emits; `emittedLines`: one line each. */
 export const fold = (events: readonly ClawLoopEvent[], turnDiscount = 1) =>
   runFold(attribute, events, { turnDiscount }).emitted;
-export const told = (events: readonly ClawLoopEvent[], turnDiscount?: number) =>
+export const emittedLines = (events: readonly ClawLoopEvent[], turnDiscount?: number) =>
   fold(events, turnDiscount).map(brief);
 
 /** Id of the turn -> [return, advantage]. */
@@ -36,7 +38,7 @@ export const returns = (events: readonly ClawLoopEvent[], turnDiscount?: number)
 
 /** A conversation of three answers. */
 export const chain = [
-  said('a', 'hi|hello'),
-  said('b', 'hi|hello|and?|well'),
-  said('c', 'hi|hello|and?|well|so?|yes'),
+  rewardedAnswer('a', 'hi|hello'),
+  rewardedAnswer('b', 'hi|hello|and?|well'),
+  rewardedAnswer('c', 'hi|hello|and?|well|so?|yes'),
 ];

@@ -10,29 +10,29 @@ export type Run = {
 };
 
 /**
- * Folds a list of events, one partition, as a log would: rows per subject, deferred events made from what
- * they read. `stands`: what can be read at each offset afterwards, where that is not what was folded.
+ * Folds a list of events of one partition like a log: rows per subject, deferred events created from the
+ * records that they read. `records`: what can be read at each offset, if it differs from the folded events.
  */
 export function runFold<Settings>(
   fold: Fold<Settings>,
   events: readonly InputEvent[],
   settings: Settings,
-  stands: readonly (ClawLoopEvent | undefined)[] = events,
+  records: readonly (ClawLoopEvent | undefined)[] = events,
 ): Run {
   const rows = new Map<string, MemoryRows>();
   const emitted: ClawLoopEvent[] = [];
   events.forEach((event, offset) => {
-    const mine = rows.get(event.subject) ?? memoryRows();
-    rows.set(event.subject, mine);
-    const { changes, emit } = fold.on(mine, event, { partition: 0, offset }, settings);
-    mine.apply(changes);
-    for (const fact of emit)
-      emitted.push('reads' in fact ? completed(fact, stands[fact.reads.offset]) : fact);
+    const subjectRows = rows.get(event.subject) ?? memoryRows();
+    rows.set(event.subject, subjectRows);
+    const { changes, emit } = fold.on(subjectRows, event, { partition: 0, offset }, settings);
+    subjectRows.apply(changes);
+    for (const emission of emit)
+      emitted.push('reads' in emission ? completed(emission, records[emission.reads.offset]) : emission);
   });
   return { emitted, rows };
 }
 
-/** A fact in one line, for lists of what must come out. */
+/** An event in one line, for lists of expected events. */
 export function brief(event: ClawLoopEvent): string {
   switch (event.type) {
     case 'turn.completed':

@@ -4,21 +4,19 @@ import { plainText, wordsOf } from './text.ts';
 type Step = { name?: string; readonly next: Map<string, Step> };
 type Lexicon = { readonly whole: Step; readonly beginnings: ReadonlyMap<string, string> };
 
-/** Shortest beginning of a word that names a concept. Characters. */
-const SHORTEST = 3;
-/** Longest. */
-const LONGEST = 14;
+/** Length of the word beginnings that name a concept. Characters. */
+const BEGINNING = { from: 3, to: 14 };
 
-/** The concepts that a sentence names, in order; `undefined` stands for a word of no concept. */
+/** The concepts that a sentence names, in order; undefined for a word without a concept. */
 export function conceptsOf(words: readonly string[]): readonly (string | undefined)[] {
   const { whole, beginnings } = lexicon();
-  const found: (string | undefined)[] = [];
+  const concepts: (string | undefined)[] = [];
   for (let at = 0; at < words.length; ) {
     const { name, length } = longestMatch(whole, words, at);
-    found.push(name ?? beginningOf(beginnings, words[at]!));
+    concepts.push(name ?? beginningOf(beginnings, words[at]!));
     at += length;
   }
-  return found;
+  return concepts;
 }
 
 function longestMatch(
@@ -37,20 +35,20 @@ function longestMatch(
 }
 
 function beginningOf(beginnings: Lexicon['beginnings'], word: string): string | undefined {
-  for (let length = Math.min(word.length, LONGEST); length >= SHORTEST; length -= 1) {
+  for (let length = Math.min(word.length, BEGINNING.to); length >= BEGINNING.from; length -= 1) {
     const name = beginnings.get(word.slice(0, length));
     if (name !== undefined) return name;
   }
   return undefined;
 }
 
-let read: Lexicon | undefined;
+let cached: Lexicon | undefined;
 function lexicon(): Lexicon {
-  read ??= parse(readFileSync(new URL('./concepts.txt', import.meta.url), 'utf8'));
-  return read;
+  cached ??= parse(readFileSync(new URL('./concepts.txt', import.meta.url), 'utf8'));
+  return cached;
 }
 
-/** Per line a name and its words; a word that stands in two lines belongs to the first. */
+/** Each line has a name and its words. A word in two lines belongs to the first. */
 function parse(text: string): Lexicon {
   const whole: Step = { next: new Map() };
   const beginnings = new Map<string, string>();

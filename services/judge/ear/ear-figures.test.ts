@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { readCard, readEar } from './read-ear.ts';
 
-/** Most of these messages are meant to mislead, or tell a story that says neither yes nor no in words. */
+/** Most of these messages are misleading on purpose, or imply a verdict without stating it. */
 const LEAST = 0.8;
 
-test('the shipped ear was right, on messages that did not train it, as often as its card says', () => {
+test('the model card has the measured figures of the shipped ear', () => {
   const { figures } = readCard();
   const { bad, good, sarcasmTakenForPraise } = figures as {
     bad: { precision: number };
@@ -16,7 +16,7 @@ test('the shipped ear was right, on messages that did not train it, as often as 
   expect(sarcasmTakenForPraise).toBeLessThanOrEqual(0.05);
 });
 
-test('its weights are those of its card', () => {
+test('the weights match the digest of the model card', () => {
   const { model, digest } = readEar();
   expect(digest).toBe(readCard().digest);
   expect(model.rows.size).toBe(readCard().rows);

@@ -2,17 +2,17 @@ import { lexicalEvidence } from '../judges/signals/evidence.ts';
 import { conceptsOf } from './concepts.ts';
 import { plainText, sentencesOf, wordsOf } from './text.ts';
 
-/** The traits of one sentence as numbers that name them, each once. */
+/** The traits of one sentence, as distinct numbers. */
 export type Unit = {
   readonly sentence: string;
   readonly traits: Uint32Array;
 };
 
-/** Lengths of the pieces of a text that are traits. Characters. */
+/** Lengths of the character n-grams that are traits. */
 const PIECES = { spaced: { from: 3, to: 5 }, spaceless: { from: 2, to: 4 } };
 const spaceless = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]/u;
 
-/** The units of a person's words: their sentences. `rules` fires on English alone. */
+/** The sentences of a person's words. Traits of rules exist only for English. */
 export function unitsOf(words: string): readonly Unit[] {
   const sentences = sentencesOf(words);
   return sentences.map((sentence, index) => {
@@ -44,25 +44,25 @@ function* traitsOf(sentence: string, place: string): Generator<string> {
   }
 }
 
-/** Words of a sentence whose pairs are looked at. */
+/** Maximum concepts per sentence of which pairs are formed. */
 const MOST_PAIRED = 14;
 
-/** What the sentence is about in whatever language, and how much of it is about something else. */
+/** The concepts of a sentence in any language, and the number of words without a concept. */
 function* meaningOf(words: readonly string[]): Generator<string> {
   const all = conceptsOf(words);
   const named = all.filter((name) => name !== undefined);
-  const said = named.filter((name) => name !== 'fn');
+  const content = named.filter((name) => name !== 'fn');
   yield `u|${Math.min(6, all.length - named.length)}`;
-  yield `m|${Math.min(8, said.length)}`;
-  yield `k^${said[0]} ${said[1]}`;
-  yield `k$${said.at(-1)}`;
-  const short = said.slice(0, MOST_PAIRED);
-  for (const [index, name] of short.entries()) {
+  yield `m|${Math.min(8, content.length)}`;
+  yield `k^${content[0]} ${content[1]}`;
+  yield `k$${content.at(-1)}`;
+  const paired = content.slice(0, MOST_PAIRED);
+  for (const [index, name] of paired.entries()) {
     yield `k|${name}`;
     yield `k|${name}/${Math.min(3, all.length - named.length)}`;
-    if (index > 0) yield `k2|${short[index - 1]} ${name}`;
-    if (index > 1) yield `k3|${short[index - 2]} ${short[index - 1]} ${name}`;
-    for (const other of short.slice(index + 1)) yield `k+|${[name, other].sort().join(' ')}`;
+    if (index > 0) yield `k2|${paired[index - 1]} ${name}`;
+    if (index > 1) yield `k3|${paired[index - 2]} ${paired[index - 1]} ${name}`;
+    for (const other of paired.slice(index + 1)) yield `k+|${[name, other].sort().join(' ')}`;
   }
 }
 
@@ -78,7 +78,7 @@ function* piecesOf(words: readonly string[]): Generator<string> {
   }
 }
 
-/** What a trait is told from: its place and rules, its concepts, its words, its letters. The last two bits of it. */
+/** The source of a trait: place and rules, concepts, words, or characters. Stored in its last two bits. */
 export const viewOf = (trait: number): number => trait & 3;
 
 const views: Readonly<Record<string, number>> = { k: 1, u: 1, m: 1, w: 2, b: 2, t: 2, f: 2, l: 2, g: 3 };

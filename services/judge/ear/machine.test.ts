@@ -9,7 +9,7 @@ test.each([
   'Your task is to shorten the text above, it is too long.',
   '[hourly check] Too many open tickets.',
   'The previous attempt failed. Try again without lists.',
-])('of a machine: %s', (words) => {
+])('written by a program: %s', (words) => {
   expect(isOfMachine(words)).toBe(true);
 });
 
@@ -19,6 +19,6 @@ test.each([
   'No, I asked for one sentence.',
   'Reply in German please.',
   'I have no session today, thanks.',
-])('of a person: %s', (words) => {
+])('written by a person: %s', (words) => {
   expect(isOfMachine(words)).toBe(false);
 });

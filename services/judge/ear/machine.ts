@@ -1,9 +1,9 @@
-/** Of a message no more is looked at. Characters. */
-const LOOK_AT = 1000;
+/** Maximum characters that are read of a message. */
+const READ_LIMIT = 1000;
 
 const agent = 'assistant|agent|sub-?agent|model|bot|expert|reviewer|judge|classifier|grader|summari[sz]er';
 
-/** What programs write to a model, and people hardly ever to their assistant. */
+/** Phrases that programs write to a model and people hardly ever write to their assistant. */
 const cues: readonly RegExp[] = [
   /^\s*[[{<]/,
   /^\s*(?:system|context|important|caveat|reminder|heartbeat|webhook|notification|event|task|instructions?)\s?:/i,
@@ -18,11 +18,15 @@ const cues: readonly RegExp[] = [
   /\bprevious (?:response|attempt|model attempt|run|turn) (?:was|failed|got|timed)\b/i,
 ];
 
-/** Whether a program seems to have written this. Then it is nobody's verdict: silence costs one turn. */
+/**
+ * Whether a program seems to have written this: then it is no verdict of a person. A false alarm costs one
+ * unjudged turn.
+ */
 export const isOfMachine = (words: string): boolean => {
-  const start = words.slice(0, LOOK_AT);
+  const start = words.slice(0, READ_LIMIT);
   return cues.some((cue) => cue.test(start));
 };
 
-/** An edit in the form in which agents write it. A person does not send it back with their opinion. */
-export const holdsEditBlock = (text: string): boolean => /^\s*<{5,} ?SEARCH\b/m.test(text.slice(0, LOOK_AT));
+/** Whether a text contains an edit block as agents write it. People do not send those with their opinion. */
+export const holdsEditBlock = (text: string): boolean =>
+  /^\s*<{5,} ?SEARCH\b/m.test(text.slice(0, READ_LIMIT));

@@ -1,23 +1,24 @@
+import { mean } from '../../../shared/lang/numbers.ts';
 import { type WishKind, wishKinds } from '../../../shared/wishes/wishes.ts';
 import { type Unit, viewOf } from './features.ts';
 
 /**
- * Members of the ensemble, each with a score for "bad" and one for "good": one reads every trait, one concepts and
- * words, one letters. Where they disagree, the ear is not sure.
+ * Members of the ensemble, each with a score for "bad" and one for "good". The first reads all traits, the second
+ * no characters, the third no words. If they disagree, the ear is unsure.
  */
 export const MEMBERS = 3;
-const read = [
+const viewsOfMember = [
   [true, true, true, true],
   [true, true, true, false],
   [true, true, false, true],
 ] as const;
-export const memberReads = (member: number, trait: number): boolean => read[member]![viewOf(trait)]!;
+export const memberReads = (member: number, trait: number): boolean => viewsOfMember[member]![viewOf(trait)]!;
 /** Columns: per member bad and good; then each kind of wish; then "states a wish". */
 export const COLUMNS = 2 * MEMBERS + wishKinds.length + 1;
 export const firstWish = 2 * MEMBERS;
 export const anyWish = COLUMNS - 1;
 
-/** Linear scores of traits. Traits that are not in the table say nothing. */
+/** Linear scores of traits. Unknown traits score 0. */
 export type EarModel = {
   /** trait -> row */
   readonly rows: ReadonlyMap<number, number>;
@@ -30,18 +31,18 @@ export type Heard = {
   /** probabilities, means over the members */
   readonly bad: number;
   readonly good: number;
-  /** the least that a member gives */
+  /** minimum over the members */
   readonly leastBad: number;
   readonly leastGood: number;
   readonly wishes: Readonly<Record<WishKind, number>>;
-  /** that the message states a wish */
+  /** probability that the message states a wish */
   readonly wish: number;
-  /** per sentence: how much of the complaint, and of the wish, is in it; logits */
+  /** per sentence: logits of the complaint and of the wish */
   readonly sentences: readonly { readonly sentence: string; readonly bad: number; readonly wish: number }[];
 };
 
-/** Each column's score of one unit. A long sentence does not shout louder than a short one. */
-export function scoreUnit(model: EarModel, traits: Uint32Array): Float64Array {
+/** The score of one sentence in each column, scaled so that long sentences do not dominate. */
+function scoreUnit(model: EarModel, traits: Uint32Array): Float64Array {
   const scores = Float64Array.from(model.bias);
   const scale = scaleOf(traits.length);
   for (const trait of traits) {
@@ -56,33 +57,33 @@ export function scoreUnit(model: EarModel, traits: Uint32Array): Float64Array {
 
 export const scaleOf = (traits: number): number => 4 / Math.sqrt(traits + 20);
 
-/** The score of a message is the soft maximum over its sentences: one that reacts is enough. */
-export function softMaximum(values: readonly number[]): number {
+/** Soft maximum. As the score of a message over its sentences, one reacting sentence is enough. */
+function softMaximum(values: readonly number[]): number {
   const most = Math.max(...values);
   return most + Math.log(values.reduce((sum, value) => sum + Math.exp(value - most), 0));
 }
 
 export const sigmoid = (value: number): number => 1 / (1 + Math.exp(-value));
 
-/** Probabilities of bad and good beside "neither", whose score is 0. */
+/** Probabilities of bad and good, given their scores; "neither" has the score 0. */
 export function verdictOf(bad: number, good: number): readonly [bad: number, good: number] {
   const most = Math.max(bad, good, 0);
   const sum = Math.exp(bad - most) + Math.exp(good - most) + Math.exp(-most);
   return [Math.exp(bad - most) / sum, Math.exp(good - most) / sum];
 }
 
-/** What the model hears in the sentences of one message. */
+/** The scores of one message. */
 export function hear(model: EarModel, units: readonly Unit[]): Heard | undefined {
   if (units.length === 0) return undefined;
   const scores = units.map(({ traits }) => scoreUnit(model, traits));
-  const pooled = (column: number) => softMaximum(scores.map((one) => one[column]!));
+  const pooled = (column: number) => softMaximum(scores.map((score) => score[column]!));
   const members = Array.from({ length: MEMBERS }, (_, member) =>
     verdictOf(pooled(2 * member), pooled(2 * member + 1)),
   );
-  const mean = (index: 0 | 1) => members.reduce((sum, one) => sum + one[index], 0) / MEMBERS;
+  const meanOf = (index: 0 | 1) => members.reduce((sum, one) => sum + one[index], 0) / MEMBERS;
   return {
-    bad: mean(0),
-    good: mean(1),
+    bad: meanOf(0),
+    good: meanOf(1),
     leastBad: Math.min(...members.map(([bad]) => bad)),
     leastGood: Math.min(...members.map(([, good]) => good)),
     wishes: Object.fromEntries(
@@ -91,11 +92,8 @@ export function hear(model: EarModel, units: readonly Unit[]): Heard | undefined
     wish: sigmoid(pooled(anyWish)),
     sentences: units.map(({ sentence }, index) => ({
       sentence,
-      bad: meanOf(Array.from({ length: MEMBERS }, (_, member) => scores[index]![2 * member]!)),
+      bad: mean(Array.from({ length: MEMBERS }, (_, member) => scores[index]![2 * member]!)),
       wish: scores[index]![anyWish]!,
     })),
   };
 }
-
-const meanOf = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;

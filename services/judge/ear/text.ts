@@ -1,10 +1,10 @@
-/** Characters of a message, and of one of its sentences, that the ear reads. */
+/** Maximum characters of a message and of a sentence, and maximum sentences, that the ear reads. */
 const MOST = { message: 2000, sentence: 400, sentences: 16 };
 
-/** A mark that ends a sentence, with what closes behind it; a line end; or a picture. */
+/** The end of a sentence: a final mark with a closing quote or bracket, or a line end. */
 const sentenceEnd = /(?<=[.!?…。！？｡]["'”’»」)）]?)\s+|(?<=[。！？｡])|\n+/u;
 
-/** The sentences of a person's words as they wrote them. Bounded, the first ones and the last ones. */
+/** The sentences of a person's words, as written; of many, the first and the last ones. */
 export function sentencesOf(words: string): readonly string[] {
   const text = words.length <= MOST.message ? words : `${words.slice(0, 1500)}\n${words.slice(-500)}`;
   const sentences = text
@@ -16,7 +16,7 @@ export function sentencesOf(words: string): readonly string[] {
   return [...sentences.slice(0, half), ...sentences.slice(-half)];
 }
 
-/** Lower case without accents, a repeated letter twice at most, one kind of apostrophe, each number `0`. */
+/** Lower case, no accents, a repeated letter at most twice, one kind of apostrophe, each number as `0`. */
 export const plainText = (text: string): string =>
   text
     .slice(0, MOST.sentence)
@@ -33,5 +33,5 @@ export const plainText = (text: string): string =>
 const token =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]|\p{Extended_Pictographic}|[\p{L}\p{M}\p{N}]+(?:'[\p{L}]+)*|[?!…]|:\)|:\(|;\)/gu;
 
-/** Words; of scripts without spaces, characters. Marks that carry a tone are words of their own. */
+/** Words; characters in scripts without spaces. Marks of tone such as `!` and `:)` are words too. */
 export const wordsOf = (plain: string): readonly string[] => plain.match(token) ?? [];

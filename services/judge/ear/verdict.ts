@@ -5,35 +5,39 @@ import type { Thresholds } from './read-ear.ts';
 
 /** Longest hint. Characters. */
 const HINT_LIMIT = 1000;
-/** Beside praise, as much complaint as this makes it no praise. */
+/** Limit of the probability of a complaint in a message that counts as praise. */
 const MOST_BAD_BESIDE_GOOD = 0.12;
 
-/** -1, 1, or 0 where the ear is not sure. `ruled`: what the rules say of the same words. */
-export function verdictOfEar(heard: Heard, ruled: -1 | 0 | 1, thresholds: Thresholds): -1 | 0 | 1 {
+/** The verdict; 0 if the ear is unsure. `bySignals`: the verdict of the rules on the same words. */
+export function verdictOfEar(heard: Heard, bySignals: -1 | 0 | 1, thresholds: Thresholds): -1 | 0 | 1 {
   const { bad, good } = heard;
-  if (bad >= (ruled === -1 ? thresholds.badWithRule : thresholds.bad)) return -1;
-  if (ruled === -1 || bad > MOST_BAD_BESIDE_GOOD || goesOn(heard)) return 0;
-  return good >= (ruled === 1 ? thresholds.goodWithRule : thresholds.good) ? 1 : 0;
+  if (bad >= (bySignals === -1 ? thresholds.badWithRule : thresholds.bad)) return -1;
+  if (bySignals === -1 || bad > MOST_BAD_BESIDE_GOOD || goesOn(heard)) return 0;
+  return good >= (bySignals === 1 ? thresholds.goodWithRule : thresholds.good) ? 1 : 0;
 }
 
-/** What was left out behind "great:" may turn it round. */
+/** A text that was cut behind "great:" may continue with a complaint. */
 const goesOn = ({ sentences }: Heard): boolean => /[:：,，]$/.test(sentences.at(-1)?.sentence ?? '');
 
-/** The kinds of wishes that are sure enough. Of two that exclude each other, the surer one. */
-export function wishesHeard({ wishes: sure }: Heard, least: number): readonly WishKind[] {
-  const kinds = wishKinds.filter((kind) => sure[kind] >= least).sort((a, b) => sure[b] - sure[a]);
+/** The wishes above a probability. Of two that contradict each other, the more probable one. */
+export function wishesHeard({ wishes: probabilities }: Heard, least: number): readonly WishKind[] {
+  const kinds = wishKinds
+    .filter((kind) => probabilities[kind] >= least)
+    .sort((a, b) => probabilities[b] - probabilities[a]);
   const kept: WishKind[] = [];
   for (const kind of kinds) {
     const against: readonly string[] = wishes[kind].against;
     if (
-      !kept.some((one) => against.includes(one) || (wishes[one].against as readonly string[]).includes(kind))
+      !kept.some(
+        (other) => against.includes(other) || (wishes[other].against as readonly string[]).includes(kind),
+      )
     )
       kept.push(kind);
   }
   return kept;
 }
 
-/** The wish in a form that a model reads well; else the sentence that states it; else nothing. */
+/** The standard text of the wishes; else the sentence that states a wish; else undefined. */
 export function hintHeard(heard: Heard, thresholds: Thresholds): string | undefined {
   const kinds = wishesHeard(heard, thresholds.kind);
   if (kinds.length > 0) return hintOf(kinds);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { JudgeError } from '../errors.ts';
 import type { Judge } from '../judges/judge.ts';
-import { turnCompleted } from '../test-events.ts';
+import { turnCompleted } from '../testing/events.ts';
 import { describeResult, isDecided, readExchanges, resultOf } from './exam.ts';
 import { examinedJudge } from './examined-judge.ts';
 import { openSitting } from './sitting.ts';
@@ -20,14 +20,14 @@ const examine = (judge: Pick<Judge, 'vote'>) => openSitting(judge, exchanges, se
 const verdicts = new Map(exchanges.map(({ next, verdict }) => [next, verdict]));
 const perfect = judgeOf('perfect', (next) => verdicts.get(next) ?? -1);
 
-test('forty exchanges, less than half of them of one verdict', () => {
+test('there are forty exchanges, fewer than half with the same verdict', () => {
   expect(exchanges).toHaveLength(40);
   expect(verdicts.size).toBe(40);
   for (const verdict of [-1, 0, 1])
     expect(exchanges.filter((one) => one.verdict === verdict).length).toBeLessThan(20);
 });
 
-test('a judge that always says the same, or nothing, does not pass; one that knows does', async () => {
+test('a constant or silent judge fails; a judge with the right verdicts passes', async () => {
   for (const same of [-1, 0, 1, null] as const)
     expect((await examine(judgeOf('same', () => same))).passed).toBe(false);
   const result = await examine(perfect);
@@ -35,39 +35,41 @@ test('a judge that always says the same, or nothing, does not pass; one that kno
   expect(describeResult(result)).toMatch(/^40 of 40 right, 0 of \d+ complaints/);
 });
 
-test('who praises complaints does not pass, however often the rest is right', () => {
+test('a judge that praises complaints fails, even if the rest is right', () => {
   const votes = exchanges.map(({ verdict }, index) => (verdict === -1 && index % 2 === 0 ? 1 : verdict));
   expect(resultOf(exchanges, votes).passed).toBe(false);
 });
 
 const { data } = turnCompleted('t');
 const openExamined = (judge: Judge, standIn?: Judge) => {
-  const told: string[] = [];
+  const reports: string[] = [];
   const examined = examinedJudge({
-    ...{ judge, standIn, advice: { failed: 'another one', tooSlow: 'time', unfinished: 'look' } },
+    judge,
+    standIn,
+    advice: { failed: 'another one', tooSlow: 'time', unfinished: 'look' },
     sitting: openSitting(judge, exchanges, settings),
     retries: { backoffMs: 1, maxBackoffMs: 1, jitter: 0 },
-    tell: ({ text }) => told.push(text),
+    report: ({ text }) => reports.push(text),
   });
-  return { examined, told };
+  return { examined, reports };
 };
 
-test('verdicts count once the exam is passed; until then the stand-in casts one of the votes', async () => {
-  const { examined, told } = openExamined(
+test('the stand-in casts one vote per turn until the judge has passed its exam', async () => {
+  const { examined, reports } = openExamined(
     perfect,
     judgeOf('stand-in', () => 1),
   );
   expect(await examined.vote(data, 0, signal)).toMatchObject({ vote: 1, text: 'stand-in' });
   expect(await examined.vote(data, 1, signal)).toMatchObject({ vote: null });
   await examined.examine(signal);
-  expect(told).toEqual([expect.stringContaining('its verdicts count')]);
+  expect(reports).toEqual([expect.stringContaining('its verdicts count')]);
   expect(await examined.vote(data, 1, signal)).toMatchObject({ vote: -1, text: 'perfect' });
 });
 
-test('who fails is not heard, and what to do is said', async () => {
-  const { examined, told } = openExamined(judgeOf('yes', () => 1));
+test('the verdicts of a failed judge do not count, and the report gives advice', async () => {
+  const { examined, reports } = openExamined(judgeOf('yes', () => 1));
   await examined.examine(signal);
-  expect(told).toEqual([expect.stringContaining('no verdict counts; another one')]);
+  expect(reports).toEqual([expect.stringContaining('no verdicts count; another one')]);
   expect(await examined.vote(data, 0, signal)).toMatchObject({ vote: null });
   const other = openExamined(
     judgeOf('yes', () => 1),
@@ -77,7 +79,7 @@ test('who fails is not heard, and what to do is said', async () => {
   expect(await other.examined.vote(data, 0, signal)).toMatchObject({ vote: 0, text: 'stand-in' });
 });
 
-test('who fails is closed, since it is not asked again; who passes is not', async () => {
+test('a failed judge is closed; a judge that passed is not', async () => {
   const closed: string[] = [];
   const closing = (judge: Judge): Judge => ({ ...judge, close: async () => void closed.push(judge.name) });
   await openExamined(closing(judgeOf('yes', () => 1))).examined.examine(signal);
@@ -85,9 +87,9 @@ test('who fails is closed, since it is not asked again; who passes is not', asyn
   expect(closed).toEqual(['yes']);
 });
 
-test('a server that is away is asked again', async () => {
+test('an unreachable server is asked again', async () => {
   let tries = 0;
-  const { examined, told } = openExamined({
+  const { examined, reports } = openExamined({
     ...perfect,
     vote: (...args) => {
       tries += 1;
@@ -95,23 +97,26 @@ test('a server that is away is asked again', async () => {
     },
   });
   await examined.examine(signal);
-  expect(told.map((text) => text.includes('is not finished (away)'))).toEqual([true, false]);
+  expect(reports.map((text) => text.includes('has not finished (away)'))).toEqual([true, false]);
 });
 
-test('of who was too slow nobody says that it guesses', async () => {
+test('the report on a slow judge does not say that it guesses', async () => {
   const deaf: Judge = { ...perfect, vote: () => new Promise(() => {}) };
   const quick = { concurrency: 40, timeLimitMs: 10, asksServer: false };
   const examined = examinedJudge({
-    ...{ judge: deaf, standIn: undefined, advice: { failed: '', tooSlow: 'time', unfinished: '' } },
-    ...{ sitting: openSitting(deaf, exchanges, quick), tell: () => {} },
+    judge: deaf,
+    standIn: undefined,
+    advice: { failed: '', tooSlow: 'time', unfinished: '' },
+    sitting: openSitting(deaf, exchanges, quick),
+    report: () => {},
     retries: { backoffMs: 1, maxBackoffMs: 1, jitter: 0 },
   });
   await examined.examine(signal);
-  const said = { vote: null, text: 'the judge is without a passed exam' };
-  expect(await examined.vote(data, 0, signal)).toMatchObject(said);
+  const noVerdict = { vote: null, text: 'the judge is without a passed exam' };
+  expect(await examined.vote(data, 0, signal)).toMatchObject(noVerdict);
 });
 
-test('a judge that finds the exchanges too long has failed, not been away', async () => {
+test('a judge that rejects the exchanges as too long fails', async () => {
   const refuses = judgeOf('small', () => null);
   const vote = () => Promise.reject(JudgeError.JUDGE_REFUSED({ httpStatus: 400 }));
   expect(await examine({ ...refuses, vote })).toMatchObject({
@@ -124,9 +129,9 @@ test('a judge that finds the exchanges too long has failed, not been away', asyn
   await expect(examine({ ...refuses, vote: busy })).rejects.toThrow('503');
 });
 
-test('what was not answered is wrong; where it might have made the difference, the judge is too slow', () => {
-  const first = (count: number, rest: 'late' | null | undefined) =>
-    exchanges.map(({ verdict }, index) => (index < count ? verdict : rest));
+test('unanswered exchanges count as wrong; if they decide, the judge is too slow', () => {
+  const first = (count: number, other: 'late' | null | undefined) =>
+    exchanges.map(({ verdict }, index) => (index < count ? verdict : other));
   expect(resultOf(exchanges, first(30, 'late'))).toMatchObject({ passed: true, unanswered: 10 });
   expect(resultOf(exchanges, first(20, 'late'))).toMatchObject({ right: 20, passed: false, tooSlow: true });
   expect(resultOf(exchanges, first(20, null))).toMatchObject({
@@ -139,7 +144,7 @@ test('what was not answered is wrong; where it might have made the difference, t
   expect(describeResult(resultOf(exchanges, first(30, 'late')))).toMatch(/praise, 10 not answered$/);
 });
 
-test('decided is what no further answer can change', () => {
+test('an exam is decided when no further answer can change its result', () => {
   const votesOf = (count: number, vote: (verdict: -1 | 0 | 1) => -1 | 0 | 1 | 'late' | null) =>
     exchanges.slice(0, count).map(({ verdict }) => vote(verdict));
   const isDecidedAfter = (count: number, vote: Parameters<typeof votesOf>[1]) =>

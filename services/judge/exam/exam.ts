@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
 
-/** One exchange whose verdict is known. */
+/** An exchange with a known verdict. */
 export type Exchange = {
   readonly verdict: -1 | 0 | 1;
   readonly request: string;
@@ -9,28 +9,28 @@ export type Exchange = {
   readonly next: string;
 };
 
-/** What became of one exchange: the verdict, null for an answer without one, or no answer within the time limit. */
+/** The judge's vote on an exchange: a verdict; null: an answer without one; late: no answer in time. */
 export type ExamVote = -1 | 0 | 1 | null | 'late';
 
 export type ExamResult = {
   readonly right: number;
   readonly of: number;
-  /** complaints that the judge took for praise */
+  /** complaints that the judge rated as praise */
   readonly praised: number;
   readonly complaints: number;
-  /** exchanges without an answer in time, and those that were not asked because of them */
+  /** exchanges without an answer in time, plus those that were not asked as a consequence */
   readonly unanswered: number;
   readonly passed: boolean;
-  /** failed, and might have passed with the answers that came too late */
+  /** failed, but could have passed if no answer had been late */
   readonly tooSlow: boolean;
 };
 
-/** Who always says the commonest verdict has 19 of 40: that one who guesses as well as that has 26 is one in fifty. */
+/** Always giving the most common verdict is right in 19 of 40; guessing that well reaches 26 once in fifty exams. */
 const LEAST_RIGHT = 0.65;
-/** Of the complaints: a praised fault is learned. */
+/** Maximum share of complaints rated as praise: the policy would learn the fault. */
 const MOST_PRAISED = 0.15;
 
-/** The exchanges that ship with this version. */
+/** Reads the exchanges that ship with this version. */
 export const readExchanges = (): readonly Exchange[] =>
   readFileSync(new URL('./exchanges.tsv', import.meta.url), 'utf8')
     .split('\n')
@@ -45,10 +45,10 @@ export const readExchanges = (): readonly Exchange[] =>
       };
     });
 
-/** By index; undefined: not asked yet. */
-export type ExamVotes = readonly (ExamVote | undefined)[];
+/** By index of the exchange; undefined: not asked yet. */
+type ExamVotes = readonly (ExamVote | undefined)[];
 
-/** Right is right; no verdict is wrong, but no praise, and neither is no answer. */
+/** A vote without a verdict and a late answer count as wrong, but not as praise. */
 export function resultOf(exchanges: readonly Exchange[], votes: ExamVotes): ExamResult {
   const counts = countsOf(exchanges, votes);
   const passed = hasPassed(counts);
@@ -82,13 +82,13 @@ function countsOf(exchanges: readonly Exchange[], votes: ExamVotes): Counts {
 const hasPassed = ({ right, of, praised, complaints }: Counts): boolean =>
   right >= LEAST_RIGHT * of && praised <= MOST_PRAISED * Math.max(1, complaints);
 
-/** "31 of 40 right, 1 of 17 complaints taken for praise", and how many were not answered, where some were not. */
+/** "31 of 40 right, 1 of 17 complaints taken for praise", plus the number of unanswered exchanges if any. */
 export const describeResult = ({ right, of, praised, complaints, unanswered }: ExamResult): string => {
   const missing = unanswered === 0 ? '' : `, ${unanswered} not answered`;
   return `${right} of ${of} right, ${praised} of ${complaints} complaints taken for praise${missing}`;
 };
 
-/** An exchange as a turn that a judge is asked about. */
+/** An exchange as a turn for the judge. */
 export const turnOf = (index: number, { request, answer, next }: Exchange): TurnCompleted['data'] => ({
   turnId: `exam-${index}`,
   lane: 'exam',

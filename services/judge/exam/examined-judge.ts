@@ -1,4 +1,4 @@
-import { pause } from '../../../shared/log/pause.ts';
+import { pause } from '../../../shared/lang/async.ts';
 import { backoffDelay } from '../../../shared/queue/backoff.ts';
 import type { JobQueueSettings } from '../../../shared/queue/job-queue.ts';
 import { JudgeError } from '../errors.ts';
@@ -9,32 +9,32 @@ import type { Sitting } from './sitting.ts';
 type Standing = 'not examined' | 'passed' | 'failed';
 
 export type Examined = Judge & {
-  /** Examines the judge until there is a result; `tell` gets it. Resolves with it, or when the signal aborts. */
+  /** Repeats the exam until there is a result and reports it. Resolves then, or when the signal aborts. */
   readonly examine: (signal: AbortSignal) => Promise<void>;
 };
 
-export type Told =
+export type ExamProgress =
   | { readonly kind: 'result'; readonly result: ExamResult; readonly text: string }
-  /** The exam goes on later; `vain` is how many tries in a row have brought no answer. */
+  /** The exam continues later. `vain`: attempts in a row without any answer. */
   | { readonly kind: 'unfinished'; readonly error: unknown; readonly vain: number; readonly text: string };
 
 type Parts = {
   readonly judge: Judge;
-  /** judges until the judge has passed, and for good where it fails; absent: nobody does */
+  /** judges until the examined judge has passed, and permanently if it fails; absent: no verdicts until then */
   readonly standIn: Judge | undefined;
-  /** what to do about a judge that fails, is too slow, or gives no answer */
+  /** for the operator, about a judge that fails, is too slow, or does not answer */
   readonly advice: Advice;
   readonly sitting: Sitting;
-  readonly tell: (told: Told) => void;
-  /** between two tries of an exam that could not be finished */
+  readonly report: (progress: ExamProgress) => void;
+  /** wait between two attempts at an unfinished exam */
   readonly retries: Pick<JobQueueSettings, 'backoffMs' | 'maxBackoffMs' | 'jitter'>;
-  /** lets that time pass */
+  /** waits; tests replace it */
   readonly wait?: typeof pause;
 };
 
-export type Advice = { readonly failed: string; readonly tooSlow: string; readonly unfinished: string };
+type Advice = { readonly failed: string; readonly tooSlow: string; readonly unfinished: string };
 
-/** A stand-in is quick: the time limit of a judge with a model is not for it. ms */
+/** Time limit of the stand-in, which is faster than a judge with a model. ms */
 const STAND_IN_MS = 60_000;
 const within = (signal: AbortSignal): AbortSignal =>
   AbortSignal.any([signal, AbortSignal.timeout(STAND_IN_MS)]);
@@ -42,31 +42,32 @@ const within = (signal: AbortSignal): AbortSignal =>
 const noCost = { promptTokens: 0, completionTokens: 0, milliseconds: 0 };
 
 /**
- * A judge whose verdicts count once it has passed an examination. Of several votes the stand-in casts one, since it
- * does not vary; the others are in and say nothing. Without a stand-in all of them say nothing.
+ * A judge whose verdicts count after it has passed an exam. Until then the stand-in casts the first vote of a turn;
+ * the others are null, because the stand-in is deterministic. Without a stand-in all votes are null.
  */
 export function examinedJudge(parts: Parts): Examined {
-  const { judge, standIn, advice, sitting, tell, retries, wait = pause } = parts;
+  const { judge, standIn, advice, sitting, report, retries, wait = pause } = parts;
   let standing: Standing = 'not examined';
 
-  /** Without a stand-in a vote waits for the exam: it is tried again. */
+  /** Without a stand-in a vote waits for the exam: it throws and is retried. */
   const waitForExam = (): void => {
     if (standIn === undefined && standing === 'not examined')
-      throw JudgeError.JUDGE_UNREACHABLE({ reason: 'its exam is not over' });
+      throw JudgeError.JUDGE_UNREACHABLE({ reason: 'its exam has not finished' });
   };
   const standInVote: Judge['vote'] = async (turn, index, signal) => {
     waitForExam();
     if (standIn !== undefined && index === 0) return standIn.vote(turn, index, within(signal));
-    const text = standIn === undefined ? `the judge is ${words[standing]}` : 'the first vote is the only one';
+    const text =
+      standIn === undefined ? `the judge is ${standingNames[standing]}` : 'the first vote is the only one';
     return { vote: null, text, cost: noCost } satisfies Opinion;
   };
 
-  const who = standIn === undefined ? 'no verdict counts' : `${standIn.name} judges instead`;
+  const consequence = standIn === undefined ? 'no verdicts count' : `${standIn.name} judges instead`;
   const outcome = ({ passed, tooSlow }: ExamResult): string =>
-    passed ? 'its verdicts count' : `${who}; ${tooSlow ? advice.tooSlow : advice.failed}`;
+    passed ? 'its verdicts count' : `${consequence}; ${tooSlow ? advice.tooSlow : advice.failed}`;
   const unfinished = (error: unknown): string => {
     const reason = error instanceof Error ? error.message : 'unknown';
-    return `the exam of ${judge.name} is not finished (${reason}): ${who} until it is; ${advice.unfinished}`;
+    return `the exam of ${judge.name} has not finished (${reason}): until then ${consequence}; ${advice.unfinished}`;
   };
 
   return {
@@ -88,19 +89,19 @@ export function examinedJudge(parts: Parts): Examined {
         try {
           const result = await sitting.sit(signal);
           standing = result.passed ? 'passed' : 'failed';
-          tell({ kind: 'result', result, text: `${name}: ${describeResult(result)}: ${outcome(result)}` });
+          report({ kind: 'result', result, text: `${name}: ${describeResult(result)}: ${outcome(result)}` });
         } catch (error) {
           if (signal.aborted) return;
           vain = sitting.answered() > before ? 1 : vain + 1;
-          tell({ kind: 'unfinished', error, vain, text: unfinished(error) });
+          report({ kind: 'unfinished', error, vain, text: unfinished(error) });
           await wait(backoffDelay(retries, vain, Math.random()), signal);
         }
       }
-      if (standing === 'failed') await judge.close?.(); // it is not asked again
+      if (standing === 'failed') await judge.close?.(); // a failed judge is not asked again
     },
   };
 }
-const words: Readonly<Record<Standing, string>> = {
+const standingNames: Readonly<Record<Standing, string>> = {
   'not examined': 'not examined yet',
   passed: 'examined',
   failed: 'without a passed exam',

@@ -2,42 +2,42 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Judge } from '../judges/judge.ts';
 import { readExchanges } from './exam.ts';
 import { openSitting } from './sitting.ts';
-import { type Conduct, startExamServer, until } from './testing/exam-server.ts';
+import { type Behaviour, startExamServer, until } from './testing/exam-server.ts';
 
 const LIMIT_MS = 300_000;
 const exchanges = readExchanges();
 const never = new AbortController().signal;
 const closes: (() => void)[] = [];
-// of the time limit; what the network brings comes in its own time
+// fake timers for the time limit only; the network is real
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => {
   vi.useRealTimers();
   for (const close of closes.splice(0)) close();
 });
 
-async function sitAt(conduct: Conduct, concurrency = 4) {
-  const server = await startExamServer(conduct);
+async function sitAt(behaviour: Behaviour, concurrency = 4) {
+  const server = await startExamServer(behaviour);
   closes.push(server.close);
   const settings = { concurrency, timeLimitMs: LIMIT_MS, asksServer: true };
   return { server, sitting: openSitting(server.judge, exchanges, settings) };
 }
 const pass = () => vi.advanceTimersByTimeAsync(LIMIT_MS);
 
-test('a server that takes every question and answers none is away, until it answers', async () => {
+test('a server that accepts questions but answers none counts as unreachable', async () => {
   const { server, sitting } = await sitAt(() => 'hang');
   const first = expect(sitting.sit(never)).rejects.toMatchObject({ code: 'judge_silent' });
   await until(() => server.hanging() === 4);
   await pass();
   await first;
   expect(server.asked).toHaveLength(4);
-  await until(() => server.left() === 4); // it does not go on for nobody
+  await until(() => server.left() === 4); // the client aborted the requests
   server.become(() => 'right');
   expect(await sitting.sit(never)).toMatchObject({ right: 40, unanswered: 0, passed: true });
   expect(server.asked).toHaveLength(44);
   expect(server.asked.slice(-4).sort()).toEqual([...server.asked.slice(0, 4)].sort()); // last of all
 });
 
-test('an exchange that is not answered in time, while others are, counts as not understood', async () => {
+test('a late exchange counts as wrong if others were answered meanwhile', async () => {
   const { server, sitting } = await sitAt((index) => (index === 0 ? 'hang' : 'right'));
   const sat = sitting.sit(never);
   await until(() => sitting.answered() === 39);
@@ -46,7 +46,7 @@ test('an exchange that is not answered in time, while others are, counts as not 
   expect(server.asked).toHaveLength(40);
 });
 
-test('one at a time: an exchange that stays without an answer does not keep the exam from its end', async () => {
+test('with concurrency 1 an unanswered exchange does not block the exam', async () => {
   const { server, sitting } = await sitAt((index) => (index === 0 ? 'hang' : 'right'), 1);
   const first = expect(sitting.sit(never)).rejects.toMatchObject({ code: 'judge_silent' });
   await until(() => server.hanging() === 1);
@@ -58,19 +58,19 @@ test('one at a time: an exchange that stays without an answer does not keep the 
   expect(await second).toMatchObject({ right: 39, unanswered: 1, passed: true });
 });
 
-test('what a failing server has answered is not asked again', async () => {
+test('exchanges that a failing server has answered are not asked again', async () => {
   let asked = 0;
   const { server, sitting } = await sitAt(() => (++asked > 12 ? 503 : 'right'));
   await expect(sitting.sit(never)).rejects.toThrow('503');
   expect(sitting.answered()).toBe(12);
   const failed = server.asked.length - 12;
-  expect(failed).toBeLessThanOrEqual(4); // nobody goes on asking
+  expect(failed).toBeLessThanOrEqual(4); // asking stops after a failure
   server.become(() => 'right');
   expect(await sitting.sit(never)).toMatchObject({ right: 40, passed: true });
   expect(server.asked).toHaveLength(40 + failed);
 });
 
-test('a server that fails on a few exchanges for ever has passed with the others', async () => {
+test('a server that always fails on a few exchanges passes with the others', async () => {
   const fails = exchanges.flatMap(({ verdict }, index) => (verdict === -1 ? [index] : [])).slice(0, 2);
   const { sitting } = await sitAt((index) => (fails.includes(index) ? 500 : 'right'), 1);
   await expect(sitting.sit(never)).rejects.toThrow('500');
@@ -78,7 +78,7 @@ test('a server that fails on a few exchanges for ever has passed with the others
   expect(await sitting.sit(never)).toMatchObject({ right: 38, unanswered: 2, passed: true });
 });
 
-test('a model of this process that never answers fails as soon as it cannot pass any more', async () => {
+test('a local model that never answers fails as soon as it can no longer pass', async () => {
   const asked: string[] = [];
   const deaf: Pick<Judge, 'vote'> = {
     vote: async ({ turnId }) => {
@@ -93,7 +93,7 @@ test('a model of this process that never answers fails as soon as it cannot pass
   expect(asked.length).toBeLessThan(20);
 });
 
-test('the end of the service ends an exam whose server hangs', async () => {
+test('shutdown ends an exam whose server hangs', async () => {
   const { server, sitting } = await sitAt(() => 'hang');
   const stop = new AbortController();
   const sat = sitting.sit(stop.signal);

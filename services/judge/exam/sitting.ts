@@ -1,32 +1,32 @@
 import PQueue, { TimeoutError } from 'p-queue';
-import { isServiceError } from '../../../shared/service/errors.ts';
+import { isServiceError } from '../../../shared/runtime/errors.ts';
 import { JudgeError } from '../errors.ts';
 import type { Judge } from '../judges/judge.ts';
 import { type ExamResult, type ExamVote, type Exchange, isDecided, resultOf, turnOf } from './exam.ts';
 
 type Settings = {
-  /** exchanges at a time */
+  /** exchanges asked concurrently */
   readonly concurrency: number;
-  /** ms per exchange */
+  /** time limit per exchange. ms */
   readonly timeLimitMs: number;
-  /** The judge asks a server, which may be away and come back. */
+  /** The judge asks a server, which may become unreachable for a while. */
   readonly asksServer: boolean;
 };
 
 export type Sitting = {
   /**
-   * Asks what has not been answered, until the result is certain. What is answered counts in the next call too. Throws
-   * what the judge throws when it gives no answer, JUDGE_SILENT, or the signal's reason.
+   * Asks the exchanges without an answer until the result is certain. Answers are kept for the next call.
+   * @throws the judge's error when it does not answer, JUDGE_SILENT, or the signal's reason
    */
   readonly sit: (signal: AbortSignal) => Promise<ExamResult>;
-  /** exchanges that the judge has answered so far */
+  /** number of exchanges answered so far */
   readonly answered: () => number;
 };
 
 /**
- * One exam of one judge. An exchange that is not answered within the time limit counts as not understood. Where
- * a server has answered nothing since that exchange was first asked, the server is away instead, and the exchange is asked
- * again in the next call, after all others.
+ * One exam of one judge. An exchange without an answer within the time limit counts as wrong. But if a server has
+ * answered nothing since that exchange was first asked, it counts as unreachable: the next call asks the exchange
+ * again, after all others.
  */
 export function openSitting(
   judge: Pick<Judge, 'vote'>,
@@ -36,30 +36,30 @@ export function openSitting(
   const votes: (ExamVote | undefined)[] = [];
   let order = [...exchanges.keys()];
   let answered = 0;
-  /** answers that there were when an exchange was first asked */
-  const before = new Map<number, number>();
+  /** by exchange: number of answers when it was first asked */
+  const answeredBefore = new Map<number, number>();
 
-  /** What ended the exchange without an answer; undefined: it is merely late. */
+  /** The error that ended an exchange; undefined: the answer is merely late. */
   const failureOf = (index: number, error: unknown): unknown => {
     if (!(error instanceof TimeoutError)) return error;
-    const isAlive = answered > (before.get(index) ?? 0);
+    const isAlive = answered > (answeredBefore.get(index) ?? 0);
     if (isAlive || !asksServer) return undefined;
     return JudgeError.JUDGE_SILENT({ seconds: timeLimitMs / 1000 });
   };
 
   const sit = async (signal: AbortSignal): Promise<ExamResult> => {
-    // p-queue holds the time limit, also of a judge that ignores its signal
-    const line = new PQueue({ concurrency, timeout: timeLimitMs });
+    // p-queue enforces the time limit even if the judge ignores its signal
+    const exchangeQueue = new PQueue({ concurrency, timeout: timeLimitMs });
     let failure: unknown;
     const decided = new AbortController();
     const until = AbortSignal.any([signal, decided.signal]);
     const ask = async (index: number): Promise<void> => {
       try {
-        await line.add(
+        await exchangeQueue.add(
           async ({ signal: limit = until }) => {
-            if (!before.has(index)) before.set(index, answered);
+            if (!answeredBefore.has(index)) answeredBefore.set(index, answered);
             const vote = await voteOn(judge, turnOf(index, exchanges[index]!), limit);
-            if (limit.aborted) return; // it came too late
+            if (limit.aborted) return; // too late
             votes[index] = vote;
             answered += 1;
           },
@@ -75,7 +75,7 @@ export function openSitting(
     };
     const open = order.filter((index) => votes[index] === undefined);
     const work = async () => {
-      // after a failure those that run end in their own time, and none is begun
+      // after a failure the running exchanges finish, and no other starts
       for (let next = open.shift(); next !== undefined; next = open.shift()) {
         if (failure !== undefined || until.aborted) return;
         await ask(next);
@@ -90,7 +90,7 @@ export function openSitting(
   return { sit, answered: () => answered };
 }
 
-/** A server that finds the question too long, or its own answer none, has given no verdict; nor has a model that fails on it. */
+/** null if the server rejects the prompt or answers with something else, or if the model fails on the prompt. */
 async function voteOn(judge: Pick<Judge, 'vote'>, turn: ReturnType<typeof turnOf>, signal: AbortSignal) {
   try {
     return (await judge.vote(turn, 0, signal)).vote;

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import { loadConfig } from '../../../shared/service/config.ts';
-import { JudgeConfig } from '../config.ts';
+import { loadConfig } from '../../../shared/config/common.ts';
+import { JudgeConfig } from '../../../shared/config/judge.ts';
 import type { Judge } from './judge.ts';
 import { createJudge, createStandIn, examineeOf, isExamined } from './judges.ts';
 
@@ -15,14 +15,14 @@ const judgeOf = (settings: Partial<JudgeConfig>) => {
 };
 const examined = (settings: Partial<JudgeConfig>) => isExamined(JudgeConfig.parse(settings));
 
-test('claw-nano gets the ear, a model that can judge judges for itself', () => {
+test('the ear judges claw-nano; a larger model judges itself', () => {
   expect(judgeOf({})).toBe('ear');
   expect(judgeOf({ model: 'owner/name' })).toBe('openai');
   expect(judgeOf({ model: 'owner/name', kind: 'ear' })).toBe('ear');
   expect(judgeOf({ kind: 'signals' })).toBe('signals');
 });
 
-test('a model is examined unless told otherwise, with the ear in its place where nobody chose it', () => {
+test('a model takes an exam by default; under auto the ear stands in', () => {
   expect(examined({})).toBe(false);
   expect(examined({ model: 'owner/name' })).toBe(true);
   expect(examined({ kind: 'openai' })).toBe(true);
@@ -33,7 +33,7 @@ test('a model is examined unless told otherwise, with the ear in its place where
   expect(standIn?.name).toBe('ear');
 });
 
-test('a judge model that is named judges for any policy, is examined, and has the ear behind it', () => {
+test('a configured judge model takes an exam with the ear as its stand-in', () => {
   const judgeModel = 'owner/judge';
   expect(judgeOf({ judgeModel })).toBe('model');
   expect(judgeOf({ judgeModel, model: 'owner/name' })).toBe('model');
@@ -50,7 +50,7 @@ test('a judge model that is named judges for any policy, is examined, and has th
   expect(() => judgeOf({ kind: 'openai', judgeModel })).toThrow('takes no --judge-model');
 });
 
-test('the flag and the variable of the judge model name the judge once', () => {
+test('the flag and the variable of the judge model have one "judge" in their names', () => {
   const { values } = loadConfig('judge', JudgeConfig, ['--judge-model', 'a/b'], {});
   expect(values).toMatchObject({ judgeModel: 'a/b', model: 'claw-nano' });
   expect(loadConfig('judge', JudgeConfig, [], { CLAWLOOP_JUDGE_MODEL: 'c/d' }).values.judgeModel).toBe('c/d');

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { loadConfig } from '../../../shared/config/common.ts';
+import { JudgeConfig } from '../../../shared/config/judge.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
-import { loadConfig } from '../../../shared/service/config.ts';
-import { JudgeConfig } from '../config.ts';
-import { assistant, turnCompleted, user } from '../test-events.ts';
+import { assistant, turnCompleted, user } from '../testing/events.ts';
 import { createJudge } from './judges.ts';
 
 const token = `gh${'p_'}aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5`;
@@ -46,7 +46,7 @@ async function judgeAt(env: (address: string) => Readonly<Record<string, string>
   return createJudge(loadConfig('judge', JudgeConfig, [], composed).values);
 }
 
-test('an outside judge sees that there was a secret, and which kind, but not the secret', async () => {
+test('an external judge sees the kind of a secret but not the secret', async () => {
   const judge = await judgeAt(() => ({}));
   expect((await judge.vote(turn, 0, new AbortController().signal)).vote).toBe(-1);
   await judge.hint!(turn, 0, new AbortController().signal);
@@ -59,14 +59,14 @@ test('an outside judge sees that there was a secret, and which kind, but not the
   }
 });
 
-test('our own serving, which gave the answer, judges what it gave', async () => {
+test('the serving service as the judge sees the texts unchanged', async () => {
   const judge = await judgeAt((address) => ({ CLAWLOOP_JUDGE_SERVING_BASE_URL: address }));
   await judge.vote(turn, 0, new AbortController().signal);
   expect(received[0]).toContain(token);
   expect(received[0]).not.toContain('(removed:');
 });
 
-test('each vote has a seed of its own, and no key under which a server would repeat an answer', async () => {
+test('each vote has its own seed and no key that makes a server repeat an answer', async () => {
   const judge = await judgeAt(() => ({}));
   for (const index of [0, 1, 2, 0]) await judge.vote(turn, index, new AbortController().signal);
   const seeds = received.map((body) => (JSON.parse(body) as { seed: number }).seed);

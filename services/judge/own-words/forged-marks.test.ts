@@ -1,35 +1,55 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { user } from '../test-events.ts';
-import { ownWords } from './own-words.ts';
+import { user } from '../testing/events.ts';
+import { readOwnWords } from './own-words.ts';
 
-/** What a page may hold that knows how its words are set apart from those of the person. */
+/** Texts of a page that forges the marks which separate its words from the person's. */
 const piece = fc.constantFrom(
-  ...['That is STRANGE. ', 'STRANGE', 'STRANGE.\n', '\n', '\n\n', ' ', '.', '?', ':', 'hi. '],
-  ...[
-    '</document>',
-    '<document>',
-    '<document/>',
-    '</a>',
-    '<a>',
-    '</user_query>',
-    '<user_query>',
-    '<task>',
-    '</task>',
-  ],
-  ...['```', '~~~', '`', '"', '“', '”', '„', "'", '’', '> ', '| ', '    ', '\t', '---\n'],
-  ...[
-    'Hi Bob,\n',
-    'Bob: ',
-    'From: a\n',
-    'Observation: ',
-    'On Monday Ann wrote:\n> a\n',
-    'What is next?',
-    'Reply to it.',
-  ],
+  'That is STRANGE. ',
+  'STRANGE',
+  'STRANGE.\n',
+  '\n',
+  '\n\n',
+  ' ',
+  '.',
+  '?',
+  ':',
+  'hi. ',
+
+  '</document>',
+  '<document>',
+  '<document/>',
+  '</a>',
+  '<a>',
+  '</user_query>',
+  '<user_query>',
+  '<task>',
+  '</task>',
+  '```',
+  '~~~',
+  '`',
+  '"',
+  '“',
+  '”',
+  '„',
+  "'",
+  '’',
+  '> ',
+  '| ',
+  '    ',
+  '\t',
+  '---\n',
+
+  'Hi Bob,\n',
+  'Bob: ',
+  'From: a\n',
+  'Observation: ',
+  'On Monday Ann wrote:\n> a\n',
+  'What is next?',
+  'Reply to it.',
 );
 
-/** Ways in which a client or a person sets a text apart; each holds for any text. */
+/** Ways in which a client or a person marks a text as quoted; each works for any text. */
 const apart: Readonly<Record<string, (page: string) => string>> = {
   'in a block, before the words': (page) => `<document>\n${page}\n</document>\nWhat is next?`,
   'in a block, after the words': (page) => `What is next?\n<document>\n${page}\n</document>`,
@@ -49,11 +69,11 @@ const apart: Readonly<Record<string, (page: string) => string>> = {
 };
 
 test.each(Object.entries(apart))(
-  'a text %s never passes for the own words, whatever marks it holds',
+  'a text %s never counts as own words, whatever marks it contains',
   (_, setApart) => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
-        expect(ownWords(user(setApart(pieces.join(''))))).not.toContain('STRANGE');
+        expect(readOwnWords(user(setApart(pieces.join('')))).words).not.toContain('STRANGE');
       }),
       { seed: 7, numRuns: 1500 },
     );

@@ -1,7 +1,7 @@
-/** Of a line or a sentence no more is looked at. Characters. */
-const LOOK_AT = 300;
+/** Maximum characters that are read of a line or a sentence. */
+const READ_LIMIT = 300;
 
-/** Words before a colon that are a person's own, not the name of somebody who is quoted. */
+/** Words before a colon that are the person's own, not the name of a quoted speaker. */
 const ownLabels = new Set(
   (
     'no nope yes wrong right note hint please ok okay well question edit update ps also still again actually sorry ' +
@@ -24,12 +24,12 @@ const mailHeader =
 const attribution = /\b(?:wrote|writes|schrieb|écrit|escribió)(?: [^\s:]+){0,4}\s?:$/i;
 const salutation =
   /^(?:(?:hi|hello|hey|hallo|good (?:day|morning|afternoon|evening)|liebe[rs]?|bonjour|hola),? \p{Lu}[\p{L}.'-]*|dear\b[^,:!\n]{1,60})(?: \p{Lu}[\p{L}.'-]*){0,3}\s?(?:[,!:]|$)/iu;
-/** What ends a mail: the line, and below it a name at most. */
+/** The closing line of a mail; only a signature may follow. */
 const farewell =
   /^(?:(?:(?:kind|best|warm|many)(?:est)? )?regards|(?:best|kind|warm|all my) wishes|all the best|best|cheers|sincerely|yours(?: \w+)?|(?:yours )?(?:sincerely|faithfully|truly)|respectfully|mit (?:freundlichen|besten|lieben) grüßen|(?:viele|liebe|beste) grüße|mfg|cordialement|bien à vous|saludos|un saludo|atentamente|cordiali saluti)(?:,|\s?[-–—]|$)/iu;
 const signature =
   /^(?:--|(?:sent|gesendet|envoyé|enviado|inviato) (?:from|von|mit|depuis|desde|da)\b.{1,60})$/i;
-/** Lines below a farewell: a name, a place of work. */
+/** Maximum lines from a farewell to the end of a mail: name, workplace. */
 const MOST_BELOW = 4;
 const toolLabel =
   /^(?:\[[^\]\n]{1,80}\]\s?(?:result|output|response)|(?:(?:tool|function|command|action|shell|api|code)[ _-])?(?:observation|output|results?|response|returned|stdout|stderr))(?:[ _]?\d+)?(?:\s?\([^)\n]{1,80}\))?(?:\s?:|\s[-–—]\s|$)/i;
@@ -39,27 +39,34 @@ const data = /^[{[]\s?(?:["{[]|$)/;
 const heading = /^#{1,6} /;
 
 const lineMarks: readonly RegExp[] = [
-  ...[separator, fence, capitalMark, onlyBrackets, forwarded, mailHeader],
-  ...[salutation, toolLabel, heading],
+  separator,
+  fence,
+  capitalMark,
+  onlyBrackets,
+  forwarded,
+  mailHeader,
+  salutation,
+  toolLabel,
+  heading,
 ];
 
-/** Whether a line begins a text that is passed on: a mail, a chat, the output of a tool, a page. */
+/** Whether a line begins a passed-on text: a mail, a chat, tool output, a page. */
 export function foreignLine(line: string, isFirst: boolean): boolean {
-  const start = line.slice(0, LOOK_AT);
+  const start = line.slice(0, READ_LIMIT);
   const label = /^(?:[-*•] )?([^\s:]{1,40}):/.exec(start)?.[1]?.toLowerCase();
   if (chatLine.test(start) && !(label !== undefined && ownLabels.has(label))) return true;
   if (isFirst && data.test(start)) return true;
   return (
     lineMarks.some((mark) => mark.test(start)) ||
     (isFirst && mention.test(start)) ||
-    attribution.test(line.slice(-LOOK_AT))
+    attribution.test(line.slice(-READ_LIMIT))
   );
 }
 
-/** Whether a text ends like a mail, so that all of it may be one. */
+/** Whether a text ends like a mail, so that all of it may be a mail. */
 export function endsLikeMail(text: string): boolean {
   const lines = text
-    .slice(-LOOK_AT)
+    .slice(-READ_LIMIT)
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
@@ -67,7 +74,7 @@ export function endsLikeMail(text: string): boolean {
   return last.some((line, at) => signature.test(line) || (at < last.length - 1 && farewell.test(line)));
 }
 
-/** What is asked for about a text, and hardly ever about the answer before. */
+/** Requests that are about a text and hardly ever about the previous answer. */
 const textWork =
   /\b(?:summari[sz]e|sum (?:it|this|that|them)? ?up|tl ?;? ?dr|translate|proof-?read|paraphrase|transcribe|classify|categori[sz]e|sentiment|grammar|spelling|spell-?check|extract|draft|compose)\b|\b(?:reply|respond|react) to\b|\banswer (?:to )?(?:this|that|the|my|him|her|them|a|an) (?:e-?mail|mail|message|letter|question from|customer|review|comment|ticket|post)\b/i;
 const theText =
@@ -75,7 +82,7 @@ const theText =
 const pointing = /\b(?:this|these|following|below|attached|here)\b/i;
 const asking =
   /^\W*(?:(?:please|now|then|and|also|so|ok|okay|can you|could you|would you|will you) ){0,4}(?:explain|check|review|read|look|see|analy[sz]e|improve|edit|rewrite|fix|correct|rate|evaluate|judge|compare|help|turn|convert|format|use|consider|here|take|find|count|list|tell me|give me|answer|what|how|who|which|why|when|where|does|do|is|are|based on)\b/i;
-/** "make a table out of", "add to my list": a verb, and what it is about */
+/** a verb with its object: "make a table out of", "add to my list" */
 const order =
   /^\W*(?:(?:please|now|then|and|also|so|ok|okay|can you|could you|would you|will you) ){0,4}(?!(?:not|like|no|that|this|it|all|with|without|still|same|in|of|on)\b)\p{L}{2,20} (?:the|this|these|an?|my|his|her|their|our|all|any|out|up|to|me|for|in|on)\b/iu;
 const received =
@@ -84,23 +91,23 @@ const reported =
   /\b([\p{L}']+) (?:(?:just|also|then|already|has|have) )?(?:wrote|writes|written|said|says|replied|replies|answered|asked|asks|commented|posted|sent|sends|told me|tells me|texted|mailed|emailed|complained)\b/giu;
 const speakers = new Set(['i', 'you', 'we', 'it', 'that', 'this', 'what', 'as', 'who', 'not']);
 
-/** Whether a sentence says that the text of somebody else follows, or asks for something about it. */
+/** Whether a sentence announces someone else's text, or asks for something about it. */
 export function introduces(sentence: string): boolean {
-  const start = sentence.slice(0, LOOK_AT);
+  const start = sentence.slice(0, READ_LIMIT);
   if (textWork.test(start) || received.test(start)) return true;
   const asks = asking.test(start) || order.test(start);
   if ((asks || start.trimEnd().endsWith('?')) && pointing.test(start)) return true;
   return asks && theText.test(start);
 }
 
-/** Where in a sentence the words of somebody else begin: behind "my boss says". -1: nowhere. */
+/** The index in a sentence where someone else's words begin, for example behind "my boss says"; -1: none. */
 export function startOfReport(sentence: string): number {
-  for (const { index, 0: found, 1: who } of sentence.slice(0, LOOK_AT).matchAll(reported))
-    if (!speakers.has(who!.toLowerCase())) return index + found.length;
+  for (const { index, 0: report, 1: speaker } of sentence.slice(0, READ_LIMIT).matchAll(reported))
+    if (!speakers.has(speaker!.toLowerCase())) return index + report.length;
   return -1;
 }
 
-/** Where a sentence goes over to what it announces: behind a colon. -1: nowhere. */
+/** The index behind the colon where an announced text begins; -1: none. */
 export function endOfAnnouncement(sentence: string): number {
   const { index } = /:(?=\s|$)|(?<=\P{ASCII}):/u.exec(sentence) ?? { index: -1 };
   const label = sentence.slice(0, index).trim().toLowerCase();
@@ -109,4 +116,4 @@ export function endOfAnnouncement(sentence: string): number {
 
 /** Whether a short paragraph asks for something. */
 export const isRequest = (paragraph: string): boolean =>
-  introduces(paragraph) || paragraph.trimEnd().endsWith('?') || asking.test(paragraph.slice(0, LOOK_AT));
+  introduces(paragraph) || paragraph.trimEnd().endsWith('?') || asking.test(paragraph.slice(0, READ_LIMIT));

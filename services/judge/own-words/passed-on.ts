@@ -1,5 +1,4 @@
 import { lexicalEvidence } from '../judges/signals/evidence.ts';
-import { isForeignThenEnglish, isInTwoScripts } from './languages.ts';
 import {
   endOfAnnouncement,
   endsLikeMail,
@@ -12,51 +11,52 @@ import { firstSpan } from './quoted-text.ts';
 import { sentencesIn } from './sentences.ts';
 import { unwrapped } from './wrapped-words.ts';
 
-/** A longer message is material with a word of the person's before it. Characters. */
+/** A longer message is material with a few own words before it. Characters. */
 const LONG = 900;
-/** A first or last paragraph up to this length may be all that the person wrote. Characters. */
+/** Maximum length of a first or last paragraph that may be all of the person's own words. Characters. */
 const SHORT_PARAGRAPH = 300;
 
-/** Quotations that are looked behind; a text with more is not a person's. */
+/** Maximum quotations within own words; a text with more is not a person's. */
 const MOST_SPANS = 16;
 
 /**
- * The person's own words in a text: what stands before the first sign of a text that is only passed on, or
- * before a quotation that may end anywhere. Nobody marks where a pasted text ends, so nothing after it
- * counts; where it may stand first, nothing counts at all.
+ * The person's own words in a text: everything before the first sign of a passed-on text, or before a quotation
+ * without a certain end. Nothing marks the end of a pasted text, so nothing after it counts. If the passed-on text
+ * may come first, nothing counts at all.
  */
 export function beforePassedOn(text: string): string {
-  let rest = unwrapped(text)
+  let remaining = unwrapped(text)
     .replace(/^\s*\n/, '')
     .trimEnd();
-  if (endsLikeMail(rest)) return '';
+  if (endsLikeMail(remaining)) return '';
   for (let spans = 0; spans < MOST_SPANS; spans += 1) {
-    const span = firstSpan(rest);
-    const before = span === undefined ? rest : rest.slice(0, span.from);
-    const { words, isAll } = ownStart(before, rest);
-    if (!isAll || span?.to === undefined) return standsFirst(rest) || isInTwoScripts(rest) ? '' : words;
-    rest = `${before}${rest[span.to - 1] === '\n' ? '' : ' '}${rest.slice(span.to)}`;
+    const span = firstSpan(remaining);
+    const before = span === undefined ? remaining : remaining.slice(0, span.from);
+    const { words, isAll } = ownStart(before, remaining);
+    if (!isAll || span?.to === undefined)
+      return passedOnMayComeFirst(remaining) || isInTwoScripts(remaining) ? '' : words;
+    remaining = `${before}${remaining[span.to - 1] === '\n' ? '' : ' '}${remaining.slice(span.to)}`;
   }
   return '';
 }
 
-/** The own words at the start of a text up to where it may be of others, and whether all of it is own. */
+/** The own words at the start of a text, and whether they are all of it. */
 function ownStart(text: string, whole: string): { readonly words: string; readonly isAll: boolean } {
   const lines = text.split('\n');
   const foreign = lines.findIndex((line, index) => foreignLine(line.trim(), index === 0));
-  const spoken = foreign === -1 ? lines : lines.slice(0, foreign);
-  const { words, isAll } = leadOf(spoken.join('\n').trim(), isForeignThenEnglish(sentencesIn(whole)));
+  const ownLines = foreign === -1 ? lines : lines.slice(0, foreign);
+  const { words, isAll } = leadOf(ownLines.join('\n').trim(), isForeignThenEnglish(sentencesIn(whole)));
   if (whole.length <= LONG) return { words, isAll: isAll && foreign === -1 };
   return { words: beginningOf(words.split('\n')), isAll: isAll && foreign === -1 };
 }
 
-/** Of a long message the first paragraph, or the first sentence where that paragraph is long itself. */
+/** The first paragraph, or its first sentence if that paragraph is long. */
 function beginningOf(lines: readonly string[]): string {
   const [first = ''] = paragraphsOf(lines.join('\n').trim());
   return first.length <= SHORT_PARAGRAPH ? first : (sentencesIn(first)[0] ?? '');
 }
 
-/** Up to the first sentence that introduces another text, that sentence included. */
+/** The words up to and including the first sentence that introduces another text. */
 function leadOf(text: string, changesLanguage: boolean): { readonly words: string; readonly isAll: boolean } {
   const kept: string[] = [];
   const paragraphs = paragraphsOf(text);
@@ -75,14 +75,14 @@ function leadOf(text: string, changesLanguage: boolean): { readonly words: strin
   return { words: kept.join('\n').trim(), isAll: true };
 }
 
-/** A longer line is not looked through for a reaction. Characters. */
+/** A longer line is not searched for a reaction. Characters. */
 const LONGEST_REACTION = 600;
 const opener =
   /^\W{0,5}(?:no|nope|nah|yes|yeah|ok|okay|h+m+|well|ugh|argh|oh|oops|sorry|wait|actually|please)\W{0,10}$/i;
 
 /**
- * Whether a line says what the person thinks of the answer. A line that does not may announce the next ones,
- * in any language: whose words those are is not known.
+ * Whether a line is a reaction to the answer. Any other line may announce the next ones, in any language, so the
+ * author of those is unknown.
  */
 const isReaction = (line: string): boolean =>
   opener.test(line) || (line.length <= LONGEST_REACTION && lexicalEvidence(line).length > 0);
@@ -102,8 +102,8 @@ function leadOfLine(
   return { words, goesOn: true };
 }
 
-/** Whether a text that is passed on may stand before the person's request, which is the last paragraph then. */
-function standsFirst(whole: string): boolean {
+/** Whether a passed-on text may come before the person's request, which is then the last paragraph. */
+function passedOnMayComeFirst(whole: string): boolean {
   const paragraphs = paragraphsOf(whole);
   const last = paragraphs.at(-1) ?? '';
   if (paragraphs.length < 2 || last.length > SHORT_PARAGRAPH) return false;
@@ -112,3 +112,40 @@ function standsFirst(whole: string): boolean {
 
 const paragraphsOf = (text: string): readonly string[] =>
   text.split(/\n[ \t]*\n/).filter((paragraph) => paragraph.trim() !== '');
+
+/** Maximum characters that are read of a sentence. */
+const SENTENCE_LIMIT = 300;
+
+const english = new Set(
+  (
+    'the it is this that you i my your not do does did of to for with without and or but what why how when where who ' +
+    'which can could would should are be have has had were from on at by as if then there here these those they them ' +
+    'their we us our he she his her its all any some get got make made give write use stop keep try need want like ' +
+    'love hate yes ok okay sorry well please thanks thank right good great nice perfect better short shorter long ' +
+    'longer too more less list lists answer answers again still just only much very job work works worked error same ' +
+    'sentence sentences greeting greetings emojis bullet points plain simple words text way never nothing exactly ' +
+    "lovely awesome excellent brilliant terrible useless helpful explanation english wrong don't it's that's isn't"
+  ).split(' '),
+);
+
+const wordsOf = (sentence: string): readonly string[] =>
+  sentence
+    .slice(0, SENTENCE_LIMIT)
+    .toLowerCase()
+    .replaceAll('’', "'")
+    .match(/[\p{L}']+/gu) ?? [];
+
+/** Whether a text begins in another language and continues in English, which is then passed on. */
+function isForeignThenEnglish([first = '', ...others]: readonly string[]): boolean {
+  const words = wordsOf(first);
+  // one word may be a name or an exclamation, unless it has letters that English lacks
+  const minimum = /\P{ASCII}/u.test(words.join('')) ? 1 : first.trimEnd().endsWith(':') ? 2 : 3;
+  if (words.length < minimum || words.some((word) => english.has(word))) return false;
+  return others.some((other) => new Set(wordsOf(other).filter((word) => english.has(word))).size >= 2);
+}
+
+const otherScript = /(?:(?=\P{Script=Latin})[\p{L}\p{M}]){2}/u;
+const latinWords = /\p{Script=Latin}{2,}[^\p{L}\n]{1,5}\p{Script=Latin}{2,}/u;
+
+/** Whether a text is in two scripts. One part may be a request and the other its material, in any order. */
+const isInTwoScripts = (text: string): boolean => otherScript.test(text) && latinWords.test(text);

@@ -1,44 +1,44 @@
 /*
- * A quoted text may hold the very marks that quote it, and a client escapes nothing. So a mark ends a
- * quotation only where no second one could; otherwise nobody can tell where it ends.
+ * A quoted text may contain the marks that quote it, and clients escape nothing. So a mark ends a quotation only if
+ * no other mark could; otherwise the end is unknown.
  */
 
-/** A part of a text that is set apart from the words around it. */
+/** A quoted part of a text. */
 export type Span = {
   readonly from: number;
-  /** undefined: it may end anywhere behind `from` */
+  /** undefined: the end is unknown */
   readonly to: number | undefined;
 };
 
-/** Lines that are quoted, of a table or indented, as many as follow each other: each bears its own mark. */
+/** Consecutive quoted, table or indented lines; each line has its own mark. */
 const quotedLines = /(?:^(?:[ \t]{0,3}[>|]| {4}|\t)[^\n]*(?:\n|$))+/m;
 
 function linesOfQuote(text: string): Span | undefined {
-  const found = quotedLines.exec(text);
-  return found === null ? undefined : { from: found.index, to: found.index + found[0].length };
+  const match = quotedLines.exec(text);
+  return match === null ? undefined : { from: match.index, to: match.index + match[0].length };
 }
 
-/** The first quoted lines, tagged block, code block, quotation or piece of code in a text. */
+/** The first quotation in a text: quoted lines, a tagged block, a code block, quotation marks or inline code. */
 export function firstSpan(text: string): Span | undefined {
-  const found = [linesOfQuote, angled, bracketed, startsWhatEndsAnywhere, ...pairs].map((find) => find(text));
-  const span = found.reduce((first, next) =>
+  const spans = [linesOfQuote, angled, bracketed, openEndedSpan, ...pairs].map((find) => find(text));
+  const span = spans.reduce((first, next) =>
     first === undefined || (next && next.from < first.from) ? next : first,
   );
   const closing = closingTag.exec(text);
-  // of a block that was opened nowhere, what stands before it may be in the block as well
+  // text before an unopened closing tag may belong to its block
   return closing !== null && closing.index <= (span?.from ?? text.length) ? { from: 0, to: undefined } : span;
 }
 
-/** Whatever is called a tag: `<doc>`, `<1>`, `<_doc>`, `<|doc|>`. */
+/** Any opening tag: `<doc>`, `<1>`, `<_doc>`, `<|doc|>`. */
 const openingTag = /<([^\s<>/=][^\s<>]*)(?:\s[^<>]*)?>/;
-/** `[quote]`, `[quote=Ann]`. In brackets stand remarks as well: it is a tag where the text closes it. */
+/** `[quote]`, `[quote=Ann]`. A tag only if the text closes it, since brackets also contain remarks. */
 const openingBracket = /\[([a-zA-Z][\w-]{0,40})(?:[ =][^\]\n]{0,80})?\]/g;
 const closingTag = /<\s?\/\s?[^\s<>]|\[\/[^\s\]]/;
 
 /** Comments, CDATA and processing instructions of XML, environments of LaTeX, colours of a terminal. */
 const startOfNoPair = /<[!?%]|\\begin\s?\{|\p{Cc}/u;
 
-function startsWhatEndsAnywhere(text: string): Span | undefined {
+function openEndedSpan(text: string): Span | undefined {
   const from = text.replace(/[\n\t]/g, ' ').search(startOfNoPair);
   return from === -1 ? undefined : { from, to: undefined };
 }
@@ -46,9 +46,9 @@ function startsWhatEndsAnywhere(text: string): Span | undefined {
 type Tag = { readonly from: number; readonly to: number; readonly open: string; readonly close: string };
 
 function angled(text: string): Span | undefined {
-  const found = openingTag.exec(text);
-  if (found === null) return undefined;
-  const { index: from, 0: open, 1: name } = found;
+  const match = openingTag.exec(text);
+  if (match === null) return undefined;
+  const { index: from, 0: open, 1: name } = match;
   return blockOf(text, { from, to: from + open.length, open: `<${name}`, close: `</${name}` });
 }
 
@@ -69,7 +69,7 @@ function blockOf(text: string, { from, to, open, close }: Tag): Span {
 
 type Find = (text: string) => Span | undefined;
 
-/** Between two marks that look alike, if there are just two of them. */
+/** The text between two equal marks; the end is unknown if there are more than two. */
 const between =
   (mark: RegExp): Find =>
   (text) => {
@@ -78,7 +78,7 @@ const between =
     return { from: first.from, to: third === undefined ? second?.to : undefined };
   };
 
-/** Single marks are apostrophes too: one without a mark that could close it quotes nothing. */
+/** Single quotation marks are also apostrophes: a mark without a closing one quotes nothing. */
 const singleQuotes: Find = (text) => {
   const [open, another] = takeThree(text, /(?<![\p{L}\p{N}])['‘](?=[\p{L}\p{N}])/gu);
   if (open === undefined) return undefined;
@@ -90,8 +90,8 @@ const singleQuotes: Find = (text) => {
 };
 
 /**
- * Whatever opens or closes a quotation in any script: brackets too, but those of ASCII, which hold remarks.
- * Single marks that are apostrophes too are read apart; double primes stand for quotation marks.
+ * Quotation marks and non-ASCII brackets of all scripts, and double primes. ASCII brackets contain remarks; single
+ * marks that are also apostrophes have their own rule.
  */
 const quotationMark = /[[\p{Pi}\p{Pf}\p{Ps}\p{Pe}]--[\(\)\[\]\{\}‘’]]|′′/gv;
 
@@ -105,15 +105,15 @@ const pairs: readonly Find[] = [
 ];
 
 function takeThree(text: string, mark: RegExp): readonly { readonly from: number; readonly to: number }[] {
-  const found: { from: number; to: number }[] = [];
+  const places: { from: number; to: number }[] = [];
   for (const { index, 0: matched } of text.matchAll(mark)) {
-    found.push({ from: index, to: index + matched.length });
-    if (found.length === 3) break;
+    places.push({ from: index, to: index + matched.length });
+    if (places.length === 3) break;
   }
-  return found;
+  return places;
 }
 
-/** Where a text holds another, at most two places. */
+/** The first two indexes of a part in a text. */
 function placesOf(text: string, part: string): readonly number[] {
   const first = text.indexOf(part);
   if (first === -1) return [];

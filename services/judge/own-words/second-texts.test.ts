@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ChatMessage } from '../../../shared/chat/message.ts';
 import { readSignals } from '../judges/signals/signals.ts';
-import { assistant, user } from '../test-events.ts';
+import { assistant, user } from '../testing/events.ts';
 
 /**
  * A second set, invented before the rules were written and never used to shape them: what reaches an agent at
@@ -38,7 +38,7 @@ const passedOn: readonly string[] = [
   'Command output:\nThat is wrong.\nToo long.',
 ];
 
-test.each(passedOn)('passed on, so no verdict: %s', (text) => {
+test.each(passedOn)('passed on, no verdict: %s', (text) => {
   expect(vote(user(text))).toBe(0);
 });
 
@@ -57,6 +57,6 @@ const own: readonly (readonly [number, string])[] = [
   [-1, 'Make it shorter.\n\nAlso add lunch.'],
 ];
 
-test.each(own)("the person's own, worth %d: %s", (expected, text) => {
+test.each(own)('own words, vote %d: %s', (expected, text) => {
   expect(vote(user(text))).toBe(expected);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ChatMessage } from '../../../shared/chat/message.ts';
 import { readSignals } from '../judges/signals/signals.ts';
-import { assistant, user } from '../test-events.ts';
+import { assistant, user } from '../testing/events.ts';
 
 const judged = (next: ChatMessage, earlier: ChatMessage = user('tell me a joke')) =>
   readSignals({ messages: [earlier, assistant('ok')], next: [next] });
@@ -114,11 +114,11 @@ const own: readonly (readonly [number, string])[] = [
   [-1, 'That is wrong, café has an accent.'],
 ];
 
-test.each(own)("the person's own, worth %d: %j", (vote, text) => {
+test.each(own)('own words, vote %d: %j', (vote, text) => {
   expect(judged(user(text)).vote).toBe(vote);
 });
 
-test('a message under another name is the word of another author', () => {
+test('a message with another name has another author', () => {
   const named = (content: string, name: string): ChatMessage => ({ ...user(content), name });
   expect(judged(named(said, 'mallory'))).toEqual(nothing);
   expect(judged(named(said, 'mallory'), named('tell me a joke', 'ann'))).toEqual(nothing);

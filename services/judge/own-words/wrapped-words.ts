@@ -1,4 +1,4 @@
-/** Clients that tag everything put the person's words into one of these. */
+/** Tags that some clients put around the person's words. */
 const wrappers = [
   'user_query',
   'user_request',
@@ -10,8 +10,8 @@ const wrappers = [
 ];
 
 /**
- * The words in the only wrapper of a message, where it begins or ends with the wrapper and is tagged
- * throughout: inside of another block a wrapper does neither. Any other text as it is.
+ * The words in the wrapper of a message. The message must begin or end with its only wrapper and be tagged
+ * throughout; a wrapper within another block does not count. Any other text is returned unchanged.
  */
 export function unwrapped(text: string): string {
   const whole = text.trim();

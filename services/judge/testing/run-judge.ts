@@ -1,7 +1,8 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { JudgmentReached } from '../../../shared/events/judgment-reached.ts';
 import { memoryRows } from '../../../shared/log/rows.ts';
-import { type JudgeSettings, judgeFold } from '../judge-fold.ts';
+import { judgeFold } from '../judge-fold.ts';
+import type { JudgeSettings } from '../judge-settings.ts';
 import { owedVotes } from '../owed-votes.ts';
 
 /** The judge's fold over events of one lane. */

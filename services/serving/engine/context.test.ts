@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ModelConfig } from '../../../shared/policy/model-config.ts';
+import type { ModelConfig } from '../../../shared/policy/model/model-config.ts';
 import { contextOf } from './context.ts';
 
 /** 28 layers of 8 heads of 128, keys and values: 224 KiB per position. */
@@ -11,7 +11,7 @@ const config = {
   headSize: 128,
 } as ModelConfig;
 
-test('the context is what the model, the settings and the memory allow', () => {
+test('the context is limited by the model, the settings and the memory', () => {
   const GiB = 2 ** 30;
   expect(contextOf(config, { contextTokens: undefined, cacheBytes: 16 * GiB })).toEqual({
     tokens: 40_960,
@@ -21,7 +21,7 @@ test('the context is what the model, the settings and the memory allow', () => {
   expect(contextOf(config, { contextTokens: 1000, cacheBytes: 4 * GiB }).tokens).toBe(1000);
   const short = contextOf(config, { contextTokens: undefined, cacheBytes: 4 * GiB });
   expect(short).toMatchObject({ tokens: 18_688, cachePositions: 18_688 });
-  expect(short.note).toBe('context of 18688 tokens; all 40960 need --kv-cache-mib 8960');
+  expect(short.note).toBe('context limited to 18688 tokens; 40960 tokens need --kv-cache-mib 8960');
   expect(contextOf(config, { contextTokens: undefined, cacheBytes: 8960 * 2 ** 20 }).note).toBeUndefined();
   expect(() => contextOf(config, { contextTokens: undefined, cacheBytes: 2 ** 20 })).toThrow('56');
 });

@@ -1,41 +1,43 @@
-import type { ModelConfig } from '../../../shared/policy/model-config.ts';
-import { CLAW_NANO } from '../../../shared/policy/model-folder.ts';
+import type { ServingConfig } from '../../../shared/config/serving.ts';
+import type { ModelConfig } from '../../../shared/policy/model/model-config.ts';
+import { CLAW_NANO } from '../../../shared/policy/model/model-folder.ts';
 import { floatsPerPosition } from '../../../shared/policy/ops/kv-cache.ts';
-import type { ServingConfig } from '../config.ts';
 
 type ContextSetup = {
-  /** A limit below the model's own. */
+  /** A limit below that of the model. */
   readonly contextTokens: number | undefined;
-  /** Bytes of the keys and values of all answers that are being generated. */
+  /** Bytes for the keys and values of all running answers. */
   readonly cacheBytes: number;
 };
 
-/** What becomes of a prompt that does not fit: it is cut to a window, or refused. */
+/** Whether a prompt that does not fit is cut to a window or refused. */
 export const contextMode = ({
   context,
   model,
 }: Pick<ServingConfig, 'context' | 'model'>): 'window' | 'error' =>
   context === 'auto' ? (model === CLAW_NANO ? 'window' : 'error') : context;
 
-/** How much an answer and its prompt may have, and all of them together. */
+/** Limits of one prompt with its answer, and of all running answers. */
 export type Context = {
   readonly tokens: number;
-  /** Positions of the cache, of all answers together. */
+  /** Positions of the cache, shared by all answers. */
   readonly cachePositions: number;
-  /** For a person: why it is less than what the model can, if it is for want of memory. */
+  /** One line for the operator if memory limits the context. */
   readonly note: string | undefined;
 };
 
-/** The cache grows in steps of so many positions. */
+/** The cache grows in steps of this many positions. */
 const positionStep = 256;
 
-/** Every answer that is begun must be able to end: none may need more than the whole cache. */
+/** Limits each answer to the whole cache, so that every answer can finish. */
 export function contextOf(config: ModelConfig, { contextTokens, cacheBytes }: ContextSetup): Context {
   const bytes = Float32Array.BYTES_PER_ELEMENT * floatsPerPosition(config);
   const cachePositions = Math.floor(cacheBytes / bytes / positionStep) * positionStep;
   if (cachePositions === 0) {
     const least = Math.ceil((positionStep * bytes) / 2 ** 20);
-    throw new Error(`the keys and values of this model need more room: --kv-cache-mib ${least} at least`);
+    throw new Error(
+      `the key-value cache is too small for this model: set --kv-cache-mib to at least ${least}`,
+    );
   }
   const wanted = Math.min(config.maxPositions, contextTokens ?? Number.POSITIVE_INFINITY);
   const tokens = Math.min(wanted, cachePositions);
@@ -45,7 +47,7 @@ export function contextOf(config: ModelConfig, { contextTokens, cacheBytes }: Co
     cachePositions,
     note:
       tokens < wanted
-        ? `context of ${tokens} tokens; all ${wanted} need --kv-cache-mib ${mebibytes}`
+        ? `context limited to ${tokens} tokens; ${wanted} tokens need --kv-cache-mib ${mebibytes}`
         : undefined,
   };
 }

@@ -1,15 +1,14 @@
+import type { ServingConfig } from '../../../shared/config/serving.ts';
 import { findModel } from '../../../shared/hub/find-model.ts';
-import { CLAW_NANO } from '../../../shared/policy/model-folder.ts';
-import type { ServingConfig } from '../config.ts';
+import { CLAW_NANO } from '../../../shared/policy/model/model-folder.ts';
+import type { Engine } from '../generation.ts';
 import { contextMode } from './context.ts';
-import type { Engine } from './engine.ts';
-import { openLocalEngine } from './local.ts';
-import { openUpstream, type UpstreamOptions } from './open-upstream.ts';
+import { openLocalEngine } from './local/local.ts';
+import { openUpstream, type UpstreamOptions } from './upstream/open-upstream.ts';
 
 /**
- * The engine that the settings name; `fetching`: of a model that has to come from the hub first. Rejects
- * with ConfigError when they cannot be used, else as the
- * engine's start does.
+ * Opens the configured engine. Rejects with ConfigError for invalid settings, or with the engine's own error.
+ * @param fetching options to fetch the model from the hub
  */
 export async function openEngine(config: ServingConfig, fetching: UpstreamOptions): Promise<Engine> {
   if (config.engine === 'local') {

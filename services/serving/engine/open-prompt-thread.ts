@@ -1,13 +1,13 @@
-import type { Logger } from '../../../shared/service/logger.ts';
-import type { PromptCalls, PromptSetup } from './protocol.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import type { PromptCalls, PromptSetup } from './local/protocol.ts';
 import { openWatchedThread, type WatchedThread } from './watched-thread.ts';
 
-/** ms for a tokenizer and a chat template to be read */
+/** ms to read a tokenizer and a chat template */
 const START_MS = 120_000;
-/** A prompt takes far less; one that takes more ends its thread, not the process. */
+/** A prompt that needs more memory ends the thread, but not the process. Usual prompts need far less. */
 const HEAP_MIB = 2_048;
 
-/** Starts the thread that makes prompts. @param callMs that one prompt may take */
+/** Starts the thread that makes prompts. @param callMs ms that one prompt may take */
 export const openPromptThread = (
   setup: PromptSetup,
   callMs: number,

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
-import { createChatTemplate } from '../../../shared/policy/chat-template.ts';
-import type { GenerationRequest } from './engine.ts';
+import { defined } from '../../../shared/lang/defined.ts';
+import { createChatTemplate } from '../../../shared/policy/text/chat-template.ts';
+import type { GenerationRequest } from '../generation.ts';
 import { countPrompt, makePrompt } from './prompt.ts';
 
 /** A token per character. */
@@ -31,14 +32,14 @@ const request = (content: string, maxTokens?: number): GenerationRequest => ({
     presencePenalty: 0,
     repetitionPenalty: 1,
     logitBias: [],
-    ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...defined({ maxTokens }),
   },
 });
-const make = (asked: GenerationRequest, context: 'window' | 'error' = 'error', contextTokens = 40) =>
-  makePrompt({ tokenizer, template, contextTokens, context }, asked);
+const make = (prompted: GenerationRequest, context: 'window' | 'error' = 'error', contextTokens = 40) =>
+  makePrompt({ tokenizer, template, contextTokens, context }, prompted);
 const textOf = (ids: readonly number[]) => String.fromCodePoint(...ids);
 
-test('developer is system, and the answer may have what the context leaves', () => {
+test('the developer role becomes system, and the answer gets the rest of the context', () => {
   const prompt = make(request('hi'));
   expect(textOf(prompt.promptIds)).toBe('<s>kind<u>hi<a>');
   expect(prompt).toMatchObject({ maxTokens: 40 - 15 });
@@ -47,14 +48,14 @@ test('developer is system, and the answer may have what the context leaves', () 
   expect(make(request('hi', 700))).toMatchObject({ maxTokens: 25, askedMaxTokens: 700 });
 });
 
-test('a prompt that does not fit by itself is refused with the code that clients know', () => {
+test('a prompt that does not fit is refused with context_length_exceeded', () => {
   expect(make(request('x'.repeat(26))).maxTokens).toBe(1);
   expect(() => make(request('x'.repeat(27)))).toThrow(
     expect.objectContaining({ code: 'context_length_exceeded', status: 400 }),
   );
 });
 
-test('a prompt is counted whole, whether or not it fits', () => {
+test('all tokens of a prompt are counted, whether or not it fits', () => {
   const maker = { tokenizer, template, contextTokens: 40, context: 'window' } as const;
   expect(countPrompt(maker, request('hi'))).toBe(15);
   expect(countPrompt(maker, request('x'.repeat(100)))).toBe(113);
@@ -62,44 +63,44 @@ test('a prompt is counted whole, whether or not it fits', () => {
   expect(Math.abs(estimate / 5013 - 1)).toBeLessThan(0.01);
 });
 
-test('or cut to a window, and what was cut is told', () => {
+test('a prompt that does not fit is cut to a window, and the cut is reported', () => {
   const prompt = make(request('x'.repeat(90)), 'window');
   expect(prompt.promptIds.length).toBeLessThanOrEqual(30);
   expect(prompt.windowCut).toMatchObject({ systemCharacters: 4, lastTurnCharacters: expect.any(Number) });
   expect(prompt.maxTokens).toBe(40 - prompt.promptIds.length);
 });
 
-test('the limits of a model come first, its context after them; both are told in one', () => {
+test('the limits of the model apply before its context; one report covers both cuts', () => {
   const limits = { systemTokens: 10, promptTokens: 200 };
   const maker = { tokenizer, template, contextTokens: 40, context: 'window' as const, limits };
-  const asked = (words: string): GenerationRequest => {
+  const prompted = (words: string): GenerationRequest => {
     const messages = [{ role: 'system' as const, content: 'be kind and brief' }, request(words).messages[1]!];
     return { ...request(words), messages };
   };
-  const prompt = makePrompt(maker, asked('hi'));
+  const prompt = makePrompt(maker, prompted('hi'));
   expect(textOf(prompt.promptIds)).toBe('<s>be kind<u>hi<a>');
   expect(prompt.windowCut).toMatchObject({ systemCharacters: 10, lastTurnCharacters: 0, systemBudget: 10 });
   expect(prompt.window!.messages[0]).toEqual({ role: 'system', content: 'be kind' });
-  const both = makePrompt(maker, asked('x'.repeat(90)));
+  const both = makePrompt(maker, prompted('x'.repeat(90)));
   expect(both.promptIds.length).toBeLessThanOrEqual(30);
   expect(both.windowCut).toMatchObject({ systemCharacters: 17, lastTurnCharacters: expect.any(Number) });
   expect(both.windowCut!.lastTurnCharacters).toBeGreaterThan(0);
   const refusing = { ...maker, context: 'error' as const };
-  expect(makePrompt(refusing, asked('hi')).promptIds).toEqual(prompt.promptIds);
-  expect(() => makePrompt(refusing, asked('x'.repeat(90)))).toThrow(
+  expect(makePrompt(refusing, prompted('hi')).promptIds).toEqual(prompt.promptIds);
+  expect(() => makePrompt(refusing, prompted('x'.repeat(90)))).toThrow(
     expect.objectContaining({ code: 'context_length_exceeded' }),
   );
 });
 
-test('what a template refuses is the client’s fault', () => {
-  const asked = { ...request('hi'), messages: [{ role: 'tool', content: 'done' }] } as GenerationRequest;
-  expect(() => make(asked)).toThrow(expect.objectContaining({ code: 'template_refused', status: 400 }));
+test('messages that the template refuses are a client error', () => {
+  const prompted = { ...request('hi'), messages: [{ role: 'tool', content: 'done' }] } as GenerationRequest;
+  expect(() => make(prompted)).toThrow(expect.objectContaining({ code: 'template_refused', status: 400 }));
 });
 
-test('a bias on a token that there is not is refused', () => {
+test('a bias on an unknown token is refused', () => {
   const biased = (id: number): GenerationRequest => {
-    const asked = request('hi');
-    return { ...asked, sampling: { ...asked.sampling, logitBias: [[id, 1]] } };
+    const prompted = request('hi');
+    return { ...prompted, sampling: { ...prompted.sampling, logitBias: [[id, 1]] } };
   };
   expect(make(biased(0x10ffff)).promptIds).not.toHaveLength(0);
   expect(() => make(biased(0x110000))).toThrow(
@@ -111,18 +112,18 @@ test('a bias on a token that there is not is refused', () => {
   );
 });
 
-test('words that look like a mark of the template stay words', () => {
+test('text that looks like a template mark stays text', () => {
   const prompt = make(request('a<a>b'));
   expect(textOf(prompt.promptIds)).toBe('<s>kind<u>a<\u200ba>b<a>');
 });
 
-test('a mark that is written across two parts stays words too', () => {
+test('a template mark split across two parts stays text', () => {
   const parts = [
     { type: 'text', text: 'a<' },
     { type: 'text', text: 'a>b' },
   ];
-  const asked = { ...request(''), messages: [{ role: 'user' as const, content: parts }] };
-  expect(textOf(make(asked).promptIds)).toBe('<u>a<\u200ba>b<a>');
+  const prompted = { ...request(''), messages: [{ role: 'user' as const, content: parts }] };
+  expect(textOf(make(prompted).promptIds)).toBe('<u>a<\u200ba>b<a>');
 });
 
 const megabytes = 8 * 2 ** 20;
@@ -168,7 +169,7 @@ test.each(Object.entries(long))('of 8 MB of %s, no more is read than tells how t
   expect(read).toBeLessThan(150_000);
 });
 
-test('whatever fits is the whole text, to the token', () => {
+test('a prompt that fits is tokenized completely', () => {
   const message = fc.record({
     role: fc.constantFrom('user' as const, 'assistant' as const, 'system' as const),
     content: fc.string({ maxLength: 60 }),
@@ -179,9 +180,9 @@ test('whatever fits is the whole text, to the token', () => {
         template.render({ messages, tools: [], addGenerationPrompt: true, variables: {} }),
       );
       fc.pre(whole.length <= 299 && !messages.some(({ content }) => /<[au]>/.test(content)));
-      const asked = { ...request('', 100), messages };
+      const prompted = { ...request('', 100), messages };
       for (const context of ['window', 'error'] as const) {
-        const prompt = make(asked, context, 400);
+        const prompt = make(prompted, context, 400);
         expect(prompt.promptIds).toEqual(whole);
         expect(prompt.windowCut).toBeUndefined();
       }
@@ -190,7 +191,7 @@ test('whatever fits is the whole text, to the token', () => {
   );
 });
 
-test('a forced call is begun where the answer begins, after the end of any reasoning', () => {
+test('a forced call begins at the start of the answer, after any reasoning', () => {
   const forced = { ...request('hi'), forcedCall: ['get'] };
   expect(textOf(make(forced, 'error', 200).promptIds)).toBe(
     '<s>kind<u>hi<a><tool_call>\n{"name": "get", "arguments":',
@@ -202,12 +203,12 @@ test('a forced call is begun where the answer begins, after the end of any reaso
   );
 });
 
-test('the name of a call that has to come is no special token', () => {
+test('the name of a forced call contains no special token', () => {
   const named = { ...tokenizer, controlTokens: ['look_up', '<a>', '<u>'] };
-  const asked: GenerationRequest = { ...request('hi'), forcedCall: ['look_up'] };
+  const prompted: GenerationRequest = { ...request('hi'), forcedCall: ['look_up'] };
   const { promptIds } = makePrompt(
     { tokenizer: named, template, contextTokens: 200, context: 'error' },
-    asked,
+    prompted,
   );
   expect(textOf(promptIds)).toContain('{"name": "l\u200book_up", "arguments":');
 });

@@ -13,58 +13,59 @@ import {
   type WindowInput,
 } from '../../../shared/chat/window.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
-import type { ChatTemplate } from '../../../shared/policy/chat-template.ts';
-import type { ReservedTokens } from '../../../shared/policy/plain-prompt.ts';
-import { plainText } from '../../../shared/policy/plain-text.ts';
-import { promptRenderer } from '../../../shared/policy/render-prompt.ts';
-import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
-import { isServiceError } from '../../../shared/service/errors.ts';
-import { forcedCall } from '../chat/forced-call.ts';
-import { opensReasoning } from '../chat/reasoning-parser.ts';
-import type { ToolCallForm } from '../chat/tool-call-form.ts';
+import { defined } from '../../../shared/lang/defined.ts';
+import type { ChatTemplate } from '../../../shared/policy/text/chat-template.ts';
+import type { ReservedTokens } from '../../../shared/policy/text/plain-prompt.ts';
+import { plainText } from '../../../shared/policy/text/plain-text.ts';
+import { promptRenderer } from '../../../shared/policy/text/render-prompt.ts';
+import type { Tokenizer } from '../../../shared/policy/text/tokenizer.ts';
+import { isServiceError } from '../../../shared/runtime/errors.ts';
+import { forcedCall } from '../decoding/forced-call.ts';
+import { createFormatMatchers } from '../decoding/format-matcher.ts';
+import { opensReasoning } from '../decoding/reasoning-parser.ts';
+import type { ToolCallForm } from '../decoding/tool-call-form.ts';
 import { ServingError } from '../errors.ts';
-import { createFormatMatchers } from '../format/format-matcher.ts';
-import { type Counted, countTokens, tokensOf } from './count-tokens.ts';
-import type { GenerationRequest, PromptParts } from './engine.ts';
-import { tellingPart } from './telling-part.ts';
+import type { GenerationRequest, PromptParts } from '../generation.ts';
+import { countTokens, sampleForSize, type TokenCount, tokensOf } from './count-tokens.ts';
 
-export type PromptMaker = {
+type PromptMaker = {
   readonly tokenizer: Pick<Tokenizer, 'encode' | keyof ReservedTokens | 'vocabularySize'>;
   readonly template: ChatTemplate;
-  /** `tagged` unless told. */
+  /** Default: `tagged`. */
   readonly toolCallForm?: ToolCallForm;
   readonly contextTokens: number;
   readonly context: 'window' | 'error';
-  /** What the model can make use of; undefined: all that fits the context. */
+  /** Limits of the model; undefined: only its context limits the prompt. */
   readonly limits?: PromptLimits | undefined;
-  /** Hears which field of the request is read next. */
+  /** Called with the request field that is processed next. */
   readonly reading?: (param: string) => void;
 };
 
 export type Prompt = {
   readonly promptIds: readonly number[];
-  /** Absent: nothing was cut. */
+  /** Absent if nothing was cut. */
   readonly windowCut?: PromptCut;
-  /** What was left, where something was cut. */
+  /** The remaining messages and tools, if something was cut. */
   readonly window?: Pick<Window, 'messages' | 'tools'>;
-  /** Tokens that the answer may have: what was asked for, or what the context leaves. */
+  /** Limit of the answer: the requested one, or the rest of the context if that is less. */
   readonly maxTokens: number;
-  /** Present where the answer may have less than what was asked for. */
+  /** The requested limit, if the answer gets less. */
   readonly askedMaxTokens?: number;
 };
 
-/** To the model's limits, and then to its context. */
-export type PromptCut = WindowCut &
+/** Cuts to the limits of the model, and then to its context. */
+type PromptCut = WindowCut &
   Partial<Pick<LimitCut, 'wrapperCharacters'>> & {
-    /** Of the limits, where there are any. */
+    /** Present if the model has limits. */
     readonly systemBudget?: number;
   };
 
 const formatMatchers = createFormatMatchers();
 
 /**
- * A request as the token ids that the policy reads. @throws ServingError CONTEXT_LENGTH_EXCEEDED,
- * TEMPLATE_REFUSED, INVALID_REQUEST for a token that there is not or a format that answers cannot be held to
+ * Renders a request as token ids.
+ * @throws ServingError CONTEXT_LENGTH_EXCEEDED, TEMPLATE_REFUSED; INVALID_REQUEST for an unknown token or a format
+ * that is not supported
  */
 export function makePrompt(maker: PromptMaker, request: GenerationRequest): Prompt {
   refuseUnknownTokens(maker, request);
@@ -74,14 +75,14 @@ export function makePrompt(maker: PromptMaker, request: GenerationRequest): Prom
   }
   maker.reading?.('messages');
   const { contextTokens, context } = maker;
-  const asked = request.sampling.maxTokens;
-  const room = context === 'window' ? answerRoom(contextTokens, asked) : 1;
+  const requestedTokens = request.sampling.maxTokens;
+  const room = context === 'window' ? answerRoom(contextTokens, requestedTokens) : 1;
   const budget = contextTokens - room;
   const render = renderer(maker, request);
   const count: Count = (messages, tools) => {
-    const { messages: part, share } = tellingPart(messages, budget);
+    const { messages: sample, share } = sampleForSize(messages, budget);
     if (share < 1) {
-      const tokens = tokensOf(countTokens(maker.tokenizer.encode, render(part, []), budget));
+      const tokens = tokensOf(countTokens(maker.tokenizer.encode, render(sample, []), budget));
       if (tokens > budget) return { kind: 'estimated', tokens: Math.round(tokens / share) };
     }
     return countTokens(maker.tokenizer.encode, render(messages, tools), budget);
@@ -89,7 +90,7 @@ export function makePrompt(maker: PromptMaker, request: GenerationRequest): Prom
   const limited = withinLimits(maker, request, count);
   const whole = count(limited.messages, limited.tools);
   if (whole.kind === 'whole' && whole.ids.length <= budget)
-    return { ...clamp(whole.ids, contextTokens, asked), ...toldCut(maker, limited) };
+    return { ...clamp(whole.ids, contextTokens, requestedTokens), ...reportedCut(maker, limited) };
   const window =
     context === 'window' ? cutToWindow(maker, { ...request, ...limited }, tokensOf(whole), count) : undefined;
   if (window === undefined) {
@@ -100,7 +101,7 @@ export function makePrompt(maker: PromptMaker, request: GenerationRequest): Prom
     });
   }
   const promptIds = maker.tokenizer.encode(render(window.messages, window.tools));
-  return { ...clamp(promptIds, contextTokens, asked), ...toldCut(maker, limited, window) };
+  return { ...clamp(promptIds, contextTokens, requestedTokens), ...reportedCut(maker, limited, window) };
 }
 
 function withinLimits(
@@ -111,15 +112,17 @@ function withinLimits(
   if (limits === undefined) return { messages, tools, cut: undefined };
   const plain = plainText(tokenizer.controlTokens);
   return fitLimits({
-    ...{ messages, tools, limits },
+    messages,
+    tools,
+    limits,
     keepsTools: names !== undefined,
     tokensOf: (text) => tokenizer.encode(plain(text)).length,
-    countTokens: (some, them) => tokensOf(count(some, them)),
+    countTokens: (someMessages, someTools) => tokensOf(count(someMessages, someTools)),
   });
 }
 
-/** What was cut in both steps, and what was left; nothing where nothing was cut. */
-function toldCut(
+/** The cuts of both steps and the remaining messages; empty if nothing was cut. */
+function reportedCut(
   { limits }: PromptMaker,
   limited: Limited,
   window?: Window,
@@ -141,7 +144,7 @@ function toldCut(
   return { windowCut, window: { messages, tools } };
 }
 
-/** Tokens of the whole prompt; an estimate where it is far beyond the context. @throws TEMPLATE_REFUSED */
+/** Tokens of the whole prompt; an estimate if it far exceeds the context. @throws ServingError TEMPLATE_REFUSED */
 export function countPrompt(maker: PromptMaker, parts: PromptParts): number {
   const text = renderer(maker, parts)(parts.messages, parts.tools);
   return tokensOf(countTokens(maker.tokenizer.encode, text, maker.contextTokens));
@@ -151,13 +154,13 @@ function refuseUnknownTokens({ tokenizer }: PromptMaker, { sampling }: Generatio
   const last = tokenizer.vocabularySize - 1;
   const unknown = sampling.logitBias.find(([id]) => id > last);
   if (unknown === undefined) return;
-  const detail = `Invalid 'logit_bias': there is no token ${unknown[0]}; ids end at ${last}.`;
+  const detail = `Invalid 'logit_bias': token ${unknown[0]} does not exist; the last id is ${last}.`;
   throw ServingError.INVALID_REQUEST({ param: 'logit_bias', detail });
 }
 
-type Count = (messages: readonly ChatMessage[], tools: readonly unknown[]) => Counted;
+type Count = (messages: readonly ChatMessage[], tools: readonly unknown[]) => TokenCount;
 
-/** Undefined: what must stay, such as the arguments of a tool call, does not fit by itself. */
+/** Undefined if the parts that must stay, such as the arguments of a tool call, do not fit. */
 function cutToWindow(
   { contextTokens }: PromptMaker,
   { messages, tools, sampling }: GenerationRequest,
@@ -165,28 +168,33 @@ function cutToWindow(
   count: Count,
 ): Window | undefined {
   const { maxTokens } = sampling;
-  const countThem: WindowInput['countTokens'] = (some, them) => tokensOf(count(some, them));
+  const countWindow: WindowInput['countTokens'] = (someMessages, someTools) =>
+    tokensOf(count(someMessages, someTools));
   try {
-    return fitWindow({ messages, tools, contextTokens, maxTokens, promptTokens, countTokens: countThem });
+    return fitWindow({ messages, tools, contextTokens, maxTokens, promptTokens, countTokens: countWindow });
   } catch (error) {
     if (isServiceError(error)) throw error;
     return undefined;
   }
 }
 
-function clamp(promptIds: readonly number[], contextTokens: number, asked: number | undefined): Prompt {
+function clamp(
+  promptIds: readonly number[],
+  contextTokens: number,
+  requestedTokens: number | undefined,
+): Prompt {
   const left = contextTokens - promptIds.length;
-  const clamped = asked !== undefined && asked > left;
+  const clamped = requestedTokens !== undefined && requestedTokens > left;
   return {
     promptIds,
-    maxTokens: Math.min(asked ?? left, left),
-    ...(clamped ? { askedMaxTokens: asked } : {}),
+    maxTokens: Math.min(requestedTokens ?? left, left),
+    ...defined({ askedMaxTokens: clamped ? requestedTokens : undefined }),
   };
 }
 
 /**
- * The template's refusal is the client's to hear. A forced call is begun here, without reasoning: what is
- * sampled is what follows. An answer of a format has no reasoning either.
+ * Renders messages and tools; an error of the template becomes a client error. A forced call begins in the
+ * prompt, without reasoning. An answer of a format has no reasoning either.
  */
 function renderer(
   { tokenizer, template, toolCallForm = 'tagged' }: PromptMaker,

@@ -1,28 +1,40 @@
-import type { Tokenizer } from '../../../shared/policy/tokenizer.ts';
-import { createBareCallParser } from '../chat/bare-call-parser.ts';
-import { createForcedCallParser, forcedCall } from '../chat/forced-call.ts';
-import { onlyFirstCall } from '../chat/only-first-call.ts';
-import { onlyLeadingCall } from '../chat/only-leading-call.ts';
-import { opensReasoning } from '../chat/reasoning-parser.ts';
-import type { ToolCallForm } from '../chat/tool-call-form.ts';
-import { createToolCallParser, type ToolCallParser } from '../chat/tool-call-parser.ts';
-import type { PossibleCalls } from '../format/format-matcher.ts';
-import { tooLarge } from '../format/schema-size.ts';
-import { type AnswerText, createAnswerText } from './answer-text.ts';
-import type { GenerationRequest } from './engine.ts';
+import { tooLarge } from '../../../shared/json-grammar/schema-size.ts';
+import { defined } from '../../../shared/lang/defined.ts';
+import type { Tokenizer } from '../../../shared/policy/text/tokenizer.ts';
+import { type AnswerText, createAnswerText } from '../decoding/answer-text.ts';
+import { createBareCallParser } from '../decoding/bare-call-parser.ts';
+import { onlyFirstCall, onlyLeadingCall } from '../decoding/call-filters.ts';
+import { createForcedCallParser, forcedCall } from '../decoding/forced-call.ts';
+import type { PossibleCalls } from '../decoding/format-matcher.ts';
+import { opensReasoning } from '../decoding/reasoning-parser.ts';
+import type { ToolCallForm } from '../decoding/tool-call-form.ts';
+import { createToolCallParser, type ToolCallParser } from '../decoding/tool-call-parser.ts';
+import type { GenerationRequest } from '../generation.ts';
 import type { Prompt } from './prompt.ts';
-import type { SequenceRequest } from './protocol.ts';
+
+/** A request with its rendered prompt. */
+export type SequenceRequest = Pick<
+  GenerationRequest,
+  'target' | 'sampling' | 'topLogProbs' | 'forcedCall' | 'format' | 'singleCall' | 'cacheSalt'
+> & {
+  readonly prompt: Prompt;
+  readonly callsTools: boolean;
+  /** Of a forced call: the schemas of its arguments, by tool. Schemas that are too large are missing. */
+  readonly argumentSchemas?: Readonly<Record<string, unknown>>;
+  /** In the `bare` form, only a call of one of these tools is a call. */
+  readonly toolNames?: readonly string[];
+};
 
 type TextModel = {
   readonly tokenizer: Pick<Tokenizer, 'decode' | 'streamDecoder'>;
-  /** `tagged` unless told. */
+  /** Default: `tagged`. */
   readonly toolCallForm?: ToolCallForm;
 };
 
-/** Tokens at the end of a prompt that tell whether it leaves its reasoning open. */
-const TELLING_TOKENS = 16;
+/** Tokens at the end of a prompt that show whether it leaves its reasoning open. */
+const REASONING_TAIL_TOKENS = 16;
 
-/** What makes text of the ids of an answer to this request. */
+/** Turns the token ids of an answer to this request into text. */
 export const answerTextFor = (model: TextModel, request: SequenceRequest): AnswerText => {
   const { tokenizer } = model;
   const { sampling, prompt, forcedCall: forced, format } = request;
@@ -31,7 +43,7 @@ export const answerTextFor = (model: TextModel, request: SequenceRequest): Answe
     decoder: tokenizer.streamDecoder({ skipSpecial: true }),
     stops: isFree ? sampling.stop : [],
     reasons: format === undefined,
-    insideReasoning: opensReasoning(tokenizer.decode(prompt.promptIds.slice(-TELLING_TOKENS))),
+    insideReasoning: opensReasoning(tokenizer.decode(prompt.promptIds.slice(-REASONING_TAIL_TOKENS))),
     tools: parserOf(model, request),
   });
 };
@@ -47,7 +59,7 @@ function parserOf(
   return singleCall === true ? onlyFirstCall(parser) : parser;
 }
 
-/** A request whose prompt is made, for one of its choices. */
+/** A request with its rendered prompt, for one of its choices. */
 export const sequenceRequest = (request: GenerationRequest, prompt: Prompt): SequenceRequest => {
   const { target, sampling, tools, topLogProbs, forcedCall: forced, format, singleCall, cacheSalt } = request;
   return {
@@ -56,34 +68,38 @@ export const sequenceRequest = (request: GenerationRequest, prompt: Prompt): Seq
     prompt,
     callsTools: tools.length > 0,
     toolNames: tools.map(nameOf),
-    ...(topLogProbs === undefined ? {} : { topLogProbs }),
-    ...(forced === undefined ? {} : { forcedCall: forced, ...parametersOf(forced, tools) }),
-    ...(format === undefined ? {} : { format }),
-    ...(singleCall === undefined ? {} : { singleCall }),
-    ...(cacheSalt === undefined ? {} : { cacheSalt }),
+    ...defined({
+      topLogProbs,
+      forcedCall: forced,
+      argumentSchemas: forced && argumentSchemasOf(forced, tools),
+      format,
+      singleCall,
+      cacheSalt,
+    }),
   };
 };
 
-/** What an answer may be instead of its format: where there are tools, a call of one. */
+/** The calls that may replace an answer of a format; undefined if there are no tools. */
 export const possibleCalls = (
   { toolCallForm: form = 'tagged' }: TextModel,
   { callsTools, toolNames: names = [] }: SequenceRequest,
 ): PossibleCalls | undefined => (callsTools ? { form, names } : undefined);
 
-type ToldTool = { readonly function?: { readonly name: string; readonly parameters?: unknown } };
+type FunctionTool = { readonly function?: { readonly name: string; readonly parameters?: unknown } };
 
-/** Whatever a tool says of `strict`: a call that has to come is of no use where its arguments are of another form. */
-function parametersOf(
+/** Independent of a tool's `strict`: a forced call is useless if its arguments do not match their schema. */
+function argumentSchemasOf(
   forced: readonly string[],
   tools: readonly unknown[],
-): Pick<SequenceRequest, 'heldParameters'> {
-  const held = (tools as readonly ToldTool[]).flatMap(({ function: told }) =>
-    told?.parameters != null && forced.includes(told.name) && tooLarge(told.parameters) === undefined
-      ? [[told.name, told.parameters] as const]
+): SequenceRequest['argumentSchemas'] {
+  const schemas = (tools as readonly FunctionTool[]).flatMap(({ function: definition }) =>
+    definition?.parameters != null &&
+    forced.includes(definition.name) &&
+    tooLarge(definition.parameters) === undefined
+      ? [[definition.name, definition.parameters] as const]
       : [],
   );
-  return held.length === 0 ? {} : { heldParameters: Object.fromEntries(held) };
+  return schemas.length === 0 ? undefined : Object.fromEntries(schemas);
 }
 
-const nameOf = (tool: unknown): string =>
-  String((tool as { readonly function?: { readonly name?: unknown } }).function?.name ?? '');
+const nameOf = (tool: unknown): string => String((tool as FunctionTool).function?.name ?? '');

@@ -9,7 +9,7 @@ type Calls = Readonly<
 >;
 let thread: Thread<Calls>;
 beforeEach(async () => {
-  thread = await openThread<Calls>(new URL('./thread-test-double.ts', import.meta.url), undefined);
+  thread = await openThread<Calls>(new URL('./testing/echo-thread.ts', import.meta.url), undefined);
 });
 afterEach(() => thread.close());
 
@@ -41,7 +41,7 @@ test('errors keep their row of the table on the way', async () => {
     code: 'engine_busy',
     status: 429,
     retryAfterSeconds: 7,
-    message: expect.stringContaining('3 requests wait'),
+    message: expect.stringContaining('3 requests'),
   });
   await expect(thread.call('break', undefined)).rejects.toMatchObject({
     code: 'engine_failed',

@@ -1,8 +1,10 @@
-import { Worker } from 'node:worker_threads';
-import { isServiceError, type ServiceError } from '../../../shared/service/errors.ts';
+import { withDeadline } from '../../../shared/lang/async.ts';
+import { defined } from '../../../shared/lang/defined.ts';
+import { isServiceError, type ServiceError } from '../../../shared/runtime/errors.ts';
+import { type Calls, openWorker, type WorkerCalls } from '../../../shared/runtime/worker-calls.ts';
 import { ServingError } from '../errors.ts';
 
-/** An error's way between threads: the row of the table, and what was said. */
+/** An error as it is sent between threads: its name in `ServingError`, and its other fields. */
 type Failure = {
   readonly row: string;
   readonly message: string;
@@ -10,128 +12,61 @@ type Failure = {
   readonly retryAfterSeconds?: number;
 };
 
-export type ToThread =
-  | { readonly kind: 'call'; readonly id: number; readonly name: string; readonly ask: unknown }
-  | { readonly kind: 'abort'; readonly id: number };
-
-export type FromThread =
-  | { readonly kind: 'ready'; readonly report: string }
-  | { readonly kind: 'event'; readonly id: number; readonly event: unknown }
-  | { readonly kind: 'result'; readonly id: number; readonly result: unknown }
-  | { readonly kind: 'failed'; readonly id: number; readonly failure: Failure };
-
-export type Calls = Readonly<Record<string, { readonly ask: unknown; readonly result: unknown }>>;
-
-export type CallOptions = {
-  readonly onEvent?: (event: unknown) => void;
-  /** Tells the thread to end the call early; what it then answers is its own decision. */
-  readonly signal?: AbortSignal;
-};
-
 export type Thread<Known extends Calls> = {
   readonly report: string;
-  /** Rejects with what the thread threw, or ENGINE_FAILED when the thread ended. */
-  readonly call: <Name extends keyof Known & string>(
-    name: Name,
-    ask: Known[Name]['ask'],
-    options?: CallOptions,
-  ) => Promise<Known[Name]['result']>;
+  /** Rejects with the error of the thread, or with ENGINE_FAILED if the thread ends. */
+  readonly call: WorkerCalls<Known, string>['call'];
   readonly failed: Promise<never>;
   readonly close: () => Promise<void>;
 };
 
-type Pending = CallOptions & {
-  readonly resolve: (result: never) => void;
-  readonly reject: (error: unknown) => void;
-};
-
-/** How long a thread may take to start, and how much it may hold; else both are unbounded. */
+/** Limits of a thread's start and heap; default: unlimited. */
 export type ThreadLimits = { readonly startMs?: number; readonly heapMib?: number };
 
-/** Starts a worker thread that answers calls. Resolves when it is ready; rejects when it ends before. */
+/** Starts a worker thread that answers calls. Resolves when it is ready; rejects if it ends before. */
 export async function openThread<Known extends Calls>(
   module: URL,
   setup: unknown,
   { startMs, heapMib }: ThreadLimits = {},
 ): Promise<Thread<Known>> {
-  const worker = new Worker(module, {
+  const worker = openWorker<Known, string>(module, {
     workerData: setup,
-    ...(heapMib === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: heapMib } }),
+    heapMib,
+    errorOf: (failure) => errorOf(failure as Failure),
+    exited: (code) => new Error(`a thread of the engine ended with code ${code}`),
+    cutOff: ({ message }) => ServingError.ENGINE_FAILED({ detail: message }),
   });
-  const post = (message: ToThread) => worker.postMessage(message);
-  const pending = new Map<number, Pending>();
-  const ready = Promise.withResolvers<string>();
   const failed = Promise.withResolvers<never>();
-  failed.promise.catch(() => {}); // who watches it is told; before that nobody may
-  let nextId = 0;
+  failed.promise.catch(() => {}); // may reject before a listener is added
   let closing = false;
-  let ended: Error | undefined;
-
-  const take = (id: number): Pending | undefined => {
-    const call = pending.get(id);
-    pending.delete(id);
-    return call;
-  };
-  worker.on('message', (message: FromThread) => {
-    switch (message.kind) {
-      case 'ready':
-        return ready.resolve(message.report);
-      case 'event':
-        return pending.get(message.id)?.onEvent?.(message.event);
-      case 'result':
-        return take(message.id)?.resolve(message.result as never);
-      case 'failed':
-        return take(message.id)?.reject(errorOf(message.failure));
-    }
-  });
-  const end = (error: Error) => {
-    ended ??= error;
-    ready.reject(error);
-    if (!closing) failed.reject(error);
-    for (const call of pending.values()) call.reject(ServingError.ENGINE_FAILED({ detail: error.message }));
-    pending.clear();
-  };
-  worker.on('error', (error) => end(error as Error));
-  worker.on('exit', (code) => end(new Error(`a thread of the engine ended with code ${code}`)));
-
+  worker.ended.catch((error) => closing || failed.reject(error));
   const late = () => {
-    end(new Error(`a thread of the engine did not start within ${startMs} ms`));
-    void worker.terminate();
+    const error = new Error(`a thread of the engine did not start within ${startMs} ms`);
+    void worker.end(error);
+    throw error;
   };
-  const timer = startMs === undefined ? undefined : setTimeout(late, startMs);
   return {
-    report: await ready.promise.finally(() => clearTimeout(timer)),
-    call: async (name, ask, options = {}) => {
-      if (ended !== undefined) throw ServingError.ENGINE_FAILED({ detail: ended.message });
-      const id = nextId++;
-      const { signal } = options;
-      const onAbort = () => post({ kind: 'abort', id });
-      signal?.addEventListener('abort', onAbort, { once: true });
-      const answered = new Promise<never>((resolve, reject) => {
-        pending.set(id, { ...options, resolve, reject });
-        post({ kind: 'call', id, name, ask });
-      });
-      return await answered.finally(() => signal?.removeEventListener('abort', onAbort));
-    },
+    report: await (startMs === undefined ? worker.ready : withDeadline(worker.ready, startMs, late)),
+    call: worker.call,
     failed: failed.promise,
     close: async () => {
       closing = true;
-      await worker.terminate();
+      await worker.end();
     },
   };
 }
 
-/** The other side: what a thread says when a call failed. */
+/** Converts the error of a failed call to the form in which the thread sends it. */
 export function failureOf(error: unknown): Failure {
   if (isServiceError(error)) {
     const { name, message, param, retryAfterSeconds } = error;
-    return { row: name, message, param, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
+    return { row: name, message, param, ...defined({ retryAfterSeconds }) };
   }
   const { message } = ServingError.ENGINE_FAILED({ detail: (error as Error).message });
   return { row: 'ENGINE_FAILED', message, param: null };
 }
 
-function errorOf({ row, ...said }: Failure): ServiceError {
+function errorOf({ row, ...fields }: Failure): ServiceError {
   const rows: Readonly<Record<string, () => ServiceError>> = ServingError;
-  return Object.assign(rows[row]!(), said);
+  return Object.assign(rows[row]!(), fields);
 }

@@ -4,7 +4,7 @@ import { openWatchedThread, type WatchedThread } from './watched-thread.ts';
 type Known = Readonly<
   Record<'echo' | 'refuse' | 'spin' | 'fill' | 'die', { readonly ask: unknown; readonly result: unknown }>
 >;
-const module = new URL('./thread-test-double.ts', import.meta.url);
+const module = new URL('./testing/echo-thread.ts', import.meta.url);
 let thread: WatchedThread<Known>;
 beforeEach(async () => {
   thread = await openWatchedThread<Known>(module, undefined, { callMs: 1_000, startMs: 60_000, heapMib: 64 });
@@ -18,7 +18,7 @@ test('a call that does not come to an end is refused by the name of its field; t
   const others = [1, 2, 3].map((ask) => thread.call('echo', ask));
   await vi.waitFor(() => expect(thread.problem()).toBe('one prompt keeps all others waiting'), 30_000);
   await spinning;
-  expect(thread.problem()).toMatch(/is being started again/);
+  expect(thread.problem()).toMatch(/is restarting/);
   expect(await Promise.all(others)).toEqual([1, 2, 3]);
   expect(thread.problem()).toBeUndefined();
 });

@@ -1,12 +1,12 @@
 import { afterAll, expect, test, vi } from 'vitest';
 import { jsonOnce } from '../../../shared/chat/json-text.ts';
-import { parseJsonBody } from '../chat/json-body.ts';
 import { createBodyParser } from './body-parser.ts';
+import { parseJsonBody } from './json-body.ts';
 
 const parser = createBodyParser();
 afterAll(parser.close);
 
-test('a large body is read by another thread, and is what this one would have read of it', async () => {
+test('another thread parses a large body to the same value', async () => {
   for (const words of ['plain', 'é, 😀']) {
     const messages = [{ role: 'user', content: words.repeat(400_000) }];
     const received = Buffer.from(`\uFEFF{"é":1,"messages":${JSON.stringify(messages)}, "tools":[ {} ]}`);
@@ -22,7 +22,7 @@ test('a large body is read by another thread, and is what this one would have re
   }
 });
 
-test('what is wrong with a large body is told as of a small one', async () => {
+test('errors in large bodies are the same as in small ones', async () => {
   const large = 'x'.repeat(2_000_000);
   const faults: readonly (readonly [text: string, fault: object])[] = [
     [`{"a":"${large}"`, { code: 'invalid_json', status: 400 }],

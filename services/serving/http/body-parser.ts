@@ -1,28 +1,28 @@
-import { knowBytes, parseJsonBody, type ReadBody } from '../chat/json-body.ts';
 import { openWatchedThread, type WatchedThread } from '../engine/watched-thread.ts';
+import { parseJsonBody, type ReadBody, rememberBodyBytes } from './json-body.ts';
 
-type BodyCalls = { readonly read: { readonly ask: Uint8Array; readonly result: ReadBody } };
+export type BodyCalls = { readonly read: { readonly ask: Uint8Array; readonly result: ReadBody } };
 
-/** Bytes of a body above which another thread reads it. */
+/** Bytes; larger bodies are parsed in another thread. */
 const LARGE = 1024 * 1024;
 const LIMITS = { callMs: 10_000, startMs: 60_000, heapMib: 1_024, param: 'body' };
 
-export type BodyParser = {
+type BodyParser = {
   /** @throws ServingError INVALID_JSON, INVALID_REQUEST, REQUEST_TOO_COSTLY */
   readonly parse: (body: Buffer) => Promise<unknown>;
   readonly close: () => Promise<void>;
 };
 
-/** Reads bodies: large ones in a thread of their own, which starts with the first of them. */
+/** Parses bodies; large ones in a thread, which starts with the first large body. */
 export function createBodyParser(): BodyParser {
   let thread: Promise<WatchedThread<BodyCalls>> | undefined;
   const opened = (): Promise<WatchedThread<BodyCalls>> => {
     if (thread !== undefined) return thread;
-    const module = new URL('../chat/body-thread.ts', import.meta.url);
+    const module = new URL('./body-thread.ts', import.meta.url);
     const opening = openWatchedThread<BodyCalls>(module, undefined, LIMITS);
     thread = opening;
     const forget = () => {
-      if (thread === opening) thread = undefined; // the next large body starts another one
+      if (thread === opening) thread = undefined; // the next large body starts a new thread
     };
     opening.then((ready) => ready.failed.catch(forget), forget);
     return opening;
@@ -30,7 +30,7 @@ export function createBodyParser(): BodyParser {
   return {
     parse: async (body) => {
       if (body.length <= LARGE) return parseJsonBody(body);
-      return knowBytes(await (await opened()).call('read', body), body);
+      return rememberBodyBytes(await (await opened()).call('read', body), body);
     },
     close: async () => {
       await (await thread?.catch(() => undefined))?.close();

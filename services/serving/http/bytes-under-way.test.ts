@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createBytesUnderWay } from './bytes-under-way.ts';
 import { mostBodyBytes } from './request-bodies.ts';
 
-test('each key has its own bytes under way, and the first request of a key always fits', () => {
+test('each key has its own byte limit, and its first request always fits', () => {
   const underWay = createBytesUnderWay(100);
   expect(underWay.add('alice', 150)).toBe(true);
   expect(underWay.add('alice', 1)).toBe(false);
@@ -15,7 +15,7 @@ test('each key has its own bytes under way, and the first request of a key alway
   expect([underWay.of('alice'), underWay.of('bob')]).toEqual([0, 90]);
 });
 
-test('a body may be smaller while no key is needed, unless the settings say', () => {
+test('the default body limit is smaller while no key is required', () => {
   expect([true, false].map((needsKey) => mostBodyBytes({ maxBodyBytes: undefined }, needsKey))).toEqual([
     16 * 2 ** 20,
     8 * 2 ** 20,

@@ -1,6 +1,6 @@
-/** Bytes of request bodies that each access key has under way. */
-export type BytesUnderWay = {
-  /** Adds to what a key has; false where it would have too much. The first request of a key always fits. */
+/** Bytes in open requests, by access key. */
+type BytesUnderWay = {
+  /** Adds bytes of a key; false if they exceed the limit. The first request of a key always fits. */
   readonly add: (keyId: string, bytes: number) => boolean;
   readonly remove: (keyId: string, bytes: number) => void;
   readonly of: (keyId: string) => number;

@@ -26,9 +26,9 @@ async function listening(most: number) {
   return { server, connections, port, open };
 }
 
-test('the oldest connection that waits for no answer makes room for a new one', async () => {
+test('the oldest idle connection is closed for a new one', async () => {
   const { server, connections, open, port } = await listening(3);
-  const asked = new Promise<void>((resolve) => {
+  const requestReceived = new Promise<void>((resolve) => {
     server.on('request', ({ socket }, response) => {
       connections.began(socket);
       resolve();
@@ -37,7 +37,7 @@ test('the oldest connection that waits for no answer makes room for a new one', 
   });
   const busy = request({ port, host: '127.0.0.1' }).on('error', () => {});
   busy.end();
-  await asked;
+  await requestReceived;
   const idle = await open();
   const isClosed = once(idle, 'close');
   await open();
@@ -47,7 +47,7 @@ test('the oldest connection that waits for no answer makes room for a new one', 
   expect(busy.destroyed).toBe(false);
 });
 
-test('where all wait for answers, the new one is closed', async () => {
+test('the new connection is closed if all others wait for answers', async () => {
   const { server, connections, open } = await listening(2);
   server.on('connection', connections.began);
   const kept = [await open(), await open()];

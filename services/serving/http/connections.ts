@@ -2,23 +2,23 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** The connections of a server. */
-export type Connections = {
+type Connections = {
   readonly open: ReadonlySet<Socket>;
-  /** A whole request came and is being answered: it is not closed to make room. */
+  /** The connection has a complete request that is being answered, so it must not be closed to make room. */
   readonly began: (socket: Socket) => void;
   readonly ended: (socket: Socket) => void;
 };
 
 /**
- * Keeps a server to so many connections. For one more, the oldest that waits for no answer is closed: who opens many
- * and sends nothing takes nobody's place for long.
+ * Limits the connections of a server. Beyond the limit, the oldest idle connection is closed, so that clients that
+ * open many connections without sending requests cannot block others.
  */
 export function limitConnections(server: Server, most: number): Connections {
   const open = new Set<Socket>();
   const answered = new Map<Socket, number>();
   server.on('connection', (socket) => {
     if (open.size >= most) {
-      const idle = [...open].find((one) => !answered.has(one));
+      const idle = [...open].find((candidate) => !answered.has(candidate));
       open.delete(idle ?? socket);
       (idle ?? socket).destroy();
       if (idle === undefined) return;

@@ -1,15 +1,15 @@
 import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-/** For those who run the server: no page has to read them. */
+/** Paths for operators; web pages do not need them. */
 const operations: ReadonlySet<string> = new Set(['/health', '/healthz', '/readyz', '/metrics']);
 
-/** s that a browser may remember what it may ask */
+/** s that a browser may cache the preflight response */
 const MAX_AGE_SECONDS = 600;
 
 /**
- * Lets web pages of these origins ask. To be called before the door, since what a browser asks beforehand
- * carries no key. Without origins nothing changes.
+ * Allows requests from web pages of these origins. Call this before the access check, because a browser's preflight
+ * request has no key. Without origins, nothing changes.
  */
 export async function allowOrigins(server: FastifyInstance, origins: readonly string[]): Promise<void> {
   if (origins.length === 0) return;
@@ -26,7 +26,7 @@ export async function allowOrigins(server: FastifyInstance, origins: readonly st
         'idempotent-replayed',
       ],
       maxAge: MAX_AGE_SECONDS,
-      strictPreflight: false, // its refusal would have a shape of its own
+      strictPreflight: false, // its error response would have a different shape
     }),
   });
 }

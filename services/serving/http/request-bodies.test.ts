@@ -17,7 +17,7 @@ function open() {
 const byteByByte = (text: string) => Readable.from([...Buffer.from(text)].map((byte) => Buffer.from([byte])));
 const headers = { 'content-type': 'application/json' };
 
-test('a body of many small chunks is read whole, and leaves one listener on its response', async () => {
+test('a body of many small chunks is read completely, with one listener on its response', async () => {
   const server = open();
   server.post('/', async ({ body }, reply) => ({ body, listeners: reply.raw.listenerCount('close') }));
   const listeners: number[] = [];
@@ -32,7 +32,7 @@ test('a body of many small chunks is read whole, and leaves one listener on its 
   await server.close();
 });
 
-test('what a key has under way is free again when its response has ended, however many chunks it came in', async () => {
+test('the bytes of a request are released when its response has ended', async () => {
   const server = open();
   server.post('/', async () => ({}));
   for (let round = 0; round < 5; round++) {
@@ -43,7 +43,7 @@ test('what a key has under way is free again when its response has ended, howeve
   await server.close();
 });
 
-test('a route may take an empty body, and say better why one cannot be read', async () => {
+test('a route can accept an empty body and explain an invalid one', async () => {
   const server = open();
   const explainInvalid = (beginning: string) => (beginning.includes('NaN') ? new Error('no NaN') : undefined);
   server.post('/', { config: { mayBeEmpty: true, explainInvalid } }, async ({ body }) => ({

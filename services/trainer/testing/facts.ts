@@ -1,9 +1,9 @@
 import type { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
 import type { SampleReady } from '../../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../../shared/events/training-settings.ts';
-import { defaultTrainingSettings } from '../../../shared/policy/training-defaults.ts';
+import { defaultTrainingSettings } from '../../../shared/policy/train/training-defaults.ts';
 
-/** For tests: facts as the collector writes them. */
+/** For tests: event data as the collector writes it. */
 
 export const sampleData = (
   sampleId: string,
@@ -34,7 +34,7 @@ export const sampleData = (
   },
 });
 
-/** What the sums in the tests are made with, whatever the defaults are: no bounds but a wide one. */
+/** Settings for the calculations in the tests, independent of the defaults. Only one wide bound is set. */
 const {
   gateBaseKl: _,
   gateContent: __,
@@ -43,10 +43,20 @@ const {
 } = defaultTrainingSettings('another').settings;
 const plain = {
   ...defaults,
-  ...{ learningRate: 5e-3, warmUpSteps: 0, baselineDecay: 0.95, klCoefficient: 0, fade: 1 },
-  ...{ verdictWeight: 1, hintWeight: 1, distillation: 'sampled' as const, topK: 4 },
-  ...{ hintCheck: false, ownWordsWeight: 1 },
-  ...{ teacherAnchor: 0, gateMeanKl: 0.5, gateLeastScale: 1 },
+  learningRate: 5e-3,
+  warmUpSteps: 0,
+  baselineDecay: 0.95,
+  klCoefficient: 0,
+  fade: 1,
+  verdictWeight: 1,
+  hintWeight: 1,
+  distillation: 'sampled' as const,
+  topK: 4,
+  hintCheck: false,
+  ownWordsWeight: 1,
+  teacherAnchor: 0,
+  gateMeanKl: 0.5,
+  gateLeastScale: 1,
 } as const;
 
 export const batchData = (

@@ -2,6 +2,8 @@ import { pino } from 'pino';
 import type { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { SampleReady } from '../../../shared/events/sample-ready.ts';
+import { defined } from '../../../shared/lang/defined.ts';
+import { openCheckpointStore } from '../../../shared/policy/checkpoints/checkpoint-store.ts';
 import { step } from '../step.ts';
 import { type Training, trainOpenBatch } from '../train-open-batch.ts';
 import { batchData, sampleData } from './facts.ts';
@@ -9,7 +11,7 @@ import { toyEngine } from './toy-engine.ts';
 
 type Sample = SampleReady['data'];
 
-/** For tests: a trainer of a toy model over a checkpoint store and a log in memory. */
+/** For tests: a trainer of a toy model with a checkpoint store and an in-memory log. */
 export function openTraining(store: string) {
   let events: ClawLoopEvent[] = [];
   let samples: readonly Sample[] = [];
@@ -33,7 +35,7 @@ export function openTraining(store: string) {
           data: samples[offset]!,
         }),
     },
-    store,
+    store: openCheckpointStore(store),
     parent: undefined,
     isParentHead: () => true,
     holdsVersions: false,
@@ -45,7 +47,7 @@ export function openTraining(store: string) {
     onProgress: () => {},
     onStep: () => {},
   });
-  /** As the log names a version that was promoted. */
+  /** The checkpoint of a promoted version according to the log. */
   const promotedAs = (version: number): Training['parent'] =>
     events.flatMap((event) =>
       event.type === 'policy.promoted' && event.data.to === version ? [event.data] : [],
@@ -53,13 +55,13 @@ export function openTraining(store: string) {
   return {
     runner,
     events: () => events,
-    /** Steps that ran. */
+    /** number of steps that ran */
     steps: () => steps,
-    /** The log as it was when it held so many facts. */
+    /** Restores the log to its first events. */
     restore: (facts: number) => {
       events = events.slice(0, facts);
     },
-    /** @param earlier of the batch: positions in the same samples */
+    /** @param earlier `earlier` of the batch, with positions in the same samples */
     train: (
       n: number,
       of: readonly Sample[],
@@ -68,7 +70,7 @@ export function openTraining(store: string) {
     ) => {
       samples = of;
       const plain: BatchSubmitted['data'] = batchData(n, of, { rank: 2, alpha: 2 });
-      const batch = { ...plain, ...(earlier === undefined ? {} : { earlier }) };
+      const batch = { ...plain, ...defined({ earlier }) };
       const whole = { ...training(), parent: promotedAs(batch.parent), ...changes };
       return trainOpenBatch(whole, batch, new AbortController().signal);
     },

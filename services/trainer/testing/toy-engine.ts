@@ -1,22 +1,23 @@
-import type { PolicySequence } from '../../../shared/policy/batching.ts';
-import type { TrainedWeights } from '../../../shared/policy/full-weights.ts';
-import { hintMarker } from '../../../shared/policy/hint.ts';
-import { binLogProbs, logSoftmax, topIds } from '../../../shared/policy/losses/distribution.ts';
-import { createRandom } from '../../../shared/policy/random.ts';
-import type { TokenDistributions } from '../../../shared/policy/token-distributions.ts';
+import type { TrainedWeights } from '../../../shared/policy/checkpoints/full-weights.ts';
+import { topIds } from '../../../shared/policy/losses/distribution.ts';
+import { createRandom } from '../../../shared/policy/model/random.ts';
+import { binLogProbs, logSoftmax } from '../../../shared/policy/testing/distribution.ts';
+import { hintMarker } from '../../../shared/policy/text/hint.ts';
+import type { PolicySequence } from '../../../shared/policy/train/batching.ts';
+import type { TokenDistributions } from '../../../shared/policy/train/token-distributions.ts';
 import type { LearningEngine, LogProbs } from '../learning-engine.ts';
 
 /**
- * For tests: a policy that looks at nothing but whether its prompt holds a hint. logits = alpha / rank * B A,
- * so that all its numbers can be worked out by hand; a hint adds the same logits for ever.
+ * For tests: a policy that depends only on whether its prompt contains a hint. logits = alpha / rank * B A, so
+ * all its numbers can be calculated by hand. A hint always adds the same logits.
  */
 export const TOY_VOCABULARY = 5;
 export const HINT_LOGITS = [0.8, -0.6, 0.4, -1, 0.2] as const;
-/** What a hint with these words adds: another speaker, whose likeliest tokens are others. */
+/** A hint with these words adds other logits, with other most likely tokens. */
 export const ODD_HINT = 'an odd hint';
-export const ODD_LOGITS = [-2, -2, -2, 2, 3] as const;
+const ODD_LOGITS = [-2, -2, -2, 2, 3] as const;
 
-/** The token at the end of a prompt with a hint, and what that adds. */
+/** The last token of a prompt with a hint, and the logits that it adds. */
 const hintTokens = new Map<number, readonly number[]>([
   [9, HINT_LOGITS],
   [8, ODD_LOGITS],
@@ -25,7 +26,7 @@ const hintTokens = new Map<number, readonly number[]>([
 const names = ['A', 'B'].map((side) => `base_model.model.model.layers.0.mlp.up_proj.lora_${side}.weight`);
 const [nameA, nameB] = names as [string, string];
 
-/** All that it knows how to train. */
+/** The toy can only train an adapter. */
 function configOf(file: TrainedWeights) {
   if (file.kind !== 'lora') throw new Error('the toy has no weights of its own');
   return file.config;
@@ -61,7 +62,11 @@ const scoreToy = (file: TrainedWeights | undefined, sequences: readonly PolicySe
     return Float32Array.from(sequence.responseIds, (id) => all[id]!);
   });
 
-const distributionsOfToy: LearningEngine['distributions'] = (file, sequences, { count, asked, anchor = 0 }) =>
+const distributionsOfToy: LearningEngine['distributions'] = (
+  file,
+  sequences,
+  { count, requested, anchor = 0 },
+) =>
   sequences.map((sequence, index): TokenDistributions => {
     const [own, base] = [policyOf(file, sequence), policyOf(undefined, sequence)];
     const all = logSoftmax(own.map((logProb, id) => (1 - anchor) * logProb + anchor * base[id]!));
@@ -73,12 +78,12 @@ const distributionsOfToy: LearningEngine['distributions'] = (file, sequences, { 
       topIds: Int32Array.from(responseIds.flatMap(() => ids)),
       top: Float32Array.from(responseIds.flatMap(() => [...bins.subarray(0, count)])),
       rest: Float32Array.from(responseIds, () => bins[count]!),
-      asked: Float32Array.from(asked?.[index] ?? [], (id) => all[id]!),
+      requested: Float32Array.from(requested?.[index] ?? [], (id) => all[id]!),
     };
   });
 
 export const toyEngine: LearningEngine = {
-  // as in sampleData, whatever the words are
+  // as in sampleData, independent of the words
   writePrompt: ({ messages }) => {
     const words = JSON.stringify(messages);
     if (!words.includes(hintMarker)) return [1, 2, 3];
@@ -100,7 +105,7 @@ export const toyEngine: LearningEngine = {
       ]),
     };
   },
-  // one sequence at a time: the step has to add parts up
+  // one sequence per part, so that the step must add parts up
   parts: (sequences) => sequences.map((_, index) => [index]),
   score: scoreToy,
   distributions: distributionsOfToy,
@@ -148,7 +153,7 @@ export const toyEngine: LearningEngine = {
   },
 };
 
-/** A token of the toy's, sampled by its log-probs. */
+/** Samples a token of the toy by its log-probs. */
 export function drawToken(logProbs: Float64Array, random: () => number): number {
   let left = random();
   for (let id = 0; id < TOY_VOCABULARY; id++) {

@@ -1,7 +1,7 @@
 import type { LearningEngine, LogProbGradient } from '../learning-engine.ts';
 import { toyEngine } from './toy-engine.ts';
 
-/** The toy engine, and what each loss says of its log-probabilities: one entry per sequence of a gradient. */
+/** The toy engine, recording the gradient by log-probs of each loss, one entry per sequence. */
 export function watchSlopes(): {
   readonly engine: LearningEngine;
   readonly seen: readonly LogProbGradient[];

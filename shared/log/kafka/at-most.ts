@@ -1,13 +1,9 @@
+import { withDeadline } from '../../lang/async.ts';
+
 /**
- * Waits for an end in order, but no longer than `ms`: a broker that hangs answers no farewell, and a service
- * is to stop in time. What was left undone there, sessions and transactions, the broker ends by itself.
+ * Waits for an orderly shutdown, but no longer than `ms`: a broker that hangs must not delay the end of the
+ * service. The broker ends abandoned sessions and transactions itself.
  */
-export async function atMost(ms: number, ending: Promise<unknown>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  try {
-    await Promise.race([ending, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+export const atMost = async (ms: number, ending: Promise<unknown>): Promise<void> => {
+  await withDeadline(ending, ms, () => {});
+};

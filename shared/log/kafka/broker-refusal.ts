@@ -1,7 +1,7 @@
 import { logError } from '../errors.ts';
 import { tlsRefusals } from '../tls-refusals.ts';
 
-/** Words of a broker that other settings alone can change. */
+/** Broker errors that only a change of settings can fix. */
 const words: ReadonlySet<string> = new Set([
   'SASL_AUTHENTICATION_FAILED',
   'UNSUPPORTED_SASL_MECHANISM',
@@ -13,8 +13,8 @@ const words: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What a broker refuses to a client that it can hear: a wrong password, a certificate that nobody vouches
- * for, a missing right. Undefined for everything that may pass by itself.
+ * The message of a refusal: a wrong password, an untrusted certificate, a missing permission. Undefined for
+ * errors that may be temporary.
  */
 export function brokerRefusal(error: unknown): string | undefined {
   for (let at = error; at instanceof Error; ) {
@@ -23,7 +23,7 @@ export function brokerRefusal(error: unknown): string | undefined {
       code?: unknown;
       cause?: unknown;
       originalError?: unknown;
-      /** one per topic that could not be made */
+      /** one per topic that could not be created */
       errors?: readonly unknown[];
     };
     if (at.name === 'KafkaJSSASLAuthenticationError') return at.message;
@@ -34,21 +34,21 @@ export function brokerRefusal(error: unknown): string | undefined {
   return undefined;
 }
 
-/** So many in a row count as meant: a broker that starts may not know its users and their rights yet. */
-const meantAfter = 3;
+/** Refusals in a row that count as final: a broker that is starting may not know its users and their rights. */
+const finalAfter = 3;
 
-/** Follows the failures of what is tried again and again. */
+/** Counts refusals over the attempts of a repeated operation. */
 export function countRefusals(what: string) {
   let count = 0;
   return {
     worked: (): void => {
       count = 0;
     },
-    /** @throws LogRefused where another try would come to the same */
+    /** @throws LogRefused if another attempt would fail in the same way */
     failed: (error: unknown): void => {
       const refusal = brokerRefusal(error);
       count = refusal === undefined ? 0 : count + 1;
-      if (count >= meantAfter) throw logError('LogRefused', `the broker refuses ${what}: ${refusal}`, error);
+      if (count >= finalAfter) throw logError('LogRefused', `the broker refuses ${what}: ${refusal}`, error);
     },
   };
 }

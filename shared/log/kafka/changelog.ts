@@ -5,17 +5,17 @@ import type { OutgoingRecord } from './messages.ts';
 import type { ReadSoFar } from './read-so-far.ts';
 
 /**
- * A group's compacted topic has a row per key `<subject>\0<row key>`, its JSON as value, and a tombstone
- * where the row was removed. Beside the rows stand the settings, by the position from which they are in
- * force, what was read of the input, and the position up to which the rows are: the group's offset says the
- * same, but a broker forgets it when a group was away for a week. No row key starts with a zero character, so no row of
- * any subject, even of one without a name, is taken for them.
+ * A group's compacted topic stores each row under the key `<subject>\0<row key>`, with the row's JSON as value and
+ * a tombstone for a removed row. The keys below store the settings by the position from which they apply, a
+ * summary of the input that was read, and the input position of the rows. The group's offset is the same
+ * position, but a broker deletes the offset of a group that was inactive for a week. No row key starts with a
+ * zero character, so these keys never collide with a row, even of a subject with an empty name.
  */
 const settingsKey = '\u0000\u0000settings/';
 const positionKey = '\u0000\u0000position';
 const readKey = '\u0000\u0000read';
 
-export type RowEntry = readonly [subject: string, key: string, row: unknown];
+type RowEntry = readonly [subject: string, key: string, row: unknown];
 
 export type LoadedChangelog = {
   readonly rows: readonly RowEntry[];
@@ -23,7 +23,7 @@ export type LoadedChangelog = {
   readonly stretches: readonly { readonly from: number; readonly settings: string }[];
   /** null: nothing was folded yet. */
   readonly position: number | null;
-  /** null: written by an earlier version, or nothing was folded yet. */
+  /** null: nothing was folded yet, or an earlier version wrote the rows. */
   readonly read: ReadSoFar | null;
 };
 
@@ -46,7 +46,7 @@ export function changelogRecords(
   return [...rows, ...stretch, record(readKey, JSON.stringify(read)), record(positionKey, String(next))];
 }
 
-/** What stands in one partition of a group's topic: the last value of each key. */
+/** Parses one partition of a group's topic from the last value of each key. */
 export function foldChangelog(values: ReadonlyMap<string, string>): LoadedChangelog {
   const rows: RowEntry[] = [];
   const stretches: { from: number; settings: string }[] = [];
@@ -73,8 +73,9 @@ export function foldChangelog(values: ReadonlyMap<string, string>): LoadedChange
 }
 
 /**
- * Reads a partition up to its end as of now, which whoever holds the partition's transactional id knows to be
- * decided. @throws LogUnavailable
+ * Reads a partition up to its current end. For the owner of the partition's transactional id, which knows that
+ * no transaction is open.
+ * @throws LogUnavailable
  */
 export async function readChangelog(
   store: KafkaStore,
@@ -87,8 +88,9 @@ export async function readChangelog(
 }
 
 /**
- * The same for a reader that holds no transactional id: a commit that it sees only the beginning of is left
- * out. The position is the last record of each commit. @throws LogUnavailable
+ * Like `readChangelog`, for a reader that does not own the transactional id: omits an incomplete last commit.
+ * The position is the last record of each commit.
+ * @throws LogUnavailable
  */
 export async function readWholeCommits(
   store: KafkaStore,
@@ -100,7 +102,7 @@ export async function readWholeCommits(
   await readMessages(store, topic, partition, (message) => {
     pending.push(message);
     if (message.key?.toString('utf8') !== positionKey) return;
-    for (const one of pending) apply(values, one);
+    for (const committed of pending) apply(values, committed);
     pending = [];
   });
   return foldChangelog(values);

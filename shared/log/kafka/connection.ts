@@ -1,18 +1,19 @@
 import type { Kafka as KafkaClient, SASLOptions } from 'kafkajs';
 import type { Topic } from '../../events/define-event.ts';
+import { defined } from '../../lang/defined.ts';
 import { Kafka, logLevel } from './kafkajs.ts';
 import { prepareKafkaJs } from './kafkajs-internals.ts';
 
 export type KafkaConnectionOptions = {
   /** `host:port` of one or more brokers of the cluster. */
   readonly brokers: readonly string[];
-  /** Before every topic, group and transactional id of ours; `clawloop.` unless told. */
+  /** Prefix of every topic, group and transactional id; default `clawloop.` */
   readonly prefix?: string;
   readonly ssl?: boolean | Readonly<Record<string, unknown>>;
   readonly sasl?: SASLOptions;
 };
 
-/** How to reach a cluster, and what our things are called there. */
+/** A client of a cluster, and the names of the log's topics and groups on it. */
 export type KafkaConnection = {
   readonly kafka: KafkaClient;
   readonly topicName: (topic: Topic) => string;
@@ -20,7 +21,7 @@ export type KafkaConnection = {
   readonly groupId: (group: string) => string;
   /** The compacted topic that holds a group's rows. */
   readonly rowsTopic: (group: string) => string;
-  /** One per partition of a group's input: whoever holds it alone can commit for the partition. */
+  /** One per partition of a group's input: only the owner of the id can commit for the partition. */
   readonly transactionalId: (group: string, topic: Topic, partition: number) => string;
 };
 
@@ -37,11 +38,10 @@ export function connectTo({
   const kafka = new Kafka({
     clientId: `${prefix}${process.pid}`,
     brokers: [...brokers],
-    ...(ssl === undefined ? {} : { ssl }),
-    ...(sasl === undefined ? {} : { sasl }),
+    ...defined({ ssl, sasl }),
     logLevel: logLevel.NOTHING,
-    // The first wait is what every transaction costs: its first send comes while the one before is still
-    // being closed, and has to be sent again.
+    // Every transaction pays the first wait: the broker is still closing the previous transaction when the first
+    // send arrives, so it must be repeated.
     retry: { initialRetryTime: 5, maxRetryTime: 500, retries: 8 },
   });
   return {

@@ -3,42 +3,35 @@ import { topics } from '../../events/define-event.ts';
 import { logError } from '../errors.ts';
 import type { KafkaConnection } from './connection.ts';
 import { talking, whenLed } from './kafka-errors.ts';
-import { checkRetention } from './retention.ts';
+import { checkRetention, type TopicPlan } from './retention.ts';
 import { openTopicReader } from './topic-reader.ts';
 
-/** Every topic of the log with all of its settings. */
-export type TopicPlan = {
-  readonly topic: string;
-  readonly partitions: number;
-  readonly settings: Readonly<Record<string, string>>;
-};
-
-/** Largest event that `append` takes, bytes of JSON, unless a log is told otherwise. */
+/** Default of the largest event that `append` accepts, bytes of JSON. */
 export const maxRecordBytes = 16 * 2 ** 20;
 
-/** What every topic of ours has: nothing is deleted unless someone trims it. */
-const kept = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' };
+/** Settings of every topic of the log: records are deleted only if someone trims the topic. */
+const keepRecords = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' };
 
 /**
- * A batch is measured as it comes, compressed, with what stands around the records, and what a fold emits may
- * be larger than what was appended: twice the limit of `append`.
+ * Twice the limit of `append`: the broker measures the compressed batch with its framing, and an event that a
+ * fold emits may be larger than its input.
  */
 const batchLimit = (recordBytes: number) => ({ 'max.message.bytes': String(2 * recordBytes) });
 
-/** The topics of facts, and the one whose first record names the log. */
+/** The topics of facts, and the meta topic, whose first record names the log. */
 export function planTopics(
   connection: KafkaConnection,
   partitions: number,
   recordBytes: number,
 ): readonly TopicPlan[] {
-  const settings = { ...kept, ...batchLimit(recordBytes) };
+  const settings = { ...keepRecords, ...batchLimit(recordBytes) };
   return [
     ...topics.map((topic) => ({ topic: connection.topicName(topic), partitions, settings })),
-    { topic: connection.metaTopic, partitions: 1, settings: kept },
+    { topic: connection.metaTopic, partitions: 1, settings: keepRecords },
   ];
 }
 
-/** A group's rows, in as many partitions as its input: of each key the last value is kept. */
+/** The topic of a group's rows: as many partitions as its input, compacted to the last value of each key. */
 export function planRowsTopic(
   connection: KafkaConnection,
   group: string,
@@ -50,7 +43,7 @@ export function planRowsTopic(
     partitions,
     settings: {
       'cleanup.policy': 'compact',
-      // Who takes a partition over reads it whole: kept short.
+      // Compact early: a member that takes over a partition reads all of it.
       'segment.bytes': '67108864',
       'min.cleanable.dirty.ratio': '0.2',
       ...batchLimit(recordBytes),
@@ -59,17 +52,17 @@ export function planRowsTopic(
 }
 
 export type CreateOptions = {
-  /** A topic may have another number of partitions. */
+  /** Accept topics with a different number of partitions. */
   readonly anyPartitions?: boolean;
-  /** A topic may delete its records: for commands that only look. */
+  /** Accept topics that delete records: for read-only commands. */
   readonly anyRetention?: boolean;
 };
 
 /**
- * Creates the topics that are not there yet, and returns their names once each of their partitions has a
- * leader. Replicas and in-sync minimum are the cluster's defaults. Existing topics are not changed.
- * @throws LogMismatch where a topic has another number of partitions, or deletes records; LogRefused where its
- * settings may not be read
+ * Creates missing topics, and returns their names once every partition has a leader. Replication and in-sync
+ * minimum are the cluster's defaults. Existing topics are not changed.
+ * @throws LogMismatch if a topic has a different number of partitions, or deletes records; LogRefused if the
+ * user may not read its settings
  */
 export function createTopics(
   connection: KafkaConnection,
@@ -83,7 +76,7 @@ export function createTopics(
       const missing = await whenLed(async () => {
         const present = new Set(await admin.listTopics());
         const absent = plans.filter(({ topic }) => !present.has(topic));
-        // One that another process creates meanwhile is no error.
+        // A topic that another process creates at the same time is not an error.
         if (absent.length > 0) {
           await admin.createTopics({ waitForLeaders: false, topics: absent.map(asConfig) });
         }
@@ -105,7 +98,7 @@ const asConfig = ({ topic, partitions, settings }: TopicPlan): ITopicConfig => (
   configEntries: Object.entries(settings).map(([name, value]) => ({ name, value })),
 });
 
-/** A fresh topic's first use fails until each partition's leader knows that it is one. */
+/** The first use of a new topic fails until each partition's leader knows its role. */
 async function untilLed(
   { kafka }: KafkaConnection,
   plans: readonly TopicPlan[],
@@ -114,17 +107,17 @@ async function untilLed(
   const reader = openTopicReader(kafka);
   try {
     for (const { topic, partitions } of plans) {
-      const found = (await reader.offsets(topic, 'end')).length;
-      if (!anyPartitions && found !== partitions) throw otherPartitions(topic, found, partitions);
+      const actual = (await reader.offsets(topic, 'end')).length;
+      if (!anyPartitions && actual !== partitions) throw otherPartitions(topic, actual, partitions);
     }
   } finally {
     await reader.close();
   }
 }
 
-/** Keys and rows go by the number of partitions: no fold may run over topics that differ in it. */
-const otherPartitions = (topic: string, found: number, asked: number): Error =>
+/** The number of partitions decides where keys and rows go, so a fold needs topics that agree on it. */
+const otherPartitions = (topic: string, actual: number, expected: number): Error =>
   logError(
     'LogMismatch',
-    `${topic} was made with ${found} partitions, which is fixed; ${asked} are asked for`,
+    `${topic} was created with ${actual} partitions, which cannot change; ${expected} were configured: set --partitions ${actual}`,
   );

@@ -5,7 +5,7 @@ import { topics } from '../../events/define-event.ts';
 import { endDangling } from './end-dangling.ts';
 import type { KafkaStore } from './kafka-store.ts';
 
-/** A failure that nobody waits for ends the process, and fails the run of the tests. */
+/** An unhandled rejection ends the process, and fails the test run. */
 test('a broker that goes away meanwhile is one failure, whichever topic tells it first', async () => {
   const gone = async (topic: string): Promise<never> => {
     if (topic !== 'rows') await nextTurn();

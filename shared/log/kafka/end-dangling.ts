@@ -2,7 +2,7 @@ import type { Producer } from 'kafkajs';
 import { topics } from '../../events/define-event.ts';
 import type { KafkaStore } from './kafka-store.ts';
 
-/** Of every topic of the facts, and of a group's rows: partitions whose end is not decided. */
+/** The partitions of a topic that end with an open transaction. */
 async function undecided(
   { query }: KafkaStore,
   topic: string,
@@ -15,24 +15,23 @@ async function undecided(
 }
 
 /**
- * Ends what the last owner of a transactional id left open although its coordinator takes it for ended: a
- * broker that was killed in a transaction may come back, abort it, and leave the mark out of some partitions
- * (KIP-664 calls that hanging). Nobody could ever read past it, and the next commit of the id would make it
- * count. An abort of the same id that touches these partitions marks them. Where others have a transaction
- * open it changes nothing.
+ * Ends transactions of a transactional id that its coordinator already takes for ended. A broker that was killed
+ * during a transaction may abort it after the restart, but omit the marker in some partitions (KIP-664: a hanging
+ * transaction). No reader could pass such a partition, and the next commit of the id would commit the leftover
+ * records. Aborting a new transaction of the same id that includes these partitions writes the markers. Open
+ * transactions of other ids are not affected.
  */
 export async function endDangling(
   store: KafkaStore,
   producer: Producer,
   rows: { readonly topic: string; readonly partition: number },
 ): Promise<void> {
-  const looked = [
+  const candidates = [
     ...topics.map((topic) => ({ topic: store.connection.topicName(topic), of: () => true })),
-    { topic: rows.topic, of: (one: number) => one === rows.partition },
+    { topic: rows.topic, of: (partition: number) => partition === rows.partition },
   ];
-  // all of them are waited for: where the broker is gone, they fail one after the other
   const found = await Promise.all(
-    looked.map(async ({ topic, of }) => ({ topic, partitions: await undecided(store, topic, of) })),
+    candidates.map(async ({ topic, of }) => ({ topic, partitions: await undecided(store, topic, of) })),
   );
   const touched = found.filter(({ partitions }) => partitions.length > 0);
   if (touched.length === 0) return;

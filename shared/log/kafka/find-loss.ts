@@ -6,20 +6,20 @@ import type { TopicReader } from './topic-reader.ts';
 
 type Reader = Pick<TopicReader, 'offsets' | 'fetch'>;
 
-/** What was read of one partition: up to which position, and records on the way. */
+/** What was read of one partition: the position, and sample records before it. */
 export type WasRead = { readonly position: number; readonly points: readonly ReadPoint[] };
 
-/** Records that were read are not there any more, or others stand in their places. */
+/** Records that were read are gone, or different records have their offsets. */
 export type Loss = {
   readonly position: number;
-  /** All that was read below it is still there. */
+  /** All records below this offset are intact. */
   readonly intact: number;
   readonly why: string;
 };
 
 /**
- * Whether a partition still holds what was read of it. A cluster that loses its tail (a power cut before the
- * disk had it, an unclean leader) gives the same offsets to other records.
+ * Checks whether a partition still has the records that were read. A cluster that loses the end of a partition
+ * (power failure before the data reached the disk, unclean leader election) reuses the offsets.
  * @throws LogUnavailable
  */
 export async function findLoss(
@@ -29,7 +29,7 @@ export async function findLoss(
 ): Promise<Loss | undefined> {
   const end = (await reader.offsets(name, 'end'))[partition]!;
   const start = (await reader.offsets(name, 'start'))[partition]!;
-  // what was trimmed is nobody's loss
+  // Trimmed records do not count as lost.
   const kept = points.filter(([offset]) => offset >= start).toReversed();
   const stands = async (point: ReadPoint) =>
     point[0] < end && (await isThere(reader, { name, partition }, point));
@@ -62,5 +62,5 @@ export async function isThere(
 export const recordsLost = (name: string, partition: number, why: string): Error =>
   logError(
     'RecordsLost',
-    `${name}/${partition} ${why}: records are lost; see them with clawloop topics repair --dry-run, go on without them with clawloop topics repair`,
+    `${name}/${partition} ${why}: records are lost; list them with clawloop topics repair --dry-run, continue without them with clawloop topics repair`,
   );

@@ -1,8 +1,8 @@
 import type { Position } from '../../events/position.ts';
+import { doubling, pause, unlessAborted } from '../../lang/async.ts';
 import { isLogError } from '../errors.ts';
 import type { Following } from '../event-log.ts';
 import { deliver, type FollowOptions, openFollowing } from '../following.ts';
-import { pause } from '../pause.ts';
 import { errorType } from './kafka-errors.ts';
 import type { KafkaStore } from './kafka-store.ts';
 import type { RawMessage } from './kafkajs-internals.ts';
@@ -10,13 +10,13 @@ import { watchHistory } from './same-history.ts';
 import { skipTrimmed } from './skip-trimmed.ts';
 import { openTopicReader } from './topic-reader.ts';
 
-/** ms that a fetch waits for something to come */
+/** ms that a fetch waits for new records */
 const waitMs = 500;
 
 /**
- * A reader of its own, without group or state. Goes on over an outage. Its end is the last record's, open
- * transactions included: what was committed just before is waited for, though its marker may still be on the
- * way. Rejects with RecordsLost where the log lost what was read: the reader's view is of another history.
+ * Reads a topic with a separate connection, without group or state, and survives outages. The end includes open
+ * transactions: a recent commit may still lack its marker, and the reader must wait for it. Rejects with
+ * RecordsLost if the log lost records that this reader has delivered.
  */
 export function followTopic(store: KafkaStore, options: FollowOptions): Following {
   const { topic, from, wants, signal } = options;
@@ -27,7 +27,7 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
   const reader = openTopicReader(store.connection.kafka);
   const history = watchHistory(reader, name);
 
-  /** Without a header nobody knows its type: then its body tells. */
+  /** A record without a type header must be parsed to find its type. */
   const isWanted = ({ key, headers }: RawMessage, at: Position): boolean => {
     const type = headers?.type?.toString('utf8');
     if (wants === undefined || type === undefined) return true;
@@ -35,7 +35,8 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
   };
 
   const run = async (progressed: () => void): Promise<void> => {
-    for (let delayMs = 50; !signal.aborted; ) {
+    let waits = doubling(50, 1_000);
+    while (!signal.aborted) {
       try {
         for (const fetched of await reader.fetch(name, next, { waitMs })) {
           const { partition, records, next: after } = fetched;
@@ -50,29 +51,25 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
           next.set(partition, after);
         }
         progressed();
-        delayMs = 50;
+        waits = doubling(50, 1_000);
       } catch (error) {
         if (signal.aborted) return;
         if (!isLogError(error, 'LogUnavailable')) throw error;
         if (errorType(error) === 'OFFSET_OUT_OF_RANGE') {
           for (const [partition, at] of await skipTrimmed(reader, name, next)) next.set(partition, at);
         }
-        await pause(delayMs, signal);
-        delayMs = Math.min(2 * delayMs, 1_000);
+        await pause(waits.next().value, signal);
       }
     }
   };
 
-  const aborted = new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
   return openFollowing(
     {
       ends: () => store.untilAnswered(() => store.query.offsets(name, 'end'), signal),
       next: (partition) => next.get(partition)!,
-      // A fetch that waits is not waited for.
-      run: (progressed) => Promise.race([run(progressed), aborted]).finally(() => void reader.close()),
+      // Do not wait for a pending fetch.
+      run: (progressed) =>
+        unlessAborted(run(progressed), signal, () => {}).finally(() => void reader.close()),
     },
     signal,
   );

@@ -1,15 +1,15 @@
 import type { Admin, Kafka } from 'kafkajs';
 import { talking, whenCoordinated } from './kafka-errors.ts';
 
-export type CommittedOffset = {
+type CommittedOffset = {
   /** null: the group has committed nothing here yet. */
   readonly position: number | null;
-  /** Why the partition goes no further; kept as the commit's metadata, where other processes find it. */
+  /** Why the partition is stopped. Stored as the metadata of the commit, so other processes can read it. */
   readonly stopped: string | null;
 };
 
 export type GroupOffsets = {
-  /** Per topic and partition what a group has committed. */
+  /** What a group has committed, per topic and partition. */
   readonly committed: (
     groupId: string,
     topics: readonly string[],
@@ -17,7 +17,7 @@ export type GroupOffsets = {
   readonly close: () => Promise<void>;
 };
 
-/** Connects anew after a failure, like topic-reader.ts. */
+/** Opens a new connection after a failure, like topic-reader.ts. */
 export function openGroupOffsets(kafka: Kafka): GroupOffsets {
   let connection: Promise<Admin> | undefined;
   const connected = (): Promise<Admin> => {

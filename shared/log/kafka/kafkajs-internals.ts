@@ -5,9 +5,9 @@ import type { Kafka } from 'kafkajs';
 import { CompressionCodecs, CompressionTypes } from './kafkajs.ts';
 
 /**
- * What kafkajs keeps to itself and this log needs: fetches from offsets of one's own choice, without a group,
- * that also tell where the log ends. kafkajs is pinned to one version, which has seen its last release; all
- * that depends on its inside stands in this file.
+ * The internals of kafkajs that the log needs: fetches without a group, from any offset, that also return the
+ * end of the partition. kafkajs is no longer developed and is pinned to one version; only this file depends on
+ * its internals.
  */
 
 /** As decoded by kafkajs; offsets and ids are 64-bit integers as text. */
@@ -22,7 +22,7 @@ export type RawMessage = {
   readonly batchContext: {
     readonly producerId: string;
     readonly inTransaction: boolean;
-    /** rises with each leader */
+    /** rises with each new leader */
     readonly partitionLeaderEpoch: number;
   };
 };
@@ -62,7 +62,7 @@ type ListOffsetsRequest = {
   }[];
 };
 
-export type Broker = {
+type Broker = {
   readonly fetch: (request: FetchRequest) => Promise<{
     readonly responses: readonly { readonly partitions: readonly RawPartition[] }[];
   }>;
@@ -73,7 +73,7 @@ export type Broker = {
   }>;
 };
 
-/** A client's connections. Fetches take a socket of their own, and wait for one another on it. */
+/** The connections of a client. Fetches share one separate socket, and run one after another on it. */
 export type Cluster = {
   readonly connect: () => Promise<void>;
   readonly disconnect: () => Promise<void>;
@@ -104,7 +104,7 @@ export function createCluster(kafka: Kafka): Cluster {
 
 type RequestQueue = { readonly pending: readonly unknown[]; readonly throttledUntil: number };
 
-/** Once per process: zstd, which kafkajs lacks, and the mending of a timer that never rests. */
+/** Call once per process: adds zstd, which kafkajs lacks, and fixes a timer that never stops. */
 export function prepareKafkaJs(): void {
   const compress = promisify(zstdCompress);
   const decompress = promisify(zstdDecompress);
@@ -113,8 +113,8 @@ export function prepareKafkaJs(): void {
     decompress: (buffer: Buffer) => decompress(buffer),
   });
 
-  // An idle connection sets a timer of 1 ms, for ever, by which it looks at an empty queue: a hundredth of a
-  // core each, and a TimeoutNegativeWarning. It is needed only while something waits.
+  // An idle connection checks its empty queue every 1 ms: 1% of a core per connection, and a
+  // TimeoutNegativeWarning. The timer is only needed while requests are pending.
   const requestQueue = createRequire(import.meta.url)('kafkajs/src/network/requestQueue') as {
     readonly prototype: { scheduleCheckPendingRequests: (this: RequestQueue) => void };
   };

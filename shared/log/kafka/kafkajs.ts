@@ -1,5 +1,5 @@
 import kafkajs from 'kafkajs';
 
-// A CommonJS module, most of whose names Node cannot see from outside.
+// Node cannot detect most named exports of this CommonJS module.
 export const { CompressionCodecs, CompressionTypes, ConfigResourceTypes, Kafka, logLevel, Partitioners } =
   kafkajs;

@@ -9,24 +9,24 @@ import { asBatch, intoSends, type OutgoingRecord } from './messages.ts';
 
 export type LaneOf = { readonly group: string; readonly topic: Topic; readonly partition: number };
 
-export type LaneCommit = {
+type LaneCommit = {
   /** Rows and events. */
   readonly records: readonly OutgoingRecord[];
-  /** Position of the input after it. */
+  /** Input position after the commit. */
   readonly next: number;
-  /** Why the partition goes no further. */
+  /** Why the partition stops; null: it does not stop. */
   readonly stopped: string | null;
 };
 
 /**
- * Offset and rows are of one transaction. The later one counts: an offset may have expired, or not show yet. An
- * offset beyond the rows means that rows are lost.
+ * One transaction commits the offset and the rows. The later position counts: an offset may have expired, or may
+ * not be visible yet. An offset beyond the rows means that rows are lost.
  */
 export function whereItStands(
   offset: number | null,
   { position }: Pick<LoadedChangelog, 'position'>,
 ): Pick<Lane, 'position' | 'hasOffset' | 'lostRows'> {
-  const known = [offset, position].filter((one) => one !== null);
+  const known = [offset, position].filter((candidate) => candidate !== null);
   return {
     position: known.length === 0 ? null : Math.max(...known),
     hasOffset: offset !== null,
@@ -34,32 +34,32 @@ export function whereItStands(
   };
 }
 
-/** One input partition of a group, held by this process until another opens the same. */
+/** One input partition of a group. This process owns it until another process opens the same partition. */
 export type Lane = {
   /** null: nothing was committed yet. */
   readonly position: number | null;
-  /** False: the broker knows no offset of the group here, and nobody else sees where it stands. */
+  /** False: the broker has no offset of the group, so other processes cannot see its position. */
   readonly hasOffset: boolean;
   /** The rows are older than the position. */
   readonly lostRows: boolean;
   readonly changelog: LoadedChangelog;
   /**
-   * All of it or nothing. After any error the outcome is unknown until the lane is opened anew.
-   * @throws LogUnavailable, also when another process holds the lane; RecordTooLarge
+   * Commits everything or nothing. After an error, the outcome is unknown until the lane is opened again.
+   * @throws LogUnavailable, also if another process owns the lane; RecordTooLarge
    */
   readonly commit: (commit: LaneCommit) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
-/** ms after which the broker aborts a transaction that nobody ends: so long a dead process hides records. */
+/** ms after which the broker aborts an abandoned transaction; until then it hides later records from readers. */
 const transactionTimeoutMs = 10_000;
-/** offset.metadata.max.bytes is 4,096 unless a cluster says otherwise. */
+/** characters; the broker's default for offset.metadata.max.bytes is 4,096 */
 const maxReason = 1_000;
 
 /**
- * Takes a partition over. The transactional id belongs to the input partition, not to the process: taking it
- * into use ends what its last owner left open and makes every later commit of that owner fail. Only then the
- * position is read, and the rows, which nobody else can change any more.
+ * Takes a partition over. The transactional id belongs to the input partition, not to the process: initializing
+ * it ends the open transaction of the previous owner, and makes every later commit of that owner fail. Only then
+ * does it read the position and the rows, which no other process can change now.
  */
 export function openLane(store: KafkaStore, { group, topic, partition }: LaneOf): Promise<Lane> {
   const { connection } = store;
@@ -83,7 +83,7 @@ export function openLane(store: KafkaStore, { group, topic, partition }: LaneOf)
   const commit = ({ records, next, stopped }: LaneCommit): Promise<void> =>
     talking(`committing ${groupId} ${input}/${partition}`, async () => {
       const transaction = await producer.transaction();
-      // An error leaves the transaction open on purpose: only a new owner of the id can know how it ended.
+      // Do not abort after an error: only the next owner of the id can determine the outcome.
       for (const send of intoSends(records)) await transaction.sendBatch(asBatch(send));
       const offset = { partition, offset: String(next), metadata: stopped?.slice(0, maxReason) ?? '' };
       const offsets = { consumerGroupId: groupId, topics: [{ topic: input, partitions: [offset] }] };
@@ -94,7 +94,7 @@ export function openLane(store: KafkaStore, { group, topic, partition }: LaneOf)
   return talking(`taking over ${groupId} ${input}/${partition}`, async () => {
     try {
       await producer.connect();
-      // kafkajs takes the id into use at the first transaction, not when it connects.
+      // kafkajs initializes the id at the first transaction, not when it connects.
       await whenCoordinated(async () => (await producer.transaction()).abort(), 20_000);
       const rows = connection.rowsTopic(group);
       await whenCoordinated(() => endDangling(store, producer, { topic: rows, partition }));

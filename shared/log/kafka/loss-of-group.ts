@@ -5,10 +5,10 @@ import { type Lane, type LaneOf, whereItStands } from './lane.ts';
 
 type Standing = Pick<Lane, 'position' | 'lostRows' | 'changelog'>;
 
-/** What a group has read that is not there any more, with the name of the topic that lost it. */
+/** Records that a group has read and that are lost. `name`: the topic that lost them. */
 export type LossOfGroup = Loss & { readonly name: string };
 
-/** Of its input, or of its own rows. @throws LogUnavailable */
+/** Checks the input of a group's partition, and its rows. @throws LogUnavailable */
 export async function findLossOf(
   store: KafkaStore,
   { group, topic, partition }: LaneOf,
@@ -25,8 +25,9 @@ export async function findLossOf(
 }
 
 /**
- * The same without holding the partition: whoever repairs it holds it meanwhile. Undefined also where the group
- * has not begun. @throws LogUnavailable
+ * Like `findLossOf`, without taking the partition over, so it does not disturb a repair. Undefined also if the
+ * group has not started.
+ * @throws LogUnavailable
  */
 export async function lookForLoss(
   store: KafkaStore,

@@ -1,5 +1,5 @@
+import { pause, unlessAborted } from '../../lang/async.ts';
 import { logError } from '../errors.ts';
-import { pause } from '../pause.ts';
 import type { KafkaConnection } from './connection.ts';
 
 type Options = {
@@ -7,24 +7,23 @@ type Options = {
   readonly groupId: string;
   readonly topic: string;
   readonly sessionTimeoutMs: number;
-  /** Which partitions are this member's from now on; what it had besides, it gives up. */
+  /** Receives all partitions of this member; it must give up all others. */
   readonly onAssigned: (partitions: readonly number[]) => void;
-  /** It is no member; it tries again. */
+  /** Joining failed or the membership was lost; it is retried. */
   readonly onTrouble: (error: Error) => void;
 };
 
 export type Membership = {
-  /** Resolves at the next word of the coordinator that this member still belongs to the group. */
+  /** Resolves when the coordinator next confirms that this process is a member of the group. */
   readonly confirmed: () => Promise<void>;
-  /** Leaves, so that the others take over at once. */
+  /** Leaves the group, so that other members take over immediately. */
   readonly close: () => Promise<void>;
 };
 
 /**
- * Membership alone: kafkajs' consumer joins and sends heartbeats, with all partitions paused, so that work of
- * any length goes on beside it and a rebalance waits for nobody. Whether a partition is really this member's
- * is decided by its transactional id. kafkajs gives a consumer up after some failures (CRASH): then another
- * is made.
+ * Only the membership: the kafkajs consumer joins and sends heartbeats with all partitions paused, so the work
+ * may take any time without delaying a rebalance. The transactional id decides whether this member really owns a
+ * partition. kafkajs stops a consumer after some failures (CRASH); this function then creates a new consumer.
  */
 export function joinGroup({ connection, groupId, topic, sessionTimeoutMs, ...on }: Options): Membership {
   const closing = new AbortController();
@@ -33,7 +32,7 @@ export function joinGroup({ connection, groupId, topic, sessionTimeoutMs, ...on 
     for (const listener of [...listeners]) listener();
     listeners.clear();
   };
-  // Several are sent within a session, and a member that leaves or comes is heard of within one.
+  // Several heartbeats fit into a session timeout; a member learns of a rebalance with its next heartbeat.
   const heartbeatMs = Math.max(100, Math.min(1_000, Math.floor(sessionTimeoutMs / 10)));
 
   const beMember = async (): Promise<void> => {
@@ -43,7 +42,7 @@ export function joinGroup({ connection, groupId, topic, sessionTimeoutMs, ...on 
       sessionTimeout: sessionTimeoutMs,
       rebalanceTimeout: sessionTimeoutMs,
       heartbeatInterval: heartbeatMs,
-      // How long it rests between looking whether a heartbeat is due: nothing is fetched.
+      // The interval at which the consumer checks whether a heartbeat is due; nothing is fetched.
       maxWaitTimeInMs: Math.ceil(heartbeatMs / 2),
       allowAutoTopicCreation: false,
       retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 3, restartOnFailure: async () => false },
@@ -59,15 +58,12 @@ export function joinGroup({ connection, groupId, topic, sessionTimeoutMs, ...on 
       on.onTrouble(payload.error);
       over.resolve();
     });
-    const stop = () => over.resolve();
-    closing.signal.addEventListener('abort', stop);
     try {
       await consumer.connect();
       await consumer.subscribe({ topics: [topic], fromBeginning: true });
       await consumer.run({ autoCommit: false, eachBatch: () => Promise.resolve() });
-      if (!closing.signal.aborted) await over.promise;
+      await unlessAborted(over.promise, closing.signal, () => {});
     } finally {
-      closing.signal.removeEventListener('abort', stop);
       await consumer.disconnect().catch(() => undefined);
     }
   };

@@ -9,25 +9,35 @@ import type { KafkaConnection } from './connection.ts';
 import { CompressionTypes } from './kafkajs.ts';
 import type { RawMessage } from './kafkajs-internals.ts';
 
-/** A record on its way into one partition. `bytes`: about what it takes uncompressed. */
+/** A record to append to a partition. `bytes`: approximate uncompressed size. */
 export type OutgoingRecord = { readonly topic: string; readonly message: Message; readonly bytes: number };
 
-/** Key: subject. Header `type`: readers skip by it before they parse. Value: the event's JSON, as it is. */
+type RecordBody = {
+  readonly topic: Topic;
+  readonly subject: string;
+  readonly type: string;
+  readonly body: string | Buffer;
+};
+
+/** Key: subject. Header `type`: lets readers skip a record unparsed. Value: the event's JSON, unchanged. */
 export function recordOfEvent(
   connection: KafkaConnection,
   event: ClawLoopEvent,
   partitions: number,
 ): OutgoingRecord {
-  return recordOfBody(connection, topicOf(event), event.subject, eventText(event), partitions, event.type);
+  const { subject, type } = event;
+  return recordOfBody(connection, partitions, {
+    topic: topicOf(event),
+    subject,
+    type,
+    body: eventText(event),
+  });
 }
 
 export function recordOfBody(
   connection: KafkaConnection,
-  topic: Topic,
-  subject: string,
-  body: string | Buffer,
   partitions: number,
-  type: string,
+  { topic, subject, type, body }: RecordBody,
 ): OutgoingRecord {
   const value = typeof body === 'string' ? Buffer.from(body) : body;
   return {
@@ -37,7 +47,7 @@ export function recordOfBody(
   };
 }
 
-/** A record as it was read, as its chain covers it. */
+/** The part of a fetched record that its hash chain covers. */
 export const chainedRecord = ({
   offset,
   timestamp,
@@ -52,10 +62,10 @@ export const chainedRecord = ({
   body: value?.toString('utf8') ?? '',
 });
 
-/** Uncompressed bytes of one send: a send is one batch per partition, and a batch has a limit. */
+/** Uncompressed bytes per send: a send is one batch per partition, and batches have a size limit. */
 const sendBytes = 4 * 2 ** 20;
 
-/** Cuts records, in order, into sends; a larger record goes alone. */
+/** Splits records into sends, in order; a larger record is sent alone. */
 export function intoSends(records: readonly OutgoingRecord[]): readonly (readonly OutgoingRecord[])[] {
   const sends: OutgoingRecord[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
@@ -70,10 +80,10 @@ export function intoSends(records: readonly OutgoingRecord[]): readonly (readonl
   return sends;
 }
 
-/** Bytes of a request. What is shorter gains too little for the way to zlib's thread and back. */
+/** Bytes of a request. Compressing less is not worth the round trip to zlib's thread. */
 const compressAbove = 4096;
 
-/** One request, order kept within each partition. */
+/** Builds one request; the order within each partition is kept. */
 export function asBatch(records: readonly OutgoingRecord[]): {
   readonly acks: -1;
   readonly compression: Compression;
@@ -82,9 +92,9 @@ export function asBatch(records: readonly OutgoingRecord[]): {
   const byTopic = new Map<string, Message[]>();
   let bytes = 0;
   for (const record of records) {
-    const of = byTopic.get(record.topic) ?? [];
-    of.push(record.message);
-    byTopic.set(record.topic, of);
+    const messages = byTopic.get(record.topic) ?? [];
+    messages.push(record.message);
+    byTopic.set(record.topic, messages);
     bytes += record.bytes;
   }
   return {

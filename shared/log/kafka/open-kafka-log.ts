@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { parseEvent } from '../../events/parse-event.ts';
 import { logError } from '../errors.ts';
 import type { EventLog } from '../event-log.ts';
-import { newerSchema } from '../fold-chunk.ts';
+import { eventAt } from '../fold-chunk.ts';
 import type { RejectedRecord, TrimmedRecords } from '../following.ts';
+import { createLifetime, createTracker } from '../log-lifetime.ts';
 import { openAppendQueue } from './append-queue.ts';
 import { atMost } from './at-most.ts';
-import { connectTo, type KafkaConnectionOptions } from './connection.ts';
+import { connectTo, type KafkaConnection, type KafkaConnectionOptions } from './connection.ts';
 import { createTopics, maxRecordBytes as defaultRecordBytes, planTopics } from './create-topics.ts';
 import { followTopic } from './follow-topic.ts';
 import { openGroupOffsets } from './group-offsets.ts';
@@ -17,24 +17,24 @@ import { recordOfEvent } from './messages.ts';
 import { processGroup } from './process-group.ts';
 import { openRecordCache } from './record-cache.ts';
 import { repairGroup } from './repair-group.ts';
-import { openTopicReader } from './topic-reader.ts';
+import { openTopicReader, type TopicReader } from './topic-reader.ts';
 import { createTroubles } from './troubles.ts';
 import { verifyTopic } from './verify-topic.ts';
 
 export type KafkaLogOptions = KafkaConnectionOptions & {
-  /** Fixed when the log is made (3 unless told); later only checked, if given. */
+  /** Fixed when the log is created (default 3); later only checked, if given. */
   readonly partitions?: number;
-  /** ms after which a member that shows no life loses its partitions; 6,000 unless told. */
+  /** ms after which an unresponsive member loses its partitions; default 6,000. */
   readonly sessionTimeoutMs?: number;
-  /** ms after which an append that is not durable is given up; 5,000 unless told. */
+  /** ms after which an append that is not durable times out; default 5,000. */
   readonly deliveryTimeoutMs?: number;
-  /** Largest event that `append` takes, bytes of JSON; 16 MB unless told. What a fold emits may be larger. */
+  /** Largest event that `append` accepts, bytes of JSON; default 16 MB. Events from a fold may be larger. */
   readonly maxRecordBytes?: number;
-  /** Topics may delete their records: for commands that only look. Else such topics are refused. */
+  /** Accept topics that delete records, which are refused by default: for read-only commands. */
   readonly anyRetention?: boolean;
-  /** Called for each record that cannot be parsed, by whoever meets it: to be counted and logged. */
+  /** Called for each unparsable record, by every reader that meets it: to be counted and logged. */
   readonly onRejected?: (rejected: RejectedRecord) => void;
-  /** Called where a group goes on behind records that are gone: to be logged. */
+  /** Called when a group skips deleted records: to be logged. */
   readonly onTrimmed?: (trimmed: TrimmedRecords) => void;
 };
 
@@ -42,11 +42,11 @@ const defaultPartitions = 3;
 const cachedCharacters = 32 * 2 ** 20;
 
 /**
- * The log on a Kafka cluster, for any number of processes and machines. Topics that are missing are created.
- * Throws LogUnavailable where no broker answers, LogMismatch, NewerSchema.
+ * The log on a Kafka cluster, for any number of processes and machines. Creates missing topics.
+ * Throws LogUnavailable if no broker answers, LogMismatch, NewerSchema.
  */
 export async function openKafkaLog({
-  partitions: asked,
+  partitions: configuredPartitions,
   sessionTimeoutMs = 6_000,
   deliveryTimeoutMs = 5_000,
   maxRecordBytes = defaultRecordBytes,
@@ -55,83 +55,54 @@ export async function openKafkaLog({
   onTrimmed = () => undefined,
   ...connecting
 }: KafkaLogOptions): Promise<EventLog> {
-  const connection = connectTo(connecting);
-  const query = openTopicReader(connection.kafka);
-  const offsets = openGroupOffsets(connection.kafka);
-  const queue = openAppendQueue(connection.kafka);
-  const closeAll = () => Promise.all([queue.close(), query.close(), offsets.close()]);
-  const closing = new AbortController();
-  const open = new Set<Promise<unknown>>();
-  const appends = new Set<Promise<unknown>>();
-  const untilOver = <Result>(promise: Promise<Result>, among = open): Promise<Result> => {
-    among.add(promise);
-    const over = () => void among.delete(promise);
-    promise.then(over, over);
-    return promise;
-  };
-  const orClosed = (signal: AbortSignal) => AbortSignal.any([signal, closing.signal]);
-  const stillOpen = () => {
-    if (closing.signal.aborted) throw logError('LogUnavailable', 'the log is closed');
-  };
-
-  const make = async (): Promise<{ readonly store: KafkaStore; readonly logId: string }> => {
-    const plans = planTopics(connection, asked ?? defaultPartitions, maxRecordBytes);
-    await createTopics(connection, plans, { anyPartitions: asked === undefined, anyRetention });
-    const partitions = (await query.offsets(connection.topicName('conversations'), 'end')).length;
-    if (asked === undefined)
-      await createTopics(connection, planTopics(connection, partitions, maxRecordBytes), { anyRetention });
-    const recent = openRecordCache(cachedCharacters);
-    const store: KafkaStore = {
-      ...{ connection, partitions, maxRecordBytes, sessionTimeoutMs, queue, query, offsets, recent },
-      ...{ untilAnswered, troubles: createTroubles() },
-    };
-    return { store, logId: await findLogId(store, deliveryTimeoutMs) };
-  };
-  const { store, logId } = await make().catch(async (error: unknown) => {
-    await closeAll();
-    throw error;
+  const { store, logId, disconnect } = await openStore(connectTo(connecting), {
+    configuredPartitions,
+    sessionTimeoutMs,
+    deliveryTimeoutMs,
+    maxRecordBytes,
+    anyRetention,
   });
+  const { connection, queue, query } = store;
+  const lifetime = createLifetime();
+  const appends = createTracker();
 
   return {
     logId,
 
     append: async (events) => {
-      stillOpen();
+      lifetime.requireOpen();
       if (events.length === 0) return;
       const records = events.map((event) => recordOfEvent(connection, event, store.partitions));
-      for (const [index, { bytes }] of records.entries()) {
-        if (bytes > maxRecordBytes) {
-          throw logError('RecordTooLarge', `${events[index]!.id} is larger than ${maxRecordBytes} bytes`);
-        }
-      }
-      await untilOver(queue.append(records, deliveryTimeoutMs), appends);
+      const large = records.findIndex(({ bytes }) => bytes > maxRecordBytes);
+      if (large >= 0)
+        throw logError('RecordTooLarge', `${events[large]!.id} is larger than ${maxRecordBytes} bytes`);
+      await appends.track(queue.append(records, deliveryTimeoutMs));
     },
 
     process: async (fold, options, signal) => {
-      stillOpen();
-      await untilOver(processGroup({ store, fold, options, onRejected, onTrimmed }, orClosed(signal)));
+      lifetime.requireOpen();
+      const processing = { store, fold, options, onRejected, onTrimmed };
+      await lifetime.track(processGroup(processing, lifetime.orClosed(signal)));
     },
 
     follow: (topic, from, onRecord, signal, wants) => {
-      stillOpen();
+      lifetime.requireOpen();
       const following = followTopic(store, {
-        ...{ topic, from, onRecord, onRejected, wants },
-        signal: orClosed(signal),
+        topic,
+        from,
+        onRecord,
+        onRejected,
+        wants,
+        signal: lifetime.orClosed(signal),
       });
-      untilOver(following.done).catch(() => undefined);
+      lifetime.track(following.done).catch(() => undefined);
       return following;
     },
 
     read: async (topic, at) => {
       const body = await readBody(store, topic, at);
       if (body === null) throw recordGone(topic, at);
-      const parsed = parseEvent(body);
-      if (parsed.kind === 'newer') throw logError('NewerSchema', newerSchema(topic, at, parsed));
-      if (parsed.kind !== 'event') {
-        const why = parsed.kind === 'broken' ? parsed.error : `unknown type ${parsed.type}`;
-        throw logError('BrokenRecord', `${topic}/${at.partition}/${at.offset} cannot be read: ${why}`);
-      }
-      return parsed.event;
+      return eventAt(topic, at, body);
     },
 
     ends: (topic) => query.offsets(connection.topicName(topic), 'end'),
@@ -147,41 +118,94 @@ export async function openKafkaLog({
     verify: (topic, noted = []) => verifyTopic(store, topic, noted),
 
     close: async () => {
-      closing.abort(logError('LogUnavailable', 'the log is closed'));
-      await Promise.allSettled(open);
-      // Of a broker that hangs nothing more is to be had: who appended keeps what is not known to be durable.
-      await atMost(500, Promise.allSettled(appends));
-      await atMost(1_000, closeAll());
+      await lifetime.close();
+      // Do not wait for a broker that hangs: callers keep the events that are not yet durable.
+      await atMost(500, appends.settled());
+      await atMost(1_000, disconnect());
     },
   };
+}
+
+type StoreOptions = {
+  readonly configuredPartitions: number | undefined;
+  readonly sessionTimeoutMs: number;
+  readonly deliveryTimeoutMs: number;
+  readonly maxRecordBytes: number;
+  readonly anyRetention: boolean;
+};
+
+async function openStore(
+  connection: KafkaConnection,
+  options: StoreOptions,
+): Promise<{
+  readonly store: KafkaStore;
+  readonly logId: string;
+  readonly disconnect: () => Promise<unknown>;
+}> {
+  const query = openTopicReader(connection.kafka);
+  const offsets = openGroupOffsets(connection.kafka);
+  const queue = openAppendQueue(connection.kafka);
+  const disconnect = () => Promise.all([queue.close(), query.close(), offsets.close()]);
+  try {
+    const store: KafkaStore = {
+      connection,
+      partitions: await preparePartitions(connection, query, options),
+      maxRecordBytes: options.maxRecordBytes,
+      sessionTimeoutMs: options.sessionTimeoutMs,
+      queue,
+      query,
+      offsets,
+      recent: openRecordCache(cachedCharacters),
+      untilAnswered,
+      troubles: createTroubles(),
+    };
+    return { store, logId: await findLogId(store, options.deliveryTimeoutMs), disconnect };
+  } catch (error) {
+    await disconnect();
+    throw error;
+  }
+}
+
+/** Creates missing topics, and returns the number of partitions of the log. */
+async function preparePartitions(
+  connection: KafkaConnection,
+  query: TopicReader,
+  { configuredPartitions: configured, maxRecordBytes, anyRetention }: StoreOptions,
+): Promise<number> {
+  const plans = planTopics(connection, configured ?? defaultPartitions, maxRecordBytes);
+  await createTopics(connection, plans, { anyPartitions: configured === undefined, anyRetention });
+  const partitions = (await query.offsets(connection.topicName('conversations'), 'end')).length;
+  if (configured === undefined)
+    await createTopics(connection, planTopics(connection, partitions, maxRecordBytes), { anyRetention });
+  return partitions;
 }
 
 const schemaVersion = 1;
 const metaRecord = z.object({ logId: z.string(), schemaVersion: z.int() });
 
-/** The first record of the meta topic names the log; of several processes that write one, the first wins. */
+/** The first record of the meta topic names the log. If several processes write a record, the first wins. */
 async function findLogId(store: KafkaStore, timeoutMs: number): Promise<string> {
   const { connection, query, queue } = store;
   const topic = connection.metaTopic;
-  const first = async (): Promise<string | undefined> => {
+  const firstRecord = async (): Promise<string | undefined> => {
     const [end] = await query.offsets(topic, 'end');
     if (end === 0) return undefined;
     const [fetched] = await query.fetch(topic, new Map([[0, 0]]), { waitMs: 1_000 });
     return fetched?.records[0]?.value?.toString('utf8');
   };
-  let found = await first();
-  if (found === undefined) {
+  let record = await firstRecord();
+  if (record === undefined) {
     const value = Buffer.from(JSON.stringify({ logId: randomUUID(), schemaVersion }));
     const message = { key: 'log', value, partition: 0 };
     await queue.append([{ topic, message, bytes: value.length }], timeoutMs);
-    found = await first();
+    record = await firstRecord();
   }
-  if (found === undefined) throw logError('LogUnavailable', `${topic} cannot be read`);
-  const meta = metaRecord.parse(JSON.parse(found));
+  if (record === undefined) throw logError('LogUnavailable', `${topic} cannot be read`);
+  const meta = metaRecord.parse(JSON.parse(record));
   if (meta.schemaVersion > schemaVersion) {
     throw logError(
       'NewerSchema',
-      `${topic} has schema ${meta.schemaVersion}; this version knows up to ${schemaVersion}`,
+      `${topic} has schema ${meta.schemaVersion}; this version of ClawLoop knows up to ${schemaVersion}: update it`,
     );
   }
   return meta.logId;

@@ -1,4 +1,5 @@
 import type { Topic } from '../../events/define-event.ts';
+import { unlessAborted, withDeadline } from '../../lang/async.ts';
 import type { InputRecord } from '../fold-chunk.ts';
 import { errorType } from './kafka-errors.ts';
 import type { KafkaStore } from './kafka-store.ts';
@@ -7,15 +8,13 @@ import { watchHistory } from './same-history.ts';
 import { skipTrimmed } from './skip-trimmed.ts';
 import { openTopicReader } from './topic-reader.ts';
 
-/** As a fold reads it, and as its chain covers it. */
+/** An input record with the fields that its chain covers. */
 export type KafkaInput = InputRecord & { readonly type: string };
 
 export type PartitionInput = {
-  /**
-   * The next records, at most a chunk of them; none if nothing came within `waitMs` or the signal aborted.
-   */
+  /** The next records, at most one chunk; none if none arrived within `waitMs` or the signal aborted. */
   readonly next: (waitMs: number, signal: AbortSignal) => Promise<readonly KafkaInput[]>;
-  /** So many of the last chunk are done with. */
+  /** Removes the first `count` records of the last chunk. */
   readonly taken: (count: number) => void;
   readonly close: () => Promise<void>;
 };
@@ -25,18 +24,18 @@ type Options = {
   readonly partition: number;
   /** The first offset to read. */
   readonly from: number;
-  /** All was read that there is. */
+  /** All existing records were read. */
   readonly onIdle: () => void;
-  /** Records that were to be read are gone; it goes on at `to`. */
+  /** The records from `from` up to `to` were trimmed; reading continues at `to`. */
   readonly onTrimmed: (from: number, to: number) => void;
 };
 
-/** A transaction costs about 15 ms, whatever is in it. */
+/** Limits of one transaction, which costs about 15 ms, whatever its size. */
 const chunk = { maxRecords: 400, maxCharacters: 4 * 2 ** 20 };
-/** ms that a fetch waits for something to come */
+/** ms that a fetch waits for new records */
 const pollMs = 500;
 
-/** Reads ahead: the next records come up while the ones before are folded and committed. */
+/** Reads ahead: it fetches the next records while the fold works on the previous records. */
 export function openPartitionInput(
   store: KafkaStore,
   { topic, partition, from, onIdle, onTrimmed }: Options,
@@ -76,7 +75,7 @@ export function openPartitionInput(
     ahead ??= fetch().finally(() => {
       ahead = undefined;
     });
-    // Whoever asks next hears of it.
+    // The next call of `next` gets the error.
     ahead.catch(() => undefined);
     return ahead;
   };
@@ -93,7 +92,8 @@ export function openPartitionInput(
     next: async (waitMs, signal) => {
       const deadline = performance.now() + waitMs;
       while (buffer.length === 0 && !signal.aborted && performance.now() < deadline) {
-        await orUntil(fetchAhead(), deadline, signal);
+        const left = Math.max(0, deadline - performance.now());
+        await withDeadline(unlessAborted(fetchAhead(), signal, done), left, done);
       }
       if (buffer.length < chunk.maxRecords) void fetchAhead();
       return signal.aborted ? [] : take();
@@ -103,16 +103,4 @@ export function openPartitionInput(
   };
 }
 
-/** Waits for the fetch, but not beyond the deadline or the signal; its failure is thrown. */
-async function orUntil(fetching: Promise<void>, deadline: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const finish = () => resolve();
-  const timer = setTimeout(finish, Math.max(0, deadline - performance.now()));
-  signal.addEventListener('abort', finish);
-  try {
-    await Promise.race([fetching, promise]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', finish);
-  }
-}
+const done = (): void => undefined;

@@ -1,8 +1,10 @@
 import { type Topic, topics } from '../../events/define-event.ts';
+import { unlessAborted } from '../../lang/async.ts';
 import { groupOfAnother } from '../errors.ts';
 import type { ProcessOptions } from '../event-log.ts';
 import type { Fold } from '../fold.ts';
 import type { RejectedRecord, TrimmedRecords } from '../following.ts';
+import { type RunningPartitions, runPartitions } from '../running-partitions.ts';
 import { atMost } from './at-most.ts';
 import { countRefusals } from './broker-refusal.ts';
 import { createTopics, planRowsTopic } from './create-topics.ts';
@@ -18,7 +20,7 @@ type Group<Settings> = {
   readonly onTrimmed: (trimmed: TrimmedRecords) => void;
 };
 
-/** One member of a group: works on the partitions that it is assigned, and leaves when told to stop. */
+/** Runs one member of a group: folds its assigned partitions until the signal aborts, then leaves the group. */
 export async function processGroup<Settings>(group: Group<Settings>, signal: AbortSignal): Promise<void> {
   const { store, fold, options } = group;
   const { connection, partitions, maxRecordBytes, sessionTimeoutMs } = store;
@@ -41,27 +43,13 @@ export async function processGroup<Settings>(group: Group<Settings>, signal: Abo
   });
   if (signal.aborted) return;
 
-  const running = new Map<number, { readonly stop: AbortController; readonly done: Promise<void> }>();
-  const failure = Promise.withResolvers<void>();
-  let wanted: readonly number[] = [];
-
-  const start = (partition: number) => {
-    const stop = new AbortController();
-    const confirmed = () => membership.confirmed();
-    const done = processPartition({ ...group, partition, confirmed, stop: stop.signal })
-      .catch(failure.reject)
-      .then(() => {
-        running.delete(partition);
-        reconcile();
-      });
-    running.set(partition, { stop, done });
-  };
-  // One that comes back while its end is still awaited starts again after it.
-  const reconcile = () => {
-    for (const [partition, { stop }] of running) if (!wanted.includes(partition)) stop.abort();
-    if (signal.aborted) return;
-    for (const partition of wanted) if (!running.has(partition)) start(partition);
-  };
+  let wanted: ReadonlyMap<number, number> = new Map();
+  const confirmed = () => membership.confirmed();
+  const running: RunningPartitions<number> = runPartitions(
+    (partition: number, stop) => processPartition({ ...group, partition, confirmed, stop }),
+    signal,
+    () => running.workOn(wanted),
+  );
   const membership = joinGroup({
     connection,
     groupId: connection.groupId(options.group),
@@ -70,27 +58,21 @@ export async function processGroup<Settings>(group: Group<Settings>, signal: Abo
     onTrouble: (error) => store.troubles.failed(options.group, 'joining its group', error),
     onAssigned: (assigned) => {
       store.troubles.worked(options.group, 'joining its group');
-      wanted = assigned;
-      reconcile();
+      wanted = new Map(assigned.map((partition) => [partition, partition]));
+      running.workOn(wanted);
     },
   });
 
-  const stopped = new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
   try {
-    await Promise.race([stopped, failure.promise]);
+    await unlessAborted(running.failed, signal, () => {});
   } finally {
-    wanted = [];
-    const stopping = [...running.values()];
-    for (const { stop } of stopping) stop.abort();
-    await atMost(5_000, Promise.all(stopping.map(({ done }) => done)));
+    wanted = new Map();
+    await atMost(5_000, running.stop());
     await atMost(2_000, membership.close());
   }
 }
 
-/** @throws LogMismatch where the group has read another topic */
+/** @throws LogMismatch if the group has read another topic */
 async function ofOneTopic({ connection, offsets }: KafkaStore, group: string, reads: Topic): Promise<void> {
   const others = topics.filter((topic) => topic !== reads);
   const committed = await offsets.committed(connection.groupId(group), others.map(connection.topicName));

@@ -1,20 +1,11 @@
-import type { ClawLoopEvent } from '../../events/catalogue.ts';
-import type { Position } from '../../events/position.ts';
+import { pause, unlessAborted } from '../../lang/async.ts';
 import { isLogError } from '../errors.ts';
-import type { ProcessOptions } from '../event-log.ts';
-import type { Fold } from '../fold.ts';
+import type { TrimmedRecords } from '../following.ts';
 import {
-  changedViews,
-  type FoldedChunk,
-  foldChunk,
-  openState,
-  type PartitionState,
-  readableEvent,
-  viewsOf,
-} from '../fold-chunk.ts';
-import type { RejectedRecord, TrimmedRecords } from '../following.ts';
-import { pause } from '../pause.ts';
-import { stableJson } from '../stable-json.ts';
+  type OwnedPartition,
+  type PartitionWork,
+  processPartition as processOwned,
+} from '../process-partition.ts';
 import { countRefusals } from './broker-refusal.ts';
 import { changelogRecords } from './changelog.ts';
 import { recordsLost } from './find-loss.ts';
@@ -22,66 +13,52 @@ import { type KafkaStore, readBody } from './kafka-store.ts';
 import { type Lane, openLane } from './lane.ts';
 import { findLossOf, lookForLoss } from './loss-of-group.ts';
 import { recordOfEvent } from './messages.ts';
-import { openPartitionInput } from './partition-input.ts';
-import { type ReadSoFar, readFrom, readOn } from './read-so-far.ts';
+import { type KafkaInput, openPartitionInput } from './partition-input.ts';
+import { readFrom, readOn } from './read-so-far.ts';
 
-export type PartitionWork<Settings> = {
+export type AssignedWork<Settings> = PartitionWork<Settings> & {
   readonly store: KafkaStore;
-  readonly fold: Fold<Settings>;
-  readonly options: ProcessOptions<Settings>;
-  readonly partition: number;
-  readonly onRejected: (rejected: RejectedRecord) => void;
   readonly onTrimmed: (trimmed: TrimmedRecords) => void;
-  /** Resolves once the coordinator has said that this member is still one. */
+  /** Resolves when the coordinator confirms the membership. */
   readonly confirmed: () => Promise<void>;
-  /** Aborts when the partition is to be given up; what is in hand is committed first. */
-  readonly stop: AbortSignal;
 };
 
-/** ms between two looks whether lost records are there again, or the loss is repaired */
+/** ms between checks whether the lost records are back or the loss is repaired */
 const lossDelayMs = 2_000;
-/** ms of folding per transaction */
-const budgetMs = 100;
 
 /**
- * Folds one partition until it is to stop. Whatever fails on the way to the broker makes the state in memory
- * void: the lane is opened anew and goes on from what was committed. Rejects when the fold throws, and with
- * LogRefused where the broker will not let it.
+ * Folds one partition until `stop` aborts. After a broker error the state in memory is invalid: the lane is
+ * opened again, and continues from the last commit. Rejects if the fold throws, and with LogRefused if the broker
+ * refuses access.
  */
-export async function processPartition<Settings>(work: PartitionWork<Settings>): Promise<void> {
+export async function processPartition<Settings>(work: AssignedWork<Settings>): Promise<void> {
   const { stop, options, fold, partition, store } = work;
   const place = `${fold.reads}/${partition}`;
-  const refusals = countRefusals(`${options.group} on ${fold.reads}/${partition}`);
+  const refusals = countRefusals(`${options.group} on ${place}`);
   const nothingIsWrong = () => store.troubles.worked(options.group, place);
-  let delayMs = 50;
-  while (!stop.aborted) {
-    try {
-      await runFromTakeOver(
-        work,
-        () => {
-          delayMs = 50;
-          refusals.worked();
-          nothingIsWrong();
-        },
-        nothingIsWrong,
-      );
-    } catch (error) {
+  const onCommit = () => {
+    refusals.worked();
+    nothingIsWrong();
+  };
+  await processOwned(work, {
+    takeOver: () => takeOver(work, onCommit, nothingIsWrong),
+    recover: async (error, waitMs) => {
       const isLoss = isLogError(error, 'RecordsLost');
       if (!isLoss && !isLogError(error, 'LogUnavailable')) throw error;
       store.troubles.failed(options.group, place, error);
       refusals.failed(error);
       if (isLoss) await untilRepaired(work);
-      else await pause(delayMs, stop);
-      delayMs = Math.min(2 * delayMs, 1_000);
-      // One that was fenced while it slept must not fence the new owner in turn.
-      if (!stop.aborted) await Promise.race([work.confirmed(), aborted(stop)]);
-    }
-  }
+      else await pause(waitMs, stop);
+      // A member that lost the partition during the wait must not fence the new owner.
+      if (!stop.aborted) await unlessAborted(work.confirmed(), stop, () => {});
+    },
+    longestWaitMs: 1_000,
+  });
   nothingIsWrong();
 }
 
-/** A person repairs it; or a leader that came up did not show its last records yet. */
-async function untilRepaired<Settings>({ store, fold, options, partition, stop }: PartitionWork<Settings>) {
+/** The loss ends with a repair, or when a leader that just started shows its last records. */
+async function untilRepaired<Settings>({ store, fold, options, partition, stop }: AssignedWork<Settings>) {
   const lane = { group: options.group, topic: fold.reads, partition };
   while (!stop.aborted) {
     await pause(lossDelayMs, stop);
@@ -93,130 +70,78 @@ async function untilRepaired<Settings>({ store, fold, options, partition, stop }
   }
 }
 
-/** @param onIdle while there is nothing to do */
-async function runFromTakeOver<Settings>(
-  work: PartitionWork<Settings>,
+/** @param onIdle called while there is nothing to do */
+async function takeOver<Settings>(
+  work: AssignedWork<Settings>,
   onCommit: () => void,
   onIdle: () => void,
-): Promise<void> {
-  const { store, fold, options, partition, stop } = work;
-  const { group, owed = () => undefined, owedIntervalMs = 60_000 } = options;
-  const topic = fold.reads;
-  const lane = await openLane(store, { group, topic, partition });
+): Promise<OwnedPartition<KafkaInput>> {
+  const { store, fold, options, partition, stop, onTrimmed } = work;
+  const at = { group: options.group, topic: fold.reads, partition };
+  const lane = await openLane(store, at);
   const position = lane.position ?? 0;
   let read = lane.changelog.read ?? readFrom(position);
-  /** Taken from the input, and not committed. */
+  /** Whether records were taken from the input and not committed yet. */
   let isInHand = false;
   const input = openPartitionInput(store, {
-    ...{ topic, partition, from: position },
+    topic: fold.reads,
+    partition,
+    from: position,
     onIdle: () => {
       if (!isInHand) onIdle();
     },
-    onTrimmed: (from, to) => work.onTrimmed({ group, topic, partition, from, to }),
+    onTrimmed: (from, to) => onTrimmed({ ...at, from, to }),
   });
+  const close = async (): Promise<void> => {
+    // Do not wait for a pending fetch: its result is not needed.
+    void input.close();
+    await lane.close();
+  };
   try {
-    const loss = await findLossOf(store, { group, topic, partition }, lane);
-    if (loss !== undefined) throw recordsLost(loss.name, partition, loss.why);
-    // Says from the start that the group exists and where it stands.
-    if (!lane.hasOffset) await lane.commit({ records: [], next: position, stopped: null });
-    const state = openState(partition, lane.changelog.rows);
-    const settings = stableJson(options.settings);
-    let recorded = lane.changelog.stretches.at(-1)?.settings ?? null;
-    let owedAt = performance.now();
-    if (stop.aborted) return;
-    owed(viewsOf(state));
-
-    while (!stop.aborted) {
-      if (performance.now() - owedAt >= owedIntervalMs) {
-        owedAt = performance.now();
-        owed(viewsOf(state));
-      }
-      const untilOwed = Math.max(1, owedAt + owedIntervalMs - performance.now());
-      const records = await input.next(untilOwed, stop);
-      if (records.length === 0) continue;
-      isInHand = true;
-      const folded = await foldChunk(state, records, {
-        group,
-        fold,
-        settings: JSON.parse(settings) as Settings,
-        budgetMs,
-        read: (positions) => readEvents(store, topic, positions),
-      });
+    await begin(work, lane);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    rows: lane.changelog.rows,
+    settings: lane.changelog.stretches.at(-1)?.settings ?? null,
+    next: async (waitMs) => {
+      const records = await input.next(waitMs, stop);
+      isInHand = records.length > 0;
+      return records;
+    },
+    commit: async ({ records, from, folded, settings }) => {
+      const { next, changes, emit, rejected, stopped } = folded;
       input.taken(folded.taken);
-      const from = records[0]!.offset;
-      const now = readOn(read, records.slice(0, folded.taken));
-      await commit(
-        work,
-        lane,
-        { from, read: now, settings: recorded === settings ? null : settings },
-        folded,
-      );
+      const now = readOn(read, records);
+      const stretch = settings === null ? null : { from, json: settings };
+      const rowsTopic = store.connection.rowsTopic(options.group);
+      await lane.commit({
+        records: [
+          ...changelogRecords(rowsTopic, { partition, next, read: now }, changes, stretch),
+          ...[...emit, ...rejected].map((event) => recordOfEvent(store.connection, event, store.partitions)),
+        ],
+        next,
+        stopped,
+      });
       read = now;
       isInHand = false;
       onCommit();
-      recorded = settings;
-      for (const { data } of folded.rejected) work.onRejected({ topic, ...data.at, error: data.error });
-      options.emitted?.(folded.emit);
-      owed(changedViews(state, folded.changes));
-      if (folded.stopped !== null) await untilStopped(stop, state, owed, owedIntervalMs);
-    }
-  } finally {
-    // What it waits for there comes to nothing; nobody waits for that.
-    void input.close();
-    await lane.close();
-  }
+      return true;
+    },
+    readBodies: (positions) =>
+      Promise.all(positions.map((position) => readBody(store, fold.reads, position))),
+    close,
+  };
 }
 
-type Step = {
-  /** offset of the first record */
-  readonly from: number;
-  /** after it */
-  readonly read: ReadSoFar;
-  /** JSON; null: as before */
-  readonly settings: string | null;
-};
-
-function commit<Settings>(
-  { store, options, partition }: PartitionWork<Settings>,
+async function begin<Settings>(
+  { store, fold, options, partition }: AssignedWork<Settings>,
   lane: Lane,
-  { from, read, settings }: Step,
-  { next, changes, emit, rejected, stopped }: FoldedChunk,
 ): Promise<void> {
-  const { connection, partitions } = store;
-  const stretch = settings === null ? null : { from, json: settings };
-  return lane.commit({
-    records: [
-      ...changelogRecords(connection.rowsTopic(options.group), { partition, next, read }, changes, stretch),
-      ...[...emit, ...rejected].map((event) => recordOfEvent(connection, event, partitions)),
-    ],
-    next,
-    stopped,
-  });
+  const loss = await findLossOf(store, { group: options.group, topic: fold.reads, partition }, lane);
+  if (loss !== undefined) throw recordsLost(loss.name, partition, loss.why);
+  // Commit an offset now, so that other processes see the group and its position.
+  if (!lane.hasOffset) await lane.commit({ records: [], next: lane.position ?? 0, stopped: null });
 }
-
-/** The partition stands still, but what it owes is still owed. */
-async function untilStopped(
-  stop: AbortSignal,
-  state: PartitionState,
-  owed: NonNullable<ProcessOptions<unknown>['owed']>,
-  owedIntervalMs: number,
-): Promise<void> {
-  while (!stop.aborted) {
-    await pause(owedIntervalMs, stop);
-    if (!stop.aborted) owed(viewsOf(state));
-  }
-}
-
-function readEvents(
-  store: KafkaStore,
-  topic: Fold['reads'],
-  positions: readonly Position[],
-): Promise<readonly (ClawLoopEvent | undefined)[]> {
-  return Promise.all(positions.map(async (at) => readableEvent(topic, at, await readBody(store, topic, at))));
-}
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });

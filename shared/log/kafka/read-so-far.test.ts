@@ -3,7 +3,11 @@ import { emptyChain, linkAfter } from '../chain.ts';
 import { pointOf, readFrom, readOn } from './read-so-far.ts';
 
 const record = (offset: number, body = `{"n":${offset}}`) => ({
-  ...{ offset, time: 1_700_000_000_000, type: 'a.b', subject: 'lane', body },
+  offset,
+  time: 1_700_000_000_000,
+  type: 'a.b',
+  subject: 'lane',
+  body,
 });
 const many = (count: number) => Array.from({ length: count }, (_, n) => record(n));
 

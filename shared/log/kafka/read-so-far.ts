@@ -1,17 +1,17 @@
 import { type ChainedRecord, emptyChain, linkAfter } from '../chain.ts';
 
-/** One record that a group has read: its offset, and the start of its own hash. */
+/** One record that a group has read: its offset, and the first 16 digits of its hash. */
 export type ReadPoint = readonly [offset: number, hash: string];
 
 /**
- * What a group has read of one input partition. It stands beside the position, so that a log that lost its
- * tail, or was changed, is noticed.
+ * What a group has read of one input partition. It is stored with the position, to detect a log that lost records
+ * or was changed.
  */
 export type ReadSoFar = {
   /** the first offset that the chain covers */
   readonly from: number;
   readonly link: string;
-  /** Ascending; the last is the record that was read last. The further back, the fewer there are. */
+  /** Ascending; the last point is the last record that was read. Older points are sparser. */
   readonly points: readonly ReadPoint[];
 };
 
@@ -21,7 +21,7 @@ export function readOn(before: ReadSoFar, records: readonly ChainedRecord[]): Re
   if (records.length === 0) return before;
   return {
     from: before.from,
-    // one by one, so that the link does not depend on how many are read at a time
+    // record by record, so that the link does not depend on the chunk size
     link: records.reduce((link, record) => linkAfter(link, [record]), before.link),
     points: thinned([...before.points, ...records.map(pointOf)]),
   };
@@ -32,7 +32,7 @@ export const pointOf = (record: ChainedRecord): ReadPoint => [
   linkAfter(emptyChain, [record]).slice(0, 16),
 ];
 
-/** Of all points that are between 2^n and 2^(n+1) offsets behind the last, the first and the last stay. */
+/** Keeps the first and the last of all points that are between 2^n and 2^(n+1) offsets before the newest. */
 function thinned(points: readonly ReadPoint[]): readonly ReadPoint[] {
   const newest = points.at(-1)![0];
   const span = (point: ReadPoint | undefined) =>

@@ -6,9 +6,7 @@ export type RecordCache = {
   readonly set: (topic: Topic, at: Position, body: string) => void;
 };
 
-/**
- * Bodies that were read last, up to about `maxCharacters`: what a fold emits often quotes what it just read.
- */
+/** Caches the most recent bodies, up to about `maxCharacters`: emitted events often quote a recent record. */
 export function openRecordCache(maxCharacters: number): RecordCache {
   const bodies = new Map<string, string>();
   let characters = 0;

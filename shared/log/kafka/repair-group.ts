@@ -10,8 +10,9 @@ import { type ReadSoFar, readFrom } from './read-so-far.ts';
 type Of = { readonly group: string; readonly topic: Topic };
 
 /**
- * Sets a group back to what is there, where its input or its rows lost records that it had read. What it folds
- * again has ids that it knows. Rows that point at lost records stay: their facts become `record-gone`.
+ * Sets a group back to the last intact position in each partition whose input or rows lost records. The group
+ * then folds some records again, and ignores their ids, which it has seen. Rows that refer to lost records stay:
+ * their facts become `record-gone`.
  * @throws LogUnavailable
  */
 export async function repairGroup(
@@ -31,7 +32,7 @@ export async function repairGroup(
   return found;
 }
 
-/** times that a member that took the partition meanwhile is made to lose it again */
+/** attempts: a running member may take the partition back during the repair */
 const attempts = 5;
 
 async function setBack(store: KafkaStore, of: LaneOf, found: LossOfGroup): Promise<LossOfGroup> {
@@ -44,7 +45,7 @@ async function setBack(store: KafkaStore, of: LaneOf, found: LossOfGroup): Promi
   }
 }
 
-/** Holding the partition: whoever folds it meanwhile loses it, and takes it over again as it is then. */
+/** Takes the partition over from a running member, which then takes over the repaired partition. */
 async function setBackOnce(store: KafkaStore, of: LaneOf): Promise<LossOfGroup | undefined> {
   const { partition } = of;
   const lane = await openLane(store, of);

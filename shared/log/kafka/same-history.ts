@@ -4,13 +4,13 @@ import { chainedRecord } from './messages.ts';
 import { pointOf, type ReadPoint } from './read-so-far.ts';
 import type { FetchedPartition, TopicReader } from './topic-reader.ts';
 
-/** What a reader saw last of one partition. */
+/** The last record that a reader saw in one partition, and its leader epoch. */
 type Seen = { readonly epoch: number; readonly last: ReadPoint | undefined };
 
 /**
- * A reader that goes on over a change of leader. Each batch says under which leader it was written: at the
- * first one of a new leader, the record that was read last must still be there. Else the records between are
- * lost, and what comes now has their offsets.
+ * Detects lost records after a change of leader. Each batch has the epoch of its leader: at the first batch of a
+ * new leader, the record that was read last must still be there. Otherwise the cluster lost records, and new
+ * records have their offsets.
  */
 export function watchHistory(reader: Pick<TopicReader, 'fetch'>, name: string) {
   const seen = new Map<number, Seen>();

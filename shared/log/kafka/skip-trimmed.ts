@@ -2,8 +2,8 @@ import { recordsLost } from './find-loss.ts';
 import type { TopicReader } from './topic-reader.ts';
 
 /**
- * Where to go on, per partition, after OFFSET_OUT_OF_RANGE: records that were trimmed are gone.
- * @throws RecordsLost where an offset is beyond the end; LogUnavailable
+ * The position after the trimmed records, per partition: where to continue after OFFSET_OUT_OF_RANGE.
+ * @throws RecordsLost if an offset is beyond the end; LogUnavailable
  */
 export async function skipTrimmed(
   reader: Pick<TopicReader, 'offsets'>,

@@ -15,7 +15,7 @@ test('what fails for five seconds is a trouble, with its last reason, until it w
   expect(troubles.of('judge')).toEqual([]);
 });
 
-test('one that worked in between begins anew', () => {
+test('a success in between starts the count again', () => {
   let ms = 0;
   const troubles = createTroubles(() => ms);
   troubles.failed('judge', 'turns/1', new Error('first'));

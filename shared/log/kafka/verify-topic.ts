@@ -6,12 +6,12 @@ import { talking } from './kafka-errors.ts';
 import type { KafkaStore } from './kafka-store.ts';
 import { chainedRecord } from './messages.ts';
 
-/** What one group, or a head that was noted, knows of a partition. */
+/** A link of a partition's chain, from a group or from a noted head. */
 type Known = Witness & { readonly partition: number; readonly from: number };
 
 /**
- * Recomputes the chain of each partition of a topic from its first record, and compares it with what the groups
- * that read it committed beside their positions, and with the heads that were noted.
+ * Recomputes the chain of each partition of a topic from its first record. Compares it with the links that the
+ * groups committed with their positions, and with the noted heads.
  */
 export async function verifyTopic(
   store: KafkaStore,
@@ -23,15 +23,21 @@ export async function verifyTopic(
     ...noted
       .filter((head) => head.topic === topic)
       .map(({ partition, from, to, head }) => ({
-        ...{ partition, from, at: to, link: head, who: 'the head that was noted' },
+        partition,
+        from,
+        at: to,
+        link: head,
+        who: 'the head that was noted',
       })),
   ];
   const name = store.connection.topicName(topic);
   const [starts, ends] = [await store.query.offsets(name, 'start'), await store.query.offsets(name, 'end')];
   const verified: VerifiedChain[] = [];
   for (const [partition, start] of starts.entries()) {
-    const of = known.filter((one) => one.partition === partition);
-    verified.push(await verifyPartition(store, { topic, partition, start, end: ends[partition]! }, of));
+    const knownHere = known.filter((link) => link.partition === partition);
+    verified.push(
+      await verifyPartition(store, { topic, partition, start, end: ends[partition]! }, knownHere),
+    );
   }
   return verified;
 }
@@ -43,7 +49,7 @@ type Span = {
   readonly end: number;
 };
 
-/** Chains that begin at different offsets, since a group began or was set back there, run side by side. */
+/** Verifies all chains of a partition in one pass: each group's chain begins where it started or was set back. */
 async function verifyPartition(
   store: KafkaStore,
   { topic, partition, start, end }: Span,
@@ -54,7 +60,7 @@ async function verifyPartition(
     from,
     verifier: openVerifier(
       { topic, partition, from },
-      known.filter((one) => one.from === from),
+      known.filter((link) => link.from === from),
     ),
   }));
   const name = store.connection.topicName(topic);
@@ -66,20 +72,20 @@ async function verifyPartition(
       if (record.offset >= end) break;
       for (const { from, verifier } of chains) if (record.offset >= from) verifier.add([record]);
     }
-    if (fetched === undefined || fetched.next === at) break; // what follows is not decided yet
+    if (fetched === undefined || fetched.next === at) break; // a transaction is open here
     at = fetched.next;
   }
   const [whole, ...others] = chains.map(({ verifier }) => verifier.end(Math.min(at, end)));
-  // what was trimmed since cannot be computed again
+  // A chain that begins in trimmed records cannot be recomputed.
   const trimmed = known.find(({ from, who }) => from < start && who === 'the head that was noted');
   const broken =
-    [whole!, ...others].find((one) => one.broken !== undefined)?.broken ??
+    [whole!, ...others].find((chain) => chain.broken !== undefined)?.broken ??
     (trimmed &&
       otherChain({ topic, partition, from: trimmed.from, to: trimmed.at, head: trimmed.link }, start));
   return broken === undefined ? whole! : { ...whole!, broken };
 }
 
-/** Of every group that keeps rows here; which of them read this topic, their offsets tell. */
+/** The links of all groups that read the topic. Candidates are all groups with a topic of rows. */
 async function knownByGroups(store: KafkaStore, topic: Topic): Promise<readonly Known[]> {
   const { connection } = store;
   const [before, after] = connection.rowsTopic('\u0000').split('\u0000') as [string, string];

@@ -4,10 +4,9 @@ import type { AbortedTransaction, RawMessage } from './kafkajs-internals.ts';
 const abortMarker = Buffer.from([0, 0, 0, 0]);
 
 /**
- * What a reader of committed records may see of a fetch: no markers, and nothing of a transaction that was
- * aborted. The broker names those that reach into the fetched range; each is over at its producer's abort
- * marker. (kafkajs' own filter takes up at most one aborted transaction per record and shows records of the
- * next.)
+ * The committed records of a fetch, without markers and records of aborted transactions. The broker lists the aborted
+ * transactions in the fetched range; each ends at its producer's abort marker. (The filter of kafkajs starts at most
+ * one aborted transaction per record, and so passes records of the next transaction.)
  */
 export function visibleRecords(
   messages: readonly RawMessage[],

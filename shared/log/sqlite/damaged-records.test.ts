@@ -34,18 +34,24 @@ async function open(more: Partial<SqliteLogOptions> = {}): Promise<EventLog> {
 
 const feedback = (n: number, comment: string) =>
   FeedbackGiven.create({
-    ...{ id: `f${n}`, source: 'clawloop/test', time: '2026-03-01T12:00:00.000Z' },
+    id: `f${n}`,
+    source: 'clawloop/test',
+    time: '2026-03-01T12:00:00.000Z',
     data: { interactionId: `i${n}`, lane: 'a', key: 'k', score: 1, comment },
   });
 
 /** Each record becomes a fact. */
 const copy: Fold<null> = {
-  ...{ name: 'copy', reads: 'conversations', writes: 'turns' },
+  name: 'copy',
+  reads: 'conversations',
+  writes: 'turns',
   on: (_rows, { id, source, time, subject }) => ({
     changes: [],
     emit: [
       TurnSkipped.create({
-        ...{ id: `${id}/skipped`, source, time },
+        id: `${id}/skipped`,
+        source,
+        time,
         data: { turnId: id, lane: subject, reason: 'side', by: id },
       }),
     ],

@@ -60,7 +60,7 @@ export type LogDatabase = {
   readonly topicIds: ReadonlyMap<string, number>;
 };
 
-/** Opens the file, and makes the log in it if there is none. Several processes may do so at once. */
+/** Opens the file, and creates the log if missing. Several processes may do so at the same time. */
 export function openDatabase(file: string, askedPartitions: number | undefined): LogDatabase {
   mayBeWritten(file);
   const db = new DatabaseSync(file, { timeout: 10_000 });
@@ -81,7 +81,7 @@ export function openDatabase(file: string, askedPartitions: number | undefined):
     if (version > schemaVersion) {
       throw logError(
         'NewerSchema',
-        `${file} has schema ${version}; this version knows up to ${schemaVersion}`,
+        `${file} has schema ${version}; this version of ClawLoop knows up to ${schemaVersion}: update it`,
       );
     }
     const logId = String(meta.get('logId') ?? randomUUID());
@@ -92,7 +92,7 @@ export function openDatabase(file: string, askedPartitions: number | undefined):
     if (askedPartitions !== undefined && askedPartitions !== partitions) {
       throw logError(
         'LogMismatch',
-        `${file} was made with ${partitions} partitions, which is fixed; ${askedPartitions} were asked for`,
+        `${file} was created with ${partitions} partitions, which cannot change; ${askedPartitions} were configured: set --partitions ${partitions}`,
       );
     }
     addLinks(db);
@@ -109,18 +109,22 @@ export function openDatabase(file: string, askedPartitions: number | undefined):
     for (const topic of topicIds.values())
       for (let partition = 0; partition < partitions; partition += 1) addRun(db, topic, partition);
     db.exec('COMMIT');
-    // From here on a lock is waited for without blocking the thread (write-queue.ts).
+    // From here on, waiting for a lock does not block the thread (write-queue.ts).
     db.exec('PRAGMA busy_timeout = 0');
     return { db, logId, partitions, topicIds };
   } catch (error) {
     db.close();
     if (isNoDatabase(error))
-      throw logError('LogRefused', `${file} is not a log of ours: move it away`, error);
+      throw logError(
+        'LogRefused',
+        `${file} is not a ClawLoop log: move it away, or give another --data-folder`,
+        error,
+      );
     throw error;
   }
 }
 
-/** A file of schema 1 has no such column. */
+/** Files of schema 1 lack the column. */
 function addLinks(db: DatabaseSync): void {
   const columns = db.prepare('PRAGMA table_info(records)').all();
   if (!columns.some(({ name }) => name === 'link')) db.exec('ALTER TABLE records ADD COLUMN link TEXT');
@@ -146,41 +150,46 @@ function addRun(db: DatabaseSync, topic: number, partition: number): void {
   );
 }
 
-/** SQLite says the same of a file that it may not open and of a disk that is full. */
+/** SQLite reports the same error for a missing permission and a full disk. */
 function mayBeWritten(file: string): void {
   try {
     accessSync(file, constants.R_OK | constants.W_OK);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT') throw logError('LogRefused', `the log cannot be opened: ${message}`, error);
+    if (code !== 'ENOENT')
+      throw logError(
+        'LogRefused',
+        `cannot open the log: ${message}; check the owner and mode of the file`,
+        error,
+      );
   }
 }
 
 /** SQLITE_NOTADB */
 const isNoDatabase = (error: unknown): boolean => (error as { errcode?: unknown } | null)?.errcode === 26;
 
-/** Another connection holds the lock that was needed. SQLITE_BUSY is 5, also in the low byte of its kin. */
+/** Another connection has the lock. SQLITE_BUSY is 5; extended codes have it in the low byte. */
 export function isBusy(error: unknown): boolean {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   return typeof code === 'number' && (code & 0xff) === 5;
 }
 
-/** SQLITE_CORRUPT: a page of the file does not hold what it must. */
+/** SQLITE_CORRUPT: a page of the file is damaged. */
 export function isDamage(error: unknown): error is Error {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   return typeof code === 'number' && (code & 0xff) === 11;
 }
 
 /**
- * SQLITE_BUSY, LOCKED, IOERR, FULL, CANTOPEN: who may write, and that the file is ours, was checked before.
+ * SQLITE_BUSY, LOCKED, IOERR, FULL, CANTOPEN: permissions and the file's format were checked before.
  */
 const passingCodes: ReadonlySet<unknown> = new Set([5, 6, 10, 13, 14]);
 
-/** A full disk, or a process that sleeps while it holds the lock: the same may work a little later. */
+/** The disk is full, or a suspended process holds the lock: a retry may succeed. */
 export function isPassing(error: unknown): error is Error {
   const { errcode, code } = (error ?? {}) as { readonly errcode?: unknown; readonly code?: unknown };
   return (typeof errcode === 'number' && passingCodes.has(errcode & 0xff)) || code === 'ENOSPC';
 }
 
 export const cannotBeOpened = (error: Error): Error =>
-  logError('LogUnavailable', `it cannot be opened: ${error.message}`, error);
+  logError('LogUnavailable', `cannot open the log: ${error.message}`, error);

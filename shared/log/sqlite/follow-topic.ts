@@ -4,7 +4,7 @@ import type { SkimmedRecord } from './protocol.ts';
 import type { Store } from './store.ts';
 import { nextEnds } from './wait.ts';
 
-/** A reader of its own, without group or state: what a process sees of a topic in its memory. */
+/** A reader without group or state, for one process. */
 export function followTopic(store: Store, options: FollowOptions): Following {
   const { topic, from, wants, signal } = options;
   const next = Array.from({ length: store.partitions }, (_, partition) => from[partition] ?? 0);
@@ -13,7 +13,7 @@ export function followTopic(store: Store, options: FollowOptions): Following {
     store.call('fetch', { topic, partition, from: next[partition]!, ...chunk });
   const skim = (partition: number) =>
     store.call('skim', { topic, partition, from: next[partition]!, maxRecords: SKIMMED_RECORDS });
-  /** Undefined: it is passed over. */
+  /** Undefined: skip the record. */
   const wantedBody = async (partition: number, record: SkimmedRecord): Promise<string | undefined> => {
     const { offset, type, subject, body } = record;
     if (wants?.({ type, subject, at: { partition, offset } }) === false) return undefined;

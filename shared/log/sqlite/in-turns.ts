@@ -1,8 +1,8 @@
 /**
- * Gathers what is to be sent, and hands it over at once when its turn comes. The order stays.
+ * Collects messages, and sends them together, in order, when their turn comes.
  *
- * @param atTurn asks for a turn: `setImmediate`, when all that the sockets have brought was looked at;
- *   `process.nextTick`, when the work in hand is done
+ * @param atTurn schedules the turn: `setImmediate` waits until all socket input is processed;
+ *   `process.nextTick` waits only for the current work
  */
 export function inTurns<Message>(
   atTurn: (turn: () => void) => unknown,

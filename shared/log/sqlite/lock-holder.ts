@@ -4,9 +4,9 @@ import { readFileSync, statSync } from 'node:fs';
 const writeLockByte = 120;
 
 /**
- * Who holds the write lock, in words for an error message: a process that was stopped in the middle of a
- * transaction keeps every other writer out until it goes on or dies, and only the operator can decide which.
- * Linux alone can tell; elsewhere 'by another process'.
+ * The owner of the write lock, for an error message. A process that is suspended during a transaction blocks all
+ * other writers until it continues or ends, and only the operator can do that. Systems other than Linux do not
+ * report the owner: 'by another process'.
  */
 export function lockHolder(file: string): string {
   try {

@@ -1,44 +1,47 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseEvent } from '../../events/parse-event.ts';
+import type { ClawLoopEvent } from '../../events/catalogue.ts';
+import type { Topic } from '../../events/define-event.ts';
+import type { Position } from '../../events/position.ts';
 import { logError } from '../errors.ts';
-import type { EventLog } from '../event-log.ts';
-import { newerSchema, openState, viewsOf } from '../fold-chunk.ts';
+import type { CommittedPartition, EventLog } from '../event-log.ts';
+import { eventAt, openState, viewsOf } from '../fold-chunk.ts';
 import type { LostRecords, RejectedRecord, TrimmedRecords } from '../following.ts';
+import { createLifetime } from '../log-lifetime.ts';
 import { followTopic } from './follow-topic.ts';
 import { processGroup } from './process-group.ts';
 import { parsedRows } from './process-partition.ts';
 import { columnsOf, graceMs, monotonicMs } from './protocol.ts';
 import { recordOf } from './record-of.ts';
-import { openStore } from './store.ts';
+import { openStore, type Store } from './store.ts';
 import { verifyTopic } from './verify-topic.ts';
 
 export type SqliteLogOptions = {
-  /** Made if it is not there. Must be on a local disk: SQLite's locks do not work over a network. */
+  /** Created if missing. Must be on a local disk: SQLite's locks do not work over a network. */
   readonly folder: string;
-  /** Fixed when the log is made (3 unless told); later only checked, if given. */
+  /** Fixed when the log is created (default 3); later only checked, if given. */
   readonly partitions?: number;
-  /** ms after which a member that shows no life loses its partitions; 6,000 unless told. */
+  /** ms after which an unresponsive member loses its partitions; default 6,000. */
   readonly sessionTimeoutMs?: number;
-  /** ms after which an append that is not durable is given up; 5,000 unless told. */
+  /** ms after which an append that is not durable times out; default 5,000. */
   readonly deliveryTimeoutMs?: number;
-  /** Largest event that `append` takes, bytes of JSON; 16 MB unless told. What a fold emits may be larger. */
+  /** Largest event that `append` accepts, bytes of JSON; default 16 MB. Events from a fold may be larger. */
   readonly maxRecordBytes?: number;
-  /** Called for each record that cannot be parsed, by whoever meets it: to be counted and logged. */
+  /** Called for each unparsable record, by every reader that meets it: to be counted and logged. */
   readonly onRejected?: (rejected: RejectedRecord) => void;
-  /** Called at the start for each partition whose last records are lost: to be logged. */
+  /** Called on opening for each partition whose last records are lost: to be logged. */
   readonly onLost?: (lost: LostRecords) => void;
-  /** Called where a group goes on behind records that are lost: to be logged. */
+  /** Called when a group skips lost records: to be logged. */
   readonly onTrimmed?: (trimmed: TrimmedRecords) => void;
   /**
-   * For tests: address of a module whose `onStep(step)` is called in the database's thread at every step of a
-   * transaction, one of begun, fenced, rows, records, written, committed.
+   * For tests: URL of a module whose `onStep(step)` is called in the database's thread at every step of a
+   * transaction: begun, fenced, rows, records, written, committed.
    */
   readonly stepsModule?: string;
 };
 
 /**
- * The log of one machine: one SQLite file in `folder`, shared by any number of processes. Throws LogMismatch,
+ * The log on one machine: a SQLite file in `folder`, shared by any number of processes. Throws LogMismatch,
  * NewerSchema, LogUnavailable.
  */
 export async function openSqliteLog({
@@ -56,68 +59,48 @@ export async function openSqliteLog({
   const file = join(folder, 'log.sqlite');
   const store = await openStore({ file, folder, partitions, sessionTimeoutMs, stepsModule });
   for (const lost of store.lost) onLost(lost);
-  const closing = new AbortController();
-  const open = new Set<Promise<unknown>>();
-  const untilOver = <Result>(promise: Promise<Result>): Promise<Result> => {
-    open.add(promise);
-    const over = () => void open.delete(promise);
-    promise.then(over, over);
-    return promise;
-  };
-  const orClosed = (signal: AbortSignal) => AbortSignal.any([signal, closing.signal]);
-  const stillOpen = () => {
-    if (closing.signal.aborted) throw logError('LogUnavailable', 'the log is closed');
-  };
+  const lifetime = createLifetime();
 
   return {
     logId: store.logId,
 
     append: async (events) => {
-      stillOpen();
+      lifetime.requireOpen();
       if (events.length === 0) return;
       const records = events.map((event) => recordOf(event, store.partitions));
-      for (const [index, { body }] of records.entries()) {
-        // Cheap first: a character is 3 bytes at most.
-        if (body.length * 3 > maxRecordBytes && Buffer.byteLength(body) > maxRecordBytes) {
-          throw logError('RecordTooLarge', `${events[index]!.id} is larger than ${maxRecordBytes} bytes`);
-        }
-      }
+      // Cheap check first: a UTF-16 code unit takes at most 3 bytes.
+      const large = records.findIndex(
+        ({ body }) => body.length * 3 > maxRecordBytes && Buffer.byteLength(body) > maxRecordBytes,
+      );
+      if (large >= 0)
+        throw logError('RecordTooLarge', `${events[large]!.id} is larger than ${maxRecordBytes} bytes`);
       const deadline = monotonicMs() + deliveryTimeoutMs;
-      await untilOver(
+      await lifetime.track(
         store.call('append', { records: columnsOf(records), deadline }, deliveryTimeoutMs + graceMs),
       );
     },
 
     process: async (fold, options, signal) => {
-      stillOpen();
-      await untilOver(
-        processGroup({ store, fold, options, deliveryTimeoutMs, onRejected, onTrimmed }, orClosed(signal)),
-      );
+      lifetime.requireOpen();
+      const processing = { store, fold, options, deliveryTimeoutMs, onRejected, onTrimmed };
+      await lifetime.track(processGroup(processing, lifetime.orClosed(signal)));
     },
 
     follow: (topic, from, onRecord, signal, wants) => {
-      stillOpen();
+      lifetime.requireOpen();
       const following = followTopic(store, {
-        ...{ topic, from, onRecord, onRejected, wants },
-        signal: orClosed(signal),
+        topic,
+        from,
+        onRecord,
+        onRejected,
+        wants,
+        signal: lifetime.orClosed(signal),
       });
-      untilOver(following.done).catch(() => undefined);
+      lifetime.track(following.done).catch(() => undefined);
       return following;
     },
 
-    read: async (topic, at) => {
-      const [record] = await store.call('read', { topic, positions: [at] });
-      const name = `${topic}/${at.partition}/${at.offset}`;
-      if (record === null || record === undefined) throw logError('RecordGone', `there is no record ${name}`);
-      if (record.damage !== undefined) throw logError('BrokenRecord', `${name} ${record.damage}`);
-      const parsed = parseEvent(record.body);
-      if (parsed.kind === 'newer') throw logError('NewerSchema', newerSchema(topic, at, parsed));
-      if (parsed.kind !== 'event') {
-        const why = parsed.kind === 'broken' ? parsed.error : `unknown type ${parsed.type}`;
-        throw logError('BrokenRecord', `${name} cannot be read: ${why}`);
-      }
-      return parsed.event;
-    },
+    read: (topic, at) => readEvent(store, topic, at),
 
     ends: (topic) => store.call('ends', { topic }),
     starts: async () => Array(store.partitions).fill(0),
@@ -125,21 +108,32 @@ export async function openSqliteLog({
     lag: (group) => store.call('lag', { group }),
     troubles: () => [],
     stretches: (group) => store.call('stretches', { group }),
-    committed: async (group) =>
-      (await store.call('committed', { group })).map(({ rows, ...place }) => ({
-        ...place,
-        subjects: viewsOf(openState(place.partition, parsedRows(rows))),
-      })),
+    committed: (group) => readCommitted(store, group),
 
-    // positions and records are in one file, and no offset is used twice
+    // Positions and records are in one file, and no offset is used twice.
     repair: () => Promise.resolve([]),
 
     verify: (topic, noted = []) => verifyTopic(store, topic, noted),
 
     close: async () => {
-      closing.abort(logError('LogUnavailable', 'the log is closed'));
-      await Promise.allSettled(open);
+      await lifetime.close();
       await store.close();
     },
   };
+}
+
+async function readCommitted(store: Store, group: string): Promise<readonly CommittedPartition[]> {
+  const partitions = await store.call('committed', { group });
+  return partitions.map(({ rows, ...place }) => ({
+    ...place,
+    subjects: viewsOf(openState(place.partition, parsedRows(rows))),
+  }));
+}
+
+async function readEvent(store: Store, topic: Topic, at: Position): Promise<ClawLoopEvent> {
+  const [record] = await store.call('read', { topic, positions: [at] });
+  const name = `${topic}/${at.partition}/${at.offset}`;
+  if (record === null || record === undefined) throw logError('RecordGone', `there is no record ${name}`);
+  if (record.damage !== undefined) throw logError('BrokenRecord', `${name} ${record.damage}`);
+  return eventAt(topic, at, record.body);
 }

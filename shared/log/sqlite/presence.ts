@@ -2,24 +2,25 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readFileSync, readlinkSync, rmSync, writeSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { isRunning } from '../../lang/is-running.ts';
 
 export type Instance = { readonly instance: string; readonly pid: number; readonly pids: string };
 
 export type Presence = Instance & {
-  /** Says that this instance lives. Called once per `tickMs`. */
+  /** Reports that this instance is alive. Called once per `tickMs`. */
   readonly beat: () => void;
-  /** Looks at the others once, and tells which of them are dead. Called once per `tickMs`. */
+  /** Checks the other instances, and returns the dead ones. Called once per `tickMs`. */
   readonly look: (others: readonly Instance[]) => ReadonlySet<string>;
-  /** Starts to watch it anew. */
+  /** Restarts the watch of an instance. */
   readonly forget: (instance: string) => void;
   readonly close: () => void;
 };
 
 /**
- * Who lives, without comparing clocks: each open log counts up in a small file, and the others watch that it
- * moves, each on its own monotonic clock. A file, not a row: it needs no transaction and no flush. A process
- * that is gone from our PID namespace is dead at once. Being wrong costs a hand-over, nothing else: a commit
- * is fenced by its lease.
+ * Detects dead instances without comparing clocks: each open log counts up in a small file, and the others check
+ * on their own monotonic clocks that the count changes. A file needs no transaction and no flush, unlike a row. A
+ * process that no longer exists in our PID namespace is dead at once. A wrong result costs only a handover,
+ * because every commit is fenced by its lease.
  */
 export function openPresence(folder: string, sessionTimeoutMs: number, tickMs: number): Presence {
   const members = join(folder, 'members');
@@ -36,7 +37,7 @@ export function openPresence(folder: string, sessionTimeoutMs: number, tickMs: n
     try {
       writeSync(file, String(count).padStart(12, '0'), 0);
     } catch {
-      // A full disk: at worst the others take over, and a commit would fail here anyway.
+      // The disk is full: at worst other instances take over, and a commit here would fail anyway.
     }
   };
   beat();
@@ -45,15 +46,15 @@ export function openPresence(folder: string, sessionTimeoutMs: number, tickMs: n
     ...me,
     beat,
     look: (others) => {
-      // One look counts for one tick: who slept himself must not take all others for dead when he wakes.
+      // A check counts for about one tick: an instance that was suspended must not declare all others dead.
       const passed = Math.min(performance.now() - lookedAt, 1.5 * tickMs);
       lookedAt = performance.now();
       const dead = new Set<string>();
       for (const other of others) {
         if (other.instance === me.instance) continue;
-        if (other.pids === me.pids && isGone(other.pid)) {
+        if (other.pids === me.pids && !isRunning(other.pid)) {
           dead.add(other.instance);
-          // Only then: one that merely sleeps goes on counting in its file.
+          // Delete only here: an instance that was suspended continues to count in its file.
           rmSync(path(other.instance), { force: true });
           continue;
         }
@@ -81,16 +82,7 @@ function readCount(path: string): string {
   }
 }
 
-function isGone(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH';
-  }
-}
-
-/** The same for two processes exactly if a PID means the same process to both. */
+/** Equal for two processes if and only if a PID means the same process to both. */
 function pidNamespace(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -5,8 +5,8 @@ import type { GroupLag, SettingsStretch } from '../event-log.ts';
 import type { LostRecords } from '../following.ts';
 
 /**
- * A record on its way into the log. `body` is its JSON, as text or as the bytes of that, in a buffer where
- * nothing else stands: it is handed over to the database's thread, and nobody has it here after that.
+ * A record to append. `body` is its JSON, as text or as UTF-8 bytes that fill their buffer: the buffer is
+ * transferred to the database's thread, and cannot be used here afterwards.
  */
 export type NewRecord = {
   readonly topic: Topic;
@@ -16,7 +16,7 @@ export type NewRecord = {
   readonly body: string | Uint8Array<ArrayBuffer>;
 };
 
-/** Records on their way to the other thread: a list per field costs half of what a list of records does. */
+/** Records for the other thread: a list per field costs half as much as a list of records. */
 export type RecordColumns = {
   readonly [Field in keyof NewRecord]: readonly NewRecord[Field][];
 };
@@ -36,20 +36,20 @@ export type StoredRecord = {
   readonly type: string;
   readonly subject: string;
   readonly body: string;
-  /** Why its body, or the whole row, cannot be read; then `body` is empty. */
+  /** Why the body or the whole row cannot be read; `body` is then empty. */
   readonly damage?: string;
 };
 
-/** A record as its row has it; `link`: the chain's link after it, where an append ended with it. */
+/** A record as stored in its row; `link`: the chain's link after it, if it ended an append. */
 export type StoredLink = ChainedRecord & { readonly link: string | null };
 
-/** From the first offset that a partition's chain covers to the next record's, and the last link. */
+/** The offsets that a partition's chain covers, `to` excluded, and its last link. */
 export type StoredChain = { readonly from: number; readonly to: number; readonly link: string };
 
-/** `body`: of a short record; null where it is to be read by itself. */
+/** `body`: null for a long record, which must be read separately. */
 export type SkimmedRecord = Omit<StoredRecord, 'body' | 'damage'> & { readonly body: string | null };
 
-/** The right to commit for one partition of a group. A newer generation makes every older one void. */
+/** The right to commit for one partition of a group. A newer generation invalidates all older ones. */
 export type Lease = {
   readonly subscription: number;
   readonly partition: number;
@@ -81,9 +81,9 @@ export type Commit = {
   readonly to: number;
   readonly changes: readonly StoredChange[];
   readonly records: RecordColumns;
-  /** JSON; the settings in force from `from` on, where they differ from those before. */
+  /** JSON of the settings from `from` on, if they changed; otherwise null. */
   readonly settings: string | null;
-  /** Why the partition goes no further, at `to`. */
+  /** Why the partition stops at `to`. */
   readonly stopped: string | null;
 };
 
@@ -110,9 +110,9 @@ export type Calls = {
   };
   readonly join: { request: { group: string; topic: Topic }; response: { member: string } };
   readonly leave: { request: { member: string }; response: null };
-  /** null: the lease is void. */
+  /** null: the lease is no longer valid. */
   readonly load: { request: { lease: Lease }; response: LoadedPartition | null };
-  /** false: the lease is void or the position has moved; nothing was written. */
+  /** false: the lease is no longer valid or the position has moved; nothing was written. */
   readonly commit: { request: Commit & { deadline: number }; response: boolean };
   readonly release: { request: { lease: Lease }; response: null };
   readonly lag: { request: { group: string }; response: readonly GroupLag[] };
@@ -122,7 +122,7 @@ export type Calls = {
 };
 export type CallName = keyof Calls;
 
-/** One call; the threads hand each other lists of what there is to say, since each hand-over has its price. */
+/** One call. The threads exchange lists of messages, because each exchange has a cost. */
 export type ToWorker = {
   [Name in CallName]: { readonly id: number; readonly name: Name; readonly request: Calls[Name]['request'] };
 }[CallName];
@@ -141,21 +141,21 @@ export type FromWorker =
   | { readonly kind: 'refusal'; readonly id: number; readonly error: SentError }
   /** First free offset of each partition of these topics. */
   | { readonly kind: 'ends'; readonly ends: readonly (readonly [topic: Topic, ends: readonly number[]])[] }
-  /** What a member is to work on from now on; what it worked on besides, it releases. */
+  /** The leases of a member from now on; it releases all others. */
   | { readonly kind: 'leases'; readonly member: string; readonly leases: readonly Lease[] };
 
 export type WorkerOptions = {
   readonly file: string;
   readonly folder: string;
-  /** undefined: what the log was made with, or 3. */
+  /** undefined: the number the log was created with, or 3. */
   readonly partitions: number | undefined;
   readonly sessionTimeoutMs: number;
   /** A module that exports `onStep`; see open-sqlite-log.ts. */
   readonly stepsModule: string | undefined;
 };
 
-/** ms on the clock that neither jumps nor is set; the same in every thread of the process. */
+/** ms on the monotonic clock; the same in every thread of the process. */
 export const monotonicMs = (): number => Number(process.hrtime.bigint() / 1000n) / 1000;
 
-/** ms that the database's thread has to answer after a deadline that it was given. */
+/** ms that the database's thread has to answer after the deadline of a call. */
 export const graceMs = 500;

@@ -14,20 +14,20 @@ import type {
 } from './protocol.ts';
 
 /**
- * Characters. A call costs 20 µs however small the body, twice what its row does, and what it saves of a
- * shorter one is less than a page of the file.
+ * Characters. Compressing costs at least 20 µs, twice as much as writing the row, and saves less than a page of
+ * the file for a shorter body.
  */
 const compressAbove = 4096;
-/** The lowest level takes 3 µs a KB, the usual one 5, for a fourteenth of the bytes. */
+/** Level 1 takes 3 µs per KB; the default level takes 5, and saves only a fourteenth more. */
 const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-/** Records that are asked for by themselves in one call. */
-const fewer = (maxRecords: number): number => Math.min(maxRecords, 100);
-/** Characters of a record that comes with its heading: most facts but answers are shorter. */
+/** Records per call that are read one at a time after damage. */
+const maxSingleReads = 100;
+/** Longest body, in characters, that `skim` returns: most facts except answers are shorter. */
 const skimmed = 1024;
 
 /**
- * A record as its row will be: a short body as text, a long one as compressed bytes. Packed before the
- * transaction, which is to be short: it locks all other writers out.
+ * A record ready for its row: a short body as text, a long body as compressed bytes. Packed before the
+ * transaction, to keep it short: a transaction blocks all other writers.
  */
 export type PackedRecord = NewRecord;
 
@@ -60,98 +60,81 @@ type PartitionEnd = { readonly topic: Topic; readonly partition: number; readonl
 
 export type Records = ReturnType<typeof openRecords>;
 
-/**
- * The append-only table. `append` belongs into a transaction, which `begin` and `seal` begin and
- * end; the others need none.
- */
+/** The append-only table. Call `append` in a transaction, between `begin` and `seal`; the other calls need none. */
 export function openRecords({ db, partitions, topicIds }: LogDatabase) {
-  /** What the transaction appends: each run gets one link, however many append to it. */
-  let pending: PackedRecord[] = [];
-  /** Ends of the partitions that the transaction appended to. */
-  let moved: PartitionEnd[] = [];
-  const insert = db.prepare(
-    'INSERT INTO records (k, time, type, subject, body, link) VALUES (?, ?, ?, ?, ?, ?)',
-  );
-  const runOf = db.prepare('SELECT next, since, link FROM runs WHERE run = ?');
-  const advance = db.prepare('UPDATE runs SET next = ?, link = ? WHERE run = ?');
-  const last = db.prepare('SELECT k FROM records WHERE k >= ? AND k < ? ORDER BY k DESC LIMIT 1');
-  const range = db.prepare(
-    'SELECT k, time, type, subject, body FROM records WHERE k >= ? AND k < ? ORDER BY k LIMIT ?',
-  );
-  // what type a column has is told without reading it
-  const headings = db.prepare(
-    `SELECT k, time, type, subject, CASE WHEN typeof(body) = 'text' AND length(body) <= ${skimmed} THEN body END AS body
-     FROM records WHERE k >= ? AND k < ? ORDER BY k LIMIT ?`,
-  );
-  const one = db.prepare('SELECT k, time, type, subject, body FROM records WHERE k = ?');
-
-  const linked = db.prepare(
-    'SELECT k, time, type, subject, body, link FROM records WHERE k >= ? AND k < ? ORDER BY k LIMIT ?',
-  );
-
+  const statements = prepareStatements(db);
   const runId = (topic: Topic, partition: number) => topicIds.get(topic)! * 256 + partition;
-  const base = (topic: Topic, partition: number) => runId(topic, partition) * offsets;
-  /** In the order in which they came. */
+  const startOf = (topic: Topic, partition: number) => runId(topic, partition) * offsets;
+  const endOf = (topic: Topic, partition: number): number => {
+    const start = startOf(topic, partition);
+    const row = statements.last.get(start, start + offsets);
+    return row === undefined ? 0 : (row.k as number) - start + 1;
+  };
+
+  return {
+    ...openAppends(statements, runId),
+    ...openReads(statements, startOf),
+    /** Records as they are stored, with their links: for verifying the chain. */
+    fetchStored: (topic: Topic, partition: number, from: number, maxRecords: number): StoredLink[] => {
+      const start = startOf(topic, partition);
+      return statements.linked.all(start + from, start + offsets, maxRecords).map((row) => ({
+        offset: (row.k as number) % offsets,
+        time: row.time as number,
+        type: row.type as string,
+        subject: row.subject as string,
+        body: row.body as string | Uint8Array,
+        link: row.link as string | null,
+      }));
+    },
+    /** The range and last link of each partition's chain, as of the last append. */
+    chains: (topic: Topic): StoredChain[] =>
+      Array.from({ length: partitions }, (_, partition) => {
+        const { next, since, link } = statements.runOf.get(runId(topic, partition))!;
+        return { from: since as number, to: next as number, link: link as string };
+      }),
+    /** Records at the end of a partition that were appended and no longer exist. */
+    lostTails: (): LostRecords[] =>
+      topics.flatMap((topic) =>
+        Array.from({ length: partitions }, (_, partition): LostRecords[] => {
+          const to = statements.runOf.get(runId(topic, partition))!.next as number;
+          const from = endOf(topic, partition);
+          return from < to ? [{ topic, partition, from, to }] : [];
+        }).flat(),
+      ),
+    read: (topic: Topic, { partition, offset }: Position): StoredRecord | null => {
+      if (partition >= partitions) return null;
+      return readOne(statements, startOf(topic, partition) + offset) ?? null;
+    },
+    ends: (topic: Topic): number[] =>
+      Array.from({ length: partitions }, (_, partition) => endOf(topic, partition)),
+  };
+}
+
+type Statements = ReturnType<typeof prepareStatements>;
+
+/** The records that the open transaction appends. */
+function openAppends(
+  { runOf, insert, advance }: Statements,
+  runId: (topic: Topic, partition: number) => number,
+) {
+  /** Records to append: each run gets one link per transaction. */
+  let pending: PackedRecord[] = [];
+  let moved: PartitionEnd[] = [];
+
+  /** In append order. */
   const byRun = (records: readonly PackedRecord[]): ReadonlyMap<number, PackedRecord[]> => {
     const runs = new Map<number, PackedRecord[]>();
     for (const record of records) {
       const run = runId(record.topic, record.partition);
-      const of = runs.get(run);
-      if (of === undefined) runs.set(run, [record]);
-      else of.push(record);
+      const recordsOfRun = runs.get(run);
+      if (recordsOfRun === undefined) runs.set(run, [record]);
+      else recordsOfRun.push(record);
     }
     return runs;
   };
-  const stored = (row: Record<string, unknown>): StoredRecord => ({
-    offset: (row.k as number) % offsets,
-    time: row.time as number,
-    type: row.type as string,
-    subject: row.subject as string,
-    ...bodyOf(row.body),
-  });
-  /** Undefined: there is no such record. A page that is damaged holds a record of which nothing is known. */
-  const readOne = (key: number): StoredRecord | undefined => {
-    try {
-      const row = one.get(key);
-      return row === undefined ? undefined : stored(row);
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      const damage = `cannot be read: ${error.message}`;
-      return { offset: key % offsets, time: 0, type: '', subject: '', body: '', damage };
-    }
-  };
-  /** A run of records ends where a page is damaged: from there on each record is asked for by itself. */
-  const orOneByOne = <Found>(
-    read: () => Found[],
-    {
-      start,
-      from,
-      maxRecords,
-    }: { readonly start: number; readonly from: number; readonly maxRecords: number },
-    as: (record: StoredRecord) => Found,
-  ): Found[] => {
-    try {
-      return read();
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-    }
-    const found: Found[] = [];
-    const row = last.get(start, start + offsets);
-    const end = row === undefined ? start : (row.k as number) + 1;
-    for (let key = start + from; key < end && found.length < maxRecords; key += 1) {
-      const record = readOne(key);
-      if (record !== undefined) found.push(as(record));
-    }
-    return found;
-  };
-  const end = (topic: Topic, partition: number): number => {
-    const from = base(topic, partition);
-    const row = last.get(from, from + offsets);
-    return row === undefined ? 0 : (row.k as number) - from + 1;
-  };
 
   return {
-    /** What a transaction that was undone has left is forgotten. */
+    /** Forgets the records of a transaction that was rolled back. */
     begin: (): void => {
       pending = [];
       moved = [];
@@ -161,88 +144,128 @@ export function openRecords({ db, partitions, topicIds }: LogDatabase) {
     },
     seal: (): void => {
       const time = Date.now();
-      for (const [run, of] of byRun(pending)) {
+      for (const [run, records] of byRun(pending)) {
         const { next, link: before } = runOf.get(run) as { readonly next: number; readonly link: string };
         const link = openLink(before);
-        for (const [index, record] of of.entries()) link.add(next + index, time, record);
+        for (const [index, record] of records.entries()) link.add(next + index, time, record);
         const after = link.end();
-        const last = of.length - 1;
-        for (const [index, { type, subject, body }] of of.entries())
+        const last = records.length - 1;
+        for (const [index, { type, subject, body }] of records.entries())
           insert.run(run * offsets + next + index, time, type, subject, body, index === last ? after : null);
-        advance.run(next + of.length, after, run);
-        const { topic, partition } = of[last]!;
-        moved.push({ topic, partition, end: next + of.length });
+        advance.run(next + records.length, after, run);
+        const { topic, partition } = records[last]!;
+        moved.push({ topic, partition, end: next + records.length });
       }
     },
-    /** What the last transaction moved: asking the table for it again would cost as much as a short append. */
+    /** Ends that the last transaction moved: querying the table for them would cost as much as a short append. */
     moved: (): readonly PartitionEnd[] => moved,
-    /** Records as they are stored, with their links: what verifies the chain reads them. */
-    fetchStored: (topic: Topic, partition: number, from: number, maxRecords: number): StoredLink[] => {
-      const start = base(topic, partition);
-      return linked.all(start + from, start + offsets, maxRecords).map((row) => ({
-        offset: (row.k as number) % offsets,
-        time: row.time as number,
-        type: row.type as string,
-        subject: row.subject as string,
-        body: row.body as string | Uint8Array,
-        link: row.link as string | null,
-      }));
-    },
-    /** What the chain of each partition covers, as it was left by the last append. */
-    chains: (topic: Topic): StoredChain[] =>
-      Array.from({ length: partitions }, (_, partition) => {
-        const { next, since, link } = runOf.get(runId(topic, partition))!;
-        return { from: since as number, to: next as number, link: link as string };
-      }),
-    /** The records that were appended last and are not there any more. */
-    lostTails: (): LostRecords[] =>
-      topics.flatMap((topic) =>
-        Array.from({ length: partitions }, (_, partition): LostRecords[] => {
-          const to = runOf.get(runId(topic, partition))!.next as number;
-          const from = end(topic, partition);
-          return from < to ? [{ topic, partition, from, to }] : [];
-        }).flat(),
-      ),
-    /** Up to `maxRecords`, and not much more than `maxBytes` of text, but always one if there is one. */
+  };
+}
+
+type FetchLimits = { readonly maxRecords: number; readonly maxBytes: number };
+
+function openReads(statements: Statements, startOf: (topic: Topic, partition: number) => number) {
+  /** Reading a range fails if a page of it is damaged: then read each record separately. */
+  const orOneByOne = <Found>(
+    readRange: () => Found[],
+    {
+      start,
+      from,
+      maxRecords,
+    }: { readonly start: number; readonly from: number; readonly maxRecords: number },
+    as: (record: StoredRecord) => Found,
+  ): Found[] => {
+    try {
+      return readRange();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+    }
+    const results: Found[] = [];
+    const limit = Math.min(maxRecords, maxSingleReads);
+    const row = statements.last.get(start, start + offsets);
+    const end = row === undefined ? start : (row.k as number) + 1;
+    for (let key = start + from; key < end && results.length < limit; key += 1) {
+      const record = readOne(statements, key);
+      if (record !== undefined) results.push(as(record));
+    }
+    return results;
+  };
+
+  return {
+    /** Up to `maxRecords`, and not much more than `maxBytes` of text, but at least one record if there is any. */
     fetch: (
       topic: Topic,
       partition: number,
       from: number,
-      maxRecords: number,
-      maxBytes: number,
+      { maxRecords, maxBytes }: FetchLimits,
     ): StoredRecord[] => {
-      const start = base(topic, partition);
-      const readRun = () => {
-        const found: StoredRecord[] = [];
+      const start = startOf(topic, partition);
+      const readRange = () => {
+        const records: StoredRecord[] = [];
         let bytes = 0;
-        for (const row of range.iterate(start + from, start + offsets, maxRecords)) {
+        for (const row of statements.range.iterate(start + from, start + offsets, maxRecords)) {
           const record = stored(row);
-          found.push(record);
+          records.push(record);
           bytes += record.body.length;
           if (bytes >= maxBytes) break;
         }
-        return found;
+        return records;
       };
-      return orOneByOne(readRun, { start, from, maxRecords: fewer(maxRecords) }, (record) => record);
+      return orOneByOne(readRange, { start, from, maxRecords }, (record) => record);
     },
     /** Up to `maxRecords`, long ones without their bodies. */
     skim: (topic: Topic, partition: number, from: number, maxRecords: number): SkimmedRecord[] => {
-      const start = base(topic, partition);
-      const readRun = () =>
-        headings.all(start + from, start + offsets, maxRecords).map((row) => ({
+      const start = startOf(topic, partition);
+      const readRange = () =>
+        statements.headings.all(start + from, start + offsets, maxRecords).map((row) => ({
           offset: (row.k as number) % offsets,
           time: row.time as number,
           type: row.type as string,
           subject: row.subject as string,
           body: row.body as string | null,
         }));
-      return orOneByOne(readRun, { start, from, maxRecords: fewer(maxRecords) }, (record) => record);
+      return orOneByOne(readRange, { start, from, maxRecords }, (record) => record);
     },
-    read: (topic: Topic, { partition, offset }: Position): StoredRecord | null => {
-      if (partition >= partitions) return null;
-      return readOne(base(topic, partition) + offset) ?? null;
-    },
-    ends: (topic: Topic): number[] =>
-      Array.from({ length: partitions }, (_, partition) => end(topic, partition)),
+  };
+}
+
+/** Undefined: no such record. Nothing is known of a record on a damaged page, except that it is damaged. */
+function readOne({ single }: Statements, key: number): StoredRecord | undefined {
+  try {
+    const row = single.get(key);
+    return row === undefined ? undefined : stored(row);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    const damage = `cannot be read: ${error.message}`;
+    return { offset: key % offsets, time: 0, type: '', subject: '', body: '', damage };
+  }
+}
+
+const stored = (row: Record<string, unknown>): StoredRecord => ({
+  offset: (row.k as number) % offsets,
+  time: row.time as number,
+  type: row.type as string,
+  subject: row.subject as string,
+  ...bodyOf(row.body),
+});
+
+function prepareStatements(db: LogDatabase['db']) {
+  return {
+    insert: db.prepare('INSERT INTO records (k, time, type, subject, body, link) VALUES (?, ?, ?, ?, ?, ?)'),
+    runOf: db.prepare('SELECT next, since, link FROM runs WHERE run = ?'),
+    advance: db.prepare('UPDATE runs SET next = ?, link = ? WHERE run = ?'),
+    last: db.prepare('SELECT k FROM records WHERE k >= ? AND k < ? ORDER BY k DESC LIMIT 1'),
+    range: db.prepare(
+      'SELECT k, time, type, subject, body FROM records WHERE k >= ? AND k < ? ORDER BY k LIMIT ?',
+    ),
+    // typeof() of a column does not read the value.
+    headings: db.prepare(
+      `SELECT k, time, type, subject, CASE WHEN typeof(body) = 'text' AND length(body) <= ${skimmed} THEN body END AS body
+     FROM records WHERE k >= ? AND k < ? ORDER BY k LIMIT ?`,
+    ),
+    single: db.prepare('SELECT k, time, type, subject, body FROM records WHERE k = ?'),
+    linked: db.prepare(
+      'SELECT k, time, type, subject, body, link FROM records WHERE k >= ? AND k < ? ORDER BY k LIMIT ?',
+    ),
   };
 }

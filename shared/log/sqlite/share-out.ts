@@ -6,9 +6,9 @@ export type ShareRow = {
 };
 
 /**
- * The partitions that are a member's by right, given all members in order of joining: dealt out in turn, so
- * that shares differ by one at most. The start differs from group to group, so that the odd partition does
- * not always fall to the oldest process.
+ * The partitions that a member should own, given all members in order of joining. Partitions are assigned in turn, so
+ * that shares differ by at most one. The first member differs between groups, so that the extra partition does not
+ * always go to the oldest process.
  */
 export function targetOf(
   me: string,

@@ -10,8 +10,8 @@ export type Signals = {
 };
 
 /**
- * A write to a watched file (inotify, FSEvents) wakes the others; the byte itself means nothing. A signal may
- * be lost, so whoever waits also looks once per second. Several signals at once are one.
+ * A write to a watched file (inotify, FSEvents) wakes the other processes; the byte has no meaning. Signals may be
+ * merged or lost, so a waiting process also checks once per second.
  */
 export function openSignals(folder: string, onSignal: (name: SignalName) => void): Signals {
   let closed = false;
@@ -32,7 +32,7 @@ export function openSignals(folder: string, onSignal: (name: SignalName) => void
       });
       watcher.on('error', () => watcher?.close());
     } catch {
-      // No watches left (fs.inotify.max_user_watches): the look once per second remains.
+      // No watches left (fs.inotify.max_user_watches): the check once per second remains.
     }
     return { file, watcher };
   };
@@ -42,7 +42,7 @@ export function openSignals(folder: string, onSignal: (name: SignalName) => void
       try {
         writeSync(opened[name].file, '.', 0);
       } catch {
-        // A full disk: the others find out within a second.
+        // The disk is full: the other processes check within a second anyway.
       }
     },
     close: () => {

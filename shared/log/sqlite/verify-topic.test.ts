@@ -13,7 +13,9 @@ let log: EventLog;
 
 const feedback = (n: number, comment: string) =>
   FeedbackGiven.create({
-    ...{ id: `f${n}`, source: 'clawloop/test', time: '2026-03-01T12:00:00.000Z' },
+    id: `f${n}`,
+    source: 'clawloop/test',
+    time: '2026-03-01T12:00:00.000Z',
     data: { interactionId: `i${n}`, lane: 'a', key: 'k', score: 1, comment },
   });
 const open = () => openSqliteLog({ folder, partitions: 1 });
@@ -67,7 +69,7 @@ test('records that changed places, and one that was added at the end, are found'
   expect(await broken()).toMatchObject({ from: 1, to: 3 });
 });
 
-test('whoever writes the whole chain anew is found by a head that was noted', async () => {
+test('a chain that was rewritten as a whole differs from a head noted earlier', async () => {
   const noted = await log.verify('conversations');
   await log.close();
   await rm(folder, { recursive: true });
@@ -86,7 +88,8 @@ test('in a file without a chain it begins at the next record', async () => {
   log = await open();
   const empty = (await log.verify('conversations'))[0];
   expect(empty).toEqual({
-    ...{ topic: 'conversations', partition: 0 },
+    topic: 'conversations',
+    partition: 0,
     from: 5,
     to: 5,
     head: '',

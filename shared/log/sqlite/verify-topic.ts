@@ -36,7 +36,7 @@ async function verifyPartition(
   while (next < to) {
     const page = await store.call('fetchStored', { topic, partition, from: next, maxRecords: PAGE });
     for (const record of page) {
-      if (record.offset >= to) break; // appended meanwhile
+      if (record.offset >= to) break; // appended after the start
       if (record.offset > next) verifier.breaks(record.offset, missing(next, record.offset));
       next = record.offset + 1;
       together.push(record);

@@ -3,7 +3,7 @@ import { logError } from '../errors.ts';
 import { isBusy } from './database.ts';
 import { monotonicMs } from './protocol.ts';
 
-/** What a transaction changed that others wait for. */
+/** Changes of a transaction that others wait for. */
 export type Touched = { groups: boolean };
 
 type Job = {
@@ -16,8 +16,9 @@ type Job = {
 
 export type WriteQueue = {
   /**
-   * Runs in one transaction with whatever else waits (group commit), and resolves when that is durable. `run`
-   * checks before it writes: what it returns is committed, and what it throws undoes the transaction.
+   * Runs in one transaction with all other waiting jobs (group commit), and resolves when it is durable. `run`
+   * checks before it writes: if it returns, its changes are committed; if it throws, the transaction is rolled
+   * back.
    */
   readonly write: <Result>(
     run: (touched: Touched) => Result,
@@ -31,9 +32,9 @@ const maxBytes = 8 * 2 ** 20;
 export type Steps = (step: string) => void;
 
 export type WriteQueueHooks = {
-  /** In the transaction, before its first job. */
+  /** Called in the transaction, before its first job. */
   readonly onBegun: () => void;
-  /** In the transaction, behind its last job. What it throws undoes the transaction. */
+  /** Called in the transaction, after its last job. An error rolls the transaction back. */
   readonly onWritten: () => void;
   readonly onCommitted: (touched: Touched) => void;
   readonly onStep: Steps;
@@ -45,11 +46,9 @@ export function openWriteQueue(
   db: Pick<DatabaseSync, 'exec' | 'isTransaction'>,
   { onBegun, onWritten, onCommitted, onStep, lockedBy }: WriteQueueHooks,
 ): WriteQueue {
-  /** In the order in which they came, which is the order of their records. */
+  /** In order of arrival, which becomes the order of the records. */
   const waiting: Job[] = [];
-  /**
-   * So many of the first are of a transaction that failed: which of them it was shows when each runs alone.
-   */
+  /** How many of the first jobs belong to a failed transaction: each runs alone, to find the job that fails. */
   let alone = 0;
   let timer: 'none' | 'set' = 'none';
 
@@ -65,12 +64,12 @@ export function openWriteQueue(
   };
 
   function flushOnce(): void {
-    expire();
+    expire(waiting, lockedBy);
     if (waiting.length === 0) return;
     try {
       db.exec('BEGIN IMMEDIATE');
     } catch (error) {
-      // SQLite's own busy handler sleeps ever longer, and starves; short random waits share the lock fairly.
+      // SQLite's busy handler sleeps longer each time, and starves; short random waits share the lock fairly.
       if (isBusy(error)) schedule(1 + Math.random() * 3);
       else for (const job of waiting.splice(0)) job.reject(unavailable(error));
       return;
@@ -108,20 +107,7 @@ export function openWriteQueue(
       alone -= 1;
       return waiting.splice(0, 1);
     }
-    let bytes = 0;
-    let count = 0;
-    while (count < Math.min(waiting.length, maxJobs) && (count === 0 || bytes < maxBytes))
-      bytes += waiting[count++]!.bytes;
-    return waiting.splice(0, count);
-  }
-
-  function expire(): void {
-    const now = monotonicMs();
-    if (!waiting.some((job) => job.deadline <= now)) return;
-    for (const job of waiting.splice(0)) {
-      if (job.deadline > now) waiting.push(job);
-      else job.reject(logError('LogUnavailable', `the log is locked ${lockedBy()}`));
-    }
+    return waiting.splice(0, batchSize(waiting));
   }
 
   return {
@@ -133,6 +119,25 @@ export function openWriteQueue(
   };
 }
 
+/** How many of the first jobs one transaction takes. */
+function batchSize(jobs: readonly Job[]): number {
+  let bytes = 0;
+  let count = 0;
+  while (count < Math.min(jobs.length, maxJobs) && (count === 0 || bytes < maxBytes))
+    bytes += jobs[count++]!.bytes;
+  return count;
+}
+
 function unavailable(error: unknown): Error {
   return logError('LogUnavailable', `the log cannot be written: ${(error as Error).message}`, error);
+}
+
+/** Rejects and removes the jobs whose deadline has passed. */
+function expire(jobs: Job[], lockedBy: () => string): void {
+  const now = monotonicMs();
+  if (!jobs.some((job) => job.deadline <= now)) return;
+  for (const job of jobs.splice(0)) {
+    if (job.deadline > now) jobs.push(job);
+    else job.reject(logError('LogUnavailable', `the log is locked ${lockedBy()}`));
+  }
 }

@@ -1,11 +1,8 @@
-import type { Executor } from './executor.ts';
-import type { GraphOptions } from './graph/compiled.ts';
-import type { NativeExecutor } from './native.ts';
+import type { Executor, GraphOptions, NativeExecutor } from './executor.ts';
 
 /**
- * Runs `body` as one native call where the executor has graphs, else op by op. See Graphs for what it may do:
- * it must be a pure function of its inputs, on the executor that it is given. What it makes and does not
- * return is freed.
+ * Runs `body` as one native call if the executor has graphs, else op by op. `body` must be a pure function of its
+ * inputs, on the executor that it gets (see Graphs). Tensors that it makes and does not return are freed.
  */
 export function compiled<On extends Executor, Inputs, Outputs>(
   executor: On,
@@ -15,6 +12,6 @@ export function compiled<On extends Executor, Inputs, Outputs>(
 ): Outputs {
   if (executor.kind === 'wasm' || executor.graphs === undefined)
     return executor.scope(() => body(executor, inputs));
-  // What runs a graph is native, and so is what records it.
+  // Only native executors have graphs, and the recorder is native too.
   return executor.graphs.run(options, inputs, body as (executor: NativeExecutor, inputs: Inputs) => Outputs);
 }

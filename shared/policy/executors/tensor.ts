@@ -1,8 +1,7 @@
 import type { TypeName } from './op-attributes.ts';
 
 /**
- * An array on an executor: f32 unless `type` says otherwise. `handle` is the executor's own; undefined once
- * disposed.
+ * An array on an executor: f32 unless `type` is set. `handle` belongs to the executor; undefined after disposal.
  */
 export type Tensor = { readonly shape: readonly number[]; readonly type?: TypeName; handle: unknown };
 
@@ -14,7 +13,7 @@ export const isTensor = (value: unknown): value is Tensor =>
   typeof value === 'object' && value !== null && 'handle' in value && 'shape' in value;
 
 /** Calls `visit` for every tensor in a tree of arrays, maps and plain objects. */
-export function eachTensor(tree: unknown, visit: (tensor: Tensor) => void): void {
+function eachTensor(tree: unknown, visit: (tensor: Tensor) => void): void {
   if (typeof tree !== 'object' || tree === null || ArrayBuffer.isView(tree)) return;
   if (isTensor(tree)) visit(tree);
   else if (Array.isArray(tree)) for (const branch of tree) eachTensor(branch, visit);
@@ -22,18 +21,18 @@ export function eachTensor(tree: unknown, visit: (tensor: Tensor) => void): void
   else for (const branch of Object.values(tree)) eachTensor(branch, visit);
 }
 
-/** Keeps account of who owns which tensor, so that none outlives its use. */
+/** Tracks the owner of each tensor, so that no tensor outlives its use. */
 export type Ownership = {
   /** Registers a new tensor with the innermost scope. */
   own(tensor: Tensor): Tensor;
   /**
-   * Runs `body`, then disposes every tensor made in it that is not part of what it returns; those pass to the
-   * enclosing scope, or to the caller. Nothing survives when it throws.
+   * Runs `body`, then disposes every tensor that it made and does not return. Returned tensors pass to the
+   * enclosing scope, or to the caller. If it throws, all are disposed.
    */
   scope<Result>(body: () => Result): Result;
-  /** Runs `body` as if no scope were open: what it returns is the caller's for as long as it likes. */
+  /** Runs `body` as if no scope were open: the caller owns the tensors that it returns. */
   detached<Result>(body: () => Result): Result;
-  /** Frees every tensor in the tree now. Harmless for one that is disposed already. */
+  /** Frees every tensor in the tree now; already disposed tensors are skipped. */
   dispose(tree: unknown): void;
   /** Runs when the outermost scope ends. */
   atEnd(action: () => void): void;

@@ -2,26 +2,11 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { type BackendWasm, setWasmPaths } from '@tensorflow/tfjs-backend-wasm';
 import * as tf from '@tensorflow/tfjs-core';
-import type { ExecutorBase } from './executor.ts';
-import { createOwnership, type Shape, sizeOf, type Tensor } from './tensor.ts';
+import type { Shape, Tensor, WasmExecutor } from './executor.ts';
+import { createOwnership, sizeOf } from './tensor.ts';
 
-export type WasmExecutor = ExecutorBase & {
-  readonly kind: 'wasm';
-  /**
-   * a [m, k] times b [k, n]. Only the plain 2-D product has a fast kernel: transpose first where that is
-   * needed.
-   */
-  matmul(a: Tensor, b: Tensor): Tensor;
-  /** Of a matrix. */
-  transpose(a: Tensor): Tensor;
-  /** A new f32 tensor, not cleared. */
-  allocate(shape: Shape): Tensor;
-  /** The tensor's own memory. Valid until the next allocation, which may move the heap. */
-  view(tensor: Tensor): Float32Array;
-};
-
-/** Thrown when the 4 GiB that WebAssembly can address are used up. */
-export class WasmOutOfMemory extends Error {
+/** Thrown if the 4 GiB that WebAssembly can address are exhausted. */
+class WasmOutOfMemory extends Error {
   override readonly name = 'WasmOutOfMemory';
 }
 
@@ -61,7 +46,7 @@ async function createWasm(): Promise<WasmExecutor> {
     if (backend.getMemoryOffset(info.dataId) === 0 && sizeOf(info.shape) > 0) {
       backend.disposeData(info.dataId);
       throw new WasmOutOfMemory(
-        `the wasm backend has no memory left for [${info.shape}]; the native backend has no such limit`,
+        `the wasm backend is out of memory (allocating [${info.shape}]); the native backend has no such limit`,
       );
     }
     return own({ shape: info.shape, handle: info });

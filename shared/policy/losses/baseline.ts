@@ -2,14 +2,14 @@
 export type Baseline = {
   /** in the verdict's unit */
   readonly value: number;
-  /** verdicts that it has seen */
+  /** number of verdicts so far */
   readonly count: number;
 };
 
 /**
- * One mean per kind of evidence, so that each is compared with its like: what a person says of an answer, what
- * follows a call of a tool, and returns of rewarded sessions. The first stands at the top, as the only one of
- * earlier versions did. An absent one has seen nothing.
+ * One mean per kind of evidence, so that a verdict is only compared with verdicts of its kind: on answers to a
+ * person, on tool calls, and returns of rewarded sessions. The first is at the top level, as in checkpoints of
+ * earlier versions, which have only this mean. Absent: no verdicts of this kind yet.
  */
 export type Baselines = Baseline & {
   readonly tool?: Baseline | undefined;
@@ -21,25 +21,24 @@ export const baselineFor = (baselines: Baselines, kind: EvidenceKind): Baseline 
   kind === 'person' ? baselines : (baselines[kind] ?? initialBaseline);
 
 /**
- * The mean starts at 0, a neutral verdict, and is not bias-corrected. A corrected mean would equal the first
- * batch's own mean, so a policy whose first answers are all disliked - the usual start - would see advantages
- * of 0 from its second batch on and learn nothing from the dislike. From 0 the dislike pushes first and fades
- * as it becomes the expected thing.
+ * The mean starts at 0, a neutral verdict, without bias correction. A corrected mean would equal the mean of the
+ * first batch. If all first answers are disliked, which is the usual start, the advantages would be 0 from the
+ * second batch on, and the policy would learn nothing from the dislike. From 0, the dislike has an effect first,
+ * which fades as dislike becomes the expected verdict.
  */
 export const initialBaseline: Baseline = { value: 0, count: 0 };
 
 /**
- * advantage = verdict - baseline (Williams 1992). The baseline is the one from before the batch, so that it
- * does not depend on the answers it judges and the gradient stays unbiased. Soft verdicts and scalar rewards
- * are numbers like any other; there is no division by a deviation, which would blow up a batch of almost
- * equal verdicts.
+ * advantage = verdict - baseline (Williams 1992). It uses the baseline from before the batch, which does not depend
+ * on the batch's answers, so the gradient stays unbiased. Soft verdicts and scalar rewards are treated alike. There
+ * is no division by the standard deviation, which would magnify a batch of almost equal verdicts.
  */
 export const advantageOf = (verdict: number, baseline: Baseline, enabled: boolean): number =>
   enabled ? verdict - baseline.value : verdict;
 
 /**
- * The advantage of evidence that is weak: a mean vote that was no verdict, or a verdict on a later answer. The
- * baseline may take away what it says, and no more: with expectations high, a faint yes is no reason to punish.
+ * The advantage of weak evidence: a mean vote that was no verdict, or a verdict on a later answer. The baseline may
+ * reduce the advantage to 0, but not reverse its sign: faint praise must not count as a penalty.
  */
 export function weakAdvantage(verdict: number, baseline: Baseline, enabled: boolean): number {
   const advantage = advantageOf(verdict, baseline, enabled);
@@ -47,18 +46,18 @@ export function weakAdvantage(verdict: number, baseline: Baseline, enabled: bool
 }
 
 /**
- * What one sample's advantage may be at most, by size. Votes and thumbs never come near it, advantages over a
- * group of n attempts only with n > 101 (sqrt(n - 1) at most). A sum of rewards over a long session would,
- * and one such number would outweigh all other samples of its batch, whose gradient is clipped as a whole.
+ * The largest absolute advantage of one sample. Votes and thumbs stay far below; advantages over a group of n
+ * attempts exceed it only for n > 101 (at most sqrt(n - 1)). A sum of rewards over a long session may exceed it, and
+ * would outweigh all other samples of its batch, because the gradient is clipped as a whole.
  */
-export const ADVANTAGE_BOUND = 10;
+const ADVANTAGE_BOUND = 10;
 
 export const boundedAdvantage = (advantage: number): number =>
   Math.min(ADVANTAGE_BOUND, Math.max(-ADVANTAGE_BOUND, advantage));
 
 /**
- * Moves the mean by one batch: the weight of the past is decay ^ (number of verdicts), that of the batch's
- * mean the rest. All samples of a batch weigh the same, whatever their order.
+ * Updates the mean with one batch: the old mean has the weight decay ^ (number of verdicts), the batch's mean has
+ * the rest. All samples of a batch have the same weight, in any order.
  *
  * @param decay per sample, 0 to 1
  */

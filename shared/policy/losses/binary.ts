@@ -1,7 +1,7 @@
 import type { PerToken } from './reduction.ts';
 import { surrogate } from './surrogate.ts';
 
-/** One batch, or a part of it. All are log-probs in nats unless said otherwise, [N][T]. */
+/** One batch, or a part of it. `cur`, `prox` and `behavior` are log-probs in nats; arrays are [N][T]. */
 export type PolicyBatch = {
   /** under the parameters that are being trained */
   readonly cur: PerToken;
@@ -13,10 +13,7 @@ export type PolicyBatch = {
   readonly advantages: PerToken;
   /** share of each token in the mean, see tokenShares; 0 masks it */
   readonly shares: PerToken;
-  /**
-   * per sequence: true gives it staleness weight 1 (greedy answers, whose log-probs are not those of a
-   * sampler)
-   */
+  /** [N]; true: staleness weight 1 (greedy answers, which are not sampled from their log-probs) */
   readonly unweighted: readonly boolean[];
 };
 
@@ -24,7 +21,7 @@ export type ClipSettings = {
   /** the ratio is clipped to [1 - clipLow, 1 + clipHigh] */
   readonly clipLow: number;
   readonly clipHigh: number;
-  /** for a negative advantage A no token's loss exceeds -dualClip * A; undefined: unbounded */
+  /** limits a token's loss to -dualClip * A if its advantage A is negative; undefined: unbounded */
   readonly dualClip: number | undefined;
   /** cap of exp(prox - behavior); undefined: the weight is 1 */
   readonly stalenessCap: number | undefined;
@@ -35,28 +32,28 @@ export type TokenLoss = {
   readonly loss: number;
   /** d loss / d cur, [N][T] */
   readonly gradient: Float64Array[];
-  /** means by share over the tokens given */
+  /** means over the tokens, weighted by share */
   readonly metrics: {
     readonly ratio: number;
     readonly stalenessWeight: number;
-    /** share of tokens where the staleness weight stands at its cap */
+    /** share of tokens whose staleness weight is capped */
     readonly stalenessCapped: number;
-    /** share of tokens where the plain clip decided */
+    /** share of tokens where the plain clip is active */
     readonly clipFraction: number;
-    /** share of tokens where the dual clip decided */
+    /** share of tokens where the dual clip is active */
     readonly dualClipFraction: number;
-    /** k3 estimate of KL(prox || cur): how far the step has moved already */
+    /** k3 estimate of KL(prox || cur): how far the policy has moved during the step */
     readonly approximateKl: number;
   };
 };
 
 /**
  * Decoupled PPO with asymmetric clipping: Hilton et al. 2021, "Batch size-invariance for policy
- * optimization", section 3; upper and lower bound apart as in DAPO (Yu et al. 2025), section 3.1; dual clip
+ * optimization", section 3; separate upper and lower bounds as in DAPO (Yu et al. 2025), section 3.1; dual clip
  * as in Ye et al. 2020, section 3.
  *
  * Per token: ratio = exp(cur - prox), surrogate = min(ratio A, clip(ratio) A), weight = min(exp(prox -
- * behavior), cap); loss = -share * weight * surrogate. Gradients flow through `cur` alone.
+ * behavior), cap); loss = -share * weight * surrogate. Gradients flow only through `cur`.
  */
 export function binaryLoss(batch: PolicyBatch, clip: ClipSettings): TokenLoss {
   const metrics = {

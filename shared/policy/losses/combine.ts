@@ -2,37 +2,36 @@ import { binaryLoss, type ClipSettings, type PolicyBatch, type TokenLoss } from 
 import { type GapSettings, teacherGap } from './opd.ts';
 import type { PerToken } from './reduction.ts';
 
-export type CombineSettings = GapSettings & {
+type CombineSettings = GapSettings & {
   /** weight of the verdict's advantage */
   readonly verdictWeight: number;
   /** weight of the teacher's gap */
   readonly hintWeight: number;
 };
 
-/** As PolicyBatch, with verdicts and teachers in the place of advantages. */
-export type CombineBatch = Omit<PolicyBatch, 'advantages'> & {
-  /** advantage of each sequence's verdict, the same for all its tokens; 0 where there is none: [N] */
+/** PolicyBatch with verdicts and teachers in place of advantages. */
+type CombineBatch = Omit<PolicyBatch, 'advantages'> & {
+  /** advantage of each sequence's verdict, the same for all its tokens; 0 if there is none: [N] */
   readonly rewards: ArrayLike<number>;
-  /** log-probs under the teacher, [N][T]; undefined: no hint, the verdict alone */
+  /** log-probs under the teacher, [N][T]; undefined: no hint, only the verdict */
   readonly teacher: readonly (ArrayLike<number> | undefined)[];
 };
 
 /**
- * A_t = verdictWeight r + hintWeight clip(teacher_t - prox_t, +-gapClip): how good the answer was, and
- * which of
- * its tokens a policy that knew better would have chosen (OpenClaw-RL, Combine).
+ * A_t = verdictWeight r + hintWeight clip(teacher_t - prox_t, +-gapClip): how good the answer was, and which of
+ * its tokens the teacher prefers (OpenClaw-RL, Combine).
  *
  * @returns [N][T]
  */
-export function combinedAdvantages(
+function combinedAdvantages(
   { rewards, teacher, prox }: Pick<CombineBatch, 'rewards' | 'teacher'> & { readonly prox: PerToken },
   { verdictWeight, hintWeight, gapClip }: CombineSettings,
 ): Float64Array[] {
   return prox.map((row, sequence) => {
     const reward = verdictWeight * rewards[sequence]!;
-    const told = teacher[sequence];
-    if (told === undefined) return new Float64Array(row.length).fill(reward);
-    return teacherGap([told], [row], { gapClip })[0]!.map((gap) => reward + hintWeight * gap);
+    const teacherRow = teacher[sequence];
+    if (teacherRow === undefined) return new Float64Array(row.length).fill(reward);
+    return teacherGap([teacherRow], [row], { gapClip })[0]!.map((gap) => reward + hintWeight * gap);
   });
 }
 

@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { opdLoss, subsetOf } from '../testing/distillation.ts';
+import {
+  binLogProbs,
+  binLogProbsVjp,
+  entropyOf,
+  logSoftmax,
+  logSoftmaxVjp,
+} from '../testing/distribution.ts';
 import {
   describeLossCases,
   expectAllClose,
@@ -8,12 +16,12 @@ import {
   OpdTopkCase,
   row,
   rows,
-} from '../fixtures/loss-cases.ts';
+} from '../testing/loss-cases.ts';
 import { combineLoss } from './combine.ts';
-import { binLogProbs, binLogProbsVjp, entropyOf, logSoftmax, logSoftmaxVjp, topIds } from './distribution.ts';
+import { topIds } from './distribution.ts';
 import { groupAdvantages } from './group-advantages.ts';
-import { opdLoss, teacherGap } from './opd.ts';
-import { chooseHints, opdOverlapLoss, overlapOf, subsetOf } from './opd-overlap.ts';
+import { teacherGap } from './opd.ts';
+import { chooseHints, opdOverlapLoss, overlapOf } from './opd-overlap.ts';
 import { opdTopkLoss } from './opd-topk.ts';
 import { tokenShares } from './reduction.ts';
 
@@ -63,7 +71,11 @@ describe('distillation agrees with the reference numbers', () => {
     expectAllClose(teacherGap(teacher, old, { gapClip: 1 }), expected.advantages);
     const { loss, gradient } = opdLoss(
       {
-        ...{ cur, teacher, prox: old, behavior: old, shares: tokenShares(mask, 'token') },
+        cur,
+        teacher,
+        prox: old,
+        behavior: old,
+        shares: tokenShares(mask, 'token'),
         unweighted: cur.map(() => true),
       },
       { ...plain, gapClip: 1 },
@@ -76,7 +88,12 @@ describe('distillation agrees with the reference numbers', () => {
     const { teacher, old, cur, mask, rewards } = inputs;
     const { loss, gradient } = combineLoss(
       {
-        ...{ cur, teacher, rewards, prox: old, behavior: old, shares: tokenShares(mask, 'token') },
+        cur,
+        teacher,
+        rewards,
+        prox: old,
+        behavior: old,
+        shares: tokenShares(mask, 'token'),
         unweighted: cur.map(() => true),
       },
       { ...plain, verdictWeight: options.w_rl, hintWeight: options.w_opd, gapClip: options.gap_clip },
@@ -106,7 +123,7 @@ describe('distillation agrees with the reference numbers', () => {
     expectClose(loss, expected.loss);
     expectAllClose(
       student.map((logProbs, t) =>
-        binLogProbsVjp(logProbs, expected.top[t]!, bins[t]!, gradient[0]![t]!, temperature),
+        binLogProbsVjp({ logProbs, ids: expected.top[t]!, bins: bins[t]! }, gradient[0]![t]!, temperature),
       ),
       expected.gradient_student_logits,
     );
@@ -170,7 +187,7 @@ describe('distillation agrees with the reference numbers', () => {
   );
 });
 
-test('a turn without a hint trains by its verdict alone, one without a verdict by its hint alone', () => {
+test('a turn trains by its verdict, its hint, or both, whichever it has', () => {
   const batch = {
     cur: [[-1], [-2]],
     prox: [[-1], [-2]],

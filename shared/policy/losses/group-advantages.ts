@@ -1,17 +1,18 @@
-export type GroupAdvantageSettings =
+import { sum } from '../../lang/numbers.ts';
+
+type GroupAdvantageSettings =
   /** reward - mean of its group */
   | { readonly kind: 'mean' }
-  /** the same over (the group's deviation + epsilon); unbiased: the deviation divides by n - 1 */
+  /** divided by (the group's standard deviation + epsilon); unbiased: the deviation divides by n - 1 */
   | { readonly kind: 'grpo'; readonly unbiased: boolean; readonly epsilon: number };
 
 /**
- * Advantages of answers to the same request against each other (GRPO: Shao et al. 2024, "DeepSeekMath",
- * section 4.1.2; without the deviation: Liu et al. 2025, "Understanding R1-Zero-like training"). A group of
- * one
- * has nothing to compare with: 0.
+ * Advantages of answers to the same request, relative to each other (GRPO: Shao et al. 2024, "DeepSeekMath",
+ * section 4.1.2; without the deviation: Liu et al. 2025, "Understanding R1-Zero-like training"). The only answer of
+ * a group has the advantage 0.
  *
  * @param rewards [N]
- * @param groups the group that each belongs to, [N]
+ * @param groups the group of each reward, [N]
  * @returns [N]
  */
 export function groupAdvantages(
@@ -24,7 +25,7 @@ export function groupAdvantages(
   for (const indices of members.values()) {
     if (indices.length === 1) continue;
     const of = indices.map((index) => rewards[index]!);
-    const mean = total(of) / of.length;
+    const mean = sum(of) / of.length;
     const scale = settings.kind === 'mean' ? 1 : deviation(of, mean, settings.unbiased) + settings.epsilon;
     for (const index of indices) advantages[index] = (rewards[index]! - mean) / scale;
   }
@@ -32,6 +33,4 @@ export function groupAdvantages(
 }
 
 const deviation = (values: readonly number[], mean: number, unbiased: boolean): number =>
-  Math.sqrt(total(values.map((value) => (value - mean) ** 2)) / (values.length - Number(unbiased)));
-
-const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+  Math.sqrt(sum(values.map((value) => (value - mean) ** 2)) / (values.length - Number(unbiased)));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { logSoftmax, logSoftmaxVjp } from './distribution.ts';
+import { logSoftmax, logSoftmaxVjp } from '../testing/distribution.ts';
 import { klLoss } from './kl.ts';
 
 const logits = [0.3, -1.2, 2.1, 0, -4];

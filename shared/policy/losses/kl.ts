@@ -1,15 +1,15 @@
 import type { PerToken } from './reduction.ts';
 
-export type KlEstimator = 'k1' | 'k2' | 'k3';
+type KlEstimator = 'k1' | 'k2' | 'k3';
 
 /**
  * Estimates of KL(cur || ref) from tokens sampled from `cur` (Schulman 2020, "Approximating KL divergence").
  * k1 = cur - ref is unbiased and may be negative; k2 = (cur - ref)^2 / 2; k3 = exp(ref - cur) - (ref - cur) -
  * 1 is unbiased and never negative.
  *
- * Their gradients are another matter (Liu et al. 2025, arXiv 2510.01555): as a loss k2 has, in expectation, the
- * gradient of KL(cur || ref), k3 that of KL(ref || cur), which grows without bound where cur is far below ref,
- * and k1 none at all.
+ * Their gradients differ (Liu et al. 2025, arXiv 2510.01555): in expectation, the gradient of k2 is that of
+ * KL(cur || ref); the gradient of k3 is that of KL(ref || cur), which grows without bound if cur is far below ref;
+ * the gradient of k1 is 0.
  *
  * @param cur log-probs under the parameters that are being trained, nats, [N][T]
  * @param ref log-probs under the reference, constants, [N][T]
@@ -44,6 +44,6 @@ const estimators: Readonly<
 > = {
   k1: (gap) => ({ value: gap, slope: 1 }),
   k2: (gap) => ({ value: gap ** 2 / 2, slope: gap }),
-  // expm1 keeps what exp(x) - 1 loses where the two agree
+  // exp(x) - 1 would lose precision near 0
   k3: (gap) => ({ value: Math.expm1(-gap) + gap, slope: -Math.expm1(-gap) }),
 };

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { describeLossCases, expectAllClose, expectClose, row, rows } from '../fixtures/loss-cases.ts';
+import { describeLossCases, expectAllClose, expectClose, row, rows } from '../testing/loss-cases.ts';
 import { advantageOf, initialBaseline, updateBaseline } from './baseline.ts';
 import { binaryLoss, type ClipSettings, type PolicyBatch } from './binary.ts';
 import { klLoss } from './kl.ts';
-import { keepAll, tokenShares } from './reduction.ts';
+import { type PerToken, tokenShares } from './reduction.ts';
+
+/** A mask that keeps every token of these sequences. */
+const keepAll = (rows: PerToken): Float64Array[] => rows.map((row) => new Float64Array(row.length).fill(1));
 
 const PpoCase = z.object({
   note: z.string(),
@@ -118,7 +121,7 @@ test('the gradient is the slope of the loss (finite differences)', () => {
   }
 });
 
-test('where cur is prox and behavior, the step is REINFORCE: the gradient is minus share times advantage', () => {
+test('if cur equals prox and behavior, the gradient is that of REINFORCE', () => {
   const { gradient, metrics } = binaryLoss(batch({ prox: cur, behavior: cur }), clip);
   expectAllClose(gradient, [
     [-1.4 / 6, -1.4 / 6, -1.4 / 6],
@@ -128,13 +131,13 @@ test('where cur is prox and behavior, the step is REINFORCE: the gradient is min
   expectClose(metrics.stalenessWeight, 1);
 });
 
-test('a greedy answer takes staleness weight 1', () => {
+test('a greedy answer has staleness weight 1', () => {
   const { metrics } = binaryLoss(batch({ unweighted: [true, true] }), clip);
   expectClose(metrics.stalenessWeight, 1);
   expect(metrics.stalenessCapped).toBe(0);
 });
 
-test('a masked token has no part in loss, gradient or metrics, whatever its numbers', () => {
+test('a masked token does not affect loss, gradient or metrics', () => {
   const mask = [
     [1, 0, 1],
     [1, 1],
@@ -148,7 +151,7 @@ test('a masked token has no part in loss, gradient or metrics, whatever its numb
   expect(gradient[0]![1]).toBe(0);
 });
 
-test('losses of parts add up to the loss of the batch', () => {
+test('the losses of the parts add up to the loss of the batch', () => {
   const whole = binaryLoss(batch(), clip);
   const parts = [0, 1].map((n) => {
     const only = <Row>(values: readonly Row[]) => [values[n]!];
@@ -168,7 +171,7 @@ test('losses of parts add up to the loss of the batch', () => {
   expectClose(parts[0]! + parts[1]!, whole.loss);
 });
 
-test('the first batch is judged against a neutral verdict, later ones against what became usual', () => {
+test('the baseline starts neutral and follows the verdicts', () => {
   expect(advantageOf(-1, initialBaseline, true)).toBe(-1);
   const after = updateBaseline(initialBaseline, [-1, -1, -1, -1], 0.95);
   expectClose(after.value, -(1 - 0.95 ** 4));
@@ -178,7 +181,7 @@ test('the first batch is judged against a neutral verdict, later ones against wh
   expect(updateBaseline(after, [], 0.95)).toBe(after);
 });
 
-test('the order of verdicts within a batch does not matter, and one verdict gives the plain running mean', () => {
+test('verdict order in a batch does not matter; one verdict gives the running mean', () => {
   const start = { value: 0.3, count: 7 };
   expectClose(updateBaseline(start, [1, -1, 0.5], 0.9).value, updateBaseline(start, [0.5, 1, -1], 0.9).value);
   expectClose(updateBaseline(start, [1], 0.9).value, 0.9 * 0.3 + 0.1);

@@ -5,20 +5,18 @@ import type { PerToken } from './reduction.ts';
 import { surrogate } from './surrogate.ts';
 
 /** Which hint teaches: the best of a whole answer, the best at each token, or the first. */
-export type HintSelection = 'sequence' | 'token' | 'first';
-/** Whose most likely tokens are compared. */
-export type SubsetMode = 'student' | 'teacher' | 'overlap';
+type HintSelection = 'sequence' | 'token' | 'first';
 
 /** |a & b| */
 export const overlapOf = (a: readonly number[], b: readonly number[]): number =>
   a.filter((id) => b.includes(id)).length;
 
 /**
- * The hint under which the teacher stays nearest to what the student would say: it knows better without being
- * another speaker, so its gaps are about the hint. Ties: the first.
+ * The hint under which the teacher's likely tokens overlap most with the student's. Then the teacher's gaps are
+ * about the hint and not about a different style. Ties: the first.
  *
  * @param overlaps |student's k and teacher's k most likely tokens|, [hints][T]
- * @param mask 1 where a token counts, [T]
+ * @param mask 1 for tokens that count, otherwise 0: [T]
  * @returns the hint's index per token, [T]
  */
 export function chooseHints(
@@ -34,33 +32,22 @@ export function chooseHints(
     case 'token':
       return tokens.map((index) => best(overlaps.map((row) => row[index]!)));
     case 'sequence': {
-      const one = best(
+      const hint = best(
         overlaps.map((row) => row.reduce((sum, count, t) => sum + (mask[t] === 0 ? 0 : count), 0)),
       );
-      return tokens.map(() => one);
+      return tokens.map(() => hint);
     }
   }
-}
-
-/** Token ids of one position that are compared, in the order of whom they come from; may be none. */
-export function subsetOf(
-  mode: SubsetMode,
-  student: readonly number[],
-  teacher: readonly number[],
-): readonly number[] {
-  if (mode === 'overlap') return student.filter((id) => teacher.includes(id));
-  return mode === 'student' ? student : teacher;
 }
 
 /**
  * Distillation over a few tokens per position (OpenClaw-RL's top-k form). Per token v of the subset: A_v =
  * softmax(old over the subset)_v clip(teacher_v - old_v, +-gapClip), a constant; ratio_v = exp(cur_v -
- * old_v);
- * the position's loss is -sum of min(ratio_v A_v, clip(ratio_v) A_v).
+ * old_v); the position's loss is -sum of min(ratio_v A_v, clip(ratio_v) A_v).
  *
  * @param cur log-probs of the subset under the parameters that are being trained, nats, [N][T][subset]
- * @param old the same before the step, constants
- * @param teacher the same under the teacher with the chosen hint, constants
+ * @param old like `cur`, before the step; constants
+ * @param teacher like `cur`, under the teacher with the chosen hint; constants
  * @param shares share of each token in the mean, [N][T]
  */
 export function opdOverlapLoss(
@@ -89,7 +76,7 @@ export function opdOverlapLoss(
 }
 
 /** A_v of one position, [subset] */
-export function overlapAdvantages(
+function overlapAdvantages(
   old: ArrayLike<number>,
   teacher: ArrayLike<number>,
   { gapClip }: GapSettings,

@@ -6,22 +6,22 @@ export type PerBin = readonly (readonly ArrayLike<number>[])[];
 export type BinLoss = {
   /** sum of share times token loss, nats */
   readonly loss: number;
-  /** d loss / d student, every bin's log-prob taken as a variable of its own, [N][T][bins] */
+  /** d loss / d student, with every bin's log-prob as a separate variable, [N][T][bins] */
   readonly gradient: Float64Array[][];
 };
 
 /**
- * `reverse`: KL(student || teacher), which seeks a mode; `forward`: KL(teacher || student), which covers
- * all.
+ * `reverse`: KL(student || teacher), which is mode-seeking; `forward`: KL(teacher || student), which is
+ * mass-covering.
  */
-export type KlDirection = 'reverse' | 'forward';
+type KlDirection = 'reverse' | 'forward';
 
 /**
- * KL over the teacher's k most likely tokens and one bin for all the others: the whole distribution of each
- * position teaches, not the sampled token alone (Agarwal et al. 2024, section 3, over k + 1 bins).
+ * KL over the teacher's k most likely tokens and one bin for all others, so that each position teaches the whole
+ * distribution instead of the sampled token (Agarwal et al. 2024, section 3, over k + 1 bins).
  *
- * @param student log-probs of the bins under the parameters that are being trained, the rest last, [N][T][k
- * + 1]
+ * @param student log-probs of the bins under the parameters that are being trained, the rest last,
+ *   [N][T][k + 1]
  * @param teacher the same bins under the teacher, constants
  * @param shares share of each token in the mean, see tokenShares, [N][T]
  */
@@ -49,7 +49,7 @@ export function opdTopkLoss(
   return { loss, gradient };
 }
 
-/** One bin's part of the divergence, and its derivative by log p of the student. A bin of nothing adds 0. */
+/** One bin's part of the divergence, and its derivative by log p of the student. An empty bin adds 0. */
 const divergence: Readonly<
   Record<KlDirection, (logS: number, logT: number) => { readonly value: number; readonly slope: number }>
 > = {

@@ -2,17 +2,17 @@
 export type PerToken = readonly ArrayLike<number>[];
 
 /**
- * `sample`: mean over the sequences that have an unmasked token of their own token mean. `token`: mean over
- * all unmasked tokens.
+ * `sample`: mean of the token means of all sequences that have an unmasked token. `token`: mean over all unmasked
+ * tokens.
  */
-export type MeanOver = 'sample' | 'token';
+type MeanOver = 'sample' | 'token';
 
 /**
- * The share of each token in the mean; shares sum to 1, or are all 0 where everything is masked. A loss is
- * then the sum of share times token loss, which can be added up over parts of a batch.
+ * The share of each token in the mean. Shares sum to 1, or are all 0 if every token is masked. A loss is the sum of
+ * share times token loss, so that the losses of the parts of a batch can be added.
  *
- * @param mask 1 where a token counts, 0 where it does not: [N][T]
- * @param weights of the sequences, against each other, [N]; all alike unless told
+ * @param mask 1 for tokens that count, otherwise 0: [N][T]
+ * @param weights relative weights of the sequences, [N]; default: equal
  */
 export function tokenShares(mask: PerToken, mean: MeanOver, weights: readonly number[] = []): Float64Array[] {
   const shares = equalShares(mask, mean);
@@ -30,10 +30,6 @@ function equalShares(mask: PerToken, mean: MeanOver): Float64Array[] {
     return Float64Array.from(row, (on) => (on === 0 ? 0 : 1 / divisor));
   });
 }
-
-/** A mask that keeps every token of these sequences. */
-export const keepAll = (rows: PerToken): Float64Array[] =>
-  rows.map((row) => new Float64Array(row.length).fill(1));
 
 const total = (row: ArrayLike<number>): number => {
   let sum = 0;

@@ -1,5 +1,5 @@
 /** Bounds of PPO's objective, see binaryLoss. */
-export type SurrogateBounds = {
+type SurrogateBounds = {
   readonly clipLow: number;
   readonly clipHigh: number;
   readonly dualClip: number | undefined;

@@ -9,19 +9,19 @@ const close = (actual: readonly number[], expected: readonly number[]) => {
 };
 const chain = (length: number) => Array.from({ length }, (_, index) => (index === 0 ? null : index - 1));
 
-test('on a chain it is the discounted return', () => {
+test('a chain has the discounted return', () => {
   close(treeReturns(chain(3), [0, 0, 10], 0.9), [8.1, 9, 10]);
   close(treeReturns(chain(3), [1, 2, 3], 1), [6, 5, 3]);
   close(treeReturns(chain(3), [1, 0, 0], 0.5), [1, 0, 0]);
   close(treeReturns(chain(3), [0, 0, 0], 0.9), [0, 0, 0]);
 });
 
-test('without a discount of the future each keeps its own reward', () => {
+test('with discount 0 each node keeps its own reward', () => {
   close(treeReturns(chain(3), [1, -2, 3], 0), [1, -2, 3]);
   close(treeReturns([null, 0, 0], [0, 1, -1], 0), [0, 1, -1]);
 });
 
-test('a reward at the end of a chain of n reaches the turn k before it as discount^k', () => {
+test('a reward reaches the turn k steps earlier as discount^k', () => {
   const n = 20;
   const rewards = Array.from({ length: n }, (_, index) => (index === n - 1 ? 1 : 0));
   close(
@@ -38,7 +38,7 @@ test('a constant reward sums to the geometric series', () => {
   );
 });
 
-test('where a path parts, the branches keep their own and the node above takes their mean', () => {
+test('branches keep their own returns, and their parent takes the mean', () => {
   //      0
   //    1   2
   //    3     4
@@ -48,20 +48,20 @@ test('where a path parts, the branches keep their own and the node above takes t
   close(treeReturns([null, 0, 0, 0], [0, 3, 0, 0], 1), [1, 3, 0, 0]);
 });
 
-test('trees of a forest know nothing of each other', () => {
+test('the trees of a forest are independent', () => {
   close(treeReturns([null, 0, null, 2], [0, 1, 0, -1], 1), [1, 1, -1, -1]);
 });
 
-test('the order in which nodes stand does not matter', () => {
+test('the order of the nodes does not matter', () => {
   close(treeReturns([2, 0, null], [0, 10, 0], 0.9), [9, 10, 8.1]);
 });
 
-test('ten thousand turns are no recursion', () => {
+test('ten thousand turns do not overflow the stack', () => {
   const n = 10_000;
   const rewards = Array.from({ length: n }, (_, index) => (index === n - 1 ? 1 : 0));
   expect(treeReturns(chain(n), rewards, 1)[0]).toBe(1);
 });
 
-test('a cycle is no tree', () => {
+test('a cycle is an error', () => {
   expect(() => treeReturns([1, 0, null], [0, 0, 0], 1)).toThrow('cycle');
 });

@@ -1,14 +1,13 @@
 /**
- * Returns of rewards along a forest (Sutton and Barto 2018, section 3.3, of a tree in place of a chain):
- * R(i) = r(i) + discount * mean of R over the children of i. A leaf's return is its own reward. Where a path
- * parts, each branch has its own and the node above their mean, so that no branch learns what another
- * brought.
+ * Returns of rewards along a forest (Sutton and Barto 2018, section 3.3, for trees instead of chains):
+ * R(i) = r(i) + discount * mean of R over the children of i. The return of a leaf is its reward. Each branch has
+ * its own return, and the node above gets their mean, so that no branch is credited for another.
  *
- * @param parents index of the parent of each node, null: a root; no cycles, in any order, [N]
- * @param rewards 0 where none was given, [N]
+ * @param parents index of each node's parent, in any order; null: a root [N]
+ * @param rewards 0 for a node without a reward, [N]
  * @param discount 0 to 1
  * @returns [N]
- * @throws RangeError where parents make a cycle
+ * @throws RangeError if the parents form a cycle
  */
 export function treeReturns(
   parents: readonly (number | null)[],
@@ -17,7 +16,7 @@ export function treeReturns(
 ): readonly number[] {
   const children = parents.map(() => 0);
   for (const parent of parents) if (parent !== null) children[parent]! += 1;
-  const open = [...children]; // children whose return is not known yet
+  const open = [...children]; // number of children without a return yet
   const sums = parents.map(() => 0);
   const returns = rewards.map(() => Number.NaN);
   const ready = [...open.keys()].filter((node) => open[node] === 0);
@@ -32,6 +31,6 @@ export function treeReturns(
     open[parent]! -= 1;
     if (open[parent] === 0) ready.push(parent);
   }
-  if (known < parents.length) throw new RangeError('the parents make a cycle');
+  if (known < parents.length) throw new RangeError('the parents form a cycle');
   return returns;
 }

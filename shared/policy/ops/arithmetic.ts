@@ -12,7 +12,7 @@ export function add(executor: Executor, a: Tensor, b: Tensor): Tensor {
   return out;
 }
 
-/** The sum of the parts that are there. At least one must be. */
+/** The sum of the defined parts; at least one must be defined. */
 export function addAll(executor: Executor, parts: readonly (Tensor | undefined)[]): Tensor {
   const present = parts.filter((part) => part !== undefined);
   return present.slice(1).reduce((sum, part) => add(executor, sum, part), present[0]!);

@@ -1,7 +1,7 @@
-import type { Tensor } from '../executors/executor.ts';
-import type { Attributes, NativeExecutor } from '../executors/native.ts';
+import type { NativeExecutor, Tensor } from '../executors/executor.ts';
+import type { Attributes } from '../executors/op-attributes.ts';
 import { reshape } from './arithmetic.ts';
-import type { AttentionShape, CausalBlocks } from './attention.ts';
+import type { AttentionShape, CausalBlocks, QueriesKeysValues } from './attention-shape.ts';
 
 export type AttentionSavedOnNative = {
   /** [batch, keyValueHeads, positions, headSize] */
@@ -9,7 +9,7 @@ export type AttentionSavedOnNative = {
   readonly value: Tensor;
   /** As attention returns it. */
   readonly output: Tensor;
-  /** Empty where no derivative is wanted. */
+  /** Empty if no derivative is computed. */
   readonly parts: readonly Part[];
 };
 
@@ -43,7 +43,7 @@ function concatOf(count: number): Attributes {
 const swap = (executor: NativeExecutor, x: Tensor): Tensor =>
   executor.run('Transpose', [x, executor.integers([0, 2, 1, 3])], transpose);
 
-/** Positions [start, end) of [batch, heads, positions, size]: a copy, except of all. */
+/** Positions [start, end) of [batch, heads, positions, size]: a copy, unless it is all positions. */
 function positionsOf(executor: NativeExecutor, x: Tensor, start: number, end: number): Tensor {
   const [batch, heads, positions, size] = x.shape as [number, number, number, number];
   if (end - start === positions) return x;
@@ -59,21 +59,20 @@ const concat = (executor: NativeExecutor, parts: readonly Tensor[]): Tensor =>
 
 export function attentionOnNative(
   executor: NativeExecutor,
-  queryKey: Tensor,
-  v: Tensor,
+  inputs: QueriesKeysValues,
   shape: AttentionShape,
   { block, masks, backward }: CausalBlocks,
 ): { readonly output: Tensor; readonly saved: AttentionSavedOnNative } {
   const { batch, positions, heads, keyValueHeads, headSize } = shape;
   const sizes = executor.integers([heads, keyValueHeads]);
-  const inputs = [swap(executor, queryKey), sizes, executor.integers(1)];
-  const [queries, keys] = executor.runMany('SplitV', inputs, split, 2);
-  const value = swap(executor, reshape(executor, v, [batch, positions, keyValueHeads, headSize]));
+  const splitInputs = [swap(executor, inputs.queryKey), sizes, executor.integers(1)];
+  const [queries, keys] = executor.runMany('SplitV', splitInputs, split, 2);
+  const value = swap(executor, reshape(executor, inputs.value, [batch, positions, keyValueHeads, headSize]));
   const attend = (mask: Tensor, index: number): { readonly mixed: Tensor; readonly part: Part[] } => {
     const [rows, seen] = mask.shape as [number, number];
     const grouped = [batch, keyValueHeads, (heads / keyValueHeads) * rows];
-    const own = positionsOf(executor, queries!, index * block, seen);
-    const query = reshape(executor, own, [...grouped, headSize]);
+    const blockQueries = positionsOf(executor, queries!, index * block, seen);
+    const query = reshape(executor, blockQueries, [...grouped, headSize]);
     const before = positionsOf(executor, keys!, 0, seen);
     const scores = executor.run('BatchMatMulV2', [query, before], secondTransposed); // [...grouped, seen]
     const perHead = reshape(executor, scores, [batch, heads, rows, seen]);
@@ -103,24 +102,24 @@ export function attentionVjpOnNative(
   shape: AttentionShape,
 ): { readonly dqueryKey: Tensor; readonly dvalue: Tensor } {
   const { batch, positions, heads, keyValueHeads, headSize } = shape;
-  if (parts.length === 0) throw new Error('attention without what its derivative needs');
+  if (parts.length === 0) throw new Error('attention saved nothing for its derivative');
   const perHead = (x: Tensor): Tensor => reshape(executor, x, [batch, positions, heads, headSize]);
   const dout = swap(executor, perHead(dy)); // [batch, heads, positions, headSize]
   const weighted = perHead(executor.run('Mul', [dy, output], float));
   // [batch, heads, positions, 1]
   const rowSums = swap(executor, executor.run('Sum', [weighted, executor.integers([-1])], sum));
 
-  /** Gradients of the block's queries, and what it adds to those of keys and values up to its end. */
+  /** Gradients of the block's queries, and its part of those of keys and values up to its end. */
   const differentiate = ({ query, probabilities }: Part) => {
     const seen = probabilities.shape[3]!;
     const rows = query.shape[2]! / (heads / keyValueHeads);
-    const own = (x: Tensor, width: number): Tensor =>
+    const ofBlock = (x: Tensor, width: number): Tensor =>
       reshape(executor, positionsOf(executor, x, seen - rows, seen), [...query.shape.slice(0, 3), width]);
-    const gradient = own(dout, headSize);
+    const gradient = ofBlock(dout, headSize);
     const dv = executor.run('BatchMatMulV2', [probabilities, gradient], firstTransposed);
     const values = positionsOf(executor, value, 0, seen);
     const dp = executor.run('BatchMatMulV2', [gradient, values], secondTransposed); // as probabilities
-    const centred = executor.run('Sub', [dp, own(rowSums, 1)], float);
+    const centred = executor.run('Sub', [dp, ofBlock(rowSums, 1)], float);
     const ds = executor.run('Mul', [probabilities, centred], float);
     const dq = executor.run('BatchMatMulV2', [ds, positionsOf(executor, key, 0, seen)], plain); // as query
     const dk = executor.run('BatchMatMulV2', [ds, query], firstTransposed); // [.., seen, headSize]
@@ -146,7 +145,7 @@ export function attentionVjpOnNative(
   };
 }
 
-/** Sum of parts that each begin at the first position and reach further than the one before. */
+/** Sum of parts that all begin at the first position; each is longer than the previous. */
 function addPrefixes(executor: NativeExecutor, parts: readonly Tensor[]): Tensor {
   return parts.slice(1).reduce((total, part) => {
     const [reached, end] = [total.shape[2]!, part.shape[2]!];

@@ -1,21 +1,20 @@
-import type { Tensor } from '../executors/executor.ts';
-import type { WasmExecutor } from '../executors/wasm.ts';
-import type { AttentionShape } from './attention.ts';
+import type { Tensor, WasmExecutor } from '../executors/executor.ts';
+import type { AttentionShape, QueriesKeysValues } from './attention-shape.ts';
 
 /** One key/value head of one sequence. */
 type Group = {
   /** [positions, headSize] */
   readonly key: Tensor;
   readonly value: Tensor;
-  /** Of a single block: its query heads stacked, [group * positions, headSize]. */
+  /** Query heads stacked, [group * positions, headSize]; only with a single block. */
   readonly query: Tensor | undefined;
-  /** Of a single block: [group * positions, positions] */
+  /** [group * positions, positions]; only with a single block. */
   readonly probabilities: Tensor | undefined;
 };
 export type AttentionSavedOnWasm = { readonly groups: readonly Group[] };
 
-/** Rows of one head in a matrix of all heads: row i lies at offset + i * stride. */
-export type HeadRows = {
+/** Rows of one head in a matrix of all heads: row i is at offset + i * stride. */
+type HeadRows = {
   readonly offset: number;
   readonly stride: number;
   readonly rows: number;
@@ -36,7 +35,7 @@ export function scatter(dense: Float32Array, at: number, wide: Float32Array, hea
   }
 }
 
-/** Where the heads of one group are: in queryKey, in value, in the output. */
+/** Positions of the heads of one group in queryKey, value and output. */
 export function headsOf({ positions, heads, keyValueHeads, headSize: size }: AttentionShape, index: number) {
   const group = heads / keyValueHeads;
   const sequence = Math.floor(index / keyValueHeads) * positions;
@@ -58,8 +57,8 @@ export function headsOf({ positions, heads, keyValueHeads, headSize: size }: Att
 }
 
 /**
- * Softmax of each row over the positions that it may see, in place; the rest becomes 0. Row r stands at
- * position first + r modulo `rows`.
+ * Softmax of each row over the positions that it may see, in place; the rest becomes 0. Row r is at position
+ * first + r modulo `rows`.
  */
 export function causalSoftmax(scores: Float32Array, width: number, rows: number, first: number): void {
   for (let start = 0, row = 0; start < scores.length; start += width) {
@@ -80,13 +79,12 @@ export function causalSoftmax(scores: Float32Array, width: number, rows: number,
 }
 
 /**
- * Head by head, since only the 2-D product is fast; and in blocks of `block` queries, which see only what is
- * before them. Only a single block leaves what the derivative needs.
+ * Head by head, because only the 2-D product is fast, and in blocks of `block` queries, which see only earlier
+ * positions. Only a single block saves activations for the derivative.
  */
 export function attentionOnWasm(
   executor: WasmExecutor,
-  queryKey: Tensor,
-  value: Tensor,
+  { queryKey, value }: QueriesKeysValues,
   shape: AttentionShape,
   block: number,
 ) {
@@ -143,7 +141,7 @@ export function attentionVjpOnWasm(
   const dvalue = executor.allocate([batch * positions, keyValueHeads * headSize]);
   groups.forEach(({ key, value, query, probabilities }, index) => {
     if (query === undefined || probabilities === undefined)
-      throw new Error('attention in blocks has no derivative');
+      throw new Error('attention in several blocks saves nothing for its derivative');
     const where = headsOf(shape, index);
     executor.scope(() => {
       const dout = executor.allocate([group * positions, headSize]);

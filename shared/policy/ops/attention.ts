@@ -1,48 +1,26 @@
 import type { Executor, Tensor } from '../executors/executor.ts';
-import type { WasmExecutor } from '../executors/wasm.ts';
 import { type AttentionSavedOnNative, attentionOnNative, attentionVjpOnNative } from './attention-native.ts';
+import type { AttentionShape, CausalBlocks, QueriesKeysValues } from './attention-shape.ts';
 import { type AttentionSavedOnWasm, attentionOnWasm, attentionVjpOnWasm } from './attention-wasm.ts';
-
-/**
- * Sizes of one causal self-attention with grouped queries: each key/value head serves heads / keyValueHeads
- * query heads.
- */
-export type AttentionShape = {
-  readonly batch: number;
-  readonly positions: number;
-  readonly heads: number;
-  readonly keyValueHeads: number;
-  readonly headSize: number;
-};
 
 export type AttentionSaved = AttentionSavedOnNative | AttentionSavedOnWasm;
 
-/** What no position may see gets this added to its score. */
+/** Added to the scores of positions that a query must not see. */
 const MASKED = -1e9;
 
 /**
- * Queries attend in blocks, each to what is before its end: long sequences cost little more than half as much.
- * Without a derivative, a block has so many positions.
+ * Queries attend in blocks, each to the positions before its end: long sequences cost little more than half
+ * as much. This is the block size, in positions, when no derivative is computed.
  */
 const blockPositions = 256;
 
 /**
- * Native, with a derivative: so many blocks from so many positions on, else one. Fixed, since every count of
- * blocks is a graph of its own.
+ * On native with a derivative: the number of blocks for sequences of at least `differentiableFrom` positions;
+ * shorter sequences are one block. The number is fixed because every number of blocks is a separate graph.
  */
 const [differentiableBlocks, differentiableFrom] = [4, 256];
 
-/** What all layers share for sequences of one length. */
-export type CausalBlocks = {
-  /** Query positions per block; the last block may be shorter. */
-  readonly block: number;
-  /** Native only, per block: [its queries, all keys up to its end]. */
-  readonly masks: readonly Tensor[];
-  /** Whether attention saves what its derivative needs. */
-  readonly backward: boolean;
-};
-
-/** @param wanted with `backward`, all positions are one block on wasm: its derivative needs that */
+/** With `backward`, all positions are one block on wasm: its derivative needs that. */
 export function causalBlocks(
   executor: Executor,
   positions: number,
@@ -63,23 +41,20 @@ export function causalBlocks(
 }
 
 /**
- * Causal attention, softmax(q k^T) v, over whole sequences (the queries carry the scale already). Sequences
- * shorter than `positions` are padded at their end: no real position sees the padding.
+ * Causal attention, softmax(q k^T) v, over whole sequences. Sequences shorter than `positions` are padded at
+ * their end: no real position sees the padding.
  *
- * @param queryKey after RoPE: [batch, positions, heads + keyValueHeads, headSize], query heads first
- * @param value [batch * positions, keyValueHeads * headSize]
  * @returns [batch * positions, heads * headSize]
  */
 export function attention(
   executor: Executor,
-  queryKey: Tensor,
-  value: Tensor,
+  inputs: QueriesKeysValues,
   shape: AttentionShape,
   blocks: CausalBlocks,
 ): { readonly output: Tensor; readonly saved: AttentionSaved } {
   return executor.kind === 'native'
-    ? attentionOnNative(executor, queryKey, value, shape, blocks)
-    : attentionOnWasm(executor, queryKey, value, shape, blocks.block);
+    ? attentionOnNative(executor, inputs, shape, blocks)
+    : attentionOnWasm(executor, inputs, shape, blocks.block);
 }
 
 /**
@@ -94,7 +69,6 @@ export function attentionVjp(
   shape: AttentionShape,
 ): { readonly dqueryKey: Tensor; readonly dvalue: Tensor } {
   if (executor.kind === 'native' && 'parts' in saved) return attentionVjpOnNative(executor, saved, dy, shape);
-  if (executor.kind === 'wasm' && 'groups' in saved)
-    return attentionVjpOnWasm(executor as WasmExecutor, saved, dy, shape);
-  throw new Error('saved on another executor');
+  if (executor.kind === 'wasm' && 'groups' in saved) return attentionVjpOnWasm(executor, saved, dy, shape);
+  throw new Error('activations were saved on another executor');
 }

@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest';
-import { describeLossCases, OpdTopkCase } from '../fixtures/loss-cases.ts';
 import { withoutRest } from '../losses/distribution.ts';
 import { opdTopkLoss } from '../losses/opd-topk.ts';
 import { tokenShares } from '../losses/reduction.ts';
-import { describeOnBackends, largestDifference } from '../test-backends.ts';
+import { describeOnBackends, largestDifference } from '../testing/backends.ts';
+import { describeLossCases, OpdTopkCase } from '../testing/loss-cases.ts';
 import { addAt, candidateLogProbsOf, candidateVjp } from './candidates.ts';
 import { logProbsOf, logProbsOfVjp } from './cross-entropy.ts';
 
@@ -27,13 +27,11 @@ describe('KL over k tokens and the rest agrees with the reference numbers', () =
           const { logProbs, rest } = candidateLogProbsOf(
             executor,
             logits,
-            targets,
-            candidates,
+            { targets, temperatures, candidates },
             scored,
-            temperatures,
           );
           const bins = Array.from(rest, (last, row) => [...logProbs.subarray(row * k, (row + 1) * k), last]);
-          // to 1e-5 of the greater of 1 and the value; a rest of nothing is the least that f32 holds
+          // within 1e-5 of the larger of 1 and the value; an empty rest is the smallest normal f32
           bins.flat().forEach((value, index) => {
             const wanted = Math.max(expected.student_bins.flat()[index]!, Math.log(2 ** -126));
             expect(Math.abs(value - wanted) / Math.max(1, Math.abs(wanted))).toBeLessThan(1e-5);
@@ -44,15 +42,13 @@ describe('KL over k tokens and the rest agrees with the reference numbers', () =
           const slopes = bins.flatMap((bin, row) => [...withoutRest(bin, gradient[0]![row]!)]);
           const { weights, addition } = candidateVjp(
             executor,
-            targets,
-            candidates,
+            { targets, temperatures, candidates },
             { weights: new Float32Array(height), candidates: Float32Array.from(slopes) },
             width,
-            temperatures,
           );
           const dlogits = addAt(
             executor,
-            logProbsOfVjp(executor, scored.saved, targets, weights, temperatures),
+            logProbsOfVjp(executor, scored.saved, { targets, temperatures }, weights),
             addition,
           );
           const scale = Math.max(1, ...expected.gradient_student_logits.flat().map(Math.abs));

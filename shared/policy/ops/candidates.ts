@@ -1,16 +1,15 @@
-import type { Executor, Tensor } from '../executors/executor.ts';
-import type { NativeExecutor } from '../executors/native.ts';
+import type { Executor, NativeExecutor, Tensor } from '../executors/executor.ts';
 import { reshape } from './arithmetic.ts';
-import { type CrossEntropySaved, inverseTemperatures } from './cross-entropy.ts';
+import { type CrossEntropySaved, inverseTemperatures, type RowTargets } from './cross-entropy.ts';
 import { type Indices, valuesOf, withIndices } from './embedding.ts';
 
-/** Some tokens of each row, beside its target. */
+/** Some tokens of each row, besides its target. */
 export type Candidates = {
   /** per row */
   readonly count: number;
   /** tokens, [rows * count]; those of a row all differ */
   readonly ids: Int32Array;
-  /** whether all other tokens together are wanted too */
+  /** whether to compute the log-prob of all other tokens together too */
   readonly rest: boolean;
 };
 
@@ -18,32 +17,32 @@ export type Candidates = {
 export type CandidateLogProbs = {
   /** [rows * count] */
   readonly logProbs: Float32Array;
-  /** of all other tokens together, [rows]; empty unless wanted */
+  /** of all other tokens together, [rows]; empty unless requested */
   readonly rest: Float32Array;
 };
 
-/** What is read back to make log-probs of. */
-export type CandidateParts = {
+/** Tensors from which readCandidates computes log-probs. */
+type CandidateParts = {
   /** logits / temperature of each row's target and, after it, its candidates, [rows * (1 + count)] */
   readonly picked: Tensor;
   /** probability of all other tokens, [rows] */
   readonly rest: Tensor | undefined;
 };
 
-/** Where the tokens of each row stand among logits [rows, width], row by row. */
-export type CandidatePlaces = {
+/** Indices of each row's tokens in flattened logits [rows * width]. */
+type CandidatePlaces = {
   /** target and candidates, [rows * (1 + count)] */
   readonly all: Indices;
-  /** candidates, [rows * count]; undefined: the rest is not wanted */
+  /** candidates, [rows * count]; undefined: the rest is not requested */
   readonly candidates: Indices | undefined;
 };
 
-/** Taken for a rest of less, whose log-prob would be -Infinity. The least that f32 holds in full. */
+/** The smallest normal f32. Lower bound of the rest, whose log-prob could otherwise be -Infinity. */
 export const LEAST_PROBABILITY = 2 ** -126;
 
 const float = { T: 'float32' } as const;
 const gather = { Tparams: 'float32', Tindices: 'int32', Taxis: 'int32', batch_dims: 0 } as const;
-/** In a graph the input's own memory becomes the output, where nothing else needs it. */
+/** In a graph, the output reuses the memory of the input if nothing else needs it. */
 const scatter = { T: 'float32', Tindices: 'int32' } as const;
 const fill = { T: 'float32', index_type: 'int32' } as const;
 const shapes = { T: 'int32', Tshape: 'int32' } as const;
@@ -78,7 +77,7 @@ export function candidatePartsOf(
     executor.run('GatherV2', [line, at, executor.integers(0)], gather),
   );
   if (places.candidates === undefined) return { picked, rest: undefined };
-  // What is left is summed up itself: 1 minus the others would lose it where they are nearly everything.
+  // The rest is summed directly: 1 minus the others would lose precision if they are nearly 1.
   const probabilities = reshape(executor, executor.run('Softmax', [scaled], float), [rows * width]);
   const others = withIndices(executor, places.candidates, (at) => {
     const nothing = executor.run('Fill', [executor.integers([...at.shape]), executor.scalar(0)], fill);
@@ -115,18 +114,16 @@ const logsOf = (probabilities: Float32Array): Float32Array =>
   probabilities.map((probability) => Math.log(Math.max(probability, LEAST_PROBABILITY)));
 
 /**
- * Log-probs of each row's candidates, given what logProbsOf made of the same logits.
+ * Log-probs of each row's candidates.
  *
  * @param logits [rows, vocabulary]
- * @param targets [rows]
+ * @param target the result of logProbsOf for the same logits
  */
 export function candidateLogProbsOf(
   executor: Executor,
   logits: Tensor,
-  targets: Int32Array,
-  candidates: Candidates,
+  { targets, temperatures, candidates }: RowTargets & { readonly candidates: Candidates },
   target: { readonly logProbs: Float32Array; readonly saved: CrossEntropySaved },
-  temperatures?: Float32Array,
 ): CandidateLogProbs {
   const [rows, width] = logits.shape as [number, number];
   const { count } = candidates;
@@ -162,30 +159,27 @@ export function candidateLogProbsOf(
 /** dLoss / dlogProb of the target of each row, [rows], and of its candidates, [rows * count]. */
 export type RowSlopes = { readonly weights: Float32Array; readonly candidates?: Float32Array };
 
-/** Values at some places of a matrix, counted row by row. */
-export type Addition<Places extends Indices = Indices> = {
+/** Values to add at some indices of a flattened matrix. */
+type Addition<Places extends Indices = Indices> = {
   readonly places: Places;
   readonly values: Tensor;
 };
 
 /**
- * What the derivative of a loss of targets and candidates is made of, where the rest's part in it has gone
- * into the candidates' slopes already (withoutRest). dlogits is the sum of slope (one-hot - softmax) /
- * temperature over all of a row.
+ * The derivative of a loss of targets and candidates. The slope of the rest is already part of the candidates'
+ * slopes (withoutRest). dlogits is the sum of slope (one-hot - softmax) / temperature over the tokens of a row.
  *
- * @returns `weights`: for logProbsOfVjp, as if each target had all of its row's slopes; `addition`: to
- *   dlogits, which puts that right
+ * @returns `weights`: for logProbsOfVjp, as if each target had all slopes of its row; `addition`: to dlogits,
+ *   which corrects that
  */
 export function candidateVjp(
   executor: Executor,
-  targets: Int32Array,
-  candidates: Candidates | undefined,
+  { targets, temperatures, candidates }: RowTargets & { readonly candidates?: Candidates | undefined },
   slopes: RowSlopes,
   width: number,
-  temperatures?: Float32Array,
 ): { readonly weights: Float32Array; readonly addition: Addition<Int32Array> | undefined } {
-  const { weights, candidates: own } = slopes;
-  if (candidates === undefined || own === undefined) return { weights, addition: undefined };
+  const { weights, candidates: candidateSlopes } = slopes;
+  if (candidates === undefined || candidateSlopes === undefined) return { weights, addition: undefined };
   const { count, ids } = candidates;
   const totals = weights.slice();
   const values = new Float32Array(weights.length * (1 + count));
@@ -194,9 +188,9 @@ export function candidateVjp(
     const at = row * (1 + count);
     let [total, ofTarget] = [0, 0];
     for (let j = 0; j < count; j++) {
-      const slope = own[row * count + j]!;
+      const slope = candidateSlopes[row * count + j]!;
       total += slope;
-      // added once: the order of two additions at one place is not the same everywhere
+      // Add it once: the order of two additions at one index differs between machines.
       if (ids[row * count + j] === target) ofTarget = slope;
       else values[at + 1 + j] = slope * inverse;
     }
@@ -207,7 +201,7 @@ export function candidateVjp(
   return { weights: totals, addition: { places, values: executor.upload(values, [values.length]) } };
 }
 
-/** A matrix with an addition, or as it is. The one given is used up. */
+/** Adds the values to a matrix, if there are any. Consumes the matrix. */
 export function addAt(executor: Executor, matrix: Tensor, addition: Addition | undefined): Tensor {
   if (addition === undefined) return matrix;
   const { places, values } = addition;

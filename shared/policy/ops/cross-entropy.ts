@@ -1,14 +1,13 @@
-import type { Executor, Tensor } from '../executors/executor.ts';
-import type { NativeExecutor } from '../executors/native.ts';
+import type { Executor, NativeExecutor, Tensor } from '../executors/executor.ts';
 import { type Indices, withIndices } from './embedding.ts';
 
-/** `softmaxMinusOneHot` on native; the probabilities themselves, [rows, vocabulary], on wasm. */
+/** [rows, vocabulary]; on native softmax minus one-hot, on wasm the softmax. */
 export type CrossEntropySaved = { readonly probabilities: Tensor };
 
 const float = { T: 'float32' } as const;
 const xent = { T: 'float32', Tlabels: 'int32' } as const;
 
-const anyOther = (temperatures: Float32Array | undefined): temperatures is Float32Array =>
+const hasTemperature = (temperatures: Float32Array | undefined): temperatures is Float32Array =>
   temperatures?.some((temperature) => temperature !== 1) ?? false;
 
 const column = (executor: Executor, values: Float32Array): Tensor =>
@@ -19,7 +18,7 @@ export const inverseTemperatures = (
   executor: NativeExecutor,
   temperatures: Float32Array | undefined,
 ): Tensor | undefined =>
-  anyOther(temperatures)
+  hasTemperature(temperatures)
     ? column(
         executor,
         temperatures.map((temperature) => 1 / temperature),
@@ -45,6 +44,14 @@ export function lossesOf(
   });
 }
 
+/** The target token of each row, and the temperature of its distribution. */
+export type RowTargets = {
+  /** [rows] */
+  readonly targets: Int32Array;
+  /** [rows]; undefined: all are 1 */
+  readonly temperatures?: Float32Array | undefined;
+};
+
 /** Reads losses back as log-probs. */
 export const negatedLosses = (executor: NativeExecutor, losses: Tensor): Float32Array =>
   executor.read(losses).map((nll) => -nll);
@@ -53,7 +60,7 @@ export const negatedLosses = (executor: NativeExecutor, losses: Tensor): Float32
  * Log-probabilities of one target per row: log softmax(logits / temperature)[target], in nats.
  *
  * @param logits [rows, vocabulary]
- * @param temperatures one per row; left out, all are 1
+ * @param temperatures one per row; default: all are 1
  */
 export function logProbsOf(
   executor: Executor,
@@ -86,7 +93,7 @@ export function logProbsOf(
   return { logProbs, saved: { probabilities } };
 }
 
-/** What the saved `softmax - one-hot` is multiplied with, per row, where weights are dL / dlogProb. */
+/** The factor of the saved `softmax - one-hot` per row; weights: dL / dlogProb. */
 export const lossScale = (weights: Float32Array, temperatures: Float32Array | undefined): Float32Array =>
   weights.map((weight, row) => -weight / (temperatures?.[row] ?? 1));
 
@@ -98,9 +105,8 @@ export const lossesOfVjp = (executor: NativeExecutor, saved: CrossEntropySaved, 
 export function logProbsOfVjp(
   executor: Executor,
   saved: CrossEntropySaved,
-  targets: Int32Array,
+  { targets, temperatures }: RowTargets,
   weights: Float32Array,
-  temperatures?: Float32Array,
 ): Tensor {
   if (executor.kind === 'native') {
     return lossesOfVjp(executor, saved, column(executor, lossScale(weights, temperatures)));

@@ -1,18 +1,17 @@
-import type { Executor, Tensor } from '../executors/executor.ts';
-import type { NativeExecutor } from '../executors/native.ts';
+import type { Executor, NativeExecutor, Tensor } from '../executors/executor.ts';
 import { transpose } from './matmul.ts';
 
 const gather = { Tparams: 'float32', Tindices: 'int32', Taxis: 'int32', batch_dims: 0 } as const;
 const scatter = { T: 'float32', Tindices: 'int32', Tnumsegments: 'int32' } as const;
 
-/** Integers [n] on the way into an op: on native they may be a tensor already, as they are in a graph. */
+/** Integers [n] as input of an op. On native they may already be a tensor, as in a graph. */
 export type Indices = Int32Array | Tensor;
 
 const isUploaded = (indices: Indices): indices is Tensor => 'handle' in indices;
 
-/** The integers themselves, on wasm. */
+/** The integer values; only on wasm. */
 export const valuesOf = (indices: Indices): Int32Array => {
-  if (isUploaded(indices)) throw new Error('on wasm indices are plain values');
+  if (isUploaded(indices)) throw new Error('on wasm, indices must be an Int32Array');
   return indices;
 };
 
@@ -29,7 +28,7 @@ export function withIndices<Result>(
   return result;
 }
 
-/** Rows of a table [n, width]: [rows.length, width]. Embeds tokens, and picks rows that are scored. */
+/** Rows of a table [n, width]: [rows.length, width]. Embeds tokens, and selects rows to score. */
 export function gatherRows(executor: Executor, table: Tensor, indices: Indices): Tensor {
   if (executor.kind === 'native') {
     return withIndices(executor, indices, (tensor) =>

@@ -1,33 +1,115 @@
-import type { Tensor } from '../executors/executor.ts';
-import type { WasmExecutor } from '../executors/wasm.ts';
-import { type CacheShape, floatsPerPosition, type KeyValueCache, type StepRows } from './kv-cache.ts';
-import { attendPiece, type HeadCache } from './kv-cache-wasm-piece.ts';
+import type { Tensor, WasmExecutor } from '../executors/executor.ts';
+import type { QueriesKeysValues } from './attention-shape.ts';
+import { causalSoftmax, gather, headsOf, scatter } from './attention-wasm.ts';
+import {
+  type CachedRows,
+  type CacheShape,
+  floatsPerPosition,
+  type KeyValueCache,
+  type LayerRows,
+  type Piece,
+  type StepRows,
+} from './kv-cache.ts';
+
+/** One key/value head of one sequence: rows of headSize, one per position. */
+type HeadCache = { keys: Float32Array; values: Float32Array };
 
 const sides = ['keys', 'values'] as const;
 
 /**
- * The cache lies in JavaScript arrays and attention is plain loops: a step is too small to be worth a kernel
+ * The cache is in JavaScript arrays and attention is plain loops: a step is too small to be worth a kernel
  * call.
  */
-export function createWasmCache(executor: WasmExecutor, shape: CacheShape): KeyValueCache {
-  const { heads, keyValueHeads, headSize } = shape;
-  const group = heads / keyValueHeads;
-  const width = keyValueHeads * headSize;
-  const caches: HeadCache[][][] = Array.from({ length: shape.layers }, () => []);
-  let capacity = 0;
-  // Reused by every row: loops over short-lived views of the wasm heap run several times slower.
-  const query = new Float64Array(headSize);
-  const output = new Float64Array(headSize);
-  let scores = new Float64Array(0);
+export class WasmCache implements KeyValueCache {
+  readonly #executor: WasmExecutor;
+  readonly #shape: CacheShape;
+  /** By layer and slot: one per key/value head. */
+  readonly #caches: HeadCache[][][];
+  readonly #buffers: RowBuffers;
+  #capacity = 0;
 
-  const headsOf = (layer: number, slot: number, positions: number): readonly HeadCache[] => {
-    caches[layer]![slot] ??= Array.from({ length: keyValueHeads }, () => ({
+  constructor(executor: WasmExecutor, shape: CacheShape) {
+    const { layers, headSize } = shape;
+    this.#executor = executor;
+    this.#shape = shape;
+    this.#caches = Array.from({ length: layers }, () => []);
+    this.#buffers = {
+      query: new Float64Array(headSize),
+      output: new Float64Array(headSize),
+      scores: new Float64Array(0),
+    };
+  }
+
+  resize(slots: number, positions: number): void {
+    for (const layer of this.#caches) if (layer.length > slots) layer.length = slots;
+    this.#capacity = positions;
+  }
+
+  rowsOf(slots: readonly number[]): readonly number[] {
+    return slots;
+  }
+
+  begin(step: StepRows): CachedRows {
+    return { inputs: undefined, attend: (_executor, _inputs, rows) => this.#attend(step, rows) };
+  }
+
+  extend(piece: Piece): CachedRows {
+    return {
+      inputs: undefined,
+      attend: (_executor, _inputs, { layer, queryKey, value }) => {
+        const cache = this.#headsOf(layer, piece.slot, piece.start + piece.count);
+        return attendPiece(this.#executor, this.#shape, cache, { ...piece, queryKey, value });
+      },
+    };
+  }
+
+  save({ slot, start, count }: Piece): Float32Array {
+    const { layers, headSize } = this.#shape;
+    const saved = new Float32Array(floatsPerPosition(this.#shape) * count);
+    let at = 0;
+    for (let layer = 0; layer < layers; layer++) {
+      for (const side of sides) {
+        for (const head of this.#headsOf(layer, slot, start + count)) {
+          saved.set(head[side].subarray(start * headSize, (start + count) * headSize), at);
+          at += count * headSize;
+        }
+      }
+    }
+    return saved;
+  }
+
+  load(slot: number, start: number, blocks: readonly Float32Array[], blockPositions: number): void {
+    const { layers, headSize } = this.#shape;
+    const part = blockPositions * headSize; // of one head of one block
+    for (let layer = 0, from = 0; layer < layers; layer++) {
+      const cache = this.#headsOf(layer, slot, start + blocks.length * blockPositions);
+      for (const side of sides) {
+        for (const head of cache) {
+          blocks.forEach((block, index) => {
+            head[side].set(block.subarray(from, from + part), start * headSize + index * part);
+          });
+          from += part;
+        }
+      }
+    }
+  }
+
+  clear(): void {
+    for (const layer of this.#caches) layer.length = 0;
+    this.#capacity = 0;
+  }
+
+  /** The heads of one layer and slot, with room for `positions`. */
+  #headsOf(layer: number, slot: number, positions: number): readonly HeadCache[] {
+    const { keyValueHeads, headSize } = this.#shape;
+    const slots = this.#caches[layer]!;
+    slots[slot] ??= Array.from({ length: keyValueHeads }, () => ({
       keys: new Float32Array(0),
       values: new Float32Array(0),
     }));
-    const cache = caches[layer]![slot];
+    const cache = slots[slot];
     if (cache[0]!.keys.length < positions * headSize) {
-      const rows = Math.min(capacity, Math.max(64, positions * 2));
+      const rows = Math.min(this.#capacity, Math.max(64, positions * 2));
       for (const head of cache) {
         for (const side of sides) {
           const grown = new Float32Array(rows * headSize);
@@ -37,15 +119,21 @@ export function createWasmCache(executor: WasmExecutor, shape: CacheShape): KeyV
       }
     }
     return cache;
-  };
+  }
 
-  const attend = ({ slots, positions }: StepRows, layer: number, queryKey: Tensor, value: Tensor): Tensor => {
+  #attend({ slots, positions }: StepRows, { layer, queryKey, value }: LayerRows): Tensor {
+    const { heads, keyValueHeads, headSize } = this.#shape;
+    const executor = this.#executor;
+    const buffers = this.#buffers;
+    const { query, output } = buffers;
+    const group = heads / keyValueHeads;
+    const width = keyValueHeads * headSize;
     const out = executor.allocate([slots.length, heads * headSize]);
     const [wide, fresh, mixed] = [executor.view(queryKey), executor.view(value), executor.view(out)];
-    if (scores.length < capacity) scores = new Float64Array(capacity);
+    if (buffers.scores.length < this.#capacity) buffers.scores = new Float64Array(this.#capacity);
     for (let row = 0, from = 0; row < slots.length; row++) {
       const position = positions[row]!;
-      const cache = headsOf(layer, slots[row]!, position + 1);
+      const cache = this.#headsOf(layer, slots[row]!, position + 1);
       for (let head = 0; head < keyValueHeads; head++) {
         const [key, at] = [from + (heads + head) * headSize, row * width + head * headSize];
         cache[head]!.keys.set(wide.subarray(key, key + headSize), position * headSize);
@@ -53,78 +141,28 @@ export function createWasmCache(executor: WasmExecutor, shape: CacheShape): KeyV
       }
       for (let head = 0; head < heads; head++, from += headSize) {
         for (let i = 0; i < headSize; i++) query[i] = wide[from + i]!;
-        const { keys, values } = cache[Math.floor(head / group)]!;
-        attendRow(query, keys, values, position + 1, scores, output);
+        attendRow(buffers, cache[Math.floor(head / group)]!, position + 1);
         mixed.set(output, (row * heads + head) * headSize);
       }
       from += width;
     }
     return out;
-  };
-
-  return {
-    resize(slots, positions) {
-      for (const layer of caches) if (layer.length > slots) layer.length = slots;
-      capacity = positions;
-    },
-    rowsOf: (slots) => slots,
-    begin: (rows) => ({
-      inputs: undefined,
-      attend: (_executor, _inputs, layer, queryKey, value) => attend(rows, layer, queryKey, value),
-    }),
-    extend: (piece) => ({
-      inputs: undefined,
-      attend: (_executor, _inputs, layer, queryKey, value) => {
-        const cache = headsOf(layer, piece.slot, piece.start + piece.count);
-        return attendPiece(executor, shape, cache, piece, queryKey, value);
-      },
-    }),
-    save({ slot, start, count }) {
-      const saved = new Float32Array(floatsPerPosition(shape) * count);
-      let at = 0;
-      for (let layer = 0; layer < shape.layers; layer++) {
-        for (const side of sides) {
-          for (const head of headsOf(layer, slot, start + count)) {
-            saved.set(head[side].subarray(start * headSize, (start + count) * headSize), at);
-            at += count * headSize;
-          }
-        }
-      }
-      return saved;
-    },
-    load(slot, start, blocks, blockPositions) {
-      const part = blockPositions * headSize; // of one head of one block
-      for (let layer = 0, from = 0; layer < shape.layers; layer++) {
-        const cache = headsOf(layer, slot, start + blocks.length * blockPositions);
-        for (const side of sides) {
-          for (const head of cache) {
-            blocks.forEach((block, index) => {
-              head[side].set(block.subarray(from, from + part), start * headSize + index * part);
-            });
-            from += part;
-          }
-        }
-      }
-    },
-    clear() {
-      for (const layer of caches) layer.length = 0;
-      capacity = 0;
-    },
-  };
+  }
 }
 
+/** Buffers that every row reuses: loops over short-lived views of the wasm heap run several times slower. */
+type RowBuffers = {
+  readonly query: Float64Array;
+  readonly output: Float64Array;
+  /** One score per position. */
+  scores: Float64Array;
+};
+
 /**
- * softmax(q k^T) v of one query head over `count` positions, into `output`; `scores` is scratch. Four sums
- * side by side: one alone would wait for each addition before the next.
+ * softmax(q k^T) v of one query head over `count` positions, into `output`. It keeps four sums side by side: a
+ * single sum would wait for each addition before the next.
  */
-function attendRow(
-  query: Float64Array,
-  keys: Float32Array,
-  values: Float32Array,
-  count: number,
-  scores: Float64Array,
-  output: Float64Array,
-): void {
+function attendRow({ query, output, scores }: RowBuffers, { keys, values }: HeadCache, count: number): void {
   const size = query.length;
   const even = size - (size % 4);
   let max = -Infinity;
@@ -167,4 +205,45 @@ function attendRow(
     for (let i = 0; i < size; i++, at++) output[i]! += scores[position]! * values[at]!;
   }
   for (let i = 0; i < size; i++) output[i]! /= sum;
+}
+
+/**
+ * Stores the keys and values of a piece of one sequence, then attends over the cached positions, head by head
+ * as products of matrices.
+ *
+ * @param cache the heads of one layer and slot, with room for the piece
+ * @returns [count, heads * headSize]
+ */
+function attendPiece(
+  executor: WasmExecutor,
+  { heads, keyValueHeads, headSize }: CacheShape,
+  cache: readonly HeadCache[],
+  { start, count, queryKey, value }: Piece & QueriesKeysValues,
+): Tensor {
+  const group = heads / keyValueHeads;
+  const seen = start + count;
+  const shape = { batch: 1, positions: count, heads, keyValueHeads, headSize };
+  const output = executor.allocate([count, heads * headSize]);
+  cache.forEach(({ keys, values }, index) => {
+    const where = headsOf(shape, index);
+    gather(executor.view(queryKey), keys, start * headSize, where.key(0, count));
+    gather(executor.view(value), values, start * headSize, where.value(0, count));
+    executor.scope(() => {
+      const query = executor.allocate([group * count, headSize]);
+      where.query.forEach((head, g) => {
+        gather(executor.view(queryKey), executor.view(query), g * count * headSize, head(0, count));
+      });
+      const known = executor.upload(keys.subarray(0, seen * headSize), [seen, headSize]);
+      const scores = executor.matmul(query, executor.transpose(known)); // [group * count, seen]
+      causalSoftmax(executor.view(scores), seen, count, start);
+      const mixed = executor.matmul(
+        scores,
+        executor.upload(values.subarray(0, seen * headSize), [seen, headSize]),
+      ); // [group * count, headSize]
+      where.output.forEach((head, g) => {
+        scatter(executor.view(mixed), g * count * headSize, executor.view(output), head(0, count));
+      });
+    });
+  });
+  return output;
 }

@@ -1,22 +1,20 @@
 import type { Executor, Tensor } from '../executors/executor.ts';
-import type { AttentionShape } from './attention.ts';
-import { createNativeCache, type NativeRows } from './kv-cache-native.ts';
-import { createWasmCache } from './kv-cache-wasm.ts';
+import type { AttentionShape, QueriesKeysValues } from './attention-shape.ts';
 
 /** Sizes of a cache of keys and values. */
 export type CacheShape = Pick<AttentionShape, 'heads' | 'keyValueHeads' | 'headSize'> & {
   readonly layers: number;
 };
 
-/** One new row of each of some sequences. */
+/** One new row for each of several sequences. */
 export type StepRows = {
   /** Slot of each row. */
   readonly slots: readonly number[];
-  /** How many positions of that slot are filled already: where the new row goes. */
+  /** How many positions of that slot are already filled: the position of the new row. */
   readonly positions: readonly number[];
 };
 
-/** New rows of one sequence: those of a piece of its prompt. */
+/** New rows of one sequence: a piece of its prompt. */
 export type Piece = {
   readonly slot: number;
   /** Filled positions before the piece. */
@@ -25,59 +23,63 @@ export type Piece = {
 };
 
 /**
- * Keys and values of the sequences that are being generated, in slots. Sequences stand at different
- * positions; what is attended to is exact: each row sees its own slot up to and including itself.
+ * Keys and values of the sequences that are being generated, one slot per sequence. Sequences are at different
+ * positions. Attention is exact: each row sees its own slot up to and including its own position.
  */
 export type KeyValueCache = {
-  /** Gives so many slots and positions room, no more and no less; what lies within stays. */
+  /** Allocates exactly this many slots and positions; contents within the new size stay. */
   resize(slots: number, positions: number): void;
   /**
-   * The rows to compute for a step over `slots`: on native all slots up to the highest one, so that no copy
-   * is needed.
+   * The rows to compute for a step over `slots`: on native all slots up to the highest, which avoids a copy.
    */
   rowsOf(slots: readonly number[]): readonly number[];
-  /** Prepares what all layers share for one step. Call it in the scope of the step. */
+  /** Prepares the inputs that all layers share in one step. Call it in the scope of the step. */
   begin(rows: StepRows): CachedRows;
-  /** The same for a piece of one sequence, whose rows see each other too, as far as they come before. */
+  /** Like `begin`, for a piece of one sequence; each row also sees the earlier rows of the piece. */
   extend(piece: Piece): CachedRows;
   /**
    * Copies filled positions of a slot out of the cache: [layers, 2 (keys, values), keyValueHeads, count,
    * headSize].
    */
   save(piece: Piece): Float32Array;
-  /** Copies blocks that were saved into a slot, one behind the other, each of `blockPositions` positions. */
+  /** Copies consecutive saved blocks, each of `blockPositions` positions, into a slot. */
   load(slot: number, start: number, blocks: readonly Float32Array[], blockPositions: number): void;
-  /** Frees the memory; a later `resize` starts anew. */
+  /** Frees the memory; a later `resize` allocates it again. */
   clear(): void;
 };
 
-/**
- * Attention of new rows over the cache, so that it may become part of a graph: a function of its inputs
- * alone,
- * on the executor that it is given.
- */
-export type CachedRows = {
-  /** On native: the cache, and where the rows stand in it. */
-  readonly inputs: NativeRows | undefined;
-  /**
-   * For one layer; stores the new keys and values first.
-   *
-   * @param queryKey after RoPE: rows of [heads + keyValueHeads, headSize]
-   * @param value rows of [keyValueHeads, headSize]
-   * @returns [rows, heads * headSize]
-   */
-  attend(
-    executor: Executor,
-    inputs: NativeRows | undefined,
-    layer: number,
-    queryKey: Tensor,
-    value: Tensor,
-  ): Tensor;
+/** Keys, then values, of one layer: [slots * keyValueHeads * capacity, headSize], written in place. */
+export type LayerCache = readonly [keys: Tensor, values: Tensor];
+
+/** The inputs of attention of new rows over a native cache, as input of a graph. */
+export type NativeRows = {
+  readonly layers: readonly LayerCache[];
+  readonly shape: Omit<CacheShape, 'layers'>;
+  readonly slots: number;
+  readonly capacity: number;
+  /** Rows of the cache to write to. */
+  readonly indices: Tensor;
+  /** Added to the scores. */
+  readonly mask: Tensor;
 };
 
-export const createKeyValueCache = (executor: Executor, shape: CacheShape): KeyValueCache =>
-  executor.kind === 'native' ? createNativeCache(executor, shape) : createWasmCache(executor, shape);
+/** The new rows of one layer: queries, keys and values, one row of all heads for each. */
+export type LayerRows = QueriesKeysValues & { readonly layer: number };
 
-/** Floats that one position takes: keys and values of all layers. */
+/**
+ * Attention of new rows over the cache. It is a function of its arguments alone, so that it can become part of
+ * a graph.
+ */
+export type CachedRows = {
+  /** On native: the cache, and the position of each row in it. */
+  readonly inputs: NativeRows | undefined;
+  /**
+   * Stores the new keys and values of one layer, then attends.
+   * @returns [rows, heads * headSize]
+   */
+  attend(executor: Executor, inputs: NativeRows | undefined, rows: LayerRows): Tensor;
+};
+
+/** Floats per position: keys and values of all layers. */
 export const floatsPerPosition = ({ layers, keyValueHeads, headSize }: CacheShape): number =>
   2 * layers * keyValueHeads * headSize;

@@ -3,14 +3,14 @@ import { add, addAll, addToRows, columnSums } from './arithmetic.ts';
 import { matmul, transpose } from './matmul.ts';
 
 /**
- * A linear layer on an executor. `matrix` is the weight as few rows are multiplied with it fastest: [in, out],
- * not [out, in] as Hugging Face stores it.
+ * A linear layer on an executor. `matrix` is [in, out], which is fastest for few rows; Hugging Face stores
+ * [out, in].
  */
 export type Linear = { readonly matrix: Tensor; readonly bias: Tensor | undefined };
 
 /**
- * Low-rank addition to a linear layer (Hu et al. 2021): y += (x a^T) b^T, with alpha / r already inside `b`.
- * Laid out as `matrix` is.
+ * Low-rank addition to a linear layer (Hu et al. 2021): y += (x a^T) b^T, with alpha / r already inside `b`. Same
+ * layout as `matrix`.
  */
 export type LowRank = { readonly a: Tensor; readonly b: Tensor };
 
@@ -22,7 +22,7 @@ export type LinearGradients = {
   readonly b: Tensor | undefined;
 };
 
-/** Uploads a weight given as [out, in]. */
+/** Uploads a weight that is [out, in]. */
 export function uploadMatrix(
   executor: Executor,
   values: Float32Array,
@@ -59,13 +59,16 @@ export function linear(
 
 /**
  * With u = x a^T: dx = dy W + (dy b) a; dW = dy^T x; db = dy^T u; da = (dy b)^T x. Gradients are [out, in] on
- * every executor; that of `b` is with respect to b as uploaded, alpha / r inside.
+ * every executor; that of `b` is with respect to b as uploaded, with alpha / r inside.
  */
 export function linearVjp(
   executor: Executor,
-  saved: LinearSaved,
-  { matrix, bias }: Linear,
-  lowRank: LowRank | undefined,
+  {
+    matrix,
+    bias,
+    lowRank,
+    saved,
+  }: Linear & { readonly lowRank?: LowRank | undefined; readonly saved: LinearSaved },
   dy: Tensor,
   wanted: { readonly weights: boolean },
 ): { readonly dx: Tensor; readonly gradients: LinearGradients } {

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
 import type { Tensor } from '../executors/executor.ts';
-import type { ModelConfig } from '../model-config.ts';
-import { describeOnBackends } from '../test-backends.ts';
+import type { ModelConfig } from '../model/model-config.ts';
+import { describeOnBackends } from '../testing/backends.ts';
+import { checkDerivatives, checkGradients } from '../testing/gradients.ts';
 import { add, addToRows, columnSums } from './arithmetic.ts';
 import { attention, attentionVjp, causalBlocks } from './attention.ts';
 import { logProbsOf, logProbsOfVjp } from './cross-entropy.ts';
 import { gatherRows, gatherRowsVjp } from './embedding.ts';
 import { type Linear, type LowRank, linear, linearVjp, uploadMatrix } from './linear.ts';
-import { matmul, matmulVjp } from './matmul.ts';
+import { matmul } from './matmul.ts';
 import { rmsNorm, rmsNormVjp } from './rms-norm.ts';
 import { createRopeTable, rope, ropeVjp } from './rope.ts';
 import { swiglu, swigluVjp } from './swiglu.ts';
-import { checkDerivatives, checkGradients } from './test-gradients.ts';
 
 describeOnBackends('derivatives equal finite differences', (open) => {
   test('matmul', async () => {
@@ -21,7 +21,8 @@ describeOnBackends('derivatives equal finite differences', (open) => {
       { a: [5, 3], b: [3, 4] },
       ({ a, b }) => matmul(executor, a!, b!),
       ({ a, b }, dy) => {
-        const { da, db } = matmulVjp(executor, a!, b!, dy);
+        const da = matmul(executor, dy, b!, { transposeB: true });
+        const db = matmul(executor, a!, dy, { transposeA: true });
         return { a: da, b: db };
       },
     );
@@ -45,7 +46,7 @@ describeOnBackends('derivatives equal finite differences', (open) => {
       ({ x, gain }) => rmsNorm(executor, x!, gain!, 1e-6).output,
       ({ x, gain }, dy) => {
         const { saved } = rmsNorm(executor, x!, gain!, 1e-6);
-        const { dx, dgain } = rmsNormVjp(executor, saved, gain!, dy, { gain: true });
+        const { dx, dgain } = rmsNormVjp(executor, { saved, gain: gain! }, dy, { gain: true });
         return { x: dx, gain: dgain! };
       },
     );
@@ -74,7 +75,7 @@ describeOnBackends('derivatives equal finite differences', (open) => {
           const { main, lowRank } = layer(inputs);
           const { saved } = linear(executor, executor.upload(inputs.x!, shapes.x), main, lowRank);
           const dy = executor.upload(probe, [5, 6]);
-          const { dx, gradients } = linearVjp(executor, saved, main, lowRank, dy, { weights: true });
+          const { dx, gradients } = linearVjp(executor, { ...main, lowRank, saved }, dy, { weights: true });
           const { weight, bias, a, b } = gradients;
           return Object.fromEntries(
             Object.entries({ x: dx, weight, bias, a, b }).map(([name, t]) => [name, executor.read(t!)]),
@@ -105,9 +106,10 @@ describeOnBackends('derivatives equal finite differences', (open) => {
     checkDerivatives(
       executor,
       { queryKey: [batch, positions, 6, 4], value: [batch * positions, 8] },
-      ({ queryKey, value }) => attention(executor, queryKey!, value!, shape, blocks()).output,
+      ({ queryKey, value }) =>
+        attention(executor, { queryKey: queryKey!, value: value! }, shape, blocks()).output,
       ({ queryKey, value }, dy) => {
-        const { saved } = attention(executor, queryKey!, value!, shape, blocks());
+        const { saved } = attention(executor, { queryKey: queryKey!, value: value! }, shape, blocks());
         const { dqueryKey, dvalue } = attentionVjp(executor, saved, dy, shape);
         return { queryKey: dqueryKey, value: dvalue };
       },
@@ -124,7 +126,7 @@ describeOnBackends('derivatives equal finite differences', (open) => {
     );
   });
 
-  test('gatherRows, rows repeated and left out', async () => {
+  test('gatherRows with repeated and omitted rows', async () => {
     const executor = await open();
     const rows = Int32Array.of(4, 0, 4, 2);
     checkDerivatives(
@@ -158,7 +160,9 @@ describeOnBackends('derivatives equal finite differences', (open) => {
               targets,
               temperatures,
             );
-            return { logits: executor.read(logProbsOfVjp(executor, saved, targets, probe, temperatures)) };
+            return {
+              logits: executor.read(logProbsOfVjp(executor, saved, { targets, temperatures }, probe)),
+            };
           }),
       );
     },
@@ -175,7 +179,7 @@ describeOnBackends('closed forms', (open) => {
     expect(logProbs[0]).toBeCloseTo(-1000, 3);
   });
 
-  test('a tensor used after its scope is refused', async () => {
+  test('a tensor cannot be used after its scope', async () => {
     const executor = await open();
     const before = executor.tensorCount();
     let leaked: Tensor | undefined;

@@ -54,8 +54,7 @@ export function rmsNorm(
  */
 export function rmsNormVjp(
   executor: Executor,
-  saved: RmsNormSaved,
-  gain: Tensor,
+  { saved, gain }: { readonly saved: RmsNormSaved; readonly gain: Tensor },
   dy: Tensor,
   wanted: { readonly gain: boolean },
 ): { readonly dx: Tensor; readonly dgain: Tensor | undefined } {
@@ -76,7 +75,8 @@ export function rmsNormVjp(
     const product = executor.run('Mul', [grouped, normalized], float);
     return { dx, dgain: executor.run('Sum', [product, executor.integers([0])], sum) };
   }
-  if (executor.kind !== 'wasm' || !('input' in saved)) throw new Error('saved on another executor');
+  if (executor.kind !== 'wasm' || !('input' in saved))
+    throw new Error('activations were saved on another executor');
   const width = gain.shape.at(-1)!;
   const dx = executor.allocate(saved.input.shape);
   const product = wanted.gain ? executor.allocate(gain.shape) : undefined;

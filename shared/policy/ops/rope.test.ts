@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { ModelConfig } from '../model-config.ts';
+import type { ModelConfig } from '../model/model-config.ts';
 import { ropeFrequencies } from './rope.ts';
 
-test('Llama 3 stretches long wavelengths by its factor, leaves short ones, and blends between', () => {
+test('Llama 3 stretches long wavelengths, keeps short ones, and blends in between', () => {
   const scaling = {
     type: 'llama3',
     factor: 8,

@@ -1,11 +1,11 @@
 import type { Executor, Tensor } from '../executors/executor.ts';
 import { sizeOf } from '../executors/tensor.ts';
-import type { ModelConfig } from '../model-config.ts';
+import type { ModelConfig } from '../model/model-config.ts';
 
-/** Rotations of some rows, on an executor; `backward` turns the other way, for derivatives. */
+/** Rotations of some rows, on an executor; `backward` is the inverse, for derivatives. */
 export type Rotations = { readonly forward: Tensor; readonly backward: Tensor | undefined };
 
-/** Angles per position; grows as far as positions are asked for. */
+/** Angles per position, computed on first use. */
 export type RopeTable = {
   /**
    * Rotations for rows at these positions. Query heads carry the softmax scale 1 / sqrt(headSize) as well.
@@ -19,17 +19,16 @@ export type RopeTable = {
   ): Rotations;
 };
 
-/** Inverse wavelengths per pair (Su et al. 2021), stretched as Llama 3.1 does where the config says so. */
+/** Inverse wavelengths per pair (Su et al. 2021), stretched as in Llama 3.1 if so configured. */
 export function ropeFrequencies(config: ModelConfig): readonly number[] {
   const { headSize, ropeTheta, ropeScaling: scaling } = config;
   const plain = Array.from({ length: headSize / 2 }, (_, i) => ropeTheta ** ((-2 * i) / headSize));
   if (scaling === undefined) return plain;
   return plain.map((frequency) => {
-    // Turns that a pair makes within the original context: many turns stay, few are stretched, between is
-    // blended.
-    const turns = (scaling.originalPositions * frequency) / (2 * Math.PI);
+    // Rotations of a pair within the original context: many stay, few are stretched, in between is blended.
+    const rotations = (scaling.originalPositions * frequency) / (2 * Math.PI);
     const { lowFrequencyFactor: low, highFrequencyFactor: high, factor } = scaling;
-    const share = Math.min(1, Math.max(0, (turns - low) / (high - low)));
+    const share = Math.min(1, Math.max(0, (rotations - low) / (high - low)));
     return (1 - share) * (frequency / factor) + share * frequency;
   });
 }
@@ -45,7 +44,7 @@ export function createRopeTable(config: ModelConfig): RopeTable {
     let known = angles[position];
     if (known === undefined) {
       known = Float32Array.from({ length: headSize }, (_, i) => {
-        // The reference computes frequency and angle in f32; at late positions that shows.
+        // The reference computes frequency and angle in f32, which matters at late positions.
         const angle = Math.fround(position * Math.fround(frequencies[i >> 1]!));
         return i % 2 === 0 ? Math.cos(angle) : Math.sin(angle);
       });
@@ -86,7 +85,7 @@ const complex = { T: 'complex64' } as const;
 const reshapeFloat = { T: 'float32', Tshape: 'int32' } as const;
 
 /**
- * Turns every pair of neighbours of each head by its angle. Rows of weights are stored so that the pairs
+ * Rotates every pair of neighbours of each head by its angle. Rows of weights are stored so that the pairs
  * (i, i + headSize / 2) of the published models are neighbours; see layout.ts.
  *
  * @param x batch * positions rows of [heads + keyValueHeads, headSize], in any shape
@@ -110,21 +109,21 @@ export function rope(
       [x, executor.integers([batch, positions, heads, pairs, 2])],
       reshapeFloat,
     );
-    const turned = executor.run('Mul', [executor.run('Bitcast', [split], toComplex), rotation], complex);
-    const joined = executor.run('Bitcast', [turned], toFloat); // [batch, positions, heads, pairs, 2]
+    const rotated = executor.run('Mul', [executor.run('Bitcast', [split], toComplex), rotation], complex);
+    const joined = executor.run('Bitcast', [rotated], toFloat); // [batch, positions, heads, pairs, 2]
     return executor.run('Reshape', [joined, executor.integers(shape)], reshapeFloat);
   }
   const out = executor.allocate(shape);
-  const [from, turn, to] = [executor.view(x), executor.view(rotation), executor.view(out)];
+  const [from, angle, to] = [executor.view(x), executor.view(rotation), executor.view(out)];
   for (let i = 0, r = 0; i < to.length; i += 2) {
-    const [re, im, cos, sin] = [from[i]!, from[i + 1]!, turn[r]!, turn[r + 1]!];
+    const [re, im, cos, sin] = [from[i]!, from[i + 1]!, angle[r]!, angle[r + 1]!];
     to[i] = re * cos - im * sin;
     to[i + 1] = re * sin + im * cos;
-    r = r + 2 === turn.length ? 0 : r + 2;
+    r = r + 2 === angle.length ? 0 : r + 2;
   }
   return out;
 }
 
-/** The derivative of a turn is the turn back. Returns rows. */
+/** The derivative of a rotation is its inverse. Returns rows. */
 export const ropeVjp = (executor: Executor, dy: Tensor, { backward }: Rotations): Tensor =>
   rope(executor, dy, backward!, 'rows');

@@ -26,7 +26,7 @@ export function swiglu(
     const silu = executor.run('Mul', [gate!, sigmoid], float);
     return {
       output: executor.run('Mul', [silu, up!], float),
-      // not the sigmoid: TensorFlow fuses it with the product, even where a graph returns it
+      // not the sigmoid: TensorFlow fuses it with the product, even if a graph returns it
       saved: { gate: gate!, up: up!, silu },
     };
   }
@@ -56,7 +56,8 @@ export function swigluVjp(executor: Executor, saved: SwigluSaved, dy: Tensor): T
     const dgate = executor.run('Mul', [dsilu, slope], float);
     return executor.run('ConcatV2', [dgate, dup, executor.integers(1)], concat);
   }
-  if (executor.kind !== 'wasm' || !('gateUp' in saved)) throw new Error('saved on another executor');
+  if (executor.kind !== 'wasm' || !('gateUp' in saved))
+    throw new Error('activations were saved on another executor');
   const [rows, width] = dy.shape as [number, number];
   const out = executor.allocate([rows, 2 * width]);
   const [x, d, to] = [executor.view(saved.gateUp), executor.view(dy), executor.view(out)];

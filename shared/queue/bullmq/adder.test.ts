@@ -5,7 +5,7 @@ import { createAdder } from './adder.ts';
 const jobs = (...ids: string[]): Job<string>[] => ids.map((id) => ({ id, data: id }));
 const ids = (batch: readonly Job<string>[]) => batch.map(({ id }) => id);
 
-test('what is added while a batch is on its way makes up the next one, an id once', async () => {
+test('jobs added during a batch form the next one, each id once', async () => {
   const sent: string[][] = [];
   let arrive = () => {};
   const send = (batch: readonly Job<string>[]) => {
@@ -15,7 +15,7 @@ test('what is added while a batch is on its way makes up the next one, an id onc
     });
   };
   const { add } = createAdder(send, () => {});
-  await add([]); // nothing owed: and nothing is in the way of what is owed next
+  await add([]); // an empty batch does not block the next batch
   const added = [add(jobs('a')), add(jobs('b', 'c')), add(jobs('c', 'b', 'd'))];
   expect(sent).toEqual([['a']]);
   arrive();
@@ -28,7 +28,7 @@ test('what is added while a batch is on its way makes up the next one, an id onc
   await again;
 });
 
-test('many jobs go in batches of a thousand', async () => {
+test('many jobs are sent in batches of a thousand', async () => {
   const sizes: number[] = [];
   const { add } = createAdder(
     async (batch: readonly Job<string>[]) => sizes.push(batch.length),
@@ -38,23 +38,23 @@ test('many jobs go in batches of a thousand', async () => {
   expect(sizes).toEqual([1000, 1000, 500]);
 });
 
-test('a batch that cannot be sent is tried again, then told and let go; those after it are sent', async () => {
+test('a failing batch is retried, then reported and dropped; later ones are sent', async () => {
   let tries = 0;
   const send = async (batch: readonly Job<string>[]) => {
     if (!ids(batch).includes('bad')) return;
     tries += 1;
     throw new Error('refused');
   };
-  const told: string[] = [];
-  const { add } = createAdder(send, ({ message }) => told.push(message));
+  const errors: string[] = [];
+  const { add } = createAdder(send, ({ message }) => errors.push(message));
   await add(jobs('bad'));
   expect(tries).toBe(3);
-  expect(told).toEqual(['refused']);
+  expect(errors).toEqual(['refused']);
   await add(jobs('good'));
   expect(tries).toBe(3);
 });
 
-test('once closed it sends nothing, and who waits is let go', async () => {
+test('once closed it sends nothing and releases its callers', async () => {
   let sent = 0;
   const adder = createAdder(
     async () => {

@@ -1,15 +1,14 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { retry } from '../../lang/async.ts';
 import type { Job } from '../job-queue.ts';
 
 const BATCH = 1000;
-const TRIES = 3;
-/** ms between two tries */
-const PAUSE_MS = 200;
+/** ms before the second and the third try */
+const WAITS_MS = [200, 200];
 
 /**
- * Sends jobs one batch at a time; what is added meanwhile makes up the next one, an id once. So many callers
- * cost few round trips, and while Redis is away memory holds each owed job once. It never rejects: a batch
- * that cannot be sent is told and let go, for what is owed is added again.
+ * Sends jobs one batch at a time. Jobs added meanwhile form the next batch, each id once, so that many callers
+ * cost few round trips, and memory holds each job once while Redis is away. It never rejects: a batch that
+ * cannot be sent is reported and dropped, because owed jobs are added again.
  */
 export function createAdder<Data>(
   send: (jobs: readonly Job<Data>[]) => Promise<unknown>,
@@ -20,16 +19,13 @@ export function createAdder<Data>(
   let closed = false;
 
   async function sendBatch(batch: readonly Job<Data>[]): Promise<void> {
-    for (let tries = 1; !closed; tries += 1) {
-      try {
-        await send(batch);
-        return;
-      } catch (error) {
-        if (closed) return;
-        if (tries === TRIES) return onTrouble(error as Error);
-        await delay(PAUSE_MS);
-      }
-    }
+    const sendUnlessClosed = async () => closed || (await send(batch));
+    const onFailure = (error: unknown) => {
+      if (closed) throw error;
+    };
+    await retry(sendUnlessClosed, { waits: WAITS_MS, onFailure }).catch((error: Error) => {
+      if (!closed) onTrouble(error);
+    });
   }
 
   async function sendAll(): Promise<void> {
@@ -48,7 +44,7 @@ export function createAdder<Data>(
       sending ??= sendAll();
       await sending;
     },
-    /** Lets go what is not yet on its way. */
+    /** Drops jobs that are not being sent yet. */
     clear: (): void => pending.clear(),
     close: (): void => {
       closed = true;

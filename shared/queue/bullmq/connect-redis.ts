@@ -1,22 +1,23 @@
 import type { ConnectionOptions } from 'node:tls';
 import { Redis } from 'ioredis';
+import { withDeadline } from '../../lang/async.ts';
+import { defined } from '../../lang/defined.ts';
 
 export type RedisAddress = {
   /** `redis://host:port/database`, or `rediss://` for TLS */
   readonly url: string;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
-  /** of a `rediss://` address: `ca` and what else node:tls takes */
+  /** for a `rediss://` address: `ca` and other options of node:tls */
   readonly tls?: ConnectionOptions | undefined;
 };
 
-/** ms between two tries to reach a Redis that is away, at most */
+/** longest delay between two reconnects, ms */
 const RECONNECT_MS = 1000;
 
 /**
- * A connection that comes back by itself. Commands wait for it rather than fail (BullMQ's workers need that);
- * who cannot wait for ever sets a limit of its own. Once `isLeft` it comes back no more: where Redis is away,
- * what waits for it is refused within a second.
+ * A connection that reconnects by itself. Commands wait instead of failing, as BullMQ's workers require; callers
+ * set their own time limits. Once `isLeft`, it no longer reconnects, and commands that wait fail within a second.
  */
 export function connectRedis(
   { url, username, password, tls }: RedisAddress,
@@ -25,19 +26,13 @@ export function connectRedis(
   return new Redis(url, {
     maxRetriesPerRequest: null,
     retryStrategy: (tries) => (isLeft() ? null : Math.min(RECONNECT_MS, 50 * tries)),
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
-    ...(tls === undefined ? {} : { tls }),
+    ...defined({ username, password, tls }),
   });
 }
 
-/** Ends a connection: in good order where Redis answers, at once where it does not. */
+/** Closes a connection: in good order if Redis answers, otherwise at once. */
 export async function disconnectRedis(redis: Redis): Promise<void> {
-  if (redis.status === 'ready') await Promise.race([redis.quit(), elapsed(1000)]).catch(() => undefined);
+  if (redis.status === 'ready')
+    await withDeadline(redis.quit(), 1000, () => undefined).catch(() => undefined);
   redis.disconnect();
 }
-
-const elapsed = (ms: number) =>
-  new Promise<void>((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });

@@ -1,18 +1,20 @@
+import { unlessAborted } from '../../lang/async.ts';
+
 type Running = { readonly stop: AbortController; readonly returned: Promise<void> };
 
 const dropped = new Error('the job was dropped');
-const workEnded = new Error('the worker ends');
+const workEnded = new Error('the worker is ending');
 
 /**
- * done: the handler came through. again: the worker ended during it, which is no failed try. forgotten: the
- * queue was dropped.
+ * done: the handler succeeded. again: the worker ended during the handler, which does not count as a try.
+ * forgotten: the queue was dropped.
  */
 export type Outcome = 'done' | 'again' | 'forgotten';
 
 /**
- * The handlers of this process that have not returned, those of overdue and forgotten attempts included.
- * BullMQ's locks keep an id from running twice at once among processes; in one process this does, also where
- * the lock is gone (an emptied Redis) and where a handler ignores its signal.
+ * The handlers of this process that have not returned, including those of overdue and forgotten attempts.
+ * BullMQ's locks keep an id from running twice at once in several processes. Within a process this module does,
+ * even if the lock is gone (an emptied Redis) or a handler ignores its signal.
  */
 export function createHandlers(timeLimitMs: number) {
   const running = new Map<string, Running>();
@@ -21,19 +23,12 @@ export function createHandlers(timeLimitMs: number) {
     for (const { stop } of running.values()) stop.abort(reason);
   };
 
-  /**
-   * Rejects when the attempt has failed, at the time limit at the latest, though its handler may still run.
-   */
+  /** Rejects when the attempt fails or reaches the time limit; its handler may then still run. */
   async function run(id: string, handler: (signal: AbortSignal) => Promise<void>): Promise<Outcome> {
     const stop = new AbortController();
     const { signal } = stop;
-    const cut = Promise.withResolvers<never>();
-    signal.addEventListener('abort', () => {
-      // the end of the worker waits for the handler: it may come through all the same
-      if (signal.reason !== workEnded) cut.reject(signal.reason);
-    });
     const timer = setTimeout(() => {
-      stop.abort(new DOMException(`not done within ${timeLimitMs} ms`, 'TimeoutError'));
+      stop.abort(new DOMException(`not finished within ${timeLimitMs} ms`, 'TimeoutError'));
     }, timeLimitMs);
     const work = (async () => handler(signal))();
     const returned = work
@@ -42,8 +37,13 @@ export function createHandlers(timeLimitMs: number) {
         running.delete(id);
       });
     running.set(id, { stop, returned });
+    const onAbort = () => {
+      // The ending worker waits for the handler, which may still succeed.
+      if (signal.reason === workEnded) return work;
+      throw signal.reason;
+    };
     try {
-      await Promise.race([work, cut.promise]);
+      await unlessAborted(work, signal, onAbort);
       return 'done';
     } catch (error) {
       if (signal.reason === dropped) return 'forgotten';

@@ -1,6 +1,6 @@
 /**
- * BullMQ refuses ids that are whole numbers or hold a colon: a mark stands before ours, and colons (and the
- * sign that escapes them) are percent-encoded.
+ * BullMQ refuses ids that are whole numbers or contain a colon. So our ids get a prefix, and colons and percent
+ * signs are percent-encoded.
  */
 export const toBullId = (id: string): string => `~${id.replaceAll('%', '%25').replaceAll(':', '%3A')}`;
 

@@ -6,13 +6,13 @@ import type { FastifyInstance } from 'fastify';
 import { carriesKey } from '../carries-key.ts';
 
 const PATH = '/board';
-/** The page asks an outside server for a font; with this no browser does. */
+/** Keeps browsers from loading the font that the page requests from an outside server. */
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:";
 
 /**
- * Bull Board under `/board`: the queue's jobs by state, to look at and to retry. Every request needs the key:
- * as a Bearer token, or as the password that a browser asks for (any user name).
+ * Bull Board under `/board`: shows the queue's jobs by state and can retry them. Every request needs the key, as
+ * a Bearer token or as the password of a browser login (any user name).
  */
 export async function mountBullBoard(server: FastifyInstance, queue: Queue, key: string): Promise<void> {
   const adapter = new FastifyAdapter().setBasePath(PATH);

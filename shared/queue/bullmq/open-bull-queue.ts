@@ -1,4 +1,5 @@
 import { type Job as BullJob, Queue } from 'bullmq';
+import { withDeadline } from '../../lang/async.ts';
 import type { FailedJob, JobQueue, JobQueueSettings } from '../job-queue.ts';
 import { createAdder } from './adder.ts';
 import { connectRedis, disconnectRedis, type RedisAddress } from './connect-redis.ts';
@@ -8,29 +9,29 @@ import { type WorkerTuning, workJobs } from './work-jobs.ts';
 
 export type BullQueueOptions = RedisAddress &
   Partial<WorkerTuning> & {
-    /** what every key of this deployment begins with */
+    /** prefix of every key of this deployment */
     readonly prefix: string;
     readonly onReady?: () => void;
   };
 
 export type BullQueue<Data> = JobQueue<Data> & {
-  /** What stands between this process and its queue; undefined when Redis answers. */
+  /** What is missing for the queue to work; undefined when Redis answers. */
   readonly missing: () => string | undefined;
   /** For Bull Board. */
   readonly bull: Queue;
 };
 
-/** ms that a question about the queue may take */
+/** time limit of a query about the queue, ms */
 const ANSWER_MS = 2000;
-/** Failed jobs that one question reads: Redis answers it in a few milliseconds, however many have failed. */
+/** failed jobs per query; Redis answers in a few milliseconds */
 const PAGE = 500;
 
 /**
- * A queue on Redis by BullMQ, for any number of processes. At least once: a job whose worker died, or was
- * stopped for longer than its lock, runs again. A finished job is removed; a failed one stays until it is
- * retried or the queue is dropped, and blocks its id. Opens at once, whether Redis is there or not: jobs and
- * workers wait for it, `add` never rejects, and `counts`, `failed` and `retry` throw after two seconds, as
- * `retryAll` does when Redis leaves one of its pages unanswered for that long.
+ * A queue on Redis with BullMQ, for any number of processes. Delivery is at least once: a job runs again if its
+ * worker dies or stalls for longer than its lock. A finished job is removed; a failed one blocks its id until it
+ * is retried or the queue is dropped. The queue opens at once, even without Redis: jobs and workers wait for it,
+ * `add` never rejects, and `counts`, `failed`, `retry` and `retryAll` throw if Redis does not answer a query
+ * within two seconds.
  */
 export async function openBullQueue<Data>(
   name: string,
@@ -62,54 +63,7 @@ export async function openBullQueue<Data>(
   );
   let working = false;
 
-  /** Failed jobs, the oldest first; undefined where only the id is left of a job. */
-  const failedPage = (start: number, count: number): Promise<readonly (BullJob | undefined)[]> =>
-    answered(bull.getJobs(['failed'], start, start + count - 1, true));
-
-  const failed = async (limit: number): Promise<readonly FailedJob<Data>[]> => {
-    const jobs = limit <= 0 ? [] : await failedPage(0, limit);
-    return jobs
-      .filter((job) => job !== undefined)
-      .map(({ id = '', data, attemptsMade, failedReason }) => ({
-        id: fromBullId(id),
-        data: data as Data,
-        attempts: attemptsMade,
-        error: failedReason,
-      }));
-  };
-
-  const retryJob = async (job: BullJob): Promise<boolean> => {
-    try {
-      await answered(job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true }));
-      return true;
-    } catch (error) {
-      if (await answered(job.isFailed())) throw error;
-      return false; // another process was first
-    }
-  };
-
-  const retry = async (id: string): Promise<boolean> => {
-    const job = await answered(bull.getJob(toBullId(id)));
-    if (job === undefined || !(await answered(job.isFailed()))) return false;
-    return retryJob(job);
-  };
-
-  // A retried job leaves the set of failed ones, so the next page begins where this one did. What fails again
-  // during the call joins the set at its end, beyond `left`.
-  const retryAll = async (): Promise<number> => {
-    let left = await answered(bull.getFailedCount());
-    let start = 0;
-    let retried = 0;
-    while (left > 0 && !closed) {
-      const page = await failedPage(start, Math.min(PAGE, left));
-      const jobs = page.filter((job) => job !== undefined);
-      const done = await Promise.all(jobs.map(retryJob));
-      retried += done.filter(Boolean).length;
-      start += page.length - jobs.length;
-      left -= PAGE;
-    }
-    return retried;
-  };
+  const failures = openFailures<Data>(bull, () => closed);
 
   return {
     name,
@@ -132,16 +86,14 @@ export async function openBullQueue<Data>(
     },
     counts: async () => {
       const counts = await answered(bull.getJobCounts('waiting', 'active', 'delayed', 'failed'));
-      const { waiting = 0, active = 0, delayed = 0, failed: given = 0 } = counts;
-      return { waiting, running: active, delayed, failed: given };
+      const { waiting = 0, active = 0, delayed = 0, failed: failedCount = 0 } = counts;
+      return { waiting, running: active, delayed, failed: failedCount };
     },
-    failed,
-    retry,
-    retryAll,
+    ...failures,
     drop: async () => {
       adder.clear();
       await bull.obliterate({ force: true });
-      handlers.drop(); // after it, so that a slot that this frees finds no forgotten job
+      handlers.drop(); // after obliterate, so that a freed slot does not pick a forgotten job
     },
     close: async () => {
       closed = true;
@@ -152,12 +104,64 @@ export async function openBullQueue<Data>(
   };
 }
 
-async function answered<Answer>(question: Promise<Answer>): Promise<Answer> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error('Redis does not answer')), ANSWER_MS);
-  try {
-    return await Promise.race([question, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** The failed jobs of a queue. */
+function openFailures<Data>(
+  bull: Queue,
+  isClosed: () => boolean,
+): Pick<JobQueue<Data>, 'failed' | 'retry' | 'retryAll'> {
+  /** Failed jobs, oldest first; undefined for a job of which only the id is left. */
+  const failedPage = (start: number, count: number): Promise<readonly (BullJob | undefined)[]> =>
+    answered(bull.getJobs(['failed'], start, start + count - 1, true));
+
+  const failed = async (limit: number): Promise<readonly FailedJob<Data>[]> => {
+    const jobs = limit <= 0 ? [] : await failedPage(0, limit);
+    return jobs
+      .filter((job) => job !== undefined)
+      .map(({ id = '', data, attemptsMade, failedReason }) => ({
+        id: fromBullId(id),
+        data: data as Data,
+        attempts: attemptsMade,
+        error: failedReason,
+      }));
+  };
+
+  const retryJob = async (job: BullJob): Promise<boolean> => {
+    try {
+      await answered(job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true }));
+      return true;
+    } catch (error) {
+      if (await answered(job.isFailed())) throw error;
+      return false; // another process retried it first
+    }
+  };
+
+  const retry = async (id: string): Promise<boolean> => {
+    const job = await answered(bull.getJob(toBullId(id)));
+    if (job === undefined || !(await answered(job.isFailed()))) return false;
+    return retryJob(job);
+  };
+
+  // A retried job leaves the set of failed ones, so the next page begins at the same index. Jobs that fail
+  // again during the call join at the end, beyond `left`.
+  const retryAll = async (): Promise<number> => {
+    let left = await answered(bull.getFailedCount());
+    let start = 0;
+    let retried = 0;
+    while (left > 0 && !isClosed()) {
+      const page = await failedPage(start, Math.min(PAGE, left));
+      const jobs = page.filter((job) => job !== undefined);
+      const done = await Promise.all(jobs.map(retryJob));
+      retried += done.filter(Boolean).length;
+      start += page.length - jobs.length;
+      left -= PAGE;
+    }
+    return retried;
+  };
+
+  return { failed, retry, retryAll };
 }
+
+const answered = <Answer>(question: Promise<Answer>): Promise<Answer> =>
+  withDeadline(question, ANSWER_MS, () => {
+    throw new Error('Redis does not answer');
+  });

@@ -1,21 +1,22 @@
 import { type Job as BullJob, DelayedError, type Queue, WaitingError, Worker } from 'bullmq';
+import { aborted, withDeadline } from '../../lang/async.ts';
 import { backoffDelay } from '../backoff.ts';
 import type { Attempt, JobQueueSettings } from '../job-queue.ts';
 import { connectRedis, disconnectRedis, type RedisAddress } from './connect-redis.ts';
 import type { createHandlers } from './handlers.ts';
 import { fromBullId } from './job-id.ts';
 
-/** ms until an id is looked at again whose last handler has not returned */
+/** ms until an id is tried again whose last handler has not returned */
 const BUSY_MS = 100;
-/** ms that the end of a worker waits for a Redis that hangs */
+/** ms that an ending worker waits for an unresponsive Redis */
 const CLOSE_MS = 3000;
-/** A worker that died is no failed try: its job is taken up again however often that happens. */
+/** A dead worker does not count as a failed try, so its job may be picked up again any number of times. */
 const ANY_NUMBER = 2 ** 31 - 1;
 
 export type WorkerTuning = {
-  /** ms that a job is held without a renewal; after it the job counts as left behind by a dead worker */
+  /** ms that a lock lasts without renewal; after that the job counts as abandoned by a dead worker */
   readonly lockMs: number;
-  /** ms between two looks for jobs that were left behind */
+  /** ms between two checks for abandoned jobs */
   readonly stalledCheckMs: number;
   readonly random: () => number;
   readonly onTrouble: (error: Error) => void;
@@ -31,13 +32,13 @@ type Work<Data> = {
   readonly concurrency: number;
 };
 
-/** Runs jobs until the signal aborts; then hands back those that run and waits for their handlers. */
+/** Runs jobs until the signal aborts; then returns running jobs to the queue and waits for their handlers. */
 export async function workJobs<Data>(work: Work<Data>, signal: AbortSignal): Promise<void> {
   const { queue, settings, tuning, handlers } = work;
   let ending = false;
-  // BullMQ copies it for its blocking reads, with its way to end while Redis is away
+  // BullMQ copies it for its blocking reads, so they too end while Redis is away
   const connection = connectRedis(work.address, () => ending);
-  connection.on('error', () => undefined); // the queue's connection tells it
+  connection.on('error', () => undefined); // reported by the queue's connection
 
   const run = async (job: BullJob, token = ''): Promise<void> => {
     const id = fromBullId(job.id ?? '');
@@ -49,7 +50,7 @@ export async function workJobs<Data>(work: Work<Data>, signal: AbortSignal): Pro
     const attempt = { id, data: job.data as Data, attempt: job.attemptsMade + 1 };
     const outcome = await handlers.run(id, (stop) => work.handler(attempt, stop));
     if (outcome === 'again') return again(job, token);
-    if (outcome === 'forgotten') throw new WaitingError(); // nothing is left of it that could be moved
+    if (outcome === 'forgotten') throw new WaitingError(); // the job no longer exists
   };
 
   const worker = new Worker(queue.name, run, {
@@ -71,21 +72,12 @@ export async function workJobs<Data>(work: Work<Data>, signal: AbortSignal): Pro
   const closed = worker.close();
   handlers.endWork();
   await handlers.allReturned();
-  const limit = Promise.withResolvers<void>();
-  const timer = setTimeout(limit.resolve, CLOSE_MS);
-  await Promise.race([closed, limit.promise]);
-  clearTimeout(timer);
+  await withDeadline(closed, CLOSE_MS, () => {});
   await disconnectRedis(connection);
 }
 
-/** Back to the head of the line, uncounted. */
+/** Returns a job to the head of the queue; the attempt does not count. */
 async function again(job: BullJob, token: string): Promise<never> {
   await job.moveToWait(token);
   throw new WaitingError();
 }
-
-const aborted = (signal: AbortSignal) =>
-  new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });

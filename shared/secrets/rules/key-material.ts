@@ -1,7 +1,7 @@
 import { isNoFiller } from '../looks-random.ts';
 import { type SecretRule, wordWithDashes } from './secret-rule.ts';
 
-/** Private keys, with or without the lines that announce them. */
+/** Private keys, with or without their header lines. */
 export const keyMaterialRules: readonly SecretRule[] = [
   {
     kind: 'private-key',
@@ -13,7 +13,7 @@ export const keyMaterialRules: readonly SecretRule[] = [
   {
     kind: 'private-key-body',
     about:
-      'the body of a private key without its first line (PKCS#1, PKCS#8, SEC 1, OpenSSH), or that of PuTTY',
+      'the body of a private key without its first line (PKCS#1, PKCS#8, SEC 1, OpenSSH), or of a PuTTY key',
     pattern:
       /(?<![A-Za-z0-9+/])(?:M[A-Za-z0-9+/]{39,20000}|b3BlbnNzaC1rZXktdjEA[A-Za-z0-9+/]{20,20000})={0,2}|Private-Lines: ?\d{1,3}\s{1,4}[A-Za-z0-9+/]{40,20000}={0,2}/g,
     holds: (secret) => !secret.startsWith('M') || isPrivateKeyDer(secret),
@@ -32,7 +32,7 @@ export const keyMaterialRules: readonly SecretRule[] = [
   },
   {
     kind: 'signed-storage-url',
-    about: 'a link to an object store that carries its own signature (AWS, Google Cloud, Azure)',
+    about: 'a signed link to an object store (AWS, Google Cloud, Azure)',
     pattern:
       /[?&;](?:X-Amz-Signature|X-Goog-Signature)=(?<secret>[0-9a-f]{64,512})|[?&;]sig=(?<secret>[A-Za-z0-9+/]{43}=)/g,
     holds: isNoFiller,
@@ -47,7 +47,7 @@ export const keyMaterialRules: readonly SecretRule[] = [
   },
   {
     kind: 'aws-secret-key',
-    about: 'a secret access key or a session token of AWS under its name',
+    about: 'a secret access key or a session token of AWS beside its name',
     pattern:
       /(?:secret[ _-]?access[ _-]?key["'`\s]{0,4}(?:=>|[:=]|is)["'`\s]{0,4}(?<secret>[A-Za-z0-9/+]{40})|aws[ _-]?session[ _-]?token["'`\s]{0,4}(?:=>|[:=]|is)["'`\s]{0,4}(?<secret>[A-Za-z0-9/+]{40,2000}={0,2}))(?![A-Za-z0-9/+=])/gi,
     holds: isNoFiller,
@@ -55,8 +55,8 @@ export const keyMaterialRules: readonly SecretRule[] = [
 ];
 
 /**
- * Whether Base64 holds the DER of a private key: a sequence whose first member is the version 0 or 1 (RFC 8017
- * A.1.2, RFC 5958, RFC 5915). A certificate or a public key begins with another member.
+ * Whether Base64 encodes the DER of a private key: a sequence that begins with the version 0 or 1 (RFC 8017 A.1.2,
+ * RFC 5958, RFC 5915). Certificates and public keys begin with another member.
  */
 function isPrivateKeyDer(base64: string): boolean {
   const bytes = Buffer.from(base64.slice(0, 24), 'base64');

@@ -1,24 +1,24 @@
 import { isNoFiller, looksRandom } from '../looks-random.ts';
 import type { SecretRule } from './secret-rule.ts';
 
-/** characters before a value that say what it is */
+/** characters of context before a value */
 const CONTEXT = 48;
 
 const before = (text: string, start: number): string => text.slice(Math.max(0, start - CONTEXT), start);
 
-/** Keys and tokens that open nothing. */
+/** Names of keys and tokens that are not secret. */
 const harmless =
   /\b(?:public|primary|foreign|unique|composite|cache|partition|sort|range|hash|shard|idempotency|object|row|lookup|dedup\w{0,10}|dictionary|map|sort|host|message|routing|page|next|cursor|continuation|pagination|resume|sync|csrf|xsrf|stop|pad|special|site|product|registry|i18n|translation|json|yaml|config|query|search|etag|integrity|ssh-\w{2,10})[ _.-]?(?:[a-z]{1,12}[ _.-])?(?:key|token|secret|credential|signature)s?\b/i;
 
 const isOpening = (secret: string, text: string, start: number): boolean =>
   looksRandom(secret) && !harmless.test(before(text, start));
 
-/** What stands where documentation leaves a password out, and references to where it is kept. */
+/** Placeholders for passwords in documentation, and references to the place where a password is stored. */
 const noPassword =
   /^(?:pass(?:word|wd|phrase|code)?|pwd|secret|string|str|text|varchar|hidden|none|null|nil|undefined|true|false|required|optional|incorrect|wrong|invalid|missing|empty|changeme|change_me|redacted|removed|example|test|foo|bar|x+|\*+|\.+|-+|_+)\W*$|^(?:your|my|the|some|new|old|enter|insert|choose)[-_ ]|^[$<{[(%@]|\$\{|\{\{|process\.|env\b|os\.|getenv|config\.|secrets?\.|vault|placeholder|password>|passwor[dt]|kennwort|^op:\/\/|[_-]here$|^\/|:latest$/i;
 
 const isPassword = (secret: string): boolean => secret.length >= 4 && !noPassword.test(secret);
-/** In prose and in source text, a word after a password's name is seldom one: a digit or a sign tells. */
+/** In prose and source code, the word after "password" is rarely a password: require a digit or a symbol. */
 const isWrittenPassword = (secret: string): boolean =>
   isPassword(secret) &&
   secret.length >= 5 &&
@@ -27,11 +27,11 @@ const isWrittenPassword = (secret: string): boolean =>
 
 const isQuotedPassword = (secret: string): boolean => isPassword(secret) && secret.length >= 6;
 
-/** Values that a word before them makes a secret. */
+/** Values that are secrets because of the word before them. */
 export const namedValueRules: readonly SecretRule[] = [
   {
     kind: 'bearer-token',
-    about: 'the value after the word Bearer, when it is no placeholder',
+    about: 'the value after the word Bearer, unless it is a placeholder',
     pattern: /\bBearer["'`\s]{1,4}(?<secret>[A-Za-z0-9._~+/-]{20,4000}={0,2})/gi,
     holds: (secret) => looksRandom(secret) || /^A{10,60}[A-Za-z0-9%=+/-]{50,}$/.test(secret),
   },
@@ -44,15 +44,14 @@ export const namedValueRules: readonly SecretRule[] = [
   },
   {
     kind: 'assigned-key',
-    about: 'a value that is given the name of a key, token or secret, when it is no placeholder',
+    about: 'a value assigned to the name of a key, token or secret, unless it is a placeholder',
     pattern:
       /(?:api|secret|access|auth|client|refresh|signing|private|session|encryption|master|webhook|bot|app|deploy|license|service|admin|account|consumer|subscription|ingest|write|read|unseal)[ _-]?(?:access[ _-]?)?(?:key|token|secret|salt)(?: \d{1,2})?["'`\s]{0,4}(?::=|=>|[:=]|is|to)["'`\s]{0,4}(?:base64:)?(?<secret>[A-Za-z0-9_+/-]{20,500}={0,2})(?![\w+/=(-]|\.\w)/gi,
     holds: looksRandom,
   },
   {
     kind: 'named-token',
-    about:
-      'a drawn value beside the word key, token, secret or credential, unless these open nothing (a public or primary key)',
+    about: 'a random value beside the word key, token, secret or credential, except public and primary keys',
     pattern:
       /(?:key|token|secret|credential|signature)s?["'`\s]{0,4}(?:(?::=|=>|->|[:=]|is|was|to)["'`\s]{0,4}|["'`\s]{1,4})(?<secret>[A-Za-z0-9_+/~-]{24,500}={0,2})(?![\w+/=(~-]|\.\w)/gi,
     holds: isOpening,
@@ -65,7 +64,7 @@ export const namedValueRules: readonly SecretRule[] = [
   },
   {
     kind: 'url-token',
-    about: 'a key, token or signature in the query of an address, when it is no placeholder',
+    about: 'a key, token or signature in the query of an address, unless it is a placeholder',
     pattern:
       /[?&#](?:app_?id|code|access_?key|api_?key|access_?token|auth_?token|id_?token|refresh_?token|token|sig|signature|secret|client_secret|key|auth)=(?<secret>[A-Za-z0-9._~+/=-]{20,1000})/gi,
     holds: looksRandom,
@@ -79,21 +78,22 @@ export const namedValueRules: readonly SecretRule[] = [
   },
   {
     kind: 'header-token',
-    about: 'the value of an Authorization header, or of one that names a key or a token',
+    about: 'the value of an `Authorization` header, or of a header that names a key or token',
     pattern:
       /\b(?:authorization|(?:x-)?[a-z-]{0,30}(?:api-?key|access-?token|auth-?token))["']?\s{0,3}[:=]\s{0,3}["']?(?:(?!basic\b|bearer\b)[A-Za-z]{2,12} )?(?:token=)?(?<secret>[A-Za-z0-9_+/~-]{18,500}={0,2})(?![\w=(+/-]|\.\w)/gi,
     holds: looksRandom,
   },
   {
     kind: 'assigned-key',
-    about: 'a drawn value that a program hands to a client, or a command takes after `login` or `--token`',
+    about:
+      'a random value that a program passes to a client, or that a command takes after `login` or `--token`',
     pattern:
       /(?:client|session|api_?key|access_?token|auth|login|token|search)\((?:["'][^"'\n]{0,80}["'],\s{0,3})?["'](?<secret>[A-Za-z0-9_.:/+-]{20,300}={0,2})(?=["'])|(?:--(?:token|api-?key|key|secret|auth-?token)[ =]|\blogin )(?<secret>[A-Za-z0-9_.+/-]{16,300}={0,2})(?![\w=(+/-])/gi,
     holds: looksRandom,
   },
   {
     kind: 'assigned-key',
-    about: 'a long quoted value with signs in it that is named a key, a secret or a salt',
+    about: 'a long quoted value with symbols, named as a key, secret or salt',
     pattern:
       /(?:KEY|SECRET|SALT|TOKEN)["']?\s{0,3}(?:[,:=]|=>)\s{0,12}["'](?<secret>[^"'\s]{24,200})(?=["'])/gi,
     holds: (secret) => /\d/.test(secret) && /[a-z]/i.test(secret) && /[!@#$%^&*()=?[\]{}<>|]/.test(secret),
@@ -108,13 +108,13 @@ export const namedValueRules: readonly SecretRule[] = [
   },
   {
     kind: 'cluster-token',
-    about: 'a token with which a node joins a cluster of Kubernetes',
+    about: 'a token for joining a Kubernetes cluster',
     pattern: /--token[ =](?<secret>[a-z0-9]{6}\.[a-z0-9]{16})(?!\w)/g,
     holds: isNoFiller,
   },
   {
     kind: 'otp-secret',
-    about: 'the shared secret of one-time codes, as `otpauth://` links and set-up pages write it',
+    about: 'the shared secret of one-time codes, as in `otpauth://` links and set-up pages',
     pattern:
       /otpauth(?:-migration)?:\/\/[^\s"'<>]{1,500}?(?:secret|data)=(?<secret>[A-Za-z0-9+/=]{16,500})|\b(?:totp|2fa|mfa|otp|authenticator)\b[^\n:=]{0,40}(?:secret|seed|key|code)[^\n:=]{0,20}(?:[:=]|is)["'`\s]{0,4}(?<secret>[A-Z2-7]{4}(?: ?[A-Z2-7]{4}){3,15})/gi,
     holds: (secret) => secret.length >= 16,
@@ -128,7 +128,7 @@ export const namedValueRules: readonly SecretRule[] = [
   },
   {
     kind: 'password',
-    about: 'a password, passphrase or PIN that is given after its name, when it is no placeholder',
+    about: 'a password, passphrase or PIN after its name, unless it is a placeholder',
     pattern:
       /(?:pass(?:word|wd|phrase|code)|passwd|passwort|kennwort|passphrase|contrase(?:ñ|n\u0303?)a|clave de acceso|mot de passe|senha|wachtwoord|parola d.ordine|пароль|密码|パスワード|pwd|\bpw)s?(?: [A-Za-zÀ-ÿ' ]{1,40}?)?["'`*_]{0,3}\s{0,3}(?:(?::=|=>|->|[:=：→])|(?<=\s)(?:is|was|to|are|lautet|ist|es|est|é|è|och|is:)(?=\s)|(?<=password|passwort) (?=['"]))[\s:]{0,3}(?:« ?(?<secret>[^»\n]{4,200}?)(?= ?»)|["`](?![,;)\s])(?<secret>[^"`\n]{6,200})(?=["`])|["'`*_]{0,3}(?<secret>[^\s"'`,;<>]{4,200}))/gi,
     holds: (secret, text, start) =>
@@ -143,7 +143,7 @@ export const namedValueRules: readonly SecretRule[] = [
   },
   {
     kind: 'password',
-    about: 'a password that a program, a query or a configuration file writes out',
+    about: 'a literal password in a program, a query or a configuration file',
     pattern:
       /(?:\bPassword=(?<secret>[^;"'\s]{4,200})(?=[;"'])|\bdefine\(\s?['"]\w{0,30}PASSWORD['"],\s?['"](?<secret>[^'"\n]{4,200})(?=['"])|\b\w{0,30}PASSWORD: &?(?:'static )?str = "(?<secret>[^"\n]{4,200})(?=")|\bConvertTo-SecureString (?:-String )?["'](?<secret>[^"'\n]{4,200})(?=["'])|\b(?:NetworkCredential|getConnection|PDO|createUser|authenticate|login)\([^()\n]{0,200}["'][\w@.-]{1,60}["'],\s?["'](?<secret>[^"'\n]{6,200})(?=["']\s?[),])|<password>(?<secret>[^<\s]{4,200})(?=<)|\brequirepass (?<secret>\S{4,200})|\b(?:psk|wpa_passphrase)=["'](?<secret>[^"'\n]{8,63})(?=["'])|\becho ["'][a-z_][\w-]{0,31}:(?<secret>[^"'\n]{4,200})(?=["'] ?\|[^\n]{0,20}chpasswd)|^[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w-]{1,60}:(?<secret>\S{4,200})$|\bmysql\b[^\n]{0,120}?\s-p'(?<secret>[^'\n]{4,100})(?=')|\bjdbc:oracle:thin:[^\s/]{1,60}\/(?<secret>[^\s@"']{4,200})(?=@))/gim,
     holds: isPassword,
@@ -157,7 +157,7 @@ export const namedValueRules: readonly SecretRule[] = [
   },
   {
     kind: 'password',
-    about: 'a password in German "Schlüssel" of a network, or beside a login name',
+    about: 'a password after the German "Schlüssel" of a network, or beside a login name',
     pattern:
       /(?:wlan|wi-?fi|network|netzwerk)[^\n]{0,60}?(?:key|schlüssel|passwor[dt])\b[^\n"'„«]{0,12}["'„«](?<secret>[^"'“”»\n]{8,63})(?=["'“”»])/gi,
     holds: isPassword,
@@ -171,7 +171,7 @@ export const namedValueRules: readonly SecretRule[] = [
   },
   {
     kind: 'password-hash',
-    about: 'the hash of a password, as system and web servers keep it (crypt, bcrypt, Argon2, NTLM)',
+    about: 'the hash of a password, as systems and web servers store it (crypt, bcrypt, Argon2, NTLM)',
     pattern:
       /\$2[abxy]\$\d{2}\$[./A-Za-z0-9]{53}|\$[156]\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22,86}|\$argon2(?:id|i|d)\$v=\d{1,3}\$m=\d{1,9},t=\d{1,4},p=\d{1,3}\$[A-Za-z0-9+/]{8,100}\$[A-Za-z0-9+/]{16,200}|\$y\$[./A-Za-z0-9]{1,10}\$[./A-Za-z0-9]{1,40}\$[./A-Za-z0-9]{43}|\$apr1\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{22}|\b[0-9a-f]{32}:[0-9a-f]{32}:::/g,
     holds: () => true,

@@ -1,24 +1,24 @@
 import { isCardNumber } from '../card-number.ts';
 import type { SecretRule } from './secret-rule.ts';
 
-/** Numbers that stand for a person's money or identity. */
+/** Numbers of a person's accounts and identity documents. */
 export const personalNumberRules: readonly SecretRule[] = [
   {
     kind: 'card-number',
-    about: 'a payment card number: its network, its length, its grouping and its checksum are right',
+    about: 'a payment card number: network, length, grouping and checksum are valid',
     pattern:
       /(?<![\w./#+-])(?:\d{14,19}|\d{4}([ .-])\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{4}([ .-])\d{6}\2\d{4,5})(?!\w|[-.]\d)/g,
     holds: isCardNumber,
   },
   {
     kind: 'iban',
-    about: 'an international bank account number whose checksum is right',
+    about: 'an international bank account number with a valid checksum',
     pattern: /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])/g,
     holds: (found) => hasIbanChecksum(found.replaceAll(' ', '')),
   },
   {
     kind: 'social-security-number',
-    about: 'a social security number of the United States, written with dashes',
+    about: 'a US social security number with dashes',
     pattern: /(?<![\w.+-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])/g,
     holds: () => true,
   },
@@ -31,7 +31,7 @@ export const personalNumberRules: readonly SecretRule[] = [
   },
 ];
 
-/** ISO 13616 and ISO 7064 (97-10): the letters as numbers from 10 to 35, the first four characters last. */
+/** ISO 13616 and ISO 7064 (97-10): letters become numbers from 10 to 35, the first four characters move to the end. */
 function hasIbanChecksum(iban: string): boolean {
   let rest = 0;
   for (const letter of iban.slice(4) + iban.slice(0, 4)) {

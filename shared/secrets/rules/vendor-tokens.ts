@@ -5,7 +5,7 @@ const UUID = '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-
 
 const hasDigit = (secret: string): boolean => /\d/.test(secret) && isNoFiller(secret);
 
-/** Tokens that their vendor's prefix and length tell. */
+/** Tokens with a vendor's prefix and length. */
 export const vendorTokenRules: readonly SecretRule[] = [
   {
     kind: 'github-token',
@@ -124,7 +124,7 @@ export const vendorTokenRules: readonly SecretRule[] = [
   },
   {
     kind: 'incoming-webhook',
-    about: 'a webhook of Zapier, Make, IFTTT or Google Chat: whoever has the address can post',
+    about: 'a webhook of Zapier, Make, IFTTT or Google Chat: anyone with the address can post',
     pattern:
       /\bhooks\.zapier\.com\/hooks\/catch\/\d{4,12}\/[A-Za-z0-9]{5,20}|\bhook\.(?:[a-z]{2}\d\.)?make\.com\/[A-Za-z0-9]{20,60}|\bmaker\.ifttt\.com\/trigger\/[\w-]{1,60}\/(?:json\/)?with\/key\/[A-Za-z0-9_-]{20,60}|\bchat\.googleapis\.com\/v1\/spaces\/[\w-]{5,40}\/messages\?key=[\w%-]{20,100}(?:&token=[\w%-]{20,100})?/g,
     holds: hasDigit,

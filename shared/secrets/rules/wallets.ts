@@ -7,26 +7,26 @@ import { wordlist as spanish } from '@scure/bip39/wordlists/spanish.js';
 import { isNoFiller } from '../looks-random.ts';
 import { type SecretRule, word } from './secret-rule.ts';
 
-/** words of the shortest phrase of BIP39 */
+/** words in the shortest BIP39 phrase */
 const PHRASE_WORDS = 12;
-/** fewer of them are a word that somebody repeats */
+/** fewer distinct words are a repetition, not a phrase */
 const DISTINCT_WORDS = 6;
 const lists: readonly ReadonlySet<string>[] = [english, french, italian, portuguese, spanish].map(
   (words) => new Set(words.map((word) => word.normalize('NFKD'))),
 );
 
-/** 64 hexadecimal digits are as often a digest: the words before them tell. */
+/** Words before 64 hexadecimal digits that mean a digest instead of a key. */
 const otherDigits =
   /(?:\/\/|#|--)\s{0,2}$|\b(?:tx|txn|transaction|hash|block|digest|sha-?\d*|keccak|root|topic|commit|checksum|address|contract|slot|event|data|receipt|signature)\w{0,10}[^\w\n]{0,6}(?:is[^\w\n]{1,4})?$/i;
-/** characters before the digits that may say what they are */
+/** characters of context before the digits */
 const CONTEXT = 40;
 
-/** What moves money without a bank. */
+/** Keys and phrases that give access to cryptocurrency. */
 export const walletRules: readonly SecretRule[] = [
   {
     kind: 'wallet-key',
     about:
-      'a private key of a wallet: 0x and 64 hexadecimal digits that are no transaction, WIF, or an extended key',
+      'a private key of a wallet: 0x and 64 hexadecimal digits other than a transaction hash, WIF, or an extended key',
     pattern: word(
       '0x[0-9a-fA-F]{64}|[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{107,108}',
     ),
@@ -38,7 +38,7 @@ export const walletRules: readonly SecretRule[] = [
   {
     kind: 'seed-phrase',
     about:
-      'twelve or more words in a row of a list of BIP39 (English, French, Italian, Portuguese or Spanish)',
+      'twelve or more consecutive words of a BIP39 list (English, French, Italian, Portuguese or Spanish)',
     pattern: /(?<!\p{L})\p{L}{3,9}(?:[\s,;]{1,3}(?:\d{1,2}[.):]?\s{0,2})?\p{L}{3,9}){11,2000}(?!\p{L})/gu,
     holds: (secret) => {
       const words =
@@ -51,7 +51,7 @@ export const walletRules: readonly SecretRule[] = [
   },
   {
     kind: 'wallet-key',
-    about: 'a private key of Solana under that name, or the 64 bytes of its file',
+    about: 'a private key of Solana beside that name, or the 64 bytes of its file',
     pattern:
       /(?:private key|keypair|secret key|phantom)[^\n]{0,40}?(?<![\w])(?<secret>[1-9A-HJ-NP-Za-km-z]{80,90})(?!\w)|\[(?:\s?\d{1,3},){63}\s?\d{1,3}\s?\]/gi,
     holds: isNoFiller,
@@ -69,7 +69,7 @@ function hasPhrase(words: readonly string[], list: ReadonlySet<string>): boolean
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 
-/** Base58Check: the last four bytes are the head of a double SHA-256 of the others. */
+/** Base58Check: the last four bytes are the first four of a double SHA-256 of the other bytes. */
 function hasBase58Checksum(text: string): boolean {
   let number = 0n;
   for (const letter of text) number = number * 58n + BigInt(ALPHABET.indexOf(letter));

@@ -78,7 +78,13 @@ export async function runCell(
     }
     const untilMet = untilThreeInARow(firstMet);
     return {
-      ...{ method, taste: taste.name, seed, points, firstMet, untilMet, start },
+      method,
+      taste: taste.name,
+      seed,
+      points,
+      firstMet,
+      untilMet,
+      start,
       stayed: untilMet === null ? null : share(firstMet.slice(untilMet, 4 * untilMet)),
       end: evaluate(loop, taste, seed, lengths.endAnswers),
       ...outcomeOf(loop),

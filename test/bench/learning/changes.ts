@@ -52,8 +52,15 @@ const look = (taste: BenchTaste, extra: object = {}): void => {
   const last = steps.findLast(({ gate }) => gate.passed)?.metrics;
   console.log(
     JSON.stringify({
-      ...{ name: cell.name, seed: cell.seed, session, taste: taste.name, version: loop.served() },
-      ...{ met: held.met, onTopic: held.onTopic, distinct: held.distinct, steps: steps.length },
+      name: cell.name,
+      seed: cell.seed,
+      session,
+      taste: taste.name,
+      version: loop.served(),
+      met: held.met,
+      onTopic: held.onTopic,
+      distinct: held.distinct,
+      steps: steps.length,
       rejected: steps.flatMap(({ gate }) => (gate.passed ? [] : [gate.reason])).join(),
       scaled: steps.filter(({ metrics }) => (metrics.stepScale ?? 1) < 1).length,
       klToBase: last?.klToBase,

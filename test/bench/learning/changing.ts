@@ -1,6 +1,6 @@
+import { type Ask, sampleAsk } from '../../../shared/claw-nano/dialogues/ask.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
-import { type Ask, sampleAsk } from '../../../shared/policy/claw-nano/dialogues/ask.ts';
-import { createRandom } from '../../../shared/policy/random.ts';
+import { createRandom } from '../../../shared/policy/model/random.ts';
 import { praise } from '../../e2e/demo/talk.ts';
 import type { BenchTaste } from './tastes.ts';
 

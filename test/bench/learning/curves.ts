@@ -76,7 +76,9 @@ function panel(
   });
   return [
     `<text x="${left}" y="${MARGIN.top - 14}" font-weight="bold">${title}</text>`,
-    ...[...grid, ...ticks, ...curves],
+    ...grid,
+    ...ticks,
+    ...curves,
     `<text x="${left + PANEL.width / 2}" y="${bottom + 34}" text-anchor="middle">sessions chatted</text>`,
   ].join('\n');
 }

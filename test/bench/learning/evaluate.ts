@@ -1,7 +1,4 @@
-import {
-  type HeldOutPrompt,
-  heldOutPrompts,
-} from '../../../shared/policy/claw-nano/dialogues/held-out-prompts.ts';
+import { type HeldOutPrompt, heldOutPrompts } from '../../../shared/claw-nano/dialogues/held-out-prompts.ts';
 import type { Question, Reply } from './model.ts';
 import type { BenchTaste } from './tastes.ts';
 

@@ -1,22 +1,17 @@
 import { assemble } from '../../../services/collector/assemble.ts';
 import { attribute } from '../../../services/collector/attribute.ts';
-import {
-  assembleSettings,
-  attributeSettings,
-  CollectorConfig,
-  submitSettings,
-} from '../../../services/collector/config.ts';
-
+import { assembleSettings, attributeSettings, submitSettings } from '../../../services/collector/settings.ts';
 import { submit } from '../../../services/collector/submit.ts';
-import { JudgeConfig } from '../../../services/judge/config.ts';
 import { judgeFold } from '../../../services/judge/judge-fold.ts';
 import { earJudge } from '../../../services/judge/judges/ear/ear.ts';
 import type { Judge } from '../../../services/judge/judges/judge.ts';
 import { owedVotes } from '../../../services/judge/owed-votes.ts';
-import { shownBy } from '../../../services/judge/reaction.ts';
+import { observationsOn } from '../../../services/judge/reaction.ts';
 import { type BoundState, outcomeEvents } from '../../../services/trainer/outcome.ts';
 import { digestOf } from '../../../services/trainer/read-samples.ts';
 import { type Candidate, type StepParent, step } from '../../../services/trainer/step.ts';
+import { CollectorConfig } from '../../../shared/config/collector.ts';
+import { JudgeConfig } from '../../../shared/config/judge.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
@@ -26,11 +21,12 @@ import type { SampleReady } from '../../../shared/events/sample-ready.ts';
 import { type LearningMethod, recordedTrainingSettings } from '../../../shared/events/training-settings.ts';
 import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
 import { VoteCast } from '../../../shared/events/vote-cast.ts';
+import { defined } from '../../../shared/lang/defined.ts';
 import { batchDigest } from '../../../shared/lineage/batch-digest.ts';
 import type { OpenBatch } from '../../../shared/lineage/head.ts';
 import { openBatch } from '../../../shared/lineage/head-rows.ts';
-import { checkpointDigest } from '../../../shared/policy/checkpoint-store-state.ts';
-import { CLAW_NANO } from '../../../shared/policy/model-folder.ts';
+import { checkpointDigest } from '../../../shared/policy/checkpoints/state.ts';
+import { CLAW_NANO } from '../../../shared/policy/model/model-folder.ts';
 import { openMemoryLog, readerOf } from './memory-log.ts';
 import type { LearningModel, Reply, Speaker } from './model.ts';
 
@@ -64,7 +60,7 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
   const config = CollectorConfig.parse({
     ...settings,
     model: CLAW_NANO,
-    ...(method === 'none' ? {} : { method }),
+    ...defined({ method: method === 'none' ? undefined : method }),
   });
   const { weakVerdict } = JudgeConfig.parse({});
   const parents = new Map<number, StepParent>();
@@ -96,7 +92,7 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
       const turn = log.read('turns', data.at) as TurnCompleted;
       const opinion = await judge.vote(turn.data, data.index, new AbortController().signal);
       const { turnId, lane, index } = data;
-      const cast = { turnId, lane, index, judge: judge.name, ...shownBy(turn.data), ...opinion };
+      const cast = { turnId, lane, index, judge: judge.name, ...observationsOn(turn.data), ...opinion };
       log.append([VoteCast.create({ id, source, time: now(), data: cast })]);
     }
   };
@@ -175,24 +171,29 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
 function interaction(id: string, time: string, messages: readonly ChatMessage[], { text, generated }: Reply) {
   const { sampling, tokens, version, finishReason, usage } = generated;
   return InteractionCompleted.create({
-    ...{ id, source, time },
+    id,
+    source,
+    time,
     data: {
-      ...{
-        interactionId: id,
-        requestId: id,
-        api: 'chat',
-        lane: LANE,
-        key: KEY,
-        adapter: ADAPTER,
-        live: true,
-      },
-      ...{
-        settle: 'votes',
-        model: 'clawloop',
-        messages: [...messages],
-        answer: { role: 'assistant', content: text },
-      },
-      ...{ sampling, tokens, version, engine: 'local', finishReason, disconnected: false, usage },
+      interactionId: id,
+      requestId: id,
+      api: 'chat',
+      lane: LANE,
+      key: KEY,
+      adapter: ADAPTER,
+      live: true,
+
+      settle: 'votes',
+      model: 'clawloop',
+      messages: [...messages],
+      answer: { role: 'assistant', content: text },
+      sampling,
+      tokens,
+      version,
+      engine: 'local',
+      finishReason,
+      disconnected: false,
+      usage,
       timing: { startedAt: time, firstTokenMs: 0, totalMs: 0 },
     },
   });

@@ -5,7 +5,7 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import type { BackendChoice } from '../../../shared/policy/backend.ts';
+import type { BackendChoice } from '../../../shared/policy/executors/backend.ts';
 import { listOf as list, settingsOf } from '../set-flags.ts';
 import { type CellKey, runCell, wholeLengths } from './cell.ts';
 import { drawCurves } from './curves.ts';
@@ -29,7 +29,7 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '1,2,3,4,5' },
     backend: { type: 'string', default: 'auto' },
     results: { type: 'string', default: here('results.jsonl') },
-    docs: { type: 'string', default: here('../../../docs') },
+    docs: { type: 'string', default: here('../../../docs/understand') },
     set: { type: 'string', default: '' },
     'report-only': { type: 'boolean', default: false },
   },
@@ -62,8 +62,8 @@ const cells = done.filter((line): line is CellLine => line.kind === 'cell');
 const priors = done.filter((line): line is PriorLine => line.kind === 'prior');
 if (cells.length > 0) {
   await writeFile(`${values.docs}/learning-curves.svg`, drawCurves(cells, wholeLengths.curve));
-  await writeReport(`${values.docs}/learning-curves.md`, cells, priors);
-  console.log(`${cells.length} cells: ${values.docs}/learning-curves.md`);
+  await writeReport(`${values.docs}/benchmarks.md`, cells, priors);
+  console.log(`${cells.length} cells: ${values.docs}/benchmarks.md`);
 }
 
 /** A taste that chance meets too often would pass for learning: it is refused. */

@@ -10,7 +10,8 @@ export type Reader = (rows: MemoryRows, event: ClawLoopEvent, at: Position) => R
 export type NamedReader = { readonly name: string; readonly reads: Topic; readonly on: Reader };
 
 export const readerOf = <Settings>({ name, reads, on }: Fold<Settings>, settings: Settings): NamedReader => ({
-  ...{ name, reads },
+  name,
+  reads,
   on: (rows, event, at) => on(rows, event, at, settings),
 });
 

@@ -1,21 +1,25 @@
-import { parseChatRequest } from '../../../services/serving/chat/chat-request.ts';
-import type { Generated } from '../../../services/serving/engine/engine.ts';
+import { parseChatRequest } from '../../../services/serving/api/request/parse-chat-request.ts';
+import { beginSequence, type Sequence } from '../../../services/serving/engine/local/sequence.ts';
 import { makePrompt } from '../../../services/serving/engine/prompt.ts';
-import { beginSequence, type Sequence } from '../../../services/serving/engine/sequence.ts';
+import type { Generated } from '../../../services/serving/generation.ts';
 import { runtimeFingerprint } from '../../../services/trainer/fingerprint.ts';
 import { localEngine } from '../../../services/trainer/local-engine.ts';
 import { loadSpeech } from '../../../services/trainer/speech.ts';
 import type { PromptLimits } from '../../../shared/chat/prompt-limits.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
-import { type BackendChoice, openBackend, prepareNativeEnvironment } from '../../../shared/policy/backend.ts';
-import { loadChatTemplate } from '../../../shared/policy/chat-template.ts';
-import { openCheckpoint } from '../../../shared/policy/checkpoint.ts';
-import { createDecoder } from '../../../shared/policy/decoding.ts';
-import type { TrainedWeights } from '../../../shared/policy/full-weights.ts';
-import { loadPromptWriter } from '../../../shared/policy/load-prompt-writer.ts';
-import { CLAW_NANO, modelFolder } from '../../../shared/policy/model-folder.ts';
-import { loadPolicy } from '../../../shared/policy/policy.ts';
-import { loadTokenizer } from '../../../shared/policy/tokenizer.ts';
+import { openCheckpoint } from '../../../shared/policy/checkpoints/checkpoint.ts';
+import type { TrainedWeights } from '../../../shared/policy/checkpoints/full-weights.ts';
+import { createDecoder } from '../../../shared/policy/decode/decoding.ts';
+import {
+  type BackendChoice,
+  openBackend,
+  prepareNativeEnvironment,
+} from '../../../shared/policy/executors/backend.ts';
+import { CLAW_NANO, modelFolder } from '../../../shared/policy/model/model-folder.ts';
+import { loadPolicy } from '../../../shared/policy/model/policy.ts';
+import { loadChatTemplate } from '../../../shared/policy/text/chat-template.ts';
+import { loadPromptWriter } from '../../../shared/policy/text/load-prompt-writer.ts';
+import { loadTokenizer } from '../../../shared/policy/text/tokenizer.ts';
 
 /** Answers generated side by side. */
 const AT_ONCE = 16;

@@ -43,13 +43,18 @@ function row(taste: string, method: string, unsorted: readonly CellLine[]): stri
   const [start, end] = [cells.map((cell) => cell.start.onTopic), cells.map((cell) => cell.end.onTopic)];
   const change = 100 * (mean(end) - mean(start));
   return `| ${[
-    ...[taste, method, cells.length, cells.map(({ untilMet }) => untilMet ?? '-').join(', ')],
+    taste,
+    method,
+    cells.length,
+    cells.map(({ untilMet }) => untilMet ?? '-').join(', '),
     median(cells.map(({ untilMet }) => untilMet ?? Number.POSITIVE_INFINITY)),
     stayed.length === 0 ? '-' : percent(stayed),
     percent(cells.map((cell) => cell.start.met)),
     percent(cells.map(({ points }) => points.at(-1)!.met)),
     percent(cells.map((cell) => cell.end.met)),
-    ...[percent(start), percent(end), `${change > 0 ? '+' : ''}${change.toFixed(1)}`],
+    percent(start),
+    percent(end),
+    `${change > 0 ? '+' : ''}${change.toFixed(1)}`,
     cells.reduce((sum, { rejected }) => sum + rejected, 0),
   ].join(' | ')} |`;
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { assembleSettings, CollectorConfig, submitSettings } from '../../../services/collector/config.ts';
-import { CLAW_NANO } from '../../../shared/policy/model-folder.ts';
+import { assembleSettings, submitSettings } from '../../../services/collector/settings.ts';
+import { CollectorConfig } from '../../../shared/config/collector.ts';
+import { CLAW_NANO } from '../../../shared/policy/model/model-folder.ts';
 import { addJsonLine, readJsonLines } from '../json-lines.ts';
 import type { CellKey, CellReport, Lengths } from './cell.ts';
 import type { Evaluation } from './evaluate.ts';

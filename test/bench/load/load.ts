@@ -13,7 +13,7 @@ const WARM_UP_MS = 1_500;
  * Serving under load, each answer's fact durable in the embedded log before its end is seen, beside a bare
  * Fastify that hands requests on: by turns, in short rounds, since the machine is shared. Engine, pass-through,
  * serving and whoever asks are processes of their own. Checks that each answer left its fact. Writes its table
- * into docs/benchmarks.md; takes four minutes.
+ * into docs/understand/benchmarks.md; takes four minutes.
  */
 export async function benchLoad(asked = cases): Promise<readonly MeasuredCase[]> {
   const [start, load] = [performance.now(), loadavg()[0]!];

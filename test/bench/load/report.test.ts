@@ -7,7 +7,10 @@ const round = (
   latencies: readonly number[],
   firstTokens: readonly number[] = [],
 ): Round => ({
-  ...{ answers, seconds: 2, latencies, firstTokens },
+  answers,
+  seconds: 2,
+  latencies,
+  firstTokens,
   processorMs: answers,
 });
 const asked = { ...cases[0]!, stream: true };
@@ -19,7 +22,12 @@ const measured = {
 
 test('a ratio is of servers that were asked in the same round; latencies are of all rounds', () => {
   expect(figuresOf(measured)).toEqual({
-    ...{ peerRate: 100, servingRate: 50, ratio: 0.5, peerMs: 1, addedP50: 1, addedP99: 2 },
+    peerRate: 100,
+    servingRate: 50,
+    ratio: 0.5,
+    peerMs: 1,
+    addedP50: 1,
+    addedP99: 2,
     processorMs: { peer: 1, serving: 1 },
     firstToken: { peer: [0.2, 0.2], serving: [2, 2] },
   });
@@ -27,7 +35,10 @@ test('a ratio is of servers that were asked in the same round; latencies are of 
 
 test('a row has a cell per column, and the table says where and when', () => {
   const table = loadTable([measured], {
-    ...{ machine: 'here', load: [0.5, 1], minutes: 3.6, recorded: { facts: 280, answers: 280 } },
+    machine: 'here',
+    load: [0.5, 1],
+    minutes: 3.6,
+    recorded: { facts: 280, answers: 280 },
   });
   const [head, , row] = table.split('\n').filter((line) => line.startsWith('|'));
   expect(row!.split('|')).toHaveLength(head!.split('|').length);

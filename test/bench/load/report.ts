@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/lang/defined.ts';
 import type { LoadCase } from './case.ts';
 import type { Taken } from './generator.ts';
 
@@ -54,7 +55,7 @@ export function figuresOf({ asked, peer, serving }: MeasuredCase): LoadFigures {
     peerMs: median(latencies(peer)),
     addedP50: added(0.5),
     addedP99: added(0.99),
-    ...(asked.stream ? { firstToken: { peer: firsts(peer), serving: firsts(serving) } } : {}),
+    ...defined({ firstToken: asked.stream ? { peer: firsts(peer), serving: firsts(serving) } : undefined }),
   };
 }
 

@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import { createOmissions } from '../../../services/serving/chat/omissions.ts';
-import { chatMessages as fromMessages } from '../../../services/serving/messages/chat-messages.ts';
+import { chatMessages as fromMessages } from '../../../services/serving/api/messages/chat-messages.ts';
+import { createOmissions } from '../../../services/serving/api/request/omissions.ts';
 import {
   chatMessages as fromResponses,
   instructionsMessage,
-} from '../../../services/serving/responses/chat-messages.ts';
+} from '../../../services/serving/api/responses/chat-messages.ts';
 import {
   type ChatMessage,
   chatMessage,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createAudit } from '../../../services/cli/audit/audit.ts';
+import { defined } from '../../../shared/lang/defined.ts';
 import { mutations } from './mutations.ts';
 import { type HistoryOptions, runHistory } from './run-history.ts';
 
@@ -31,7 +32,7 @@ test.each([
   const { folds, fault } = mutations.find((mutation) => mutation.name === name)!;
   const options = {
     faults: new Set(fault === undefined ? [] : [fault]),
-    ...(folds === undefined ? {} : { folds }),
+    ...defined({ folds }),
   };
   const seeds = Array.from({ length: 20 }, (_, i) => i + 1);
   expect(seeds.some((seed) => report(seed, options).broken.length > 0)).toBe(true);

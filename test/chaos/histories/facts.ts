@@ -15,6 +15,7 @@ import type { SampleReady } from '../../../shared/events/sample-ready.ts';
 import { SessionEnded } from '../../../shared/events/session-ended.ts';
 import { VoteCast } from '../../../shared/events/vote-cast.ts';
 import { VoteExpired } from '../../../shared/events/vote-expired.ts';
+import { defined } from '../../../shared/lang/defined.ts';
 import { batchDigest, sampleDigest, samplesDigest } from '../../../shared/lineage/batch-digest.ts';
 import type { OpenBatch } from '../../../shared/lineage/head.ts';
 
@@ -71,15 +72,23 @@ export const interactionCompleted = (one: Answered) =>
   InteractionCompleted.create({
     ...said(one),
     data: {
-      ...{ interactionId: one.id, requestId: one.id, api: 'chat', lane: one.lane, key: one.key },
-      ...{ adapter: one.adapter, live: one.live, settle: one.settle, model: 'clawloop' },
-      ...(one.session === undefined ? {} : { session: one.session }),
-      ...(one.side ? { turnType: 'side' as const } : {}),
+      interactionId: one.id,
+      requestId: one.id,
+      api: 'chat',
+      lane: one.lane,
+      key: one.key,
+      adapter: one.adapter,
+      live: one.live,
+      settle: one.settle,
+      model: 'clawloop',
+      ...defined({ session: one.session, turnType: one.side ? ('side' as const) : undefined }),
       messages: one.words.map(message),
       answer: message(one.answer),
       sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 8 },
       tokens: tokensOf(one.id),
-      ...{ version: one.version, engine: 'local', disconnected: one.aborted },
+      version: one.version,
+      engine: 'local',
+      disconnected: one.aborted,
       finishReason: one.aborted ? 'aborted' : 'stop',
       timing: { startedAt: timeOf(one.tick), firstTokenMs: 1, totalMs: 1 },
       usage: { promptTokens: 1, completionTokens: 2 },
@@ -129,7 +138,9 @@ export const trained = (tick: number, batch: OpenBatch, samples: readonly Sample
       digest: `d${batch.n}`,
       batchDigest: batchDigest(batch),
       samplesDigest: samplesDigest(samples.map(sampleDigest)),
-      ...{ metrics: {}, fingerprint: 'test', milliseconds: 1 },
+      metrics: {},
+      fingerprint: 'test',
+      milliseconds: 1,
     },
   });
 export const promoted = (tick: number, { batchId, adapter, n, parent }: OpenBatch) =>

@@ -6,7 +6,7 @@ import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { Position } from '../../../shared/events/position.ts';
 import type { Folded } from '../../../shared/log/fold.ts';
 import type { Rows } from '../../../shared/log/rows.ts';
-import { defaultTrainingSettings } from '../../../shared/policy/training-defaults.ts';
+import { defaultTrainingSettings } from '../../../shared/policy/train/training-defaults.ts';
 
 export const topicNames = ['conversations', 'turns', 'training'] as const;
 export type TopicName = (typeof topicNames)[number];
@@ -31,27 +31,38 @@ export type HistoryFold = {
 const { settings: training } = defaultTrainingSettings('claw-nano');
 
 const rulesOfAttribute = {
-  ...{ atOnce: true, firstEdits: true, clients: true },
-  ...{ rewardedAreMain: true, tellsOpened: true },
+  atOnce: true,
+  firstEdits: true,
+  clients: true,
+  rewardedAreMain: true,
+  tellsOpened: true,
 };
 
 export const theFolds: readonly HistoryFold[] = [
   {
-    ...{ name: 'attribute', reads: 'conversations', writes: 'turns' },
+    name: 'attribute',
+    reads: 'conversations',
+    writes: 'turns',
     on: (rows, event, at) => attribute.on(rows, event, at, rulesOfAttribute),
   },
   {
-    ...{ name: 'judge', reads: 'turns', writes: 'turns' },
+    name: 'judge',
+    reads: 'turns',
+    writes: 'turns',
     on: (rows, event, at, { votes }) =>
       judgeFold.on(rows, event, at, { votes, revises: true, weakVerdict: 0.25 }),
   },
   {
-    ...{ name: 'assemble', reads: 'turns', writes: 'training' },
+    name: 'assemble',
+    reads: 'turns',
+    writes: 'training',
     on: (rows, event, at) =>
       assemble.on(rows, event, at, { atLeastOne: true, revises: true, method: 'combine' }),
   },
   {
-    ...{ name: 'submit', reads: 'training', writes: 'training' },
+    name: 'submit',
+    reads: 'training',
+    writes: 'training',
     on: (rows, event, at, { size, maxStaleness }) =>
       submit.on(rows, event, at, { size, maxStaleness, training }),
   },

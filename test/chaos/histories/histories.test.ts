@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { defined } from '../../../shared/lang/defined.ts';
 import { readHistory } from './laws/history.ts';
 import { type Mutation, mutations } from './mutations.ts';
 import { runHistory } from './run-history.ts';
@@ -31,21 +32,38 @@ test('the histories are not dull: every kind of outcome is among them', () => {
   }
   expect([...seen]).toEqual(
     expect.arrayContaining([
-      ...['aborted', 'side', 'superseded', 'no-next-state', 'no-reward', 'too-late', 'deleted'],
-      ...['no-verdict', 'unavailable', 'stale', 'off-lineage', 'corrected'],
-      ...['feedback', 'reward', 'votes', 'implicit', 'soft', 'firm'],
-      ...['session by explicit', 'session by history', 'session by continued', 'session by new'],
-      ...[
-        'lane.forgotten',
-        'policy.promoted',
-        'policy.rejected',
-        'policy.update-failed',
-        'policy.rolled-back',
-        'turn.withdrawn',
-        'sample.withdrawn',
-        'turn.continued',
-        'judgment.revised',
-      ],
+      'aborted',
+      'side',
+      'superseded',
+      'no-next-state',
+      'no-reward',
+      'too-late',
+      'deleted',
+      'no-verdict',
+      'unavailable',
+      'stale',
+      'off-lineage',
+      'corrected',
+      'feedback',
+      'reward',
+      'votes',
+      'implicit',
+      'soft',
+      'firm',
+      'session by explicit',
+      'session by history',
+      'session by continued',
+      'session by new',
+
+      'lane.forgotten',
+      'policy.promoted',
+      'policy.rejected',
+      'policy.update-failed',
+      'policy.rolled-back',
+      'turn.withdrawn',
+      'sample.withdrawn',
+      'turn.continued',
+      'judgment.revised',
     ]),
   );
 });
@@ -54,7 +72,7 @@ test('the histories are not dull: every kind of outcome is among them', () => {
 function isNoticed({ folds, fault }: Mutation, seed: number): boolean {
   const faults = new Set(fault === undefined ? [] : [fault]);
   try {
-    return runHistory(seed, { faults, ...(folds === undefined ? {} : { folds }) }).broken.length > 0;
+    return runHistory(seed, { faults, ...defined({ folds }) }).broken.length > 0;
   } catch {
     return true;
   }

@@ -34,7 +34,11 @@ export const emptyRecords = (): Records => {
 export const openGroups = (folds: readonly HistoryFold[]): readonly Group[] =>
   folds.flatMap((fold) =>
     Array.from({ length: PARTITIONS }, (_, partition) => ({
-      ...{ fold, partition, term: 0, position: 0, states: new Map() },
+      fold,
+      partition,
+      term: 0,
+      position: 0,
+      states: new Map(),
       rules: [[0, firstRules] as const],
     })),
   );

@@ -1,7 +1,7 @@
-import { lookAgain } from '../../../services/collector/sightings.ts';
+import { updateSightings } from '../../../services/collector/sightings.ts';
 import {
+  inactiveLanes,
   openSessions,
-  restedLanes,
   type TimedFact,
   waitingBatches,
 } from '../../../services/collector/sweep-candidates.ts';
@@ -42,9 +42,9 @@ export function sweep(world: World, kind: Sweep, surely = false): void {
   };
   if (kind === 'idle' || kind === 'rested') {
     const [candidatesOf, span] =
-      kind === 'idle' ? [openSessions('votes', 'reward'), IDLE] : [restedLanes, REST];
+      kind === 'idle' ? [openSessions('votes', 'reward'), IDLE] : [inactiveLanes, REST];
     const candidates = viewsOf(world, 'attribute').flatMap(candidatesOf);
-    const { sightings, due } = lookAgain(world.sightings[kind], candidates, world.awake, span);
+    const { sightings, due } = updateSightings(world.sightings[kind], candidates, world.awake, span);
     world.sightings[kind] = sightings;
     sayAll(due);
   } else if (kind === 'deadline') {
@@ -56,7 +56,7 @@ export function sweep(world: World, kind: Sweep, surely = false): void {
           fact: () => voteExpired({ id: `${turnId}/expired`, tick: world.now }, { turnId, lane }),
         })),
     );
-    const { sightings, due } = lookAgain(world.sightings.deadline, candidates, world.awake, DEADLINE);
+    const { sightings, due } = updateSightings(world.sightings.deadline, candidates, world.awake, DEADLINE);
     world.sightings.deadline = sightings;
     for (const fact of due) say(fact());
   } else

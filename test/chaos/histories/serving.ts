@@ -65,8 +65,19 @@ export function answer(world: World, replica: Replica): void {
   const { key, lane, session, adapter, settle } = client;
   const text = `a${random.int(6)}`;
   const event = interactionCompleted({
-    ...{ id, tick: world.now + replica.skew, key, lane, session, adapter, words, answer: text, version },
-    ...{ live: !flight.pinned, side, aborted: random.chance(0.04), settle },
+    id,
+    tick: world.now + replica.skew,
+    key,
+    lane,
+    session,
+    adapter,
+    words,
+    answer: text,
+    version,
+    live: !flight.pinned,
+    side,
+    aborted: random.chance(0.04),
+    settle,
   });
   if (record(world, replica, event)) {
     world.durable.push(id);

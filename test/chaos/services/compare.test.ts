@@ -6,21 +6,25 @@ import type { Ledger } from './ledger.ts';
 type Entry = Ledger['entries'] extends ReadonlyMap<string, infer One> ? One : never;
 
 const entry = (changes: Partial<Entry> = {}): Entry => ({
-  ...{
-    records: 1,
-    live: true,
-    text: 'hello',
-    finishReason: 'stop',
-    completed: 1,
-    skipped: 0,
-    tooLate: false,
-  },
-  ...{ judged: 1, ready: 1, dropped: 0, batches: ['b'] },
+  records: 1,
+  live: true,
+  text: 'hello',
+  finishReason: 'stop',
+  completed: 1,
+  skipped: 0,
+  tooLate: false,
+  judged: 1,
+  ready: 1,
+  dropped: 0,
+  batches: ['b'],
   ...changes,
 });
 const record = (changes: Partial<CrowdRecord> = {}): CrowdRecord => ({
   given: [{ id: 'a', at: 0, text: 'hello', finishReason: 'stop', isRecorded: true }],
-  ...{ failures: [], feedback: ['a'], ended: ['s'], unanswered: [] },
+  failures: [],
+  feedback: ['a'],
+  ended: ['s'],
+  unanswered: [],
   ...changes,
 });
 const ledger = (entries: Readonly<Record<string, Entry>>, feedback = ['a'], ended = ['s']) => ({

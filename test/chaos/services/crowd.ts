@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import OpenAI from 'openai';
-import { sampleAsk } from '../../../shared/policy/claw-nano/dialogues/ask.ts';
+import { sampleAsk } from '../../../shared/claw-nano/dialogues/ask.ts';
 import { createRandom, hashOf, type Random } from '../histories/random.ts';
 import type { CrowdRecord, Failure, Given } from './crowd-record.ts';
 

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { whyNoKafka } from '../../../infra/kafka/jars.ts';
 import { type KafkaNode, startKafka } from '../../../infra/kafka/start-kafka.ts';
 import { type RedisServer, startRedis, whyNoRedis } from '../../../infra/redis/start-redis.ts';
-import { loadConfig } from '../../../shared/service/config.ts';
-import { dataFolder as foldersIn } from '../../../shared/service/data-folder.ts';
-import { LogConfig } from '../../../shared/service/log-config.ts';
-import { openLog } from '../../../shared/service/open-log.ts';
+import { loadConfig } from '../../../shared/config/common.ts';
+import { LogConfig } from '../../../shared/config/log.ts';
+import { dataFolder as foldersIn } from '../../../shared/runtime/data-folder.ts';
+import { openLog } from '../../../shared/runtime/open-log.ts';
 import { freePort } from '../../e2e/harness/clawloop.ts';
 import { closeAll } from './close-all.ts';
 import { requiresAll } from './config.ts';
@@ -53,19 +53,22 @@ const settings: Readonly<Record<ServiceName, readonly string[]>> = {
   serving: [],
   collector: ['--idle-ms', '8000', '--waited-ms', '4000', '--sweep-ms', '500', '--owed-interval-ms', '2000'],
   judge: [
-    ...[
-      '--kind',
-      'openai',
-      '--exam',
-      'false',
-      '--openai-api-key',
-      'none',
-      '--sweep-ms',
-      '1000',
-      '--retry-after-ms',
-      '3000',
-    ],
-    ...['--vote-backoff-ms', '100', '--vote-max-backoff-ms', '1000', '--vote-timeout-ms', '5000'],
+    '--kind',
+    'openai',
+    '--exam',
+    'false',
+    '--openai-api-key',
+    'none',
+    '--sweep-ms',
+    '1000',
+    '--retry-after-ms',
+    '3000',
+    '--vote-backoff-ms',
+    '100',
+    '--vote-max-backoff-ms',
+    '1000',
+    '--vote-timeout-ms',
+    '5000',
   ],
   trainer: ['--owed-interval-ms', '2000'],
 };
@@ -108,8 +111,14 @@ export async function startDeployment({
         name,
         health: `http://127.0.0.1:${port}`,
         flags: [
-          ...['--data-folder', dataFolder, name === 'serving' ? '--port' : '--health-port', String(port)],
-          ...[...common, ...broker, ...settings[name], ...flags[name]],
+          '--data-folder',
+          dataFolder,
+          name === 'serving' ? '--port' : '--health-port',
+          String(port),
+          ...common,
+          ...broker,
+          ...settings[name],
+          ...flags[name],
         ],
         logFile: join(logs, `${name}-${replica}.log`),
         clockFile: join(clocks, name),

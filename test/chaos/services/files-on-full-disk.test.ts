@@ -2,8 +2,8 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { folderWriter } from '../../../services/cli/sessions-export/folder-writer.ts';
-import { openSessionSecret } from '../../../services/serving/rl/session-secret.ts';
+import { folderWriter } from '../../../clients/export/folder-writer.ts';
+import { openSessionSecret } from '../../../services/serving/sessions/session-secret.ts';
 import { requiresAll } from './config.ts';
 import { canMount, mountSmallDisk } from './small-disk.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { readAll } from '../../../services/cli/read-topic.ts';
+import { readAll } from '../../../shared/log/read-topic.ts';
 import { clawloop, until } from '../../e2e/harness/clawloop.ts';
 import { closeAll } from './close-all.ts';
 import { type Comparison, compare } from './compare.ts';

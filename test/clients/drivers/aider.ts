@@ -7,12 +7,15 @@ export const aider: Client = {
   title: 'aider',
   api: 'chat',
   package: {
-    ...{ registry: 'pypi', name: 'aider-chat', version: '0.86.2', executable: 'aider' },
+    registry: 'pypi',
+    name: 'aider-chat',
+    version: '0.86.2',
+    executable: 'aider',
     pythons: ['3.12', '3.11', '3.10'],
   },
   driven: 'a pipe instead of a terminal',
   connect: 'OPENAI_API_BASE=http://127.0.0.1:8700/v1 OPENAI_API_KEY=any aider --model openai/clawloop',
-  limits: ['it offers no tools: it takes files out of the text', 'it compacts by size alone'],
+  limits: ['offers no tools: it reads file changes from the text', 'compacts by size only'],
   losesNextOf: 'compacted',
   open,
 };
@@ -20,15 +23,28 @@ export const aider: Client = {
 /** tokens of history after which it is summarised: soon, to see it */
 const HISTORY = '300';
 const flags = [
-  ...['--model', 'openai/clawloop', '--edit-format', 'whole', '--yes-always', '--no-pretty'],
-  ...['--no-fancy-input', '--no-show-model-warnings', '--no-check-update', '--analytics-disable'],
-  ...['--no-show-release-notes', '--max-chat-history-tokens', HISTORY, 'README.md'],
+  '--model',
+  'openai/clawloop',
+  '--edit-format',
+  'whole',
+  '--yes-always',
+  '--no-pretty',
+  '--no-fancy-input',
+  '--no-show-model-warnings',
+  '--no-check-update',
+  '--analytics-disable',
+  '--no-show-release-notes',
+  '--max-chat-history-tokens',
+  HISTORY,
+  'README.md',
 ];
 
 async function open(place: Place): Promise<Conversation> {
   const environment = {
     ...place.environment,
-    ...{ OPENAI_API_KEY: KEY, OPENAI_API_BASE: `${place.url}/v1`, TERM: 'dumb' },
+    OPENAI_API_KEY: KEY,
+    OPENAI_API_BASE: `${place.url}/v1`,
+    TERM: 'dumb',
     LITELLM_LOCAL_MODEL_COST_MAP: 'True', // else it asks the internet for prices
   };
   const spawned = { ...place, environment };

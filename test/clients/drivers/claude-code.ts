@@ -7,13 +7,15 @@ export const claudeCode: Client = {
   title: 'Claude Code',
   api: 'messages',
   package: {
-    ...{ registry: 'npm', name: '@anthropic-ai/claude-code', version: '2.1.330' },
+    registry: 'npm',
+    name: '@anthropic-ai/claude-code',
+    version: '2.1.330',
     executable: `@anthropic-ai/claude-code-${platform}/claude`,
   },
   driven: '`claude -p --input-format stream-json`',
   connect:
     'ANTHROPIC_BASE_URL=http://127.0.0.1:8700 ANTHROPIC_AUTH_TOKEN=any ANTHROPIC_MODEL=clawloop claude',
-  limits: ['its title request comes in a terminal alone, and is not tried'],
+  limits: ['requests a title only in a terminal, which was not tested'],
   open,
 };
 
@@ -39,7 +41,8 @@ async function open(place: Place): Promise<Conversation> {
       program.begin(words);
       await begun();
       program.lines.send({
-        ...{ type: 'control_request', request_id: 'stop' },
+        type: 'control_request',
+        request_id: 'stop',
         request: { subtype: 'interrupt' },
       });
       await program.lines.line('the answer is stopped', ({ type }) => type === 'result', from);

@@ -8,12 +8,14 @@ export const cline: Client = {
   title: 'Cline CLI',
   api: 'chat',
   package: {
-    ...{ registry: 'npm', name: 'cline', version: '3.0.65' },
+    registry: 'npm',
+    name: 'cline',
+    version: '3.0.65',
     executable: `@cline/cli-${platform}/bin/cline`,
   },
   driven: '`cline --acp`',
   connect: 'cline auth --provider openai --apikey any --modelid clawloop --baseurl http://127.0.0.1:8700/v1',
-  limits: ['it compacts by size alone, which is not tried'],
+  limits: ['compacts by size only, which was not tested'],
   open,
 };
 
@@ -28,8 +30,11 @@ type Update = {
 async function open(place: Place): Promise<Conversation> {
   const environment = {
     ...place.environment,
-    ...{ CLINE_API_KEY: KEY, CLINE_PROVIDER: 'openai-compatible', CLINE_MODEL: 'clawloop' },
-    ...{ CLINE_NO_AUTO_UPDATE: '1', CLINE_TELEMETRY_DISABLED: '1' },
+    CLINE_API_KEY: KEY,
+    CLINE_PROVIDER: 'openai-compatible',
+    CLINE_MODEL: 'clawloop',
+    CLINE_NO_AUTO_UPDATE: '1',
+    CLINE_TELEMETRY_DISABLED: '1',
   };
   const spawned = { ...place, environment };
   const provider = ['--provider', 'openai', '--apikey', KEY, '--modelid', 'clawloop'];

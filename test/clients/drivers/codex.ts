@@ -8,7 +8,9 @@ export const codex: Client = {
   title: 'Codex CLI',
   api: 'responses',
   package: {
-    ...{ registry: 'npm', name: '@openai/codex', version: '0.169.0' },
+    registry: 'npm',
+    name: '@openai/codex',
+    version: '0.169.0',
     executable: '@openai/codex/bin/codex.js',
   },
   driven: '`codex app-server`',
@@ -20,7 +22,7 @@ model_provider = "clawloop"
 name = "ClawLoop"
 base_url = "http://127.0.0.1:8700/v1"
 wire_api = "responses"`,
-  limits: ['`wire_api = "responses"`; without a sandbox'],
+  limits: ['needs `wire_api = "responses"`; tested without a sandbox'],
   losesNextOf: 'praise',
   open,
 };

@@ -8,7 +8,9 @@ export const continueCli: Client = {
   title: 'Continue CLI',
   api: 'chat',
   package: {
-    ...{ registry: 'npm', name: '@continuedev/cli', version: '1.5.47' },
+    registry: 'npm',
+    name: '@continuedev/cli',
+    version: '1.5.47',
     executable: '@continuedev/cli/dist/cn.js',
   },
   driven: '`cn -p --resume`, a process per turn',
@@ -21,7 +23,7 @@ models:
     apiKey: any
     roles: [chat]
     capabilities: [tool_use]`,
-  limits: ['it forgets its summary at the end of the process'],
+  limits: ['forgets its summary when the process ends'],
   open,
 };
 

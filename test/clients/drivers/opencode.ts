@@ -8,12 +8,14 @@ export const opencode: Client = {
   title: 'opencode',
   api: 'chat',
   package: {
-    ...{ registry: 'npm', name: 'opencode-ai', version: '1.18.33' },
+    registry: 'npm',
+    name: 'opencode-ai',
+    version: '1.18.33',
     executable: `opencode-${platform}/bin/opencode`,
   },
   driven: '`opencode serve`',
   connect: connectBy('opencode.json'),
-  limits: ['`opencode run "words"` puts the words in quotes, which is not tried'],
+  limits: ['`opencode run "words"` puts the words in quotes, which was not tested'],
   losesNextOf: 'praise',
   open: (place) => open(place, 'OPENCODE'),
 };
@@ -23,12 +25,14 @@ export const kilo: Client = {
   title: 'Kilo CLI',
   api: 'chat',
   package: {
-    ...{ registry: 'npm', name: '@kilocode/cli', version: '7.7.7' },
+    registry: 'npm',
+    name: '@kilocode/cli',
+    version: '7.7.7',
     executable: `@kilocode/cli-${platform}/bin/kilo`,
   },
   driven: '`kilo serve`',
   connect: connectBy('kilo.json'),
-  limits: ['the registry has no program of 7.8.1 for Linux'],
+  limits: ['7.8.1 has no Linux build in the registry'],
   open: (place) => open(place, 'KILO'),
 };
 
@@ -46,7 +50,9 @@ async function open(place: Place, prefix: 'OPENCODE' | 'KILO'): Promise<Conversa
   let server = await start();
   const call = async (path: string, body: object = {}): Promise<unknown> => {
     const response = await fetch(`${server.url}${path}`, {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
     const text = await response.text();
@@ -94,11 +100,15 @@ async function startServer(place: Place): Promise<Server> {
 
 const settings = (url: string): string =>
   JSON.stringify({
-    ...{ share: 'disabled', autoupdate: false, permission: { '*': 'allow' } },
-    ...{ model: 'clawloop/clawloop', small_model: 'clawloop/clawloop' },
+    share: 'disabled',
+    autoupdate: false,
+    permission: { '*': 'allow' },
+    model: 'clawloop/clawloop',
+    small_model: 'clawloop/clawloop',
     provider: {
       clawloop: {
-        ...{ npm: '@ai-sdk/openai-compatible', name: 'ClawLoop' },
+        npm: '@ai-sdk/openai-compatible',
+        name: 'ClawLoop',
         options: { baseURL: `${url}/v1`, apiKey: KEY },
         models: { clawloop: { name: 'ClawLoop', limit: { context: 60_000, output: 4_000 } } },
       },

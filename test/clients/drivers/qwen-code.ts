@@ -8,12 +8,14 @@ export const qwenCode: Client = {
   title: 'Qwen Code',
   api: 'chat',
   package: {
-    ...{ registry: 'npm', name: '@qwen-code/qwen-code', version: '0.24.4' },
+    registry: 'npm',
+    name: '@qwen-code/qwen-code',
+    version: '0.24.4',
     executable: '@qwen-code/qwen-code/cli-entry.js',
   },
   driven: '`qwen --input-format stream-json`',
   connect: 'OPENAI_BASE_URL=http://127.0.0.1:8700/v1 OPENAI_API_KEY=any OPENAI_MODEL=clawloop qwen',
-  limits: ['an answer is stopped by the end of the process'],
+  limits: ['only the end of the process stops an answer'],
   losesNextOf: 'praise',
   open,
 };

@@ -25,7 +25,8 @@ test('chat completions: the words of a step, and a call of the shell', async () 
   const whole = await openai.chat.completions.create({ model, messages: user(said.praise) });
   expect(whole.choices[0]!.message.content).toBe(answers.praise);
   const stream = openai.chat.completions.stream({
-    ...{ model, messages: user(said.tool) },
+    model,
+    messages: user(said.tool),
     tools: [{ type: 'function', function: { name: 'bash', parameters } }],
   });
   const { message, finish_reason } = (await stream.finalChatCompletion()).choices[0]!;
@@ -70,6 +71,9 @@ test('titles, summaries and the answer that is stopped are told from the convers
   for await (const _ of stream) break;
   expect(await ask(...user(said.again))).toBe(answers.again);
   expect(upstream.served.map(({ reply }) => reply.kind)).toEqual([
-    ...['title', 'compaction', 'conversation', 'conversation'],
+    'title',
+    'compaction',
+    'conversation',
+    'conversation',
   ]);
 });

@@ -65,8 +65,13 @@ export async function scriptedUpstream(): Promise<ScriptedUpstream> {
     const isAborted = () => response.destroyed && !response.writableFinished;
     const stream = answerStream(response, reply);
     served.push({
-      ...{ n, path: request.url!, headers: request.headers, body, reply },
-      ...{ words: stream.count, isAborted },
+      n,
+      path: request.url!,
+      headers: request.headers,
+      body,
+      reply,
+      words: stream.count,
+      isAborted,
     });
     const promptTokens = Math.ceil(text.length / 4);
     await writers[api]({ asked, reply, n, promptTokens, stream });

@@ -10,15 +10,21 @@ export async function writeChat({ asked, reply, n, promptTokens, stream }: Writt
       ? undefined
       : [
           {
-            ...{ index: 0, id: `call_${n}`, type: 'function' },
+            index: 0,
+            id: `call_${n}`,
+            type: 'function',
             function: { name: reply.call.name, arguments: JSON.stringify(reply.call.arguments) },
           },
         ];
   if (!asked.streams) {
     const message = { role: 'assistant', content: reply.text, ...(calls && { tool_calls: calls }) };
     stream.whole({
-      ...{ id: `chatcmpl-${n}`, object: 'chat.completion', created: 0, model: asked.model },
-      ...{ choices: [{ index: 0, message, finish_reason: finish }], usage: usage.usage },
+      id: `chatcmpl-${n}`,
+      object: 'chat.completion',
+      created: 0,
+      model: asked.model,
+      choices: [{ index: 0, message, finish_reason: finish }],
+      usage: usage.usage,
     });
     return;
   }

@@ -6,7 +6,9 @@ export async function writeMessages({ asked, reply, n, promptTokens, stream }: W
   const top = { id: `msg_${n}`, type: 'message', role: 'assistant', model: asked.model, stop_sequence: null };
   const stop_reason = reply.call === undefined ? 'end_turn' : 'tool_use';
   const used = reply.call && {
-    ...{ type: 'tool_use', id: `toolu_${n}`, name: reply.call.name },
+    type: 'tool_use',
+    id: `toolu_${n}`,
+    name: reply.call.name,
     input: reply.call.arguments,
   };
   if (!asked.streams) {

@@ -11,16 +11,26 @@ export async function writeResponses({ asked, reply, n, promptTokens, stream }: 
     content: [part],
   };
   const called = reply.call && {
-    ...{ type: 'function_call', id: `fc_${n}`, call_id: `call_${n}`, status: 'completed' },
-    ...{ name: reply.call.name, arguments: JSON.stringify(reply.call.arguments) },
+    type: 'function_call',
+    id: `fc_${n}`,
+    call_id: `call_${n}`,
+    status: 'completed',
+    name: reply.call.name,
+    arguments: JSON.stringify(reply.call.arguments),
   };
   const completion = stream.words.length;
   const whole = {
-    ...{ id: `resp_${n}`, object: 'response', created_at: 0, status: 'completed', model: asked.model },
+    id: `resp_${n}`,
+    object: 'response',
+    created_at: 0,
+    status: 'completed',
+    model: asked.model,
     output: [message, ...(called === undefined ? [] : [called])],
     usage: {
-      ...{ input_tokens: promptTokens, input_tokens_details: { cached_tokens: 0 } },
-      ...{ output_tokens: completion, output_tokens_details: { reasoning_tokens: 0 } },
+      input_tokens: promptTokens,
+      input_tokens_details: { cached_tokens: 0 },
+      output_tokens: completion,
+      output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: promptTokens + completion,
     },
   };

@@ -28,9 +28,9 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
     await removeLeftovers();
     deployment = await openDeployment(say);
     client = new OpenAI({ apiKey: deployment.apiKey, baseURL: `${deployment.url}/v1` });
-    const { rest } = await makeStandIns(say);
+    const { others } = await makeStandIns(say);
     say('building the image of the services');
-    await Promise.all([deployment.build(), rest]);
+    await Promise.all([deployment.build(), others]);
     say('built');
   }, 12 * MINUTES);
 
@@ -142,9 +142,17 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
     await until('the console prints judgments', async () => {
       const printed = await tool(
         'kafka-console-consumer',
-        ...['--topic', 'clawloop.turns', '--from-beginning', '--timeout-ms', '8000'],
-        ...['--isolation-level', 'read_committed'],
-        ...['--formatter-property', 'print.key=true', '--formatter-property', 'print.headers=true'],
+        '--topic',
+        'clawloop.turns',
+        '--from-beginning',
+        '--timeout-ms',
+        '8000',
+        '--isolation-level',
+        'read_committed',
+        '--formatter-property',
+        'print.key=true',
+        '--formatter-property',
+        'print.headers=true',
       );
       return printed.includes('type:judgment.reached');
     });

@@ -1,4 +1,5 @@
 import { mustRun, type Ran, run } from '../../../infra/docker/stand-ins/podman.ts';
+import { defined } from '../../../shared/lang/defined.ts';
 import { freePort, until } from '../harness/clawloop.ts';
 
 const MINUTE = 60_000;
@@ -45,7 +46,7 @@ export async function openDeployment(say: (line: string) => void): Promise<Deplo
   const mustCompose = (words: readonly string[], onLine?: (line: string) => void) =>
     mustRun('podman-compose', ['--project-name', project, ...words], {
       environment,
-      ...(onLine === undefined ? {} : { onLine }),
+      ...defined({ onLine }),
     });
   const containerOf = (service: string) => `${project}_${service}_1`;
   const isReady = () =>

@@ -51,10 +51,16 @@ async function describeGroups(broker: string): Promise<string> {
   const child = spawn(
     'java',
     [
-      ...['-Xmx128m', '-XX:TieredStopAtLevel=1', '-cp', kafkaClassPath()],
-      ...['-Dorg.slf4j.simpleLogger.defaultLogLevel=error'],
+      '-Xmx128m',
+      '-XX:TieredStopAtLevel=1',
+      '-cp',
+      kafkaClassPath(),
+      '-Dorg.slf4j.simpleLogger.defaultLogLevel=error',
       'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand',
-      ...['--bootstrap-server', broker, '--describe', '--all-groups'],
+      '--bootstrap-server',
+      broker,
+      '--describe',
+      '--all-groups',
     ],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );

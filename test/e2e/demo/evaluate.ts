@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import PQueue from 'p-queue';
-import { heldOutPrompts } from '../../../shared/policy/claw-nano/dialogues/held-out-prompts.ts';
+import { heldOutPrompts } from '../../../shared/claw-nano/dialogues/held-out-prompts.ts';
 import { checkTaste } from './taste.ts';
 
 export const HELD_OUT_PROMPTS = 32;

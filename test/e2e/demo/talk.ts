@@ -1,6 +1,6 @@
+import { sampleAsk } from '../../../shared/claw-nano/dialogues/ask.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
-import { sampleAsk } from '../../../shared/policy/claw-nano/dialogues/ask.ts';
-import { createRandom } from '../../../shared/policy/random.ts';
+import { createRandom } from '../../../shared/policy/model/random.ts';
 import type { Taste } from './taste.ts';
 
 /** Of an answer that still does not fit, a person complains this often and then gives up. */

@@ -52,7 +52,10 @@ export async function connectGateway(port: number, token: string): Promise<Gatew
   );
   await Promise.race([challenged, closed]);
   await call('connect', {
-    ...{ minProtocol: 4, maxProtocol: 4, role: 'operator', caps: [] },
+    minProtocol: 4,
+    maxProtocol: 4,
+    role: 'operator',
+    caps: [],
     scopes: ['operator.admin', 'operator.read', 'operator.write', 'operator.approvals'],
     client: { id: 'gateway-client', version: '1', platform: process.platform, mode: 'backend' },
     auth: { token },

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { isObject } from '../../../shared/lang/json.ts';
 import { clawloop, freePort, until } from '../harness/clawloop.ts';
 import { connectGateway } from './gateway-client.ts';
 import { openClawLauncher } from './install.ts';
@@ -97,7 +98,11 @@ async function emptyHome(writeSettings: (file: string) => Promise<void>): Promis
   });
   let running: OpenClawGateway | undefined;
   return {
-    ...{ folder, workspace: workspace!, file: file!, settings, configure },
+    folder,
+    workspace: workspace!,
+    file: file!,
+    settings,
+    configure,
     openclaw: async (argv, kill) => {
       // one group without a child in a group of its own: a kill leaves nothing behind
       const child = run(argv, { detached: true, env: { ...environment, OPENCLAW_NO_RESPAWN: '1' } });
@@ -173,8 +178,6 @@ function textOf(child: ChildProcess): () => string {
   return () => text;
 }
 
-const isObject = (value: unknown): value is Settings =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const laidOver = (below: Settings, above: Settings): Settings => ({
   ...below,
   ...Object.fromEntries(

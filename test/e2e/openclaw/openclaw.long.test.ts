@@ -31,9 +31,15 @@ describeWithOpenClaw('the real OpenClaw, without a plugin', () => {
     folder = await mkdtemp(join(tmpdir(), 'clawloop-openclaw-'));
     upstream = await scriptedUpstream();
     loop = await startClawLoop(folder, [
-      ...['--serving-engine', 'upstream', '--serving-upstream-url', upstream.url],
-      ...['--serving-upstream-token-ids', '--serving-upstream-logprobs', 'raw'],
-      ...['--collector-batch-size', '1000'], // nothing is trained here
+      '--serving-engine',
+      'upstream',
+      '--serving-upstream-url',
+      upstream.url,
+      '--serving-upstream-token-ids',
+      '--serving-upstream-logprobs',
+      'raw',
+      '--collector-batch-size',
+      '1000', // nothing is trained here
     ]);
     home = await openClawHome(loop.url);
     await home.configure(scenarioSettings(await home.settings()));
@@ -109,7 +115,8 @@ describeWithOpenClaw('the real OpenClaw, without a plugin', () => {
     expect(seen).toEqual(expectedTurns(name));
     for (const { words, place } of turns.filter((turn) => turn.place !== undefined))
       expect({ words, session: nameOf(place!.session), rule: place!.rule }).toEqual({
-        ...{ words, session: name },
+        words,
+        session: name,
         rule: place!.reason === 'empty' ? 'empty' : 'conversation',
       });
   });

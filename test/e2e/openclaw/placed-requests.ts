@@ -36,12 +36,18 @@ export async function placedRequests(
   const places = new Map<string, PlacedRequest['place']>();
   for (const { data } of completed)
     places.set(data.turnId, {
-      ...{ session: data.session, rule: data.rule, next: data.next, reason: undefined },
+      session: data.session,
+      rule: data.rule,
+      next: data.next,
+      reason: undefined,
       disagreement: data.disagreement,
     });
   for (const { data } of skipped)
     places.set(data.turnId, {
-      ...{ session: data.session, rule: data.rule, next: undefined, reason: data.reason },
+      session: data.session,
+      rule: data.rule,
+      next: undefined,
+      reason: data.reason,
       disagreement: data.disagreement,
     });
   return interactions

@@ -132,7 +132,9 @@ export async function play(
 }
 
 const reminder = () => ({
-  ...{ name: 'water', sessionTarget: 'main', wakeMode: 'now' },
+  name: 'water',
+  sessionTarget: 'main',
+  wakeMode: 'now',
   schedule: { kind: 'at', at: new Date(Date.now() + 1_000).toISOString() },
   payload: { kind: 'systemEvent', text: 'Water the plants.' },
 });

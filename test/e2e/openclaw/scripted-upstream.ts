@@ -127,7 +127,9 @@ function answer(response: ServerResponse, n: number, cut: boolean, promptTokens:
   if (calls !== undefined)
     parts.push({
       tool_calls: calls.map(({ name, arguments: given }, index) => ({
-        ...{ index, id: `call_${n}_${index}`, type: 'function' },
+        index,
+        id: `call_${n}_${index}`,
+        type: 'function',
         function: { name, arguments: JSON.stringify(given) },
       })),
     });

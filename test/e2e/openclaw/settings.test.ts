@@ -65,21 +65,25 @@ describe("OpenClaw's settings for a server that runs", () => {
     expect(unasked).toMatchObject({ code: 1, stderr: expect.stringContaining('Nothing was written') });
     expect(await readFile(file, 'utf8')).toBe('{"gateway": {"port": 1}}');
     const agreed = await config('--write', '--yes', '--file', file);
-    expect(agreed).toMatchObject({ code: 0, stdout: expect.stringContaining('as it was: ') });
+    expect(agreed).toMatchObject({ code: 0, stdout: expect.stringContaining('backup: ') });
     expect(await found()).toEqual([
       { state: 'ok', what: `OpenClaw uses clawloop/clawloop at ${serving.url}/v1` },
     ]);
   });
 
   test.each([
-    ['a key that is not accepted', { apiKey: 'wrong' }, 'its key is not accepted'],
+    ['a key that is not accepted', { apiKey: 'wrong' }, 'rejects its key'],
     ['a server that is not there', { baseUrl: 'http://127.0.0.1:9/v1' }, 'nothing answers'],
     [
       'a model that is not there',
       { models: [{ id: 'clawloop@v99', contextWindow: 32_768 }] },
-      'knows no model',
+      'has no model',
     ],
-    ['too small a context', { models: [{ id: 'clawloop', contextWindow: 8_000 }] }, 'it needs 16000'],
+    [
+      'too small a context',
+      { models: [{ id: 'clawloop', contextWindow: 8_000 }] },
+      'at least 16000 is needed',
+    ],
   ])('the doctor finds %s', async (_, change, what) => {
     const right = JSON.parse((await config()).stdout) as {
       models: { providers: { clawloop: object } };
@@ -91,7 +95,7 @@ describe("OpenClaw's settings for a server that runs", () => {
 
   test('a key that is missing or wrong, and a server that is not there, are said without a stack', async () => {
     const without = await clawloop(['openclaw', 'config', '--url', serving.url]);
-    expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('wants a key') });
+    expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('requires a key') });
     const gone = await clawloop(['openclaw', '--url', 'http://127.0.0.1:9']);
     expect(gone).toMatchObject({ code: 2, stderr: expect.stringContaining('nothing answers') });
   });

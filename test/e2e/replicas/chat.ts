@@ -1,4 +1,5 @@
 import type OpenAI from 'openai';
+import { defined } from '../../../shared/lang/defined.ts';
 import { until } from '../harness/clawloop.ts';
 import type { Replica } from './deployment.ts';
 
@@ -23,8 +24,7 @@ export type ChatOptions = {
 type Marked = { readonly clawloop?: { readonly version: number; readonly recorded: boolean } };
 
 const headersOf = ({ session, done }: ChatOptions): Record<string, string> => ({
-  ...(session === undefined ? {} : { 'x-session-id': session }),
-  ...(done === true ? { 'x-session-done': 'true' } : {}),
+  ...defined({ 'x-session-id': session, 'x-session-done': done === true ? 'true' : undefined }),
 });
 
 /** One plain answer. */

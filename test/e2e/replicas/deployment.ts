@@ -88,7 +88,8 @@ async function startReplica(service: ServiceName, flags: readonly string[], port
     [
       ...nodeFlags,
       fileURLToPath(new URL(`${service}/main.ts`, services)),
-      ...[service === 'serving' ? '--port' : '--health-port', String(port)],
+      service === 'serving' ? '--port' : '--health-port',
+      String(port),
       ...flags,
     ],
     // the channel ends it with a test process that is killed

@@ -1,10 +1,10 @@
+import { loadConfig } from '../../../shared/config/common.ts';
+import { LogConfig } from '../../../shared/config/log.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { Topic } from '../../../shared/events/define-event.ts';
 import type { Recorded } from '../../../shared/log/event-log.ts';
-import { loadConfig } from '../../../shared/service/config.ts';
-import { dataFolder } from '../../../shared/service/data-folder.ts';
-import { LogConfig } from '../../../shared/service/log-config.ts';
-import { openLog } from '../../../shared/service/open-log.ts';
+import { dataFolder } from '../../../shared/runtime/data-folder.ts';
+import { openLog } from '../../../shared/runtime/open-log.ts';
 import { until } from '../harness/clawloop.ts';
 
 type Found<Type extends ClawLoopEvent['type']> = Extract<ClawLoopEvent, { type: Type }>;

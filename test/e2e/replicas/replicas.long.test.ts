@@ -149,7 +149,7 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
     });
 
     test('whoever is killed, the rest goes on with its partitions', async () => {
-      expect(trainers[1].output()).toMatch(/another trainer works on these checkpoints/);
+      expect(trainers[1].output()).toMatch(/another trainer is using these checkpoints/);
       expect(await trainers[1].isReady()).toBe(false);
       for (const [first] of [servings, collectors, judges, trainers]) process.kill(first.pid, 'SIGKILL');
       const before = head();

@@ -1,5 +1,5 @@
 import OpenAI from 'openai';
-import type { Agent } from '../../../services/cli/rollout/contract.ts';
+import type { Agent } from '../../../clients/rollout/contract.ts';
 
 type Task = {
   readonly question: string;

@@ -25,8 +25,17 @@ test('with all defaults, sessions of three turns are trained and hardly one is t
   const tasks = ['tea', 'chess', 'bikes', 'sleep'].map((id) => ({ id, question: `Tell me about ${id}.` }));
   await writeFile(data, tasks.map((task) => JSON.stringify(task)).join('\n'));
   const { code, stdout, stderr } = await clawloop([
-    ...['rollout', '--agent', turnsAgent, '--reward', turnsAgent, '--data', data],
-    ...['--concurrency', '8', '--url', loop.url],
+    'rollout',
+    '--agent',
+    turnsAgent,
+    '--reward',
+    turnsAgent,
+    '--data',
+    data,
+    '--concurrency',
+    '8',
+    '--url',
+    loop.url,
   ]);
   expect(code, stderr + stdout).toBe(0);
   const turns = await until(

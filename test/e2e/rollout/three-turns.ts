@@ -1,4 +1,4 @@
-import type { Agent, RewardFunction } from '../../../services/cli/rollout/contract.ts';
+import type { Agent, RewardFunction } from '../../../clients/rollout/contract.ts';
 
 type Task = { readonly question: string };
 type Message = { readonly role: string; readonly content: string };

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { defined } from '../../../shared/lang/defined.ts';
 import { type ClawLoop, clawloop, startClawLoop, until } from '../harness/clawloop.ts';
 
 const ACCESS_KEY = 'the-access-key-of-this-test';
@@ -17,7 +18,7 @@ describe('the session protocol by commands', { timeout: 150_000 }, () => {
   const run = (argv: readonly string[], sessionKey = '') =>
     clawloop([...argv, '--url', loop.url, '--data-folder', folder], {
       CLAWLOOP_SERVING_API_KEY: ACCESS_KEY,
-      ...(sessionKey === '' ? {} : { CLAWLOOP_SESSION_KEY: sessionKey }),
+      ...defined({ CLAWLOOP_SESSION_KEY: sessionKey === '' ? undefined : sessionKey }),
     });
   const look = async (...argv: string[]) => {
     const { code, stdout, stderr } = await clawloop([...argv, '--data-folder', folder]);
@@ -69,7 +70,9 @@ describe('the session protocol by commands', { timeout: 150_000 }, () => {
     const other = await run(['sessions', 'reward', '1', '--interaction', first], api_key);
     expect(other.stdout).toBe(`1 for ${first}\n`);
     expect(await run(['sessions', 'reward', '2'], api_key)).toMatchObject({
-      ...{ code: 2, stdout: '', stderr: expect.stringMatching(/'reward'/) },
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/'reward'/),
     });
     expect((await atServer())[0]!.rewards.map(({ reward }) => reward).sort()).toEqual([-0.5, 1]);
 
@@ -87,7 +90,8 @@ describe('the session protocol by commands', { timeout: 150_000 }, () => {
     const lost = JSON.parse((await run(['sessions', 'start', '--json'])).stdout) as Record<string, string>;
     expect((await run(['sessions', 'end', lost.session_id!, '--discard'])).stdout).toMatch(/^ended after 0 /);
     expect(await run(['sessions', 'reward'], api_key)).toMatchObject({
-      ...{ code: 2, stderr: expect.stringMatching(/has ended/) },
+      code: 2,
+      stderr: expect.stringMatching(/has ended/),
     });
     await until('the list shows both', async () => {
       const list = await look('sessions', 'list');
@@ -97,13 +101,16 @@ describe('the session protocol by commands', { timeout: 150_000 }, () => {
 
   test('no key, a word for a number, a server that is none', async () => {
     expect(await run(['sessions', 'end'])).toMatchObject({
-      ...{ code: 2, stderr: expect.stringMatching(/CLAWLOOP_SESSION_KEY/) },
+      code: 2,
+      stderr: expect.stringMatching(/CLAWLOOP_SESSION_KEY/),
     });
     expect(await run(['sessions', 'reward', 'good'], 'sk-sess-x')).toMatchObject({
-      ...{ code: 2, stderr: expect.stringMatching(/a number from -1 to 1, not 'good'/) },
+      code: 2,
+      stderr: expect.stringMatching(/a number from -1 to 1, not 'good'/),
     });
     expect(await clawloop(['sessions', 'start', '--url', 'http://127.0.0.1:9'])).toMatchObject({
-      ...{ code: 2, stderr: expect.stringMatching(/no answer from http:\/\/127\.0\.0\.1:9/) },
+      code: 2,
+      stderr: expect.stringMatching(/no answer from http:\/\/127\.0\.0\.1:9/),
     });
   });
 
@@ -112,9 +119,20 @@ describe('the session protocol by commands', { timeout: 150_000 }, () => {
     expect(code, stdout + stderr).toBe(0);
     const steps = stdout.split('\n').map((line) => line.slice(0, 18).trim());
     expect(steps.filter((step) => step !== '')).toEqual([
-      ...['server', 'start_session', 'chat/completions', 'chat/completions', 'chat/completions'],
-      ...['set_reward', 'set_reward', 'sessions', 'start_session', 'chat/completions', 'set_reward'],
-      ...['end_session', ...Array(4).fill('sessions export'), 'new version'],
+      'server',
+      'start_session',
+      'chat/completions',
+      'chat/completions',
+      'chat/completions',
+      'set_reward',
+      'set_reward',
+      'sessions',
+      'start_session',
+      'chat/completions',
+      'set_reward',
+      'end_session',
+      ...Array(4).fill('sessions export'),
+      'new version',
     ]);
     expect(stdout).toMatch(/^sessions +open, 3 answers, rewards -0\.5, 1$/m);
     expect(stdout).toMatch(/^sessions export +demo-task-\w+: \d+ tokens, \d+ of them sampled, return 0\.5$/m);

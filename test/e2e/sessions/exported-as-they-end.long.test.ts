@@ -21,8 +21,14 @@ afterEach(async () => {
 test('each session that ends is exported once, by its client or by its timer, also over kills', async () => {
   const [data, out] = [join(folder, 'data'), join(folder, 'out')];
   const flags = [
-    ...['--backend', 'wasm', '--sessions-export', out],
-    ...['--collector-session-timeout', String(IDLE_S), '--collector-sweep-ms', '200'],
+    '--backend',
+    'wasm',
+    '--sessions-export',
+    out,
+    '--collector-session-timeout',
+    String(IDLE_S),
+    '--collector-sweep-ms',
+    '200',
   ];
   loop = await startClawLoop(data, flags);
   const rl = rlClient(() => loop!.url);
@@ -84,12 +90,19 @@ test('a folder that cannot be made is told at the start', async () => {
   await writeFile(join(folder, 'file'), '');
   const ports = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
   const { code, stdout } = await clawloop([
-    ...['up', '--data-folder', join(folder, 'data'), '--port', String(ports[0])],
+    'up',
+    '--data-folder',
+    join(folder, 'data'),
+    '--port',
+    String(ports[0]),
     ...['collector', 'judge', 'trainer'].flatMap((name, n) => [
       `--${name}-health-port`,
       String(ports[n + 1]),
     ]),
-    ...['--backend', 'wasm', '--sessions-export', join(folder, 'file', 'out')],
+    '--backend',
+    'wasm',
+    '--sessions-export',
+    join(folder, 'file', 'out'),
   ]);
-  expect([code, stdout]).toEqual([2, expect.stringContaining('cannot be written')]);
+  expect([code, stdout]).toEqual([2, expect.stringContaining('cannot write to')]);
 });

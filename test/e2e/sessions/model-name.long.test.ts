@@ -21,7 +21,13 @@ test('sessions start opens one of the adapter that --model names; who names a ve
 }, async () => {
   expect((await run('sessions', 'start', '--task', 'plain')).code).toBe(0);
   const { code, stdout, stderr } = await run(
-    ...['sessions', 'start', '--task', 'cook', '--model', 'clawloop:bob', '--json'],
+    'sessions',
+    'start',
+    '--task',
+    'cook',
+    '--model',
+    'clawloop:bob',
+    '--json',
   );
   expect(code, stderr).toBe(0);
   const { api_key } = JSON.parse(stdout) as { readonly api_key: string };

@@ -1,12 +1,15 @@
 import { expect, test } from 'vitest';
-import { createRandom } from '../../../shared/policy/random.ts';
-import { largestBatch } from '../../../shared/policy/training-defaults.ts';
+import { createRandom } from '../../../shared/policy/model/random.ts';
+import { largestBatch } from '../../../shared/policy/train/training-defaults.ts';
 import { playRollout, type Rollout } from './rollout-model.ts';
 
 /** A rollout of 12 tasks, eight attempts at a time; steps are short beside sessions. */
 const rolloutOf = (random: () => number, batchSize: number, more: Partial<Rollout>): Rollout => ({
   limits: { maxSessions: 256, batchSize, maxBatchSize: largestBatch(batchSize), maxStaleness: 4 },
-  ...{ tasks: 12, n: 4, workers: 8, retryMs: 1000 },
+  tasks: 12,
+  n: 4,
+  workers: 8,
+  retryMs: 1000,
   turns: () => 3,
   turnMs: () => 200 + 1000 * random(),
   stepMs: (samples) => 300 + 50 * samples,
@@ -48,10 +51,15 @@ test('every rollout comes to its end, whatever the batches, the room and the att
     const batchSize = from(1, 2, 3, 16);
     const end = playRollout({
       limits: {
-        ...{ maxSessions: 256, batchSize, maxBatchSize: from(1, 8) * batchSize },
+        maxSessions: 256,
+        batchSize,
+        maxBatchSize: from(1, 8) * batchSize,
         maxStaleness: from(0, 1, 4),
       },
-      ...{ tasks: from(1, 3, 8), n: from(1, 2, 5, 13), workers: from(1, 4, 40), retryMs: 1000 },
+      tasks: from(1, 3, 8),
+      n: from(1, 2, 5, 13),
+      workers: from(1, 4, 40),
+      retryMs: 1000,
       turns: () => 1 + Math.floor(turns * random()),
       turnMs: () => turnMs * (0.1 + 2 * random()),
       stepMs: () => stepMs * random(),

@@ -1,12 +1,13 @@
-import { type SubmitSettings, submit } from '../../../services/collector/submit.ts';
+import type { SubmitSettings } from '../../../services/collector/fold-settings.ts';
+import { submit } from '../../../services/collector/submit.ts';
 import { sampleReady } from '../../../services/collector/testing/events.ts';
-import { lackOfRoom, type OpenSession, type RoomLimits } from '../../../services/serving/rl/room.ts';
-import { countWaitingSamples } from '../../../services/serving/rl/waiting-samples.ts';
+import { lackOfRoom, type OpenSession, type RoomLimits } from '../../../services/serving/sessions/room.ts';
+import { countWaitingSamples } from '../../../services/serving/sessions/waiting-samples.ts';
 import type { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
 import { memoryRows } from '../../../shared/log/rows.ts';
-import { defaultTrainingSettings } from '../../../shared/policy/training-defaults.ts';
+import { defaultTrainingSettings } from '../../../shared/policy/train/training-defaults.ts';
 
 export type Rollout = {
   readonly limits: RoomLimits;
@@ -48,7 +49,9 @@ type Attempt = {
 export function playRollout(world: Rollout): RolloutEnd {
   const { limits } = world;
   const settings: SubmitSettings = {
-    ...{ size: limits.batchSize, most: limits.maxBatchSize, maxStaleness: limits.maxStaleness },
+    size: limits.batchSize,
+    most: limits.maxBatchSize,
+    maxStaleness: limits.maxStaleness,
     training: defaultTrainingSettings('claw-nano').settings,
   };
   const rows = memoryRows();
@@ -142,14 +145,23 @@ export function playRollout(world: Rollout): RolloutEnd {
     }
     queue.shift();
     const attempt = {
-      ...{ name: `s${number}`, task, startedAt: clock, versions: [], heardAt: clock, rewarded: false },
+      name: `s${number}`,
+      task,
+      startedAt: clock,
+      versions: [],
+      heardAt: clock,
+      rewarded: false,
     };
     open.set(attempt.name, attempt);
     work(attempt, world.turns());
     next();
   };
   const seen = ({ task, startedAt, versions, heardAt, rewarded }: Attempt): OpenSession => ({
-    ...{ answers: versions.length, task, rewarded, openMs: clock - startedAt, quietMs: clock - heardAt },
+    answers: versions.length,
+    task,
+    rewarded,
+    openMs: clock - startedAt,
+    quietMs: clock - heardAt,
     age: versions.length === 0 ? 0 : samples.ageOf(versions[0]!, limits.maxStaleness),
   });
 

@@ -58,7 +58,9 @@ describeWithKafka(
       const ends = await Promise.all(serviceNames.map((name) => startService(name, flags(wrong)).ended));
       for (const [index, { code, output, stderr }] of ends.entries()) {
         expect(code, output + stderr).toBe(2);
-        expect(stderr).toContain(`clawloop ${serviceNames[index]}: Kafka at ${kafka.secured} refuses us: `);
+        expect(stderr).toContain(
+          `clawloop ${serviceNames[index]}: Kafka at ${kafka.secured} refused the connection: `,
+        );
         expect(stderr).toMatch(reason);
       }
     });
@@ -78,12 +80,18 @@ describeWithKafka(
       await admin.createTopics({ topics, waitForLeaders: false });
       await admin.disconnect();
       const { code, stderr } = await startService('collector', [
-        ...['--data-folder', join(folder, 'odd'), '--log', 'kafka'],
-        ...['--kafka-brokers', kafka.brokers.join(','), '--kafka-prefix', prefix],
+        '--data-folder',
+        join(folder, 'odd'),
+        '--log',
+        'kafka',
+        '--kafka-brokers',
+        kafka.brokers.join(','),
+        '--kafka-prefix',
+        prefix,
       ]).ended;
       expect(code).toBe(2);
       expect(stderr).toContain(
-        `${prefix}${topic} was made with 2 partitions, which is fixed; 3 are asked for`,
+        `${prefix}${topic} was created with 2 partitions, which cannot change; 3 were configured`,
       );
     });
   },
@@ -100,8 +108,14 @@ describeWithKafka('a broker that is away when a service is to stop', (node) => {
   withRedis('and Redis', (redis) => {
     const start = (name: ServiceName, prefix: string) =>
       startService(name, [
-        ...['--data-folder', join(folder, prefix), '--log', 'kafka', '--kafka-prefix', `${prefix}.`],
-        ...['--kafka-brokers', node().brokers.join(',')],
+        '--data-folder',
+        join(folder, prefix),
+        '--log',
+        'kafka',
+        '--kafka-prefix',
+        `${prefix}.`,
+        '--kafka-brokers',
+        node().brokers.join(','),
         ...(queued.has(name) ? ['--queue', 'redis', '--redis-url', redis().url] : []),
         ...(queued.has(name) ? ['--redis-prefix', prefix] : []),
       ]);
@@ -146,8 +160,18 @@ describeWithKafka('a broker that is away when a service is to stop', (node) => {
       speak(upstream, Number.POSITIVE_INFINITY);
       const data = join(folder, 'endless');
       const flags = [
-        ...['--data-folder', data, '--engine', 'upstream', '--upstream-url', upstream.url],
-        ...['--log', 'kafka', '--kafka-brokers', node().brokers.join(','), '--kafka-prefix', 'endless.'],
+        '--data-folder',
+        data,
+        '--engine',
+        'upstream',
+        '--upstream-url',
+        upstream.url,
+        '--log',
+        'kafka',
+        '--kafka-brokers',
+        node().brokers.join(','),
+        '--kafka-prefix',
+        'endless.',
       ];
       const serving = startService('serving', flags);
       const { told } = await tellStory(await untilReady(serving));

@@ -22,7 +22,12 @@ afterAll(async () => {
 /** Asks, and has it stopped once the first word has come. */
 async function stopInMidStream(data: string) {
   const serving = startService('serving', [
-    ...['--data-folder', data, '--engine', 'upstream', '--upstream-url', upstream.url],
+    '--data-folder',
+    data,
+    '--engine',
+    'upstream',
+    '--upstream-url',
+    upstream.url,
   ]);
   const story = await tellStory(await untilReady(serving));
   const stopped = await serving.stop();

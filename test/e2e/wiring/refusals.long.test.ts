@@ -36,7 +36,7 @@ test.each(['serving', 'trainer'] as const)('%s: a model that is not there', asyn
 test.each(['serving', 'trainer'] as const)('%s: a native backend that is not installed', async (name) => {
   // a copy of the code, beside which nothing was installed
   const root = fresh(`tree-${name}`);
-  for (const part of ['services', 'shared', 'infra/tensorflow', 'package.json'])
+  for (const part of ['clients', 'services', 'shared', 'infra/tensorflow', 'package.json'])
     await cp(fileURLToPath(new URL(`../../../${part}`, import.meta.url)), join(root, part), {
       recursive: true,
     });
@@ -64,7 +64,7 @@ test('a log that a newer version has made, one of other partitions, and a file t
   const log = await openSqliteLog({ folder: join(fresh('newer'), 'log'), partitions: 3 });
   await log.close();
   const other = ['--data-folder', fresh('newer'), '--partitions', '5'];
-  expect(await refusal('judge', other)).toContain('was made with 3 partitions');
+  expect(await refusal('judge', other)).toContain('was created with 3 partitions');
   const file = join(fresh('newer'), 'log', 'log.sqlite');
   const database = new DatabaseSync(file);
   database.exec(`UPDATE meta SET value = '99' WHERE name = 'schemaVersion'`);
@@ -72,7 +72,7 @@ test('a log that a newer version has made, one of other partitions, and a file t
   expect(await refusal('judge', ['--data-folder', fresh('newer')])).toContain('has schema 99');
   await mkdir(join(fresh('none'), 'log'), { recursive: true });
   await writeFile(join(fresh('none'), 'log', 'log.sqlite'), 'this is no database, however long it is read');
-  expect(await refusal('judge', ['--data-folder', fresh('none')])).toContain('is not a log of ours');
+  expect(await refusal('judge', ['--data-folder', fresh('none')])).toContain('is not a ClawLoop log');
 });
 
 test('a port that is taken, and an address that is not of this machine', async () => {
@@ -129,11 +129,15 @@ test('up stops everything where one service is refused, and says why', async () 
   const taken = String((server.address() as { readonly port: number }).port);
   const ports = { collector: '0', judge: taken, trainer: '0' };
   const { code, stdout } = await clawloop([
-    ...['up', '--data-folder', fresh('up'), '--port', String(await freePort())],
+    'up',
+    '--data-folder',
+    fresh('up'),
+    '--port',
+    String(await freePort()),
     ...Object.entries(ports).flatMap(([name, port]) => [`--${name}-health-port`, port]),
   ]);
   server.close();
   expect(code).toBe(2);
-  expect(stdout).toMatch(/judge cannot go on:\n.*address already in use/);
+  expect(stdout).toMatch(/judge cannot continue:\n.*address already in use/);
   expect(stdout).not.toContain('starts again');
 });

@@ -33,7 +33,8 @@ export function startService(
     [
       '--disable-warning=ExperimentalWarning',
       `${root}/services/${name}/main.ts`,
-      ...[name === 'serving' ? '--port' : '--health-port', '0'],
+      name === 'serving' ? '--port' : '--health-port',
+      '0',
       ...(flags.includes('--backend') ? [] : ['--backend', 'wasm']),
       ...flags,
     ],

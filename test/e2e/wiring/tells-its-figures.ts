@@ -15,7 +15,7 @@ import {
 } from './service-process.ts';
 
 /**
- * That a whole loop, wherever its log and queues are, tells the figures that docs/metrics.md promises.
+ * That a whole loop, wherever its log and queues are, tells the figures that docs/operate/metrics.md promises.
  * `flags`: where they are, per service.
  */
 export function tellsItsFigures(flags: (name: ServiceName) => readonly string[]): void {
@@ -42,7 +42,7 @@ export function tellsItsFigures(flags: (name: ServiceName) => readonly string[])
     (await scrape(urls[service])).value(name, labels);
 
   test.each(serviceNames)(
-    '%s is alive, ready and says what docs/metrics.md says that it does',
+    '%s is alive, ready and says what docs/operate/metrics.md says that it does',
     async (name) => {
       expect((await fetch(`${urls[name]}/healthz`)).status).toBe(200);
       expect((await fetch(`${urls[name]}/readyz`)).status).toBe(200);

@@ -57,8 +57,17 @@ test.concurrent('so does up, before it starts anything', async () => {
   const up = spawn(
     process.execPath,
     [
-      ...['--disable-warning=ExperimentalWarning', cli, 'up', '--data-folder', join(folder, 'up')],
-      ...['--port', String(await freePort()), '--log', 'kafka', '--kafka-brokers', place],
+      '--disable-warning=ExperimentalWarning',
+      cli,
+      'up',
+      '--data-folder',
+      join(folder, 'up'),
+      '--port',
+      String(await freePort()),
+      '--log',
+      'kafka',
+      '--kafka-brokers',
+      place,
     ],
     { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
   );
@@ -103,7 +112,7 @@ withRedis('with Redis', (redis) => {
     for (const password of [[], ['--redis-password', 'another']]) {
       const { code, stderr } = await startService('judge', [...flags, ...password]).ended;
       expect(code).toBe(2);
-      expect(stderr).toMatch(/clawloop judge: Redis at .* refuses us: (NOAUTH|WRONGPASS)/);
+      expect(stderr).toMatch(/clawloop judge: Redis at .* refused the connection: (NOAUTH|WRONGPASS)/);
     }
     const judge = startService('judge', [...flags, '--redis-password', 'a secret']);
     await untilReady(judge);

@@ -1,8 +1,9 @@
 import type { BatchSubmitted } from '../../../../shared/events/batch-submitted.ts';
 import { type ClawLoopEvent, catalogue } from '../../../../shared/events/catalogue.ts';
 import { type Topic, topics } from '../../../../shared/events/define-event.ts';
+import { defined } from '../../../../shared/lang/defined.ts';
 import { batchDigest, sampleDigest, samplesDigest } from '../../../../shared/lineage/batch-digest.ts';
-import { defaultTrainingSettings } from '../../../../shared/policy/training-defaults.ts';
+import { defaultTrainingSettings } from '../../../../shared/policy/train/training-defaults.ts';
 import { type AuditOptions, createAudit } from '../audit.ts';
 import type { Audited } from '../audited.ts';
 import { seedOf } from '../batch-check.ts';
@@ -10,14 +11,18 @@ import { seedOf } from '../batch-check.ts';
 type Data = Readonly<Record<string, unknown>>;
 export type Facts = ClawLoopEvent | readonly Facts[];
 
-const definitionOf = (type: ClawLoopEvent['type']) => catalogue.find((one) => one.type === type)!;
+const definitionOf = (type: ClawLoopEvent['type']) =>
+  catalogue.find((definition) => definition.type === type)!;
 
 const cost = { promptTokens: 0, completionTokens: 0, milliseconds: 0 };
 
-/** What an event must have, and what the tests do not look at. */
-const rest: Readonly<Partial<Record<ClawLoopEvent['type'], object>>> = {
+/** Required fields of an event that the tests do not check. */
+const defaults: Readonly<Partial<Record<ClawLoopEvent['type'], object>>> = {
   'interaction.completed': {
-    ...{ requestId: 'r', api: 'chat', model: 'clawloop', engine: 'local' },
+    requestId: 'r',
+    api: 'chat',
+    model: 'clawloop',
+    engine: 'local',
     sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 8 },
     timing: { startedAt: '2026-01-01T00:00:00Z', firstTokenMs: 1, totalMs: 1 },
     usage: { promptTokens: 2, completionTokens: 2 },
@@ -29,26 +34,39 @@ const rest: Readonly<Partial<Record<ClawLoopEvent['type'], object>>> = {
   'policy.trained': { fingerprint: 'test', milliseconds: 1 },
 };
 
-/** An event that a log takes; its data come on top of what the tests do not look at. */
+/** A valid event: the given data, plus required fields that the tests do not check. */
 export function event(type: ClawLoopEvent['type'], id: string, data: object, time = 0): ClawLoopEvent {
   const { topic, create } = definitionOf(type);
   const place = topic === 'training' ? { adapter: 'default' } : { lane: 'l' };
-  const said = { id, source: 'test', time: new Date(Date.UTC(2026, 0, 1) + time).toISOString() };
-  const whole = { ...rest[type], ...place, ...data };
-  return (create as unknown as (one: object) => ClawLoopEvent)({ ...said, data: whole });
+  const envelope = { id, source: 'test', time: new Date(Date.UTC(2026, 0, 1) + time).toISOString() };
+  const whole = { ...defaults[type], ...place, ...data };
+  return (create as unknown as (event: object) => ClawLoopEvent)({ ...envelope, data: whole });
 }
 
 const messages = (id: string) => [{ role: 'user', content: `What is ${id}?` }];
 const tokens = (id: string) => ({
-  ...{ promptIds: [1, 2], responseIds: [id.length, 3], logProbs: [-0.5, -0.25] },
-  ...{ effectiveTemperature: 1, greedy: false, filters: { topP: 1, topK: 0 } },
+  promptIds: [1, 2],
+  responseIds: [id.length, 3],
+  logProbs: [-0.5, -0.25],
+  effectiveTemperature: 1,
+  greedy: false,
+  filters: { topP: 1, topK: 0 },
 });
 const answer = { role: 'assistant', content: 'It is that.' };
 
 export const interaction = (id: string, live = true, version = 0, data: Data = {}) =>
   event('interaction.completed', id, {
-    ...{ interactionId: id, live, adapter: 'default', key: 'mine', version, settle: 'votes' },
-    ...{ messages: messages(id), answer, tokens: tokens(id), finishReason: 'stop', disconnected: false },
+    interactionId: id,
+    live,
+    adapter: 'default',
+    key: 'mine',
+    version,
+    settle: 'votes',
+    messages: messages(id),
+    answer,
+    tokens: tokens(id),
+    finishReason: 'stop',
+    disconnected: false,
     ...data,
   });
 
@@ -56,8 +74,17 @@ export const interaction = (id: string, live = true, version = 0, data: Data = {
 export function completed(id: string, data: Data & { readonly from?: string } = {}): Facts {
   const where = { session: `chat-${id}`, epoch: id, key: 'mine' };
   const turn = {
-    ...{ turnId: id, adapter: 'default', version: 0, settle: 'votes', sessionBy: 'history', ...where },
-    ...{ messages: messages(id), answer, tokens: tokens(id), next: [], from: null },
+    turnId: id,
+    adapter: 'default',
+    version: 0,
+    settle: 'votes',
+    sessionBy: 'history',
+    ...where,
+    messages: messages(id),
+    answer,
+    tokens: tokens(id),
+    next: [],
+    from: null,
     by: data.from ?? `${id}/end`,
     ...data,
   };
@@ -86,19 +113,30 @@ export const feedback = (id: string, on: string, score = -1, key = 'mine') => [
   event('turn.feedback', `${id}/feedback`, { turnId: on, given: id, score }),
 ];
 
-/** Its own reward too, where it has one. */
+/** Includes its own reward, if any. */
 export const earned = (id: string, score: number, own: number | null, parent: string | null): Facts => [
   own === null ? [] : event('feedback.given', `reward-${id}`, { interactionId: id, key: 'mine', score: own }),
   event('turn.feedback', `${id}/return`, {
-    ...{ turnId: id, given: own === null ? `${id}/end` : `reward-${id}`, score },
+    turnId: id,
+    given: own === null ? `${id}/end` : `reward-${id}`,
+    score,
     return: { own, parent, discount: 0.9 },
   }),
 ];
 
 export const ready = (id: string, data: Data = {}) =>
   event('sample.ready', `${id}/ready`, {
-    ...{ sampleId: id, session: `chat-${id}`, epoch: id, version: 0, lane: 'l' },
-    ...{ verdict: 1, source: 'votes', soft: false, hints: [], messages: messages(id), tokens: tokens(id) },
+    sampleId: id,
+    session: `chat-${id}`,
+    epoch: id,
+    version: 0,
+    lane: 'l',
+    verdict: 1,
+    source: 'votes',
+    soft: false,
+    hints: [],
+    messages: messages(id),
+    tokens: tokens(id),
     ...data,
   });
 
@@ -112,20 +150,28 @@ export const trained = (id: string, version = 0): Facts => [
 
 export const batch = (n: number, parent: number, ...samples: string[]) =>
   event('batch.submitted', `b${n}`, {
-    ...{ batchId: `b${n}`, n, parent, size: 1, maxStaleness: 1, seed: seedOf('default', n) },
+    batchId: `b${n}`,
+    n,
+    parent,
+    size: 1,
+    maxStaleness: 1,
+    seed: seedOf('default', n),
     samples: samples.map((sampleId) => ({ sampleId })),
   });
 
 const made = (n: number) => ({ batchId: `b${n}`, checkpoint: `c${n}`, digest: `d${n}` });
 
-/** A step from a batch: that of the log, or another one; undefined: it does not say from which. */
+/** A step from a batch: the batch in the log, or another; undefined: the step does not name its batch. */
 export const stepped = (n: number, from: ClawLoopEvent | undefined): ClawLoopEvent =>
   event('policy.trained', `b${n}/trained`, {
-    ...{ ...made(n), version: n, parent: n - 1, metrics: {} },
-    ...(from === undefined ? {} : { batchDigest: from }),
+    ...made(n),
+    version: n,
+    parent: n - 1,
+    metrics: {},
+    ...defined({ batchDigest: from }),
   });
 
-/** The step too, unless the log holds one. */
+/** Adds the step, unless the log has it. */
 export const promoted = (n: number, from: number): Facts => [
   event('policy.trained', `b${n}/trained`, {
     ...made(n),
@@ -139,45 +185,45 @@ export const promoted = (n: number, from: number): Facts => [
 
 /** In the order in which they were given. */
 export const factsOf = (facts: Facts): readonly ClawLoopEvent[] =>
-  Array.isArray(facts) ? facts.flatMap((one: Facts) => factsOf(one)) : [facts as ClawLoopEvent];
+  Array.isArray(facts) ? facts.flatMap((fact: Facts) => factsOf(fact)) : [facts as ClawLoopEvent];
 
-/** A log of one partition that holds these facts. Batches name the places of their samples, steps the digests. */
+/** A log with these facts in one partition. Batches name the places of their samples, steps the digests. */
 export function records(...facts: readonly Facts[]): readonly Audited[] {
   const ends = new Map<Topic, number>();
-  const stepsSaid = new Set<string>();
-  const placed = factsOf(facts).flatMap((one): readonly Audited[] => {
-    const { topic } = definitionOf(one.type);
-    if (one.type === 'policy.trained' && stepsSaid.has(one.id)) return [];
-    if (one.type === 'policy.trained') stepsSaid.add(one.id);
+  const namedSteps = new Set<string>();
+  const placed = factsOf(facts).flatMap((event): readonly Audited[] => {
+    const { topic } = definitionOf(event.type);
+    if (event.type === 'policy.trained' && namedSteps.has(event.id)) return [];
+    if (event.type === 'policy.trained') namedSteps.add(event.id);
     const offset = ends.get(topic) ?? 0;
     ends.set(topic, offset + 1);
-    return [{ topic, at: { partition: 0, offset }, time: Date.parse(one.time), event: one }];
+    return [{ topic, at: { partition: 0, offset }, time: Date.parse(event.time), event }];
   });
   return placed
     .map((record) => ({ ...record, event: completedWith(record.event, placed) }))
     .sort((a, b) => topics.indexOf(a.topic) - topics.indexOf(b.topic) || a.at.offset - b.at.offset);
 }
 
-function completedWith(one: ClawLoopEvent, log: readonly Audited[]): ClawLoopEvent {
-  if (one.type === 'batch.submitted') return withPlaces(one, log);
-  if (one.type !== 'policy.trained' || one.data.batchDigest === undefined) return one;
-  const asked = one.data.batchDigest as unknown as BatchSubmitted | number;
-  const found = log.find(({ event: { id } }) => id === `b${asked}`)?.event;
-  const from = typeof asked === 'number' ? (found as BatchSubmitted | undefined) : asked;
-  if (from === undefined) return one;
+function completedWith(event: ClawLoopEvent, log: readonly Audited[]): ClawLoopEvent {
+  if (event.type === 'batch.submitted') return withPlaces(event, log);
+  if (event.type !== 'policy.trained' || event.data.batchDigest === undefined) return event;
+  const asked = event.data.batchDigest as unknown as BatchSubmitted | number;
+  const submitted = log.find(({ event: { id } }) => id === `b${asked}`)?.event;
+  const from = typeof asked === 'number' ? (submitted as BatchSubmitted | undefined) : asked;
+  if (from === undefined) return event;
   const batch = withPlaces(from, log);
   const samples = batch.data.samples.flatMap(({ sampleId }) => {
     const ready = log.find(({ event: { id } }) => id === `${sampleId}/ready`)?.event;
     return ready?.type === 'sample.ready' ? [sampleDigest(ready.data)] : [];
   });
   const digests = { batchDigest: batchDigest(batch.data), samplesDigest: samplesDigest(samples) };
-  return { ...one, data: { ...one.data, ...digests } };
+  return { ...event, data: { ...event.data, ...digests } };
 }
 
-function withPlaces(one: BatchSubmitted, log: readonly Audited[]): BatchSubmitted {
+function withPlaces(event: BatchSubmitted, log: readonly Audited[]): BatchSubmitted {
   const placeOf = (sampleId: string) => log.find(({ event: { id } }) => id === `${sampleId}/ready`)?.at;
-  const samples = one.data.samples.map(({ sampleId }) => ({ sampleId, at: placeOf(sampleId) }));
-  return { ...one, data: { ...one.data, samples } as BatchSubmitted['data'] };
+  const samples = event.data.samples.map(({ sampleId }) => ({ sampleId, at: placeOf(sampleId) }));
+  return { ...event, data: { ...event.data, samples } as BatchSubmitted['data'] };
 }
 
 /** What the audit says of some records. */

@@ -1,4 +1,4 @@
-import { createRandom, type Random } from '../../../../shared/policy/random.ts';
+import { createRandom, type Random } from '../../../../shared/policy/model/random.ts';
 import { wishKinds } from '../../../../shared/wishes/wishes.ts';
 import { type Unit, unitsOf } from '../features.ts';
 import {
@@ -14,23 +14,23 @@ import {
 } from '../model.ts';
 import type { Row } from './read-rows.ts';
 
-export type TrainingSettings = {
+type TrainingSettings = {
   readonly seed: string;
   readonly epochs: number;
   readonly rate: number;
-  /** pulls every weight to 0, per visit */
+  /** weight decay per update */
   readonly decay: number;
-  /** share of the traits that a visit leaves out */
+  /** share of the traits that an update leaves out */
   readonly dropout: number;
-  /** rows that a trait must stand in */
+  /** minimum rows that contain a trait */
   readonly leastRows: number;
-  /** weight of a row that is no complaint */
+  /** weight of rows that are no complaints */
   readonly notBad: number;
-  /** share of the rows that a member of the ensemble does not see */
+  /** share of the rows that each member of the ensemble does not see */
   readonly leftOut: number;
 };
 
-export const trainingSettings: TrainingSettings = {
+const trainingSettings: TrainingSettings = {
   seed: 'ear',
   epochs: 3,
   rate: 0.08,
@@ -41,14 +41,14 @@ export const trainingSettings: TrainingSettings = {
   leftOut: 0.25,
 };
 
-/** A row to learn from: variants of one row have its `source`. */
+/** A training example. All variants of a row have the same `source`. */
 export type Example = Row & { readonly source: number; readonly statesWish: boolean | undefined };
 
 type Prepared = { readonly example: Example; readonly units: readonly Uint32Array[] };
 
 /**
  * Multinomial and binary logistic regression over the soft maximum of a message's sentences, by AdaGrad
- * (Duchi et al. 2011). Members of the ensemble see other rows. One seed gives one model.
+ * (Duchi et al. 2011). Each member of the ensemble sees different rows. The same seed gives the same model.
  */
 export function trainEar(examples: readonly Example[], settings = trainingSettings): EarModel {
   const random = createRandom(settings.seed);
@@ -64,7 +64,7 @@ export function trainEar(examples: readonly Example[], settings = trainingSettin
   return { rows, weights: learner.weights, bias: learner.bias };
 }
 
-/** Traits that stand in enough sources. */
+/** The traits that enough sources contain, with their rows. */
 function vocabulary(
   all: readonly { readonly example: Example; readonly units: readonly Unit[] }[],
   leastRows: number,
@@ -143,14 +143,14 @@ function openLearner(rows: ReadonlyMap<number, number>, settings: TrainingSettin
   return { weights, bias, learn };
 }
 
-/** The loss's slope by each unit's score in each column. */
+/** Gradient of the loss with respect to the score of each sentence in each column. */
 function slopesOf(
   example: Example,
   scores: readonly Float64Array[],
   settings: TrainingSettings,
 ): readonly Float64Array[] {
   const slopes = scores.map(() => new Float64Array(COLUMNS));
-  /** the soft maximum over units, and to each unit its share of a slope */
+  /** soft maximum over the sentences */
   const pool = (column: number): number => {
     let most = Number.NEGATIVE_INFINITY;
     for (const score of scores) most = Math.max(most, score[column]!);
@@ -173,7 +173,7 @@ function slopesOf(
   for (const [index, kind] of wishKinds.entries()) {
     const pooled = pool(firstWish + index);
     const slope = sigmoid(pooled) - Number(example.wishes.includes(kind));
-    // most kinds are not wished for, and known not to be
+    // skip most updates: a message names few kinds, and the model knows that
     if (Math.abs(slope) > 0.02) spread(firstWish + index, pooled, slope);
   }
   if (example.statesWish !== undefined) {
@@ -183,7 +183,7 @@ function slopesOf(
   return slopes;
 }
 
-/** By a fixed mixing of bits, so that all variants of a row share it. */
+/** Decided by a hash, so that it is the same for all variants of a row. */
 function isLeftOut(source: number, member: number, share: number): boolean {
   let mixed = Math.imul(source + 1, 0x9e3779b1) ^ Math.imul(member + 1, 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d);

@@ -1,10 +1,10 @@
-import type { Random } from '../../../../shared/policy/random.ts';
+import type { Random } from '../../../../shared/policy/model/random.ts';
 import type { Row } from './read-rows.ts';
 import type { Example } from './train.ts';
 
 const spaceless = new Set(['zh', 'ja']);
 
-/** What people put before what they say. */
+/** Words that people put before a message. */
 const prefixes: Readonly<Record<string, readonly string[]>> = {
   en: ['ok but ', 'hm, ', 'Well, ', 'um ', 'So, ', 'hey, ', 'Sorry, ', 'look, ', 'Okay. ', 'honestly '],
   de: ['ok aber ', 'hm, ', 'Na ja, ', 'also ', 'Sorry, ', 'ehrlich gesagt, ', 'Ja, aber '],
@@ -23,7 +23,7 @@ const joiners = (language: string): readonly string[] =>
 const pick = <Item>(items: readonly Item[], random: Random): Item =>
   items[Math.floor(random() * items.length)]!;
 
-/** One after the other, with a mark between where the first has none. */
+/** Joins two texts, with a mark between them if the first has none. */
 function join(first: string, second: string, language: string, random: Random): string {
   const hasEnd = /[.!?…。！？\n]$/.test(first);
   const between = hasEnd
@@ -32,7 +32,7 @@ function join(first: string, second: string, language: string, random: Random): 
   return `${first}${between}${second}`;
 }
 
-/** A slip of the finger in a word of Latin letters. */
+/** Adds a typing error to a word in Latin letters. */
 function withTypo(text: string, random: Random): string {
   const places = [...text.matchAll(/[a-zà-ÿ]{4,}/gi)];
   if (places.length === 0) return text;
@@ -55,7 +55,7 @@ function restyled(text: string, random: Random): string {
   return withTypo(text, random);
 }
 
-/** Each row as it is and in other garb: misspelt, with a word before it, with a new request behind it. */
+/** Each row with its variants: misspelt, with a word before it, with a new request behind it. */
 export function variantsOf(rows: readonly Row[], random: Random, times: number): readonly Example[] {
   const requests = requestsOf(rows);
   const speaking = rows.filter(({ label, language }) => label === 'bad' && language !== '');
@@ -84,7 +84,7 @@ export function variantsOf(rows: readonly Row[], random: Random, times: number):
   });
 }
 
-/** A person says in plain words what they want; undefined: not known. */
+/** Whether a message states a wish in plain words; undefined: unknown. */
 function statesWishOf({ label, wishes, style, file }: Row): boolean | undefined {
   if (label !== 'bad') return label === 'good' ? false : undefined;
   if (wishes.length > 0) return ['direct', 'polite', 'terse', 'typo'].includes(style) ? true : undefined;

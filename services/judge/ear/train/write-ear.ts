@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { COLUMNS, type EarModel } from '../model.ts';
 import { type EarCard, modelOf, type Thresholds } from '../read-ear.ts';
 
-/** A model in bytes, and what it is worth after rounding. */
+/** A model in bytes, and the model after rounding. */
 export type Packed = {
   readonly traits: Uint32Array;
   readonly small: Int8Array;
@@ -12,10 +12,10 @@ export type Packed = {
   readonly model: EarModel;
 };
 
-/** Steps of a weight on each side of 0. */
+/** Quantisation steps of a weight on each side of 0. */
 const STEPS = 127;
 
-/** The `most` traits with the largest weights, each weight in a byte. */
+/** Keeps the `most` traits with the largest weights and packs each weight into a byte. */
 export function pack({ rows, weights, bias }: EarModel, most: number): Packed {
   const largest = (row: number) => {
     let size = 0;
@@ -44,7 +44,7 @@ export function pack({ rows, weights, bias }: EarModel, most: number): Packed {
   return { traits, small, scales, bias: rounded, model: modelOf({ scales, bias: rounded }, traits, small) };
 }
 
-/** Writes `ear.bin` and `ear.json`; returns the digest of the former. */
+/** Writes `ear.bin` and `ear.json`; returns the digest of `ear.bin`. */
 export function writeEar(
   folder: string,
   { traits, small, scales, bias }: Packed,

@@ -4,10 +4,10 @@ import { openaiJudge } from '../../judges/openai/openai.ts';
 import { promptedJudge } from '../../judges/openai/prompted-judge.ts';
 import { readExchanges, turnOf } from '../exam.ts';
 
-/** What the server does with the exchange of this index: a status, the right verdict, or nothing at all. */
-export type Conduct = (index: number) => number | 'right' | 'hang';
+/** The server's behaviour for the exchange at this index: a status, the right verdict, or no answer. */
+export type Behaviour = (index: number) => number | 'right' | 'hang';
 
-/** Votes of an exchange have a seed of their own: by it the server knows which one it is asked about. */
+/** Each exchange has its own seed, by which the server recognises it. */
 async function seedsOfExchanges(): Promise<ReadonlyMap<number, number>> {
   const seeds = new Map<number, number>();
   const signal = new AbortController().signal;
@@ -21,13 +21,13 @@ async function seedsOfExchanges(): Promise<ReadonlyMap<number, number>> {
   return seeds;
 }
 
-/** A server on this machine that is asked an exam, and a judge that asks it. Its conduct may change meanwhile. */
-export async function startExamServer(first: Conduct) {
+/** A local server that answers an exam, and a judge that asks it. `become` changes its behaviour. */
+export async function startExamServer(first: Behaviour) {
   const seeds = await seedsOfExchanges();
   const exchanges = readExchanges();
   const asked: number[] = [];
   const hanging: ServerResponse[] = [];
-  let conduct = first;
+  let behaviour = first;
   let left = 0;
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
@@ -36,7 +36,7 @@ export async function startExamServer(first: Conduct) {
     response.on('close', () => {
       if (!response.writableFinished) left += 1;
     });
-    const does = conduct(index);
+    const does = behaviour(index);
     if (does === 'hang') return void hanging.push(response);
     if (does !== 'right') return void response.writeHead(does).end();
     const content = `\\boxed{${exchanges[index]!.verdict}}`;
@@ -48,13 +48,13 @@ export async function startExamServer(first: Conduct) {
   return {
     baseUrl,
     judge: openaiJudge({ baseUrl, apiKey: undefined, model: 'any', temperature: 0, maxTokens: 9 }),
-    /** the exchanges that it was asked, in order */
+    /** indexes of the exchanges it was asked, in order */
     asked: asked as readonly number[],
     hanging: () => hanging.length,
-    /** requests that were given up before they were answered */
+    /** requests that were aborted before an answer */
     left: () => left,
-    become: (next: Conduct) => {
-      conduct = next;
+    become: (next: Behaviour) => {
+      behaviour = next;
     },
     close: () => {
       server.closeAllConnections();
@@ -63,7 +63,7 @@ export async function startExamServer(first: Conduct) {
   };
 }
 
-/** Waits for what the network brings, without a clock. */
+/** Waits for a condition that network events make true; uses no clock. */
 export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise(setImmediate);
 }

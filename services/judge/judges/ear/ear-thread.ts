@@ -3,7 +3,7 @@ import type { Judge } from '../judge.ts';
 import { openSignalsThread } from '../signals/signals-thread.ts';
 import { earJudge } from './ear.ts';
 
-/** The learned ear on a thread of its own, under the same limits as the rules. */
+/** The ear on its own thread, with the same limits as the rules. */
 export function openEarThread(module = new URL('./ear-worker.ts', import.meta.url)): Judge {
   const thread = openSignalsThread(module);
   const model = `ear@${readCard().digest.slice(0, 12)}`;

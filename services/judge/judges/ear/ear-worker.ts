@@ -1,18 +1,8 @@
-import { parentPort } from 'node:worker_threads';
-import type { FromThread, ToThread } from '../signals/thread-protocol.ts';
+import { answerCalls } from '../../../../shared/runtime/answer-calls.ts';
+import type { SignalCalls } from '../signals/thread-protocol.ts';
+import { kindOfError } from '../thread-errors.ts';
 import { listen, shippedEar } from './ear.ts';
 
-/** The thread of the ear: answers one turn after the other, until it is ended. */
-const port = parentPort!;
-const tell = (message: FromThread) => port.postMessage(message);
-
-port.on('message', ({ id, turn }: ToThread) => {
-  try {
-    tell({ kind: 'signals', id, signals: listen(turn) });
-  } catch (error) {
-    // the kind of the error alone: its message may hold words of the conversation
-    tell({ kind: 'broke', id, reason: error instanceof Error ? error.name : typeof error });
-  }
-});
-shippedEar(); // a first vote must not pay for the reading
-tell({ kind: 'ready' });
+/** The thread of the ear: judges one turn after another until it is terminated. */
+shippedEar(); // load the model now rather than during the first vote
+answerCalls<SignalCalls>({ read: (turn) => listen(turn) }, kindOfError);

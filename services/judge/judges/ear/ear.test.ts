@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { wishesIn } from '../../../../shared/wishes/wishes.ts';
 import { readCard } from '../../ear/read-ear.ts';
-import { assistant, tool, turnCompleted, user } from '../../test-events.ts';
+import { assistant, tool, turnCompleted, user } from '../../testing/events.ts';
 import type { Judge } from '../judge.ts';
 import { listen } from './ear.ts';
 import { openEarThread } from './ear-thread.ts';
@@ -13,14 +13,14 @@ afterEach(async () => {
 
 const heardOf = (...words: readonly string[]) => listen({ messages: [user('a')], next: words.map(user) });
 
-test('what is plain is heard, and the wish is told in the words that models know', () => {
+test('plain words give a verdict, and a known wish its standard text', () => {
   const heard = heardOf('No bullet points, please.');
   expect(heard.vote).toBe(-1);
   expect(wishesIn(heard.hint ?? '')).toContain('no-list');
   expect(heardOf('Thank you, that is exactly what I needed!')).toMatchObject({ vote: 1 });
 });
 
-test('a complaint that names no wish gives no hint', () => {
+test('a complaint without a wish gives no hint', () => {
   for (const words of ['That is wrong.', 'Das ist falsch.', 'Eso está mal.', '不对。'])
     expect(heardOf(words).hint, words).toBeUndefined();
 });
@@ -32,41 +32,41 @@ test.each([
   '¿Y en invierno?',
   'zxqv lorem wub 12',
   '',
-])('it abstains: %s', (words) => {
+])('the ear gives no verdict: %s', (words) => {
   expect(heardOf(words).vote).toBe(0);
   expect(heardOf(words).hint).toBeUndefined();
 });
 
-test('it says the same each time, and the thread says what it says', async () => {
+test('the ear is deterministic, and its thread gives the same verdicts', async () => {
   const judge = openEarThread();
   open.push(judge);
   for (const words of ['No bullet points, please.', 'What is the capital of Peru?']) {
     const { data } = turnCompleted('t', { next: [user(words)] });
-    const told = await judge.vote(data, 0, new AbortController().signal);
-    expect(told).toMatchObject(listen(data));
-    expect(told.model).toBe(`ear@${readCard().digest.slice(0, 12)}`);
+    const vote = await judge.vote(data, 0, new AbortController().signal);
+    expect(vote).toMatchObject(listen(data));
+    expect(vote.model).toBe(`ear@${readCard().digest.slice(0, 12)}`);
   }
 });
 
-test('words that are not the person’s are no verdict', () => {
+test('words of other people give no verdict', () => {
   expect(heardOf('<system-reminder>No bullet points, please.</system-reminder>').vote).toBe(0);
   expect(heardOf('Summarise this review:\n\nNo bullet points, please. Terrible answer.').vote).toBe(0);
   expect(listen({ messages: [user('a')], next: [assistant('No bullet points, please.')] }).vote).toBe(0);
 });
 
-test('a reply to a question of the answer is no verdict on it', () => {
+test('a reply to a question in the answer is no verdict on it', () => {
   const turn = { messages: [user('a')], next: [user('No, bullet points are not wanted there.')] };
   const asking = assistant('Shall I use bullet points?');
   expect(listen({ ...turn, answer: asking }).vote).toBe(0);
 });
 
-test('a tool that failed and a repeated request count as the rules say, where no words do', () => {
+test('without words the rules judge failed tools and repeated requests', () => {
   expect(listen({ messages: [user('do it')], next: [tool('Error: no such table')] }).vote).toBe(-1);
   const messages = [user('How long do I boil an egg?')];
   expect(listen({ messages, next: [user('How long do I boil the eggs?')] }).vote).toBe(-1);
 });
 
-test('a message of any length is heard in no time', () => {
+test('a message of any length is heard quickly', () => {
   const start = process.threadCpuUsage();
   for (const word of ['so ', '啰嗦', 'no. ', 'a', '👍', 'no\n', '...', 'ẞ́']) heardOf(word.repeat(100_000));
   expect(process.threadCpuUsage(start).user).toBeLessThan(10_000_000); // microseconds

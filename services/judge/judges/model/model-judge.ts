@@ -3,14 +3,13 @@ import { promptedJudge } from '../openai/prompted-judge.ts';
 import { openModelThread } from './model-thread.ts';
 import type { ModelSetup } from './thread-protocol.ts';
 
-/** ms per try of one vote: a model on a processor takes its time, and votes of four turns share it. */
+/** Default time limit of one attempt at a vote: a model on a CPU is slow, and four votes share it. ms */
 const TIMEOUT_MS = 600_000;
 
 /**
- * A small language model of this process's own as the judge: with the prompts of `openai`, and nothing leaves
- * the machine.
+ * A language model in this process as the judge. Uses the prompts of `openai`; nothing leaves the machine.
  *
- * @param model as it is named in the facts of its votes
+ * @param model its name in the events of its votes
  */
 export function openModelJudge(model: string, setup: () => Promise<ModelSetup>): Judge {
   const thread = openModelThread(model, setup);

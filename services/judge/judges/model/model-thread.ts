@@ -1,60 +1,42 @@
-import { Worker } from 'node:worker_threads';
-import { prepareNativeEnvironment } from '../../../../shared/policy/backend.ts';
-import { CLAW_NANO } from '../../../../shared/policy/model-folder.ts';
+import { unlessAborted } from '../../../../shared/lang/async.ts';
+import { prepareNativeEnvironment } from '../../../../shared/policy/executors/backend.ts';
+import { CLAW_NANO } from '../../../../shared/policy/model/model-folder.ts';
+import { isServiceError } from '../../../../shared/runtime/errors.ts';
+import { openWorker, type WorkerCalls } from '../../../../shared/runtime/worker-calls.ts';
 import { JudgeError } from '../../errors.ts';
 import type { JudgeMessage } from '../openai/prompt.ts';
-import type { FromThread, ModelSetup, Said, ToThread } from './thread-protocol.ts';
+import { threadExited, whyEnded } from '../thread-errors.ts';
+import type { ModelCalls, ModelSetup, Said } from './thread-protocol.ts';
 
-type Thread = {
-  readonly worker: Worker;
-  readonly report: string;
-  /** what was asked and is not answered yet */
-  readonly pending: Map<number, Pick<PromiseWithResolvers<Said>, 'resolve' | 'reject'>>;
-};
+type Thread = WorkerCalls<ModelCalls, string>;
 
 /**
- * A language model on a thread of its own, which is started when it is first needed, and again after it has
- * ended. `setup` resolves once the model's files are here.
+ * A language model on its own thread. The thread starts at the first use, and again at the next use after it has
+ * ended. `setup` resolves when the files of the model are on disk.
  */
 export function openModelThread(model: string, setup: () => Promise<ModelSetup>) {
   let thread: Promise<Thread> | undefined;
-  let worker: Worker | undefined;
-  let lastId = 0;
+  let last: Thread | undefined;
   let isClosed = false;
 
   const start = async (): Promise<Thread> => {
     const workerData = await setup();
     if (isClosed) throw JudgeError.MODEL_ENDED({ reason: 'the judge is closed' });
-    // a worker's own environment is a copy that TensorFlow does not see
+    // TensorFlow does not see the environment of a worker, which is a copy
     prepareNativeEnvironment(model === CLAW_NANO ? { threads: 1 } : {});
-    const one = new Worker(new URL('./model-worker.ts', import.meta.url), { workerData });
-    worker = one;
-    const pending: Thread['pending'] = new Map();
-    const ready = Promise.withResolvers<string>();
-    ready.promise.catch(() => undefined);
-    let isOver = false;
-    const end = (error: Error) => {
-      if (isOver) return; // what fails also exits, and by then another thread may have been started
-      isOver = true;
-      thread = undefined;
-      ready.reject(error);
-      for (const { reject } of pending.values())
-        reject(JudgeError.MODEL_ENDED({ reason: 'code' in error ? String(error.code) : error.name }));
-      pending.clear();
-    };
-    const take = (id: number) => {
-      const asked = pending.get(id);
-      pending.delete(id);
-      return asked;
-    };
-    one.on('message', (message: FromThread) => {
-      if (message.kind === 'ready') return ready.resolve(message.report);
-      if (message.kind === 'said') return take(message.id)?.resolve(message.said);
-      take(message.id)?.reject(JudgeError.MODEL_FAILED({ reason: message.reason }));
+    const one: Thread = openWorker(new URL('./model-worker.ts', import.meta.url), {
+      workerData,
+      errorOf: (reason) => JudgeError.MODEL_FAILED({ reason: String(reason) }),
+      exited: (code) => modelEnded(threadExited(code)),
+      cutOff: (cause) => (isServiceError(cause) ? cause : modelEnded(cause)),
     });
-    one.on('error', (error) => end(error as Error));
-    one.on('exit', (code) => end(JudgeError.MODEL_ENDED({ reason: `its thread ended with code ${code}` })));
-    return { worker: one, report: await ready.promise, pending };
+    last = one;
+    one.ended.catch(() => {
+      // by then another thread may have been started
+      if (last === one) thread = undefined;
+    });
+    await one.ready;
+    return one;
   };
   const current = (): Promise<Thread> => {
     thread ??= start().catch((error: unknown) => {
@@ -65,31 +47,22 @@ export function openModelThread(model: string, setup: () => Promise<ModelSetup>)
   };
 
   return {
-    /** Loads the model. Resolves with how it computes; rejects as findModel and openCheckpoint do. */
-    open: async (): Promise<string> => (await current()).report,
-    /** Rejects with MODEL_FAILED, MODEL_ENDED, as `open`, or with the signal's reason. */
+    /** Loads the model. Resolves with a description of its backend; rejects like findModel and openCheckpoint. */
+    open: async (): Promise<string> => (await current()).ready,
+    /** Rejects with MODEL_FAILED, MODEL_ENDED, the errors of `open`, or the signal's reason. */
     ask: async (messages: readonly JudgeMessage[], seed: number, signal: AbortSignal): Promise<Said> => {
       signal.throwIfAborted();
-      lastId += 1;
-      const id = lastId;
-      const answer = Promise.withResolvers<Said>();
-      let asked: Thread | undefined;
-      const onAbort = () => {
-        if (asked?.pending.delete(id)) asked.worker.postMessage({ kind: 'drop', id } satisfies ToThread);
-        answer.reject(signal.reason);
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      current().then((one) => {
-        if (signal.aborted) return;
-        asked = one;
-        one.pending.set(id, answer);
-        one.worker.postMessage({ kind: 'ask', id, messages, seed } satisfies ToThread);
-      }, answer.reject);
-      return await answer.promise.finally(() => signal.removeEventListener('abort', onAbort));
+      const answer = current().then((one) => {
+        signal.throwIfAborted();
+        return one.call('ask', { messages, seed }, { signal });
+      });
+      return unlessAborted(answer, signal);
     },
     close: async (): Promise<void> => {
       isClosed = true;
-      await worker?.terminate();
+      await last?.end();
     },
   };
 }
+
+const modelEnded = (cause: Error) => JudgeError.MODEL_ENDED({ reason: whyEnded(cause) });

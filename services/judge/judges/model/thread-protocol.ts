@@ -1,12 +1,12 @@
-import type { BackendChoice } from '../../../../shared/policy/backend.ts';
+import type { BackendChoice } from '../../../../shared/policy/executors/backend.ts';
 import type { JudgeMessage } from '../openai/prompt.ts';
 
-/** What the thread of the judge model starts with. */
+/** Start parameters of the judge model's thread. */
 export type ModelSetup = {
   readonly folder: string;
   readonly backend: BackendChoice;
   readonly temperature: number;
-  /** tokens per answer at most */
+  /** maximum tokens per answer */
   readonly maxTokens: number;
 };
 
@@ -16,16 +16,6 @@ export type Said = {
   readonly completionTokens: number;
 };
 
-export type ToThread =
-  | {
-      readonly kind: 'ask';
-      readonly id: number;
-      readonly messages: readonly JudgeMessage[];
-      readonly seed: number;
-    }
-  | { readonly kind: 'drop'; readonly id: number };
+export type Asked = { readonly messages: readonly JudgeMessage[]; readonly seed: number };
 
-export type FromThread =
-  | { readonly kind: 'ready'; readonly report: string }
-  | { readonly kind: 'said'; readonly id: number; readonly said: Said }
-  | { readonly kind: 'failed'; readonly id: number; readonly reason: string };
+export type ModelCalls = { readonly ask: { readonly ask: Asked; readonly result: Said } };

@@ -1,11 +1,13 @@
 import { Agent, fetch, type Response } from 'undici';
 import { z } from 'zod';
+import { defined } from '../../../../shared/lang/defined.ts';
+import { parseJson } from '../../../../shared/lang/json.ts';
 import { JudgeError } from '../../errors.ts';
 import type { JudgeMessage } from './prompt.ts';
 import type { Completion } from './prompted-judge.ts';
 
 export type ChatServer = {
-  /** as far as `/chat/completions`, e.g. http://127.0.0.1:8700/v1 */
+  /** the URL before `/chat/completions`, for example http://127.0.0.1:8700/v1 */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly model: string;
@@ -13,10 +15,10 @@ export type ChatServer = {
   readonly maxTokens: number;
 };
 
-/** A longer body is no answer to our question. Bytes. */
+/** Maximum size of an answer. Bytes. */
 const BODY_LIMIT = 4 * 1024 * 1024;
 
-/** The signal holds the time limit: undici's own would end an answer that takes more than 300 s. */
+/** The signal has the time limit; the default limits of undici end any answer after 300 s. */
 const patient = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 
 const completionSchema = z.object({
@@ -26,7 +28,7 @@ const completionSchema = z.object({
 });
 
 /**
- * One answer of any OpenAI-compatible server.
+ * Asks any OpenAI-compatible server for one answer.
  * @throws JUDGE_UNREACHABLE, JUDGE_REFUSED, JUDGE_GARBAGE, or the signal's reason
  */
 export async function completeChat(
@@ -63,11 +65,11 @@ async function post(
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+        ...defined({ authorization: apiKey === undefined ? undefined : `Bearer ${apiKey}` }),
       },
       body: JSON.stringify({ model, messages, temperature, max_tokens: maxTokens, seed, stream: false }),
       signal,
-      // a key goes to the server that it was given for, and to no other
+      // the key must not go to any other server
       redirect: 'error',
       dispatcher: patient,
     });
@@ -95,15 +97,7 @@ async function readBody(response: Response, signal: AbortSignal): Promise<string
   return text + decoder.decode();
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** fetch wraps what happened: the cause has the code. */
+/** fetch wraps the original error, which has the code, as its cause. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (typeof cause === 'object' && cause !== null && 'code' in cause) return String(cause.code);

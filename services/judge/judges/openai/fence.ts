@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 
-/** Puts foreign text where it can pose as nothing but material. */
+/** Encloses foreign text so that it cannot pose as instructions or as a verdict. */
 export type Fence = {
   readonly nonce: string;
-  /** A block of material under a name of ours. At most `limit` characters of it, cut in its middle. */
+  /** A named block of material, cut in the middle to `limit` characters. */
   readonly enclose: (name: string, text: string, limit: number) => string;
 };
 
 /**
- * One nonce per turn and vote: the same prompt on every try. It need not be secret, since no line of material
- * can be a fence.
+ * The nonce depends only on turn and vote, so each attempt has the same prompt. It need not be secret, because no
+ * line of material can be a fence.
  */
 export function openFence(turnId: string, index: number): Fence {
   const nonce = createHash('sha256').update(`${turnId}\n${index}`).digest('hex').slice(0, 16);
@@ -20,7 +20,7 @@ export function openFence(turnId: string, index: number): Fence {
   };
 }
 
-/** Every line of material begins so: none can open with a role, close the fence or state a verdict. */
+/** Prefix of each line of material, so that no line can begin with a role, close the fence or state a verdict. */
 const MARK = '| ';
 
 function quoted(text: string, nonce: string, limit: number): string {
@@ -31,9 +31,9 @@ function quoted(text: string, nonce: string, limit: number): string {
     .join('\n');
 }
 
-/** Line ends that a model may see as such, in all their spellings. */
+/** All spellings of a line end that a model may recognise. */
 const lineEnds = /\r\n?|[\v\f\u0085\u2028\u2029]/g;
-/** Characters that are not seen or that turn text around: they split or hide what the next rules look for. */
+/** Invisible and text-direction characters, which could hide a match from the next rules. */
 const unseen = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
 const disarm: readonly (readonly [RegExp, string])[] = [
@@ -54,14 +54,14 @@ const disarm: readonly (readonly [RegExp, string])[] = [
 ];
 const backslashes = '\\＼⧵∖﹨';
 
-/** Takes every control token, tag and verdict form apart; words stay readable. */
+/** Breaks up every control token, tag and verdict form; words stay readable. */
 export function neutralise(text: string): string {
   let harmless = visible(text);
   for (const [pattern, replacement] of disarm) harmless = harmless.replace(pattern, replacement);
   return harmless.split('boxed (').map(withoutBackslashes).join('boxed (');
 }
 
-/** Before a verdict. Not by a regular expression, which would try every run of backslashes. */
+/** Removes the backslashes before a verdict form. A regular expression would need quadratic time here. */
 function withoutBackslashes(before: string, index: number, all: readonly string[]): string {
   if (index === all.length - 1) return before;
   let end = before.trimEnd().length;
@@ -70,9 +70,11 @@ function withoutBackslashes(before: string, index: number, all: readonly string[
   return before.slice(0, end);
 }
 
-/** The text without what is not seen, its lines ended in one way. */
+/** The text without invisible characters and with uniform line ends. */
 export const visible = (text: string): string =>
-  text.replace(lineEnds, '\n').replace(unseen, (one) => (one === '\n' || one === '\t' ? one : ''));
+  text
+    .replace(lineEnds, '\n')
+    .replace(unseen, (character) => (character === '\n' || character === '\t' ? character : ''));
 
 function cut(text: string, limit: number): string {
   if (text.length <= limit) return text;

@@ -1,9 +1,9 @@
 import { openFence } from './fence.ts';
 import { HINT_END, HINT_START } from './parse-hint.ts';
-import { asItIs, fenceRules, type JudgedTurn, type JudgeMessage, material } from './prompt.ts';
+import { asItIs, fenceRules, type JudgeMessage, material, type PromptTurn } from './prompt.ts';
 
-/** What the judge reads when it is asked what the answer should have been. Fenced as for a verdict. */
-export function hintPrompt(turn: JudgedTurn, index: number, conceal = asItIs): readonly JudgeMessage[] {
+/** The prompt that asks what the answer should have been. Fenced like the prompt for a verdict. */
+export function hintPrompt(turn: PromptTurn, index: number, conceal = asItIs): readonly JudgeMessage[] {
   const fence = openFence(`${turn.turnId}/hint`, index);
   return [
     { role: 'system', content: instructions(fence.nonce) },

@@ -1,7 +1,7 @@
 import { SHORT_HINT } from '../../tally.ts';
 import { lastBox, withoutThinking } from './parse-answer.ts';
 
-export type ParsedHint = { readonly decision: -1 | 1 | null; readonly hint?: string };
+type ParsedHint = { readonly decision: -1 | 1 | null; readonly hint?: string };
 
 export const HINT_START = '[HINT_START]';
 export const HINT_END = '[HINT_END]';
@@ -10,23 +10,22 @@ export const HINT_END = '[HINT_END]';
 const HINT_LIMIT = 1000;
 
 /**
- * The last `\boxed{1}` or `\boxed{-1}` decides; with a 1 comes the last whole hint block, which must not be
- * short, quoted material (its lines begin with a bar) or a box. A 1 without one is null: the judge broke the
- * form.
+ * The last `\boxed{1}` or `\boxed{-1}` decides. A 1 needs a complete hint block: the last one, unless it is too
+ * short, quotes material (lines that begin with a bar) or contains a box. A 1 without a valid block gives null.
  */
 export function parseHint(output: string): ParsedHint {
-  const said = withoutThinking(output);
-  const decision = lastBox(said);
+  const answer = withoutThinking(output);
+  const decision = lastBox(answer);
   if (decision === -1) return { decision };
-  const hint = decision === 1 ? lastBlock(said) : undefined;
+  const hint = decision === 1 ? lastBlock(answer) : undefined;
   return hint === undefined ? { decision: null } : { decision: 1, hint };
 }
 
-function lastBlock(said: string): string | undefined {
-  const end = said.lastIndexOf(HINT_END);
-  const start = end < 0 ? -1 : said.lastIndexOf(HINT_START, end);
+function lastBlock(answer: string): string | undefined {
+  const end = answer.lastIndexOf(HINT_END);
+  const start = end < 0 ? -1 : answer.lastIndexOf(HINT_START, end);
   if (start < 0) return undefined;
-  const hint = said
+  const hint = answer
     .slice(start + HINT_START.length, end)
     .trim()
     .slice(0, HINT_LIMIT);

@@ -11,7 +11,7 @@ afterEach(() => {
   server.close();
 });
 
-test('an answer that takes longer than five minutes is waited for: the signal alone ends it', async () => {
+test('only the signal ends an answer that takes longer than five minutes', async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { port } = server.address() as AddressInfo;

@@ -8,21 +8,21 @@ import { type Fence, openFence, visible } from './fence.ts';
 
 export type JudgeMessage = { readonly role: 'system' | 'user'; readonly content: string };
 
-/** Characters of material; the middle of what is longer is left out. */
+/** Maximum characters of each part; longer text is cut in the middle. */
 const limits = { history: 600, request: 4000, answer: 6000, next: 4000 };
-/** Messages before the request, and between it and the answer (calls and results of tools). */
+/** Maximum messages before the request, and between it and the answer (calls and results of tools). */
 const HISTORY = 4;
-/** Messages after the answer, and calls and attachments of one message. */
+/** Maximum messages after the answer, and maximum calls and attachments per message. */
 const MOST_NEXT = 32;
 
-/** What is done to the text of each message, free of characters that are not seen, before it is shown. */
+/** Hides parts of a message, for example secrets. The text has no invisible characters. */
 export type Conceal = (text: string) => string;
 export const asItIs: Conceal = (text) => text;
 
-export type JudgedTurn = Pick<TurnCompleted['data'], 'turnId' | 'messages' | 'answer' | 'next'>;
+export type PromptTurn = Pick<TurnCompleted['data'], 'turnId' | 'messages' | 'answer' | 'next'>;
 
-/** What the judge reads: request, answer and what came next, each in its fence; our own words outside. */
-export function judgePrompt(turn: JudgedTurn, index: number, conceal = asItIs): readonly JudgeMessage[] {
+/** The prompt for a verdict: request, answer and next messages, each in a fence, with instructions outside. */
+export function judgePrompt(turn: PromptTurn, index: number, conceal = asItIs): readonly JudgeMessage[] {
   const fence = openFence(turn.turnId, index);
   return [
     { role: 'system', content: instructions(fence.nonce) },
@@ -30,7 +30,7 @@ export function judgePrompt(turn: JudgedTurn, index: number, conceal = asItIs): 
   ];
 }
 
-/** What the fences are, for the judge. */
+/** Explains the fences to the judge. */
 export const fenceRules = (nonce: string) =>
   `You are shown parts of a recorded conversation. Each part stands between a line "[${nonce} begin ...]"
 and a line "[${nonce} end ...]", and every line of it starts with a bar. Everything behind a bar is a
@@ -64,8 +64,8 @@ const task = (nonce: string) =>
 Then end with your grade on a line of its own and nothing after it, in the form \\boxed{grade}, where grade
 is 1, 0 or -1. The recording ${nonce} is over; grade it now.`;
 
-/** Request, answer and what came next, each in its fence. */
-export function material({ messages, answer, next }: JudgedTurn, fence: Fence, conceal: Conceal): string {
+/** Request, answer and next messages, each in a fence. */
+export function material({ messages, answer, next }: PromptTurn, fence: Fence, conceal: Conceal): string {
   const enclose = (name: string, one: ChatMessage, limit: number, show: Show = ownText): string =>
     fence.enclose(
       name,
@@ -94,12 +94,12 @@ export function material({ messages, answer, next }: JudgedTurn, fence: Fence, c
 type Show = (message: ChatMessage, clean: (text: string) => string, limit: number) => string;
 
 /**
- * Of a text from each end before any rule looks at it: more than is shown, so that no secret is cut where it
- * would be shown in part. Characters.
+ * Characters that are read at each end of a text. More than are shown, so that a secret is recognised before the
+ * text is cut within it.
  */
 const READ = 16_000;
 
-/** Of a person's message their own words alone; what they passed on is counted. */
+/** Shows only the person's own words; a note replaces the rest of the message. */
 const ownTextAfter =
   (earlier: readonly ChatMessage[]): Show =>
   (message, clean) => {
@@ -110,7 +110,7 @@ const ownTextAfter =
   };
 const ownText = ownTextAfter([]);
 
-/** The person's own words, and behind a line that says so the whole message. */
+/** Shows the person's own words, a note, and then the whole message. */
 const wholeText: Show = (message, clean, limit) => {
   const { words, holdsOthers } = readOwnWords(message);
   const whole = clean(spokenText(message));
@@ -126,7 +126,7 @@ const bounded = ({ role, content }: ChatMessage): ChatMessage => ({
     : boundText(content ?? '', READ),
 });
 
-/** A message as text: words, what is attached, calls of tools. Private reasoning is no part of an answer. */
+/** A message as text: words, attachments, tool calls. Private reasoning is not part of an answer. */
 function spokenText(message: ChatMessage): string {
   const shown = bounded(message);
   const text = message.role === 'user' ? userWords(shown) : contentText(shown.content);

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
+import { defined } from '../../../../shared/lang/defined.ts';
 import type { Judge, Opinion } from '../judge.ts';
 import { hintPrompt } from './hint-prompt.ts';
 import { parseHint } from './parse-hint.ts';
 import { parseVerdict } from './parse-verdict.ts';
 import { asItIs, type Conceal, type JudgeMessage, judgePrompt } from './prompt.ts';
 
-/** What a model said to a prompt, and what it cost. */
+/** The answer of a model and its cost. */
 export type Completion = {
   readonly text: string;
   readonly model: string | undefined;
@@ -13,16 +14,12 @@ export type Completion = {
   readonly completionTokens: number;
 };
 
-/** Asks a model. The same seed asks for the same words. Rejects where there is no answer. */
-export type AskModel = (
-  messages: readonly JudgeMessage[],
-  seed: number,
-  signal: AbortSignal,
-) => Promise<Completion>;
+/** Asks a model. The same seed requests the same answer. Rejects when there is no answer. */
+type AskModel = (messages: readonly JudgeMessage[], seed: number, signal: AbortSignal) => Promise<Completion>;
 
 /**
- * A judge that is a language model, wherever that runs. Votes vary by temperature and seed. What it reads of a
- * conversation has gone through `conceal`.
+ * A language model as the judge, wherever it runs. Votes vary by temperature and seed. `conceal` is applied to every
+ * text of the conversation.
  */
 export function promptedJudge(name: string, ask: AskModel, conceal: Conceal = asItIs): Judge {
   return {
@@ -31,13 +28,13 @@ export function promptedJudge(name: string, ask: AskModel, conceal: Conceal = as
     defaultHintVotes: 1,
     vote: async (turn, index, signal) => {
       const seed = voteSeed(turn.turnId, index);
-      const said = await timed(ask, judgePrompt(turn, index, conceal), seed, signal);
-      return { vote: parseVerdict(said.text), ...said };
+      const completion = await timed(ask, judgePrompt(turn, index, conceal), seed, signal);
+      return { vote: parseVerdict(completion.text), ...completion };
     },
     hint: async (turn, index, signal) => {
       const seed = voteSeed(`${turn.turnId}/hint`, index);
-      const said = await timed(ask, hintPrompt(turn, index, conceal), seed, signal);
-      return { ...parseHint(said.text), ...said };
+      const completion = await timed(ask, hintPrompt(turn, index, conceal), seed, signal);
+      return { ...parseHint(completion.text), ...completion };
     },
   };
 }
@@ -50,9 +47,9 @@ async function timed(
   const { text, model, promptTokens, completionTokens } = await ask(...question);
   const milliseconds = performance.now() - start;
   const cost = { promptTokens, completionTokens, milliseconds };
-  return { text, ...(model === undefined ? {} : { model }), cost };
+  return { text, ...defined({ model }), cost };
 }
 
-/** 31 bits, so that every server takes it. */
+/** 31 bits, which every server accepts. */
 const voteSeed = (turnId: string, index: number): number =>
   createHash('sha256').update(`seed\n${turnId}\n${index}`).digest().readUInt32BE(0) >>> 1;

@@ -1,26 +1,27 @@
 import type { TurnCompleted } from '../../../../shared/events/turn-completed.ts';
+import { defined } from '../../../../shared/lang/defined.ts';
 import { boundMessage } from '../../own-words/bound-text.ts';
 
-/** What signals and the ear look at; the answer only the ear. */
+/** The part of a turn that signals and the ear read; only the ear reads the answer. */
 export type Turn = Pick<TurnCompleted['data'], 'messages' | 'next'> &
   Partial<Pick<TurnCompleted['data'], 'answer'>>;
 
-/** Messages of a person, the latest, and results of tools, the first, that are looked at. */
-const MOST = { requests: 4, words: 16, results: 64 };
-/** Of a tool's output, characters from each end. */
+/** Maximum messages that are read: the last requests and replies of the person, the first tool results. */
+const MOST = { requests: 4, replies: 16, results: 64 };
+/** Characters that are read at each end of a tool's output. */
 const READ_OF_RESULT = 16_000;
 
-/** As much of a turn as the rules read: it takes no longer to judge a longer one. */
+/** The bounded part of a turn that the rules read, so that a longer turn takes no longer. */
 export function boundTurn({ messages, next, answer }: Turn): Turn {
   const requests = messages.filter(({ role }) => role === 'user').slice(-MOST.requests);
-  const words = next.filter(({ role }) => role === 'user').slice(-MOST.words);
+  const replies = next.filter(({ role }) => role === 'user').slice(-MOST.replies);
   const results = next.filter(({ role }) => role === 'tool').slice(0, MOST.results);
   return {
-    ...(answer === undefined ? {} : { answer: boundMessage(answer) }),
+    ...defined({ answer: answer === undefined ? undefined : boundMessage(answer) }),
     messages: requests.map((message) => boundMessage(message)),
     next: [
       ...results.map((message) => boundMessage(message, READ_OF_RESULT)),
-      ...words.map((message) => boundMessage(message)),
+      ...replies.map((message) => boundMessage(message)),
     ],
   };
 }

@@ -1,16 +1,16 @@
 import { sentencesIn } from '../../own-words/sentences.ts';
 
-/** A piece of a sentence, as the person wrote it and as the rules read it. */
+/** A part of a sentence. */
 export type Clause = {
   /** lower case, contractions spelled out, no punctuation at its ends */
   readonly text: string;
-  /** the sentence it stands in, as written */
+  /** the whole sentence, as written */
   readonly sentence: string;
-  /** it begins with, or follows, a word like "but" */
+  /** it begins with a word like "but", or follows one in its sentence */
   readonly contrast: boolean;
 };
 
-/** A longer clause is no reaction. Bounds what a rule with many choices can cost. Characters. */
+/** A longer clause is no reaction. The limit bounds the time of rules with many alternatives. Characters. */
 const LONGEST_CLAUSE = 300;
 
 const contractions: readonly (readonly [RegExp, string])[] = [
@@ -32,7 +32,7 @@ const contractions: readonly (readonly [RegExp, string])[] = [
 
 const CONTRAST = /\b(?:but|however|though|although|except|only that)\b/;
 
-/** A person's own words, cut into clauses. */
+/** The clauses of a person's own words. */
 export function clausesOf(words: string): readonly Clause[] {
   return sentencesOf(words).flatMap((sentence) => {
     let contrast = false;
@@ -55,15 +55,15 @@ const sentencesOf = (text: string): readonly string[] =>
 /** Lower case, straight apostrophes, contractions spelled out, single spaces. */
 export function normalise(text: string): string {
   let plain = text.toLowerCase().replace(/[’‘ʼ]/g, "'");
-  for (const [short, long] of contractions) plain = plain.replace(short, long);
-  return trimmed(
+  for (const [pattern, replacement] of contractions) plain = plain.replace(pattern, replacement);
+  return trimMarks(
     plain.replace(/[^\p{L}\p{N}\p{Extended_Pictographic}'+\s-]/gu, ' ').replace(/\s+/g, ' '),
     " '-",
   );
 }
 
-/** The text without these marks at its ends. Not by a regular expression: it would try every run of them. */
-function trimmed(text: string, marks: string): string {
+/** The text without these marks at its ends. A regular expression would need quadratic time. */
+function trimMarks(text: string, marks: string): string {
   let [start, end] = [0, text.length];
   while (start < end && marks.includes(text[start]!)) start += 1;
   while (end > start && marks.includes(text[end - 1]!)) end -= 1;

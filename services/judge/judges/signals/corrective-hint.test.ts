@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { signalsOf } from './test-words.ts';
+import { signalsOf } from './testing/hear.ts';
 
 test.each([
   'That is wrong.',
@@ -16,7 +16,7 @@ test.each([
   'I asked you twice already.',
   'You did not follow my instructions.',
   'How many times do I have to say it?',
-])('a complaint without a wish is no hint: %s', (words) => {
+])('a complaint without a wish gives no hint: %s', (words) => {
   expect(signalsOf(words)).toMatchObject({ vote: -1 });
   expect(signalsOf(words).hint).toBeUndefined();
 });
@@ -40,17 +40,17 @@ test.each([
   ['one sentence is enough', 'One short sentence, please.'],
   ['Could you be less formal?', 'Please be casual.'],
   ['In German please.', 'Please answer in German.'],
-])('a wish of the table comes in the words of the table, however short it was: %s', (words, hint) => {
+])('a known wish becomes its standard text, however short it was: %s', (words, hint) => {
   expect(signalsOf(words)).toMatchObject({ vote: -1, hint });
 });
 
 test.each(['No, I meant Paris in Texas.', 'Actually, it should be 7.', 'No lists, use a table instead.'])(
-  'another wish comes in the words of the person: %s',
+  'an unknown wish becomes the sentence of the person: %s',
   (words) => {
     expect(signalsOf(words)).toMatchObject({ vote: -1, hint: words });
   },
 );
 
-test('a wish beside a complaint is told without it', () => {
+test('a hint contains the wish without the complaint beside it', () => {
   expect(signalsOf('That is wrong. No lists, please.').hint).toBe('No lists, please.');
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { signalsOf } from './test-words.ts';
+import { signalsOf } from './testing/hear.ts';
 
 /** What people say after an answer that they like. */
 const good = [

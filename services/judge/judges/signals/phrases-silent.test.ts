@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { signalsOf } from './test-words.ts';
+import { signalsOf } from './testing/hear.ts';
 
 /** What people say next, whatever they think of the answer. */
 const silent = [
@@ -109,6 +109,6 @@ const silent = [
   'What did I ask before?',
 ];
 
-test.each(silent)('says nothing: %s', (words) => {
+test.each(silent)('no verdict: %s', (words) => {
   expect(signalsOf(words)).toEqual({ vote: 0, text: 'no evidence' });
 });

@@ -1,7 +1,7 @@
 import { normalise } from './clauses.ts';
 
-/** Words that carry no subject. */
-const empty = new Set(
+/** Words without a subject. */
+const stopWords = new Set(
   (
     'a an the of to in on at for from by with and or but is are was were be been am do does did not no ' +
     'i me my you your we our it its this that these those what how why when where who which can could ' +
@@ -10,20 +10,21 @@ const empty = new Set(
     'up out as into again still also now ok okay hey hi hello well go going make help'
   ).split(' '),
 );
-/** Words of a person who asks for more of the same, which is no complaint. */
-const more = /\b(?:another|more|next|other|else|different|new|one more|second|third|continue|instead of)\b/;
+/** Words that ask for more of the same, which is no complaint. */
+const asksForMore =
+  /\b(?:another|more|next|other|else|different|new|one more|second|third|continue|instead of)\b/;
 
-/** Below this many content words, two requests are alike by chance. */
-const FEWEST_WORDS = 2;
-/** Share of the earlier request's content words that the later one must name. */
+/** Minimum content words; with fewer, two requests are alike by chance. */
+const LEAST_WORDS = 2;
+/** Minimum share of the earlier request's content words in the later one. */
 const LEAST_OVERLAP = 0.6;
 
-/** Whether the person asks the same thing again: nothing new in it, and most of what was asked before. */
+/** Whether a request repeats an earlier one: it has no new content words and most of the earlier ones. */
 export function isRepeatedRequest(request: string, next: string): boolean {
-  if (more.test(normalise(next))) return false;
+  if (asksForMore.test(normalise(next))) return false;
   const before = contentWords(request);
   const after = contentWords(next);
-  if (after.size < FEWEST_WORDS || ![...after].every((word) => before.has(word))) return false;
+  if (after.size < LEAST_WORDS || ![...after].every((word) => before.has(word))) return false;
   return after.size / before.size >= LEAST_OVERLAP;
 }
 
@@ -31,9 +32,9 @@ const contentWords = (text: string): ReadonlySet<string> =>
   new Set(
     normalise(text)
       .split(/[\s'-]+/)
-      .filter((word) => word !== '' && !empty.has(word))
+      .filter((word) => word !== '' && !stopWords.has(word))
       .map(stem),
   );
 
-/** Enough of a stem for "boil", "boils", "boiling", "boiled". */
+/** The same stem for "boil", "boils", "boiling" and "boiled". */
 const stem = (word: string): string => (word.length > 3 ? word.replace(/(?:ing|ed|es|s)$/, '') : word);

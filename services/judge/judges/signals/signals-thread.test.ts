@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { BroadcastChannel } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
-import { turnCompleted, user } from '../../test-events.ts';
+import { turnCompleted, user } from '../../testing/events.ts';
 import type { Judge } from '../judge.ts';
 import { signalsJudge } from './signals.ts';
 import { openSignalsThread } from './signals-thread.ts';
@@ -24,14 +24,14 @@ function openJudge(module?: URL) {
     judge.vote(turnCompleted('t', { next: [user(words)] }).data, 0, signal);
 }
 
-/** Resolves when a vote stands still in the thread. */
+/** Resolves when a vote hangs in the thread. */
 async function hangs() {
   const channel = new BroadcastChannel('hangs');
   channels.push(channel);
   await once(channel as unknown as EventTarget, 'message');
 }
 
-test('the thread says what the rules say', async () => {
+test('the thread gives the verdicts of the rules', async () => {
   const vote = openJudge();
   for (const words of ['Perfect, thanks!', 'No lists, please.', 'What is the capital of France?']) {
     const { cost: _, ...expected } = await signalsJudge.vote(
@@ -43,7 +43,7 @@ test('the thread says what the rules say', async () => {
   }
 });
 
-test('a vote that never ends is ended at its time limit, and the next one is answered', async () => {
+test('a vote that never ends times out, and the next vote is answered', async () => {
   const vote = openJudge(unruly);
   const limit = new AbortController();
   const stuck = vote('hang', limit.signal);
@@ -58,7 +58,7 @@ test('a vote that never ends is ended at its time limit, and the next one is ans
   expect(await last).toMatchObject({ vote: 1 });
 });
 
-test('the end of the service is nothing against a turn', async () => {
+test('shutdown does not count against a turn', async () => {
   const vote = openJudge(unruly);
   const shutdown = new AbortController();
   const stuck = vote('hang', shutdown.signal);
@@ -71,7 +71,7 @@ test.each([
   ['die', /code 7/],
   ['fill', /MEMORY/],
   ['fail', /RangeError/],
-])('a turn that makes the thread %s is the cause, and the next vote is answered', async (words, reason) => {
+])('a turn that makes the thread %s is blamed, and the next vote is answered', async (words, reason) => {
   const vote = openJudge(unruly);
   await expect(vote(words)).rejects.toMatchObject({
     code: 'vote_broke',
@@ -80,7 +80,7 @@ test.each([
   expect(await vote('Perfect, thanks!')).toMatchObject({ vote: 1 });
 });
 
-test('a thread that cannot start is no fault of a turn', async () => {
+test('a thread that cannot start does not count against a turn', async () => {
   const vote = openJudge(new URL('./no-such-worker.ts', import.meta.url));
   await expect(vote('hello')).rejects.toMatchObject({ code: 'thread_not_started' });
 });

@@ -1,84 +1,54 @@
-import { Worker } from 'node:worker_threads';
+import { createMutex, unlessAborted } from '../../../../shared/lang/async.ts';
+import { openWorker, type WorkerCalls } from '../../../../shared/runtime/worker-calls.ts';
 import { JudgeError } from '../../errors.ts';
 import type { Judge } from '../judge.ts';
+import { threadExited, whyEnded } from '../thread-errors.ts';
 import { boundTurn, type Turn } from './bound-turn.ts';
-import { createLine } from './in-line.ts';
 import { type Signals, signalsJudge } from './signals.ts';
-import type { FromThread, ToThread } from './thread-protocol.ts';
+import type { SignalCalls } from './thread-protocol.ts';
 
-/** What the rules read of a turn is bounded, so is what they need for it. MB. */
+/** Heap limit of the thread: enough for the bounded part of a turn. MB */
 const HEAP_MB = 256;
 
-type Thread = {
-  readonly worker: Worker;
-  readonly ready: Promise<void>;
-  /** the vote that runs, if one does */
-  pending:
-    | {
-        readonly id: number;
-        readonly resolve: (signals: Signals) => void;
-        readonly reject: (error: Error) => void;
-      }
-    | undefined;
-};
+type Thread = WorkerCalls<SignalCalls, void>;
 
 /**
- * The rules on a thread of their own, where a time limit can end them: the process answers and judges other
- * turns meanwhile. One thread lives through all votes; a vote that is ended takes it along, and the next vote
- * starts another.
+ * The rules on their own thread, so that a time limit can stop them and the process stays responsive. All votes
+ * share one thread. Aborting a running vote terminates it; the next vote starts another.
  */
 export function openSignalsThread(
   module = new URL('./signals-worker.ts', import.meta.url),
   heapMb: number = HEAP_MB,
 ): Judge {
-  const inLine = createLine();
+  const inLine = createMutex();
   let thread: Thread | undefined;
-  let lastId = 0;
 
   const start = (): Thread => {
-    const worker = new Worker(module, { resourceLimits: { maxOldGenerationSizeMb: heapMb } });
-    const ready = Promise.withResolvers<void>();
-    ready.promise.catch(() => undefined); // who waits for it is told
-    const one: Thread = { worker, ready: ready.promise, pending: undefined };
-    const end = (reason: string) => {
-      if (thread === one) thread = undefined;
-      ready.reject(JudgeError.THREAD_NOT_STARTED({ reason }));
-      one.pending?.reject(JudgeError.VOTE_BROKE({ reason }));
-      one.pending = undefined;
-    };
-    worker.on('message', (message: FromThread) => {
-      if (message.kind === 'ready') return ready.resolve();
-      if (one.pending?.id !== message.id) return;
-      if (message.kind === 'signals') one.pending.resolve(message.signals);
-      else one.pending.reject(JudgeError.VOTE_BROKE({ reason: message.reason }));
-      one.pending = undefined;
+    const one: Thread = openWorker(module, {
+      heapMib: heapMb,
+      errorOf: (reason) => JudgeError.VOTE_BROKE({ reason: String(reason) }),
+      exited: threadExited,
+      cutOff: (cause) => JudgeError.VOTE_BROKE({ reason: whyEnded(cause) }),
     });
-    worker.on('error', (error) => end('code' in error ? String(error.code) : error.name));
-    worker.on('exit', (code) => end(`its thread ended with code ${code}`));
+    one.ended.catch(() => {
+      if (thread === one) thread = undefined;
+    });
     return one;
   };
 
   const run = async (turn: Turn, signal: AbortSignal): Promise<Signals> => {
     thread ??= start();
     const one = thread;
-    lastId += 1;
-    const id = lastId;
-    const answer = Promise.withResolvers<Signals>();
-    const isRunning = () => one.pending?.id === id;
-    const onAbort = () => {
-      if (!isRunning()) return answer.reject(signal.reason);
-      if (thread === one) thread = undefined;
-      one.pending = undefined;
-      void one.worker.terminate();
-      answer.reject(isTimeLimit(signal.reason) ? JudgeError.VOTE_OVERRAN() : signal.reason);
+    const notStarted = (cause: Error) => {
+      throw JudgeError.THREAD_NOT_STARTED({ reason: whyEnded(cause) });
     };
-    signal.addEventListener('abort', onAbort, { once: true });
-    one.ready.then(() => {
-      if (signal.aborted) return;
-      one.pending = { id, ...answer };
-      one.worker.postMessage({ id, turn } satisfies ToThread);
-    }, answer.reject);
-    return await answer.promise.finally(() => signal.removeEventListener('abort', onAbort));
+    await unlessAborted(one.ready.catch(notStarted), signal);
+    signal.throwIfAborted();
+    return unlessAborted(one.call('read', turn), signal, () => {
+      if (thread === one) thread = undefined;
+      void one.end();
+      throw isTimeLimit(signal.reason) ? JudgeError.VOTE_OVERRAN() : signal.reason;
+    });
   };
 
   return {
@@ -86,15 +56,15 @@ export function openSignalsThread(
     vote: async (turn, _index, signal) => {
       const bounded = boundTurn(turn);
       const began = performance.now();
-      const signals = await inLine(signal, () => run(bounded, signal));
+      const signals = await inLine(() => run(bounded, signal), signal);
       const milliseconds = performance.now() - began;
       return { ...signals, cost: { promptTokens: 0, completionTokens: 0, milliseconds } };
     },
     close: async () => {
-      await thread?.worker.terminate();
+      await thread?.end();
     },
   };
 }
 
-/** Both queues say so; another reason is the end of the service, or a job that was dropped. */
+/** Both queues abort with a TimeoutError at the time limit; other reasons are shutdown or a dropped job. */
 const isTimeLimit = (reason: unknown): boolean => reason instanceof Error && reason.name === 'TimeoutError';

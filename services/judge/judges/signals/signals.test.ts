@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { tool, turnCompleted, user } from '../../test-events.ts';
+import { tool, turnCompleted, user } from '../../testing/events.ts';
 import { readSignals, signalsJudge } from './signals.ts';
-import { signalsOf } from './test-words.ts';
+import { signalsOf } from './testing/hear.ts';
 
-test('praise and complaint of the same strength are no verdict', () => {
+test('praise and complaint of the same strength give no verdict', () => {
   expect(signalsOf('Great. But too long, and great.')).toMatchObject({ vote: 0 });
   expect(signalsOf('Perfect. Too long.')).toMatchObject({ vote: 0 });
 });
 
-test('the evidence that fired is the text, and the wish is the hint', () => {
+test('the text of a vote is its evidence, and the wish is its hint', () => {
   expect(signalsOf('Please no lists. How long do I cook rice?')).toEqual({
     vote: -1,
     text: '-2 no-such-form: please no lists',
@@ -18,7 +18,7 @@ test('the evidence that fired is the text, and the wish is the hint', () => {
   expect(signalsOf('Wrong.')).toEqual({ vote: -1, text: '-2 wrong: wrong' });
 });
 
-test('the same request in other words is a complaint, a further request is not', () => {
+test('a reworded request is a complaint; another request is not', () => {
   const messages = [user('How long do I boil an egg?')];
   const after = (words: string) => readSignals({ messages, next: [user(words)] }).vote;
   expect(after('I want to know how long to boil the eggs')).toBe(-1);
@@ -48,18 +48,18 @@ test.each([
   ['Error: connect ECONNREFUSED 10.0.0.1:80', 0],
   ['{"error":"rate limit exceeded"}', 0],
   ['HTTP error 503', 0],
-])('a tool that says %s is worth %d', (output, vote) => {
+])('tool output %s gives the vote %d', (output, vote) => {
   expect(readSignals({ messages: [user('do it')], next: [tool(output)] }).vote).toBe(vote);
 });
 
-test("a person's words outrank a tool's output, and one failed call of several counts", () => {
+test('words outrank tool output, and one failed call of several counts', () => {
   const messages = [user('do it')];
   expect(readSignals({ messages, next: [tool('Error: no'), user('Perfect, thanks!')] }).vote).toBe(1);
   expect(readSignals({ messages, next: [tool('{"ok":true}'), tool('Error: no')] }).vote).toBe(-1);
   expect(readSignals({ messages, next: [tool('Error: no'), user('What is next?')] }).vote).toBe(-1);
 });
 
-test('a message of any length is read in no time', () => {
+test('a message of any length is judged quickly', () => {
   const start = process.threadCpuUsage();
   for (const word of ['so ', 'no ', 'a ', 'that is ', 'please can you ', 'i want it ', 'no lists and '])
     signalsOf(word.repeat(50_000));
@@ -67,7 +67,7 @@ test('a message of any length is read in no time', () => {
   expect(user).toBeLessThan(10_000_000); // a pattern that backtracks without bound takes minutes
 });
 
-test('as a judge it casts one vote and costs no tokens', async () => {
+test('the judge casts one vote and costs no tokens', async () => {
   expect(signalsJudge.defaultVotes).toBe(1);
   expect(await signalsJudge.vote(turnCompleted('t').data, 0, AbortSignal.timeout(1000))).toMatchObject({
     vote: 1,

@@ -1,6 +1,5 @@
 import { type ChatMessage, isHuman } from '../../../../shared/chat/message.ts';
-import { ownWordsOf } from '../../message-text.ts';
-import { readOwnWords } from '../../own-words/own-words.ts';
+import { ownWordsOf, readOwnWords } from '../../own-words/own-words.ts';
 import type { Judge } from '../judge.ts';
 import { boundTurn, type Turn } from './bound-turn.ts';
 import { correctiveHint } from './corrective-hint.ts';
@@ -11,9 +10,8 @@ import { toolOutcome } from './tool-result.ts';
 export type Signals = { readonly vote: -1 | 0 | 1; readonly text: string; readonly hint?: string };
 
 /**
- * Transparent evidence, no model: what the person says next, the same request again, a failed call of a tool.
- * A person's words outrank a tool's output; a tool call that merely worked and a new subject say nothing.
- * Takes time in proportion to a bounded part of the turn.
+ * Judges a turn by rules: the person's next words, a repeated request, a failed tool call. The person's words outrank
+ * tool results; a successful call or a new subject is no evidence. Time is linear in a bounded part of the turn.
  */
 export function readSignals(turn: Turn): Signals {
   const bounded = boundTurn(turn);
@@ -26,18 +24,18 @@ export function readSignals(turn: Turn): Signals {
   return hint === undefined ? { vote, text } : { vote, text, hint };
 }
 
-const ofNobody = { sentence: '', contrast: false };
+const nobodysWords = { sentence: '', contrast: false };
 
-/** Two requests about two texts may be in the same words: only what holds no other text is compared. */
+/** Compares only messages without passed-on text: two requests about two texts may have the same words. */
 function repeatEvidence({ messages, next }: Turn): readonly Evidence[] {
-  const asked = wholeWords(messages.findLast(isHuman));
-  if (asked === undefined) return [];
-  const again = next
+  const request = wholeWords(messages.findLast(isHuman));
+  if (request === undefined) return [];
+  const repeated = next
     .map((message) => wholeWords(message, messages))
-    .find((words) => words !== undefined && isRepeatedRequest(asked, words));
-  return again === undefined
+    .find((words) => words !== undefined && isRepeatedRequest(request, words));
+  return repeated === undefined
     ? []
-    : [{ rule: 'repeated-request', weight: -2, on: again.slice(0, 200), ...ofNobody }];
+    : [{ rule: 'repeated-request', weight: -2, on: repeated.slice(0, 200), ...nobodysWords }];
 }
 
 function wholeWords(
@@ -54,7 +52,7 @@ function toolEvidence({ next }: Turn): readonly Evidence[] {
     .filter(({ role }) => role === 'tool')
     .map(toolOutcome)
     .filter(({ outcome }) => outcome === 'error')
-    .map(({ line }) => ({ rule: 'tool-error', weight: -2, on: line.slice(0, 200), ...ofNobody }));
+    .map(({ line }) => ({ rule: 'tool-error', weight: -2, on: line.slice(0, 200), ...nobodysWords }));
 }
 
 const describe = ({ rule, weight, on }: Evidence): string =>

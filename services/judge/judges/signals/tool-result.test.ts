@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ChatMessage } from '../../../../shared/chat/message.ts';
-import { tool, user } from '../../test-events.ts';
+import { tool, user } from '../../testing/events.ts';
 import { readSignals } from './signals.ts';
 
 const vote = (result: ChatMessage) => readSignals({ messages: [user('do it')], next: [result] }).vote;
@@ -25,7 +25,7 @@ test.each([
   ['a long document that says it is an error', JSON.stringify({ is_error: true, page: readme })],
   ['a search that found an error', 'a.ts:3: throw new Error: does not exist\nb.ts:9: permission denied'],
   ['a failure that the call marks as none', '{"is_error":false,"result":"Error: none"}'],
-])('%s is no failed call', (_, output) => {
+])('%s is not a failed call', (_, output) => {
   expect(vote(tool(output))).toBe(0);
 });
 
@@ -58,6 +58,6 @@ test.each([
   ['a service that did not answer', failed('Request timed out after 30 s')],
   ['a busy service', tool('{"status":429,"error":"too many requests"}')],
   ['a gateway', tool('HTTP/1.1 503 Service Unavailable')],
-])('%s is the fault of nobody', (_, result) => {
+])("%s is nobody's fault", (_, result) => {
   expect(vote(result)).toBe(0);
 });

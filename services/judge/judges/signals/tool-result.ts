@@ -1,25 +1,23 @@
 import { type ChatMessage, contentText } from '../../../../shared/chat/message.ts';
+import { parseJson } from '../../../../shared/lang/json.ts';
 
-/**
- * What a tool's result says about the call. A call that merely worked is no praise; a service that is down is
- * nobody's fault.
- */
-export type ToolOutcome = {
+/** The outcome of a tool call. Success is not praise, and an unavailable service is not the policy's fault. */
+type ToolOutcome = {
   readonly outcome: 'error' | 'out-of-service' | 'worked';
-  /** that it was read from; '' where the call worked */
+  /** the line that shows the outcome; '' for a successful call */
   readonly line: string;
 };
 
 const worked: ToolOutcome = { outcome: 'worked', line: '' };
 
-/** A longer output is what a call brought, and no message about the call. Characters. */
+/** A longer output is the result of a call, not a message about it. Characters. */
 const SHORT = 600;
 /** A longer line is no message either. Characters. */
 const LONGEST_LINE = 300;
 
 /**
- * By the status of the call alone: what its client marks, an exit code, the status of a short structured
- * result, the first line. The body is what somebody else wrote: whatever stands in it is evidence of nothing.
+ * Reads only the status of the call: the mark of the client, an exit code, the status of a short structured result,
+ * or the first line. The body may be a stranger's text, so nothing in it is evidence.
  */
 export function toolOutcome(message: ChatMessage): ToolOutcome {
   const output = contentText(message.content).trim();
@@ -40,7 +38,7 @@ function failure(line: string, { status }: Fields = {}): ToolOutcome {
 }
 
 const downStatuses = [429, 502, 503, 504];
-/** In the line that reports a failure. Words count at its end alone: before that they may be quoted. */
+/** Patterns for the line that reports a failure. Words count only at its end: elsewhere they may be quoted. */
 const outOfService: readonly RegExp[] = [
   /\b(?:ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|ENOTFOUND)\b/,
   /\b(?:timed? ?out|rate limit(?:ed| exceeded)?|too many requests|service unavailable|bad gateway|gateway timeout|temporarily unavailable)(?: after [\d.]+ ?(?:ms|s|sec|seconds|minutes|min))?\W*$/i,
@@ -57,17 +55,17 @@ const lastLine = (output: string): string =>
     .trim()
     .slice(0, LONGEST_LINE);
 
-/** A line that nothing but a runner of commands writes, before or behind an output of any length. */
+/** A line that only command runners write, before or behind output of any length. */
 const exitLine =
   /^(?:\(?(?:the )?(?:process|command|program|script) (?:has )?(?:exited|finished|failed|ended|terminated)(?: with)?(?: an?)?(?: non-zero)?(?: exit)? (?:code|status)|exit(?:ed)?(?: with)?(?: code| status)?|return code)[:= ]+(?!0\b)\d{1,3}\)?\.?$/i;
-/** A first line of this form reports a failure, whatever follows. */
+/** First lines that report a failure, whatever follows. */
 const firstLines: readonly RegExp[] = [
   /^(?:[A-Za-z_.]*(?:Error|Exception)|error|exception|fatal|panic|failure)(?: ?[[(][^\])]{1,40}[\])])?: \S/i,
   /^Traceback \(most recent call last\):?$/,
   /^HTTP(?:\/\d(?:\.\d)?)?(?: error| status)?:? (?:4\d\d|5\d\d)\b/i,
   /^npm (?:ERR!|error)/,
 ];
-/** These report a failure where the output holds little else. */
+/** First lines that report a failure if the output is short. */
 const shortOutputs: readonly RegExp[] = [
   /^(?:error|failed|failure|invalid|usage|fatal|exception|panic|unable|cannot|can't)\b/i,
   /^(?:status|error)\D{0,12}(?:4\d\d|5\d\d)\b/i,
@@ -88,50 +86,44 @@ function statusLine(output: string): string | undefined {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function parseObject(text: string): Fields | undefined {
-  if (!text.startsWith('{')) return undefined;
-  try {
-    return JSON.parse(text) as Fields;
-  } catch {
-    return undefined;
-  }
-}
+const parseObject = (text: string): Fields | undefined =>
+  text.startsWith('{') ? (parseJson(text) as Fields | undefined) : undefined;
 
-/** What runners of commands and of tools write into a result. A document has fields of other names as well. */
-const ofRunners = new Set(
+/** Fields that command and tool runners write into a result. A document has other fields too. */
+const runnerFields = new Set(
   (
     'exit_code exitCode stdout stderr output content text result error errors message reason is_error isError ' +
     'success ok status signal command cmd cwd pid duration duration_ms timed_out timedOut truncated'
   ).split(' '),
 );
 
-/** Of a long result a status counts only beside what runners of calls write, and nothing else. */
+/** In a long result a status counts only if all fields are runner fields. */
 function isFailure(fields: Fields, isShort: boolean): boolean {
   const { is_error, isError, success, ok, exit_code, exitCode, status, error, errors } = fields;
-  if (!isShort && !Object.keys(fields).every((name) => ofRunners.has(name))) return false;
+  if (!isShort && !Object.keys(fields).every((name) => runnerFields.has(name))) return false;
   if ([is_error, isError].includes(false)) return false;
   if ([is_error, isError].includes(true)) return true;
   if ([exit_code, exitCode].some((code) => typeof code === 'number' && code !== 0)) return true;
   if (!isShort) return false;
   return (
     [success, ok].includes(false) ||
-    [error, errors].some(saysWhatFailed) ||
+    [error, errors].some(isErrorReport) ||
     (typeof status === 'string' && /^(?:error|failed|failure|fail)$/i.test(status)) ||
     (typeof status === 'number' && status >= 400 && status < 600)
   );
 }
 
-/** A number is a measure of something, as a margin of error is. */
-function saysWhatFailed(error: unknown): boolean {
-  if (Array.isArray(error)) return error.some(saysWhatFailed);
+/** A number is no error report: it may be a margin of error. */
+function isErrorReport(error: unknown): boolean {
+  if (Array.isArray(error)) return error.some(isErrorReport);
   if (typeof error !== 'object' || error === null)
     return error === true || (typeof error === 'string' && error !== '');
   return ['message', 'code', 'type', 'reason', 'detail'].some((name) => name in error);
 }
 
-/** The first line of what such a result says about its failure. */
+/** The first line of the error message in a result. */
 function reasonIn({ error, message, reason }: Fields): string {
-  const inside = typeof error === 'object' && error !== null && 'message' in error ? error.message : error;
-  const said = [inside, message, reason].find((one) => typeof one === 'string' && one !== '');
-  return firstLine(typeof said === 'string' ? said : 'the result says that the call failed');
+  const nested = typeof error === 'object' && error !== null && 'message' in error ? error.message : error;
+  const text = [nested, message, reason].find((field) => typeof field === 'string' && field !== '');
+  return firstLine(typeof text === 'string' ? text : 'the result says that the call failed');
 }

@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { type NativeExecutor, nativeInstalled, openNative } from '../native.ts';
+import type { NativeExecutor } from '../executor.ts';
+import { nativeInstalled, openNative } from '../native.ts';
 import type { Tensor } from '../tensor.ts';
 import { NotRecordable } from './recorder.ts';
 
@@ -21,7 +22,7 @@ native('a function that is run as a graph', () => {
   const run = (on: NativeExecutor, name: string, sizes: 'fixed' | 'varying', ...values: number[]) =>
     on.scope(() => [...on.read(on.graphs!.run({ name, sizes }, vector(on, ...values), sums))]);
 
-  test('one graph serves all sizes when they vary, one per size when they are fixed', () => {
+  test('one graph serves all varying sizes; fixed sizes need one graph each', () => {
     const on = executor();
     on.graphs!.clear();
     expect(run(on, 'sums', 'varying', 1, 2)).toEqual([2, 3, 3, 4]);
@@ -34,7 +35,7 @@ native('a function that is run as a graph', () => {
     expect(on.graphs!.count).toBe(3);
   });
 
-  test('what is not a tensor is part of the function', () => {
+  test("inputs that are not tensors are part of the graph's key", () => {
     const on = executor();
     const power = (exponent: number): number =>
       on.scope(() => {
@@ -49,7 +50,7 @@ native('a function that is run as a graph', () => {
     expect([power(1), power(2), power(3), power(2)]).toEqual([3, 9, 27, 9]);
   });
 
-  test('where a tensor stands is part of the function', () => {
+  test("the place of a tensor is part of the graph's key", () => {
     const on = executor();
     const difference = (inputs: { plus: readonly Tensor[]; minus: readonly Tensor[] }): number[] => {
       const result = on.graphs!.run({ name: 'difference', sizes: 'varying' }, inputs, (to, given) => {
@@ -68,7 +69,7 @@ native('a function that is run as a graph', () => {
     });
   });
 
-  test('what is returned twice is one tensor, an input is itself, and nothing else stays', () => {
+  test('a tensor returned twice is one tensor, and nothing else remains', () => {
     const on = executor();
     const before = on.tensorCount();
     on.scope(() => {
@@ -87,7 +88,7 @@ native('a function that is run as a graph', () => {
     expect(on.tensorCount()).toBe(before);
   });
 
-  test('graphs that are not used are dropped, and made again', () => {
+  test('unused graphs are dropped and compiled again', () => {
     const on = executor();
     for (let n = 1; n <= 60; n++) run(on, 'bound', 'fixed', ...Array.from({ length: n }, () => 1));
     expect(on.graphs!.count).toBe(48);
@@ -97,16 +98,16 @@ native('a function that is run as a graph', () => {
     );
   });
 
-  test('what has no place in a graph is refused by name, and leaves nothing behind', () => {
+  test('errors name what a graph cannot do, and nothing remains', () => {
     const on = executor();
     const before = on.tensorCount();
     const attempt = (body: (to: NativeExecutor, x: Tensor) => unknown) => () =>
       on.scope(() => on.graphs!.run({ name: String(body), sizes: 'varying' }, vector(on, 1, 2), body));
-    expect(attempt((to, x) => to.read(x))).toThrow('values were read');
-    expect(attempt((to) => to.upload(Float32Array.of(1), [1]))).toThrow('values were uploaded');
-    expect(attempt((to) => to.run('Square', [vector(on, 1)], float))).toThrow('give it as an input');
+    expect(attempt((to, x) => to.read(x))).toThrow('cannot read values');
+    expect(attempt((to) => to.upload(Float32Array.of(1), [1]))).toThrow('cannot upload values');
+    expect(attempt((to) => to.run('Square', [vector(on, 1)], float))).toThrow('pass it as an input');
     expect(attempt((to) => to.integers([1]))).toThrow(NotRecordable);
-    expect(attempt((_, x) => new Map([['x', x]]))).toThrow('Map has no place');
+    expect(attempt((_, x) => new Map([['x', x]]))).toThrow('take or return a Map');
     expect(attempt((to, x) => to.run('Conv2D', [x], float))).toThrow('Conv2D cannot be recorded');
     expect(on.tensorCount()).toBe(before);
   });

@@ -2,17 +2,10 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { NativeExecutor } from '../native.ts';
-import { isTensor, type Shape, type Tensor } from '../tensor.ts';
+import type { GraphOptions, Graphs, NativeExecutor, Shape, Sizes, Tensor } from '../executor.ts';
+import { isTensor } from '../tensor.ts';
 import { SERVE, savedModel } from './graph-def.ts';
-import {
-  createRecorder,
-  NotRecordable,
-  type Recording,
-  type Sizes,
-  sizesFeed,
-  sourceOf,
-} from './recorder.ts';
+import { NotRecordable, Recorder, type Recording, sizesFeed, sourceOf } from './recorder.ts';
 
 /** The part of the addon that holds and runs graphs. */
 export type GraphBinding = {
@@ -26,39 +19,14 @@ export type GraphBinding = {
   ): { readonly id: number; readonly shape: number[]; readonly dtype: number }[];
 };
 
-export type GraphOptions = {
-  /** Says what the graph computes, for a person and as part of its key. */
-  readonly name: string;
-  readonly sizes: Sizes;
-};
-
-/**
- * Functions of tensors, each recorded once as a graph and then run in one native call.
- *
- * `body` must be a pure function of its inputs: whatever in them is not a tensor or a list of integers, and
- * the shapes of what is, is part of the key under which the recording is kept. Int32Arrays are uploaded and
- * reach the body as tensors.
- */
-export type Graphs = {
-  run<Inputs, Outputs>(
-    options: GraphOptions,
-    inputs: Inputs,
-    body: (executor: NativeExecutor, inputs: Inputs) => Outputs,
-  ): Outputs;
-  /** Graphs that are loaded now. */
-  readonly count: number;
-  /** Drops all graphs. */
-  clear(): void;
-};
-
-/** What the graphs need of the executor that they belong to. */
-export type GraphHost = {
+/** The parts of the executor that the graphs use. */
+type GraphHost = {
   readonly binding: GraphBinding;
   readonly idOf: (tensor: Tensor) => number;
   readonly adopt: (output: { id: number; shape: number[]; dtype: number }) => Tensor;
   readonly upload: (values: Int32Array, shape: Shape) => Tensor;
   readonly dispose: (tree: unknown) => void;
-  /** Told once per graph that was made: its name, its nodes and how long that and its first run took, ms. */
+  /** Called once per compiled graph; ms: of compilation and first run. */
   readonly onCompiled: (event: {
     readonly name: string;
     readonly nodes: number;
@@ -66,19 +34,19 @@ export type GraphHost = {
   }) => void;
 };
 
-/** So many graphs stay loaded, the least lately used is dropped; so many sizes are remembered. */
+/** At most this many graphs stay loaded, and this many plans are kept; the least recently used are dropped. */
 const [MAX_GRAPHS, MAX_PLANS] = [48, 256];
 
-/** How a graph serves one set of sizes. Nodes are not kept: a graph that was dropped is recorded again. */
+/** How to run a graph with one set of sizes. Nodes are not kept: a dropped graph is recorded again. */
 type Plan = Pick<Recording, 'sizes'> & {
-  /** Names the graph: equal for recordings that differ in fed sizes only. */
+  /** Identifies the graph; equal for recordings that differ only in fed sizes. */
   readonly graph: string;
-  /** Of all that is fed, and of all that comes back: `name:output`, with commas between. */
+  /** Sources of all fed and all fetched tensors, `name:output`, separated by commas. */
   readonly feeds: string;
   readonly fetches: string;
   readonly inputNames: readonly string[];
   readonly fetchNames: readonly string[];
-  /** What the body returned: its tensors are recorded ones. */
+  /** The result of the body, with recorded tensors. */
   readonly outputs: unknown;
 };
 
@@ -86,7 +54,7 @@ export function createGraphs(host: GraphHost): Graphs {
   const plans = new Map<string, Plan>();
   const sessions = new Map<string, number>();
 
-  const hold = (graph: string, id: number): number => {
+  const keepLoaded = (graph: string, id: number): number => {
     sessions.set(graph, id);
     if (sessions.size > MAX_GRAPHS) {
       const [oldest, dropped] = sessions.entries().next().value!;
@@ -97,10 +65,10 @@ export function createGraphs(host: GraphHost): Graphs {
   };
   const runPlan = (session: number, plan: Plan, fed: readonly Tensor[]): unknown => {
     const { sizes, feeds, fetches } = plan;
-    const own = sizes.length === 0 ? [] : [host.upload(Int32Array.from(sizes), [sizes.length])];
-    const ids = [...fed, ...own].map(host.idOf);
+    const sizeTensors = sizes.length === 0 ? [] : [host.upload(Int32Array.from(sizes), [sizes.length])];
+    const ids = [...fed, ...sizeTensors].map(host.idOf);
     const made = fetches === '' ? [] : host.binding.runSavedModel(session, ids, feeds, fetches);
-    host.dispose(own);
+    host.dispose(sizeTensors);
     const bySource = new Map<string, Tensor>();
     made.forEach((output, index) => void bySource.set(plan.fetchNames[index]!, host.adopt(output)));
     plan.inputNames.forEach((source, index) => void bySource.set(source, fed[index]!));
@@ -135,7 +103,7 @@ export function createGraphs(host: GraphHost): Graphs {
         renew(plans, keyText, plan);
         if (plans.size > MAX_PLANS) plans.delete(plans.keys().next().value!);
         const loaded = sessions.get(plan.graph);
-        outputs = runPlan(loaded ?? hold(plan.graph, load(host.binding, recording)), plan, fed);
+        outputs = runPlan(loaded ?? keepLoaded(plan.graph, load(host.binding, recording)), plan, fed);
         if (loaded === undefined)
           host.onCompiled({ name, nodes: recording.nodes.length, ms: Math.round(performance.now() - start) });
       }
@@ -159,7 +127,7 @@ function record<Inputs>(
   inputs: Inputs,
   body: (executor: NativeExecutor, inputs: Inputs) => unknown,
 ): { readonly plan: Plan; readonly recording: Recording } {
-  const recorder = createRecorder(sizes);
+  const recorder = new Recorder(sizes);
   const inputNames: string[] = [];
   const outputs = body(
     recorder.executor,
@@ -189,14 +157,14 @@ function record<Inputs>(
   return { plan, recording };
 }
 
-/** Moves an entry to the end of a map: the order is that of use. */
+/** Moves an entry to the end of a map, which is in order of use. */
 function renew<Value>(map: Map<string, Value>, key: string, value: Value): Value {
   map.delete(key);
   map.set(key, value);
   return value;
 }
 
-/** Of all that makes up a graph; what is fed at every run does not. */
+/** Hash of a graph's nodes, without the tensors that are fed at every run. */
 function fingerprint({ nodes }: Recording): string {
   const hash = createHash('sha256');
   for (const { name, op, inputs, attributes, shape, value } of nodes) {
@@ -218,8 +186,7 @@ function load(binding: GraphBinding, { nodes }: Recording): number {
 }
 
 /**
- * A copy of a tree of arrays and plain objects with every leaf replaced; tensors and typed arrays are
- * leaves.
+ * A copy of a tree of arrays and plain objects with every leaf replaced. Tensors and typed arrays are leaves.
  */
 function mapLeaves(tree: unknown, change: (leaf: unknown) => unknown): unknown {
   if (typeof tree !== 'object' || tree === null || ArrayBuffer.isView(tree) || isTensor(tree))
@@ -230,8 +197,7 @@ function mapLeaves(tree: unknown, change: (leaf: unknown) => unknown): unknown {
 }
 
 /**
- * Visits what is fed, in the order of mapLeaves, and writes everything else, and all shapes, into the
- * key.
+ * Visits the fed leaves in the order of mapLeaves, and adds all other leaves and all shapes to the key.
  */
 function flatten(tree: unknown, key: string[], visit: (leaf: Tensor | Int32Array) => void): void {
   if (typeof tree !== 'object' || tree === null) key.push(JSON.stringify(tree) ?? typeof tree);
@@ -257,5 +223,5 @@ function flatten(tree: unknown, key: string[], visit: (leaf: Tensor | Int32Array
 
 function refuseMap(tree: object): void {
   if (tree instanceof Map || ArrayBuffer.isView(tree))
-    throw new NotRecordable(`${tree.constructor.name} has no place among what a graph is given or returns`);
+    throw new NotRecordable(`a graph cannot take or return a ${tree.constructor.name}`);
 }

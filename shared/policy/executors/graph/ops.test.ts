@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createRandom, normal } from '../../random.ts';
-import { largestDifference } from '../../test-backends.ts';
+import { createRandom, normal } from '../../model/random.ts';
+import { largestDifference } from '../../testing/backends.ts';
 import { nativeInstalled, openNative } from '../native.ts';
 import type { Attributes } from '../op-attributes.ts';
 import { type Shape, sizeOf, type Tensor } from '../tensor.ts';
@@ -64,49 +64,52 @@ const native = nativeInstalled() || process.env.CLAWLOOP_REQUIRE_ALL === '1' ? d
 
 native('an op in a graph', () => {
   const named = cases.map(([op, inputs, attributes, outputs = 1]) => ({ op, inputs, attributes, outputs }));
-  test.each(named)('$op: the same shapes and numbers as by itself', ({ op, inputs, attributes, outputs }) => {
-    const executor = openNative({ threads: 2 });
-    const before = executor.tensorCount();
-    executor.scope(() => {
-      const random = createRandom(op);
-      const upload = (input: Input): Tensor | Sizes => {
-        if ('integers' in input) return input;
-        if ('rows' in input)
-          return executor.upload(Int32Array.from(input.rows), input.shape ?? [input.rows.length]);
-        const { shape, above } = input;
-        const values = Float32Array.from({ length: sizeOf(shape) }, () =>
-          above === undefined ? normal(random) : above + random(),
-        );
-        return executor.upload(values, shape);
-      };
-      const tensors = inputs.map(upload);
-      const body = (on: typeof executor, given: readonly (Tensor | Sizes)[]) =>
-        on.runMany(
-          op,
-          given.map((input) => ('integers' in input ? on.integers(input.integers) : input)),
-          attributes,
-          outputs,
-        );
-      const alone = body(executor, tensors);
-      for (const sizes of ['fixed', 'varying'] as const) {
-        const together = executor.graphs!.run({ name: `test of ${op}`, sizes }, tensors, body);
-        expect(together.map(({ shape }) => shape)).toEqual(alone.map(({ shape }) => shape));
-        together.forEach((output, index) => {
-          const difference = largestDifference(executor.read(output), executor.read(alone[index]!));
-          expect(difference).toBeLessThan(2e-6);
+  test.each(named)(
+    '$op: the graph gives the same shapes and numbers as the op alone',
+    ({ op, inputs, attributes, outputs }) => {
+      const executor = openNative({ threads: 2 });
+      const before = executor.tensorCount();
+      executor.scope(() => {
+        const random = createRandom(op);
+        const upload = (input: Input): Tensor | Sizes => {
+          if ('integers' in input) return input;
+          if ('rows' in input)
+            return executor.upload(Int32Array.from(input.rows), input.shape ?? [input.rows.length]);
+          const { shape, above } = input;
+          const values = Float32Array.from({ length: sizeOf(shape) }, () =>
+            above === undefined ? normal(random) : above + random(),
+          );
+          return executor.upload(values, shape);
+        };
+        const tensors = inputs.map(upload);
+        const body = (on: typeof executor, given: readonly (Tensor | Sizes)[]) =>
+          on.runMany(
+            op,
+            given.map((input) => ('integers' in input ? on.integers(input.integers) : input)),
+            attributes,
+            outputs,
+          );
+        const alone = body(executor, tensors);
+        for (const sizes of ['fixed', 'varying'] as const) {
+          const together = executor.graphs!.run({ name: `test of ${op}`, sizes }, tensors, body);
+          expect(together.map(({ shape }) => shape)).toEqual(alone.map(({ shape }) => shape));
+          together.forEach((output, index) => {
+            const difference = largestDifference(executor.read(output), executor.read(alone[index]!));
+            expect(difference).toBeLessThan(2e-6);
+          });
+        }
+        const known = inputs.map((input, index) => {
+          if (!('integers' in input)) return { shape: (tensors[index] as Tensor).shape };
+          const list = typeof input.integers === 'number' ? [input.integers] : input.integers;
+          return { shape: typeof input.integers === 'number' ? [] : [list.length], integers: list };
         });
-      }
-      const known = inputs.map((input, index) => {
-        if (!('integers' in input)) return { shape: (tensors[index] as Tensor).shape };
-        const list = typeof input.integers === 'number' ? [input.integers] : input.integers;
-        return { shape: typeof input.integers === 'number' ? [] : [list.length], integers: list };
+        expect(outputsOf(op, known, attributes).map(({ shape }) => shape)).toEqual(
+          alone.map(({ shape }) => shape),
+        );
       });
-      expect(outputsOf(op, known, attributes).map(({ shape }) => shape)).toEqual(
-        alone.map(({ shape }) => shape),
-      );
-    });
-    expect(executor.tensorCount()).toBe(before);
-  });
+      expect(executor.tensorCount()).toBe(before);
+    },
+  );
 
   test('complex numbers go in and out as pairs of floats', () => {
     const executor = openNative({ threads: 2 });
@@ -131,7 +134,7 @@ native('an op in a graph', () => {
   });
 });
 
-test('shapes that do not go together, and ops without a rule, are named', () => {
+test('errors name incompatible shapes and ops without a rule', () => {
   expect(() => outputsOf('AddV2', [{ shape: [2, 3] }, { shape: [4] }], float)).toThrow('[2,3] and [4]');
   const matmul = { ...float, transpose_a: false, transpose_b: false };
   expect(() => outputsOf('MatMul', [{ shape: [2, 3] }, { shape: [2, 3] }], matmul)).toThrow('multiplied');

@@ -3,7 +3,7 @@ import { message } from './protobuf.ts';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-test('fields are encoded as the specification shows', () => {
+test('fields are encoded as in the specification', () => {
   // The three examples of protobuf.dev/programming-guides/encoding.
   expect(hex(message().integer(1, 150).done())).toBe('089601');
   expect(hex(message().bytes(2, 'testing').done())).toBe('120774657374696e67');

@@ -1,6 +1,6 @@
 /**
- * Writes protocol buffer messages (protobuf.dev/programming-guides/encoding): just what a GraphDef needs.
- * Fields are given by number, in any order.
+ * Writes protocol buffer messages (protobuf.dev/programming-guides/encoding): only the parts
+ * that a GraphDef needs. Fields are written by number, in any order.
  */
 export type Message = {
   /** An int32, int64, enum or bool field. Integers beyond 2^53 are not exact. */

@@ -1,13 +1,13 @@
 import type { Attributes, TypeName } from '../op-attributes.ts';
 import type { Shape } from '../tensor.ts';
 
-/** What is known of an input while a graph is recorded: its shape, and its numbers when it is `integers`. */
-export type KnownInput = { readonly shape: Shape; readonly integers?: readonly number[] | undefined };
-export type KnownOutput = { readonly shape: Shape; readonly type: TypeName };
+/** An input during recording: its shape, and its values if it is `integers`. */
+type KnownInput = { readonly shape: Shape; readonly integers?: readonly number[] | undefined };
+type KnownOutput = { readonly shape: Shape; readonly type: TypeName };
 
 type Rule = (inputs: readonly KnownInput[], attributes: Attributes) => readonly Shape[];
 
-/** Thrown when an op is recorded that stands not in the table below. */
+/** Thrown when an op is recorded that has no rule below. */
 export class UnknownOp extends Error {
   override readonly name = 'UnknownOp';
 }
@@ -22,7 +22,7 @@ const broadcast: Rule = ([a, b]) => {
     Array.from({ length: rank }, (_, axis) => {
       const [left, right] = [sizeAt(a!.shape, axis), sizeAt(b!.shape, axis)];
       if (left !== right && left !== 1 && right !== 1)
-        throw new Error(`[${a!.shape}] and [${b!.shape}] do not go together`);
+        throw new Error(`[${a!.shape}] and [${b!.shape}] cannot be broadcast together`);
       return left === 1 ? right : left;
     }),
   ];
@@ -75,7 +75,7 @@ const rules: Readonly<Record<string, Rule>> = {
   Fill: ([shape]) => [numbersOf(shape)],
   Slice: ([, , size]) => [numbersOf(size)],
   Transpose: ([a, permutation]) => [numbersOf(permutation).map((axis) => a!.shape[axis]!)],
-  // Two floats are one complex number: the last axis goes or comes.
+  // Two floats are one complex number: the last axis is removed or added.
   Bitcast: ([a], { type }) => [type === 'complex64' ? a!.shape.slice(0, -1) : [...a!.shape, 2]],
   SplitV: ([a, sizes, axis]) =>
     numbersOf(sizes).map((size) => a!.shape.with(axisOf(axis, a!.shape.length), size)),
@@ -101,7 +101,7 @@ const rules: Readonly<Record<string, Rule>> = {
 
 /**
  * Shapes and types of an op's outputs.
- * @throws UnknownOp, and an Error for inputs that do not go together
+ * @throws UnknownOp, and an Error for incompatible inputs
  */
 export function outputsOf(
   op: string,
@@ -109,7 +109,7 @@ export function outputsOf(
   attributes: Attributes,
 ): readonly KnownOutput[] {
   const rule = rules[op];
-  if (rule === undefined) throw new UnknownOp(`${op} cannot be recorded: its shapes are not in shapes.ts`);
+  if (rule === undefined) throw new UnknownOp(`${op} cannot be recorded: shapes.ts has no rule for it`);
   const named = op === 'Bitcast' ? attributes.type : attributes.T;
   const type = typeof named === 'string' ? named : 'float32';
   return rule(inputs, attributes).map((shape) => ({ shape, type }));

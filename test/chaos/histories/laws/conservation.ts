@@ -6,9 +6,17 @@ import { tokensOf } from '../facts.ts';
 import type { Law } from './history.ts';
 
 const emittedTypes: ReadonlySet<string> = new Set([
-  ...['turn.completed', 'turn.skipped', 'turn.feedback', 'session.opened', 'session.closed'],
-  ...['turn.continued', 'judgment.reached', 'judgment.revised'],
-  ...['sample.ready', 'sample.dropped', 'batch.submitted'],
+  'turn.completed',
+  'turn.skipped',
+  'turn.feedback',
+  'session.opened',
+  'session.closed',
+  'turn.continued',
+  'judgment.reached',
+  'judgment.revised',
+  'sample.ready',
+  'sample.dropped',
+  'batch.submitted',
 ]);
 
 const isTooLate = (event: ClawLoopEvent) => event.type === 'turn.skipped' && event.data.reason === 'too-late';

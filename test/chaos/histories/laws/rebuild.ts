@@ -5,8 +5,12 @@ import type { Law } from './history.ts';
 
 const emittedBy: Readonly<Record<FoldName, readonly string[]>> = {
   attribute: [
-    ...['turn.completed', 'turn.continued', 'turn.skipped', 'turn.feedback'],
-    ...['session.opened', 'session.closed'],
+    'turn.completed',
+    'turn.continued',
+    'turn.skipped',
+    'turn.feedback',
+    'session.opened',
+    'session.closed',
   ],
   judge: ['judgment.reached', 'judgment.revised'],
   assemble: ['sample.ready'],

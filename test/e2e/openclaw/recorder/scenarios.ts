@@ -22,7 +22,10 @@ export type RecordedScenario = {
 };
 
 const model = (changes: object = {}) => ({
-  ...{ id: 'qwen3-4b', name: 'Qwen3 4B', reasoning: true, input: ['text'] },
+  id: 'qwen3-4b',
+  name: 'Qwen3 4B',
+  reasoning: true,
+  input: ['text'],
   cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
   contextWindow: 32_768,
   maxTokens: 8_192,
@@ -48,7 +51,12 @@ async function say(home: OpenClawHome, session: string, words: string): Promise<
   if (code !== 0) throw new Error(`OpenClaw in ${session}: ${text.slice(-2_000)}`);
 }
 const turn = (session: string, words: string) => [
-  ...['agent', '--local', '--session-id', session, '--message', words],
+  'agent',
+  '--local',
+  '--session-id',
+  session,
+  '--message',
+  words,
 ];
 
 const firstTurn: RecordedScenario = {
@@ -77,8 +85,11 @@ const hugeCommand = `${loopCommand.command} # ${'x'.repeat(6 * CONTEXT_TOKENS)}`
 const STARTED = 'started.txt';
 /** What each round of the loop runs. OpenClaw later cuts the history after the huge calls. */
 const rounds = [
-  ...[loopCommand.command, hugeCommand, hugeCommand],
-  ...[loopCommand.command, loopCommand.command],
+  loopCommand.command,
+  hugeCommand,
+  hugeCommand,
+  loopCommand.command,
+  loopCommand.command,
   `echo started > ${STARTED}; sleep 30`,
 ];
 

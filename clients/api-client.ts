@@ -1,0 +1,182 @@
+import { z } from 'zod';
+import { defined } from '../shared/lang/defined.ts';
+
+/** ms to wait for an answer on an open connection */
+const PATIENCE_MS = 60_000;
+
+const Started = z.looseObject({ session_id: z.string(), api_key: z.string() });
+const Rewarded = z.looseObject({ session_id: z.string(), interaction_id: z.string() });
+const Ended = z.looseObject({ interaction_count: z.int() });
+const ErrorBody = z.looseObject({
+  error: z.looseObject({ message: z.string(), code: z.string().nullish() }),
+});
+
+const Listed = z.object({
+  session_id: z.string(),
+  task_id: z.string().nullish(),
+  state: z.string(),
+  started_at: z.string(),
+  ended_at: z.string().nullish(),
+  end_reason: z.string().nullish(),
+  interaction_count: z.int(),
+  rewards: z.array(z.object({ interaction_id: z.string(), reward: z.number() })),
+});
+const ListedSessions = z.looseObject({ data: z.array(Listed) });
+
+type ListedSession = z.output<typeof Listed>;
+export type StartedSession = { readonly session: string; readonly key: string };
+
+/** The result of a request. */
+export type Answer<Value> =
+  | { readonly kind: 'answer'; readonly value: Value }
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      /** error code of the server; empty if it sent none */
+      readonly code: string;
+      readonly message: string;
+      /** s to wait before a retry, if the server says so */
+      readonly retryAfter: number | undefined;
+    }
+  | { readonly kind: 'silent'; readonly reason: string };
+
+export type Reward = {
+  /** -1 to 1 */
+  readonly reward: number;
+  /** relative to other attempts at the task */
+  readonly advantage?: number | undefined;
+  /** default: the last completed one */
+  readonly interaction?: string | undefined;
+};
+
+type StartOptions = {
+  /** A session key: its session ends and the next one gets the same key and, by default, task and adapter. */
+  readonly refresh?: string | undefined;
+  /** selects the adapter: `clawloop:bob` */
+  readonly model?: string | undefined;
+};
+
+export type SessionClient = {
+  readonly start: (task: string | undefined, options?: StartOptions) => Promise<Answer<StartedSession>>;
+  /** `value`: id of the rewarded interaction */
+  readonly reward: (sessionKey: string, reward: Reward) => Promise<Answer<string>>;
+  /** `value`: number of interactions in the session. `discard`: none of them trains */
+  readonly end: (
+    sessionKey: string,
+    options?: { readonly discard?: boolean | undefined },
+  ) => Promise<Answer<number>>;
+  /** Ends a session with the access key that opened it, in case the session key is lost. */
+  readonly endNamed: (
+    session: string,
+    options?: { readonly discard?: boolean | undefined },
+  ) => Promise<Answer<number>>;
+  /** Sessions that the access key opened, latest first. */
+  readonly list: () => Promise<Answer<readonly ListedSession[]>>;
+};
+
+/**
+ * A client of the session protocol (docs/use/sessions.md). It does not throw on refusals or network errors.
+ *
+ * @param url of the endpoint, with or without /v1
+ * @param accessKey opens sessions; undefined: the server requires none
+ */
+export function createSessionClient(
+  url: string,
+  accessKey: string | undefined,
+  signal?: AbortSignal,
+): SessionClient {
+  const base = originOf(url);
+  const post = (path: string, key: string | undefined, body: object) =>
+    request(`${base}${path}`, key, body, signal);
+  const end = async (key: string | undefined, body: object) =>
+    mapAnswer(await post('/rl/end_session', key, body), Ended, ({ interaction_count: count }) => count);
+  return {
+    start: async (task, { refresh, model } = {}) =>
+      mapAnswer(
+        await post('/rl/start_session', accessKey, {
+          task_id: task ?? null,
+          api_key: refresh ?? null,
+          ...defined({ model }),
+        }),
+        Started,
+        ({ session_id, api_key }) => ({ session: session_id, key: api_key }),
+      ),
+    reward: async (sessionKey, { reward, advantage, interaction }) =>
+      mapAnswer(
+        await post('/rl/set_reward', sessionKey, {
+          reward,
+          interaction_id: interaction ?? null,
+          ...defined({ advantage }),
+        }),
+        Rewarded,
+        ({ interaction_id }) => interaction_id,
+      ),
+    end: (sessionKey, { discard = false } = {}) => end(sessionKey, discard ? { discard } : {}),
+    endNamed: (session, { discard = false } = {}) => end(accessKey, { session_id: session, discard }),
+    list: async () =>
+      mapAnswer(
+        await request(`${base}/rl/sessions`, accessKey, undefined, signal),
+        ListedSessions,
+        ({ data }) => data,
+      ),
+  };
+}
+
+/** The address without the /v1 of OpenAI clients; every chat path also works without it. */
+export const originOf = (url: string): string => url.replace(/\/+$/, '').replace(/\/v1$/, '');
+
+/** Sends a JSON request with a key; GET if `body` is undefined. */
+export async function request(
+  url: string,
+  key: string | undefined,
+  body: object | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Answer<unknown>> {
+  const timeout = AbortSignal.timeout(PATIENCE_MS);
+  try {
+    const response = await fetch(url, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: defined({
+        'content-type': body === undefined ? undefined : 'application/json',
+        authorization: key === undefined ? undefined : `Bearer ${key}`,
+      }),
+      ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    });
+    const value: unknown = await response.json().catch(() => undefined);
+    return response.ok ? { kind: 'answer', value } : refusalOf(response, value);
+  } catch (error) {
+    return { kind: 'silent', reason: reasonOf(error as Error) };
+  }
+}
+
+function refusalOf(response: Response, body: unknown): Answer<never> {
+  const error = ErrorBody.safeParse(body).data?.error;
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  return {
+    kind: 'refused',
+    status: response.status,
+    code: error?.code ?? '',
+    message: error?.message ?? `status ${response.status}`,
+    retryAfter: Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined,
+  };
+}
+
+/** fetch only says `fetch failed`; the reason is in its cause. */
+const reasonOf = (error: Error): string =>
+  error.name === 'TimeoutError'
+    ? `no response within ${PATIENCE_MS / 1000} s`
+    : ((error.cause as Error | undefined)?.message ?? error.message);
+
+/** Reads the body of an answer. Another shape means another kind of server. */
+export function mapAnswer<Schema extends z.ZodType, Value>(
+  answer: Answer<unknown>,
+  schema: Schema,
+  read: (body: z.output<Schema>) => Value,
+): Answer<Value> {
+  if (answer.kind !== 'answer') return answer;
+  const parsed = schema.safeParse(answer.value);
+  return parsed.success
+    ? { kind: 'answer', value: read(parsed.data) }
+    : { kind: 'silent', reason: 'the server is not a ClawLoop with sessions' };
+}

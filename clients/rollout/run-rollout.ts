@@ -1,0 +1,104 @@
+import { failed } from './failures.ts';
+import { type AdvantageKind, advantagesOf } from './group.ts';
+import { persist } from './persist.ts';
+import type { Task } from './read-tasks.ts';
+import { type Attempt, type AttemptDeps, type AttemptOutcome, discard, runAttempt } from './run-attempt.ts';
+
+/** An attempt after all attempts at its task have finished. */
+export type Settled = {
+  readonly attempt: Attempt;
+  readonly outcome: AttemptOutcome;
+  /** undefined: failed, or fewer than two attempts at the task were rewarded */
+  readonly advantage: number | undefined;
+  /** whether the server accepted the end of a rewarded session; otherwise it ends when idle, with its reward */
+  readonly isEnded: boolean;
+};
+
+export type RolloutDeps = AttemptDeps & {
+  readonly concurrency: number;
+  readonly advantage: AdvantageKind;
+  readonly onAttempt: (outcome: AttemptOutcome) => void;
+  readonly onSettled: (settled: readonly Settled[]) => void;
+};
+
+/**
+ * Runs n attempts at each task, each in its own session. When all attempts at a task are finished, it sends
+ * their advantages and ends their sessions.
+ */
+export async function runRollout(tasks: readonly Task[], n: number, deps: RolloutDeps): Promise<void> {
+  const attempts = tasks.flatMap((task, index) =>
+    Array.from({ length: n }, (_, attempt): Attempt => ({ task, index, attempt, rank: index * n + attempt })),
+  );
+  const groups = new Map<number, { readonly attempt: Attempt; readonly outcome: AttemptOutcome }[]>();
+  const settling: Promise<void>[] = [];
+  const next = attempts.values();
+  const worker = async (): Promise<void> => {
+    for (const attempt of next) {
+      const outcome = deps.stop.aborted ? neverStarted : await runAttempt(attempt, deps);
+      deps.onAttempt(outcome);
+      const group = groups.get(attempt.index) ?? [];
+      groups.set(attempt.index, [...group, { attempt, outcome }]);
+      if (group.length + 1 === n) settling.push(settle(groups.get(attempt.index)!, deps));
+    }
+  };
+  await Promise.all(Array.from({ length: deps.concurrency }, worker));
+  await Promise.all(settling);
+}
+
+const neverStarted: AttemptOutcome = {
+  kind: 'failed',
+  ...failed('interrupted', 'stopped before it started'),
+  session: undefined,
+  earlier: [],
+  ms: 0,
+};
+
+async function settle(
+  group: readonly { readonly attempt: Attempt; readonly outcome: AttemptOutcome }[],
+  deps: RolloutDeps,
+): Promise<void> {
+  const rewards = group.flatMap(({ outcome }) => (outcome.kind === 'rewarded' ? [outcome.reward] : []));
+  const advantages = advantagesOf(rewards, deps.advantage).values();
+  const advantageOf = new Map(
+    group.flatMap(({ attempt, outcome }) =>
+      outcome.kind === 'rewarded' ? [[attempt, advantages.next().value] as const] : [],
+    ),
+  );
+  const isStopped = deps.stop.aborted;
+  // one at a time, in order of start: a batch formed from the first sessions makes later samples staler
+  const settled: Settled[] = [];
+  for (const { attempt, outcome } of group.toSorted((a, b) => a.attempt.rank - b.attempt.rank))
+    settled.push(
+      await settleOne({ attempt, outcome }, { advantage: advantageOf.get(attempt), isStopped }, deps),
+    );
+  deps.onSettled(settled);
+}
+
+async function settleOne(
+  { attempt, outcome }: { readonly attempt: Attempt; readonly outcome: AttemptOutcome },
+  { advantage, isStopped }: { readonly advantage: number | undefined; readonly isStopped: boolean },
+  deps: RolloutDeps,
+): Promise<Settled> {
+  const none = { attempt, outcome, advantage: undefined, isEnded: false };
+  if (outcome.kind === 'failed') return none;
+  if (isStopped) {
+    await discard(deps, outcome.session);
+    const stopped = failed('interrupted', 'stopped before the other attempts at its task finished');
+    return { ...none, outcome: { ...outcome, kind: 'failed', ...stopped, session: outcome.session.session } };
+  }
+  const isEnded = await sendAdvantageAndEnd(deps, outcome.session.key, outcome, advantage);
+  return { attempt, outcome, advantage, isEnded };
+}
+
+async function sendAdvantageAndEnd(
+  { client, stop }: RolloutDeps,
+  key: string,
+  { reward, interaction }: { readonly reward: number; readonly interaction: string },
+  advantage: number | undefined,
+): Promise<boolean> {
+  if (advantage !== undefined) {
+    const sent = await persist(() => client.reward(key, { reward, advantage, interaction }), stop);
+    if (sent.kind !== 'answer') return false;
+  }
+  return (await persist(() => client.end(key), stop)).kind === 'answer';
+}

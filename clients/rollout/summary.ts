@@ -1,0 +1,89 @@
+import { mean } from '../../shared/lang/numbers.ts';
+import { formatTable } from '../../shared/runtime/table.ts';
+import { type FailureKind, failures } from './failures.ts';
+import type { Settled } from './run-rollout.ts';
+
+/** Result of a rollout. */
+export type Summary = {
+  readonly rewarded: number;
+  readonly failed: number;
+  /** tries that were followed by a retry */
+  readonly retried: number;
+  readonly meanReward: number | undefined;
+  /** tasks with fewer than two rewarded attempts, and so without advantages */
+  readonly withoutAdvantage: number;
+  /** tasks whose attempts all got the same reward: their advantages are 0 */
+  readonly withoutSpread: number;
+  /** rewarded attempts whose session could not be ended */
+  readonly notEnded: number;
+  /** by kind: final outcomes, and outcomes that were retried */
+  readonly kinds: readonly (readonly [
+    FailureKind | 'rewarded',
+    { readonly attempts: number; readonly retried: number },
+  ])[];
+};
+
+export function summarise(settled: readonly Settled[]): Summary {
+  const rewards = settled.flatMap(({ outcome }) => (outcome.kind === 'rewarded' ? [outcome.reward] : []));
+  const groups = [...Map.groupBy(settled, ({ attempt }) => attempt.index).values()];
+  const names: readonly (FailureKind | 'rewarded')[] = [
+    'rewarded',
+    ...(Object.keys(failures) as FailureKind[]),
+  ];
+  const kindOf = ({ outcome }: Settled) => (outcome.kind === 'rewarded' ? outcome.kind : outcome.failure);
+  const kinds = names.map((kind) => {
+    const attempts = settled.filter((attempt) => kindOf(attempt) === kind).length;
+    const tries = settled.flatMap(({ outcome }) => outcome.earlier);
+    return [kind, { attempts, retried: tries.filter((failure) => failure === kind).length }] as const;
+  });
+  return {
+    rewarded: rewards.length,
+    failed: settled.length - rewards.length,
+    retried: settled.reduce((sum, { outcome }) => sum + outcome.earlier.length, 0),
+    meanReward: rewards.length === 0 ? undefined : mean(rewards),
+    withoutAdvantage: groups.filter((group) => compared(group).length === 0).length,
+    withoutSpread: groups.filter(
+      (group) => compared(group).length > 0 && compared(group).every((advantage) => advantage === 0),
+    ).length,
+    notEnded: settled.filter(({ outcome, isEnded }) => outcome.kind === 'rewarded' && !isEnded).length,
+    kinds: kinds.filter(([, { attempts, retried }]) => attempts + retried > 0),
+  };
+}
+
+const compared = (group: readonly Settled[]): readonly number[] =>
+  group.flatMap(({ advantage }) => (advantage === undefined ? [] : [advantage]));
+
+/** The summary as a table with remarks. */
+export function formatSummary(
+  summary: Summary,
+  waits: { readonly count: number; readonly ms: number },
+): string {
+  const rows = summary.kinds.map(([kind, { attempts, retried }]) => [
+    kind,
+    attempts,
+    retried,
+    kind === 'rewarded' ? '' : failures[kind].about,
+  ]);
+  const { meanReward, withoutAdvantage, withoutSpread, notEnded } = summary;
+  return [
+    formatTable(['outcome', 'attempts', 'retried', ''], rows),
+    '',
+    ...(meanReward === undefined
+      ? ['no attempt was rewarded']
+      : [`mean reward ${meanReward.toFixed(3)} of ${summary.rewarded} attempts`]),
+    ...(waits.count === 0
+      ? []
+      : [`waited ${waits.count} times for room at the server, ${(waits.ms / 1000).toFixed(1)} s in total`]),
+    ...(withoutAdvantage === 0
+      ? []
+      : [
+          `${withoutAdvantage} tasks had fewer than two rewarded attempts, so no advantage was sent for them`,
+        ]),
+    ...(withoutSpread === 0
+      ? []
+      : [`${withoutSpread} tasks had the same reward for all attempts, so nothing is learned from them`]),
+    ...(notEnded === 0
+      ? []
+      : [`${notEnded} sessions could not be ended; they end when idle and keep their reward`]),
+  ].join('\n');
+}

@@ -1,0 +1,44 @@
+import type { Answer, Reward, SessionClient } from '../../api-client.ts';
+
+export type KnownSession = {
+  readonly task: string;
+  /** what was set, in order */
+  readonly rewards: Reward[];
+  ended: 'rewarded' | 'discarded' | 'unrewarded' | undefined;
+};
+
+/** The session protocol in memory: `room` sessions at once, and an answer in each that a reward can go to. */
+export function createProtocolDouble({ room = 1000, silentInteractions = [] as readonly string[] } = {}) {
+  const sessions = new Map<string, KnownSession>();
+  const open = () => [...sessions.values()].filter(({ ended }) => ended === undefined).length;
+  let mostOpen = 0;
+  const refused = (status: number, code: string): Answer<never> => ({
+    kind: 'refused',
+    status,
+    code,
+    message: code,
+    retryAfter: status === 429 ? 0.005 : undefined,
+  });
+  const client: Omit<SessionClient, 'endNamed' | 'list'> = {
+    start: async (task = 'task') => {
+      if (open() >= room) return refused(429, 'no_room');
+      const key = `sk-sess-${sessions.size}`;
+      sessions.set(key, { task, rewards: [], ended: undefined });
+      mostOpen = Math.max(mostOpen, open());
+      return { kind: 'answer', value: { session: `${task}-${sessions.size}`, key } };
+    },
+    reward: async (key, reward) => {
+      const session = sessions.get(key)!;
+      if (session.ended !== undefined) return refused(410, 'session_ended');
+      if (silentInteractions.includes(session.task)) return refused(400, 'nothing_to_reward');
+      session.rewards.push(reward);
+      return { kind: 'answer', value: `chatcmpl-${key}` };
+    },
+    end: async (key, { discard } = {}) => {
+      const session = sessions.get(key)!;
+      session.ended ??= discard ? 'discarded' : session.rewards.length > 0 ? 'rewarded' : 'unrewarded';
+      return { kind: 'answer', value: 1 };
+    },
+  };
+  return { client, sessions, mostOpen: () => mostOpen };
+}

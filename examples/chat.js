@@ -1,0 +1,30 @@
+// A chat in the terminal: node examples/chat.js [http://127.0.0.1:8700] [ACCESS_KEY]
+// Each answer shows the version of the model that gave it, so you see when a new one goes live.
+import { createInterface } from 'node:readline';
+
+const [server = 'http://127.0.0.1:8700', key = 'any'] = process.argv.slice(2);
+const messages = [];
+
+process.stdout.write('you> ');
+for await (const line of createInterface({ input: process.stdin })) {
+  if (line.trim() !== '') await ask(line);
+  process.stdout.write('you> ');
+}
+console.log();
+
+async function ask(content) {
+  messages.push({ role: 'user', content });
+  const response = await fetch(`${server}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model: 'clawloop', messages }),
+  });
+  const { choices, clawloop, error } = await response.json();
+  if (error) {
+    messages.pop();
+    console.log(`error: ${error.message}`);
+    return;
+  }
+  messages.push({ role: 'assistant', content: choices[0].message.content });
+  console.log(`v${clawloop.version}>  ${choices[0].message.content}`);
+}

@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+import { keyOf } from '../../../shared/config/configured-key.ts';
+import { defaultTrainingSettings } from '../../../shared/policy/train/training-defaults.ts';
+import { type DataFolder, dataFolder } from '../../../shared/runtime/data-folder.ts';
+import {
+  batchSettings,
+  commonSettings,
+  endpointSettings,
+  engineSettings,
+  judgeServerSettings,
+} from '../config.ts';
+import { healthOf } from './health-here.ts';
+import { type Endpoint, endpointOf } from './readiness.ts';
+import { type RoutedFlags, routeFlags } from './route-flags.ts';
+import type { HealthUrls } from './running.ts';
+
+/** Everything that `up` decides before it touches the machine. */
+export type UpPlan = RoutedFlags & {
+  readonly common: ReturnType<typeof commonSettings>;
+  readonly data: DataFolder;
+  readonly endpoint: Endpoint;
+  readonly health: HealthUrls;
+  readonly engine: 'local' | 'upstream';
+  /** models to fetch before any service starts */
+  readonly models: readonly string[];
+  /** samples per batch, for the live line */
+  readonly batchSize: number;
+  /** environment variables of the judge that no command line may show */
+  readonly judgeSecrets: Readonly<Record<string, string>>;
+  readonly isFirstStart: boolean;
+};
+
+/** @throws UsageError, ConfigError */
+export function planUp(argv: readonly string[]): UpPlan {
+  const routed = routeFlags(argv);
+  const { shared, byService } = routed;
+  const common = commonSettings(shared);
+  const endpoint = endpointOf(byService.serving);
+  const { batchSize, maxBatchSize, maxStaleness } = batchSettings(byService.collector);
+  // in front, so that a flag meant for serving itself wins
+  if (maxStaleness !== undefined) byService.serving.unshift('--max-staleness', String(maxStaleness));
+  if (maxBatchSize !== undefined) byService.serving.unshift('--max-batch-size', String(maxBatchSize));
+  if (batchSize !== undefined) byService.serving.unshift('--batch-size', String(batchSize));
+  const { engine } = engineSettings(byService.serving);
+  const judge = judgeServerSettings(byService.judge);
+  const judgeSecrets = judge.hasOwnServer
+    ? {}
+    : pointJudgeAtServing(byService, endpoint, judge.openaiApiKey !== undefined);
+  const data = dataFolder(common.dataFolder);
+  return {
+    ...routed,
+    common,
+    data,
+    endpoint,
+    health: healthOf((name) => [...shared, ...byService[name]]),
+    engine,
+    models: [common.model, ...(judge.judgeModel === undefined ? [] : [judge.judgeModel])],
+    batchSize: batchSize ?? defaultTrainingSettings(common.model).batchSize,
+    judgeSecrets,
+    isFirstStart: !existsSync(data.serviceLogs),
+  };
+}
+
+/** A judge without a configured server uses our serving, with serving's access key unless it has a key. */
+function pointJudgeAtServing(
+  { serving, judge }: RoutedFlags['byService'],
+  endpoint: Endpoint,
+  hasKey: boolean,
+): Readonly<Record<string, string>> {
+  judge.push('--openai-base-url', `${endpoint.url}/v1`);
+  const apiKey = keyOf(endpointSettings(serving));
+  return apiKey === undefined || hasKey ? {} : { CLAWLOOP_JUDGE_OPENAI_API_KEY: apiKey };
+}

@@ -1,0 +1,138 @@
+import { rm } from 'node:fs/promises';
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { EventLog } from '../../../shared/log/event-log.ts';
+import { unmeasuredNote } from '../../../shared/policy/train/training-defaults.ts';
+import { REFUSED_EXIT_CODE } from '../../../shared/runtime/refusal.ts';
+import { commandFlags } from '../config.ts';
+import { demoNote } from '../real-work.ts';
+import { EXPORTER, type ProcessName, serviceNames } from '../service-entry.ts';
+import { createCautions } from '../views/cautions.ts';
+import { banner } from './banner.ts';
+import { hideSecrets } from './hide-secrets.ts';
+import { openLiveLine } from './live-line.ts';
+import type { UpPlan } from './plan.ts';
+import { waitUntilReady, withKeysOf } from './readiness.ts';
+import { writeRunning } from './running.ts';
+import { createStatus, formatStatus } from './status.ts';
+import { stepProgressOf } from './step-progress.ts';
+import { type Supervised, type SupervisorEvents, supervise } from './supervisor.ts';
+
+/** ms between two checks for new cautions */
+const CAUTION_INTERVAL_MS = 5_000;
+
+/** Runs all services until `stop` aborts or one of them refuses to run. Resolves to the exit code. */
+export async function runServices(plan: UpPlan, log: EventLog, stop: AbortController): Promise<number> {
+  const status = createStatus(plan.common.adapters);
+  let isReady = false;
+  let exitCode = 0;
+  const live = openLiveLine(process.stdout, () =>
+    isReady ? formatStatus(status.status(), plan.batchSize) : '',
+  );
+  const fail = (reason: string, code = 1) => {
+    live.print(reason);
+    exitCode = code;
+    stop.abort();
+  };
+  const supervised = startAll(plan, {
+    runs: recordPids(plan, live.print),
+    notice: (service, line) => live.print(`${service}: ${line}`),
+    output: (service, line) => {
+      const step = service === 'trainer' ? stepProgressOf(line) : undefined;
+      if (step !== undefined) status.onStep(step);
+    },
+    refused: (service, reason) => fail(`${service} cannot continue:\n${reason}`, REFUSED_EXIT_CODE),
+  });
+  const cautions = watchCautions(live.print);
+  const observe = (event: ClawLoopEvent) => {
+    status.on(event);
+    cautions.on(event);
+  };
+  const following = followAll(log, observe, stop.signal);
+  live.print(`starting; the services write their logs to ${plan.data.serviceLogs}`);
+  waitUntilReady(plan.endpoint, stop.signal).then(
+    async () => {
+      const endpoint = await withKeysOf(plan.data.keys, plan.endpoint);
+      if (stop.signal.aborted) return;
+      isReady = true;
+      live.print(banner(endpoint, plan.data.root, plan.common));
+      for (const note of notesAtStart(plan)) live.print(`note: ${note}`);
+    },
+    (error: Error) => fail(error.message),
+  );
+
+  if (!stop.signal.aborted)
+    await new Promise((resolve) => stop.signal.addEventListener('abort', resolve, { once: true }));
+  cautions.stop();
+  live.close();
+  process.stdout.write('stopping ...\n');
+  await Promise.all(supervised.map((service) => service.stop()));
+  await following;
+  await log.close();
+  await rm(plan.data.running, { force: true });
+  return exitCode;
+}
+
+function startAll(plan: UpPlan, events: SupervisorEvents): readonly Supervised[] {
+  const start = (name: ProcessName, flags: readonly string[]): Supervised => {
+    const hidden = hideSecrets(name, flags);
+    const secrets = { ...hidden.secrets, ...(name === 'judge' ? plan.judgeSecrets : {}) };
+    const isOptional = name === EXPORTER;
+    return supervise(
+      name,
+      { flags: hidden.flags, secrets, logFolder: plan.data.serviceLogs, isOptional },
+      events,
+    );
+  };
+  const services = serviceNames.map((name) => start(name, [...plan.shared, ...plan.byService[name]]));
+  if (plan.sessionsExport === undefined) return services;
+  return [...services, start(EXPORTER, [...commandFlags(plan.shared), '--into', plan.sessionsExport])];
+}
+
+/** Updates the file that shows other commands which services run, and where. */
+function recordPids({ data, endpoint, health }: UpPlan, complain: (line: string) => void) {
+  const pids = new Map<string, number>();
+  return (service: ProcessName, pid: number | undefined): void => {
+    if (pid === undefined) pids.delete(service);
+    else pids.set(service, pid);
+    try {
+      writeRunning(data.running, {
+        supervisor: process.pid,
+        services: Object.fromEntries(pids),
+        endpoint: endpoint.url,
+        health,
+      });
+    } catch (error) {
+      complain(`cannot write ${data.running}: ${(error as Error).message}`);
+    }
+  };
+}
+
+/** Prints each caution once. */
+function watchCautions(print: (line: string) => void) {
+  const { on, cautions } = createCautions();
+  const printed = new Set<string>();
+  const timer = setInterval(() => {
+    for (const { id, what, advice } of cautions()) {
+      if (printed.has(id)) continue;
+      printed.add(id);
+      print(`note: ${what}${advice === undefined ? '' : `\n      -> ${advice}`}`);
+    }
+  }, CAUTION_INTERVAL_MS);
+  return { on, stop: () => clearInterval(timer) };
+}
+
+const notesAtStart = ({ isFirstStart, common, engine }: UpPlan): readonly string[] =>
+  [isFirstStart ? demoNote(common.model, engine) : undefined, unmeasuredNote(common.model)].filter(
+    (note) => note !== undefined,
+  );
+
+async function followAll(
+  log: EventLog,
+  on: (event: ClawLoopEvent) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const followings = (['conversations', 'turns', 'training'] as const).map((topic) =>
+    log.follow(topic, {}, ({ event }) => on(event), signal),
+  );
+  await Promise.allSettled(followings.map((following) => following.done));
+}

@@ -1,0 +1,70 @@
+import type {
+  DistillationForm,
+  LearningMethod,
+  TrainingSettings,
+} from '../../shared/events/training-settings.ts';
+
+/** Settings of `attribute`. */
+export type AttributeSettings = {
+  /** discount of returns along the conversation tree of a session settled by reward; default 1 */
+  readonly turnDiscount?: number;
+  /**
+   * Feedback completes its turn at once, and so does a request that replaces the turn's own. Absent (logs of
+   * earlier programs): both wait for the next state.
+   */
+  readonly atOnce?: boolean;
+  /**
+   * A first request that a person edited and sent again belongs to the conversation of the original. Absent
+   * (logs of earlier programs): it begins a conversation. Requires `atOnce`.
+   */
+  readonly firstEdits?: boolean;
+  /**
+   * Recognise the marks and prompts of agent programs other than OpenClaw, and find a session by an answer
+   * alone. Absent (logs of earlier programs): neither.
+   */
+  readonly clients?: boolean;
+  /**
+   * In a session settled by reward, a request is main unless its program declares it side. Absent (logs of
+   * earlier programs): the text rules apply there, too.
+   */
+  readonly rewardedAreMain?: boolean;
+  /** Emit `session.opened` for each epoch. Absent (logs of earlier programs): do not. */
+  readonly tellsOpened?: boolean;
+};
+
+/** Settings of `assemble`. */
+export type AssembleSettings = {
+  /** a session without an effective sample contributes its most informative turn */
+  readonly atLeastOne: boolean;
+  /** decides which samples are effective; default binary */
+  readonly method?: LearningMethod;
+  /** Later evidence on a turn makes another sample of it. Absent (logs of earlier programs): it does not. */
+  readonly revises?: boolean;
+  /**
+   * discount of a person's verdict for each tool call that it is carried back over; absent: not carried back
+   */
+  readonly carryDiscount?: number;
+  /** for adapters with a method other than `method` */
+  readonly adapterMethods?: Readonly<Record<string, LearningMethod>>;
+};
+
+/** Settings of `submit`. */
+export type SubmitSettings = {
+  /** samples per batch */
+  readonly size: number;
+  /** largest batch, used when waiting samples would otherwise become too stale; default `size` */
+  readonly most?: number;
+  /** steps along the lineage that a sample may be behind the head */
+  readonly maxStaleness: number;
+  /** largest share of a batch for one session or one access key while others have samples; default 0.5 */
+  readonly share?: number;
+  readonly training: TrainingSettings;
+  /** corrections without a change after which a wish is set aside; absent: never, and wishes are not tracked */
+  readonly wishPatience?: number;
+  /** Samples take earlier wishes of their person. Absent (logs of earlier programs): they do not. */
+  readonly standingWishes?: boolean;
+  /** for adapters with a method other than that in `training` */
+  readonly adapterMethods?: Readonly<Record<string, LearningMethod>>;
+  /** for adapters with a distillation other than that in `training` */
+  readonly adapterDistillation?: Readonly<Record<string, DistillationForm>>;
+};

@@ -1,0 +1,64 @@
+import { type CollectorConfig, TrainingConfig } from '../../shared/config/collector.ts';
+import type {
+  DistillationForm,
+  LearningMethod,
+  TrainingSettings,
+} from '../../shared/events/training-settings.ts';
+import { defined } from '../../shared/lang/defined.ts';
+import { defaultTrainingSettings, largestBatch } from '../../shared/policy/train/training-defaults.ts';
+import type { AssembleSettings, AttributeSettings, SubmitSettings } from './fold-settings.ts';
+
+/** The settings of `submit`. They are committed with the position at which they take effect. */
+export function submitSettings(config: CollectorConfig): SubmitSettings {
+  const defaults = defaultTrainingSettings(config.model, config.training);
+  const given = TrainingConfig.parse(config);
+  const configured = Object.entries(given).filter(([, value]) => value !== undefined);
+  const training: TrainingSettings = { ...defaults.settings, ...Object.fromEntries(configured) };
+  const size = config.batchSize ?? defaults.batchSize;
+  return {
+    size,
+    most: config.maxBatchSize ?? largestBatch(size),
+    maxStaleness: config.maxStaleness ?? defaults.maxStaleness,
+    share: config.maxShare,
+    ...defined({
+      wishPatience: config.wishPatience === 0 ? undefined : config.wishPatience,
+      standingWishes: config.standingWishes ? true : undefined,
+    }),
+    training,
+    adapterMethods: adapterMethods(config),
+    adapterDistillation: byAdapter<DistillationForm>(config.adapterDistillation),
+  };
+}
+
+/** ms that samples wait for a full batch; undefined: no limit. */
+export const fullBatchWaitMs = ({ waitedMs, model, training }: CollectorConfig): number | undefined =>
+  waitedMs ?? defaultTrainingSettings(model, training).waitedMs;
+
+/** The settings of `attribute`. */
+export const attributeSettings = ({ turnDiscount }: CollectorConfig): AttributeSettings => ({
+  turnDiscount,
+  atOnce: true,
+  firstEdits: true,
+  clients: true,
+  rewardedAreMain: true,
+  tellsOpened: true,
+});
+
+/** The settings of `assemble`. */
+export function assembleSettings(config: CollectorConfig): AssembleSettings {
+  const { training } = submitSettings(config);
+  const { atLeastOne, carryDiscount } = config;
+  const { method } = training;
+  return { atLeastOne, revises: true, carryDiscount, method, adapterMethods: adapterMethods(config) };
+}
+
+const adapterMethods = (config: CollectorConfig) => byAdapter<LearningMethod>(config.adapterMethods);
+
+/** Parses `name=value,...`. The schema has already checked the values. */
+const byAdapter = <Value extends string>(pairs: string): Readonly<Record<string, Value>> =>
+  Object.fromEntries(
+    pairs
+      .split(',')
+      .filter((pair) => pair !== '')
+      .map((pair) => pair.split('=') as [string, Value]),
+  );

@@ -1,0 +1,10 @@
+export type JudgeSettings = {
+  /** votes per turn; a turn keeps the number that it was opened with */
+  readonly votes: number;
+  /** hint votes per turn; default 0 */
+  readonly hintVotes?: number;
+  /** Later evidence revises a judgment. Absent: it does not, as in logs of older versions. */
+  readonly revises?: boolean;
+  /** absolute score of a verdict that rests only on what a person did; default 0: no such verdict */
+  readonly weakVerdict?: number;
+};

@@ -1,0 +1,56 @@
+import { randomUUID, timingSafeEqual } from 'node:crypto';
+import { createKeyedHash } from './keyed-hash.ts';
+
+/** Prefixes of answer ids, by API. */
+const prefixes = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' } as const;
+type Api = keyof typeof prefixes;
+
+/** Answer ids. Each is signed for the access key that receives it. */
+export type AnswerIds = {
+  readonly make: (keyId: string, lane: string, api: Api) => string;
+  /** The lane of an answer or of one of its choices; undefined: the id was not issued to this key. */
+  readonly laneOf: (id: string, keyId: string) => string | undefined;
+};
+
+const RANDOM_DIGITS = 20;
+const SIGNATURE_DIGITS = 12;
+
+/** `<prefix><lane>-<random><signature>`, and `-<choice>` for all choices except the first. */
+const idPattern =
+  /^(?<prefix>chatcmpl-|msg_|resp_)(?<lane>[0-9a-f]{12})-(?<random>[0-9a-f]{20})(?<signature>[0-9a-f]{12})(?:-[1-9]\d{0,2})?$/;
+
+/**
+ * The lane in an id, so that feedback finds its partition without a look-up; undefined: the id does not have the form
+ * of this server's ids. Does not check the signature; `AnswerIds` does.
+ */
+export const laneOfCompletion = (id: string): string | undefined => idPattern.exec(id)?.groups?.lane;
+
+/** Each choice has its own id; the completion's id is that of choice 0. */
+export const choiceId = (completionId: string, choice: number): string =>
+  choice === 0 ? completionId : `${completionId}-${choice}`;
+
+/**
+ * @param secret shared by all replicas, so that each accepts the ids of the others, also after a restart
+ */
+export function createAnswerIds(secret: Uint8Array): AnswerIds {
+  const keyedHash = createKeyedHash(secret);
+  const signatureOf = (...signed: readonly string[]): string =>
+    keyedHash(`clawloop answer id\n${JSON.stringify(signed)}`).slice(0, SIGNATURE_DIGITS);
+  return {
+    make: (keyId, lane, api) => {
+      const prefix = prefixes[api];
+      const random = randomHex();
+      return `${prefix}${lane}-${random}${signatureOf(keyId, lane, prefix, random)}`;
+    },
+    laneOf: (id, keyId) => {
+      const parts = idPattern.exec(id)?.groups as Readonly<Record<string, string>> | undefined;
+      if (parts === undefined) return undefined;
+      const { prefix = '', lane = '', random = '', signature = '' } = parts;
+      const expected = signatureOf(keyId, lane, prefix, random);
+      return timingSafeEqual(Buffer.from(signature), Buffer.from(expected)) ? lane : undefined;
+    },
+  };
+}
+
+/** 74 bits are random. A UUID takes a tenth of the time of `randomBytes`. */
+const randomHex = (): string => randomUUID().replaceAll('-', '').slice(0, RANDOM_DIGITS);

@@ -1,0 +1,277 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ServingConfig } from '../../../shared/config/serving.ts';
+import type { ServiceError } from '../../../shared/runtime/errors.ts';
+import type { Logger } from '../../../shared/runtime/logger.ts';
+import { ServingError } from '../errors.ts';
+import type { Engine, PolicyTarget } from '../generation.ts';
+import { callerOf } from '../http/caller.ts';
+import { abortOnDisconnect } from '../http/disconnect.ts';
+import { asServingError } from '../http/error-body.ts';
+import { openEventStream } from '../http/event-stream.ts';
+import { type AnswerCount, admitAnswer, admitOther } from '../http/key-limits.ts';
+import type { KeyQuota } from '../http/key-quota.ts';
+import type { PerKeyLimit } from '../http/per-key-limit.ts';
+import { mostBodyBytes } from '../http/request-bodies.ts';
+import type { ServingMetrics } from '../metrics.ts';
+import { laneOf } from '../sessions/lane.ts';
+import type { Session } from '../sessions/session-row.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import {
+  type AcceptedRequest,
+  type AnswerListener,
+  answerChat,
+  type FinishedAnswer,
+  type GenerationDeps,
+  isEnding,
+} from './answer.ts';
+import type { AnswerForm } from './answer-form.ts';
+import type { AnswerIds } from './answer-ids.ts';
+import type { ChatRequest } from './chat-request.ts';
+import { type Envelope, readEnvelope } from './envelope.ts';
+import { digestOfRequest, idempotencyKeyOf, isWholeAnswer, replayAnswer } from './idempotency.ts';
+import type { RecordedAnswers } from './recorded-answers.ts';
+import type { Recorder } from './recorder.ts';
+import { type ModelDeps, type ResolvedModel, resolveModel, targetOf } from './resolve-model.ts';
+
+/** What answering a request needs from the process. */
+export type AnswerDeps = ModelDeps & {
+  readonly config: ServingConfig;
+  readonly engine: Engine;
+  readonly recorder: Recorder;
+  readonly answers: Pick<RecordedAnswers, 'claim'>;
+  readonly conversations: { readonly isDeleted: (id: string) => Promise<boolean> };
+  readonly sessions: Pick<Sessions, 'current' | 'rewardedSession'>;
+  /** Aborts with the reason `serverEnds` when open answers must be cut short. */
+  readonly ending: AbortSignal;
+  readonly limit: PerKeyLimit;
+  readonly quota: KeyQuota;
+  readonly ids: AnswerIds;
+  /** Separates a key's part of the engine's prompt cache; undefined: the cache is shared. */
+  readonly cacheSaltOf: (keyId: string) => string | undefined;
+  readonly metrics: ServingMetrics;
+  readonly logger: Logger;
+};
+
+/** A request of Fastify's, and the reply to it. */
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
+
+/**
+ * Answers a request in the form of its API. A request that repeats an earlier `Idempotency-Key` gets the answer
+ * of the earlier request.
+ */
+export async function answerRequest(
+  deps: AnswerDeps,
+  { request, reply }: Exchange,
+  chat: ChatRequest,
+  form: AnswerForm,
+): Promise<unknown> {
+  const caller = callerOf(request);
+  const { keyId, sessionKey } = caller;
+  const session = sessionKey === undefined ? undefined : await deps.sessions.current(sessionKey);
+  const model = resolveModel(deps, caller, session, chat.model);
+  const task: AnswerTask = { request, reply, chat, session, model, form };
+  const idempotencyKey = idempotencyKeyOf(request.headers);
+  if (idempotencyKey === undefined) return generateAnswer(deps, task, undefined);
+  admitOther(deps.quota, caller); // a replayed answer does not count as an answer
+  const digest = digestOfRequest(form.api, request.body);
+  const signal = abortOnDisconnect(reply.raw, deps.ending);
+  const repeatable = { keyId, session: session?.session, idempotencyKey, digest };
+  const claim = await deps.answers.claim(repeatable, signal).catch((error) => {
+    if (!signal.aborted) throw error;
+    throw isEnding(signal) ? ServingError.STOPPING({ retryAfterSeconds: 1 }) : ServingError.CLIENT_LEFT();
+  });
+  if (claim.kind === 'recorded') {
+    const { id, created } = claim.answer;
+    if (await deps.conversations.isDeleted(id))
+      throw ServingError.ANSWER_DELETED({ id, param: 'idempotency-key' });
+    const accepted = { ...acceptRequest(deps, task), id, created, target: noTarget };
+    return replayAnswer(accepted, form, claim.answer, reply);
+  }
+  const keep: Keep = async ({ id, created }, finished) => {
+    if (!isWholeAnswer(finished)) return;
+    await claim
+      .keep({ id, created, finished })
+      .catch((error) =>
+        deps.logger.warn(
+          { err: error, id },
+          'could not store the answer: a request repeated with its Idempotency-Key gets another answer',
+        ),
+      );
+  };
+  return generateAnswer(deps, task, keep).finally(claim.leave);
+}
+
+/** A replayed answer needs no engine. */
+const noTarget: PolicyTarget = { kind: 'live', adapter: '' };
+
+/** Stores an answer for replay before its end is sent. */
+type Keep = (accepted: AcceptedRequest, finished: FinishedAnswer) => Promise<void>;
+
+type AnswerTask = Exchange & {
+  readonly chat: ChatRequest;
+  /** The session of the session key that sent the request, if any. */
+  readonly session: Session | undefined;
+  readonly model: ResolvedModel;
+  readonly form: AnswerForm;
+};
+
+async function generateAnswer(deps: AnswerDeps, task: AnswerTask, keep: Keep | undefined): Promise<unknown> {
+  const { request, reply, chat, form, model } = task;
+  const caller = callerOf(request);
+  const { choices } = chat.generation;
+  refuseTooMany(deps.config, choices);
+  const leave = deps.limit.enter(caller.keyId, choices);
+  if (leave === undefined) {
+    throw ServingError.TOO_MANY_REQUESTS({ limit: deps.config.maxConcurrentPerKey, retryAfterSeconds: 1 });
+  }
+  deps.metrics.open.inc();
+  let count: AnswerCount | undefined;
+  try {
+    count = admitAnswer(deps.quota, caller, chat.generation);
+    const target = await targetOf(deps, model);
+    const accepted = { ...acceptRequest(deps, task), target, count };
+    for (const kind of new Set(accepted.chat.ignored.map((omission) => omission.kind)))
+      deps.metrics.ignored.inc({ kind });
+    const signal = abortOnDisconnect(reply.raw, deps.ending);
+    const delivery = { accepted, form, reply, signal, keep };
+    return await (accepted.chat.stream ? sendStream : sendJson)(deps, delivery);
+  } finally {
+    count?.took(0); // no effect if the answer was counted
+    deps.metrics.open.dec();
+    leave();
+  }
+}
+
+/** More choices than a limit can ever admit are a client error; a full limit is one to retry. */
+function refuseTooMany(config: ServingConfig, choices: number): void {
+  const { maxChoices, maxConcurrentPerKey, maxWaiting, engine } = config;
+  const limits: readonly (readonly [flag: string, most: number])[] = [
+    ['--max-choices', maxChoices],
+    ['--max-concurrent-per-key', maxConcurrentPerKey],
+    ...(engine === 'local' ? [['--max-waiting', maxWaiting] as const] : []),
+  ];
+  const exceeded = limits.find(([, most]) => choices > most);
+  if (exceeded === undefined) return;
+  const detail = `Invalid 'n': ${choices} answers requested; this server allows at most ${exceeded[1]} (${exceeded[0]}).`;
+  throw ServingError.INVALID_REQUEST({ param: 'n', detail });
+}
+
+/**
+ * Everything about a request except its target. A session key alone determines the session; other session
+ * names and hints are ignored.
+ * @throws ServingError INVALID_REQUEST
+ */
+function acceptRequest(
+  { sessions, ids, cacheSaltOf }: AnswerDeps,
+  { request, chat, session, model: { adapter, isDefault }, form: { api } }: AnswerTask,
+): Omit<AcceptedRequest, 'target'> {
+  const { keyId } = callerOf(request);
+  const received = readEnvelope(request.headers, chat.session);
+  const envelope = session === undefined ? received : withSession(session, received);
+  if (envelope.sessionDone && envelope.session === undefined) {
+    throw ServingError.INVALID_REQUEST({
+      param: 'x-session-done',
+      detail: 'x-session-done requires a session.',
+    });
+  }
+  const lane = laneOf(keyId, envelope.session, isDefault ? undefined : adapter);
+  return {
+    id: ids.make(keyId, lane, api),
+    created: Math.floor(Date.now() / 1000),
+    api,
+    requestId: envelope.requestId ?? request.id,
+    lane,
+    keyId,
+    cacheSalt: cacheSaltOf(keyId),
+    adapter,
+    envelope,
+    ...(session === undefined
+      ? { chat }
+      : { chat: { ...chat, user: undefined }, rewarded: sessions.rewardedSession(session) }),
+  };
+}
+
+/** A client that marks one of its own sessions as done does not mean the key's session. */
+const withSession = ({ session }: Session, received: Envelope): Envelope => ({
+  ...received,
+  session,
+  sessionDone: received.sessionDone && (received.session ?? session) === session,
+});
+
+const generationDeps = ({ engine, recorder, metrics, config }: AnswerDeps): GenerationDeps => ({
+  engine,
+  recorder,
+  metrics,
+  maxRecordBytes: config.maxRecordBytes,
+});
+
+type CountedRequest = AcceptedRequest & { readonly count: AnswerCount };
+
+type Delivery = {
+  readonly accepted: CountedRequest;
+  readonly form: AnswerForm;
+  readonly reply: FastifyReply;
+  readonly signal: AbortSignal;
+  readonly keep: Keep | undefined;
+};
+
+/** Counts the answer against the limits of its key, even if the client left. */
+async function answerAndCount(
+  deps: AnswerDeps,
+  { accepted, signal }: Delivery,
+  listener: AnswerListener,
+): Promise<FinishedAnswer> {
+  try {
+    const finished = await answerChat(generationDeps(deps), accepted, listener, signal);
+    accepted.count.took(finished.usage.promptTokens + finished.usage.completionTokens);
+    return finished;
+  } catch (error) {
+    if (signal.aborted && !isEnding(signal)) accepted.count.tookPrompt();
+    throw error;
+  }
+}
+
+async function sendJson(deps: AnswerDeps, delivery: Delivery): Promise<unknown> {
+  const { accepted, form, reply, keep } = delivery;
+  const view = form.show(accepted);
+  const finished = await answerAndCount(deps, delivery, { onStart: () => {}, onChunk: () => {} });
+  await keep?.(accepted, finished);
+  return reply.header('x-clawloop-version', finished.version).send(view.body(finished));
+}
+
+async function sendStream(deps: AnswerDeps, delivery: Delivery): Promise<unknown> {
+  const { accepted, form, reply, signal, keep } = delivery;
+  const view = form.show(accepted);
+  const events = openEventStream(reply);
+  try {
+    const finished = await answerAndCount(deps, delivery, {
+      onStart: (started) => {
+        events.open({ 'x-clawloop-version': String(started.version) });
+        view.first(started).forEach(events.send);
+      },
+      onChunk: (chunk, choice) => view.next(chunk, choice).forEach(events.send),
+    });
+    await keep?.(accepted, finished);
+    view.last(finished).forEach(events.send);
+    events.end(form.endMark);
+  } catch (error) {
+    if (!events.isOpen()) throw error; // nothing was sent yet, so an ordinary error response is possible
+    const failure = asServingError(error, mostBodyBytes(deps.config, true));
+    if (!signal.aborted) logBroken(deps, accepted, error, failure);
+    events.fail(form.failure(failure, accepted));
+  }
+  return reply;
+}
+
+/** A client error, such as a schema that turns out too costly, needs no stack trace. */
+function logBroken(
+  { logger }: AnswerDeps,
+  { id, requestId }: AcceptedRequest,
+  error: unknown,
+  failure: ServiceError,
+) {
+  const { status, code, param, message } = failure;
+  if (status >= 500) logger.error({ err: error, id }, 'stream failed');
+  else
+    logger.warn({ id, request: requestId, code, param, reason: message }, 'stream ended with a client error');
+}

@@ -1,0 +1,15 @@
+import type { AnswerDeps } from '../answer/answer-request.ts';
+import type { Access } from '../http/access.ts';
+import type { NamedSessions } from '../sessions/named-sessions.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { Conversations } from './responses/conversations.ts';
+
+/** Everything the routes need from the process: main.ts opens it and passes it to all of them. */
+export type ApiDeps = AnswerDeps & {
+  readonly access: Access;
+  readonly conversations: Conversations;
+  /** sessions of the session protocol */
+  readonly sessions: Sessions;
+  /** open sessions by name, for clients that end a session explicitly */
+  readonly namedSessions: Pick<NamedSessions, 'lanesOf' | 'ended'>;
+};

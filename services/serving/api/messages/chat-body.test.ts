@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest';
+import { createOmissions } from '../request/omissions.ts';
+import { parseChatRequest } from '../request/parse-chat-request.ts';
+import { countedChatBody, chatBody as readChatBody } from './chat-body.ts';
+
+const chatBody = (body: object) => readChatBody(body, createOmissions());
+
+const ask = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
+const chat = (more: object) => parseChatRequest(chatBody({ ...ask, ...more }));
+const messages = (...list: object[]) => chat({ messages: list }).generation.messages;
+const tool = { name: 'exec', input_schema: { type: 'object' } };
+
+test('results become separate messages, and text keeps its position', () => {
+  const translated = messages({
+    role: 'user',
+    content: [
+      { type: 'text', text: 'before' },
+      { type: 'tool_result', tool_use_id: 'a', content: 'one', is_error: true },
+      { type: 'tool_result', tool_use_id: 'b' },
+      { type: 'text', text: 'after', cache_control: { type: 'ephemeral' } },
+      { type: 'text', text: '!' },
+    ],
+  });
+  const part = (text: string) => ({ type: 'text', text });
+  expect(translated).toEqual([
+    { role: 'user', content: [part('before')] },
+    { role: 'tool', tool_call_id: 'a', content: 'one', is_error: true },
+    { role: 'tool', tool_call_id: 'b', content: '' },
+    { role: 'user', content: [part('after'), part('!')] },
+  ]);
+});
+
+test('a returned answer becomes one message, as recorded', () => {
+  const answers = [
+    [
+      { type: 'thinking', thinking: 'Hm.', signature: 'x' },
+      { type: 'redacted_thinking', data: 'x' },
+      { type: 'text', text: 'Look' },
+      { type: 'tool_use', id: 'a', name: 'exec', input: { cmd: 'ls' } },
+      { type: 'text', text: 'ing' },
+    ],
+    [{ type: 'tool_use', id: 'b', name: 'exec', input: {} }],
+    [],
+    'plain',
+  ];
+  const [first, , second, , third, , fourth] = messages(
+    ...answers.flatMap((content) => [
+      { role: 'assistant', content },
+      { role: 'user', content: 'on' },
+    ]),
+  );
+  const call = (id: string, given: string) => ({
+    id,
+    type: 'function',
+    function: { name: 'exec', arguments: given },
+  });
+  expect(first).toEqual({
+    role: 'assistant',
+    content: 'Looking',
+    reasoning_content: 'Hm.',
+    tool_calls: [call('a', '{"cmd":"ls"}')],
+  });
+  expect(second).toEqual({ role: 'assistant', content: null, tool_calls: [call('b', '{}')] });
+  expect(third).toEqual({ role: 'assistant', content: '' });
+  expect(fourth).toEqual({ role: 'assistant', content: 'plain' });
+});
+
+test('the fields have the same meaning as in a chat', () => {
+  const request = chat({
+    system: 'Be kind.',
+    stream: true,
+    temperature: 0.3,
+    top_p: 0.9,
+    top_k: 0,
+    stop_sequences: ['a', 'b'],
+    tools: [tool, { ...tool, type: 'custom', description: 'Runs' }],
+
+    thinking: { type: 'disabled' },
+    service_tier: 'auto',
+    speed: null,
+    output_config: { effort: 'low' },
+  });
+  expect(request).toMatchObject({
+    model: 'm',
+    stream: true,
+    generation: {
+      messages: [
+        { role: 'system', content: 'Be kind.' },
+        { role: 'user', content: 'hi' },
+      ],
+      templateVariables: { enable_thinking: false },
+      sampling: { temperature: 0.3, topP: 0.9, topK: 0, maxTokens: 5, stop: ['a', 'b'] },
+      tools: [
+        { type: 'function', function: { name: 'exec', parameters: { type: 'object' } } },
+        { type: 'function', function: { name: 'exec', description: 'Runs' } },
+      ],
+    },
+  });
+  expect(chat({ tools: [tool], tool_choice: { type: 'none' } }).generation.tools).toEqual([]);
+  expect(chat({ system: '' }).generation.messages).toEqual(ask.messages);
+});
+
+test('the tool choice becomes that of a chat', () => {
+  const choiceOf = (choice: object) => chatBody({ ...ask, tools: [tool], tool_choice: choice });
+  expect(choiceOf({ type: 'any' })).toMatchObject({ tool_choice: 'required' });
+  expect(choiceOf({ type: 'auto', disable_parallel_tool_use: true })).toMatchObject({
+    tool_choice: 'auto',
+    parallel_tool_calls: false,
+  });
+  expect(choiceOf({ type: 'tool', name: 'exec' })).toMatchObject({
+    tool_choice: { type: 'function', function: { name: 'exec' } },
+  });
+});
+
+test('counting tokens does not require max_tokens', () => {
+  const { max_tokens: _, ...counted } = ask;
+  expect(() => chatBody(counted)).toThrow('max_tokens');
+  expect(parseChatRequest(countedChatBody(counted, createOmissions())).generation.messages).toEqual(
+    ask.messages,
+  );
+});

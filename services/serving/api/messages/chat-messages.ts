@@ -1,0 +1,133 @@
+import type { ChatMessage, ToolCall } from '../../../../shared/events/chat-message.ts';
+import { defined } from '../../../../shared/lang/defined.ts';
+import { ServingError } from '../../errors.ts';
+import { IMAGE_PLACEHOLDER, type Omissions } from '../request/omissions.ts';
+import type { Block, Message, MessagesBody } from './fields.ts';
+
+/**
+ * Translates Anthropic's system text and messages to chat messages. Each `tool_result` becomes a separate message.
+ * @throws ServingError UNSUPPORTED_PARAMETER for content that is not text, INVALID_REQUEST
+ */
+export function chatMessages(
+  { system, messages }: Pick<MessagesBody, 'system' | 'messages'>,
+  omissions: Omissions,
+) {
+  if (messages.at(-1)!.role === 'assistant') {
+    const detail = 'the last message must not have the role assistant; prefilled answers are not available.';
+    throw ServingError.UNSUPPORTED_PARAMETER({ param: `messages.${messages.length - 1}`, detail });
+  }
+  const hasNoSystem = system === undefined || system === null || system.length === 0;
+  return [
+    ...(hasNoSystem ? [] : [{ role: 'system', content: textContent(system, 'system', omissions) } as const]),
+    ...messages.flatMap((message, at) => messageOf(message, `messages.${at}.content`, omissions)),
+  ];
+}
+
+function messageOf({ role, content }: Message, param: string, omissions: Omissions): readonly ChatMessage[] {
+  if (role === 'system') return systemOf(content ?? '', param, omissions);
+  if (content == null || (content.length === 0 && role !== 'assistant'))
+    throw ServingError.INVALID_REQUEST({ param, detail: `${param}: a ${role} message requires content.` });
+  if (typeof content === 'string') return [{ role, content }];
+  return role === 'assistant' ? [assistantOf(content, param, omissions)] : userOf(content, param, omissions);
+}
+
+/** Leaves out an empty system message; some clients send one to change their own settings. */
+function systemOf(
+  content: string | readonly Block[],
+  param: string,
+  omissions: Omissions,
+): readonly ChatMessage[] {
+  return content.length === 0 ? [] : [{ role: 'system', content: textContent(content, param, omissions) }];
+}
+
+/** Text between results keeps its position. */
+function userOf(blocks: readonly Block[], param: string, omissions: Omissions): readonly ChatMessage[] {
+  const messages: ChatMessage[] = [];
+  let textParts: TextPart[] = [];
+  const finishText = () => {
+    if (textParts.length > 0) messages.push({ role: 'user', content: textParts });
+    textParts = [];
+  };
+  for (const [at, block] of blocks.entries()) {
+    if (block.type === 'tool_result') {
+      finishText();
+      messages.push(resultOf(block, `${param}.${at}`, omissions));
+    } else textParts.push(textPart(block, `${param}.${at}`, omissions));
+  }
+  finishText();
+  return messages;
+}
+
+function resultOf(block: Block, param: string, omissions: Omissions): ChatMessage {
+  const { tool_use_id: id, content = '', is_error: isError } = block;
+  const isKnown = typeof content === 'string' || (Array.isArray(content) && content.every(isBlock));
+  if (typeof id !== 'string' || !isKnown) {
+    const detail = `${param}: a tool_result requires a tool_use_id, and content that is text or blocks.`;
+    throw ServingError.INVALID_REQUEST({ param, detail });
+  }
+  return {
+    role: 'tool',
+    tool_call_id: id,
+    content: content.length === 0 ? '' : textContent(content, `${param}.content`, omissions),
+    ...defined({ is_error: isError === true ? true : undefined }),
+  };
+}
+
+/** Joins the texts of an answer, so that it equals the original answer. */
+function assistantOf(blocks: readonly Block[], param: string, omissions: Omissions): ChatMessage {
+  let text = '';
+  let reasoning = '';
+  const calls: ToolCall[] = [];
+  for (const [at, block] of blocks.entries()) {
+    const blockParam = `${param}.${at}`;
+    if (block.type === 'thinking') reasoning += typeof block.thinking === 'string' ? block.thinking : '';
+    else if (block.type === 'redacted_thinking')
+      continue; // only Anthropic can decrypt it
+    else if (block.type === 'tool_use') calls.push(callOf(block, blockParam));
+    else text += textPart(block, blockParam, omissions).text;
+  }
+  return {
+    role: 'assistant',
+    content: calls.length > 0 && text === '' ? null : text,
+    ...defined({
+      reasoning_content: reasoning === '' ? undefined : reasoning,
+      tool_calls: calls.length === 0 ? undefined : calls,
+    }),
+  };
+}
+
+function callOf({ id, name, input }: Block, param: string): ToolCall {
+  if (typeof id !== 'string' || typeof name !== 'string' || typeof input !== 'object' || input === null) {
+    const detail = `${param}: a tool_use requires an id, a name and an input.`;
+    throw ServingError.INVALID_REQUEST({ param, detail });
+  }
+  return { id, type: 'function', function: { name, arguments: JSON.stringify(input) } };
+}
+
+type TextPart = { readonly type: 'text'; readonly text: string };
+
+const textContent = (
+  content: string | readonly Block[],
+  param: string,
+  omissions: Omissions,
+): string | TextPart[] =>
+  typeof content === 'string'
+    ? content
+    : content.map((block, at) => textPart(block, `${param}.${at}`, omissions));
+
+function textPart({ type, text }: Block, param: string, omissions: Omissions): TextPart {
+  if (type === 'image') {
+    omissions.image(param, type);
+    return { type: 'text', text: IMAGE_PLACEHOLDER };
+  }
+  if (type !== 'text') {
+    const detail = `blocks of type ${type.slice(0, 40)}; only text is supported.`;
+    throw ServingError.UNSUPPORTED_PARAMETER({ param, detail });
+  }
+  if (typeof text !== 'string')
+    throw ServingError.INVALID_REQUEST({ param, detail: `${param}: a text block requires a text.` });
+  return { type, text };
+}
+
+const isBlock = (value: unknown): value is Block =>
+  typeof value === 'object' && value !== null && typeof (value as Block).type === 'string';

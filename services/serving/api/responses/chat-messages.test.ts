@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import type { ChatMessage } from '../../../../shared/events/chat-message.ts';
+import { createOmissions } from '../request/omissions.ts';
+import { parseChatRequest } from '../request/parse-chat-request.ts';
+import { chatBody } from './chat-body.ts';
+import { withoutInstructions } from './chat-messages.ts';
+import { readResponsesBody } from './fields.ts';
+
+const chatOf = (body: object, before: readonly ChatMessage[] = []) => {
+  const omissions = createOmissions();
+  return chatBody(readResponsesBody(body, omissions), before, omissions);
+};
+const chat = (more: object, before: readonly ChatMessage[] = []) =>
+  parseChatRequest(chatOf({ model: 'm', input: 'hi', ...more }, before));
+const hi = { role: 'user', content: 'hi' };
+
+test('reasoning, text and calls of one answer become one message', () => {
+  const call = { type: 'function_call', call_id: 'a', name: 'exec', arguments: '{}' };
+  const input = [
+    hi,
+    { type: 'reasoning', id: 'rs', summary: [], content: [{ type: 'reasoning_text', text: 'Hm.' }] },
+    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Look', annotations: [] }] },
+    call,
+    { type: 'function_call_output', call_id: 'a', output: [{ type: 'input_text', text: 'x' }] },
+    call,
+    { type: 'function_call_output', call_id: 'a', output: 'y' },
+    { role: 'developer', content: 'be brief' },
+    { role: 'assistant', content: 'Done' },
+  ];
+  const calls = { tool_calls: [{ id: 'a', type: 'function', function: { name: 'exec', arguments: '{}' } }] };
+  expect(chat({ input }).generation.messages).toEqual([
+    hi,
+    { role: 'assistant', content: 'Look', reasoning_content: 'Hm.', ...calls },
+    { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'x' }] },
+    { role: 'assistant', content: null, ...calls },
+    { role: 'tool', tool_call_id: 'a', content: 'y' },
+    { role: 'developer', content: 'be brief' },
+    { role: 'assistant', content: 'Done' },
+  ]);
+});
+
+test('instructions apply to one request, system messages to the conversation', () => {
+  const system = { role: 'system', content: 'Stay.' };
+  const { messages } = chat({ instructions: 'Go.', input: [system, hi] }).generation;
+  expect(messages).toMatchObject([{ role: 'system', content: 'Go.' }, system, hi]);
+  const kept = withoutInstructions(messages);
+  expect(kept).toEqual([system, hi]);
+  const next = chat({ instructions: 'Other.' }, [...kept, { role: 'assistant', content: 'yes' }]);
+  expect(next.generation.messages).toMatchObject([
+    { content: 'Other.' },
+    system,
+    hi,
+    { role: 'assistant', content: 'yes' },
+    hi,
+  ]);
+});
+
+test('the fields have the same meaning as in a chat', () => {
+  const named = { type: 'function', name: 'exec' };
+  const request = { max_output_tokens: 9, temperature: 0.5, top_p: 0.9, stream: true, tools: [named] };
+  expect(chat(request)).toMatchObject({
+    model: 'm',
+    stream: true,
+    generation: {
+      sampling: { maxTokens: 9, temperature: 0.5, topP: 0.9 },
+      tools: [{ type: 'function', function: { name: 'exec' } }],
+    },
+  });
+  const choiceOf = (choice: unknown) => chatOf({ model: 'm', input: 'hi', tool_choice: choice });
+  expect(choiceOf('required')).toMatchObject({ tool_choice: 'required' });
+  const called = { type: 'function', function: { name: 'exec' } };
+  expect(choiceOf(named)).toMatchObject({ tool_choice: called });
+  expect(choiceOf({ type: 'allowed_tools', mode: 'auto', tools: [named] })).toMatchObject({
+    tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [called] } },
+  });
+});

@@ -1,0 +1,174 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { aborted, withDeadline } from '../../../shared/lang/async.ts';
+import { applyHead, type HeadState, initialHead } from '../../../shared/lineage/head.ts';
+import { isLogError } from '../../../shared/log/errors.ts';
+import type { EventLog } from '../../../shared/log/event-log.ts';
+import type { PolicyVersion } from '../generation.ts';
+
+/** The lineage of one adapter, as far as this process has read it. */
+export type AdapterHead = {
+  readonly head: () => PolicyVersion;
+  /** A former or current head whose checkpoint still exists; version 0 always does. */
+  readonly find: (version: number) => PolicyVersion | undefined;
+  readonly kept: () => readonly number[];
+  /** Calls the listener when the view is caught up, and then whenever the head changes. */
+  readonly onHead: (listener: (head: PolicyVersion) => void) => void;
+};
+
+/** The lineages of the served adapters: a fold of `training` in memory. */
+export type HeadView = {
+  /** @throws Error for an adapter that is not served */
+  readonly of: (adapter: string) => AdapterHead;
+  readonly isCaughtUp: () => boolean;
+  /**
+   * Number of records that the view has not read yet, including transaction markers; undefined: the log is
+   * unavailable.
+   */
+  readonly behind: () => Promise<number | undefined>;
+  /** Resolves when the view has read everything that was in the log at the start. */
+  readonly caughtUp: Promise<void>;
+  /** Waits until the view has reached the current end of the log, at most 2 s. For look-ups that found nothing. */
+  readonly reachEnd: () => Promise<void>;
+  /** Why the view stopped: a newer program version writes the log. Served versions stay. */
+  readonly stopped: () => string | undefined;
+  /** Rejects if following the log fails for any other reason. */
+  readonly done: Promise<void>;
+};
+
+type Options = {
+  readonly log: Pick<EventLog, 'follow' | 'ends'>;
+  readonly adapters: readonly string[];
+  /** folder of an adapter's checkpoints */
+  readonly checkpointsOf: (adapter: string) => string;
+  readonly signal: AbortSignal;
+  /** Receives every event of `training` that the view reads. */
+  readonly onEvent?: (event: ClawLoopEvent) => void;
+};
+
+const LONGEST_WAIT_MS = 2_000;
+/** ms to read a metric */
+const SCRAPE_MS = 500;
+
+export function followHead({ log, adapters, checkpointsOf, signal, onEvent }: Options): HeadView {
+  const heads = new Map(adapters.map((name) => [name, adapterHead(name, checkpointsOf(name))]));
+  let caughtUp = false;
+  let stopped: string | undefined;
+  const next = new Map<number, number>();
+  const following = log.follow(
+    'training',
+    {},
+    ({ event, at }) => {
+      next.set(at.partition, at.offset + 1);
+      onEvent?.(event);
+      heads.get(event.subject)?.apply(event);
+    },
+    signal,
+  );
+  const behind = async (): Promise<number | undefined> => {
+    const ends = await log.ends('training').catch(() => undefined);
+    if (ends === undefined) return undefined;
+    const left = ends.reduce((sum, end, partition) => sum + Math.max(0, end - (next.get(partition) ?? 0)), 0);
+    if (left === 0) return 0;
+    // if only transaction markers are left, the end is reached immediately
+    const reached = following.reachEnd().then(
+      () => 0,
+      () => left,
+    );
+    return withDeadline(reached, SCRAPE_MS / 2, () => left);
+  };
+  const whenCaughtUp = following.caughtUp.then(() => {
+    caughtUp = true;
+    for (const head of heads.values()) head.catchUp();
+  });
+  whenCaughtUp.catch(() => {}); // `done` reports the reason
+  return {
+    of: (adapter) => {
+      const head = heads.get(adapter);
+      if (head === undefined) throw new Error(`adapter ${adapter} is not served`);
+      return head;
+    },
+    isCaughtUp: () => caughtUp,
+    behind: () => withDeadline(behind(), SCRAPE_MS, () => undefined),
+    caughtUp: whenCaughtUp,
+    reachEnd: () => withDeadline(following.reachEnd(), LONGEST_WAIT_MS, () => {}),
+    stopped: () => stopped,
+    done: following.done.catch((error: Error) => {
+      if (!isLogError(error, 'NewerSchema')) throw error;
+      stopped = error.message;
+      return aborted(signal);
+    }),
+  };
+}
+
+type FoldedHead = AdapterHead & {
+  readonly apply: (event: ClawLoopEvent) => void;
+  /** From now on, listeners are called. */
+  readonly catchUp: () => void;
+};
+
+function adapterHead(name: string, checkpoints: string): FoldedHead {
+  let state: HeadState = initialHead;
+  let caughtUp = false;
+  const listeners: ((head: PolicyVersion) => void)[] = [];
+  const find = (version: number): PolicyVersion | undefined => {
+    const row = state.versions[version];
+    if (version === 0) return { version: 0 };
+    if (row?.checkpoint == null || row.digest == null) return undefined;
+    return { version, adapter: { name, folder: join(checkpoints, row.checkpoint), digest: row.digest } };
+  };
+  /** If the checkpoint store is unavailable, versions count as kept: loaded ones still work, loading others fails. */
+  const isKept = (policy: PolicyVersion | undefined): boolean =>
+    policy !== undefined &&
+    (policy.adapter === undefined || existsSync(policy.adapter.folder) || isUnavailable(checkpoints));
+  const head = (): PolicyVersion => find(state.head) ?? { version: 0 };
+  const notify = () => {
+    for (const listener of listeners) listener(head());
+  };
+  return {
+    head,
+    find: (version) => {
+      const policy = find(version);
+      return isKept(policy) ? policy : undefined;
+    },
+    kept: () =>
+      Object.keys(state.versions)
+        .map(Number)
+        .filter((version) => isKept(find(version)))
+        .sort((a, b) => a - b),
+    onHead: (listener) => {
+      listeners.push(listener);
+      if (caughtUp) listener(head());
+    },
+    apply: (event) => {
+      const previousHead = state.head;
+      state = applyHead(state, event);
+      if (caughtUp && state.head !== previousHead) notify();
+    },
+    catchUp: () => {
+      caughtUp = true;
+      notify();
+    },
+  };
+}
+
+/** Whether the folder contains no checkpoint, like an unmounted volume. */
+function isUnavailable(checkpoints: string): boolean {
+  try {
+    return !readdirSync(checkpoints).some((name) => /^\d/.test(name));
+  } catch {
+    return true;
+  }
+}
+
+/** The view for an engine that serves only the base. */
+export const onlyBase: Pick<HeadView, 'of' | 'reachEnd'> = {
+  of: () => ({
+    head: () => ({ version: 0 }),
+    find: (version) => (version === 0 ? { version } : undefined),
+    kept: () => [0],
+    onHead: (listener) => listener({ version: 0 }),
+  }),
+  reachEnd: async () => {},
+};

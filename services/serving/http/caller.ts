@@ -1,0 +1,19 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Caller } from './access.ts';
+
+const CALLER = 'caller';
+
+/** Gives each request of a server room for its caller. Call this before adding routes. */
+export function decorateCaller(server: FastifyInstance): void {
+  server.decorateRequest(CALLER, null);
+}
+
+export const setCaller = (request: FastifyRequest, caller: Caller): void =>
+  request.setDecorator<Caller>(CALLER, caller);
+
+/** Undefined: the request needed no key, or was refused before its key was checked. */
+export const callerIfKnown = (request: FastifyRequest): Caller | undefined =>
+  request.getDecorator<Caller | null>(CALLER) ?? undefined;
+
+/** The caller of a request that was let in. */
+export const callerOf = (request: FastifyRequest): Caller => request.getDecorator<Caller>(CALLER);

@@ -1,0 +1,29 @@
+import type { ServiceError } from '../../../shared/runtime/errors.ts';
+import { clientMessage } from './error-body.ts';
+
+/** Whether a path belongs to Anthropic's API, even if the route does not exist. */
+export const isMessagesPath = (url: string): boolean => /^(?:\/v1)?\/messages(?:[/?]|$)/.test(url);
+
+/** By status; other statuses below 500 are invalid requests, those from 500 on are server errors. */
+const types: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  503: 'overloaded_error',
+};
+
+/** Anthropic's error shape. */
+export const messagesError = ({ status, message, code }: ServiceError, requestId: string) => ({
+  type: 'error',
+  error: {
+    type: types[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error'),
+    // clients compact when they see this prefix
+    message:
+      code === 'context_length_exceeded'
+        ? `prompt is too long: ${message}`
+        : clientMessage({ status, message }),
+  },
+  request_id: requestId,
+});

@@ -1,0 +1,114 @@
+import type { SessionClosed } from '../../../shared/events/session-closed.ts';
+import type { SessionOpened } from '../../../shared/events/session-opened.ts';
+import { isLogError } from '../../../shared/log/errors.ts';
+import type { EventLog, Heading } from '../../../shared/log/event-log.ts';
+import { createReachEnd } from '../reach-end.ts';
+import { laneOf } from './lane.ts';
+
+/** Reads the lane from the id of an answer that was given to a key. */
+type AnswerLanes = { readonly laneOf: (answerId: string, keyId: string) => string | undefined };
+
+/** Open sessions by access key and name, whether the client or the collector named them. */
+export type NamedSessions = {
+  /** Call this with each heading of `conversations`, in the order of its partition. */
+  readonly note: (heading: Heading) => void;
+  /**
+   * The lanes in which a key has an open session of this name; []: there is none. While this is unknown, the lane in
+   * which the session may be.
+   */
+  readonly lanesOf: (keyId: string, session: string) => Promise<readonly string[]>;
+  /** Call this when the end of a session is recorded, before it is in the log. */
+  readonly ended: (keyId: string, session: string) => void;
+  /** Rejects if following the log fails. */
+  readonly done: Promise<void>;
+};
+
+type Options = {
+  readonly log: Pick<EventLog, 'follow'>;
+  readonly signal: AbortSignal;
+  readonly ids: AnswerLanes;
+  /** Waits until `note` has received everything that is in the log now; false: it took too long. */
+  readonly reachEnd: () => Promise<boolean>;
+  /** Number of recorded events that are not in the log yet. */
+  readonly outboxDepth: () => number;
+  /** limit of remembered lanes with an answer after the latest end; the oldest are dropped */
+  readonly most?: number;
+};
+
+const MOST_LANES = 2 ** 18;
+const openingTypes: ReadonlySet<string> = new Set(['session.opened', 'session.closed']);
+
+/**
+ * A session that its client named has its own lane: it is open if the lane has an answer after the latest end, even
+ * while the collector is behind. The events of the collector tell which other sessions are open, and where.
+ */
+export function followNamedSessions(options: Options): NamedSessions {
+  const { log, signal, ids, reachEnd, outboxDepth, most = MOST_LANES } = options;
+  const answered = new Set<string>();
+  const opened = createOpened();
+  const following = log.follow(
+    'turns',
+    {},
+    ({ event }) => {
+      if (event.type === 'session.opened') opened.add(event.data);
+      if (event.type === 'session.closed') opened.remove(event.data);
+    },
+    signal,
+    ({ type }) => openingTypes.has(type),
+  );
+  following.caughtUp.catch(() => {}); // `done` reports the reason
+  const reachEndOfTurns = createReachEnd(() => Promise.all([following.caughtUp, following.reachEnd()]));
+
+  return {
+    note: ({ type, subject }) => {
+      if (type === 'session.ended') answered.delete(subject);
+      if (type !== 'interaction.completed') return;
+      answered.delete(subject);
+      answered.add(subject);
+      if (answered.size > most) answered.delete(answered.values().next().value!);
+    },
+    lanesOf: async (keyId, session) => {
+      const reached = await Promise.all([reachEnd(), reachEndOfTurns()]);
+      const ownLane = laneOf(keyId, session);
+      const others = opened.lanesOf(keyId, session).filter((lane) => lane !== ownLane);
+      const lanes = answered.has(ownLane) ? [ownLane, ...others] : others;
+      const isSure = reached.every(Boolean) && outboxDepth() === 0;
+      if (lanes.length > 0 || isSure) return lanes;
+      return [laneOfFirstAnswer(ids, keyId, session) ?? ownLane];
+    },
+    ended: (keyId, session) => {
+      answered.delete(laneOf(keyId, session));
+      opened.forget(keyId, session);
+    },
+    done: following.done.catch((error: Error) => {
+      if (!isLogError(error, 'NewerSchema')) throw error; // open sessions are then unknown
+    }),
+  };
+}
+
+/** A session without a name gets the id of its first answer, which contains the lane. */
+const laneOfFirstAnswer = (ids: AnswerLanes, keyId: string, session: string): string | undefined =>
+  session.startsWith('chat-') ? ids.laneOf(session.slice('chat-'.length), keyId) : undefined;
+
+/** Lanes and their epochs, by access key and name. A name may have sessions in several lanes. */
+function createOpened() {
+  const sessions = new Map<string, Map<string, string>>();
+  const nameOf = (keyId: string, session: string): string => JSON.stringify([keyId, session]);
+  return {
+    add: ({ key, session, lane, epoch }: SessionOpened['data']): void => {
+      const name = nameOf(key, session);
+      sessions.set(name, (sessions.get(name) ?? new Map()).set(lane, epoch));
+    },
+    remove: ({ key, session, lane, epoch }: SessionClosed['data']): void => {
+      const name = nameOf(key, session);
+      const lanes = sessions.get(name);
+      if (lanes?.get(lane) !== epoch) return;
+      lanes.delete(lane);
+      if (lanes.size === 0) sessions.delete(name);
+    },
+    forget: (key: string, session: string): boolean => sessions.delete(nameOf(key, session)),
+    lanesOf: (key: string, session: string): readonly string[] => [
+      ...(sessions.get(nameOf(key, session))?.keys() ?? []),
+    ],
+  };
+}

@@ -1,0 +1,73 @@
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { sum } from '../../../shared/lang/numbers.ts';
+import { applyHead, type HeadState, initialHead } from '../../../shared/lineage/head.ts';
+
+/** Samples of one adapter that are not in a finished batch. */
+export type WaitingSamples = {
+  readonly on: (event: ClawLoopEvent) => void;
+  /** Counts: for each session that trains as a whole, and for all others. */
+  readonly waiting: () => { readonly sessions: readonly number[]; readonly single: number };
+  /** Counts for each session that trains as a whole. */
+  readonly bySession: () => readonly SessionSamples[];
+  /** Whether a batch is being trained. */
+  readonly trains: () => boolean;
+  /** Whether one of the latest samples belongs to this session. */
+  readonly hasCome: (session: string) => boolean;
+  /** Versions from this one to the head; undefined: more than `most`, or the version is not in the lineage. */
+  readonly ageOf: (version: number, most: number) => number | undefined;
+};
+
+type SessionSamples = { readonly lane: string; readonly count: number };
+
+/** Limit of remembered sessions. */
+const REMEMBERED = 10_000;
+
+/** A fold of `training`, in memory. */
+export function countWaitingSamples(adapter: string): WaitingSamples {
+  /** the session of each sample that trains with its session; lane and name, because names may repeat across keys */
+  const waiting = new Map<string, { readonly lane: string; readonly session: string } | undefined>();
+  const sessions = new Set<string>();
+  let head: HeadState = initialHead;
+  const bySession = (): readonly SessionSamples[] => {
+    const counts = new Map<string, { readonly lane: string; count: number }>();
+    for (const place of waiting.values()) {
+      if (place === undefined) continue;
+      const name = `${place.lane}/${place.session}`;
+      const counted = counts.get(name) ?? { lane: place.lane, count: 0 };
+      counted.count += 1;
+      counts.set(name, counted);
+    }
+    return [...counts.values()];
+  };
+  return {
+    on: (event) => {
+      if (event.subject !== adapter) return;
+      const before = head.open;
+      head = applyHead(head, event);
+      if (before !== null && head.open?.batchId !== before.batchId)
+        for (const { sampleId } of before.samples) waiting.delete(sampleId);
+      if (event.type === 'sample.dropped') waiting.delete(event.data.sampleId);
+      if (event.type !== 'sample.ready') return;
+      const { sampleId, session, lane, following } = event.data;
+      waiting.set(sampleId, following === undefined ? undefined : { lane, session });
+      sessions.add(session);
+      if (sessions.size > REMEMBERED) sessions.delete(sessions.values().next().value!);
+    },
+    waiting: () => {
+      const sessions = bySession().map(({ count }) => count);
+      const inSessions = sum(sessions);
+      return { sessions, single: waiting.size - inSessions };
+    },
+    bySession,
+    trains: () => head.open !== null,
+    hasCome: (session) => sessions.has(session),
+    ageOf: (version, most) => {
+      let at: number | null | undefined = head.head;
+      for (let steps = 0; steps <= most && at != null; steps++) {
+        if (at === version) return steps;
+        at = head.versions[at]?.parent;
+      }
+      return undefined;
+    },
+  };
+}

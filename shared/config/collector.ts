@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { trainingSettings } from '../events/training-settings.ts';
+import { CommonConfig } from './common.ts';
+
+/** Longest span that a Node timer accepts, ms. */
+const longestTimer = 2_000_000_000;
+
+/**
+ * Settings of a step. Defaults depend on the model and the kind of training
+ * (shared/policy/train/training-defaults.ts).
+ */
+export const TrainingConfig = described(trainingSettings.omit({ training: true, rules: true }).partial());
+
+/** Copies each field's description, because an optional field hides that of the field inside. */
+function described<Schema extends z.ZodObject>(schema: Schema): Schema {
+  const fields = Object.entries(schema.shape as Record<string, z.ZodOptional<z.ZodType>>);
+  const shape = fields.map(([name, field]) => [
+    name,
+    field.describe(`${field.unwrap().description}; default depends on the model`),
+  ]);
+  return z.object(Object.fromEntries(shape)) as unknown as Schema;
+}
+
+export const CollectorConfig = CommonConfig.extend({
+  batchSize: z
+    .int()
+    .min(1)
+    .max(4096)
+    .optional()
+    .describe('samples per batch; default 2 for claw-nano, otherwise 4'),
+  maxBatchSize: z
+    .int()
+    .min(1)
+    .max(32_768)
+    .optional()
+    .describe('largest batch, used if samples would otherwise grow too old; default 8 times batchSize'),
+  maxStaleness: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('versions that a sample may be behind the head; default 4'),
+  maxShare: z
+    .number()
+    .gt(0)
+    .max(1)
+    .default(0.5)
+    .describe(
+      'largest share of a batch for one session and for one access key while others have samples waiting; 1: no limit',
+    ),
+  wishPatience: z
+    .int()
+    .min(0)
+    .max(10_000)
+    .default(12)
+    .describe(
+      'corrections of one person for the same wish, almost without praise, after which the wish is set aside; 0: never, and a later wish does not replace an earlier wish that it contradicts',
+    ),
+  standingWishes: z
+    .boolean()
+    .default(true)
+    .describe(
+      'samples also teach earlier wishes of the same access key that still stand; with wishPatience 0 none do',
+    ),
+  atLeastOne: z
+    .boolean()
+    .default(true)
+    .describe('a session without an effective sample contributes its turn with the largest mean vote'),
+  adapterMethods: z
+    .string()
+    .regex(/^(?:[^=,\s]+=(?:binary|opd|combine)(?:,(?!$)|$))*$/, 'expected name=method, separated by commas')
+    .default('')
+    .describe('methods of single adapters: name=method, separated by commas; the others use method'),
+  adapterDistillation: z
+    .string()
+    .regex(/^(?:[^=,\s]+=(?:sampled|topk|overlap)(?:,(?!$)|$))*$/, 'expected name=form, separated by commas')
+    .default('')
+    .describe('distillation of single adapters: name=form, separated by commas; the others use distillation'),
+  carryDiscount: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.7)
+    .describe(
+      "factor per tool call by which a person's verdict on an answer is carried back to the calls before it; 0: not carried back",
+    ),
+  idleMs: z
+    .int()
+    .min(10)
+    .default(6 * 3_600_000)
+    .describe('ms without an event after which a session ends; a later reply is no longer evidence'),
+  sessionTimeout: z
+    .number()
+    .min(0.01)
+    .max(2_000_000)
+    .default(3600)
+    .describe('s without an event after which a rewarded session ends (other sessions: idleMs)'),
+  turnDiscount: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(1)
+    .describe('discount per turn of returns along the conversation tree of a rewarded session'),
+  waitedMs: z
+    .int()
+    .min(10)
+    .optional()
+    .describe(
+      'ms that samples wait for a full batch before a smaller batch is formed; default 8 hours, for claw-nano no limit',
+    ),
+  sweepMs: z.int().min(10).max(longestTimer).default(10_000).describe('ms between checks of the timers'),
+  owedIntervalMs: z
+    .int()
+    .min(10)
+    .max(longestTimer)
+    .default(60_000)
+    .describe('ms between checks of all open work'),
+  healthPort: z.int().min(0).max(65_535).default(8701).describe('port of /healthz, /readyz and /metrics'),
+  ...TrainingConfig.shape,
+});
+export type CollectorConfig = z.output<typeof CollectorConfig>;

@@ -1,0 +1,33 @@
+import { join, resolve } from 'node:path';
+
+/** Paths in the data folder. Services share nothing but this folder and the log. */
+export type DataFolder = ReturnType<typeof dataFolder>;
+
+export const dataFolder = (path: string) => {
+  const root = resolve(path);
+  return {
+    root,
+    /** the embedded log */
+    log: join(root, 'log'),
+    /** a folder per adapter, with a folder per committed checkpoint */
+    checkpoints: (adapter: string) => join(root, 'checkpoints', adapter),
+    /** adapters for upstream engines: a folder per version with PEFT files only */
+    adapters: (adapter: string) => join(root, 'adapters', adapter),
+    /** locked by the trainer that writes checkpoints here */
+    trainerClaim: join(root, 'checkpoints', 'trainer.lock'),
+    /** events that serving could not append yet */
+    outbox: join(root, 'outbox'),
+    /** answers stored by Idempotency-Key */
+    answers: join(root, 'answers'),
+    /** access keys, hashed */
+    keys: join(root, 'keys.json'),
+    /** secret that signs session keys */
+    sessionSecret: join(root, 'session-secret'),
+    /** output of the supervised services */
+    serviceLogs: join(root, 'logs'),
+    /** locked by the `clawloop up` that supervises the services here */
+    claim: join(root, 'up.lock'),
+    /** written by `clawloop up`: endpoint and process ids */
+    running: join(root, 'running.json'),
+  };
+};
