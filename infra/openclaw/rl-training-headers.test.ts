@@ -253,6 +253,7 @@ test('a hang or error at the end of a session delays nothing for long', async ()
   const ended = hanging.tell('session_end', { sessionId: 'k', reason: 'new' });
   expect(await hanging.request(one)).toBe('stream');
   await ended;
+  expect(hanging.warnings).toEqual([expect.stringMatching(/session k: timed out/)]);
   const breaking = openClaw(undefined, () => {
     throw new Error('no keys here');
   });

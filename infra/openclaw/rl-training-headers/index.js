@@ -106,7 +106,7 @@ function register(api) {
     const place = seen.sessions.get(sessionId);
     if (place === undefined || !isOver(reason)) return;
     seen.sessions.delete(sessionId);
-    const ending = withPatience(end(sessionId, place));
+    const ending = withPatience(end(sessionId, place), () => warnUnreported(sessionId, 'timed out'));
     seen.ending.set(sessionId, ending);
     await ending;
     if (seen.ending.get(sessionId) === ending) seen.ending.delete(sessionId);
@@ -121,7 +121,15 @@ function register(api) {
     const cfg = config?.current() ?? api.config;
     const auth = await modelAuth?.resolveApiKeyForProvider({ provider, cfg }).catch(() => undefined);
     const failure = await reportEnd(server, session, auth?.apiKey);
-    if (failure !== undefined) api.logger.warn(`could not report the end of session ${session}: ${failure}`);
+    if (failure !== undefined) warnUnreported(session, failure);
+  }
+
+  /**
+   * @param {string} session
+   * @param {string} failure
+   */
+  function warnUnreported(session, failure) {
+    api.logger.warn(`could not report the end of session ${session}: ${failure}`);
   }
 
   /** @type {(of: { streamFn?: StreamFn }) => StreamFn | undefined} */

@@ -7,11 +7,15 @@ const PATIENCE_MS = 1_500;
  * Waits for a promise up to the time limit, and ignores failures.
  *
  * @param {Promise<unknown>} work
+ * @param {() => void} onTimeout
  * @returns {Promise<void>}
  */
-export function withPatience(work) {
+export function withPatience(work, onTimeout) {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, PATIENCE_MS);
+    const timer = setTimeout(() => {
+      onTimeout();
+      resolve();
+    }, PATIENCE_MS);
     const done = () => {
       clearTimeout(timer);
       resolve();

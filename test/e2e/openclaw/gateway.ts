@@ -52,6 +52,8 @@ const [command, ...before] = [...(diesWithUs ? ['setpriv', '--pdeathsig', 'TERM'
 
 /** ms: it starts in seven seconds, and in a minute where everything else runs too */
 const START_LIMIT_MS = 180_000;
+/** ms: a gateway lets its runs end before it ends its sessions */
+const STOP_LIMIT_MS = 120_000;
 
 /**
  * OpenClaw as a person sets it up for a ClawLoop that runs: `clawloop openclaw config --write` on an empty home,
@@ -130,7 +132,7 @@ async function startGateway(child: ChildProcess, port: number, token: string): P
   const end = async () => {
     if (!isAlive()) return;
     child.kill('SIGTERM');
-    const force = setTimeout(() => child.kill('SIGKILL'), 20_000);
+    const force = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS);
     await once(child, 'exit');
     clearTimeout(force);
   };

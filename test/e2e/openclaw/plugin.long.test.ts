@@ -90,7 +90,11 @@ describeWithOpenClaw('the real OpenClaw, with the plugin', () => {
     await patiently('the end of the kitchen', async () => (await ends()).includes(ids.kitchen));
     expect(await ends()).not.toContain(ids.main);
     await gateway.stop();
-    expect(await ends()).toContain(ids.main);
+    await patiently('the end of the main session', async () => (await ends()).includes(ids.main)).catch(
+      (error: Error) => {
+        throw new Error(`${error.message}\n${gateway.output().slice(-4_000)}`);
+      },
+    );
     expect(gateway.output()).not.toMatch(/could not report|allowConversationAccess/);
 
     const requests = await allPlaced((one) => one.interaction.session === ids.fence);
