@@ -1,3 +1,5 @@
+import type { Evaluation, OpenEnvironment } from '../environments/environment.ts';
+
 /**
  * Input of an agent for one attempt.
  * @public
@@ -17,6 +19,8 @@ export type AgentInput<Task = unknown> = {
   readonly attempt: number;
   /** derived from --seed, the task and the attempt, for the `seed` field of requests */
   readonly seed: number;
+  /** environment of this attempt, closed after it; undefined without --env */
+  readonly environment?: OpenEnvironment | undefined;
 };
 
 /** Works on a task; its result is passed to the reward function. */
@@ -30,6 +34,8 @@ export type RewardInput<Task = unknown, Result = unknown> = {
   readonly task: Task;
   /** what the agent returned */
   readonly result: Result;
+  /** how the environment rates the attempt; undefined without --env */
+  readonly evaluation?: Evaluation | undefined;
   readonly session: string;
   readonly attempt: number;
   readonly signal: AbortSignal;

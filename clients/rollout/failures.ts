@@ -26,6 +26,17 @@ export const failures = {
   },
   'no-room': { about: 'the server had no room for a session (--room-timeout)', isRetried: false },
   'server-silent': { about: 'the server did not answer', isRetried: false },
+  'environment-unavailable': {
+    about: 'no environment could be opened (--room-timeout)',
+    isRetried: false,
+  },
+  'environment-lost': { about: 'the connection to the environment ended', isRetried: true },
+  'environment-broken': { about: 'the environment failed while it carried out an action', isRetried: true },
+  'evaluation-failed': { about: 'the environment gave no reward, also on retry', isRetried: false },
+  'mostly-excluded': {
+    about: 'more than half of the attempts at its task failed, so the others would mislead',
+    isRetried: false,
+  },
   interrupted: { about: 'the rollout was stopped', isRetried: false },
 } as const satisfies Readonly<Record<string, FailureRow>>;
 

@@ -1,7 +1,9 @@
 import { createRandom } from '../../shared/policy/model/random.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import type { SessionClient, StartedSession } from '../api-client.ts';
+import type { EnvironmentDriver, Evaluation, OpenEnvironment } from '../environments/environment.ts';
 import type { Agent, RewardFunction } from './contract.ts';
+import { openEnvironment, type WatchedEnvironment } from './environment-attempt.ts';
 import { type Failure, type FailureKind, failed, failures } from './failures.ts';
 import { persist } from './persist.ts';
 import type { Task } from './read-tasks.ts';
@@ -41,7 +43,14 @@ export type AttemptDeps = {
   readonly client: Pick<SessionClient, 'reward' | 'end'>;
   readonly gate: StartGate;
   readonly agent: Agent;
-  readonly reward: RewardFunction;
+  /** undefined: the environment's own rating is the reward */
+  readonly reward: RewardFunction | undefined;
+  /** opens an environment for each try; undefined: the agent has none */
+  readonly environments?: EnvironmentDriver | undefined;
+  /** ms to wait for an environment that is full or not ready */
+  readonly roomTimeoutMs: number;
+  /** whether an attempt that timed out is rated as it stands; it needs an environment */
+  readonly timeoutCounts?: boolean;
   readonly baseUrl: string;
   readonly seed: number;
   /** retries of a failed attempt */
@@ -96,56 +105,98 @@ export const discard = async (
 
 type Scored = Pick<Rewarded, 'reward' | 'result' | 'interaction'>;
 
-async function work(
+/** One try: opens its environment, runs the agent, and sends the reward. */
+async function work(attempt: Attempt, session: StartedSession, deps: AttemptDeps): Promise<Scored | Failure> {
+  const { environments, roomTimeoutMs: patienceMs, stop } = deps;
+  if (environments === undefined) return workIn(undefined, attempt, session, deps);
+  const seed = seedOf(`rollout/${deps.seed}/${attempt.index}`);
+  const opened = await openEnvironment(environments, attempt.task.data, { seed, patienceMs, stop });
+  if (!('environment' in opened)) return opened;
+  try {
+    return await workIn(opened, attempt, session, deps);
+  } finally {
+    await opened.environment.close();
+  }
+}
+
+/** A seed for APIs, from 0 to 2^31 - 1. */
+const seedOf = (name: string): number => Math.floor(createRandom(name)() * 2 ** 31);
+
+async function workIn(
+  watched: WatchedEnvironment | undefined,
   { task, index, attempt }: Attempt,
   { session, key }: StartedSession,
   deps: AttemptDeps,
 ): Promise<Scored | Failure> {
-  const seed = Math.floor(createRandom(`rollout/${deps.seed}/${index}/${attempt}`)() * 2 ** 31);
-  const input = { task: task.data, baseUrl: deps.baseUrl, apiKey: key, session, attempt, seed };
+  const environment = watched?.environment;
+  const seed = seedOf(`rollout/${deps.seed}/${index}/${attempt}`);
+  const input = { task: task.data, baseUrl: deps.baseUrl, apiKey: key, session, attempt, seed, environment };
   const done = await withLimit(
     (signal) => deps.agent({ ...input, signal }),
     deps.timeoutMs,
     deps.stop,
     deps.strays,
   );
+  const rate = async (result: unknown): Promise<Scored | Failure> => {
+    const reward = await score({ task: task.data, result, session, attempt }, environment, deps);
+    return typeof reward === 'number' ? setReward(deps, key, reward, result) : reward;
+  };
+  if (done.kind === 'interrupted') return failed('interrupted', 'stopped while the agent was running');
+  const lost = watched?.failure();
+  if (lost !== undefined) return lost;
   switch (done.kind) {
-    case 'interrupted':
-      return failed('interrupted', 'stopped while the agent was running');
     case 'timed-out':
+      if (deps.timeoutCounts) return rate({ ended: 'timeout' });
       return failed('agent-timed-out', `not finished after ${deps.timeoutMs / 1000} s`);
     case 'threw':
       return failed('agent-threw', done.error);
-    case 'value': {
-      const reward = await score({ task: task.data, result: done.value, session, attempt }, deps);
-      return typeof reward === 'number' ? setReward(deps, key, reward, done.value) : reward;
-    }
+    case 'value':
+      return rate(done.value);
   }
 }
 
-/** A reward function that throws or times out is retried with the same result. */
+type Result = Omit<Parameters<RewardFunction>[0], 'signal' | 'evaluation'>;
+
+/** The environment's rating, or what the reward function makes of it. */
 async function score(
-  input: Omit<Parameters<RewardFunction>[0], 'signal'>,
+  result: Result,
+  environment: OpenEnvironment | undefined,
   deps: AttemptDeps,
 ): Promise<number | Failure> {
+  let evaluation: Evaluation | undefined;
+  if (environment !== undefined) {
+    const evaluated = await patiently((signal) => environment.evaluate(signal), 'evaluation-failed', deps);
+    if ('failure' in evaluated) return evaluated;
+    evaluation = evaluated.value;
+  }
+  const { reward } = deps;
+  if (reward === undefined) return checkReward(evaluation?.reward);
+  const rated = await patiently((signal) => reward({ ...result, evaluation, signal }), 'reward-threw', deps);
+  return 'failure' in rated ? rated : checkReward(rated.value);
+}
+
+/** A rating that throws or times out is repeated for the same result. */
+async function patiently<Value>(
+  rate: (signal: AbortSignal) => Promise<Value> | Value,
+  thrown: 'reward-threw' | 'evaluation-failed',
+  deps: AttemptDeps,
+): Promise<{ readonly value: Value } | Failure> {
   for (let tries = 0; ; tries++) {
-    const scored = await withLimit(
-      (signal) => deps.reward({ ...input, signal }),
-      deps.rewardTimeoutMs,
-      deps.stop,
-      deps.strays,
-    );
-    switch (scored.kind) {
+    const rated = await withLimit(rate, deps.rewardTimeoutMs, deps.stop, deps.strays);
+    switch (rated.kind) {
       case 'interrupted':
-        return failed('interrupted', 'stopped while the reward function was running');
+        return failed('interrupted', 'stopped while the attempt was rated');
       case 'timed-out':
         if (tries < deps.retries) continue;
-        return failed('reward-timed-out', `not finished after ${deps.rewardTimeoutMs / 1000} s`);
+        return failed(
+          thrown === 'reward-threw' ? 'reward-timed-out' : thrown,
+          `not finished after ${deps.rewardTimeoutMs / 1000} s`,
+        );
       case 'threw':
         if (tries < deps.retries) continue;
-        return failed('reward-threw', scored.error);
+        return failed(thrown, rated.error);
       case 'value':
-        return checkReward(scored.value);
+        return { value: rated.value };
     }
   }
 }

@@ -1,64 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Agent, RewardFunction } from './contract.ts';
-import { readTasks } from './read-tasks.ts';
 import { resultLine } from './result-line.ts';
-import { type RolloutDeps, runRollout, type Settled } from './run-rollout.ts';
-import { createStartGate } from './start-gate.ts';
-import { formatSummary, summarise } from './summary.ts';
+import { formatSummary } from './summary.ts';
 import { createProtocolDouble } from './testing/protocol-server.ts';
-
-type Given = Partial<RolloutDeps> & {
-  readonly tasks?: number;
-  readonly n?: number;
-  readonly double?: ReturnType<typeof createProtocolDouble>;
-  readonly roomTimeoutMs?: number;
-};
-
-const neverStops = new AbortController().signal;
-
-/** Runs a rollout to its end. Returns the settled attempts and the sessions on the server. */
-async function roll({ tasks = 2, n = 4, double = createProtocolDouble(), ...given }: Given) {
-  const { client, sessions, mostOpen } = double;
-  const working = { count: 0 };
-  const strays = { count: 0 };
-  const stop = given.stop ?? neverStops;
-  const settled: Settled[] = [];
-  const gate = createStartGate(client, {
-    roomTimeoutMs: given.roomTimeoutMs ?? 10_000,
-    isBusy: () => working.count > 0,
-    stop,
-    onRefused: (error) => {
-      throw error;
-    },
-  });
-  const lines = Array.from({ length: tasks }, (_, index) => `{"id":"t${index}","index":${index}}`);
-  await runRollout(readTasks(lines.join('\n'), 'tasks.jsonl'), n, {
-    client,
-    gate,
-    working,
-    strays,
-    stop,
-    baseUrl: 'http://127.0.0.1:1',
-    seed: 0,
-    concurrency: 4,
-    retries: 0,
-    timeoutMs: 5_000,
-    rewardTimeoutMs: 5_000,
-    advantage: 'mean' as const,
-    agent: ({ attempt }) => attempt,
-    reward: ({ result }) => (result as number) / 10,
-    onAttempt: () => {},
-    onSettled: (group) => settled.push(...group),
-    ...given,
-  });
-  const opened = [...sessions.values()];
-  settled.sort((a, b) => a.attempt.rank - b.attempt.rank);
-  return { settled, opened, summary: summarise(settled), strays, waits: gate.waits(), mostOpen: mostOpen() };
-}
-
-const kindsOf = (settled: readonly Settled[]) =>
-  settled.map(({ outcome }) => (outcome.kind === 'rewarded' ? outcome.reward : outcome.failure));
+import { kindsOf, roll } from './testing/roll.ts';
 
 test('each attempt has a session, a reward and an advantage', async () => {
   const { settled, opened, summary } = await roll({});

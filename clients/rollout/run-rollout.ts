@@ -1,4 +1,4 @@
-import { failed } from './failures.ts';
+import { type Failure, failed } from './failures.ts';
 import { type AdvantageKind, advantagesOf } from './group.ts';
 import { persist } from './persist.ts';
 import type { Task } from './read-tasks.ts';
@@ -64,27 +64,38 @@ async function settle(
       outcome.kind === 'rewarded' ? [[attempt, advantages.next().value] as const] : [],
     ),
   );
-  const isStopped = deps.stop.aborted;
+  const halted = haltOf(group, deps);
   // one at a time, in order of start: a batch formed from the first sessions makes later samples staler
   const settled: Settled[] = [];
   for (const { attempt, outcome } of group.toSorted((a, b) => a.attempt.rank - b.attempt.rank))
     settled.push(
-      await settleOne({ attempt, outcome }, { advantage: advantageOf.get(attempt), isStopped }, deps),
+      await settleOne({ attempt, outcome }, { advantage: advantageOf.get(attempt), halted }, deps),
     );
   deps.onSettled(settled);
 }
 
+/** Why the rewarded attempts at a task do not train; undefined: they do. */
+function haltOf(
+  group: readonly { readonly outcome: AttemptOutcome }[],
+  { stop, environments }: RolloutDeps,
+): Failure | undefined {
+  if (stop.aborted) return failed('interrupted', 'stopped before the other attempts at its task finished');
+  const excluded = group.filter(({ outcome }) => outcome.kind === 'failed').length;
+  // Failures of an environment are rarely random: the attempts that it spared are a biased selection.
+  if (environments === undefined || excluded * 2 <= group.length) return undefined;
+  return failed('mostly-excluded', `${excluded} of ${group.length} attempts failed`);
+}
+
 async function settleOne(
   { attempt, outcome }: { readonly attempt: Attempt; readonly outcome: AttemptOutcome },
-  { advantage, isStopped }: { readonly advantage: number | undefined; readonly isStopped: boolean },
+  { advantage, halted }: { readonly advantage: number | undefined; readonly halted: Failure | undefined },
   deps: RolloutDeps,
 ): Promise<Settled> {
   const none = { attempt, outcome, advantage: undefined, isEnded: false };
   if (outcome.kind === 'failed') return none;
-  if (isStopped) {
+  if (halted !== undefined) {
     await discard(deps, outcome.session);
-    const stopped = failed('interrupted', 'stopped before the other attempts at its task finished');
-    return { ...none, outcome: { ...outcome, kind: 'failed', ...stopped, session: outcome.session.session } };
+    return { ...none, outcome: { ...outcome, kind: 'failed', ...halted, session: outcome.session.session } };
   }
   const isEnded = await sendAdvantageAndEnd(deps, outcome.session.key, outcome, advantage);
   return { attempt, outcome, advantage, isEnded };

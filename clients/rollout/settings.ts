@@ -1,4 +1,5 @@
 import { UsageError } from '../../shared/runtime/command-errors.ts';
+import type { TaskSelection } from '../environments/environment.ts';
 import type { AdvantageKind } from './group.ts';
 
 /** Flags of `clawloop rollout`, in addition to those of every command. */
@@ -14,6 +15,12 @@ export const rolloutFlags = {
   retries: { type: 'string', default: '1' },
   advantage: { type: 'string', default: 'mean' },
   seed: { type: 'string', default: '0' },
+  env: { type: 'string' },
+  split: { type: 'string' },
+  tasks: { type: 'string' },
+  'max-steps': { type: 'string', default: '30' },
+  'act-timeout': { type: 'string', default: '60' },
+  'timeout-counts': { type: 'boolean', default: false },
   out: { type: 'string' },
   model: { type: 'string' },
   url: { type: 'string' },
@@ -21,13 +28,35 @@ export const rolloutFlags = {
 } as const;
 
 export type RolloutFlags = {
-  readonly [Name in keyof typeof rolloutFlags]?: string | undefined;
+  readonly [Name in keyof typeof rolloutFlags]?:
+    | (Name extends 'timeout-counts' ? boolean : string)
+    | undefined;
 };
 
+/** Names of flags with a text. */
+type TextFlag = Exclude<keyof RolloutFlags, 'timeout-counts'>;
+
+/** Where the tasks and their environments come from. */
+export type EnvironmentSettings = {
+  /** such as `openenv:http://127.0.0.1:8000` */
+  readonly specification: string;
+  readonly selection: TaskSelection;
+  /** ms for one action */
+  readonly actLimitMs: number;
+};
+
+/** The agent that comes with ClawLoop. */
+const BUILT_IN = 'tools';
+
 export type RolloutSettings = {
-  readonly agent: string;
-  readonly reward: string;
-  readonly data: string;
+  /** path of a module, or the agent that comes with ClawLoop and its answers per attempt */
+  readonly agent: string | { readonly maxSteps: number };
+  /** path of a module; undefined: the environment rates the attempts */
+  readonly reward: string | undefined;
+  /** path of the tasks; undefined: the environment lists them */
+  readonly data: string | undefined;
+  readonly environment: EnvironmentSettings | undefined;
+  readonly timeoutCounts: boolean;
   readonly n: number;
   readonly concurrency: number;
   readonly retries: number;
@@ -38,20 +67,24 @@ export type RolloutSettings = {
   readonly advantage: AdvantageKind;
 };
 
-export const ROLLOUT_USAGE = '--agent A --reward R --data TASKS';
+export const ROLLOUT_USAGE = '(--agent A --reward R --data TASKS | --env E [--agent A] [--data TASKS])';
 
 /** @throws UsageError naming the flag that is missing or invalid */
 export function rolloutSettings(flags: RolloutFlags): RolloutSettings {
-  const { agent, reward, data, advantage = 'mean' } = flags;
-  if (agent === undefined || reward === undefined || data === undefined)
+  const { reward, data, env, advantage = 'mean' } = flags;
+  const agent = flags.agent ?? (env === undefined ? undefined : BUILT_IN);
+  if (agent === undefined || (env === undefined && (reward === undefined || data === undefined)))
     throw new UsageError(`usage: rollout ${ROLLOUT_USAGE}`);
+  if (env === undefined) refuseWithoutEnvironment(flags, agent);
   if (advantage !== 'mean' && advantage !== 'grpo')
     throw new UsageError(`--advantage must be mean or grpo, not '${advantage}'`);
   return {
-    agent,
+    agent: agent === BUILT_IN ? { maxSteps: countOf(flags, 'max-steps', 1) } : agent,
     reward,
     data,
     advantage,
+    environment: env === undefined ? undefined : environmentSettings(flags, env),
+    timeoutCounts: flags['timeout-counts'] ?? false,
     n: countOf(flags, 'n', 1),
     concurrency: countOf(flags, 'concurrency', 1),
     retries: countOf(flags, 'retries', 0),
@@ -62,7 +95,33 @@ export function rolloutSettings(flags: RolloutFlags): RolloutSettings {
   };
 }
 
-function countOf(flags: RolloutFlags, name: keyof RolloutFlags, least: number): number {
+function refuseWithoutEnvironment(flags: RolloutFlags, agent: string): void {
+  if (agent === BUILT_IN) throw new UsageError(`--agent ${BUILT_IN} needs --env`);
+  const flag = (['split', 'tasks', 'timeout-counts'] as const).find((name) => flags[name]);
+  if (flag !== undefined) throw new UsageError(`--${flag} needs --env`);
+}
+
+function environmentSettings(flags: RolloutFlags, specification: string): EnvironmentSettings {
+  if (flags.data !== undefined && (flags.split ?? flags.tasks) !== undefined)
+    throw new UsageError('--data names the tasks, so --split and --tasks cannot be used with it');
+  return {
+    specification,
+    selection: { split: flags.split, range: rangeOf(flags.tasks) },
+    actLimitMs: msOf(flags, 'act-timeout'),
+  };
+}
+
+/** `20`: the first 20; `20:40`: those from 20 to 39. */
+function rangeOf(text: string | undefined): TaskSelection['range'] {
+  if (text === undefined) return undefined;
+  const [, first, last] = /^(?:(\d{1,9}):)?(\d{1,9})$/.exec(text) ?? [];
+  const range = { from: Number(first ?? 0), to: Number(last) };
+  if (last === undefined || range.to <= range.from)
+    throw new UsageError(`--tasks must be a number of tasks or a range such as 0:20, not '${text}'`);
+  return range;
+}
+
+function countOf(flags: RolloutFlags, name: TextFlag, least: number): number {
   const text = flags[name] ?? '';
   const count = Number(text);
   if (!/^\d{1,9}$/.test(text) || count < least)
@@ -73,7 +132,7 @@ function countOf(flags: RolloutFlags, name: keyof RolloutFlags, least: number): 
 /** s; the longest delay of a Node timer */
 const LONGEST_S = 2_000_000;
 
-function msOf(flags: RolloutFlags, name: keyof RolloutFlags): number {
+function msOf(flags: RolloutFlags, name: TextFlag): number {
   const text = flags[name] ?? '';
   const seconds = Number(text);
   if (text.trim() === '' || !(seconds > 0 && seconds <= LONGEST_S))

@@ -12,6 +12,7 @@ export type Summary = {
   readonly meanReward: number | undefined;
   /** tasks with fewer than two rewarded attempts, and so without advantages */
   readonly withoutAdvantage: number;
+  readonly tasks: number;
   /** tasks whose attempts all got the same reward: their advantages are 0 */
   readonly withoutSpread: number;
   /** rewarded attempts whose session could not be ended */
@@ -42,6 +43,7 @@ export function summarise(settled: readonly Settled[]): Summary {
     retried: settled.reduce((sum, { outcome }) => sum + outcome.earlier.length, 0),
     meanReward: rewards.length === 0 ? undefined : mean(rewards),
     withoutAdvantage: groups.filter((group) => compared(group).length === 0).length,
+    tasks: groups.length,
     withoutSpread: groups.filter(
       (group) => compared(group).length > 0 && compared(group).every((advantage) => advantage === 0),
     ).length,
@@ -64,13 +66,16 @@ export function formatSummary(
     retried,
     kind === 'rewarded' ? '' : failures[kind].about,
   ]);
-  const { meanReward, withoutAdvantage, withoutSpread, notEnded } = summary;
+  const { rewarded, failed, meanReward, tasks, withoutAdvantage, withoutSpread, notEnded } = summary;
   return [
     formatTable(['outcome', 'attempts', 'retried', ''], rows),
     '',
     ...(meanReward === undefined
       ? ['no attempt was rewarded']
-      : [`mean reward ${meanReward.toFixed(3)} of ${summary.rewarded} attempts`]),
+      : [`mean reward ${meanReward.toFixed(3)} of ${rewarded} attempts`]),
+    ...(failed === 0
+      ? []
+      : [`excluded ${failed} of ${rewarded + failed} attempts: they are not scored and do not train`]),
     ...(waits.count === 0
       ? []
       : [`waited ${waits.count} times for room at the server, ${(waits.ms / 1000).toFixed(1)} s in total`]),
@@ -81,7 +86,9 @@ export function formatSummary(
         ]),
     ...(withoutSpread === 0
       ? []
-      : [`${withoutSpread} tasks had the same reward for all attempts, so nothing is learned from them`]),
+      : [
+          `${withoutSpread} of ${tasks} tasks had the same reward for all attempts, so nothing is learned from them`,
+        ]),
     ...(notEnded === 0
       ? []
       : [`${notEnded} sessions could not be ended; they end when idle and keep their reward`]),

@@ -1,13 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { createSessionClient } from '../../../clients/api-client.ts';
+import { driverOf, ENVIRONMENT_FORMS } from '../../../clients/environments/drivers.ts';
+import type { EnvironmentDriver } from '../../../clients/environments/environment.ts';
+import { toolsAgent } from '../../../clients/environments/tools-agent.ts';
 import { loadAgent, loadReward } from '../../../clients/rollout/load-modules.ts';
 import { openProgress } from '../../../clients/rollout/progress.ts';
-import { readTasks } from '../../../clients/rollout/read-tasks.ts';
+import { readTasks, type Task } from '../../../clients/rollout/read-tasks.ts';
 import { resultLine } from '../../../clients/rollout/result-line.ts';
 import { openResults } from '../../../clients/rollout/results-file.ts';
 import { runRollout, type Settled } from '../../../clients/rollout/run-rollout.ts';
-import { ROLLOUT_USAGE, rolloutFlags, rolloutSettings } from '../../../clients/rollout/settings.ts';
+import {
+  ROLLOUT_USAGE,
+  type RolloutSettings,
+  rolloutFlags,
+  rolloutSettings,
+} from '../../../clients/rollout/settings.ts';
 import { createStartGate } from '../../../clients/rollout/start-gate.ts';
 import { watchStrayErrors } from '../../../clients/rollout/stray-errors.ts';
 import { formatSummary, summarise } from '../../../clients/rollout/summary.ts';
@@ -23,8 +31,20 @@ export const rollout: Command = {
   usage: ROLLOUT_USAGE,
   about: 'run an agent n times per task and train from how its attempts compare',
   details: [
-    ['--agent FILE', 'exports `agent({task, baseUrl, apiKey, session, signal, attempt, seed})`'],
-    ['--reward FILE', 'exports `reward({task, result, session, attempt, signal})`: a number, -1 to 1'],
+    ['--env ENVIRONMENT', `environment of the attempts: ${ENVIRONMENT_FORMS}`],
+    ['--split NAME', "part of the environment's tasks; default train"],
+    ['--tasks N|FROM:TO', 'first N tasks, or a range of them; default: all'],
+    ['--max-steps N', 'answers of the agent `tools` per attempt; default 30'],
+    ['--act-timeout S', 'seconds for one action in the environment; default 60'],
+    ['--timeout-counts', 'rate an attempt that timed out as it stands'],
+    [
+      '--agent FILE|tools',
+      'exports `agent({task, baseUrl, apiKey, session, signal, attempt, seed, environment})`',
+    ],
+    [
+      '--reward FILE',
+      'exports `reward({task, result, evaluation, session, attempt, signal})`: a number, -1 to 1',
+    ],
     ['--data FILE', 'one JSON task per line; an `id` names it'],
     ['-n, --n N', 'attempts per task; default 4'],
     ['--concurrency N', 'concurrent attempts; default 4'],
@@ -43,8 +63,15 @@ export const rollout: Command = {
   run: async (argv) => {
     const { values, settings: cliSettings } = readOptions(argv, rolloutFlags);
     const settings = rolloutSettings(values);
-    const tasks = readTasks(await textOf(settings.data), settings.data);
-    const [agent, reward] = await Promise.all([loadAgent(settings.agent), loadReward(settings.reward)]);
+    const { environment } = settings;
+    const environments = environment && driverOf(environment.specification, environment);
+    const tasks = await tasksOf(settings, environments);
+    const [agent, reward] = await Promise.all([
+      typeof settings.agent === 'string'
+        ? loadAgent(settings.agent)
+        : toolsAgent({ ...settings.agent, model: values.model ?? 'clawloop' }),
+      settings.reward && loadReward(settings.reward),
+    ]);
     const stop = new AbortController();
     const { url: baseUrl, answers } = await findServer(values.url, cliSettings.dataFolder, stop.signal);
     if (!answers) throw new UsageError(`nothing answers at ${baseUrl}: run npm start, or give --url`);
@@ -75,7 +102,8 @@ export const rollout: Command = {
         client: createSessionClient(baseUrl, key),
         gate,
         agent,
-        reward,
+        reward: reward || undefined,
+        environments,
         baseUrl,
         working,
         strays,
@@ -109,6 +137,15 @@ export const rollout: Command = {
     return code;
   },
 };
+
+/** @throws UsageError */
+async function tasksOf(
+  { data, environment }: RolloutSettings,
+  environments: EnvironmentDriver | undefined,
+): Promise<readonly Task[]> {
+  if (data !== undefined) return readTasks(await textOf(data), data);
+  return environments!.tasks(environment!.selection);
+}
 
 const textOf = (path: string): Promise<string> =>
   readFile(path, 'utf8').catch((error: Error) => {

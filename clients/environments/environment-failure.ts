@@ -1,0 +1,20 @@
+/** What an environment itself did wrong. Such an attempt is never scored. */
+export type EnvironmentFailureKind =
+  | 'environment-unavailable'
+  | 'environment-lost'
+  | 'environment-broken'
+  | 'evaluation-failed';
+
+const failureKind = Symbol('clawloop.environment-failure');
+
+/** @public */
+export type EnvironmentFailure = Error & { readonly [failureKind]: EnvironmentFailureKind };
+
+export const environmentFailure = (kind: EnvironmentFailureKind, message: string): EnvironmentFailure =>
+  Object.assign(new Error(message), { name: 'EnvironmentFailure', [failureKind]: kind });
+
+/** The kind of an EnvironmentFailure; undefined for any other error. */
+export const environmentFailureKind = (error: unknown): EnvironmentFailureKind | undefined =>
+  typeof error === 'object' && error !== null && failureKind in error
+    ? (error as EnvironmentFailure)[failureKind]
+    : undefined;

@@ -1,0 +1,77 @@
+import type { Task } from '../rollout/read-tasks.ts';
+
+/** A message that begins the conversation of an attempt. */
+export type OpeningMessage = { readonly role: 'system' | 'user'; readonly content: string };
+
+/** A tool as OpenAI's chat API takes it. */
+export type FunctionTool = {
+  readonly type: 'function';
+  readonly function: {
+    readonly name: string;
+    readonly description?: string;
+    /** JSON Schema of the arguments */
+    readonly parameters: object;
+  };
+};
+
+/** A call of a tool, or an answer's text: then the name is `say` and the arguments are `{ text }`. */
+export type Action = {
+  /** unique within the attempt */
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+};
+
+/** What an environment shows after an action. */
+export type Observation = {
+  readonly content: string;
+  /** the action was refused, or its tool failed: the policy sees why and may go on */
+  readonly isError: boolean;
+  /** the environment accepts no further action */
+  readonly isDone: boolean;
+};
+
+/** How well an attempt did. */
+export type Evaluation = {
+  readonly reward: number;
+  /** what the environment says about the reward */
+  readonly detail: Readonly<Record<string, unknown>>;
+};
+
+/**
+ * One environment while one attempt uses it. `act` and `evaluate` throw an EnvironmentFailure when the environment
+ * itself fails; what the policy did wrong is an observation.
+ */
+export type OpenEnvironment = {
+  readonly messages: readonly OpeningMessage[];
+  readonly tools: readonly FunctionTool[];
+  /** the text of each answer is an action named `say` */
+  readonly takesText: boolean;
+  readonly act: (action: Action, signal: AbortSignal) => Promise<Observation>;
+  readonly evaluate: (signal: AbortSignal) => Promise<Evaluation>;
+  /** Never throws. */
+  readonly close: () => Promise<void>;
+};
+
+/** Which tasks of an environment to use. */
+export type TaskSelection = {
+  readonly split: string | undefined;
+  /** first and one past the last index; undefined: all */
+  readonly range: { readonly from: number; readonly to: number } | undefined;
+};
+
+export type EpisodeOptions = {
+  /** unique per try of an attempt */
+  readonly id: string;
+  /** equal for all attempts at a task, so that they begin in the same state */
+  readonly seed: number;
+  readonly signal: AbortSignal;
+};
+
+/** A kind of environment: lists its tasks, and opens an environment for one attempt. */
+export type EnvironmentDriver = {
+  /** @throws UsageError when the environment has no such tasks */
+  readonly tasks: (selection: TaskSelection) => Promise<readonly Task[]>;
+  /** @throws EnvironmentFailure */
+  readonly open: (task: unknown, options: EpisodeOptions) => Promise<OpenEnvironment>;
+};

@@ -1,0 +1,173 @@
+import { expect, test } from 'vitest';
+import type { EnvironmentDriver, OpenEnvironment } from '../environments/environment.ts';
+import { environmentFailure } from '../environments/environment-failure.ts';
+import type { Agent } from './contract.ts';
+import { formatSummary } from './summary.ts';
+import { kindsOf, roll } from './testing/roll.ts';
+
+const signal = new AbortController().signal;
+
+/** Environments in memory that rate an attempt 0.5; `change` alters the one with this number, from 0. */
+function environments(change: (number: number) => Partial<OpenEnvironment>) {
+  const [opened, closed, seeds]: [{ count: number }, { count: number }, Set<number>] = [
+    { count: 0 },
+    { count: 0 },
+    new Set(),
+  ];
+  const driver: EnvironmentDriver = {
+    tasks: async () => [],
+    open: async (_, { seed }) => {
+      seeds.add(seed);
+      const number = opened.count++;
+      return {
+        messages: [],
+        tools: [],
+        takesText: true,
+        act: async () => ({ content: 'seen', isError: false, isDone: false }),
+        evaluate: async () => ({ reward: 0.5, detail: {} }),
+        close: async () => void closed.count++,
+        ...change(number),
+      };
+    },
+  };
+  return { driver, opened, closed, seeds };
+}
+
+const acts: Agent = async ({ environment }) => {
+  await environment!.act({ id: 'a', name: 'say', arguments: {} }, signal);
+  return 'acted';
+};
+
+test('the environment rates the attempt, and is closed after it', async () => {
+  const { driver, opened, closed, seeds } = environments(() => ({}));
+  const { settled } = await roll({ environments: driver, reward: undefined, agent: acts });
+  expect(kindsOf(settled)).toEqual(Array(8).fill(0.5));
+  expect([opened.count, closed.count]).toEqual([8, 8]);
+  expect(seeds.size).toBe(2); // all attempts at a task begin in the same state
+});
+
+test('a reward function sees the rating of the environment and replaces it', async () => {
+  const { driver } = environments(() => ({}));
+  const { settled } = await roll({
+    tasks: 1,
+    n: 2,
+    environments: driver,
+    agent: acts,
+    reward: ({ evaluation }) => evaluation!.reward / 2,
+  });
+  expect(kindsOf(settled)).toEqual([0.25, 0.25]);
+});
+
+test('a lost environment is retried, never scored, even if the agent hides it', async () => {
+  const { driver, closed } = environments((number) =>
+    number === 0
+      ? { act: () => Promise.reject(environmentFailure('environment-lost', 'the socket closed')) }
+      : {},
+  );
+  const hides: Agent = (input) => Promise.resolve(acts(input)).catch(() => 'all is well');
+  const given = { tasks: 1, n: 2, concurrency: 1, environments: driver, reward: undefined, agent: hides };
+  const once = await roll({ ...given, retries: 1 });
+  expect(kindsOf(once.settled)).toEqual([0.5, 0.5]);
+  expect(once.settled[0]!.outcome.earlier).toEqual(['environment-lost']);
+  expect(closed.count).toBe(3);
+  const lostSession = once.opened.filter(({ ended }) => ended === 'discarded');
+  expect(lostSession.map(({ rewards }) => rewards)).toEqual([[]]);
+});
+
+test('a full environment is waited for, and does not count as a retry', async () => {
+  const { driver } = environments(() => ({}));
+  let refusals = 2;
+  const full: EnvironmentDriver = {
+    ...driver,
+    open: async (...input) => {
+      if (refusals-- > 0) throw environmentFailure('environment-unavailable', 'CAPACITY_REACHED');
+      return driver.open(...input);
+    },
+  };
+  const { settled } = await roll({ tasks: 1, n: 1, environments: full, reward: undefined, agent: acts });
+  expect(kindsOf(settled)).toEqual([0.5]);
+  expect(settled[0]!.outcome.earlier).toEqual([]);
+});
+
+test('an environment that never opens fails the attempt', async () => {
+  const { driver } = environments(() => ({}));
+  const closedForever: EnvironmentDriver = {
+    ...driver,
+    open: () => Promise.reject(environmentFailure('environment-unavailable', 'no connection')),
+  };
+  const { settled, opened } = await roll({
+    tasks: 1,
+    n: 1,
+    environments: closedForever,
+    roomTimeoutMs: 1,
+    reward: undefined,
+  });
+  expect(kindsOf(settled)).toEqual(['environment-unavailable']);
+  expect(opened.map(({ ended }) => ended)).toEqual(['discarded']);
+});
+
+test('an evaluation that fails is repeated, and a second failure is not scored', async () => {
+  let failures = 1;
+  const evaluate = async () => {
+    if (failures-- > 0) throw environmentFailure('evaluation-failed', 'no reward file');
+    return { reward: -0.5, detail: {} };
+  };
+  const given = { tasks: 1, n: 1, reward: undefined, agent: acts };
+  const { driver } = environments(() => ({ evaluate }));
+  expect(kindsOf((await roll({ ...given, retries: 1, environments: driver })).settled)).toEqual([-0.5]);
+  failures = 2;
+  expect(kindsOf((await roll({ ...given, retries: 1, environments: driver })).settled)).toEqual([
+    'evaluation-failed',
+  ]);
+});
+
+test('the attempts at a task do not train when most of them failed', async () => {
+  const { driver } = environments((number) =>
+    number < 3
+      ? { act: () => Promise.reject(environmentFailure('environment-broken', 'EXECUTION_ERROR')) }
+      : {},
+  );
+  const { settled, opened, summary } = await roll({
+    tasks: 2,
+    n: 4,
+    concurrency: 1,
+    environments: driver,
+    reward: undefined,
+    agent: acts,
+  });
+  expect(kindsOf(settled)).toEqual([
+    ...Array(3).fill('environment-broken'),
+    'mostly-excluded',
+    ...Array(4).fill(0.5),
+  ]);
+  expect(opened.filter(({ ended }) => ended === 'rewarded')).toHaveLength(4);
+  const text = formatSummary(summary, { count: 0, ms: 0 });
+  expect(text).toMatch(/excluded 4 of 8 attempts/);
+  expect(text).toMatch(/1 of 2 tasks had the same reward/);
+});
+
+test('an action that is requested again is not carried out again', async () => {
+  let count = 0;
+  const act = async () => ({ content: String(++count), isError: false, isDone: false });
+  const { driver } = environments(() => ({ act }));
+  const repeats: Agent = async ({ environment }) => {
+    const ask = (id: string) => environment!.act({ id, name: 'say', arguments: {} }, signal);
+    return Promise.all([ask('a'), ask('a'), ask('b')]);
+  };
+  const { settled } = await roll({ tasks: 1, n: 1, environments: driver, reward: undefined, agent: repeats });
+  const [{ outcome }] = settled as [(typeof settled)[0]];
+  expect(outcome.kind === 'rewarded' && outcome.result).toMatchObject([
+    { content: '1' },
+    { content: '1' },
+    { content: '2' },
+  ]);
+});
+
+test('an attempt that timed out is rated as it stands only on request', async () => {
+  const hangs: Agent = ({ signal: over }) =>
+    new Promise((_, reject) => over.addEventListener('abort', () => reject(over.reason)));
+  const { driver } = environments(() => ({}));
+  const given = { tasks: 1, n: 1, timeoutMs: 20, environments: driver, reward: undefined, agent: hangs };
+  expect(kindsOf((await roll(given)).settled)).toEqual(['agent-timed-out']);
+  expect(kindsOf((await roll({ ...given, timeoutCounts: true })).settled)).toEqual([0.5]);
+});

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { type RolloutFlags, rolloutFlags, rolloutSettings } from './settings.ts';
+
+const defaults = Object.fromEntries(
+  Object.entries(rolloutFlags).flatMap(([name, flag]) => ('default' in flag ? [[name, flag.default]] : [])),
+);
+const settings = (flags: RolloutFlags) => rolloutSettings({ ...defaults, ...flags });
+const env = 'openenv:http://127.0.0.1:8000';
+
+test('with an environment, agent, reward and data have defaults', () => {
+  expect(settings({ env, split: 'test', tasks: '2:5' })).toMatchObject({
+    agent: { maxSteps: 30 },
+    reward: undefined,
+    data: undefined,
+    environment: { specification: env, selection: { split: 'test', range: { from: 2, to: 5 } } },
+  });
+  expect(settings({ env, tasks: '3' }).environment!.selection.range).toEqual({ from: 0, to: 3 });
+  expect(settings({ env, agent: 'own.ts', data: 'd.jsonl' })).toMatchObject({
+    agent: 'own.ts',
+    data: 'd.jsonl',
+  });
+});
+
+test('flags that do not fit together are refused', () => {
+  const files = { agent: 'a.ts', reward: 'r.ts', data: 'd.jsonl' };
+  expect(() => settings({ agent: 'a.ts', data: 'd.jsonl' })).toThrow(/usage/);
+  expect(() => settings({ ...files, agent: 'tools' })).toThrow('--agent tools needs --env');
+  expect(() => settings({ ...files, tasks: '3' })).toThrow('--tasks needs --env');
+  expect(() => settings({ ...files, 'timeout-counts': true })).toThrow('--timeout-counts needs --env');
+  expect(() => settings({ env, data: 'd.jsonl', split: 'test' })).toThrow(/--split and --tasks/);
+  for (const tasks of ['0', '5:5', '-1', '1:x'])
+    expect(() => settings({ env, tasks })).toThrow(/--tasks must be/);
+});

@@ -1,0 +1,58 @@
+import { readTasks } from '../read-tasks.ts';
+import { type RolloutDeps, runRollout, type Settled } from '../run-rollout.ts';
+import { createStartGate } from '../start-gate.ts';
+import { summarise } from '../summary.ts';
+import { createProtocolDouble } from './protocol-server.ts';
+
+type Given = Partial<RolloutDeps> & {
+  readonly tasks?: number;
+  readonly n?: number;
+  readonly double?: ReturnType<typeof createProtocolDouble>;
+};
+
+const neverStops = new AbortController().signal;
+
+/** Runs a rollout to its end. Returns the settled attempts and the sessions on the server. */
+export async function roll({ tasks = 2, n = 4, double = createProtocolDouble(), ...given }: Given) {
+  const { client, sessions, mostOpen } = double;
+  const working = { count: 0 };
+  const strays = { count: 0 };
+  const stop = given.stop ?? neverStops;
+  const settled: Settled[] = [];
+  const gate = createStartGate(client, {
+    roomTimeoutMs: given.roomTimeoutMs ?? 10_000,
+    isBusy: () => working.count > 0,
+    stop,
+    onRefused: (error) => {
+      throw error;
+    },
+  });
+  const lines = Array.from({ length: tasks }, (_, index) => `{"id":"t${index}","index":${index}}`);
+  await runRollout(readTasks(lines.join('\n'), 'tasks.jsonl'), n, {
+    client,
+    gate,
+    working,
+    strays,
+    stop,
+    baseUrl: 'http://127.0.0.1:1',
+    seed: 0,
+    roomTimeoutMs: 10_000,
+    concurrency: 4,
+    retries: 0,
+    timeoutMs: 5_000,
+    rewardTimeoutMs: 5_000,
+    advantage: 'mean' as const,
+    agent: ({ attempt }) => attempt,
+    reward: ({ result }) => (result as number) / 10,
+    onAttempt: () => {},
+    onSettled: (group) => settled.push(...group),
+    ...given,
+  });
+  const opened = [...sessions.values()];
+  settled.sort((a, b) => a.attempt.rank - b.attempt.rank);
+  return { settled, opened, summary: summarise(settled), strays, waits: gate.waits(), mostOpen: mostOpen() };
+}
+
+/** The reward of each attempt, or why it failed. */
+export const kindsOf = (settled: readonly Settled[]) =>
+  settled.map(({ outcome }) => (outcome.kind === 'rewarded' ? outcome.reward : outcome.failure));
