@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const OPENENV_VERSION = '0.10.0';
+/** Every package with its version, those that others need included. */
+const requirements = fileURLToPath(new URL('./requirements.txt', import.meta.url));
+/** A folder of the checkout that git ignores. */
+const cache = fileURLToPath(new URL('../../../.openenv/', import.meta.url));
+// other versions of the other packages are another folder
+const digest = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 8);
+const folder = join(cache, `${OPENENV_VERSION}-${digest}`);
+/** The Python that has OpenEnv and BFCL's worlds. */
+export const openEnvPython = join(folder, 'bin/python');
+
+/** Why nothing is tried with it here; null where it lies ready. */
+export const whyNoOpenEnv = (): string | null =>
+  existsSync(openEnvPython)
+    ? null
+    : `OpenEnv ${OPENENV_VERSION} is not there: node test/e2e/openenv/install.ts fetches it, 150 MB`;
+
+/**
+ * OpenEnv and BFCL's worlds, from the Python package index, in a virtual environment in a folder of the checkout
+ * that git ignores: whole or not at all. Nothing is done where it lies already.
+ *
+ * @throws Error with what Python said
+ */
+export async function installOpenEnv(tell: (line: string) => void = () => {}): Promise<void> {
+  if (existsSync(openEnvPython)) return;
+  const started = performance.now();
+  const seconds = () => `${Math.round((performance.now() - started) / 1000)} s`;
+  tell(`OpenEnv ${OPENENV_VERSION} is fetched from the Python package index, 150 MB ...`);
+  const ticking = setInterval(() => tell(`OpenEnv is being fetched, ${seconds()}`), 15_000);
+  try {
+    await installWhole();
+    tell(`OpenEnv is there, after ${seconds()}`);
+  } finally {
+    clearInterval(ticking);
+  }
+}
+
+async function installWhole(): Promise<void> {
+  mkdirSync(cache, { recursive: true });
+  const part = mkdtempSync(join(cache, 'part-'));
+  try {
+    // The machine's own pip fills it: Debian has a package of its own for a venv with pip.
+    await python(['-m', 'venv', '--without-pip', part]);
+    const pip = ['-m', 'pip', '--python', join(part, 'bin/python'), '--disable-pip-version-check', 'install'];
+    // OpenEnv and BFCL name gigabytes of packages that these servers never import; the list has what they do.
+    await python([...pip, '--quiet', '--no-deps', '--requirement', requirements]);
+    // A folder whose Python has gone from the machine is of no use.
+    if (!existsSync(openEnvPython)) rmSync(folder, { recursive: true, force: true });
+    // Two processes may fetch at once: the first folder in place is as good as the other. A virtual environment
+    // may move as long as none of its scripts is run: they alone have its path in them.
+    if (!existsSync(folder)) renameSync(part, folder);
+  } finally {
+    rmSync(part, { recursive: true, force: true });
+  }
+}
+
+async function python(argv: readonly string[]): Promise<void> {
+  const child = spawn('python3', argv, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (text += part));
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`python3 ${argv.join(' ')}: ${text.slice(-2_000)}`);
+}
+
+if (import.meta.main) await installOpenEnv((line) => console.log(line));
