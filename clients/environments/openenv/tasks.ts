@@ -24,7 +24,7 @@ export async function listTasks(url: string, { split, range }: TaskSelection): P
   }
   const chosen = split ?? 'train';
   const counted = await ask(url, `/${name}/num_tasks`, { split: chosen }, TaskCount);
-  if (counted.value === undefined)
+  if (counted.value === undefined || counted.value.num_tasks === 0)
     throw new UsageError(
       `${url} has no split '${chosen}' (status ${counted.status}); choose another with --split`,
     );

@@ -1,88 +1,18 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { type ClawLoop, clawloop, startClawLoop } from '../harness/clawloop.ts';
+import { expect, test } from 'vitest';
 import { describeWithOpenEnv } from './describe-with-openenv.ts';
-import { type PolicyRequest, scriptedPolicy } from './scripted-policy.ts';
-import { type OpenEnvServer, startOpenEnv } from './start-server.ts';
-
-type Line = {
-  readonly task: string;
-  readonly attempt: number;
-  readonly outcome: string;
-  readonly reward: number | null;
-  readonly advantage: number | null;
-  readonly error: string | null;
-  readonly earlier: readonly string[];
-  readonly result: { readonly ended: string; readonly steps: number } | null;
-};
+import type { PolicyRequest } from './scripted-policy.ts';
+import type { OpenEnvServer } from './start-server.ts';
+import { withRollouts } from './with-rollouts.ts';
 
 const firstWords = ({ messages }: PolicyRequest): string => messages[0]!.content ?? '';
 const lastWords = ({ messages }: PolicyRequest): string => messages.at(-1)!.content ?? '';
 
 describeWithOpenEnv('a rollout in a real OpenEnv server', () => {
-  let folder: string;
-  let loop: ClawLoop;
-  let policy: Awaited<ReturnType<typeof scriptedPolicy>>;
-  let decide: Parameters<typeof scriptedPolicy>[0];
-  const servers: OpenEnvServer[] = [];
-  let rollouts = 0;
-
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'clawloop-openenv-'));
-    policy = await scriptedPolicy((request) => decide(request));
-    loop = await startClawLoop(folder, [
-      '--serving-engine',
-      'upstream',
-      '--serving-upstream-url',
-      policy.url,
-      '--serving-upstream-token-ids',
-      '--serving-upstream-logprobs',
-      'raw',
-      '--collector-batch-size',
-      '1000', // nothing is trained here
-    ]);
-  });
-  afterEach(async () => {
-    for (const server of servers.splice(0)) await server.kill();
-  });
-  afterAll(async () => {
-    await loop?.stop();
-    await policy?.close();
-    await rm(folder, { recursive: true, force: true });
-  });
-
-  const open = async (...input: Parameters<typeof startOpenEnv>): Promise<OpenEnvServer> => {
-    const server = await startOpenEnv(...input);
-    servers.push(server);
-    return server;
-  };
-  /** Runs a rollout; returns its lines in order, and what it printed. */
-  const roll = async (server: OpenEnvServer, ...flags: string[]) => {
-    const out = join(folder, `results-${rollouts++}.jsonl`);
-    // a seed of its own, since the policy recognises conversations by their seeds
-    const own = ['--env', `openenv:${server.url}`, '--seed', String(rollouts), '--out', out];
-    const { code, stdout, stderr } = await clawloop([
-      'rollout',
-      ...own,
-      ...flags,
-      '--url',
-      loop.url,
-      '--data-folder',
-      folder,
-    ]);
-    const lines = (await readFile(out, 'utf8'))
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Line)
-      .sort((a, b) => a.task.localeCompare(b.task) || a.attempt - b.attempt);
-    return { code, lines, printed: stdout + stderr };
-  };
+  const { decide, open, roll, run } = withRollouts();
 
   test('tools are called, the environment rates the attempts, and they are compared', async () => {
     const server = await open('room', ['--kind', 'tools']);
-    decide = (request) => {
+    decide((request) => {
       const topic = /do the (\w+)/.exec(firstWords(request))?.[1];
       const costs = /costs (\d+), its delivery (\d+)/.exec(lastWords(request));
       if (request.step === 0) return { name: 'lookup', arguments: { topic } };
@@ -90,7 +20,7 @@ describeWithOpenEnv('a rollout in a real OpenEnv server', () => {
         return { name: 'add', arguments: { a: Number(costs![1]), b: Number(costs![2]) } };
       const answer = request.conversation % 2 === 0 ? lastWords(request) : 'I do not know';
       return { name: 'submit', arguments: { answer } };
-    };
+    });
     const { code, lines, printed } = await roll(server, '--n', '2', '--concurrency', '2');
     expect(code, printed).toBe(0);
     expect(lines.map(({ task }) => task)).toEqual(
@@ -109,7 +39,7 @@ describeWithOpenEnv('a rollout in a real OpenEnv server', () => {
 
   test('answers are actions where the environment takes text; used-up steps are rated as they stand', async () => {
     const server = await open('room', ['--kind', 'text']);
-    decide = () => 'red';
+    decide(() => 'red');
     const { code, lines, printed } = await roll(server, '--n', '1', '--tasks', '2', '--max-steps', '2');
     expect(code, printed).toBe(0);
     expect(lines).toMatchObject([
@@ -120,7 +50,7 @@ describeWithOpenEnv('a rollout in a real OpenEnv server', () => {
 
   test('a server with room for one environment is waited for', async () => {
     const server = await open('room', ['--kind', 'text', '--max-concurrent-envs', '1']);
-    decide = () => 'red';
+    decide(() => 'red');
     const { code, lines, printed } = await roll(server, '--n', '4', '--tasks', '1');
     expect(code, printed).toBe(0);
     expect(lines.map(({ reward, earlier }) => [reward, earlier])).toEqual(Array(4).fill([1, []]));
@@ -129,7 +59,7 @@ describeWithOpenEnv('a rollout in a real OpenEnv server', () => {
   test('an error, a hang and the end of the server are counted as such and never scored', async () => {
     const server = await open('room', ['--kind', 'text']);
     let says = '!raise';
-    decide = () => says;
+    decide(() => says);
     const once = ['--n', '1', '--tasks', '1', '--retries', '1'];
     const raised = await roll(server, ...once);
     expect(raised.lines).toMatchObject([
@@ -154,10 +84,10 @@ describeWithOpenEnv('a rollout in a real OpenEnv server', () => {
     const server = await open('room', ['--kind', 'text']);
     const port = Number(new URL(server.url).port);
     let restarted: Promise<OpenEnvServer> | undefined;
-    decide = () => {
+    decide(() => {
       restarted ??= server.kill().then(() => open('room', ['--kind', 'text'], port));
       return 'red';
-    };
+    });
     const { code, lines, printed } = await roll(server, '--n', '1', '--tasks', '1');
     await restarted;
     expect(code, printed).toBe(0);
@@ -167,14 +97,7 @@ describeWithOpenEnv('a rollout in a real OpenEnv server', () => {
   test('a wrong address, split or range is refused before anything starts', async () => {
     const server = await open('room', ['--kind', 'text']);
     const refused = async (...flags: string[]) => {
-      const { code, stderr } = await clawloop([
-        'rollout',
-        ...flags,
-        '--url',
-        loop.url,
-        '--data-folder',
-        folder,
-      ]);
+      const { code, stderr } = await run('rollout', ...flags);
       return [code, stderr] as const;
     };
     const env = `openenv:${server.url}`;
@@ -186,30 +109,5 @@ describeWithOpenEnv('a rollout in a real OpenEnv server', () => {
     const nobody = 'openenv:http://127.0.0.1:9';
     expect(await refused('--env', nobody)).toEqual([2, expect.stringMatching(/no OpenEnv server answers/)]);
     expect(await refused('--env', 'gym:x')).toEqual([2, expect.stringMatching(/--env must be/)]);
-  });
-
-  test('references of BFCL earn 1 through the whole loop, and the books balance', async () => {
-    const server = await open('bfcl');
-    type Reference = {
-      readonly turns: readonly (readonly { readonly name: string; readonly arguments: object }[])[];
-    };
-    const references = new Map<string, readonly { readonly name: string; readonly arguments: object }[]>();
-    const count = 20;
-    for (let index = 0; index < count; index++) {
-      const { turns } = (await (await fetch(`${server.url}/bfcl/references/${index}`)).json()) as Reference;
-      const calls = turns.flatMap((turn) => [...turn, { name: 'next_turn', arguments: {} }]);
-      references.set(String(index), calls);
-    }
-    // tasks run one after the other, so conversations are numbered as tasks are
-    let before = -1;
-    decide = ({ conversation, step }) => {
-      if (before < 0) before = conversation;
-      return references.get(String(conversation - before))![step] ?? 'Done.';
-    };
-    const flags = ['--n', '1', '--tasks', String(count), '--concurrency', '1', '--max-steps', '100'];
-    const { code, lines, printed } = await roll(server, ...flags);
-    expect(code, printed).toBe(0);
-    expect(lines.map(({ reward }) => reward)).toEqual(Array(count).fill(1));
-    expect((await clawloop(['audit', '--data-folder', folder])).stdout).toMatch(/balances/);
   });
 });
