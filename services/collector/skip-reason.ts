@@ -79,7 +79,8 @@ export const skipRules: readonly Rule[] = [
   },
   {
     reason: 'constrained',
-    about: 'a forced tool call or a requested format excluded tokens that the policy would have sampled',
+    about:
+      'a forced tool call or a requested format excluded tokens, and more others were allowed than a record holds',
     matches: declared('constrained'),
   },
   {

@@ -1,4 +1,5 @@
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import type { PolicySequence } from '../../shared/policy/train/batching.ts';
 
 /** A sample in the form that a step uses. */
@@ -45,6 +46,7 @@ export const stepSample = (
     promptIds: tokens.promptIds,
     responseIds: tokens.responseIds,
     temperature: tokens.effectiveTemperature,
+    ...defined({ allowed: tokens.allowed }),
   },
   behavior: tokens.logProbs,
 });

@@ -8,6 +8,13 @@ export const tokenRecord = z.object({
     .array(z.number())
     .readonly()
     .describe('nats, one per response id; unfiltered, at effectiveTemperature'),
+  allowed: z
+    .array(z.object({ at: z.int(), ids: z.array(z.int()).readonly() }))
+    .readonly()
+    .optional()
+    .describe(
+      'positions of the answer at which a forced call or a format allowed these ids only; the log-prob there is within them',
+    ),
   effectiveTemperature: z.number().positive().describe('the temperature, or 1 if it is below 0.1 (greedy)'),
   greedy: z.boolean().describe('picked by arg max: has staleness weight 1'),
   filters: z

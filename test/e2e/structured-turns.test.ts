@@ -5,7 +5,7 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloop.ts';
 
-// What becomes of turns whose answers were held to a format: those that the policy wrote by itself train.
+// Which turns train whose answers had to have a format: those whose choices are recorded.
 
 let folder: string;
 let loop: ClawLoop;
@@ -19,7 +19,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('a turn that tokens were kept out of is told as constrained; one that needed no help is not', async () => {
+test('a choice among a few allowed tokens trains; a text from which tokens were excluded does not', async () => {
   const client = new OpenAI({ baseURL: `${loop.url}/v1`, apiKey: 'none', maxRetries: 0 });
   const lineOf = (id: string, reason: string) =>
     until(`${id} is ${reason}`, async () => {
@@ -34,19 +34,26 @@ test('a turn that tokens were kept out of is told as constrained; one that neede
       messages: [{ role: 'user', content: words }],
       ...format,
     });
-  const held = await ask('Tell me of a trip.', { guided_choice: ['{"trip": 1}'] });
-  expect(held.choices[0]!.message.content).toBe('{"trip": 1}');
-  await lineOf(held.id, 'constrained');
-  const words = 'How do I pack for a weekend trip?';
-  const free = await ask(words, { guided_regex: '[^\\0]*' }); // anything at all
-  await client.chat.completions.create({
-    model: 'clawloop',
-    max_tokens: 20,
-    messages: [
-      { role: 'user', content: words },
-      free.choices[0]!.message,
-      { role: 'user', content: 'Perfect, thanks!' },
-    ],
+  const praised = async (words: string, format: object) => {
+    const answer = await ask(words, format);
+    await client.chat.completions.create({
+      model: 'clawloop',
+      max_tokens: 20,
+      messages: [
+        { role: 'user', content: words },
+        answer.choices[0]!.message,
+        { role: 'user', content: 'Perfect, thanks!' },
+      ],
+    });
+    return answer;
+  };
+  const without = await ask('Tell me of a trip.', { guided_regex: '[^e]*' });
+  await lineOf(without.id, 'constrained');
+  const free = await praised('How do I pack for a weekend trip?', { guided_regex: '[^\\0]*' }); // anything at all
+  const chosen = await praised('Tell me of a trip by train.', {
+    guided_choice: ['{"trip": 1}', '{"trip": 2}'],
   });
-  await lineOf(free.id, 'waiting');
+  expect(chosen.choices[0]!.message.content).toMatch(/^\{"trip": [12]\}$/);
+  await lineOf(free.id, 'trained');
+  await lineOf(chosen.id, 'trained');
 });

@@ -55,6 +55,9 @@ test.each([
       const accepted = [...logits.keys()].filter((id) => logits[id] === 0);
       expect(accepted).toEqual([...logits.keys()].filter((id) => guard.accepts(id)));
       expect(accepted.length).toBeGreaterThan(0); // some token can always follow
+      expect(guard.allowed(tokens.length)).toEqual(accepted);
+      expect(guard.allowed(accepted.length)).toEqual(accepted);
+      expect(guard.allowed(accepted.length - 1)).toBeUndefined();
       const id = accepted[Math.floor(random() * accepted.length)]!;
       guard.take(id);
       taken.push(id);

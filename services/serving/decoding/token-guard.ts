@@ -17,6 +17,8 @@ export type TokenGuard = {
   readonly take: (id: number) => void;
   /** Sets the logits of all tokens that it does not accept to -Infinity. */
   readonly keepOut: (logits: Float32Array) => void;
+  /** All accepted tokens in ascending order; undefined if there are more than `most`. */
+  readonly allowed: (most: number) => readonly number[] | undefined;
   /** The answer is complete, and nothing can be added to it. */
   readonly isOver: () => boolean;
 };
@@ -35,6 +37,14 @@ export function createTokenGuard({ tokenizer, endTokenIds }: Model, matcher: Mat
       next = readByte(matcher, next, bytes[at]!);
     return bytes.length === 0 ? undefined : next;
   };
+  const allAccepted = (most?: number): Set<number> => {
+    const accepted = acceptedOf(sortedTokens(tokenizer), matcher, read, most);
+    for (const id of endTokenIds) {
+      if (canEnd()) accepted.add(id);
+      else accepted.delete(id);
+    }
+    return accepted;
+  };
   return {
     accepts: (id) => (endTokenIds.has(id) ? canEnd() : after(id) !== undefined),
     take: (id) => {
@@ -42,12 +52,12 @@ export function createTokenGuard({ tokenizer, endTokenIds }: Model, matcher: Mat
       read = endTokenIds.has(id) ? read : (after(id) ?? read);
     },
     keepOut: (logits) => {
-      const accepted = acceptedOf(sortedTokens(tokenizer), matcher, read);
-      for (const id of endTokenIds) {
-        if (canEnd()) accepted.add(id);
-        else accepted.delete(id);
-      }
+      const accepted = allAccepted();
       for (let id = 0; id < logits.length; id++) if (!accepted.has(id)) logits[id] = Number.NEGATIVE_INFINITY;
+    },
+    allowed: (most) => {
+      const accepted = allAccepted(most + endTokenIds.size);
+      return accepted.size > most ? undefined : [...accepted].sort((a, b) => a - b);
     },
     isOver: () => canEnd() && read.state.places.length === 0,
   };
@@ -71,8 +81,13 @@ function sortedTokens(tokenizer: TokenBytes): readonly Token[] {
   return tokens;
 }
 
-/** All accepted tokens. Reads each shared beginning once. */
-function acceptedOf(tokens: readonly Token[], matcher: Matcher, start: ReadBytes): Set<number> {
+/** All accepted tokens, or more than `most` of them. Reads each shared beginning once. */
+function acceptedOf(
+  tokens: readonly Token[],
+  matcher: Matcher,
+  start: ReadBytes,
+  most = tokens.length,
+): Set<number> {
   const accepted = new Set<number>();
   const path: ReadBytes[] = [start]; // the state after each accepted byte of the previous token
   let before = new Uint8Array(0);
@@ -89,9 +104,18 @@ function acceptedOf(tokens: readonly Token[], matcher: Matcher, start: ReadBytes
       path.push(next);
     }
     if (path.length > bytes.length) accepted.add(id);
+    if (accepted.size > most) break;
   }
   return accepted;
 }
+
+/** A token that was sampled among the tokens that a guard accepts. */
+type GuardedToken = SampledToken & {
+  /** the tokens among which it was sampled, ascending; undefined: all, or too many to record */
+  readonly allowed: readonly number[] | undefined;
+  /** ln p among all tokens of the vocabulary, at the effective temperature */
+  readonly freeLogProb: number;
+};
 
 type GuardedSampler = {
   /** Like `sampleToken`, restricted to the tokens that the guard accepts. */
@@ -100,8 +124,8 @@ type GuardedSampler = {
     settings: SamplingSettings,
     random: Random,
     history: SamplingHistory,
-  ) => SampledToken;
-  /** Whether the guard has changed the choice of a token. */
+  ) => GuardedToken;
+  /** Whether the guard has changed a choice in a way that no record describes. */
   readonly hasForced: () => boolean;
   /** Whether the guard accepts no further token. */
   readonly isOver: () => boolean;
@@ -109,28 +133,53 @@ type GuardedSampler = {
 
 /** Tokens to try one by one before the whole vocabulary is filtered. */
 const MOST_TRIES = 16;
+/** The largest set of allowed tokens that is recorded, so that the choice among them can train. */
+const MOST_ALLOWED = 64;
 
 /** `sample` throws if the guard accepts no token of the vocabulary. */
 export function createGuardedSampler(guard: TokenGuard | undefined): GuardedSampler {
-  if (guard === undefined) return { sample: sampleToken, hasForced: () => false, isOver: () => false };
+  if (guard === undefined)
+    return {
+      sample: (...input) => {
+        const sampled = sampleToken(...input);
+        return { ...sampled, allowed: undefined, freeLogProb: sampled.logProb };
+      },
+      hasForced: () => false,
+      isOver: () => false,
+    };
   let hasForced = false;
-  return {
-    sample: (logits, settings, random, history) => {
-      let allowed = logits;
-      for (let tries = 0; ; tries++) {
-        const { id } = sampleToken(allowed, settings, random, history);
-        if (guard.accepts(id)) {
-          guard.take(id);
-          return { id, logProb: logProbOf(logits, settings.temperature, id) };
-        }
-        if (allowed === logits) allowed = logits.slice();
-        hasForced = true;
-        allowed[id] = Number.NEGATIVE_INFINITY;
-        if (tries !== MOST_TRIES) continue;
-        guard.keepOut(allowed);
-        if (allowed.every((logit) => logit === Number.NEGATIVE_INFINITY))
-          throw new Error('no token of the vocabulary can continue the answer');
+  const sampleAmong = (
+    allowed: readonly number[],
+    [logits, settings, random, history]: Parameters<GuardedSampler['sample']>,
+  ): GuardedToken => {
+    if (allowed.length === 0) throw new Error('no token of the vocabulary can continue the answer');
+    const restricted = new Float32Array(logits.length).fill(Number.NEGATIVE_INFINITY);
+    for (const id of allowed) restricted[id] = logits[id]!;
+    const sampled = sampleToken(restricted, settings, random, history);
+    guard.take(sampled.id);
+    return { ...sampled, allowed, freeLogProb: logProbOf(logits, settings.temperature, sampled.id) };
+  };
+  const sampleByTrying = ([logits, settings, random, history]: Parameters<
+    GuardedSampler['sample']
+  >): GuardedToken => {
+    let rest = logits;
+    for (let tries = 0; ; tries++) {
+      const { id } = sampleToken(rest, settings, random, history);
+      if (guard.accepts(id)) {
+        guard.take(id);
+        const logProb = logProbOf(logits, settings.temperature, id);
+        return { id, logProb, allowed: undefined, freeLogProb: logProb };
       }
+      if (rest === logits) rest = logits.slice();
+      hasForced = true;
+      rest[id] = Number.NEGATIVE_INFINITY;
+      if (tries === MOST_TRIES) guard.keepOut(rest);
+    }
+  };
+  return {
+    sample: (...input) => {
+      const allowed = guard.allowed(MOST_ALLOWED);
+      return allowed === undefined ? sampleByTrying(input) : sampleAmong(allowed, input);
     },
     hasForced: () => hasForced,
     isOver: guard.isOver,

@@ -1,4 +1,8 @@
 import type { Executor } from '../executors/executor.ts';
+import type { AllowedRows } from '../ops/restriction.ts';
+
+/** A position of a response whose token was sampled among these tokens only. */
+export type AllowedTokens = { readonly at: number; readonly ids: readonly number[] };
 
 /** A prompt and the answer to it, both as tokens. */
 export type PolicySequence = {
@@ -6,6 +10,8 @@ export type PolicySequence = {
   readonly responseIds: readonly number[];
   /** Temperature of the log-probs; see effectiveTemperature. Default 1. */
   readonly temperature?: number;
+  /** Positions of the response at which a guard allowed only some tokens. Default: none. */
+  readonly allowed?: readonly AllowedTokens[] | undefined;
 };
 
 /** Sequences that are computed together, padded to one length. */
@@ -19,6 +25,8 @@ export type Microbatch = {
   /** That next token, per row. */
   readonly targets: Int32Array;
   readonly temperatures: Float32Array;
+  /** Per row; undefined: no row is restricted. */
+  readonly allowed: AllowedRows | undefined;
   /** Indices of the sequences that `rows` come from, in order. */
   readonly members: readonly number[];
 };
@@ -82,12 +90,15 @@ function pad(sequences: readonly PolicySequence[], members: readonly number[], s
   const ids = new Int32Array(chosen.length * positions);
   const rows: number[] = [];
   const temperatures: number[] = [];
-  chosen.forEach(({ promptIds, responseIds, temperature = 1 }, i) => {
+  const allowedRows: (readonly number[] | undefined)[] = [];
+  chosen.forEach(({ promptIds, responseIds, temperature = 1, allowed = [] }, i) => {
+    const allowedAt = new Map(allowed.map(({ at, ids: tokens }) => [at, tokens]));
     ids.set(promptIds, i * positions);
     ids.set(responseIds.slice(0, -1), i * positions + promptIds.length);
     responseIds.forEach((_, t) => {
       rows.push(i * positions + promptIds.length - 1 + t);
       temperatures.push(temperature);
+      allowedRows.push(allowedAt.get(t));
     });
   });
   return {
@@ -97,6 +108,7 @@ function pad(sequences: readonly PolicySequence[], members: readonly number[], s
     rows: Int32Array.from(rows),
     targets: Int32Array.from(chosen.flatMap(({ responseIds }) => responseIds)),
     temperatures: Float32Array.from(temperatures),
+    allowed: allowedRows.some((tokens) => tokens !== undefined) ? allowedRows : undefined,
     members,
   };
 }

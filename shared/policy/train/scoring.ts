@@ -4,6 +4,7 @@ import { logitsOf, residualStream, sequenceContext } from '../model/model.ts';
 import { type Adapter, networkOf, type Policy } from '../model/policy.ts';
 import { logProbsOf } from '../ops/cross-entropy.ts';
 import { gatherRows } from '../ops/embedding.ts';
+import { excluded, uploadExclusion } from '../ops/restriction.ts';
 import { type Microbatch, microbatchesOn, type PolicySequence, perMember } from './batching.ts';
 
 export type { PolicySequence } from './batching.ts';
@@ -13,6 +14,7 @@ const maxLogits = 32 * 1024 * 1024;
 
 /**
  * Calls `visit` with the logits [rows, vocabulary] of consecutive response rows; start: index of the first.
+ * Tokens that a row does not allow have probability 0.
  */
 const eachLogits = (
   policy: Policy,
@@ -30,7 +32,7 @@ export function eachLogitsOf(
   visit: (logits: readonly Tensor[], start: number, rows: number) => void,
 ): void {
   const { executor } = policy;
-  const { batch, positions, ids, rows } = microbatch;
+  const { batch, positions, ids, rows, allowed } = microbatch;
   executor.scope(() => {
     const streams = adapters.map((adapter) => {
       const { model, network } = networkOf(policy, adapter);
@@ -46,13 +48,14 @@ export function eachLogitsOf(
     const chunk = Math.max(1, Math.floor(maxLogits / policy.config.vocabularySize / adapters.length));
     for (let start = 0; start < rows.length; start += chunk) {
       const part = rows.subarray(start, start + chunk);
-      executor.scope(() =>
-        visit(
-          streams.map(({ network, x }) => logitsOf(executor, network, gatherRows(executor, x, part))),
-          start,
-          part.length,
-        ),
-      );
+      executor.scope(() => {
+        const allowedRows = allowed?.slice(start, start + part.length);
+        const exclusion = uploadExclusion(executor, allowedRows, policy.config.vocabularySize);
+        const logits = streams.map(({ network, x }) =>
+          excluded(executor, logitsOf(executor, network, gatherRows(executor, x, part)), exclusion),
+        );
+        visit(logits, start, part.length);
+      });
     }
   });
 }

@@ -35,6 +35,7 @@ import {
   lossScale,
   negatedLosses,
 } from '../ops/cross-entropy.ts';
+import { type AllowedRows, excluded, uploadExclusion } from '../ops/restriction.ts';
 import { type Microbatch, microbatchesOn, type PolicySequence, perMember } from './batching.ts';
 import {
   type CandidatesPerSequence,
@@ -64,6 +65,7 @@ type LossAndGradients = {
 };
 
 type Pass = Pick<Microbatch, 'batch' | 'positions' | 'ids' | 'rows' | 'targets'> & {
+  readonly allowed?: AllowedRows | undefined;
   readonly temperatures?: Float32Array;
   readonly candidates?: Candidates | undefined;
 };
@@ -84,12 +86,14 @@ type NetworkPass = Pass & { readonly network: Network; readonly context: Sequenc
 
 function forwardPass(executor: Executor, pass: NetworkPass, kept: 'activations' | 'inputs'): ForwardPass {
   const { network, ids, rows, targets, temperatures, candidates, context } = pass;
+  const exclusion = uploadExclusion(executor, pass.allowed, network.config.vocabularySize);
   if (executor.kind === 'wasm') {
-    const { logits, saved } = forward(executor, network, pass, kept);
+    const { logits: all, saved } = forward(executor, network, pass, kept);
+    const logits = excluded(executor, all, exclusion);
     const scored = logProbsOf(executor, logits, targets, temperatures);
     const others =
       candidates && candidateLogProbsOf(executor, logits, { targets, temperatures, candidates }, scored);
-    executor.dispose(logits);
+    executor.dispose(exclusion === undefined ? logits : [all, logits, exclusion]);
     return { logProbs: scored.logProbs, candidates: others, saved, scored: scored.saved };
   }
   const inverse = inverseTemperatures(executor, temperatures);
@@ -97,11 +101,12 @@ function forwardPass(executor: Executor, pass: NetworkPass, kept: 'activations' 
   const { losses, parts, saved, scored } = compiled(
     executor,
     forwardGraph,
-    { network, batch: { ids, rows, context }, targets, inverse, places, kept },
+    { network, batch: { ids, rows, context }, targets, inverse, places, kept, exclusion },
     (on, input) => {
       const made = forward(on, input.network, input.batch, input.kept);
-      const score = lossesOf(on, made.logits, input.targets, input.inverse);
-      const parts = input.places && candidatePartsOf(on, made.logits, input.places, input.inverse);
+      const logits = excluded(on, made.logits, input.exclusion);
+      const score = lossesOf(on, logits, input.targets, input.inverse);
+      const parts = input.places && candidatePartsOf(on, logits, input.places, input.inverse);
       return { losses: score.losses, parts, saved: made.saved, scored: score.saved };
     },
   );

@@ -3,8 +3,9 @@ import { defined } from '../../../../shared/lang/defined.ts';
 import type { AnswerFormat, RequestedSampling } from '../../generation.ts';
 import { beginSequence } from './sequence.ts';
 
-/** One token per character; 0 ends an answer. */
-const characters = ['', ...'abcdefghijklmnopqrstuvwxyz<>_/{}":, '];
+/** One token per character; 0 ends an answer. With them, a free text has more continuations than are recorded. */
+const foreign = Array.from({ length: 80 }, (_, at) => String.fromCharCode(0x400 + at));
+const characters = ['', ...'abcdefghijklmnopqrstuvwxyz<>_/{}":, ', ...foreign];
 const text = (ids: readonly number[]) => ids.map((id) => characters[id] ?? '\uFFFD').join('');
 const model = {
   tokenizer: {
@@ -184,13 +185,48 @@ test('a forced call is written by the policy and ends the answer', () => {
   expect(result).not.toHaveProperty('untrainable'); // all of it was the policy's own choice
 });
 
-test('if the guard changes a token of a forced call, the turn does not train', () => {
+test('a forced call trains: the allowed tokens are recorded, and log-probs are within them', () => {
   const { chunks, result } = say('xxxxxxxxxx', { forcedCall: ['get'], maxTokens: 8 });
   const written = chunks.flatMap(({ callParts = [] }) => callParts.map((part) => part.arguments)).join('');
   expect(written).toMatch(/^\{/);
-  expect(result.untrainable).toBe('constrained');
-  expect(result.tokens!.logProbs).toHaveLength(result.tokens!.responseIds.length);
-  expect(result.tokens!.logProbs[0]).toBeLessThan(-10); // among all tokens, not among those let through
+  expect(result).not.toHaveProperty('untrainable');
+  const { responseIds, logProbs, allowed = [] } = result.tokens!;
+  expect(logProbs).toHaveLength(responseIds.length);
+  for (const { at, ids } of allowed) {
+    expect(ids).toContain(responseIds[at]);
+    if (ids.length === 1) expect(logProbs[at]).toBe(0);
+  }
+  // arguments that are any object begin with white space, a key or the closing brace
+  expect(allowed.length).toBeGreaterThan(0);
+});
+
+test('the log-prob of a restricted choice is normalised over the allowed tokens', () => {
+  const format: AnswerFormat = { kind: 'choice', of: ['no', 'so'], param: 'x' };
+  const sequence = beginSequence(
+    model,
+    {
+      target: { kind: 'live', adapter: 'default' },
+      sampling: { ...neutral, temperature: 1 },
+      prompt: { promptIds: [1], maxTokens: 9 },
+      callsTools: false,
+      format,
+    },
+    1,
+  );
+  const [n, s, o] = ['n', 's', 'o'].map((letter) => characters.indexOf(letter)) as [number, number, number];
+  const logits = new Float32Array(characters.length).fill(5);
+  logits[n] = 1;
+  logits[s] = 2;
+  sequence.take(logits);
+  sequence.take(logits);
+  const { tokens } = sequence.result(0);
+  const total = Math.log(Math.exp(1) + Math.exp(2));
+  expect(tokens!.logProbs[0]).toBeCloseTo((tokens!.responseIds[0] === n ? 1 : 2) - total, 6);
+  expect(tokens!.logProbs[1]).toBe(0);
+  expect(tokens!.allowed).toEqual([
+    { at: 0, ids: [n, s].sort((a, b) => a - b) },
+    { at: 1, ids: [o] },
+  ]);
 });
 
 test('the arguments of a forced call match the schema of the tool', () => {
@@ -206,7 +242,7 @@ test('the arguments of a forced call match the schema of the tool', () => {
   const guarded = say(`{"x":${'"b'.repeat(20)}`, { forcedCall: ['get'], argumentSchemas });
   const [call] = guarded.chunks.flatMap(({ toolCalls = [] }) => toolCalls);
   expect(JSON.parse(call!.function.arguments)).toEqual({ a: 'b' });
-  expect(guarded.result.untrainable).toBe('constrained');
+  expect(guarded.result).not.toHaveProperty('untrainable');
 });
 
 test('with a single call allowed, the answer ends before the second', () => {
@@ -231,11 +267,23 @@ test('a complete document ends the answer, and trains if the guard changed nothi
   expect(result).not.toHaveProperty('untrainable');
 });
 
-test('if the guard changes a token, the turn does not train and log-probs cover all tokens', () => {
+test('if the guard changes a token that too many others could replace, the turn does not train', () => {
+  const { shown, result } = say('abcdefgh', {
+    format: { kind: 'regex', regex: '[^b]*', param: 'x' },
+    maxTokens: 6,
+  });
+  expect(shown).not.toMatch(/b/);
+  expect(result.untrainable).toBe('constrained');
+  expect(result.tokens).not.toHaveProperty('allowed');
+  expect(result.tokens!.logProbs.every((logProb) => logProb < 0)).toBe(true);
+});
+
+test('tokens before a restricted choice change nothing about its record', () => {
   const { shown, result } = say('so it is, in full, no end', { format: named, maxTokens: 6 });
   expect(shown).toMatch(/^ ?\{ ?"a/);
-  expect(result).toMatchObject({ finishReason: 'length', untrainable: 'constrained' });
-  expect(result.tokens!.logProbs[0]).toBeLessThan(-10);
+  expect(result).toMatchObject({ finishReason: 'length' });
+  expect(result).not.toHaveProperty('untrainable');
+  expect(result.tokens!.allowed!.map(({ at }) => at)).toContain(0);
 });
 
 test('white space is bounded, and an answer ends only where its document can end', () => {
@@ -259,5 +307,5 @@ test('with tools, an answer of a format is the document or a call', () => {
   const document = say(`${written}x`, both);
   expect(document.shown).toBe(written);
   expect(document.result.finishReason).toBe('stop');
-  expect(say('so <tool_call>|', { ...both, maxTokens: 9 }).result.untrainable).toBe('constrained');
+  expect(say('so <tool_call>|', { ...both, maxTokens: 9 }).result).not.toHaveProperty('untrainable');
 });

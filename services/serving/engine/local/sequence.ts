@@ -72,6 +72,7 @@ export function beginSequence(
   const sampler = createGuardedSampler(guardOf(model, request));
   const responseIds: number[] = [];
   const logProbs: number[] = [];
+  const allowedTokens: { readonly at: number; readonly ids: readonly number[] }[] = [];
   let finish: 'stop' | 'length' | undefined;
   let stopSequence: string | undefined;
   const shown = (id: number, logProb: number, logits: Float32Array): ShownToken =>
@@ -82,11 +83,12 @@ export function beginSequence(
     );
   return {
     take: (logits) => {
-      const { id, logProb } = sampler.sample(logits, settings, random, {
+      const { id, logProb, allowed, freeLogProb } = sampler.sample(logits, settings, random, {
         promptIds: prompt.promptIds,
         responseIds,
       });
       if (!Number.isFinite(logProb)) throw new Error('the policy returned numbers that are not finite');
+      if (allowed !== undefined) allowedTokens.push({ at: responseIds.length, ids: allowed });
       responseIds.push(id);
       logProbs.push(logProb);
       const ended = endTokenIds.has(id);
@@ -95,7 +97,7 @@ export function beginSequence(
       if (ended || piece?.ends || stopSequence !== undefined || sampler.isOver()) finish = 'stop';
       else if (responseIds.length >= prompt.maxTokens) finish = 'length';
       const pieces = [...(piece === undefined ? [] : [piece]), ...(finish === undefined ? [] : [text.end()])];
-      const tokens = alternatives === undefined || ended ? [] : [shown(id, logProb, logits)];
+      const tokens = alternatives === undefined || ended ? [] : [shown(id, freeLogProb, logits)];
       return { next: finish === undefined ? id : undefined, chunk: chunkOf(pieces, tokens) };
     },
     result: (version) => ({
@@ -107,6 +109,7 @@ export function beginSequence(
         promptIds: prompt.promptIds,
         responseIds,
         logProbs,
+        ...defined({ allowed: recordedAllowed(allowedTokens, sampler.hasForced()) }),
         effectiveTemperature: effectiveTemperature(temperature),
         greedy: isGreedy(temperature),
         filters: { topP: settings.topP, topK: settings.topK, ...minPOf(requested) },
@@ -183,6 +186,10 @@ const settingsOf = (requested: RequestedSampling, defaults: SamplingDefaults): S
   logitBias: new Map(requested.logitBias),
 });
 
-/** If a guard excluded tokens, the recorded log-probs do not describe how the answer was sampled. */
+/** Without any restricted choice, or where the answer cannot train anyway, nothing is recorded. */
+const recordedAllowed = <Allowed>(allowed: readonly Allowed[], isForced: boolean) =>
+  allowed.length === 0 || isForced ? undefined : allowed;
+
+/** If a guard excluded tokens from a set that is too large to record, the recorded log-probs do not describe how the answer was sampled. */
 const untrainableOf = (isChanged: boolean, isForced: boolean) =>
   isChanged ? { untrainable: 'penalties' } : isForced ? { untrainable: 'constrained' } : {};
