@@ -1,12 +1,12 @@
 import { beforeAll, describe } from 'vitest';
 import { installOpenEnv, whyNoOpenEnv } from './install.ts';
 
-/** ms: pip has taken half a minute for it */
+/** ms: pip takes half a minute on two cores */
 const INSTALL_LIMIT_MS = 10 * 60_000;
 
 /**
- * Tests with real OpenEnv servers. Skipped, by a name that says why, where OpenEnv does not lie ready; where
- * everything is required it is fetched before the first of them, outside their time.
+ * Tests with real OpenEnv servers. Where OpenEnv is not installed, the suite is skipped and its name says why.
+ * With CLAWLOOP_REQUIRE_ALL=1 it is installed first, outside the time of the tests.
  */
 export function describeWithOpenEnv(name: string, tests: () => void): void {
   const missing = process.env.CLAWLOOP_REQUIRE_ALL === '1' ? null : whyNoOpenEnv();

@@ -6,27 +6,27 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const OPENENV_VERSION = '0.10.0';
-/** Every package with its version, those that others need included. */
+/** Every package with its version, dependencies included. */
 const requirements = fileURLToPath(new URL('./requirements.txt', import.meta.url));
 /** A folder of the checkout that git ignores. */
 const cache = fileURLToPath(new URL('../../../.openenv/', import.meta.url));
-// other versions of the other packages are another folder
+// A changed list gets a folder of its own.
 const digest = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 8);
 const folder = join(cache, `${OPENENV_VERSION}-${digest}`);
 /** The Python that has OpenEnv and BFCL's worlds. */
 export const openEnvPython = join(folder, 'bin/python');
 
-/** Why nothing is tried with it here; null where it lies ready. */
+/** The reason to skip its tests on this machine; null where it is installed. */
 export const whyNoOpenEnv = (): string | null =>
   existsSync(openEnvPython)
     ? null
     : `OpenEnv ${OPENENV_VERSION} is not there: node test/e2e/openenv/install.ts fetches it, 150 MB`;
 
 /**
- * OpenEnv and BFCL's worlds, from the Python package index, in a virtual environment in a folder of the checkout
- * that git ignores: whole or not at all. Nothing is done where it lies already.
+ * Installs OpenEnv and BFCL's worlds from the Python package index, whole or not at all. They go into a virtual
+ * environment in a folder of the checkout that git ignores. An environment that is there already stays.
  *
- * @throws Error with what Python said
+ * @throws Error with the output of Python
  */
 export async function installOpenEnv(tell: (line: string) => void = () => {}): Promise<void> {
   if (existsSync(openEnvPython)) return;
@@ -43,18 +43,18 @@ export async function installOpenEnv(tell: (line: string) => void = () => {}): P
 }
 
 async function installWhole(): Promise<void> {
+  // The folder stays when the machine loses the Python that it links to, and is useless then.
+  rmSync(folder, { recursive: true, force: true });
   mkdirSync(cache, { recursive: true });
   const part = mkdtempSync(join(cache, 'part-'));
   try {
-    // The machine's own pip fills it: Debian has a package of its own for a venv with pip.
+    // The machine's own pip fills it, because Debian packs `venv` with pip separately.
     await python(['-m', 'venv', '--without-pip', part]);
     const pip = ['-m', 'pip', '--python', join(part, 'bin/python'), '--disable-pip-version-check', 'install'];
-    // OpenEnv and BFCL name gigabytes of packages that these servers never import; the list has what they do.
+    // OpenEnv and BFCL ask for gigabytes of packages that the servers never import. The list has those they import.
     await python([...pip, '--quiet', '--no-deps', '--requirement', requirements]);
-    // A folder whose Python has gone from the machine is of no use.
-    if (!existsSync(openEnvPython)) rmSync(folder, { recursive: true, force: true });
-    // Two processes may fetch at once: the first folder in place is as good as the other. A virtual environment
-    // may move as long as none of its scripts is run: they alone have its path in them.
+    // A virtual environment may move: only its scripts contain its path, and the tests run none of them.
+    // Two processes may install at once, and the first folder in place is as good as the second.
     if (!existsSync(folder)) renameSync(part, folder);
   } finally {
     rmSync(part, { recursive: true, force: true });

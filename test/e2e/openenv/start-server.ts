@@ -7,29 +7,29 @@ import { openEnvPython } from './install.ts';
 export type OpenEnvServer = {
   /** `http://127.0.0.1:PORT`; the sessions are at `/ws` of the same port */
   readonly url: string;
-  /** Everything that it has printed. */
+  /** Its output so far. */
   readonly output: () => string;
-  /** The exit code once it has ended by itself or by `stop`; null after a signal. */
+  /** Resolves when the process ends: its exit code, or null after a signal. */
   readonly ended: Promise<number | null>;
   readonly stop: () => Promise<void>;
-  /** SIGKILL: its sockets break without a goodbye. */
+  /** Ends the process at once with SIGKILL: its sockets break without a close frame. */
   readonly kill: () => Promise<void>;
 };
 
-/** A test process may be killed without a word, and the server is not to stay. Linux alone can see to that. */
+/** The server must not outlive a test process that is killed. Only Linux offers a way. */
 const diesWithUs = spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true'], { stdio: 'ignore' }).status === 0;
 const [command, ...before] = [...(diesWithUs ? ['setpriv', '--pdeathsig', 'KILL'] : []), openEnvPython];
 
-/** ms: it starts in two seconds, and in many more where everything else runs too */
+/** ms: it starts in two seconds, but other tests may run beside it */
 const START_LIMIT_MS = 120_000;
-/** ms: an open session gets a second to end */
+/** ms: the server itself gives open sessions one second */
 const STOP_LIMIT_MS = 10_000;
 
 /**
- * An OpenEnv server of `servers/`, once it answers. Its flags are at the top of the script. The port is a free
- * one unless a test wants the server back where it was.
+ * Starts an OpenEnv server of `servers/` and waits until it answers. The top of each script lists its flags.
+ * Pass a port to bring a server back at the address of an earlier server.
  *
- * @throws Error with what it printed, where it does not start
+ * @throws Error with its output when it does not start
  */
 export async function startOpenEnv(
   script: 'room' | 'bfcl',
@@ -45,7 +45,10 @@ export async function startOpenEnv(
   });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (text += part));
-  const ended = once(child, 'exit').then(([code]) => code as number | null);
+  const ended = once(child, 'exit').then(
+    ([code]) => code as number | null,
+    () => null, // it never started
+  );
   const url = `http://127.0.0.1:${listensOn}`;
   await until(`the OpenEnv server ${script} answers`, () => answers(child, url), START_LIMIT_MS).catch(
     async (error: Error) => {
@@ -62,7 +65,8 @@ export async function startOpenEnv(
   };
 }
 
-const isAlive = (child: ChildProcess) => child.exitCode === null && child.signalCode === null;
+const isAlive = (child: ChildProcess) =>
+  child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 
 async function answers(child: ChildProcess, url: string): Promise<boolean> {
   if (!isAlive(child)) throw new Error('the OpenEnv server ended');
