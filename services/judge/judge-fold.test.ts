@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { Vote } from './judge-rows.ts';
-import { owedVotes } from './owed-votes.ts';
 import {
   sessionClosed,
   turnCompleted,
@@ -11,6 +10,7 @@ import {
   voteCast,
   voteExpired,
 } from './testing/events.ts';
+import { owedVotes } from './testing/owed-votes.ts';
 import { judge, openRun } from './testing/run-judge.ts';
 
 test('a turn is owed its votes, with its position, until each of them arrives', () => {

@@ -6,7 +6,6 @@ import { memoryRows } from '../../shared/log/rows.ts';
 import { judgeFold } from './judge-fold.ts';
 import type { JudgeSettings } from './judge-settings.ts';
 import { MOST_REVISIONS } from './later-evidence.ts';
-import { owedVotes } from './owed-votes.ts';
 import {
   hintCast,
   turnCompleted,
@@ -16,6 +15,7 @@ import {
   voteCast,
   voteExpired,
 } from './testing/events.ts';
+import { owedVotes } from './testing/owed-votes.ts';
 
 const rules: JudgeSettings = { votes: 1, revises: true, weakVerdict: 0.25 };
 

@@ -30,10 +30,6 @@ export function* turnsOf(
     if (key.startsWith(TURN_ROW)) yield [key.slice(TURN_ROW.length), rows.get(key) as OpenTurn | undefined];
 }
 
-/** The votes that one lane is owed. */
-export const owedVotes = (lane: string, rows: Rows): readonly Job<VoteJob>[] =>
-  [...openTurns(rows)].flatMap(([turnId, turn]) => votesOwedTo(lane, turnId, turn));
-
 /** The votes that one turn is owed. The id of a job is the id of the event that fulfils it. */
 export function votesOwedTo(lane: string, turnId: string, turn: OpenTurn): readonly Job<VoteJob>[] {
   const { settle, needs, votes, needsHints = 0, hints = {}, at } = turn;

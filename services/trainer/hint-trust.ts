@@ -3,7 +3,6 @@ import { mean } from '../../shared/lang/numbers.ts';
 import { withHint } from '../../shared/policy/text/hint.ts';
 import type { PolicySequence } from '../../shared/policy/train/batching.ts';
 import { isMeasured, wishMet } from '../../shared/wishes/measure.ts';
-import { probesFor } from '../../shared/wishes/probes.ts';
 import { hintOf, type WishKind, wishes, wishesIn } from '../../shared/wishes/wishes.ts';
 import { canAnswer } from './canaries.ts';
 import type { LearningEngine, Voice } from './learning-engine.ts';
@@ -15,6 +14,18 @@ const TOKENS = 128;
 /** Change of the mean degree from which on a hint counts as read correctly, and as read as its opposite. */
 const MOVES = 0.05;
 const TURNS = -0.1;
+
+/** Requests for code, for wishes that only apply to code. */
+const forCode: readonly string[] = [
+  'Write a Python function that reverses a string.',
+  'How do I sort an array of numbers in JavaScript?',
+  'Show me a SQL query that counts orders per customer.',
+  'Write a shell command that finds large files.',
+];
+
+/** Requests that show whether a model follows a hint; undefined: any request. */
+const probesFor = (kind: WishKind): readonly string[] | undefined =>
+  kind === 'only-code' || kind === 'explain-code' ? forCode : undefined;
 
 /** Wishes that show only at the end of an answer. */
 const atTheEnd: ReadonlySet<WishKind> = new Set(['closing', 'no-closing', 'no-questions']);

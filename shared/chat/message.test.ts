@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { chatMessage, contentText, isHuman, isInternalContext, isSystem } from './message.ts';
+import { chatMessage } from '../events/chat-message.ts';
+import { contentText, isHuman, isInternalContext, isSystem } from './message.ts';
 
 test('unknown fields are kept', () => {
   const message = {

@@ -1,10 +1,9 @@
 import type { ChatMessage } from '../events/chat-message.ts';
 
-export {
-  type ChatMessage,
-  type ContentPart,
-  chatMessage,
-  type ToolCall,
+export type {
+  ChatMessage,
+  ContentPart,
+  ToolCall,
 } from '../events/chat-message.ts';
 
 /** The joined text parts of a message, without other parts such as images; '' without content. */

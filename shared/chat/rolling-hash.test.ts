@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { builtRequests } from '../../test/openclaw-requests/built-requests.ts';
 import { hashingSuite } from '../../test/openclaw-requests/hashing-suite.ts';
 import type { ChatMessage } from './message.ts';
-import { emptyConversation, nextHash, rollingHashes, systemHash } from './rolling-hash.ts';
+import { normalisedSystemText } from './normalise.ts';
+import { emptyConversation, nextHash, rollingHashes } from './rolling-hash.ts';
 
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 const assistant = (content: string): ChatMessage => ({ role: 'assistant', content });
@@ -33,8 +34,8 @@ test('the system text is not part of the conversation hash', () => {
   const other: ChatMessage = { role: 'system', content: 'Be long.' };
   expect(rollingHashes([system, user('hi')])).toEqual(rollingHashes([other, user('hi')]));
   expect(rollingHashes([system])).toEqual([emptyConversation]);
-  expect(systemHash([system, user('hi')])).toBe(systemHash([system, user('ho')]));
-  expect(systemHash([system])).not.toBe(systemHash([other]));
+  expect(normalisedSystemText([system, user('hi')])).toBe(normalisedSystemText([system, user('ho')]));
+  expect(normalisedSystemText([system])).not.toBe(normalisedSystemText([other]));
 });
 
 hashingSuite('requests in the shape of OpenClaw', builtRequests);

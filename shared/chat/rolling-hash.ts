@@ -1,6 +1,6 @@
 import { shortHash } from '../lang/short-hash.ts';
 import { type ChatMessage, isSystem } from './message.ts';
-import { type NormalisedMessage, normalisedSystemText, normaliseMessage } from './normalise.ts';
+import { type NormalisedMessage, normaliseMessage } from './normalise.ts';
 
 /** The hash before any message. */
 export const emptyConversation = shortHash('');
@@ -10,7 +10,7 @@ export const emptyConversation = shortHash('');
  * request continues a known conversation if one of its hashes is known; the last known hash is the branching point.
  *
  * Messages that do not identify a conversation leave the hash unchanged: internal context, which is new for each
- * request, and the system text, where clients put the date or the model. The system text has a separate hash.
+ * request, and the system text, where clients put the date or the model.
  */
 export function rollingHashes(messages: readonly ChatMessage[]): readonly string[] {
   let hash = emptyConversation;
@@ -26,10 +26,6 @@ export function nextHash(previous: string, message: ChatMessage): string {
   const normalised = normaliseMessage(message);
   return normalised === undefined ? previous : shortHash(`${previous}\n${serialise(normalised)}`);
 }
-
-/** Hash of the system text, ignoring the date and model in it. */
-export const systemHash = (messages: readonly ChatMessage[]): string =>
-  shortHash(normalisedSystemText(messages));
 
 const serialise = ({ role, text, attachments, calls }: NormalisedMessage): string =>
   JSON.stringify([role, text, attachments, calls.map((call) => [call.name, call.arguments])]);

@@ -2,8 +2,6 @@ import type { Fold } from '../log/fold.ts';
 import { openDraft } from '../log/rows.ts';
 import { foldHead } from './head-rows.ts';
 
-export { headState, openBatch } from './head-rows.ts';
-
 /**
  * The lineage of each adapter, folded in the trainer's group. Its `owed` views show the open batch. Emits
  * nothing.

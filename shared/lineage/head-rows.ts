@@ -1,12 +1,11 @@
 import type { ClawLoopEvent } from '../events/catalogue.ts';
-import type { Draft, Rows } from '../log/rows.ts';
+import type { Draft } from '../log/rows.ts';
 import {
   baseVersion,
   type HeadChange,
   type HeadState,
   type HeadView,
   headChange,
-  type OpenBatch,
   type VersionRow,
 } from './head.ts';
 
@@ -47,23 +46,3 @@ export function foldHead(draft: Draft, event: ClawLoopEvent): void {
   const change = headChange(headView(draft), event);
   if (change !== undefined) writeHeadChange(draft, change);
 }
-
-const headRow = (rows: Rows): HeadRow => (rows.get('head/now') as HeadRow | undefined) ?? none;
-
-/** The open batch, from an adapter's committed rows of any fold that keeps a head. */
-export const openBatch = (rows: Rows): OpenBatch | null => headRow(rows).open;
-
-/**
- * An adapter's whole state from its committed rows. Reads every version, so call it at start, not for every
- * event.
- */
-export const headState = (rows: Rows): HeadState => ({
-  ...headRow(rows),
-  versions: {
-    0: baseVersion,
-    ...Object.fromEntries(
-      [...rows.entries('version/')].map(([key, row]) => [key.slice(8), row as VersionRow]),
-    ),
-  },
-  commands: Object.fromEntries([...rows.entries('command/')].map(([key]) => [key.slice(8), true as const])),
-});

@@ -4,10 +4,11 @@ import type { ClawLoopEvent } from '../events/catalogue.ts';
 import { PolicyPromoted } from '../events/policy-promoted.ts';
 import { PolicyRejected } from '../events/policy-rejected.ts';
 import { PolicyRolledBack } from '../events/policy-rolled-back.ts';
-import { memoryRows } from '../log/rows.ts';
+import { memoryRows, openDraft, type Rows } from '../log/rows.ts';
 import { defaultTrainingSettings } from '../policy/train/training-defaults.ts';
-import { applyHead, initialHead, lineage, staleness, viewOf } from './head.ts';
-import { headFold, headState, openBatch } from './head-fold.ts';
+import { applyHead, baseVersion, type HeadState, initialHead, lineage, staleness, viewOf } from './head.ts';
+import { headFold } from './head-fold.ts';
+import { headView } from './head-rows.ts';
 
 const adapter = 'default';
 const envelope = (id: string) => ({ id, source: 'clawloop/test', time: '2026-01-01T00:00:00Z' });
@@ -39,6 +40,20 @@ const rejected = (n: number) =>
 const rolledBack = (id: string, from: number, to: number) =>
   PolicyRolledBack.create({ ...envelope(id), data: { adapter, from, to } });
 
+/** The whole state in rows, with every version and command. */
+const headState = (rows: Rows): HeadState => {
+  const { head, n, open } = headView(openDraft(rows));
+  const table = (name: string) =>
+    Object.fromEntries([...rows.entries(`${name}/`)].map(([key, row]) => [key.slice(name.length + 1), row]));
+  return {
+    head,
+    n,
+    open,
+    versions: { 0: baseVersion, ...table('version') } as HeadState['versions'],
+    commands: table('command') as HeadState['commands'],
+  };
+};
+
 /** Folds events in memory and over rows, and expects the same state. */
 function after(events: readonly ClawLoopEvent[]) {
   const state = events.reduce(applyHead, initialHead);
@@ -46,7 +61,7 @@ function after(events: readonly ClawLoopEvent[]) {
   for (const [offset, event] of events.entries())
     rows.apply(headFold.on(rows, event, { partition: 0, offset }, undefined).changes);
   expect(headState(rows)).toEqual(state);
-  expect(openBatch(rows)).toEqual(state.open);
+  expect(headView(openDraft(rows)).open).toEqual(state.open);
   return state;
 }
 const step = (n: number, from: number) => [submitted(n, from), promoted(n, from)];

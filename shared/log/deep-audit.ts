@@ -12,9 +12,9 @@ import {
   type StandingFact,
   type StandingFacts,
 } from './facts-of-log.ts';
-import { firstDifference } from './first-difference.ts';
 import type { Fold } from './fold.ts';
 import { type RebuiltPartition, rebuild } from './rebuild.ts';
+import { stableJson } from './stable-json.ts';
 
 export type AuditedFold = {
   readonly group: string;
@@ -238,3 +238,17 @@ const rowsByName = (subjects: readonly SubjectView[]): ReadonlyMap<string, unkno
       [...rows.entries('')].map(([key, row]) => [`${subject} ${key}`, row] as const),
     ),
   );
+
+/** The path of the first field in which two JSON values differ, such as `data.votes.0`; undefined: they are equal. */
+function firstDifference(a: unknown, b: unknown): string | undefined {
+  if (stableJson(a) === stableJson(b)) return undefined;
+  if (!isTree(a) || !isTree(b)) return '';
+  for (const name of [...new Set([...Object.keys(a), ...Object.keys(b)])].sort()) {
+    const inside = firstDifference(a[name], b[name]);
+    if (inside !== undefined) return inside === '' ? name : `${name}.${inside}`;
+  }
+  return '';
+}
+
+const isTree = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;

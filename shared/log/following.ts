@@ -2,8 +2,9 @@ import type { Topic } from '../events/define-event.ts';
 import { parseEvent } from '../events/parse-event.ts';
 import type { Position } from '../events/position.ts';
 import { logError } from './errors.ts';
-import type { Following, Heading, Offsets, Recorded } from './event-log.ts';
+import type { EventLog, Following, Heading, Offsets, Recorded } from './event-log.ts';
 import { newerSchema } from './fold-chunk.ts';
+import type { Lifetime } from './log-lifetime.ts';
 
 /** A record that does not parse. */
 export type RejectedRecord = {
@@ -33,6 +34,27 @@ export type FollowOptions = {
   readonly onRejected: (rejected: RejectedRecord) => void;
   readonly signal: AbortSignal;
 };
+
+/** A log's `follow`; readers stop when the log closes. */
+export const followWithin =
+  (
+    lifetime: Lifetime,
+    onRejected: FollowOptions['onRejected'],
+    start: (options: FollowOptions) => Following,
+  ): EventLog['follow'] =>
+  (topic, from, onRecord, signal, wants) => {
+    lifetime.requireOpen();
+    const following = start({
+      topic,
+      from,
+      onRecord,
+      onRejected,
+      wants,
+      signal: lifetime.orClosed(signal),
+    });
+    void lifetime.track(following.done);
+    return following;
+  };
 
 /** Delivers one record. Throws NewerSchema at a newer version of a known type. */
 export function deliver(

@@ -1,5 +1,7 @@
 import { logError } from './errors.ts';
 
+export type Lifetime = ReturnType<typeof createLifetime>;
+
 /** Tracks the running work of an open log, and stops it on close. */
 export function createLifetime() {
   const closing = new AbortController();

@@ -7,7 +7,7 @@ import { utcNow } from './clock.ts';
 import { Refusal } from './refusal.ts';
 import { writeDurably } from './write-durably.ts';
 
-export const keyLimits = z.object({
+const keyLimits = z.object({
   requestsPerMinute: z.int().min(1).optional(),
   tokensPerMinute: z.int().min(1).optional().describe('of prompts and answers'),
   tokensPerDay: z.int().min(1).optional().describe('of prompts and answers'),

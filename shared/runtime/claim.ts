@@ -1,7 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { pause } from '../lang/async.ts';
 import { isBusy } from '../log/sqlite/database.ts';
-import { monotonicNow } from './clock.ts';
 import { Refusal } from './refusal.ts';
 
 export type Claim = { readonly release: () => void };
@@ -37,13 +36,8 @@ export async function holdingFile<Result>(
   use: () => Promise<Result>,
   limitMs = 10_000,
 ): Promise<Result> {
-  const began = monotonicNow();
-  let claim = claimFile(path);
-  while (claim === undefined) {
-    if (monotonicNow() - began > limitMs) throw new Refusal(`another process is using ${path}; try again`);
-    await pause(SOON_MS);
-    claim = claimFile(path);
-  }
+  const claim = await claimFileInTurn(path, () => {}, AbortSignal.timeout(limitMs), SOON_MS);
+  if (claim === undefined) throw new Refusal(`another process is using ${path}; try again`);
   try {
     return await use();
   } finally {
@@ -56,12 +50,13 @@ export async function claimFileInTurn(
   path: string,
   onWaiting: () => void,
   signal: AbortSignal,
+  retryMs = RETRY_MS,
 ): Promise<Claim | undefined> {
   for (let isWaiting = false; !signal.aborted; isWaiting = true) {
     const claimed = claimFile(path);
     if (claimed !== undefined) return claimed;
     if (!isWaiting) onWaiting();
-    await pause(RETRY_MS, signal);
+    await pause(retryMs, signal);
   }
   return undefined;
 }

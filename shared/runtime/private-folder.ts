@@ -15,7 +15,7 @@ export function keepFilesPrivate(): void {
 }
 
 /** Owner and permissions of a folder. */
-export type FolderAccess = { readonly uid: number; readonly mode: number };
+type FolderAccess = { readonly uid: number; readonly mode: number };
 
 /**
  * Whether a folder belongs to another, untrusted user, who could plant access keys or the session secret. The

@@ -38,7 +38,6 @@ export type ProgressBar<Progress> = {
 export function openBar<Progress extends Done>(
   output: NodeJS.WriteStream,
   line: (progress: Progress) => string,
-  now: () => number = () => performance.now(),
 ): ProgressBar<Progress> {
   if (!output.isTTY) {
     return { on: everyTenth((progress) => void output.write(`${line(progress)}\n`)), end: () => {} };
@@ -46,8 +45,8 @@ export function openBar<Progress extends Done>(
   let drawn = Number.NEGATIVE_INFINITY;
   return {
     on: (progress) => {
-      if (now() - drawn < REDRAW_MS && progress.done < progress.total) return;
-      drawn = now();
+      if (performance.now() - drawn < REDRAW_MS && progress.done < progress.total) return;
+      drawn = performance.now();
       writeOver(output, line(progress).slice(0, Math.max(20, output.columns - 1)));
     },
     end: () => void (drawn > Number.NEGATIVE_INFINITY && output.write('\n')),

@@ -4,7 +4,6 @@ import { createInterface } from 'node:readline';
 import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
 import { createDecoder } from '../../shared/policy/decode/decoding.ts';
 import { openBackend } from '../../shared/policy/executors/backend.ts';
-import { opByOp } from '../../shared/policy/executors/native.ts';
 import { createLora } from '../../shared/policy/model/lora.ts';
 import { loadPolicy, type Policy, type WeightSource } from '../../shared/policy/model/policy.ts';
 import { createAdamW, emptyAdamWState } from '../../shared/policy/train/adamw.ts';
@@ -78,7 +77,7 @@ async function prepare({ folder, case: measured }: Ask): Promise<() => void> {
   const source = await openCheckpoint(folder);
   const policy = await loadPolicy(
     source,
-    mode === 'eager' && executor.kind === 'native' ? opByOp(executor) : executor,
+    mode === 'eager' && executor.kind === 'native' ? { ...executor, graphs: undefined } : executor,
   );
   if (measured.kind === 'train') return trainer(policy, source, measured);
   return measured.kind === 'decode' ? decoderOf(policy, measured) : reader(policy, measured);

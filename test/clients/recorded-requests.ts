@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { chatMessages as ofMessages } from '../../services/serving/api/messages/chat-messages.ts';
 import { createOmissions } from '../../services/serving/api/request/omissions.ts';
 import { chatMessages as ofResponses } from '../../services/serving/api/responses/chat-messages.ts';
-import { type ChatMessage, chatMessage } from '../../shared/chat/message.ts';
+import { type ChatMessage, chatMessage } from '../../shared/events/chat-message.ts';
 import type { ClientName } from './client.ts';
 import { clientsCache } from './install.ts';
 import { answers, CALLING, SUMMARY, said } from './steps.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { rollingHashes, systemHash } from '../../shared/chat/rolling-hash.ts';
+import { normalisedSystemText } from '../../shared/chat/normalise.ts';
+import { rollingHashes } from '../../shared/chat/rolling-hash.ts';
 import type { ChatMessage } from '../../shared/events/chat-message.ts';
 import { cutIndex, FEWEST_TRIES, type OpenClawRequests, type ScenarioName } from './requests.ts';
 
@@ -28,7 +29,7 @@ export function hashingSuite(name: string, load: () => OpenClawRequests): void {
       const requests = histories('retries');
       expect(requests.length).toBeGreaterThanOrEqual(FEWEST_TRIES);
       expect(new Set(requests.map(lastHash)).size).toBe(1);
-      expect(new Set(requests.map(systemHash)).size).toBe(1);
+      expect(new Set(requests.map(normalisedSystemText)).size).toBe(1);
     });
 
     test('a subagent is another conversation than its parent, which goes on', () => {

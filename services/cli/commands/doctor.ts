@@ -4,15 +4,15 @@ import {
   diskSpace,
   endpoint,
   type Finding,
+  judgeExam,
   kindOfTraining,
+  learningCautions,
   modelFiles,
   nativeBackend,
   nodeVersion,
   writableFolder,
 } from '../doctor/checks.ts';
 import { healthPorts } from '../doctor/health-ports.ts';
-import { judgeExam } from '../doctor/judge-exam.ts';
-import { learningCautions } from '../doctor/learning.ts';
 import { openClawSettings } from '../doctor/openclaw.ts';
 import { openClawFile } from '../openclaw/config.ts';
 import { readOptions } from '../options.ts';

@@ -8,7 +8,6 @@ import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { excerpt, formatTable } from '../../../shared/runtime/table.ts';
 import type { Command } from '../command.ts';
 import { createTopicsOfLog } from '../create-topics.ts';
-import { describeCatalogue } from '../describe-catalogue.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
 import { redriveTopics } from '../redrive-topics.ts';
 import { repairTopics } from '../repair-topics.ts';
@@ -86,6 +85,18 @@ async function describe(argv: readonly string[]): Promise<number> {
     }));
   console.log(values.json ? JSON.stringify(schemas(), null, 2) : describeCatalogue());
   return 0;
+}
+
+/** The event catalogue for a terminal, by topic. */
+function describeCatalogue(): string {
+  return topicNames
+    .map((topic) => {
+      const rows = catalogue
+        .filter((definition) => definition.topic === topic)
+        .map(({ type, version, writtenBy, about }) => [type, `v${version}`, writtenBy, about]);
+      return `${topic}\n\n${formatTable(['event', '', 'written by', 'meaning'], rows)}`;
+    })
+    .join('\n\n');
 }
 
 async function tail(argv: readonly string[]): Promise<number> {

@@ -1,10 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Answer, SessionClient, StartedSession } from '../../../clients/api-client.ts';
+import {
+  type Answer,
+  createSessionClient,
+  type SessionClient,
+  type StartedSession,
+} from '../../../clients/api-client.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { monotonicNow } from '../../../shared/runtime/clock.ts';
 import { excerpt } from '../../../shared/runtime/table.ts';
 import { type ChatAnswer, chat, listedVersions } from './chat.ts';
-import { recordedSession } from './recorded-session.ts';
 
 /** Thrown when a step of the demo fails; `message` names the step and the reason. */
 export class StepFailed extends Error {
@@ -66,7 +70,7 @@ export async function runLifecycle(deps: LifecycleDeps): Promise<void> {
     step(print, 'set_reward', `-0.5 for the first answer, ${early.interaction}`);
     const last = need('set_reward', await client.reward(first.key, { reward: 1 }));
     step(print, 'set_reward', `1 for the last answer, ${last}`);
-    step(print, 'sessions', need('sessions', await recordedSession(deps, first.session)));
+    step(print, 'sessions', await recordedSession(deps, first.session));
 
     const second = await begin(first.key);
     if (second.key !== first.key) throw new StepFailed('start_session: a refresh gave another key');
@@ -106,6 +110,15 @@ function need<Value>(what: string, answer: Answer<Value>): Value {
       ? `${what}: no answer: ${answer.reason}`
       : `${what}: ${answer.status} ${answer.code} ${answer.message}`,
   );
+}
+
+/** What the server has recorded about a session, in one line. */
+async function recordedSession({ url, accessKey, signal }: LifecycleDeps, session: string): Promise<string> {
+  const sessions = need('sessions', await createSessionClient(url, accessKey, signal).list());
+  const recorded = sessions.find(({ session_id }) => session_id === session);
+  if (recorded === undefined) return `${session} is not one of the ${sessions.length} sessions`;
+  const rewards = recorded.rewards.map(({ reward }) => reward).join(', ');
+  return `${recorded.state}, ${recorded.interaction_count} answers, rewards ${rewards}`;
 }
 
 /** A full server is not a failure: it says when to retry. */

@@ -4,15 +4,19 @@ import { join, resolve } from 'node:path';
 import { withLog } from '../../../clients/with-log.ts';
 import type { CliConfig } from '../../../shared/config/cli.ts';
 import { findModelHere } from '../../../shared/hub/find-model.ts';
+import { defined } from '../../../shared/lang/defined.ts';
 import { trainingMismatch } from '../../../shared/lineage/training-mismatch.ts';
-import { readTopic } from '../../../shared/log/read-topic.ts';
+import type { EventLog } from '../../../shared/log/event-log.ts';
+import { readAll, readTopic } from '../../../shared/log/read-topic.ts';
 import { openBackend } from '../../../shared/policy/executors/backend.ts';
 import { dataFolder } from '../../../shared/runtime/data-folder.ts';
+import { readReport } from '../../../shared/runtime/judge-exam.ts';
 import { makeFolder } from '../../../shared/runtime/make-folder.ts';
 import { logExists } from '../../../shared/runtime/open-log.ts';
 import { refuseForeignFolder, widerThanPrivate } from '../../../shared/runtime/private-folder.ts';
 import { adaptersOf } from '../adapters.ts';
 import { commonSettings } from '../config.ts';
+import { createCautions } from '../views/cautions.ts';
 import { createPolicyView } from '../views/policy-view.ts';
 
 export type Finding = {
@@ -113,8 +117,7 @@ export async function kindOfTraining(
 
 /** With several adapters: the head of each, by the log. */
 export async function adapterHeads(settings: CliConfig): Promise<readonly Finding[]> {
-  if (!logExists(settings, dataFolder(settings.dataFolder))) return [];
-  return withLog(settings, async (log) => {
+  return findingsOfLog(settings, async (log) => {
     const adapters = await adaptersOf(log, settings);
     if (adapters.length < 2) return [];
     const heads = new Map(adapters.map((name) => [name, createPolicyView(name)]));
@@ -134,7 +137,32 @@ export async function adapterHeads(settings: CliConfig): Promise<readonly Findin
         what: `adapter ${name}: the head is v${head}, ${served}${batch}`,
       };
     });
-  }).catch((error: Error): readonly Finding[] => [{ state: 'bad', what: error.message }]);
+  });
+}
+
+/** Warnings about learning, by the log: opposite wishes, a collapsing policy, unlearned wishes. */
+export const learningCautions = (settings: CliConfig): Promise<readonly Finding[]> =>
+  findingsOfLog(settings, async (log) => {
+    const { on, cautions } = createCautions();
+    await readAll(log, ({ event }) => on(event));
+    return cautions().map(({ what, advice }) => ({ state: 'note', what, ...defined({ advice }) }));
+  });
+
+/** None without a log. */
+async function findingsOfLog(
+  settings: CliConfig,
+  read: (log: EventLog) => Promise<readonly Finding[]>,
+): Promise<readonly Finding[]> {
+  if (!logExists(settings, dataFolder(settings.dataFolder))) return [];
+  return withLog(settings, read).catch((error: Error) => [{ state: 'bad', what: error.message }]);
+}
+
+/** The exam result of a judge with a model, if it was examined. */
+export async function judgeExam(dataFolder: string): Promise<readonly Finding[]> {
+  const report = await readReport(dataFolder);
+  if (report === undefined) return [];
+  const { model, text, passed } = report;
+  return [{ state: passed ? 'ok' : 'bad', what: `judge ${model}: ${text}` }];
 }
 
 export async function endpoint(url: string): Promise<Finding> {

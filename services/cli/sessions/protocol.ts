@@ -1,7 +1,6 @@
-import { createSessionClient, originOf } from '../../../clients/api-client.ts';
+import { type Answer, createSessionClient, originOf } from '../../../clients/api-client.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { formatTable } from '../../../shared/runtime/table.ts';
-import { answerOrRefuse } from '../answer-or-refuse.ts';
 import { endpointSettings, sessionKeySetting } from '../config.ts';
 import { endpointHere } from '../up/endpoint-here.ts';
 import { endpointOf } from '../up/readiness.ts';
@@ -122,4 +121,18 @@ export async function endSession(session: string | undefined, flags: ProtocolFla
       : `ended after ${answers}${discard ? '; nothing of it trains' : ''}`,
   );
   return 0;
+}
+
+/** The server's answer. @throws UsageError with the server's refusal, or when there is no answer */
+function answerOrRefuse<Value>(answer: Answer<Value>, url: string): Value {
+  switch (answer.kind) {
+    case 'answer':
+      return answer.value;
+    case 'silent':
+      throw new UsageError(`no answer from ${url}: ${answer.reason}`);
+    case 'refused': {
+      const wait = answer.retryAfter === undefined ? '' : `; try again in ${answer.retryAfter} s`;
+      throw new UsageError(`${answer.message}${wait}`);
+    }
+  }
 }

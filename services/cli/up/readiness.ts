@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { keyOf } from '../../../shared/config/configured-key.ts';
+import { pause } from '../../../shared/lang/async.ts';
 import { readAccessKeys } from '../../../shared/runtime/access-keys.ts';
 import { monotonicNow } from '../../../shared/runtime/clock.ts';
 import { endpointSettings } from '../config.ts';
@@ -46,6 +46,6 @@ export async function waitUntilReady(endpoint: Endpoint, signal: AbortSignal): P
       throw new Error(
         'serving did not become ready within ten minutes; see logs/serving.log in the data folder',
       );
-    await delay(POLL_MS, undefined, { signal }).catch(() => {});
+    await pause(POLL_MS, signal);
   }
 }

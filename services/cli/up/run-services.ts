@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { aborted } from '../../../shared/lang/async.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { unmeasuredNote } from '../../../shared/policy/train/training-defaults.ts';
 import { REFUSED_EXIT_CODE } from '../../../shared/runtime/refusal.ts';
@@ -60,8 +61,7 @@ export async function runServices(plan: UpPlan, log: EventLog, stop: AbortContro
     (error: Error) => fail(error.message),
   );
 
-  if (!stop.signal.aborted)
-    await new Promise((resolve) => stop.signal.addEventListener('abort', resolve, { once: true }));
+  await aborted(stop.signal);
   cautions.stop();
   live.close();
   process.stdout.write('stopping ...\n');

@@ -3,7 +3,7 @@ import type { JudgmentReached } from '../../../shared/events/judgment-reached.ts
 import { memoryRows } from '../../../shared/log/rows.ts';
 import { judgeFold } from '../judge-fold.ts';
 import type { JudgeSettings } from '../judge-settings.ts';
-import { owedVotes } from '../owed-votes.ts';
+import { owedVotes } from './owed-votes.ts';
 
 /** The judge's fold over events of one lane. */
 export function openRun() {

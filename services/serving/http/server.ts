@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { ServingConfig } from '../../../shared/config/serving.ts';
+import { withDeadline } from '../../../shared/lang/async.ts';
 import { monotonicNow } from '../../../shared/runtime/clock.ts';
 import type { ServiceError } from '../../../shared/runtime/errors.ts';
 import { type Readiness, registerHealth } from '../../../shared/runtime/health.ts';
@@ -253,13 +254,11 @@ export async function closeServer(server: FastifyInstance, cut: () => void, atOn
  */
 async function discardBody(request: IncomingMessage, limitMs: number): Promise<void> {
   if (request.readableEnded || request.destroyed) return;
-  let timer: NodeJS.Timeout | undefined;
-  await new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, limitMs);
-    request
-      .once('end', resolve)
-      .once('close', resolve)
-      .once('error', () => resolve());
-    request.resume();
-  }).finally(() => clearTimeout(timer));
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  request
+    .once('end', resolve)
+    .once('close', resolve)
+    .once('error', () => resolve());
+  request.resume();
+  await withDeadline(over, limitMs, () => {});
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { logError } from '../errors.ts';
 import type { EventLog } from '../event-log.ts';
 import { eventAt } from '../fold-chunk.ts';
-import type { RejectedRecord, TrimmedRecords } from '../following.ts';
+import { followWithin, type RejectedRecord, type TrimmedRecords } from '../following.ts';
 import { createLifetime, createTracker } from '../log-lifetime.ts';
 import { openAppendQueue } from './append-queue.ts';
 import { atMost } from './at-most.ts';
@@ -85,19 +85,7 @@ export async function openKafkaLog({
       await lifetime.track(processGroup(processing, lifetime.orClosed(signal)));
     },
 
-    follow: (topic, from, onRecord, signal, wants) => {
-      lifetime.requireOpen();
-      const following = followTopic(store, {
-        topic,
-        from,
-        onRecord,
-        onRejected,
-        wants,
-        signal: lifetime.orClosed(signal),
-      });
-      lifetime.track(following.done).catch(() => undefined);
-      return following;
-    },
+    follow: followWithin(lifetime, onRejected, (options) => followTopic(store, options)),
 
     read: async (topic, at) => {
       const body = await readBody(store, topic, at);

@@ -6,7 +6,7 @@ import type { Position } from '../../events/position.ts';
 import { logError } from '../errors.ts';
 import type { CommittedPartition, EventLog } from '../event-log.ts';
 import { eventAt, openState, viewsOf } from '../fold-chunk.ts';
-import type { LostRecords, RejectedRecord, TrimmedRecords } from '../following.ts';
+import { followWithin, type LostRecords, type RejectedRecord, type TrimmedRecords } from '../following.ts';
 import { createLifetime } from '../log-lifetime.ts';
 import { followTopic } from './follow-topic.ts';
 import { processGroup } from './process-group.ts';
@@ -86,19 +86,7 @@ export async function openSqliteLog({
       await lifetime.track(processGroup(processing, lifetime.orClosed(signal)));
     },
 
-    follow: (topic, from, onRecord, signal, wants) => {
-      lifetime.requireOpen();
-      const following = followTopic(store, {
-        topic,
-        from,
-        onRecord,
-        onRejected,
-        wants,
-        signal: lifetime.orClosed(signal),
-      });
-      lifetime.track(following.done).catch(() => undefined);
-      return following;
-    },
+    follow: followWithin(lifetime, onRejected, (options) => followTopic(store, options)),
 
     read: (topic, at) => readEvent(store, topic, at),
 

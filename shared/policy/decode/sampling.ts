@@ -61,13 +61,13 @@ export function sampleToken(
   history: SamplingHistory = noHistory,
 ): SampledToken {
   const { temperature } = settings;
-  const isChanged = changesLogits(settings);
-  const scores = isChanged ? penalised(logits, settings, history) : logits;
-  const all = isGreedy(temperature) ? undefined : softmax(scores, temperature);
-  const id = all === undefined ? argmax(scores) : pick(filtered(all.probabilities, settings), random());
+  const drawn = isGreedy(temperature) ? undefined : samplingDistribution(logits, settings, history);
+  const id = drawn === undefined ? argmax(scoresOf(logits, settings, history)) : pick(drawn, random());
   // Reuses the normaliser of the sampled distribution: exp over a large vocabulary is most of the work.
   const total =
-    all === undefined || isChanged ? logSumExp(logits, effectiveTemperature(temperature)) : all.logSumExp;
+    drawn === undefined || changesLogits(settings)
+      ? logSumExp(logits, effectiveTemperature(temperature))
+      : drawn.logSumExp;
   const logProb = logits[id]! / effectiveTemperature(temperature) - total;
   if (!Number.isFinite(logProb))
     throw new Error(`the logits are not finite: token ${id} has log-probability ${logProb}`);
@@ -89,10 +89,15 @@ export function samplingDistribution(
   logits: Float32Array,
   settings: SamplingSettings,
   history: SamplingHistory = noHistory,
-): Distribution {
-  const scores = changesLogits(settings) ? penalised(logits, settings, history) : logits;
-  return filtered(softmax(scores, settings.temperature).probabilities, settings);
+): Distribution & { readonly logSumExp: number } {
+  const scores = scoresOf(logits, settings, history);
+  const { probabilities, logSumExp } = softmax(scores, settings.temperature);
+  return { ...filtered(probabilities, settings), logSumExp };
 }
+
+/** The logits, with bias and penalties. */
+const scoresOf = (logits: Float32Array, settings: SamplingSettings, history: SamplingHistory): Scores =>
+  changesLogits(settings) ? penalised(logits, settings, history) : logits;
 
 function filtered(all: Float64Array, { topK = 0, topP = 1, minP = 0 }: SamplingSettings): Distribution {
   const filtersTopK = topK > 0 && topK < all.length;

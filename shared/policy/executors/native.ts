@@ -60,9 +60,6 @@ export function openNative(options: NativeOptions = {}): NativeExecutor {
 
 let opened: NativeExecutor | undefined;
 
-/** The same executor without graphs: for tests, and to find the op that fails. */
-export const opByOp = (executor: NativeExecutor): NativeExecutor => ({ ...executor, graphs: undefined });
-
 function open(options: NativeOptions): NativeExecutor {
   const entry = resolveAddon();
   if (entry === undefined) {

@@ -5,8 +5,8 @@ import { submit } from '../../../services/collector/submit.ts';
 import { judgeFold } from '../../../services/judge/judge-fold.ts';
 import { earJudge } from '../../../services/judge/judges/ear/ear.ts';
 import type { Judge } from '../../../services/judge/judges/judge.ts';
-import { owedVotes } from '../../../services/judge/owed-votes.ts';
 import { observationsOn } from '../../../services/judge/reaction.ts';
+import { owedVotes } from '../../../services/judge/testing/owed-votes.ts';
 import { type BoundState, outcomeEvents } from '../../../services/trainer/outcome.ts';
 import { digestOf } from '../../../services/trainer/read-samples.ts';
 import { type Candidate, type StepParent, step } from '../../../services/trainer/step.ts';
@@ -24,7 +24,8 @@ import { VoteCast } from '../../../shared/events/vote-cast.ts';
 import { defined } from '../../../shared/lang/defined.ts';
 import { batchDigest } from '../../../shared/lineage/batch-digest.ts';
 import type { OpenBatch } from '../../../shared/lineage/head.ts';
-import { openBatch } from '../../../shared/lineage/head-rows.ts';
+import { headView } from '../../../shared/lineage/head-rows.ts';
+import { openDraft } from '../../../shared/log/rows.ts';
 import { checkpointDigest } from '../../../shared/policy/checkpoints/state.ts';
 import { CLAW_NANO } from '../../../shared/policy/model/model-folder.ts';
 import { openMemoryLog, readerOf } from './memory-log.ts';
@@ -98,7 +99,7 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
   };
 
   const train = (): boolean => {
-    const batch = openBatch(log.rowsOf(submit.name, ADAPTER));
+    const batch = headView(openDraft(log.rowsOf(submit.name, ADAPTER))).open;
     if (batch === null) return false;
     const read = ({ at }: Pick<(typeof batch.samples)[number], 'at'>) =>
       (log.read('training', at) as SampleReady).data;

@@ -7,14 +7,9 @@ import {
   chatMessages as fromResponses,
   instructionsMessage,
 } from '../../../services/serving/api/responses/chat-messages.ts';
-import {
-  type ChatMessage,
-  chatMessage,
-  contentText,
-  isHuman,
-  isSystem,
-} from '../../../shared/chat/message.ts';
+import { contentText, isHuman, isSystem } from '../../../shared/chat/message.ts';
 import { userWords } from '../../../shared/chat/normalise.ts';
+import { type ChatMessage, chatMessage } from '../../../shared/events/chat-message.ts';
 
 const block = z.looseObject({ type: z.string() });
 const request = z.looseObject({

@@ -1,4 +1,4 @@
-import { owedVotes } from '../../../services/judge/owed-votes.ts';
+import { owedVotes } from '../../../services/judge/testing/owed-votes.ts';
 import { firstRules, type Rules } from './folds.ts';
 import { foldOne, type Group, rebuild, rowsOf, write } from './history-log.ts';
 import { groupsOf, type World } from './world.ts';

@@ -4,7 +4,6 @@ import { retry, withDeadline } from '../../../../shared/lang/async.ts';
 import { defined } from '../../../../shared/lang/defined.ts';
 import { type AnswerBytes, type OpenedAnswer, openAnswer } from './bytes.ts';
 import type { UpstreamRefusal } from './refusal.ts';
-import { boundedText, MOST_ANSWER_BYTES, MOST_REFUSAL_BYTES } from './text.ts';
 
 type UpstreamConnection = {
   readonly apiKey: string | undefined;
@@ -45,6 +44,10 @@ const KEEP_ALIVE_MS = 4_000;
 const WAITS_MS = [100, 400];
 /** ms for open answers to end on close */
 const CLOSE_LIMIT_MS = 500;
+/** Limit of a short answer: vLLM's /tokenize lists the tokens of a prompt, about 8 bytes each. */
+const MOST_ANSWER_BYTES = 32 * 2 ** 20;
+/** Limit of an error response, which may repeat the request. */
+const MOST_REFUSAL_BYTES = 64 * 2 ** 10;
 
 export function openUpstreamHttp(connection: UpstreamConnection): UpstreamHttp {
   const { apiKey, connectTimeoutMs, firstByteTimeoutMs, idleTimeoutMs } = connection;
@@ -95,6 +98,32 @@ export function openUpstreamHttp(connection: UpstreamConnection): UpstreamHttp {
       await agent.destroy();
     },
   };
+}
+
+type BoundedText = { readonly text: string; readonly isWhole: boolean };
+
+/** Reads up to `most` bytes of an answer. If there are more, the connection is closed. */
+function boundedText(bytes: AnswerBytes, most: number): Promise<BoundedText> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  return new Promise((resolve, reject) => {
+    const finish = () => {
+      const text = Buffer.concat(parts).subarray(0, most).toString('utf8');
+      resolve({ text, isWhole: size <= most });
+    };
+    bytes.listen({
+      onBytes: (part) => {
+        if (size > most) return;
+        parts.push(part);
+        size += part.length;
+        if (size <= most) return;
+        finish();
+        bytes.stop();
+      },
+      onEnd: finish,
+      onBreak: reject,
+    });
+  });
 }
 
 const unsent = new Set([
