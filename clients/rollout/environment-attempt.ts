@@ -45,7 +45,7 @@ export async function openEnvironment(
 }
 
 /** Undefined: the error is not the environment's. */
-export function failureOf(error: unknown): Failure | undefined {
+function failureOf(error: unknown): Failure | undefined {
   const kind = environmentFailureKind(error);
   return kind && failed(kind, (error as Error).message);
 }

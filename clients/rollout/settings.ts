@@ -37,7 +37,7 @@ export type RolloutFlags = {
 type TextFlag = Exclude<keyof RolloutFlags, 'timeout-counts'>;
 
 /** Where the tasks and their environments come from. */
-export type EnvironmentSettings = {
+type EnvironmentSettings = {
   /** such as `openenv:http://127.0.0.1:8000` */
   readonly specification: string;
   readonly selection: TaskSelection;

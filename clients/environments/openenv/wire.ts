@@ -19,7 +19,6 @@ const ErrorMessage = z.looseObject({
 /** A reply to `reset` or `step`. */
 export const Reply = z.union([ObservationMessage, ErrorMessage]);
 export type Reply = z.output<typeof Reply>;
-export type ObservationData = z.output<typeof ObservationMessage>['data'];
 
 /** A tool as `list_tools` shows it. */
 const Tool = z.looseObject({

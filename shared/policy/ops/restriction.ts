@@ -11,7 +11,7 @@ const EXCLUDED = -1e9;
  * What to add to logits [rows, width] so that each row is normalised over its allowed tokens: the policy that a
  * guard restricts (invalid action masking, arXiv 2006.14171). Undefined if no row is restricted.
  */
-export function exclusionOf(allowed: AllowedRows | undefined, width: number): Float32Array | undefined {
+function exclusionOf(allowed: AllowedRows | undefined, width: number): Float32Array | undefined {
   if (allowed === undefined || allowed.every((ids) => ids === undefined)) return undefined;
   const values = new Float32Array(allowed.length * width);
   allowed.forEach((ids, row) => {

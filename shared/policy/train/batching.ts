@@ -2,7 +2,7 @@ import type { Executor } from '../executors/executor.ts';
 import type { AllowedRows } from '../ops/restriction.ts';
 
 /** A position of a response whose token was sampled among these tokens only. */
-export type AllowedTokens = { readonly at: number; readonly ids: readonly number[] };
+type AllowedTokens = { readonly at: number; readonly ids: readonly number[] };
 
 /** A prompt and the answer to it, both as tokens. */
 export type PolicySequence = {
