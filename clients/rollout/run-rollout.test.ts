@@ -200,3 +200,17 @@ test('the seed of an attempt is derived from the seed of the rollout', async () 
   expect(await seedsOf(1)).toEqual(first);
   expect(await seedsOf(2)).not.toEqual(first);
 });
+
+test('no further task begins once enough tasks gave different rewards', async () => {
+  const agent: Agent = ({ task, attempt }) => ((task as { index: number }).index % 2 === 0 ? 1 : attempt);
+  const { settled, summary } = await roll({ tasks: 8, n: 2, concurrency: 1, informative: 2, agent });
+  expect(settled.map(({ attempt }) => attempt.index)).toEqual([0, 0, 1, 1, 2, 2, 3, 3]);
+  expect(summary).toMatchObject({ tasks: 4, withoutSpread: 2 });
+});
+
+test('the summary warns when nearly all tasks gave the same reward', async () => {
+  const text = async (agent: Agent) =>
+    formatSummary((await roll({ tasks: 5, n: 2, agent })).summary, { count: 0, ms: 0 });
+  expect(await text(() => 1)).toMatch(/5 of 5 tasks had the same reward[^]*warning: nearly all tasks/);
+  expect(await text(({ attempt }) => attempt)).not.toMatch(/warning/);
+});

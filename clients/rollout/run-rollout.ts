@@ -17,6 +17,8 @@ export type Settled = {
 export type RolloutDeps = AttemptDeps & {
   readonly concurrency: number;
   readonly advantage: AdvantageKind;
+  /** begins no further task once this many tasks gave different rewards; undefined: works on all tasks */
+  readonly informative?: number | undefined;
   readonly onAttempt: (outcome: AttemptOutcome) => void;
   readonly onSettled: (settled: readonly Settled[]) => void;
 };
@@ -26,24 +28,34 @@ export type RolloutDeps = AttemptDeps & {
  * their advantages and ends their sessions.
  */
 export async function runRollout(tasks: readonly Task[], n: number, deps: RolloutDeps): Promise<void> {
-  const attempts = tasks.flatMap((task, index) =>
-    Array.from({ length: n }, (_, attempt): Attempt => ({ task, index, attempt, rank: index * n + attempt })),
-  );
+  let informative = 0;
+  function* attempts(): Generator<Attempt> {
+    for (const [index, task] of tasks.entries()) {
+      if (informative >= (deps.informative ?? Number.POSITIVE_INFINITY)) return;
+      for (let attempt = 0; attempt < n; attempt++) yield { task, index, attempt, rank: index * n + attempt };
+    }
+  }
   const groups = new Map<number, { readonly attempt: Attempt; readonly outcome: AttemptOutcome }[]>();
   const settling: Promise<void>[] = [];
-  const next = attempts.values();
+  const next = attempts();
   const worker = async (): Promise<void> => {
     for (const attempt of next) {
       const outcome = deps.stop.aborted ? neverStarted : await runAttempt(attempt, deps);
       deps.onAttempt(outcome);
       const group = groups.get(attempt.index) ?? [];
       groups.set(attempt.index, [...group, { attempt, outcome }]);
-      if (group.length + 1 === n) settling.push(settle(groups.get(attempt.index)!, deps));
+      if (group.length + 1 < n) continue;
+      if (differs(groups.get(attempt.index)!)) informative++;
+      settling.push(settle(groups.get(attempt.index)!, deps));
     }
   };
   await Promise.all(Array.from({ length: deps.concurrency }, worker));
   await Promise.all(settling);
 }
+
+/** Whether the rewards of a group differ, so that it teaches something. */
+const differs = (group: readonly { readonly outcome: AttemptOutcome }[]): boolean =>
+  new Set(group.flatMap(({ outcome }) => (outcome.kind === 'rewarded' ? [outcome.reward] : []))).size > 1;
 
 const neverStarted: AttemptOutcome = {
   kind: 'failed',

@@ -18,6 +18,7 @@ export const rolloutFlags = {
   env: { type: 'string' },
   split: { type: 'string' },
   tasks: { type: 'string' },
+  informative: { type: 'string' },
   'max-steps': { type: 'string', default: '30' },
   'act-timeout': { type: 'string', default: '60' },
   'timeout-counts': { type: 'boolean', default: false },
@@ -57,6 +58,8 @@ export type RolloutSettings = {
   readonly data: string | undefined;
   readonly environment: EnvironmentSettings | undefined;
   readonly timeoutCounts: boolean;
+  /** tasks with different rewards after which no further task begins; undefined: all tasks */
+  readonly informative: number | undefined;
   readonly n: number;
   readonly concurrency: number;
   readonly retries: number;
@@ -85,6 +88,7 @@ export function rolloutSettings(flags: RolloutFlags): RolloutSettings {
     advantage,
     environment: env === undefined ? undefined : environmentSettings(flags, env),
     timeoutCounts: flags['timeout-counts'] ?? false,
+    informative: flags.informative === undefined ? undefined : countOf(flags, 'informative', 1),
     n: countOf(flags, 'n', 1),
     concurrency: countOf(flags, 'concurrency', 1),
     retries: countOf(flags, 'retries', 0),

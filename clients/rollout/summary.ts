@@ -55,6 +55,9 @@ export function summarise(settled: readonly Settled[]): Summary {
 const compared = (group: readonly Settled[]): readonly number[] =>
   group.flatMap(({ advantage }) => (advantage === undefined ? [] : [advantage]));
 
+/** Share of tasks without spread above which a rollout hardly teaches. */
+const MOST_FLAT = 0.8;
+
 /** The summary as a table with remarks. */
 export function formatSummary(
   summary: Summary,
@@ -89,6 +92,11 @@ export function formatSummary(
       : [
           `${withoutSpread} of ${tasks} tasks had the same reward for all attempts, so nothing is learned from them`,
         ]),
+    ...(withoutSpread > MOST_FLAT * tasks
+      ? [
+          'warning: nearly all tasks gave the same reward to all attempts; choose easier or harder tasks, or raise the temperature',
+        ]
+      : []),
     ...(notEnded === 0
       ? []
       : [`${notEnded} sessions could not be ended; they end when idle and keep their reward`]),

@@ -47,6 +47,7 @@ export const rollout: Command = {
     ],
     ['--data FILE', 'one JSON task per line; an `id` names it'],
     ['-n, --n N', 'attempts per task; default 4'],
+    ['--informative N', 'begin no further task once N tasks gave different rewards; default: all tasks'],
     ['--concurrency N', 'concurrent attempts; default 4'],
     ['--timeout S', 'seconds for one try of the agent; default 300'],
     ['--reward-timeout S', 'seconds for the reward function; default 60'],

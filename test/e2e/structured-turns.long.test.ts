@@ -9,7 +9,7 @@ import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloo
 
 let folder: string;
 let loop: ClawLoop;
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 400_000 });
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'clawloop-formats-'));
   loop = await startClawLoop(folder, ['--collector-batch-size', '2']);
@@ -56,4 +56,6 @@ test('a choice among a few allowed tokens trains; a text from which tokens were 
   expect(chosen.choices[0]!.message.content).toMatch(/^\{"trip": [12]\}$/);
   await lineOf(free.id, 'trained');
   await lineOf(chosen.id, 'trained');
+  const { stdout } = await clawloop(['replay', '--data-folder', folder]);
+  expect(stdout).toMatch(/ 0 different, 0 not covered/);
 });
