@@ -45,7 +45,9 @@ export function unannounced(
     const isSame = JSON.stringify(sorted(now.schema)) === JSON.stringify(sorted(before.schema));
     return isSame || now.version > before.version
       ? []
-      : [`${type}: its schema differs from the released one, but its version is still ${now.version}`];
+      : [
+          `${type}: its schema differs from the release, but its version is still ${now.version}; raise it in defineEvent`,
+        ];
   });
 }
 

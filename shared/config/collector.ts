@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { trainingSettings } from '../events/training-settings.ts';
+import { distillationForm, learningMethod, trainingSettings } from '../events/training-settings.ts';
 import { CommonConfig } from './common.ts';
 
 /** Longest span that a Node timer accepts, ms. */
@@ -19,6 +19,12 @@ function described<Schema extends z.ZodObject>(schema: Schema): Schema {
     field.describe(`${field.unwrap().description}; default depends on the model`),
   ]);
   return z.object(Object.fromEntries(shape)) as unknown as Schema;
+}
+
+/** A list `name=value,...`, and the message for other text. */
+function pairsOf(what: string, values: readonly string[]): [RegExp, string] {
+  const list = new RegExp(`^(?:[^=,\\s]+=(?:${values.join('|')})(?:,(?!$)|$))*$`);
+  return [list, `expected name=${what}, separated by commas; ${what}: ${values.join(', ')}`];
 }
 
 export const CollectorConfig = CommonConfig.extend({
@@ -67,12 +73,12 @@ export const CollectorConfig = CommonConfig.extend({
     .describe('a session without an effective sample contributes its turn with the largest mean vote'),
   adapterMethods: z
     .string()
-    .regex(/^(?:[^=,\s]+=(?:binary|opd|combine)(?:,(?!$)|$))*$/, 'expected name=method, separated by commas')
+    .regex(...pairsOf('method', learningMethod.options))
     .default('')
     .describe('methods of single adapters: name=method, separated by commas; the others use method'),
   adapterDistillation: z
     .string()
-    .regex(/^(?:[^=,\s]+=(?:sampled|topk|overlap)(?:,(?!$)|$))*$/, 'expected name=form, separated by commas')
+    .regex(...pairsOf('form', distillationForm.options))
     .default('')
     .describe('distillation of single adapters: name=form, separated by commas; the others use distillation'),
   carryDiscount: z

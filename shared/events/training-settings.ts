@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-const learningMethod = z.enum(['binary', 'opd', 'combine']);
+export const learningMethod = z.enum(['binary', 'opd', 'combine']);
 export type LearningMethod = z.output<typeof learningMethod>;
 
-const distillationForm = z.enum(['sampled', 'topk', 'overlap']);
+export const distillationForm = z.enum(['sampled', 'topk', 'overlap']);
 export type DistillationForm = z.output<typeof distillationForm>;
 
 export const trainingKind = z.enum(['lora', 'full']);

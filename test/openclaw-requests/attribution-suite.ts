@@ -1,12 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { attribute } from '../../services/collector/attribute.ts';
 import { readConversation } from '../../services/collector/conversation.ts';
+import { attributeSettings } from '../../services/collector/settings.ts';
 import { assistant, interaction, sessionEnded, user } from '../../services/collector/testing/events.ts';
 import { runFold } from '../../services/collector/testing/run-fold.ts';
+import { CollectorConfig } from '../../shared/config/collector.ts';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { ChatMessage } from '../../shared/events/chat-message.ts';
 import { asInteractions } from './as-interactions.ts';
 import { cutIndex, FEWEST_TRIES, loopCommand, type OpenClawRequests } from './requests.ts';
+
+/** The settings of a new log, so that a new rule is on without a change here. */
+const settings = attributeSettings(CollectorConfig.parse({}));
 
 /** Where each interaction went, by its id: `session rule outcome`. All sessions named end after the last of them. */
 export function placed(
@@ -21,7 +26,7 @@ export function placed(
     ...sessionEnded({ id: `end of ${session}` }, session),
     time,
   }));
-  const { emitted } = runFold(attribute, [...events, ...ends], { clients: true });
+  const { emitted } = runFold(attribute, [...events, ...ends], settings);
   return Object.fromEntries(
     emitted.flatMap(({ type, data }) => {
       if (type === 'turn.completed') return [[data.turnId, `${data.session} ${data.rule} completed`]];

@@ -1,16 +1,21 @@
 import { type ChatMessage, contentText } from '../../../shared/chat/message.ts';
+import { CollectorConfig } from '../../../shared/config/collector.ts';
 import { attribute } from '../attribute.ts';
+import { attributeSettings } from '../settings.ts';
 import { type InteractionGiven, interaction } from './events.ts';
 import { runFold } from './run-fold.ts';
 
 // Requests in the formats of agent programs, with invented words.
+
+/** The settings of a new log, so that a new rule is on without a change here. */
+const settings = attributeSettings(CollectorConfig.parse({}));
 
 export type Step = Omit<InteractionGiven, 'id'>;
 
 /** By request name: its session, how it was found, and its next state; or why it was skipped. */
 export function placed(steps: Readonly<Record<string, Step>>): Readonly<Record<string, string>> {
   const events = Object.entries(steps).map(([id, step], at) => interaction({ id, at, ...step }));
-  const { emitted } = runFold(attribute, events, { atOnce: true, firstEdits: true, clients: true });
+  const { emitted } = runFold(attribute, events, settings);
   const textOf = (next: readonly ChatMessage[]) =>
     next.map(({ content }) => contentText(content)).join(' | ');
   return Object.fromEntries(
