@@ -47,7 +47,7 @@ describe('chat completions with the official client', () => {
       { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [tool('get_time')] } },
     ],
   ] as const)(
-    'tool_choice %s: the answer is a call, whatever the model would say',
+    'tool_choice %s: the answer is a call, whatever the model would answer',
     async (_about, choice) => {
       const answer = await client.chat.completions.create(
         request({ tool_choice: choice as never, logit_bias: braces, max_tokens: 60, temperature: 0 }),
@@ -65,7 +65,7 @@ describe('chat completions with the official client', () => {
     },
   );
 
-  test('a forced call that is cut off is a call all the same, and does not train', async () => {
+  test('a forced call that is cut off is still a call, and does not train', async () => {
     const choice = { type: 'function', function: { name: 'get_weather' } } as const;
     const asked = request({ tool_choice: choice, max_tokens: 12, temperature: 1, seed: 5 });
     const whole = await client.chat.completions.create(asked);
@@ -92,7 +92,7 @@ describe('chat completions with the official client', () => {
     expect(await prompt({ tool_choice: 'none' })).toBeLessThan(await prompt({ tool_choice: 'auto' }));
   });
 
-  test('log-probs come one per token, the likeliest alternatives first', async () => {
+  test('there is one log-prob per token, the likeliest alternatives first', async () => {
     const { choices } = await client.chat.completions.create({
       model: 'clawloop',
       messages: [...messages],
@@ -119,7 +119,7 @@ describe('chat completions with the official client', () => {
     [{ modalities: ['audio'] }, 'modalities'],
     [{ functions: [{ name: 'x' }] }, 'functions'],
     [{ top_logprobs: 2 }, 'top_logprobs'],
-  ])('%j is refused, and the client is told which field it is', async (more, param) => {
+  ])('%j is refused, and the error names the field', async (more, param) => {
     const failure = await client.chat.completions.create(request(more as Partial<Request>)).then(
       () => undefined,
       (error: unknown) => error,
@@ -128,7 +128,7 @@ describe('chat completions with the official client', () => {
     expect(failure).toMatchObject({ status: 400, param, type: 'invalid_request_error' });
   });
 
-  test('what asks for nothing is no reason to refuse', async () => {
+  test('fields that ask for nothing are accepted', async () => {
     const answer = await client.chat.completions.create(
       request({
         response_format: { type: 'text' },
