@@ -211,6 +211,6 @@ test('no further task begins once enough tasks gave different rewards', async ()
 test('the summary warns when nearly all tasks gave the same reward', async () => {
   const text = async (agent: Agent) =>
     formatSummary((await roll({ tasks: 5, n: 2, agent })).summary, { count: 0, ms: 0 });
-  expect(await text(() => 1)).toMatch(/5 of 5 tasks had the same reward[^]*warning: nearly all tasks/);
+  expect(await text(() => 1)).toMatch(/5 of 5 tasks had the same reward[\s\S]*warning: nearly all tasks/);
   expect(await text(({ attempt }) => attempt)).not.toMatch(/warning/);
 });

@@ -146,3 +146,23 @@ test('the sweeper reports overdue turns once, and again if the append failed', a
     expect.objectContaining({ id: 't/expired', type: 'vote.expired', subject: 'lane-1' }),
   ]);
 });
+
+test('a vote that misses its time limit is logged with the reason, and an interrupted vote is no warning', async () => {
+  const hanging: Judge = {
+    ...signalsJudge,
+    vote: (_turn, _index, signal) =>
+      new Promise((_, reject) => {
+        if (signal.aborted) reject(signal.reason);
+        else signal.addEventListener('abort', () => reject(signal.reason));
+      }),
+  };
+  const { deps, job, lines } = openVoting(hanging);
+  const cast = (reason: Error) => expect(castVote(deps, job, AbortSignal.abort(reason))).rejects.toThrow();
+  await cast(new DOMException('Task timed out (queue has 1 running)', 'TimeoutError'));
+  await cast(new Error('the worker is ending'));
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 40, turnId: 't', reason: 'no answer within the time limit of a vote' },
+    { level: 30, turnId: 't', msg: 'vote interrupted; will retry' },
+  ]);
+  expect(lines.join('')).not.toContain('queue has');
+});

@@ -30,7 +30,6 @@ type VoteDeps = {
  */
 export async function castVote(deps: VoteDeps, job: Attempt<VoteJob>, signal: AbortSignal): Promise<void> {
   if (!deps.open.mayBeOwed(job)) return;
-  const { turnId, index } = job.data;
   try {
     const turn = await readTurn(deps.log, job.data);
     const { fact, outcome } = await askJudge(deps.judge, job, turn, signal);
@@ -41,11 +40,35 @@ export async function castVote(deps: VoteDeps, job: Attempt<VoteJob>, signal: Ab
   } catch (error) {
     const reason = reasonOf(error, signal);
     deps.metrics.failures.inc({ reason });
-    deps.logger.warn({ turnId, index, attempt: job.attempt, reason, err: error }, 'vote failed; will retry');
+    logFailure(deps.logger, job, { reason, error, signal });
     await recordFailure(deps, job, reason);
     throw error;
   }
 }
+
+function logFailure(
+  logger: Logger,
+  { attempt, data: { turnId, index } }: Attempt<VoteJob>,
+  {
+    reason,
+    error,
+    signal,
+  }: { readonly reason: string; readonly error: unknown; readonly signal: AbortSignal },
+): void {
+  const fields = { turnId, index, attempt, reason };
+  if (!signal.aborted || isServiceError(error))
+    logger.warn({ ...fields, err: error }, 'vote failed; will retry');
+  // the queue's own error counts its jobs, which explains nothing
+  else if (isTimeLimit(signal))
+    logger.warn(
+      { ...fields, reason: 'no answer within the time limit of a vote' },
+      'vote failed; will retry',
+    );
+  else logger.info(fields, 'vote interrupted; will retry');
+}
+
+const isTimeLimit = ({ reason }: AbortSignal): boolean =>
+  reason instanceof Error && reason.name === 'TimeoutError';
 
 /** Records a failure that the turn caused, so the next process does not count from 0 again. */
 async function recordFailure({ log, logger }: VoteDeps, job: Attempt<VoteJob>, code: string): Promise<void> {

@@ -42,8 +42,9 @@ const LOAD_RETRY_MS = 2_000;
 /** ms to empty the outbox on exit */
 const RECORDER_LIMIT_MS = 500;
 
-/** Exits; the exit code tells a supervisor whether a restart can help. */
+/** Logs the reason and exits; the exit code tells a supervisor whether a restart can help. */
 function refuse(reason: string, code = REFUSED_EXIT_CODE): never {
+  logger.fatal({ reason }, 'cannot continue; exiting');
   process.stderr.write(`clawloop serving: ${reason}\n`);
   process.exit(code);
 }
@@ -214,7 +215,9 @@ const server = await createServer(deps, {
 });
 const endpoint = await server
   .listen({ host: config.host, port: config.port })
-  .catch((error: Error) => refuse(`cannot listen on ${config.host}:${config.port}: ${error.message}`));
+  .catch((error: Error) =>
+    refuse(`cannot listen on ${config.host}:${config.port}: ${error.message}; give another --port or --host`),
+  );
 logger.info({ endpoint: `${endpoint}/v1` }, 'listening');
 
 await run(

@@ -77,13 +77,18 @@ async function settle(training: Training, batch: Batch, signal: AbortSignal): Pr
   if (committed !== undefined) return committed;
 
   const strikes = await store.attempts(name).strikes();
+  const last = strikes.errors.at(-1) ?? 'the process was killed during the step';
   if (strikes.count > 0)
     logger.warn(
-      { batch: batch.batchId, strikes, maxStrikes },
-      'earlier attempts at this batch failed; it is given up after maxStrikes',
+      {
+        batch: batch.batchId,
+        strikes,
+        maxStrikes,
+        reason: `${strikes.count} of ${maxStrikes} allowed attempts; last: ${last}`,
+      },
+      'earlier attempts at this batch failed',
     );
   if (strikes.count >= maxStrikes) {
-    const last = strikes.errors.at(-1) ?? 'the process was killed during the step';
     return failed('strikes', `${strikes.count} attempts did not end; last: ${last}`);
   }
   const parent = await readParent(training, batch);

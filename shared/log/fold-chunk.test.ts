@@ -27,11 +27,11 @@ const needs = (id: string): DeferredEvent => ({
 const complete = (found: ClawLoopEvent | undefined) =>
   completeEvents(fold, [needs('own')], async () => [found]);
 
-test('a deferred fact is made of the record that it names', async () => {
+test('a deferred fact is made from the record that it names', async () => {
   expect(await complete(fact('own', 'side'))).toMatchObject([{ data: { reason: 'side', rule: 'own' } }]);
 });
 
-test("another record at the position is not taken for the fact's own, nor is none", async () => {
+test('a missing record, or another record at the position, ends the fact as record-gone', async () => {
   expect(await complete(fact('of another chat', 'side'))).toMatchObject([
     { data: { reason: 'record-gone' } },
   ]);

@@ -94,13 +94,13 @@ test('after a failure the partition is taken over again; the waits grow until a 
   expect(state()).toMatchObject({ count: 3, takeOvers: 5, closed: 5, waits: [50, 100, 150, 150] });
 });
 
-test('a void commit takes the partition over again without a wait', async () => {
+test('after a void commit the partition is taken over again without a wait', async () => {
   const { store, work, state } = memoryPartition(input('1', '2'), ['void']);
   await processPartition(work(), store);
   expect(state()).toMatchObject({ count: 2, takeOvers: 2, closed: 2, waits: [] });
 });
 
-test('an error that no retry mends is thrown, and the partition is closed', async () => {
+test('an error that a retry cannot fix is thrown, and the partition is closed', async () => {
   const { store, work, state } = memoryPartition(input('1'), [new Error('a bug')]);
   await expect(processPartition(work(), store)).rejects.toThrow('a bug');
   expect(state()).toMatchObject({ takeOvers: 1, closed: 1 });
@@ -111,7 +111,7 @@ test('a partition of another member is left alone', async () => {
   await processPartition(work(), { ...store, takeOver: async () => undefined });
 });
 
-test('a newer record stops the partition, but what it owes is still owed', async () => {
+test('a record of a newer version stops the partition, and open obligations stay open', async () => {
   const newer = JSON.stringify({ ...skipped('2'), dataschema: 'clawloop:turn.skipped:999' });
   const [first, second] = input('1', '2');
   const { store, work, state, stop } = memoryPartition([first!, { ...second!, body: newer }]);

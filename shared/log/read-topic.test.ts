@@ -20,7 +20,7 @@ const closed = (id: string) =>
 const paused = (id: string) =>
   LearningPaused.create({ ...origin(`${id}/paused`), data: { adapter: 'default' } });
 
-test('while the loop goes on, no fact is read without the fact that it follows from', async () => {
+test('while the loop runs, no fact is read without the fact that it follows from', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-read-'));
   const log = await openSqliteLog({ folder });
   const whole = (id: string) => log.append([started(id), closed(id), paused(id)]);

@@ -29,7 +29,7 @@ test('rows in memory answer as a plain sorted list of pairs would', () => {
   );
 });
 
-test('a draft reads its own changes and leaves the rows below as they are', () => {
+test('a draft reads its own changes and leaves the underlying rows unchanged', () => {
   const rows = memoryRows([
     ['t/b', 1],
     ['t/c', 2],

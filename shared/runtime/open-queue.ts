@@ -3,10 +3,12 @@ import type { QueueConfig } from '../config/queue.ts';
 import { tlsRefusals } from '../log/tls-refusals.ts';
 import type { JobQueue, JobQueueSettings } from '../queue/job-queue.ts';
 import { openMemoryQueue } from '../queue/memory/open-memory-queue.ts';
+import { monotonicNow } from './clock.ts';
 import type { Readiness } from './health.ts';
 import type { Logger } from './logger.ts';
 import { readCertificates } from './open-log.ts';
 import { Refusal } from './refusal.ts';
+import { createRepeats } from './repeats.ts';
 import { createWaitNotice } from './wait-notice.ts';
 
 /** refusals in a row that count as final: a starting Redis may not know its users yet */
@@ -50,11 +52,14 @@ async function openOnRedis<Data>(
     away: (reason, seconds) => logger.warn({ queue: name, reason, seconds }, `waiting for ${place}`),
     back: (seconds) => logger.info({ queue: name, seconds }, `${place} is back`),
   });
+  const repeats = createRepeats(monotonicNow);
   let connected = false;
   let refusals = 0;
   const onTrouble = (error: Error): void => {
     if (queue.missing() === undefined) {
-      logger.warn({ err: error, queue: name }, 'the queue reported an error; it stays connected to Redis');
+      const reason = repeats(causeOf(error));
+      if (reason !== undefined)
+        logger.warn({ queue: name, reason }, 'the queue reported an error; it stays connected to Redis');
       return;
     }
     notice.away(messageOf(error));
@@ -100,6 +105,10 @@ const messageOf = (error: Error): string =>
   error instanceof AggregateError
     ? error.errors.map(({ message }: Error) => message).join('; ')
     : error.message;
+
+/** Redis names the script and its line too, which would make one cause look like several. */
+const causeOf = (error: Error): string =>
+  messageOf(error).replace(/ script: \w+, on @user_script:\d+\.$/, '');
 
 /** Whether Redis answers but refuses the connection: wrong credentials, or an untrusted certificate. */
 const isRefused = (error: Error): boolean =>

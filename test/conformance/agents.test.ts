@@ -93,7 +93,7 @@ describe.each([
     expect(calls[0]!.data.api).toBe(api);
   });
 
-  test('an agent that hands over stays in its session', async () => {
+  test('a handover to another agent stays in the session', async () => {
     think(on.upstream, (messages) => {
       const came = latest(messages);
       const system = textOf(messages[0]!);
@@ -126,7 +126,7 @@ describe.each([
     expect(new Set(calls.map((call) => call.session)).size).toBe(1);
   });
 
-  test('what a tool failed with is the next state', async () => {
+  test("a tool's error is the next state", async () => {
     think(on.upstream, weatherman);
     const words = `Is it warm in Atlantis? (${api})`;
     const result = await runner().run(agent, words);
@@ -135,7 +135,7 @@ describe.each([
     expect(textOf(first!.next![0]!)).toContain('An error occurred');
   });
 
-  test('a call that has to come, and one at a time', async () => {
+  test('a required call, and one call at a time', async () => {
     think(on.upstream, weatherman);
     const words = `Zurich or Lisbon? (${api}, one by one)`;
     const strict = agent.clone({ modelSettings: { toolChoice: 'required', parallelToolCalls: false } });
@@ -150,7 +150,7 @@ describe.each([
     });
   });
 
-  test('an answer of a given form is asked of the engine', async () => {
+  test('the engine is asked for an answer in the given format', async () => {
     think(on.upstream, () => ({ text: '{"city": "Zurich"}' }));
     const formed = new Agent({ name: 'Formed', outputType: z.object({ city: z.string() }) });
     expect((await runner().run(formed, 'Where?')).finalOutput).toEqual({ city: 'Zurich' });
@@ -165,7 +165,7 @@ describe.each([
     });
   });
 
-  test('what fails is told, and tried again where the client tries again, after Retry-After', async () => {
+  test('a failure is reported, and a client that retries does so after Retry-After', async () => {
     think(on.upstream, failingFirst(weatherman, { status: 500 }));
     await expect(runner().run(agent, 'hi')).rejects.toMatchObject({ status: 502 });
     think(on.upstream, failingFirst(weatherman, { status: 500 }, { status: 429, retryAfter: 1 }));
@@ -176,7 +176,7 @@ describe.each([
     expect(await attributedCalls(on.folder, words)).toHaveLength(2);
   });
 
-  test('a stream that breaks is an error; one that is left is recorded as it stood', async () => {
+  test('a stream that breaks is an error; a stream that its client closes is recorded up to there', async () => {
     think(on.upstream, () => ({ text: 'Hel', breaks: true }));
     const broken = await runner().run(agent, 'hi', { stream: true });
     await expect(broken.completed).rejects.toThrow();
@@ -198,7 +198,7 @@ describe.each([
   });
 });
 
-test('a conversation that goes on by previousResponseId is one session', async () => {
+test('a conversation that continues by previousResponseId is one session', async () => {
   think(on.upstream, weatherman);
   const agent = new Agent({ name: 'Weatherman', instructions: 'Tell the weather.', tools: [getWeather] });
   const provider = new OpenAIProvider({ openAIClient: on.serving.client, useResponses: true });

@@ -113,7 +113,7 @@ describe.each([
     expect(calls[1]!.next![0]!.content).toBe('7');
   });
 
-  test('what a tool failed with is the next state', async () => {
+  test("a tool's error is the next state", async () => {
     think(on.upstream, grocer);
     const words = `What do grapes cost? (${by}, ${api})`;
     const { text } = await say([{ role: 'user', content: words }]);
@@ -122,7 +122,7 @@ describe.each([
     expect(textOf(first!.next![0]!)).toContain('no grapes today');
   });
 
-  test('what fails is told, and tried again after Retry-After', async () => {
+  test('a failure is reported, and retried after Retry-After', async () => {
     think(on.upstream, failingFirst(grocer, { status: 500 }));
     const failure = await say([{ role: 'user', content: 'hi' }]).catch((error: unknown) => error);
     expect(APICallError.isInstance(failure)).toBe(true);
@@ -137,7 +137,7 @@ describe.each([
   });
 });
 
-test('responses that are not stored are sent back whole, and go on', async () => {
+test('responses that are not stored are sent back in full, and the conversation continues', async () => {
   think(on.upstream, grocer);
   const prompt = 'What do apples and pears cost? (not stored)';
   const providerOptions = { openai: { store: false } };
@@ -148,7 +148,7 @@ test('responses that are not stored are sent back whole, and go on', async () =>
   expect(calls.map(({ next }) => next?.length)).toEqual([2, 1, undefined]);
 });
 
-test('who keeps the words alone, and drops calls and results, is known again', async () => {
+test('a client that keeps only the texts, without calls and results, is recognised', async () => {
   think(on.upstream, grocer);
   const messages: ModelMessage[] = [];
   for (const content of ['What do pears cost? (words alone)', 'And apples and grapes?', 'Thanks!']) {
@@ -168,7 +168,7 @@ test('who keeps the words alone, and drops calls and results, is known again', a
   ]);
 });
 
-test('a stream that breaks tells of it; one that is left is recorded as it stood', async () => {
+test('a stream that breaks reports it; a stream that its client closes is recorded up to there', async () => {
   think(on.upstream, () => ({ text: 'Hel', breaks: true }));
   const errors: unknown[] = [];
   const broken = streamText({
@@ -195,7 +195,7 @@ test('a stream that breaks tells of it; one that is left is recorded as it stood
   });
 });
 
-test('a call that has to come is asked for, and settings arrive', async () => {
+test('a required call is requested, and settings arrive', async () => {
   think(on.upstream, grocer);
   const asked = {
     model: compatible(),
@@ -223,7 +223,7 @@ test('a call that has to come is asked for, and settings arrive', async () => {
 test.each([
   ['compatible', compatible],
   ['openai', openai],
-])('an object of a given form is asked of the engine, by the provider %s', async (_name, model) => {
+])('the engine is asked for an object in the given format, by the provider %s', async (_name, model) => {
   think(on.upstream, () => ({ text: '{"fruit": "pears"}' }));
   const output = Output.object({ schema: z.object({ fruit: z.string() }) });
   const answer = await generateText({ model: model(), prompt: 'Which?', output });

@@ -30,7 +30,7 @@ const whole = (id: string) => ({
 });
 const askedOf = () => on.upstream.calls.at(-1)!.body;
 
-test('the arguments of a call come as they are written, and the client puts them together', async () => {
+test('the arguments of a call are streamed as they are written, and the client assembles them', async () => {
   on.upstream.script((_, response) =>
     sendFrames(response, [
       ...call(0, 'call_1'),
@@ -51,7 +51,7 @@ test('the arguments of a call come as they are written, and the client puts them
   expect(final.choices[0]!.message.tool_calls).toMatchObject([whole('call_1'), whole('call_2')]);
 });
 
-test('one call is asked for, and no second one comes out', async () => {
+test('one call is requested, and no second call is sent', async () => {
   on.upstream.script((_, response) =>
     sendFrames(response, [...call(0, 'call_1'), ...call(1, 'call_2'), finishFrame('tool_calls')]),
   );
@@ -63,7 +63,7 @@ test('one call is asked for, and no second one comes out', async () => {
   expect(askedOf()).toMatchObject({ parallel_tool_calls: false });
 });
 
-test('a call that has to come is asked for upstream', async () => {
+test('a required call is requested from the engine', async () => {
   await on.serving.client.chat.completions.create({
     ...request(),
     tools: [...tools],
@@ -82,7 +82,7 @@ const once = (key: string) => ({ headers: { 'Idempotency-Key': key } });
 const factsOf = async (id: string) =>
   (await on.folder.events('conversations')).filter((event) => event.id === id);
 
-test('a request that comes again gets the same answer, streamed or not, and is no second turn', async () => {
+test('a repeated request gets the same answer, streamed or not, and is no second turn', async () => {
   const first = await on.serving.client.chat.completions.create(request(), once('again'));
   const before = on.upstream.calls.length;
   const { data, response } = await on.serving.client.chat.completions
@@ -102,7 +102,7 @@ test('a request that comes again gets the same answer, streamed or not, and is n
   expect(other.id).not.toBe(first.id);
 });
 
-test('a streamed answer with calls comes again after a restart', async () => {
+test('a streamed answer with calls is replayed after a restart', async () => {
   on.upstream.script((_, response) =>
     sendFrames(response, [...call(0, 'call_1'), finishFrame('tool_calls')]),
   );
@@ -118,7 +118,7 @@ test('a streamed answer with calls comes again after a restart', async () => {
   expect(on.upstream.calls.length).toBe(before);
 });
 
-test('a key that named another request is refused, and the client does not try again', async () => {
+test('a key that was used for another request is refused, and the client does not retry', async () => {
   await on.serving.client.chat.completions.create(request(), once('mine'));
   const trying = new OpenAI({ baseURL: `${on.serving.url}/v1`, apiKey: 'none', maxRetries: 2 });
   const failure = trying.chat.completions.create(request('something else'), once('mine'));
@@ -132,7 +132,7 @@ test('a key that named another request is refused, and the client does not try a
   });
 });
 
-test('two at the same time are answered once; where the first fails, the second is answered', async () => {
+test('two equal requests at the same time get one answer; if the first fails, the second is answered', async () => {
   const { promise: gate, resolve: go } = Promise.withResolvers<void>();
   const before = on.upstream.calls.length;
   on.upstream.script(async (_, response) => {
@@ -156,7 +156,7 @@ test('two at the same time are answered once; where the first fails, the second 
   expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
 });
 
-test('an answer that its client left is none: the same request is answered anew', async () => {
+test('an answer that its client abandoned is not replayed: the same request gets a new answer', async () => {
   const { promise: left, resolve: isLeft } = Promise.withResolvers<void>();
   on.upstream.script(async (_, response) => {
     response.on('close', isLeft);
@@ -180,7 +180,7 @@ test('an answer that its client left is none: the same request is answered anew'
   expect(anew.choices[0]!.message.content).toBe('Hello');
 });
 
-test('the client tries again by itself after a failure, and counts the tokens', async () => {
+test('the client retries by itself after a failure, and counts the tokens', async () => {
   let fails = true;
   on.upstream.script((_, response) => {
     if (fails) response.writeHead(503).end('{}');

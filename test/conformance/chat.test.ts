@@ -47,7 +47,7 @@ describe('chat completions with the official client', () => {
       { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [tool('get_time')] } },
     ],
   ] as const)(
-    'tool_choice %s: the answer is a call, whatever the model would say',
+    'tool_choice %s: the answer is a call, whatever the model would answer',
     async (_about, choice) => {
       const answer = await client.chat.completions.create(
         request({ tool_choice: choice as never, logit_bias: braces, max_tokens: 60, temperature: 0 }),
@@ -93,7 +93,7 @@ describe('chat completions with the official client', () => {
     expect(await prompt({ tool_choice: 'none' })).toBeLessThan(await prompt({ tool_choice: 'auto' }));
   });
 
-  test('log-probs come one per token, the likeliest alternatives first', async () => {
+  test('there is one log-prob per token, the likeliest alternatives first', async () => {
     const { choices } = await client.chat.completions.create({
       model: 'clawloop',
       messages: [...messages],
@@ -120,7 +120,7 @@ describe('chat completions with the official client', () => {
     [{ modalities: ['audio'] }, 'modalities'],
     [{ functions: [{ name: 'x' }] }, 'functions'],
     [{ top_logprobs: 2 }, 'top_logprobs'],
-  ])('%j is refused, and the client is told which field it is', async (more, param) => {
+  ])('%j is refused, and the error names the field', async (more, param) => {
     const failure = await client.chat.completions.create(request(more as Partial<Request>)).then(
       () => undefined,
       (error: unknown) => error,
@@ -129,7 +129,7 @@ describe('chat completions with the official client', () => {
     expect(failure).toMatchObject({ status: 400, param, type: 'invalid_request_error' });
   });
 
-  test('what asks for nothing is no reason to refuse', async () => {
+  test('fields that ask for nothing are accepted', async () => {
     const answer = await client.chat.completions.create(
       request({
         response_format: { type: 'text' },

@@ -27,7 +27,7 @@ const readAll = async (stream: AsyncIterable<unknown>): Promise<readonly unknown
   return seen;
 };
 
-test('the client is told in its own shape, and the log in a line without a stack', async () => {
+test("the client gets the error in its API's format, and the log gets a line without a stack", async () => {
   const { client, url } = on.serving;
   const chat = await client.chat.completions.create({
     model: 'clawloop',

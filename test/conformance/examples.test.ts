@@ -62,7 +62,7 @@ test.each(examples)('$name $flags: claw-nano answers in words, which may train',
   expect(calls[0]!.session).toBe(calls[1]!.session);
 });
 
-test('the chat in the terminal shows the version of each answer, and its messages are one session', async () => {
+test('the terminal chat shows the version of each answer, and its messages are one session', async () => {
   const file = fileURLToPath(new URL('../../examples/chat.js', import.meta.url));
   const chat = promisify(execFile)(process.execPath, [file, nano.url]);
   chat.child.stdin!.end('How do I pack for a canoe trip?\nShorter, please.\n');

@@ -49,7 +49,7 @@ test('in a chat by the index of each call', async () => {
   });
 });
 
-test('in a response each under its own item, and what it was told by its items is known again', async () => {
+test('in a response as one item each, and results that are sent back by item are recognised', async () => {
   const tools = names.map((name) => ({ type: 'function' as const, name, parameters, strict: null }));
   const streamed = await openai.responses
     .stream({ model: 'clawloop', input: 'look and listen', tools })
@@ -85,7 +85,7 @@ test('in a response each under its own item, and what it was told by its items i
   ]);
 });
 
-test('in a message as blocks one after the other', async () => {
+test('in a message as consecutive blocks', async () => {
   const tools = names.map((name) => ({ name, input_schema: parameters }));
   const open = new Set<number>();
   const stream = anthropic.messages.stream({ model: 'clawloop', max_tokens: 50, messages, tools });

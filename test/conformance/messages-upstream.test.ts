@@ -29,7 +29,7 @@ const callFrames = [
 const isArguments = (event: Anthropic.MessageStreamEvent | undefined): boolean =>
   event?.type === 'content_block_delta' && event.delta.type === 'input_json_delta';
 
-test('a key comes as x-api-key or as Bearer', async () => {
+test('a key is accepted as x-api-key or as Bearer', async () => {
   on.upstream.script((_, response) =>
     sendFrames(response, [deltaFrame({ content: 'hi' }), finishFrame('stop')]),
   );
@@ -44,7 +44,7 @@ test('a key comes as x-api-key or as Bearer', async () => {
   }
 });
 
-test('thoughts, words and calls are blocks, and go back as one answer', async () => {
+test('thoughts, text and calls are blocks, and are sent back as one answer', async () => {
   on.upstream.script((_, response) => sendFrames(response, callFrames));
   const request: Anthropic.MessageCreateParamsNonStreaming = {
     ...ask,
@@ -123,7 +123,7 @@ test('thoughts, words and calls are blocks, and go back as one answer', async ()
   expect(rollingHashes(after.messages)).toContain(rollingHashes([...messages, answer]).at(-1));
 });
 
-test('which stop sequence it was is said where the engine says it', async () => {
+test('the stop sequence is named if the engine names it', async () => {
   on.upstream.script((_, response) =>
     sendFrames(response, [
       deltaFrame({ content: 'one' }),
@@ -135,14 +135,14 @@ test('which stop sequence it was is said where the engine says it', async () => 
   expect(on.upstream.calls.at(-1)!.body.stop).toEqual(['two']);
 });
 
-test('what breaks is told: before the answer by a status, amid a stream by an event', async () => {
+test('a failure is reported: before the answer by a status, during a stream by an event', async () => {
   on.upstream.script((_, response) => sendFrames(response, [deltaFrame({ content: 'Hel' })], false));
   await expect(client().messages.create(ask)).rejects.toMatchObject({ status: 502, type: 'api_error' });
   await expect(client().messages.stream(ask).finalMessage()).rejects.toMatchObject({ type: 'api_error' });
   await expect(client().messages.countTokens(ask)).rejects.toBeInstanceOf(Anthropic.NotFoundError);
 });
 
-test('a key at its limit waits, and an answer that its reader left is recorded as it stood', async () => {
+test('a key at its limit waits, and an answer that its client abandoned is recorded up to there', async () => {
   on.upstream.script((_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(`data: ${JSON.stringify(deltaFrame({ content: 'Hel' }))}\n\n`); // and no more

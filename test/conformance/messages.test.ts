@@ -28,7 +28,7 @@ const post = (path: string, body: string, method = 'POST') =>
 /** The SDK no longer knows these fields; its older versions send them. */
 const sampling = { temperature: 0.7, top_p: 0.9, top_k: 40 };
 
-test('a message comes whole, and its fact is the one that a chat would have', async () => {
+test('a message is answered whole, and its fact is the same as for a chat', async () => {
   const { data: message, response } = await client.messages
     .create({
       model: 'claude-anything',
@@ -74,7 +74,7 @@ test('a message comes whole, and its fact is the one that a chat would have', as
   expect(fact.tokens!.logProbs).toHaveLength(output_tokens);
 });
 
-test('a stream has its events in order, and says the same as the whole message', async () => {
+test('a stream has its events in order, and has the same content as the whole message', async () => {
   const request = { ...greedy, messages: [user('hello there')] };
   const whole = await client.messages.create(request);
   const types: string[] = [];
@@ -93,7 +93,7 @@ test('a stream has its events in order, and says the same as the whole message',
   expect((await on.folder.interaction(streamed.id)).answer.content).toBe(textOf(whole)); // durable by now
 });
 
-test('why an answer ended: a stop sequence, or max_tokens', async () => {
+test('the answer says why it ended: a stop sequence, or max_tokens', async () => {
   const request = { ...greedy, messages: [user('hello')] };
   const free = textOf(await client.messages.create(request));
   const stop = free.slice(3, 6);
@@ -108,7 +108,7 @@ test('why an answer ended: a stop sequence, or max_tokens', async () => {
   expect(short).toMatchObject({ stop_reason: 'max_tokens', usage: { output_tokens: 2 } });
 });
 
-test('a conversation goes on from what was answered', async () => {
+test('a conversation continues from the answer', async () => {
   const first = { ...greedy, system: 'Be brief.', messages: [user('hello')] };
   const answer = await client.messages.create(first);
   const second = await client.messages.create({
@@ -120,7 +120,7 @@ test('a conversation goes on from what was answered', async () => {
   expect(after.lane).toBe(before.lane);
 });
 
-test('tokens are counted as they will be read', async () => {
+test('tokens are counted as the model will read them', async () => {
   const request = {
     model: 'claude-anything',
     system: 'Be brief.',
@@ -133,7 +133,7 @@ test('tokens are counted as they will be read', async () => {
   expect(await (await post('/messages/count_tokens', JSON.stringify(request))).json()).toEqual(counted);
 });
 
-test('a call that has to come does, whole or in parts', async () => {
+test('a required call is made, whole or streamed', async () => {
   const schema = { type: 'object', properties: { at: { type: 'string' } } } as const;
   const request: Anthropic.MessageCreateParamsNonStreaming = {
     ...greedy,
@@ -154,7 +154,7 @@ test('a call that has to come does, whole or in parts', async () => {
   expect(call).toMatchObject({ function: { name: 'listen', arguments: parts.join('') } });
 });
 
-test('feedback takes the id of a message, streamed or not', async () => {
+test('feedback accepts the id of a message, streamed or not', async () => {
   const request = { ...greedy, messages: [user('rate me')] };
   const ids = [
     (await client.messages.create(request)).id,
@@ -170,7 +170,7 @@ test('feedback takes the id of a message, streamed or not', async () => {
   expect(given.map(({ data }) => data)).toMatchObject(ids.map((interactionId) => ({ interactionId, lane })));
 });
 
-test('what cannot be honoured is refused by its name, in the shape that clients read', async () => {
+test('a field that cannot be honoured is refused by name, in the format that clients read', async () => {
   const before = (await on.folder.events('conversations')).length;
   const ask = { model: 'm', max_tokens: 5, messages: [user('hi')] };
   const content = (...blocks: object[]) => ({ messages: [{ role: 'user', content: blocks }] });

@@ -10,7 +10,7 @@ const on = servingForSuite(['--model', 'claw-nano']);
 /** Greedy, so that two requests are answered alike. */
 const greedy = { model: 'clawloop', max_output_tokens: 40, temperature: 0 };
 
-test('a conversation goes on by the id of its last response, also after a restart', async () => {
+test('a conversation continues by the id of its last response, also after a restart', async () => {
   const first = await on.serving.client.responses.create({
     ...greedy,
     instructions: 'Be brief.',
@@ -43,7 +43,7 @@ test('a conversation goes on by the id of its last response, also after a restar
   await expect(lost).rejects.toMatchObject({ status: 400, code: 'previous_response_not_found' });
 });
 
-test('a response is told again and deleted by its id, also by another replica and after a restart', async () => {
+test('a response is returned and deleted by its id, also by another replica and after a restart', async () => {
   const parameters = { type: 'object', properties: {} };
   const created = await on.serving.client.responses.create({
     ...greedy,
@@ -80,7 +80,7 @@ test('a response is told again and deleted by its id, also by another replica an
   expect(await on.folder.interaction(created.id)).toMatchObject({ api: 'responses' }); // the log is only added to
 });
 
-test('a response that was deleted is not told to a request that comes again', async () => {
+test('a deleted response is not replayed to a repeated request', async () => {
   const { client } = on.serving;
   const once = { headers: { 'Idempotency-Key': 'deleted' } };
   const asked = { ...greedy, input: 'hello' };
@@ -97,7 +97,7 @@ test('a response that was deleted is not told to a request that comes again', as
   expect(anew.id).not.toBe(id);
 });
 
-test('what is not stored cannot be gone on from, referred to or told again; nor can a chat be told as a response', async () => {
+test('an answer that is not stored cannot be continued, referenced or returned; nor can a chat be returned as a response', async () => {
   const { id, output } = await on.serving.client.responses.create({
     ...greedy,
     input: 'hello',

@@ -8,7 +8,7 @@ import { deltaFrame, finishFrame, sendFrames, usageFrame } from '../e2e/serving-
 
 const on = servingOnScript();
 
-test('thoughts, words and calls are items, and go back as one answer', async () => {
+test('thoughts, text and calls are items, and are sent back as one answer', async () => {
   on.upstream.script((_, response) =>
     sendFrames(response, [
       deltaFrame({ reasoning_content: 'Let me look.' }),
@@ -63,7 +63,7 @@ test('thoughts, words and calls are items, and go back as one answer', async () 
   expect(on.upstream.calls.at(-1)!.body.messages).toMatchObject(asked);
 });
 
-test('what breaks is told, and an answer that its reader left is recorded as it stood', async () => {
+test('a failure is reported, and an answer that its client abandoned is recorded up to there', async () => {
   on.upstream.script((_, response) => sendFrames(response, [deltaFrame({ content: 'Hel' })], false));
   const ask = { model: 'clawloop', input: 'go' };
   await expect(on.serving.client.responses.create(ask)).rejects.toMatchObject({ status: 502 });

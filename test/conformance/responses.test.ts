@@ -8,7 +8,7 @@ const on = servingForSuite(['--model', 'claw-nano']);
 /** Greedy, so that two requests are answered alike. */
 const greedy = { model: 'clawloop', max_output_tokens: 40, temperature: 0 };
 
-test('a response comes whole, and its fact is the one that a chat would have', async () => {
+test('a response is answered whole, and its fact is the same as for a chat', async () => {
   const response = await on.serving.client.responses.create({
     model: 'gpt-anything',
     max_output_tokens: 12,
@@ -57,7 +57,7 @@ test('a response comes whole, and its fact is the one that a chat would have', a
   expect(given.status).toBe(200);
 });
 
-test('a stream has its events in order, and says the same as the whole response', async () => {
+test('a stream has its events in order, and has the same content as the whole response', async () => {
   const request = { ...greedy, input: 'hello there' };
   const whole = await on.serving.client.responses.create(request);
   const events: { readonly type: string; readonly sequence_number: number }[] = [];
@@ -77,7 +77,7 @@ test('a stream has its events in order, and says the same as the whole response'
   });
 });
 
-test('an input that does not fit is named as the field of each API', async () => {
+test('for an input that does not fit, the error names the field of each API', async () => {
   const small = (
     await on.folder.start(['--model', 'claw-nano', '--context', 'error', '--context-tokens', '64'])
   ).client;
@@ -91,7 +91,7 @@ test('an input that does not fit is named as the field of each API', async () =>
   await expect(chat).rejects.toMatchObject({ ...tooLong, param: 'messages' });
 });
 
-test('a call that has to come does, whole or in parts', async () => {
+test('a required call is made, whole or streamed', async () => {
   const parameters = { type: 'object', properties: {} };
   const request: OpenAI.Responses.ResponseCreateParamsNonStreaming = {
     ...greedy,
@@ -111,7 +111,7 @@ test('a call that has to come does, whole or in parts', async () => {
   expect(streamed.output).toMatchObject([{ arguments: parts.join('') }]);
 });
 
-test('what cannot be honoured is refused by its name', async () => {
+test('a field that cannot be honoured is refused by name', async () => {
   const before = (await on.folder.events('conversations')).length;
   const message = (...content: object[]) => ({ input: [{ role: 'user', content }] });
   const refusals: readonly (readonly [more: object, param: string])[] = [

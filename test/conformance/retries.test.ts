@@ -93,7 +93,7 @@ describe.each(apis)('%s', (name, ask, errors) => {
     expect((await completed(words)).map(({ id }) => id)).toEqual([answer.id]);
   });
 
-  test('a key at its limit is answered when its answer before has ended', async () => {
+  test('a key at its limit is answered when its previous answer has ended', async () => {
     const { promise: gate, resolve: go } = Promise.withResolvers<void>();
     let calls = 0;
     think(on.upstream, () => {
@@ -109,7 +109,7 @@ describe.each(apis)('%s', (name, ask, errors) => {
     expect((await second).text).toBe('Hello again');
   });
 
-  test('what is wrong is not asked again', async () => {
+  test('an invalid request is not retried', async () => {
     think(on.upstream, hello);
     const calls = on.upstream.calls.length;
     const before = performance.now();
@@ -119,7 +119,7 @@ describe.each(apis)('%s', (name, ask, errors) => {
     expect(performance.now() - before).toBeLessThan(5000);
   });
 
-  test('who stops waiting for an answer has an error of its own, and is recorded as gone', async () => {
+  test('a client that stops waiting for an answer gets its own error, and is recorded as disconnected', async () => {
     think(on.upstream, () => ({ after: new Promise(() => {}) }));
     const stop = new AbortController();
     const [calls, aborted] = [on.upstream.calls.length, on.upstream.aborted()];

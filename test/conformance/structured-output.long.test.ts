@@ -28,7 +28,7 @@ const asked = { model: 'clawloop', messages: [...messages], temperature: 1, max_
 const trip = zodResponseFormat(Trip, 'trip');
 
 describe('chat completions', () => {
-  test.each([1, 2, 3])('parse gives what the schema says (seed %i)', async (seed) => {
+  test.each([1, 2, 3])('parse returns a value of the schema (seed %i)', async (seed) => {
     const answer = await on.serving.client.chat.completions.parse({ ...asked, seed, response_format: trip });
     const [choice] = answer.choices;
     expect(choice!.finish_reason).toBe('stop');
@@ -42,7 +42,7 @@ describe('chat completions', () => {
     expect(fact.tokens!.logProbs.every((value) => value <= 0 && Number.isFinite(value))).toBe(true);
   });
 
-  test('the same request gives the same document, whole and streamed, alone and beside others', async () => {
+  test('the same request gives the same document, whole or streamed, alone or beside other requests', async () => {
     const one = { ...asked, seed: 7, response_format: trip };
     const free = { ...asked, seed: 7, max_tokens: 40 };
     const text = (answer: OpenAI.Chat.ChatCompletion) => answer.choices[0]!.message.content;
@@ -57,7 +57,7 @@ describe('chat completions', () => {
     expect(together.map(text)).toEqual([alone, freeAlone, alone, freeAlone]);
   });
 
-  test('json_object gives an object; of several choices each is one', async () => {
+  test('json_object gives an object in every choice', async () => {
     const response_format = { type: 'json_object' } as const;
     const answer = await on.serving.client.chat.completions.create({
       ...asked,
@@ -72,7 +72,7 @@ describe('chat completions', () => {
     expect(answer.choices.some(({ finish_reason }) => finish_reason === 'stop')).toBe(true);
   });
 
-  test('of any schema by chance every document is a value of it, at temperature 1', async () => {
+  test('for random schemas, every document fits its schema, at temperature 1', async () => {
     const random = createRandom('documents');
     const schemas = Array.from({ length: 36 }, () => anySchema(random));
     const ends: (string | null)[] = [];
@@ -139,7 +139,7 @@ describe('chat completions', () => {
   });
 });
 
-test('a strict tool that has to be called is called with arguments of its schema', async () => {
+test('a required strict tool is called with arguments that fit its schema', async () => {
   const tools = [
     zodFunction({ name: 'book', parameters: Trip }),
     zodFunction({ name: 'leave', parameters: Trip }),
@@ -157,7 +157,7 @@ test('a strict tool that has to be called is called with arguments of its schema
   }
 });
 
-describe('what cannot be held is refused by its name', () => {
+describe('a format that cannot be enforced is refused by name', () => {
   const nested = (levels: number): object =>
     levels === 0 ? {} : { type: 'object', properties: { a: nested(levels - 1) } };
   const chain = Object.fromEntries(
@@ -218,7 +218,7 @@ describe('what cannot be held is refused by its name', () => {
 });
 
 describe('responses', () => {
-  test.each([false, true])('parse gives what the schema says (streamed: %s)', async (stream) => {
+  test.each([false, true])('parse returns a value of the schema (streamed: %s)', async (stream) => {
     const { responses } = on.serving.client;
     const request = {
       model: 'clawloop',
@@ -237,7 +237,7 @@ describe('responses', () => {
     expect(kept.text!.format).toMatchObject({ type: 'json_schema', name: 'trip' });
   });
 
-  test('a schema that cannot be held is refused', async () => {
+  test('a schema that cannot be enforced is refused', async () => {
     const format = { type: 'json_schema', name: 'x', schema: { not: {} } } as const;
     await expect(
       on.serving.client.responses.create({ model: 'clawloop', input: 'hi', text: { format } }),

@@ -48,7 +48,7 @@ describe('by default', () => {
     return Number(line?.split(' ').at(-1) ?? 0);
   };
 
-  test('what is not known is left out; the answer, its stream and its fact name it', async () => {
+  test('an unknown field is left out; the answer, its stream and its fact name it', async () => {
     const asked = { client_metadata: { turn: 1 }, safeguards: ['x'] };
     const named = ['client_metadata', 'safeguards'];
     for (const ask of [chat, response, message]) {
@@ -115,7 +115,7 @@ describe('by default', () => {
     expect(ignoredIn(called)).toEqual(['tools[0]: web_search']);
   });
 
-  test('a choice of a tool that was left out is refused, and says why', async () => {
+  test('a choice of a tool that was left out is refused with the reason', async () => {
     const server = { type: 'web_search_20250305', name: 'web_search' };
     const inResponse = { tools: [{ type: 'web_search' }] };
     const allowed = { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'web_search' }] };
@@ -133,7 +133,7 @@ describe('by default', () => {
       });
   });
 
-  test('functions in a namespace are called by both names, whole, streamed, told again and gone on from', async () => {
+  test('functions in a namespace are called by both names: whole, streamed, replayed and continued', async () => {
     const inner = { type: 'function', name: 'look', description: 'Looks', strict: false, parameters };
     const tools = [{ type: 'namespace', name: 'crm', description: 'Customers', tools: [inner] }];
     const request = {
@@ -161,7 +161,7 @@ describe('by default', () => {
     expect(rollingHashes(messages)).toContain(rollingHashes([...fact.messages, fact.answer]).at(-1));
   });
 
-  test('a system message without words is no error', async () => {
+  test('a system message without text is no error', async () => {
     for (const silent of [{ content: '' }, { content: [] }, { content: null }, {}]) {
       const system = { role: 'system', ...silent };
       const told = await message({
@@ -176,7 +176,7 @@ describe('by default', () => {
     await response({ instructions: '' });
   });
 
-  test('an image leaves its place to a text, and the history keeps its hash', async () => {
+  test('an image is replaced by a text, and the history keeps its hash', async () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
     const asked = [{ role: 'user', content: [{ type: 'text', text: 'what is this?' }, image] }];
     const first = await message({ messages: asked });
@@ -201,7 +201,7 @@ describe('by default', () => {
     expect(await counted('image')).toBe(3);
   });
 
-  test('what counts as no limit, greedy sampling and a name for a user', async () => {
+  test('values that mean no limit, greedy sampling and a user name are accepted', async () => {
     const greedy = { top_p: 0, temperature: 1 };
     const [one, other] = [await chat({ ...greedy }), await chat({ ...greedy })];
     expect(one.choices[0]!.message.content).toBe(other.choices[0]!.message.content);
@@ -254,7 +254,7 @@ describe('by default', () => {
 describe('with --strict-fields and --images refuse', () => {
   const on = servingForSuite(['--model', 'claw-nano', '--strict-fields', 'true', '--images', 'refuse']);
 
-  test('the same is refused by its name, in the shape of each API', async () => {
+  test('the same fields are refused by name, in the format of each API', async () => {
     const send = async (path: string, body: object): Promise<string> => {
       const response = await fetch(`${on.serving.url}${path}`, {
         method: 'POST',

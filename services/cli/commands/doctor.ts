@@ -41,7 +41,11 @@ export const doctor: Command = {
       ...(await healthPorts(healthHere(dataFolder))),
       ...(await openClawSettings(openClawFile(), url)),
     ];
-    for (const { state, what, advice } of findings) {
+    // several checks need the log, and may report the same reason
+    const first = findings.filter(
+      ({ what }, index) => findings.findIndex((other) => other.what === what) === index,
+    );
+    for (const { state, what, advice } of first) {
       console.log(`${state.padEnd(5)} ${what}${advice === undefined ? '' : `\n      -> ${advice}`}`);
     }
     return findings.some(({ state }) => state === 'bad') ? 1 : 0;

@@ -8,6 +8,7 @@ import { defined } from '../../../shared/lang/defined.ts';
 import { trainingMismatch } from '../../../shared/lineage/training-mismatch.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { readAll, readTopic } from '../../../shared/log/read-topic.ts';
+import { openCheckpoint } from '../../../shared/policy/checkpoints/checkpoint.ts';
 import { openBackend } from '../../../shared/policy/executors/backend.ts';
 import { dataFolder } from '../../../shared/runtime/data-folder.ts';
 import { readReport } from '../../../shared/runtime/judge-exam.ts';
@@ -49,6 +50,17 @@ export async function nativeBackend(): Promise<Finding> {
 
 export async function modelFiles(): Promise<Finding> {
   const settings = commonSettings();
+  try {
+    return await filesOf(settings);
+  } catch (error) {
+    // without a line break: the reason may be the message of a parser
+    const [what = ''] = (error as Error).message.split('\n');
+    return { state: 'bad', what, advice: 'give another --model, or copy or fetch it again' };
+  }
+}
+
+/** @throws UnknownModel, DamagedModel, UnsupportedModel */
+async function filesOf(settings: ReturnType<typeof commonSettings>): Promise<Finding> {
   const folder = findModelHere(settings);
   if (folder === undefined) {
     return {
@@ -57,6 +69,7 @@ export async function modelFiles(): Promise<Finding> {
       advice: `npm start downloads it, or run clawloop model fetch ${settings.model}`,
     };
   }
+  await openCheckpoint(folder);
   const { size } = await stat(join(folder, 'model.safetensors')).catch(() => ({ size: 0 }));
   return size > 0
     ? { state: 'ok', what: `model in ${folder}, ${(size / 2 ** 20).toFixed(1)} MB` }
@@ -86,7 +99,8 @@ export async function writableFolder(path: string): Promise<Finding> {
 export async function diskSpace(path: string): Promise<Finding> {
   const { bavail, bsize } = await statfs(resolve(path)).catch(() => ({ bavail: 0, bsize: 0 }));
   const free = (bavail * bsize) / GIGABYTE;
-  const what = `${free.toFixed(1)} GB free for the log and checkpoints`;
+  const size = free >= 1 ? `${free.toFixed(1)} GB` : `${Math.floor(free * 1024)} MB`;
+  const what = `${size} free for the log and checkpoints`;
   return free >= 1
     ? { state: 'ok', what }
     : { state: 'bad', what, advice: 'free at least 1 GB; recording stops when the disk is full' };

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { monotonicNow } from '../../../shared/runtime/clock.ts';
 import { REFUSED_EXIT_CODE } from '../../../shared/runtime/refusal.ts';
+import { createRepeats } from '../../../shared/runtime/repeats.ts';
 import { environmentWith } from '../config.ts';
 import { type ProcessName, programOf } from '../service-entry.ts';
-import { createRepeats } from './repeats.ts';
 import { restartDelay } from './restart-delay.ts';
 import { appendTo } from './rotating-file.ts';
 

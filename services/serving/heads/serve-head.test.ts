@@ -5,7 +5,11 @@ import type { PolicyVersion } from '../generation.ts';
 import { createServingMetrics } from '../metrics.ts';
 import { serveHead } from './serve-head.ts';
 
-function deps(load: (version: number, signal: AbortSignal) => Promise<void>, retryMs = 1) {
+function deps(
+  load: (version: number, signal: AbortSignal) => Promise<void>,
+  retryMs = 1,
+  logger = createLogger('test', 'silent'),
+) {
   let move: (head: PolicyVersion) => void = () => {};
   const loads: number[] = [];
   const facts: number[] = [];
@@ -30,7 +34,7 @@ function deps(load: (version: number, signal: AbortSignal) => Promise<void>, ret
     adapter: 'default',
     replica: 'r',
     metrics: createServingMetrics(createMetrics('test')),
-    logger: createLogger('test', 'silent'),
+    logger,
     retryMs,
   });
   return { served, move: (version: number) => move({ version }), loads, facts };
@@ -89,4 +93,13 @@ test('a version that is rolled back during its load is not served', async () => 
   await vi.waitFor(() => expect(facts).toEqual([2, 4]));
   expect(loads).toEqual([2, 3, 4]);
   expect([served.served(), served.problem()]).toEqual([4, undefined]);
+});
+
+test('a load that keeps failing for one reason is logged once a minute', async () => {
+  const lines: string[] = [];
+  const logger = createLogger('test', 'error', { write: (line) => void lines.push(line) });
+  const { move, loads } = deps(() => Promise.reject(new Error('another model')), 1, logger);
+  move(1);
+  await vi.waitFor(() => expect(loads.length).toBeGreaterThan(3));
+  expect(lines).toHaveLength(1);
 });

@@ -3,6 +3,7 @@ import { PolicyLoaded } from '../../../shared/events/policy-loaded.ts';
 import { doubling } from '../../../shared/lang/async.ts';
 import { monotonicNow, utcNow } from '../../../shared/runtime/clock.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { createRepeats } from '../../../shared/runtime/repeats.ts';
 import type { Engine, PolicyVersion } from '../generation.ts';
 import type { ServingMetrics } from '../metrics.ts';
 import type { AdapterHead } from './head-view.ts';
@@ -48,6 +49,7 @@ export function serveHead({
   let problem: string | undefined;
   const freshWaits = () => doubling(retryMs, LONGEST_RETRY * retryMs);
   let waits = freshWaits();
+  const repeats = createRepeats(monotonicNow);
   let wake = () => {};
   let loading: { readonly version: number; readonly stop: AbortController } | undefined;
   metrics.loadFailures.inc({ adapter }, 0);
@@ -62,10 +64,12 @@ export function serveHead({
       if (stop.signal.aborted) return;
       metrics.loadFailures.inc({ adapter });
       problem = `cannot load version ${policy.version}: ${(error as Error).message}`;
-      logger.error(
-        { err: error, adapter, version: policy.version, served },
-        'could not load the head; will retry',
-      );
+      // a permanent cause, such as another model, would fill the log
+      if (repeats(problem) !== undefined)
+        logger.error(
+          { err: error, adapter, version: policy.version, served },
+          'could not load the head; will retry',
+        );
       await new Promise<void>((resolve) => {
         wake = resolve;
         setTimeout(resolve, waits.next().value).unref();

@@ -9,7 +9,7 @@ const connection = (message: string, code: string) =>
 const afterRetries = (cause: Error) =>
   Object.assign(named('KafkaJSNumberOfRetriesExceeded', cause.message), { cause });
 
-test('what a broker says no with is found under what stands around it', () => {
+test("the broker's refusal is found under the errors that wrap it", () => {
   const password = named('KafkaJSSASLAuthenticationError', 'SASL PLAIN authentication failed');
   expect(brokerRefusal(unavailable('reading', password))).toContain('authentication failed');
   const certificate = afterRetries(
@@ -23,13 +23,13 @@ test('what a broker says no with is found under what stands around it', () => {
   expect(brokerRefusal(unavailable('creating topics', topics))).toBe('no right');
 });
 
-test('a broker that is away has refused nothing', () => {
+test('an unreachable broker does not count as a refusal', () => {
   const away = afterRetries(connection('Connection error: connect ECONNREFUSED', 'ECONNREFUSED'));
   expect(brokerRefusal(unavailable('reading', away))).toBeUndefined();
   expect(brokerRefusal('no error at all')).toBeUndefined();
 });
 
-test('one no may be of a broker that starts; the third in a row is meant', () => {
+test('a starting broker may refuse twice; the third refusal in a row counts', () => {
   const refusals = countRefusals('the fold');
   const no = Object.assign(named('KafkaJSProtocolError', 'Not authorized'), {
     type: 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED',

@@ -5,7 +5,7 @@ import { readFrom, readOn } from './read-so-far.ts';
 
 const record = (offset: number) => ({ offset, time: 1, type: 'a', subject: 'b', body: `{${offset}}` });
 
-test('rows, settings and position come back from their records, also of a subject without a name', () => {
+test('rows, settings and position are read back from their records, even for a subject without a name', () => {
   const changes = new Map([
     [
       'lane',
@@ -35,18 +35,18 @@ test('rows, settings and position come back from their records, also of a subjec
   });
 });
 
-test('a removed row is a tombstone, by which compaction forgets it', () => {
+test('a removed row is a tombstone, so compaction deletes it', () => {
   const changes = new Map([['lane', new Map<string, unknown>([['count/n', undefined]])]]);
   const [first] = changelogRecords('rows', { partition: 0, next: 1, read: readFrom(0) }, changes, null);
   expect(first!.message).toEqual({ key: 'lane\u0000count/n', value: null, partition: 0 });
 });
 
-test('stretches are in the order of their positions, not of their text', () => {
+test('stretches are sorted by position, not by text', () => {
   const values = new Map([100, 20, 3].map((from) => [`\u0000\u0000settings/${from}`, String(from)]));
   expect(foldChangelog(values).stretches.map(({ from }) => from)).toEqual([3, 20, 100]);
 });
 
-test('a reader that sees only the beginning of the last commit leaves that commit out', async () => {
+test('a reader that sees only the beginning of the last commit ignores that commit', async () => {
   const commit = (next: number, count: number) =>
     changelogRecords(
       'rows',

@@ -6,7 +6,7 @@ import { endDangling } from './end-dangling.ts';
 import type { KafkaStore } from './kafka-store.ts';
 
 /** An unhandled rejection ends the process, and fails the test run. */
-test('a broker that goes away meanwhile is one failure, whichever topic tells it first', async () => {
+test('a broker that disappears is one failure, whichever topic reports it first', async () => {
   const gone = async (topic: string): Promise<never> => {
     if (topic !== 'rows') await nextTurn();
     throw new Error(`${topic}: the connection broke`);

@@ -3,20 +3,20 @@ import { errorType, unavailable, whenCoordinated, whenLed } from './kafka-errors
 
 const broken = (type: string) => Object.assign(new Error(type.toLowerCase()), { type });
 
-test('the innermost word of the broker is found', () => {
+test("the broker's innermost error type is found", () => {
   const wrapped = new Error('gave up', { cause: new Error('again', { cause: broken('NOT_COORDINATOR') }) });
   expect(errorType(wrapped)).toBe('NOT_COORDINATOR');
   expect(errorType(new Error('no type'))).toBe('');
 });
 
-test('what is too large is told apart from what is not there', () => {
+test('a record that is too large is a different error from an unavailable log', () => {
   expect(unavailable('appending', broken('MESSAGE_TOO_LARGE')).name).toBe('RecordTooLarge');
   const failure = unavailable('appending', new Error('connect ECONNREFUSED'));
   expect(failure.name).toBe('LogUnavailable');
   expect(failure.message).toContain('appending: connect ECONNREFUSED');
 });
 
-test('a call is repeated while its coordinator or leader is not ready, and only then', async () => {
+test('a call is repeated only while its coordinator or leader is not ready', async () => {
   const failing = (types: string[]) => async () => {
     const type = types.shift();
     if (type !== undefined) throw broken(type);

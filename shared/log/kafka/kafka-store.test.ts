@@ -3,7 +3,7 @@ import { connectTo } from './connection.ts';
 import { readBody } from './kafka-store.ts';
 import { openRecordCache } from './record-cache.ts';
 
-test('an answer without the asked partition says nothing of the record: it is not gone', async () => {
+test('an answer without the requested partition does not mean that the record is gone', async () => {
   const store = {
     partitions: 1,
     recent: openRecordCache(1_000),

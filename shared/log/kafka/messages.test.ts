@@ -10,7 +10,7 @@ const record = (key: string, bytes: number, topic = 'turns'): OutgoingRecord => 
 const keys = (sends: readonly (readonly OutgoingRecord[])[]) =>
   sends.map((send) => send.map(({ message }) => message.key).join(''));
 
-test('records are cut into sends in order, and one that is large goes alone', () => {
+test('records are split into sends in order, and a large record is sent alone', () => {
   const records = [record('a', mebibyte), record('b', mebibyte), record('c', 9 * mebibyte), record('d', 1)];
   expect(keys(intoSends(records))).toEqual(['ab', 'c', 'd']);
   expect(intoSends([])).toEqual([]);

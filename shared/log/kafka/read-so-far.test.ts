@@ -11,7 +11,7 @@ const record = (offset: number, body = `{"n":${offset}}`) => ({
 });
 const many = (count: number) => Array.from({ length: count }, (_, n) => record(n));
 
-test('the link is the same however many records are read at a time, and each of them counts', () => {
+test('the link does not depend on how many records are read at a time, and every record changes it', () => {
   const all = readOn(readFrom(0), many(20));
   const byOne = many(20).reduce((read, one) => readOn(read, [one]), readFrom(0));
   const byThree = [0, 3, 6, 9, 12, 15, 18].reduce(
@@ -41,7 +41,7 @@ test('no two lists of records have the same text', () => {
   expect(of(`a${'\n'}0 1700000000000 3 4 1 a.b lane c`)).not.toBe(of('a', 'c'));
 });
 
-test('a few points of a long history stay: the last record, and some at every distance', () => {
+test('of a long history a few points are kept: the last record, and some at every distance', () => {
   let read = readFrom(0);
   for (const one of many(5_000)) read = readOn(read, [one]);
   const offsets = read.points.map(([offset]) => offset);

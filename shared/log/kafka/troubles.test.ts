@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createTroubles } from './troubles.ts';
 
-test('what fails for five seconds is a trouble, with its last reason, until it works', () => {
+test('a failure that lasts five seconds is a trouble with its last reason, until the call succeeds', () => {
   let ms = 0;
   const troubles = createTroubles(() => ms);
   troubles.failed('judge', 'turns/1', new Error('first'));
@@ -15,7 +15,7 @@ test('what fails for five seconds is a trouble, with its last reason, until it w
   expect(troubles.of('judge')).toEqual([]);
 });
 
-test('a success in between starts the count again', () => {
+test('a success restarts the count', () => {
   let ms = 0;
   const troubles = createTroubles(() => ms);
   troubles.failed('judge', 'turns/1', new Error('first'));

@@ -16,12 +16,12 @@ const message = (offset: number, producerId: string | null, control?: 'commit' |
 });
 const offsets = (records: readonly RawMessage[]) => records.map(({ offset }) => Number(offset));
 
-test('markers are never seen, and what was committed is', () => {
+test('markers are hidden, and committed records are visible', () => {
   const messages = [message(0, 'a'), message(1, null), message(2, 'a', 'commit'), message(3, null)];
   expect(offsets(visibleRecords(messages, null))).toEqual([0, 1, 3]);
 });
 
-test('an aborted transaction is hidden up to its marker; the same producer is seen again after it', () => {
+test('an aborted transaction is hidden up to its marker; later records of the same producer are visible', () => {
   const messages = [
     message(0, 'a'),
     message(1, 'b'),
@@ -33,7 +33,7 @@ test('an aborted transaction is hidden up to its marker; the same producer is se
   expect(offsets(visibleRecords(messages, [{ producerId: 'a', firstOffset: '0' }]))).toEqual([1, 3]);
 });
 
-test('several that began before the fetch are all hidden from its first record on', () => {
+test('aborted transactions that began before the fetch are hidden from its first record on', () => {
   const messages = [message(10, 'b'), message(11, 'a'), message(12, 'b', 'abort'), message(13, 'a', 'abort')];
   const aborted = [
     { producerId: 'b', firstOffset: '9' },
@@ -42,7 +42,7 @@ test('several that began before the fetch are all hidden from its first record o
   expect(offsets(visibleRecords(messages, aborted))).toEqual([]);
 });
 
-test('a key that looks like a marker is only a key', () => {
+test('a key that looks like a marker is an ordinary key', () => {
   const odd = { ...message(1, 'a'), key: Buffer.from([0, 0, 0, 0]) };
   const messages = [message(0, 'a'), odd, message(2, 'a'), message(3, 'a', 'abort')];
   expect(offsets(visibleRecords(messages, [{ producerId: 'a', firstOffset: '0' }]))).toEqual([]);

@@ -88,7 +88,7 @@ const letterOf = (data: unknown) => {
   return { offset: at.offset, error };
 };
 
-test('a body that cannot be unpacked goes to dead-letters, and the fold goes on behind it', async () => {
+test('a body that cannot be unpacked goes to dead-letters, and the fold continues after it', async () => {
   const log = await open();
   await log.append([feedback(0, 'short'), feedback(1, 'long '.repeat(2_000)), feedback(2, 'short')]);
   const db = new DatabaseSync(file);
@@ -102,7 +102,7 @@ test('a body that cannot be unpacked goes to dead-letters, and the fold goes on 
   );
 });
 
-test('records of a damaged page go to dead-letters, and the fold goes on behind them', async () => {
+test('records of a damaged page go to dead-letters, and the fold continues after them', async () => {
   const before = await open();
   const count = 120;
   await before.append(
@@ -125,7 +125,7 @@ test('records of a damaged page go to dead-letters, and the fold goes on behind 
   expect(letters.map(({ offset }) => offset)).toEqual(lost);
 });
 
-test('offsets of lost records are never used again, and the loss is told', async () => {
+test('offsets of lost records are never used again, and the loss is reported', async () => {
   const before = await open();
   await before.append([feedback(0, 'a'), feedback(1, 'b'), feedback(2, 'c')]);
   await foldAll(before);

@@ -191,5 +191,13 @@ export function isPassing(error: unknown): error is Error {
   return (typeof errcode === 'number' && passingCodes.has(errcode & 0xff)) || code === 'ENOSPC';
 }
 
-export const cannotBeOpened = (error: Error): Error =>
-  logError('LogUnavailable', `cannot open the log: ${error.message}`, error);
+export const cannotBeOpened = (error: Error, file: string): Error =>
+  logError('LogUnavailable', `cannot open ${file}: ${error.message}`, error);
+
+/** Waiting does not repair a file. */
+export const damagedFile = (error: Error, file: string): Error =>
+  logError(
+    'LogRefused',
+    `${file} is damaged (${error.message}): keep it for inspection, and restore the data folder from a backup`,
+    error,
+  );

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { inTurns } from './in-turns.ts';
 
-test('what comes before the turn goes at once, in its order; what comes after it goes at the next', () => {
+test('messages queued before the turn are sent together, in order; later messages wait for the next turn', () => {
   const turns: (() => void)[] = [];
   const sent: (readonly number[])[] = [];
   const send = inTurns<number>(

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -15,14 +15,14 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const named = (name: Parameters<typeof isLogError>[1]) => (error: unknown) => isLogError(error, name);
 
-test('opened by many at once for the first time, it is one log', async () => {
+test('many processes that open a new log at the same time get one log', async () => {
   const logs = await Promise.all(Array.from({ length: 4 }, () => openSqliteLog({ folder })));
   expect(new Set(logs.map(({ logId }) => logId)).size).toBe(1);
   expect(await logs[0]!.ends('turns')).toEqual([0, 0, 0]);
   await Promise.all(logs.map((log) => log.close()));
 });
 
-test('the partition count is fixed when the log is made', async () => {
+test('the partition count is fixed when the log is created', async () => {
   await (await openSqliteLog({ folder, partitions: 5 })).close();
   await expect(openSqliteLog({ folder, partitions: 3 })).rejects.toSatisfy(named('LogMismatch'));
   const log = await openSqliteLog({ folder });
@@ -30,7 +30,7 @@ test('the partition count is fixed when the log is made', async () => {
   await log.close();
 });
 
-test('a file of a newer version is left alone', async () => {
+test('a file of a newer version is left unchanged', async () => {
   await (await openSqliteLog({ folder })).close();
   const db = new DatabaseSync(join(folder, 'log.sqlite'));
   db.exec("UPDATE meta SET value = '99' WHERE name = 'schemaVersion'");
@@ -38,7 +38,7 @@ test('a file of a newer version is left alone', async () => {
   await expect(openSqliteLog({ folder })).rejects.toSatisfy(named('NewerSchema'));
 });
 
-test('a body that repeats itself takes little room', async () => {
+test('a body with repeated text takes little space', async () => {
   const log = await openSqliteLog({ folder });
   const comment = 'the same agent prompt again '.repeat(40_000);
   const data = { interactionId: 'f', lane: 'a', key: 'k', score: 1, comment };
@@ -49,4 +49,14 @@ test('a body that repeats itself takes little room', async () => {
     comment.length / 100,
   );
   db.close();
+});
+
+test('a damaged file is refused by name, since no wait repairs it', async () => {
+  const log = await openSqliteLog({ folder });
+  await log.close();
+  const file = join(folder, 'log.sqlite');
+  const bytes = readFileSync(file);
+  writeFileSync(file, bytes.fill(0xa5, 4096)); // the first page has the file's format
+  await expect(openSqliteLog({ folder })).rejects.toSatisfy(named('LogRefused'));
+  await expect(openSqliteLog({ folder })).rejects.toThrow(`${file} is damaged`);
 });

@@ -19,7 +19,7 @@ afterEach(() => {
 const open = () => openPresence(folder, sessionTimeoutMs, tickMs);
 const tick = () => vi.advanceTimersByTime(tickMs);
 
-test('who stops counting is dead after the session timeout, not before', () => {
+test('a member without a heartbeat counts as dead after the session timeout, not before', () => {
   const [me, other] = [open(), open()];
   for (let n = 0; n < 20; n += 1) {
     other.beat();
@@ -37,14 +37,14 @@ test('who stops counting is dead after the session timeout, not before', () => {
   expect(me.look([other])).toEqual(new Set());
 });
 
-test('who slept himself takes nobody for dead when he wakes', () => {
+test('a member that was suspended does not count the others as dead when it resumes', () => {
   const [me, other] = [open(), open()];
   me.look([other]);
   vi.advanceTimersByTime(3_600_000);
   expect(me.look([other])).toEqual(new Set());
 });
 
-test('a process that is gone is dead at once, where its number can be trusted', () => {
+test('an ended process counts as dead at once, where its process id can be trusted', () => {
   const me = open();
   // Linux and macOS number processes far below this.
   const gone = { instance: 'gone', pid: 2 ** 30, pids: me.pids };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { targetOf } from './share-out.ts';
 
-test('every partition belongs to exactly one member, and shares differ by one at most', () => {
+test('every partition belongs to exactly one member, and shares differ by at most one', () => {
   for (let partitions = 1; partitions <= 7; partitions += 1) {
     for (let count = 1; count <= 9; count += 1) {
       for (const subscription of [1, 2, 5]) {
@@ -16,6 +16,6 @@ test('every partition belongs to exactly one member, and shares differ by one at
   }
 });
 
-test('who is no member has no right to anything', () => {
+test('a process that is not a member gets no partition', () => {
   expect(targetOf('stranger', 1, [{ member: 'm' }], 3)).toEqual(new Set());
 });

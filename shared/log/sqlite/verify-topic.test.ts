@@ -52,24 +52,24 @@ test.each([
   ['a key', `UPDATE records SET subject = 'b' WHERE k = ${at(1)}`, 1, 3],
   ['a time', `UPDATE records SET time = time + 1 WHERE k = ${at(1)}`, 1, 3],
   ['a link', `UPDATE records SET link = 'abc' WHERE k = ${at(3)}`, 3, 4],
-])('%s that was changed is found, and where', async (_, sql, from, to) => {
+])('a change of %s is found, with its position', async (_, sql, from, to) => {
   expect(await broken()).toBeUndefined();
   tamper(sql);
   expect(await broken()).toMatchObject({ from, to });
 });
 
-test.each([0, 1, 2, 3, 4])('record %i that was removed is found', async (offset) => {
+test.each([0, 1, 2, 3, 4])('removed record %i is found', async (offset) => {
   tamper(`DELETE FROM records WHERE k = ${offset === 0 ? '(SELECT min(k) FROM records)' : at(offset)}`);
   expect((await broken())?.why).toBe(`record ${offset} is missing`);
 });
 
-test('records that changed places, and one that was added at the end, are found', async () => {
+test('swapped records, and a record added at the end, are found', async () => {
   tamper(`UPDATE records SET body = CASE k WHEN ${at(1)} THEN (SELECT body FROM records WHERE k = ${at(2)})
     ELSE (SELECT body FROM records WHERE k = ${at(1)}) END WHERE k IN (${at(1)}, ${at(2)})`);
   expect(await broken()).toMatchObject({ from: 1, to: 3 });
 });
 
-test('a chain that was rewritten as a whole differs from a head noted earlier', async () => {
+test('a chain that was rewritten from the start differs from a head noted earlier', async () => {
   const noted = await log.verify('conversations');
   await log.close();
   await rm(folder, { recursive: true });
@@ -80,7 +80,7 @@ test('a chain that was rewritten as a whole differs from a head noted earlier', 
   expect(chain!.broken).toMatchObject({ from: 0, to: 5, why: expect.stringContaining('noted') });
 });
 
-test('in a file without a chain it begins at the next record', async () => {
+test('in a file without a chain, the chain begins at the next record', async () => {
   await log.close();
   tamper(
     `DROP TABLE runs; ALTER TABLE records DROP COLUMN link; UPDATE meta SET value = '1' WHERE name = 'schemaVersion'`,

@@ -1,7 +1,15 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type Topic, topics } from '../../events/define-event.ts';
 import { doubling, retry } from '../../lang/async.ts';
-import { cannotBeOpened, isBusy, isPassing, type LogDatabase, openDatabase } from './database.ts';
+import {
+  cannotBeOpened,
+  damagedFile,
+  isBusy,
+  isDamage,
+  isPassing,
+  type LogDatabase,
+  openDatabase,
+} from './database.ts';
 import { type Groups, openGroups } from './groups.ts';
 import { inTurns } from './in-turns.ts';
 import { lockHolder } from './lock-holder.ts';
@@ -31,7 +39,12 @@ try {
     options.stepsModule === undefined ? () => undefined : (await import(options.stepsModule)).onStep;
   start(onStep);
 } catch (error) {
-  send({ kind: 'failed', error: asSent(isPassing(error) ? cannotBeOpened(error) : error) });
+  send({ kind: 'failed', error: asSent(openingError(error)) });
+}
+
+function openingError(error: unknown): unknown {
+  if (isPassing(error)) return cannotBeOpened(error, options.file);
+  return isDamage(error) ? damagedFile(error, options.file) : error;
 }
 
 function start(onStep: Steps): void {

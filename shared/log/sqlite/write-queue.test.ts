@@ -51,7 +51,7 @@ async function openNumbers() {
   return { write, numbers, other, hooks };
 }
 
-test('one that fails fails alone, and the others keep their order', async () => {
+test('a write that fails does so alone, and the others keep their order', async () => {
   const { write, numbers } = await openNumbers();
   const written = await Promise.allSettled([1, -2, 3, 4].map((number) => write(number)));
   expect(written.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
@@ -59,7 +59,7 @@ test('one that fails fails alone, and the others keep their order', async () => 
   expect(numbers()).toEqual([1, 3, 4]);
 });
 
-test('also where another process locks the log between two tries', async () => {
+test('also if another process locks the log between two tries', async () => {
   const { write, numbers, other, hooks } = await openNumbers();
   hooks.afterRollback = () => {
     hooks.afterRollback = () => {};

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { closeAll } from './close-all.ts';
 
-test('one that does not close keeps no other from it', async () => {
+test('an error in closing one part does not stop the others from closing', async () => {
   const closed: string[] = [];
   const closing = (name: string, fails: boolean) => async () => {
     closed.push(name);

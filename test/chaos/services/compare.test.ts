@@ -34,11 +34,11 @@ const ledger = (entries: Readonly<Record<string, Entry>>, feedback = ['a'], ende
 });
 const fine = { lost: [], doubled: [], changed: [], unrecorded: 0, repeatedRecords: 0 };
 
-test('what stands in the log once, as it was given, is fine', () => {
+test('an answer that is in the log once and unchanged is fine', () => {
   expect(compare(record(), ledger({ a: entry() }))).toEqual(fine);
 });
 
-test('what a client was told is kept and the log has not is lost', () => {
+test('an answer that was confirmed to a client and is not in the log counts as lost', () => {
   const { lost } = compare(record(), ledger({}, [], []));
   expect(lost).toEqual(['answer a', 'feedback on a', 'end of s']);
 });
@@ -48,19 +48,19 @@ test.each([
   [{ judged: 2 }, 'a has 2 judgments'],
   [{ ready: 2 }, 'a has 2 samples'],
   [{ batches: ['b', 'c'] }, 'a has 2 ends'],
-])('what counts twice is told: %o', (changes, sentence) => {
+])('whatever counts twice is reported: %o', (changes, sentence) => {
   expect(compare(record(), ledger({ a: entry(changes) })).doubled).toEqual([sentence]);
 });
 
-test('a fact that was appended again counts once, and is counted', () => {
+test('a fact that was appended again counts once, and the repetition is counted', () => {
   expect(compare(record(), ledger({ a: entry({ records: 3 }) }))).toEqual({ ...fine, repeatedRecords: 2 });
 });
 
-test('other words than those that the client saw are told', () => {
+test("an answer that differs from the client's copy is reported", () => {
   expect(compare(record(), ledger({ a: entry({ text: 'hell' }) })).changed).toHaveLength(1);
 });
 
-test('a failure is excused where serving was away, and nowhere else', () => {
+test('a failure is excused only while serving was down', () => {
   const outages = [{ from: 10, to: 20 }];
   const failures = [
     { from: 5, to: 11, what: 'killed under it' },

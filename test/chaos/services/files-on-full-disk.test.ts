@@ -8,7 +8,7 @@ import { requiresAll } from './config.ts';
 import { canMount, mountSmallDisk } from './small-disk.ts';
 
 test.skipIf(!canMount() && !requiresAll())(
-  'a secret or an export that the disk has no room for leaves nothing behind, and comes when there is some',
+  'a secret or an export that does not fit on the disk leaves nothing behind, and is written once there is space',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'clawloop-full-files-'));
     const place = join(folder, 'disk');

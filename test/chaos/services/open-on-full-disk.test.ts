@@ -12,7 +12,7 @@ import { shrinkLog } from './inject.ts';
 import { canMount, mountSmallDisk } from './small-disk.ts';
 
 test.skipIf(!canMount() && !requiresAll())(
-  'a service that starts while the disk is full waits for room, and so do its folds',
+  'a service that starts while the disk is full waits for space, and so do its folds',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'clawloop-full-'));
     const data = dataFolder(folder);

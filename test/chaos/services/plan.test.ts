@@ -4,7 +4,7 @@ import { nameOf, planFaults } from './plan.ts';
 const kills = (names: readonly string[]) =>
   names.filter((name) => name.startsWith('SIGKILL') && !name.endsWith('once'));
 
-test('a seed gives the same faults again, another seed others', () => {
+test('a seed always gives the same faults, another seed gives others', () => {
   const plan = (seed: number) => planFaults({ seed, mode: 'brokers', kills: 12, canFillDisk: false });
   expect(plan(1)).toEqual(plan(1));
   expect(plan(1)).not.toEqual(plan(2));
@@ -22,7 +22,7 @@ test.each([
   expect(names.length - count).toBe(count / 2);
 });
 
-test('a disk that cannot be filled is not planned for', () => {
+test('no full disk is planned where the disk cannot be filled', () => {
   const plan = planFaults({ seed: 4, mode: 'embedded', kills: 40, canFillDisk: false });
   expect(plan.some(({ fault }) => fault.kind === 'disk-full')).toBe(false);
 });

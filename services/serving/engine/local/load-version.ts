@@ -25,7 +25,7 @@ export async function readPromoted(
   }
   if (baseDigest !== undefined && state.baseDigest !== (await baseDigest)) {
     throw new Error(
-      `it was trained on ${state.model}, but another model or another commit of it is loaded; ` +
+      `version ${version} was trained on ${state.model}, but another model or another copy of it is loaded; ` +
         `start with --model ${state.model}, or return to the base with \`clawloop policy rollback 0\``,
     );
   }

@@ -85,10 +85,23 @@ export function openAnswer(
         },
         onResponseError: (_, error) => {
           stopListening();
-          reject(error);
-          notify(({ onBreak }) => onBreak(error));
+          const failure = withPlainMessage(error);
+          reject(failure);
+          notify(({ onBreak }) => onBreak(failure));
         },
       },
     );
   });
+}
+
+/** In place of undici's "Headers Timeout Error", by its code. */
+const timeouts: Readonly<Record<string, string>> = {
+  UND_ERR_HEADERS_TIMEOUT: 'it sent no answer in time (--upstream-first-byte-timeout-ms)',
+  UND_ERR_BODY_TIMEOUT: 'it fell silent during its answer (--upstream-timeout-ms)',
+};
+
+function withPlainMessage(error: Error): Error {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const message = timeouts[code];
+  return message === undefined ? error : Object.assign(new Error(message, { cause: error }), { code });
 }

@@ -83,11 +83,14 @@ export function openUpstreamHttp(connection: UpstreamConnection): UpstreamHttp {
       return { kind: 'refused', refusal: { status, text, retryAfterSeconds } };
     },
     call: async (address, limitMs, body) => {
+      const signal = AbortSignal.timeout(limitMs);
       const { status, bytes } = await openAnswer(agent, address, {
         method: body === undefined ? 'GET' : 'POST',
         headers: headersFor('application/json'),
         ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
-        signal: AbortSignal.timeout(limitMs),
+        signal,
+      }).catch((error: unknown) => {
+        throw signal.aborted ? new Error(`${address} did not answer within ${limitMs} ms`) : error;
       });
       const { text, isWhole } = await boundedText(bytes, MOST_ANSWER_BYTES);
       if (!isWhole) throw new Error(`${address} returned more than ${MOST_ANSWER_BYTES} bytes`);

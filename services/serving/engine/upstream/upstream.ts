@@ -48,7 +48,7 @@ export function openUpstreamEngine(setup: UpstreamSetup): Engine {
     everyMs: setup.healthMs,
     onChange: (problem) => {
       if (problem === undefined) logger.info('upstream engine is available again');
-      else logger.warn({ reason: problem }, 'upstream engine is not available');
+      else logger.warn({ reason: problem, report: setup.report }, 'upstream engine is not available');
     },
     onRecovery: async () => {
       try {
@@ -164,8 +164,12 @@ async function answerOnce(
     if (opened.kind === 'refused') return opened;
     await readEvents(opened.bytes, { read, show, isEnough });
     if (refusal !== undefined) return { kind: 'refused', refusal };
-    if (!exchange.isOver())
-      throw ServingError.UPSTREAM_FAILED({ detail: 'its stream ended without finish_reason' });
+    if (!exchange.isOver()) {
+      const detail = hasBegun
+        ? 'its stream ended without finish_reason'
+        : 'its answer has no events of a stream; check --upstream-url and --upstream-kind';
+      throw ServingError.UPSTREAM_FAILED({ detail });
+    }
     exchange.atEnd().forEach(show);
     return { kind: 'answered', choices: exchange.choices(false) };
   } catch (error) {

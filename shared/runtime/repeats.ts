@@ -1,4 +1,4 @@
-/** ms in which the same line is shown once; the service's log file keeps every copy */
+/** ms in which the same line is shown once */
 const QUIET_MS = 60_000;
 
 /**
