@@ -13,18 +13,24 @@ for await (const line of createInterface({ input: process.stdin })) {
 console.log();
 
 async function ask(content) {
-  messages.push({ role: 'user', content });
-  const response = await fetch(`${server}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-    body: JSON.stringify({ model: 'clawloop', messages }),
-  });
-  const { choices, clawloop, error } = await response.json();
-  if (error) {
-    messages.pop();
-    console.log(`error: ${error.message}`);
-    return;
+  const answer = await complete([...messages, { role: 'user', content }]);
+  if (answer.error) return console.log(`error: ${answer.error.message}`);
+  const text = answer.choices[0].message.content;
+  messages.push({ role: 'user', content }, { role: 'assistant', content: text });
+  console.log(`v${answer.clawloop.version}>  ${text}`);
+}
+
+async function complete(sent) {
+  try {
+    const response = await fetch(`${server}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model: 'clawloop', messages: sent }),
+    });
+    return await response.json();
+  } catch {
+    return {
+      error: { message: `no ClawLoop answers at ${server}. Wait until \`npm start\` says that it is ready.` },
+    };
   }
-  messages.push({ role: 'assistant', content: choices[0].message.content });
-  console.log(`v${clawloop.version}>  ${choices[0].message.content}`);
 }

@@ -9,7 +9,10 @@ const stamp = join(root, 'node_modules', '.clawloop-lock');
 const lock = readFileSync(join(root, 'package-lock.json'), 'utf8');
 
 if (nodePath() === undefined) {
-  install(`Node 24 (this machine has only ${process.versions.node})`, join(root, 'infra', 'runtime'));
+  install(
+    `Node 24 (this machine has only ${process.versions.node}; kept in this folder)`,
+    join(root, 'infra', 'runtime'),
+  );
 }
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== lock) {
   // no package needs its install script: the two with a script have prebuilt binaries

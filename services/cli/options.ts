@@ -44,6 +44,7 @@ export function splitAction(argv: readonly string[], fallback: string) {
 
 /** A whole number from the command line. @throws UsageError */
 export function wholeNumber(text: string, name: string): number {
+  if (text === '') throw new UsageError(`give ${name}, a whole number`);
   if (!/^v?\d+$/.test(text)) throw new UsageError(`${name} must be a whole number, not '${text}'`);
   return Number(text.replace(/^v/, ''));
 }

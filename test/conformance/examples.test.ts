@@ -70,3 +70,10 @@ test('the terminal chat shows the version of each answer, and its messages are o
   const calls = await attributedCalls(on.folder, 'How do I pack for a canoe trip?');
   expect(calls[0]!.next).toMatchObject([{ role: 'user', content: 'Shorter, please.' }]);
 });
+
+test('the chat in the terminal says so when no server answers, and goes on', async () => {
+  const file = fileURLToPath(new URL('../../examples/chat.js', import.meta.url));
+  const chat = promisify(execFile)(process.execPath, [file, 'http://127.0.0.1:1']);
+  chat.child.stdin!.end('Hello\nHello again\n');
+  expect((await chat).stdout.match(/error: no ClawLoop answers at http:\/\/127\.0\.0\.1:1/g)).toHaveLength(2);
+});

@@ -91,7 +91,8 @@ async function write(file: string, change: Change, changes: string, isSure: bool
     return 1;
   }
   if (!isSure && !(await confirm(`${plan.file}: add ${changes}? [y/N] `))) {
-    console.error('Nothing was written. The settings would be:');
+    const how = process.stdin.isTTY ? '' : ' There is no terminal to ask on: add --yes to write.';
+    console.error(`Nothing was written.${how} The settings would be:`);
     print(change);
     return 1;
   }

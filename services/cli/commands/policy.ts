@@ -89,7 +89,8 @@ async function show(log: EventLog, adapter: string, version: number): Promise<nu
     ['batch', `${view.batchId}, ${view.samples} samples, ${view.time}`],
     ['checkpoint', view.checkpoint || 'none'],
     ['digest', view.digest || 'none'],
-    ['step', milliseconds === 0 ? 'not run' : `${(milliseconds / 1000).toFixed(1)} s on ${fingerprint}`],
+    ['duration', milliseconds === 0 ? 'not run' : `${(milliseconds / 1000).toFixed(1)} s`],
+    ['runtime', fingerprint || 'none'],
     ...metricLines(view),
   ];
   for (const [name, value] of lines) console.log(`${name.padEnd(24)} ${value}`);

@@ -63,6 +63,7 @@ describe("OpenClaw's settings for a server that runs", () => {
     expect(await found()).toMatchObject([{ state: 'note', advice: expect.stringContaining('--write') }]);
     const unasked = await config('--write', '--file', file);
     expect(unasked).toMatchObject({ code: 1, stderr: expect.stringContaining('Nothing was written') });
+    expect(unasked.stderr).toContain('--yes'); // the test has no terminal
     expect(await readFile(file, 'utf8')).toBe('{"gateway": {"port": 1}}');
     const agreed = await config('--write', '--yes', '--file', file);
     expect(agreed).toMatchObject({ code: 0, stdout: expect.stringContaining('backup: ') });
