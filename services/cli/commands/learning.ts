@@ -64,6 +64,6 @@ const actions: Readonly<Record<string, Action>> = {
     });
     await log.append([BatchRequested.create({ ...origin, data: { adapter, after, reason: 'operator' } })]);
     const delay = paused ? ', once learning is resumed' : '';
-    return `batch ${after + 1} is formed from the samples there are, at least one${delay}`;
+    return `batch ${after + 1} takes the samples there are; if there are none yet, it waits for the first${delay}`;
   },
 };
