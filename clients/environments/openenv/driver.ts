@@ -16,7 +16,7 @@ import {
   textOfToolResult,
 } from './observation.ts';
 import { listTasks } from './tasks.ts';
-import { type Reply, Schemas, Tools } from './wire.ts';
+import { type ListedTool, type Reply, Schemas, Tools } from './wire.ts';
 
 type Settings = {
   /** http address of the server */
@@ -38,7 +38,8 @@ async function openEpisode(
   task: unknown,
   { id, seed, signal }: EpisodeOptions,
 ): Promise<OpenEnvironment> {
-  const form = actionFormOf(await actionSchemaOf(url, signal));
+  const limit = AbortSignal.timeout(actLimitMs); // a server that hangs must not hold the attempt's session
+  const form = actionFormOf(await actionSchemaOf(url, AbortSignal.any([signal, limit])));
   const socketUrl = `${url.replace(/^http/, 'ws')}/ws`;
   const connection = await connect(socketUrl, actLimitMs, signal);
   try {
@@ -59,7 +60,6 @@ async function actionSchemaOf(url: string, signal: AbortSignal) {
   const unavailable = (reason: string) =>
     environmentFailure('environment-unavailable', `GET ${url}/schema: ${reason}`);
   const response = await fetch(`${url}/schema`, { signal }).catch((error: Error) => {
-    signal.throwIfAborted();
     throw unavailable((error.cause as Error | undefined)?.message ?? error.message);
   });
   const schemas = Schemas.safeParse(await response.json().catch(() => undefined));
@@ -88,7 +88,7 @@ type Episode = {
 };
 
 function episode({ connection, form, task, first, listed }: Episode): OpenEnvironment {
-  const { tools, serverNameOf } = namedTools(listed ? Tools.parse(listed.observation).tools : []);
+  const { tools, serverNameOf } = namedTools(toolsOf(listed));
   const rewards: number[] = [];
   let isDone = first.done ?? false;
   const actionOf = ({ name, arguments: given }: Action): object => {
@@ -125,6 +125,14 @@ function episode({ connection, form, task, first, listed }: Episode): OpenEnviro
     },
     close: async () => connection.close(),
   };
+}
+
+/** @throws EnvironmentFailure when the server's list is not of OpenEnv's form */
+function toolsOf(listed: Shown | undefined): readonly ListedTool[] {
+  if (listed === undefined) return [];
+  const parsed = Tools.safeParse(listed.observation);
+  if (parsed.success) return parsed.data.tools;
+  throw environmentFailure('environment-unavailable', `list_tools: ${z.prettifyError(parsed.error)}`);
 }
 
 const Prompted = z.looseObject({

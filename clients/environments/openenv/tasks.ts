@@ -4,7 +4,7 @@ import type { Task } from '../../rollout/read-tasks.ts';
 import type { TaskSelection } from '../environment.ts';
 import { EnvironmentNames, TaskCount } from './wire.ts';
 
-/** s; a server that lists its tasks answers at once */
+/** ms; a server that lists its tasks answers at once */
 const PATIENCE_MS = 30_000;
 
 /**
