@@ -2,14 +2,41 @@ import { UsageError } from '../../shared/runtime/command-errors.ts';
 import type { EnvironmentDriver } from './environment.ts';
 import { openEnvDriver } from './openenv/driver.ts';
 
-/** How to write an environment on the command line. */
-export const ENVIRONMENT_FORMS = 'openenv:http://HOST:PORT';
+export type DriverSettings = {
+  /** ms for one action */
+  readonly actLimitMs: number;
+};
 
-/** @throws UsageError for an unknown kind of environment, or an address that is no URL */
-export function driverOf(specification: string, options: { readonly actLimitMs: number }): EnvironmentDriver {
-  const [, kind, place = ''] = /^([a-z]+):(.*)$/.exec(specification) ?? [];
-  if (kind !== 'openenv') throw new UsageError(`--env must be ${ENVIRONMENT_FORMS}, not '${specification}'`);
+type Kind = {
+  /** how to write it on the command line */
+  readonly form: string;
+  /** @throws UsageError when the place is not of the expected form */
+  readonly driver: (place: string, settings: DriverSettings) => EnvironmentDriver;
+};
+
+const kinds: Readonly<Record<string, Kind>> = {
+  openenv: {
+    form: 'openenv:http://HOST:PORT',
+    driver: (place, settings) => openEnvDriver({ url: httpAddress('openenv', place), ...settings }),
+  },
+};
+
+/** How to write an environment on the command line. */
+export const ENVIRONMENT_FORMS = Object.values(kinds)
+  .map(({ form }) => form)
+  .join(', ');
+
+/** @throws UsageError for an unknown kind of environment, or a place that it cannot use */
+export function driverOf(specification: string, settings: DriverSettings): EnvironmentDriver {
+  const [, name = '', place = ''] = /^([a-z]+):(.*)$/s.exec(specification) ?? [];
+  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+  if (kind === undefined) throw new UsageError(`--env must be ${ENVIRONMENT_FORMS}, not '${specification}'`);
+  return kind.driver(place, settings);
+}
+
+/** @throws UsageError */
+function httpAddress(kind: string, place: string): string {
   if (!/^https?:$/.test(URL.parse(place)?.protocol ?? ''))
     throw new UsageError(`--env ${kind} needs an http address, not '${place}'`);
-  return openEnvDriver({ url: place.replace(/\/+$/, ''), ...options });
+  return place.replace(/\/+$/, '');
 }

@@ -29,6 +29,19 @@ export type Observation = {
   readonly isError: boolean;
   /** the environment accepts no further action */
   readonly isDone: boolean;
+  /** equal for equal states of one task, so that attempts can be compared where they met */
+  readonly stateKey?: string;
+};
+
+/**
+ * What a shell command left behind.
+ * @public
+ */
+export type ShellResult = {
+  /** exit status; undefined: the command timed out */
+  readonly code: number | undefined;
+  /** standard output and standard error, interleaved as they came */
+  readonly output: string;
 };
 
 /** How well an attempt did. */
@@ -48,6 +61,8 @@ export type OpenEnvironment = {
   /** the text of each answer is an action named `say` */
   readonly takesText: boolean;
   readonly act: (action: Action, signal: AbortSignal) => Promise<Observation>;
+  /** runs a command in the environment, for agents that bring tools of their own; undefined: it has no shell */
+  readonly shell?: (command: string, signal: AbortSignal) => Promise<ShellResult>;
   readonly evaluate: (signal: AbortSignal) => Promise<Evaluation>;
   /** Never throws. */
   readonly close: () => Promise<void>;
@@ -74,4 +89,6 @@ export type EnvironmentDriver = {
   readonly tasks: (selection: TaskSelection) => Promise<readonly Task[]>;
   /** @throws EnvironmentFailure */
   readonly open: (task: unknown, options: EpisodeOptions) => Promise<OpenEnvironment>;
+  /** Frees what all attempts share, such as a browser. Never throws. */
+  readonly close?: () => Promise<void>;
 };

@@ -9,7 +9,7 @@ const env = 'openenv:http://127.0.0.1:8000';
 
 test('with an environment, agent, reward and data have defaults', () => {
   expect(settings({ env, split: 'test', tasks: '2:5' })).toMatchObject({
-    agent: { maxSteps: 30 },
+    agent: { kind: 'tools', maxSteps: 30 },
     reward: undefined,
     data: undefined,
     environment: { specification: env, selection: { split: 'test', range: { from: 2, to: 5 } } },

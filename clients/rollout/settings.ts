@@ -46,12 +46,20 @@ type EnvironmentSettings = {
   readonly actLimitMs: number;
 };
 
-/** The agent that comes with ClawLoop. */
-const BUILT_IN = 'tools';
+/** Agents that come with ClawLoop, by their names on the command line. */
+const BUILT_IN = ['tools'] as const;
+
+/** A module of the user, or an agent that comes with ClawLoop. */
+export type AgentSettings =
+  | { readonly kind: 'module'; readonly path: string }
+  | {
+      readonly kind: (typeof BUILT_IN)[number];
+      /** answers of the policy per attempt */
+      readonly maxSteps: number;
+    };
 
 export type RolloutSettings = {
-  /** path of a module, or the agent that comes with ClawLoop and its answers per attempt */
-  readonly agent: string | { readonly maxSteps: number };
+  readonly agent: AgentSettings;
   /** path of a module; undefined: the environment rates the attempts */
   readonly reward: string | undefined;
   /** path of the tasks; undefined: the environment lists them */
@@ -75,14 +83,14 @@ export const ROLLOUT_USAGE = '(--agent A --reward R --data TASKS | --env E [--ag
 /** @throws UsageError naming the flag that is missing or invalid */
 export function rolloutSettings(flags: RolloutFlags): RolloutSettings {
   const { reward, data, env, advantage = 'mean' } = flags;
-  const agent = flags.agent ?? (env === undefined ? undefined : BUILT_IN);
+  const agent = flags.agent ?? (env === undefined ? undefined : 'tools');
   if (agent === undefined || (env === undefined && (reward === undefined || data === undefined)))
     throw new UsageError(`usage: rollout ${ROLLOUT_USAGE}`);
   if (env === undefined) refuseWithoutEnvironment(flags, agent);
   if (advantage !== 'mean' && advantage !== 'grpo')
     throw new UsageError(`--advantage must be mean or grpo, not '${advantage}'`);
   return {
-    agent: agent === BUILT_IN ? { maxSteps: countOf(flags, 'max-steps', 1) } : agent,
+    agent: agentSettings(flags, agent),
     reward,
     data,
     advantage,
@@ -99,8 +107,15 @@ export function rolloutSettings(flags: RolloutFlags): RolloutSettings {
   };
 }
 
+function agentSettings(flags: RolloutFlags, agent: string): AgentSettings {
+  const kind = BUILT_IN.find((name) => name === agent);
+  return kind === undefined
+    ? { kind: 'module', path: agent }
+    : { kind, maxSteps: countOf(flags, 'max-steps', 1) };
+}
+
 function refuseWithoutEnvironment(flags: RolloutFlags, agent: string): void {
-  if (agent === BUILT_IN) throw new UsageError(`--agent ${BUILT_IN} needs --env`);
+  if (BUILT_IN.some((name) => name === agent)) throw new UsageError(`--agent ${agent} needs --env`);
   const flag = (['split', 'tasks', 'timeout-counts'] as const).find((name) => flags[name]);
   if (flag !== undefined) throw new UsageError(`--${flag} needs --env`);
 }

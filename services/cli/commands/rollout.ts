@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { createSessionClient } from '../../../clients/api-client.ts';
 import { driverOf, ENVIRONMENT_FORMS } from '../../../clients/environments/drivers.ts';
 import type { EnvironmentDriver } from '../../../clients/environments/environment.ts';
-import { toolsAgent } from '../../../clients/environments/tools-agent.ts';
-import { loadAgent, loadReward } from '../../../clients/rollout/load-modules.ts';
+import { agentOf } from '../../../clients/rollout/agent-of.ts';
+import { loadReward } from '../../../clients/rollout/load-modules.ts';
 import { openProgress } from '../../../clients/rollout/progress.ts';
 import { readTasks, type Task } from '../../../clients/rollout/read-tasks.ts';
 import { resultLine } from '../../../clients/rollout/result-line.ts';
@@ -68,9 +68,7 @@ export const rollout: Command = {
     const environments = environment && driverOf(environment.specification, environment);
     const tasks = await tasksOf(settings, environments);
     const [agent, reward] = await Promise.all([
-      typeof settings.agent === 'string'
-        ? loadAgent(settings.agent)
-        : toolsAgent({ ...settings.agent, model: values.model ?? 'clawloop' }),
+      agentOf(settings.agent, values.model ?? 'clawloop'),
       settings.reward && loadReward(settings.reward),
     ]);
     const stop = new AbortController();
@@ -116,6 +114,7 @@ export const rollout: Command = {
         },
       });
     } finally {
+      await environments?.close?.();
       progress.end();
       results.close();
       ignoreSignals();
