@@ -16,7 +16,7 @@ test('with an environment, agent, reward and data have defaults', () => {
   });
   expect(settings({ env, tasks: '3' }).environment!.selection.range).toEqual({ from: 0, to: 3 });
   expect(settings({ env, agent: 'own.ts', data: 'd.jsonl' })).toMatchObject({
-    agent: 'own.ts',
+    agent: { kind: 'module', path: 'own.ts' },
     data: 'd.jsonl',
   });
 });
