@@ -1,9 +1,7 @@
+import type { environmentFailureKinds } from '../../shared/events/environment-fields.ts';
+
 /** What an environment itself did wrong. Such an attempt is never scored. */
-export type EnvironmentFailureKind =
-  | 'environment-unavailable'
-  | 'environment-lost'
-  | 'environment-broken'
-  | 'evaluation-failed';
+export type EnvironmentFailureKind = (typeof environmentFailureKinds)[number];
 
 const failureKind = Symbol('clawloop.environment-failure');
 

@@ -1,14 +1,17 @@
-import { randomUUID } from 'node:crypto';
 import { doubling, pause } from '../../shared/lang/async.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import type { Action, EnvironmentDriver, Observation, OpenEnvironment } from '../environments/environment.ts';
 import { environmentFailureKind } from '../environments/environment-failure.ts';
 import { type Failure, failed } from './failures.ts';
+import type { AttemptLease } from './lease.ts';
 
 /** ms between two tries to open an environment */
 const [FIRST_WAIT, LONGEST_WAIT] = [500, 10_000];
 
 type OpenOptions = {
+  /** session of the attempt; its container or connection carries this name */
+  readonly session: string;
+  readonly lease: AttemptLease;
   /** equal for all attempts at a task */
   readonly seed: number;
   /** ms to wait for an environment that is full or not ready */
@@ -26,12 +29,15 @@ export type WatchedEnvironment = {
 export async function openEnvironment(
   driver: EnvironmentDriver,
   task: unknown,
-  { seed, patienceMs, stop }: OpenOptions,
+  { session, lease, seed, patienceMs, stop }: OpenOptions,
 ): Promise<WatchedEnvironment | Failure> {
   const began = monotonicNow();
   for (const wait of doubling(FIRST_WAIT, LONGEST_WAIT)) {
     try {
-      return watch(await driver.open(task, { id: randomUUID(), seed, signal: stop }));
+      lease.check();
+      const environment = await driver.open(task, { id: session, seed, signal: stop });
+      lease.ready();
+      return watch(environment, lease);
     } catch (error) {
       if (stop.aborted) return failed('interrupted', 'stopped while the environment was opening');
       const failure = failureOf(error);
@@ -50,17 +56,34 @@ function failureOf(error: unknown): Failure | undefined {
   return kind && failed(kind, (error as Error).message);
 }
 
-function watch(environment: OpenEnvironment): WatchedEnvironment {
+function watch(environment: OpenEnvironment, lease: AttemptLease): WatchedEnvironment {
   let failure: Failure | undefined;
   const carriedOut = new Map<string, Promise<Observation>>();
-  const act = async (action: Action, signal: AbortSignal): Promise<Observation> => {
+  let commands = 0;
+  /** Notes the environment's own failure, and tells the lease what was done. */
+  const watched = async <Result>(
+    action: Action,
+    carryOut: () => Promise<Result>,
+    observationOf: (result: Result) => Observation,
+  ): Promise<Result> => {
+    const began = monotonicNow();
     try {
-      return await environment.act(action, signal);
+      lease.check();
+      const result = await carryOut();
+      lease.acted(action, observationOf(result), began);
+      return result;
     } catch (error) {
       failure ??= failureOf(error);
       throw error;
     }
   };
+  const act = (action: Action, signal: AbortSignal): Promise<Observation> =>
+    watched(
+      action,
+      () => environment.act(action, signal),
+      (observation) => observation,
+    );
+  const { shell } = environment;
   return {
     failure: () => failure,
     environment: {
@@ -72,6 +95,18 @@ function watch(environment: OpenEnvironment): WatchedEnvironment {
         const observation = act(action, signal);
         carriedOut.set(action.id, observation);
         return observation;
+      },
+      ...(shell && {
+        shell: (command, signal) =>
+          watched(
+            { id: `shell/${commands++}`, name: 'shell', arguments: { command } },
+            () => shell(command, signal),
+            ({ code, output }) => ({ content: output, isError: code !== 0, isDone: false }),
+          ),
+      }),
+      evaluate: async (signal) => {
+        lease.check();
+        return lease.evaluated(await environment.evaluate(signal));
       },
     },
   };

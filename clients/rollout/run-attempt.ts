@@ -5,6 +5,7 @@ import type { EnvironmentDriver, Evaluation, OpenEnvironment } from '../environm
 import type { Agent, RewardFunction } from './contract.ts';
 import { openEnvironment, type WatchedEnvironment } from './environment-attempt.ts';
 import { type Failure, type FailureKind, failed, failures } from './failures.ts';
+import { type AttemptLease, type Leasing, takeLease } from './lease.ts';
 import { persist } from './persist.ts';
 import type { Task } from './read-tasks.ts';
 import type { StartGate } from './start-gate.ts';
@@ -47,6 +48,8 @@ export type AttemptDeps = {
   readonly reward: RewardFunction | undefined;
   /** opens an environment for each try; undefined: the agent has none */
   readonly environments?: EnvironmentDriver | undefined;
+  /** records what happens to environments; needed where there are any */
+  readonly leasing?: Leasing | undefined;
   /** ms to wait for an environment that is full or not ready */
   readonly roomTimeoutMs: number;
   /** whether an attempt that timed out is rated as it stands; it needs an environment */
@@ -107,10 +110,33 @@ type Scored = Pick<Rewarded, 'reward' | 'result' | 'interaction'>;
 
 /** One try: opens its environment, runs the agent, and sends the reward. */
 async function work(attempt: Attempt, session: StartedSession, deps: AttemptDeps): Promise<Scored | Failure> {
-  const { environments, roomTimeoutMs: patienceMs, stop } = deps;
+  const { environments, leasing, stop } = deps;
   if (environments === undefined) return workIn(undefined, attempt, session, deps);
-  const seed = seedOf(`rollout/${deps.seed}/${attempt.index}`);
-  const opened = await openEnvironment(environments, attempt.task.data, { seed, patienceMs, stop });
+  const leased = { session: session.session, task: attempt.task, attempt: attempt.attempt };
+  const lease = await takeLease(leasing!, leased, stop);
+  if ('failure' in lease) return lease;
+  try {
+    const outcome = await workLeased(environments, lease, attempt, { session, deps });
+    if ('failure' in outcome) lease.failed(outcome);
+    return outcome;
+  } finally {
+    await lease.release();
+  }
+}
+
+async function workLeased(
+  environments: EnvironmentDriver,
+  lease: AttemptLease,
+  attempt: Attempt,
+  { session, deps }: { readonly session: StartedSession; readonly deps: AttemptDeps },
+): Promise<Scored | Failure> {
+  const opened = await openEnvironment(environments, attempt.task.data, {
+    session: session.session,
+    lease,
+    seed: seedOf(`rollout/${deps.seed}/${attempt.index}`),
+    patienceMs: deps.roomTimeoutMs,
+    stop: deps.stop,
+  });
   if (!('environment' in opened)) return opened;
   try {
     return await workIn(opened, attempt, session, deps);

@@ -21,6 +21,7 @@ export const rolloutFlags = {
   informative: { type: 'string' },
   'max-steps': { type: 'string', default: '30' },
   'act-timeout': { type: 'string', default: '60' },
+  'lease-timeout': { type: 'string', default: '120' },
   'timeout-counts': { type: 'boolean', default: false },
   out: { type: 'string' },
   model: { type: 'string' },
@@ -44,6 +45,8 @@ type EnvironmentSettings = {
   readonly selection: TaskSelection;
   /** ms for one action */
   readonly actLimitMs: number;
+  /** ms after which an environment whose client is silent counts as free */
+  readonly leaseTtlMs: number;
 };
 
 /** Agents that come with ClawLoop, by their names on the command line. */
@@ -127,6 +130,7 @@ function environmentSettings(flags: RolloutFlags, specification: string): Enviro
     specification,
     selection: { split: flags.split, range: rangeOf(flags.tasks) },
     actLimitMs: msOf(flags, 'act-timeout'),
+    leaseTtlMs: msOf(flags, 'lease-timeout'),
   };
 }
 

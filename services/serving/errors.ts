@@ -95,6 +95,18 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: "You have no open session '{session}'.",
   },
+  /** Thrown when a session has no environment, or its session belongs to another access key. */
+  LEASE_NOT_FOUND: {
+    status: 404,
+    type: 'invalid_request_error',
+    message: "The session '{session}' has no environment.",
+  },
+  /** Thrown when the lease of an environment was released, or expired because nobody renewed it. */
+  LEASE_ENDED: {
+    status: 409,
+    type: 'invalid_request_error',
+    message: "The lease of the environment of session '{session}' has ended.",
+  },
   /** Thrown when a session is restarted with a session key that does not belong to the caller. */
   UNKNOWN_SESSION_KEY: {
     status: 400,

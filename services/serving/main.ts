@@ -30,6 +30,8 @@ import { createKeyQuota } from './http/key-quota.ts';
 import { createPerKeyLimit } from './http/per-key-limit.ts';
 import { closeServer, createServer } from './http/server.ts';
 import { addGauges, createServingMetrics } from './metrics.ts';
+import { createLeaseTable } from './sessions/lease-table.ts';
+import { openLeases } from './sessions/leases.ts';
 import { followNamedSessions } from './sessions/named-sessions.ts';
 import { openSessionSecret } from './sessions/session-secret.ts';
 import { followSessions } from './sessions/session-view.ts';
@@ -38,6 +40,7 @@ import { countWaitingSamples } from './sessions/waiting-samples.ts';
 
 const DRAIN_INTERVAL_MS = 500;
 const SWEEP_INTERVAL_MS = 3_600_000;
+const LEASE_SWEEP_INTERVAL_MS = 1_000;
 const LOAD_RETRY_MS = 2_000;
 /** ms to empty the outbox on exit */
 const RECORDER_LIMIT_MS = 500;
@@ -138,10 +141,12 @@ const conversations = openConversations({
   reachEnd: () => sessionView.reachEnd(),
   isCaughtUp: () => sessionView.isCaughtUp(),
 });
+const leaseTable = createLeaseTable();
 const sessionView = followSessions({
   log,
   signal: shutdown,
   onDeleted: conversations.forget,
+  onLease: leaseTable.apply,
   onHeading: (heading) => {
     places.note(heading);
     namedSessions.note(heading);
@@ -176,6 +181,8 @@ const sessions = openSessions({
   countOn: head.reachEnd,
   now: Date.now,
 });
+const leases = openLeases({ view: sessionView, table: leaseTable, recorder, now: Date.now });
+setInterval(() => void leases.sweep(), LEASE_SWEEP_INTERVAL_MS).unref();
 const readiness = (): string | undefined => {
   if (shutdown.aborted) return 'stopping';
   const headStopped = head.stopped();
@@ -202,6 +209,8 @@ const deps: ApiDeps = {
   cacheSaltOf: createCacheSalts(sessionSecret, config.sharePrefixes),
   conversations,
   sessions,
+  leases,
+  logId: log.logId,
   namedSessions,
   limit: createPerKeyLimit(config.maxConcurrentPerKey),
   quota: createKeyQuota(monotonicNow, config.otherRequestsPerMinute),

@@ -1,5 +1,12 @@
 import { BatchRequested } from './batch-requested.ts';
 import { BatchSubmitted } from './batch-submitted.ts';
+import { EnvironmentActed } from './environment-acted.ts';
+import { EnvironmentEvaluated } from './environment-evaluated.ts';
+import { EnvironmentFailed } from './environment-failed.ts';
+import { EnvironmentLeased } from './environment-leased.ts';
+import { EnvironmentReady } from './environment-ready.ts';
+import { EnvironmentReleased } from './environment-released.ts';
+import { EnvironmentRenewed } from './environment-renewed.ts';
 import { EventRejected } from './event-rejected.ts';
 import { FeedbackGiven } from './feedback-given.ts';
 import { HintCast } from './hint-cast.ts';
@@ -45,6 +52,13 @@ export const catalogue = [
   InteractionWithdrawn,
   FeedbackGiven,
   SessionStarted,
+  EnvironmentLeased,
+  EnvironmentReady,
+  EnvironmentActed,
+  EnvironmentRenewed,
+  EnvironmentEvaluated,
+  EnvironmentFailed,
+  EnvironmentReleased,
   SessionEnded,
   LaneForgotten,
   TurnCompleted,
@@ -86,6 +100,13 @@ export type ClawLoopEvent =
   | InteractionWithdrawn
   | FeedbackGiven
   | SessionStarted
+  | EnvironmentLeased
+  | EnvironmentReady
+  | EnvironmentActed
+  | EnvironmentRenewed
+  | EnvironmentEvaluated
+  | EnvironmentFailed
+  | EnvironmentReleased
   | SessionEnded
   | LaneForgotten
   | TurnCompleted

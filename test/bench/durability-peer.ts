@@ -88,6 +88,7 @@ const noSessions = {
   list: no,
   rewardedSession: () => ({ answered: () => {}, end: no }),
 };
+const noLeases = { record: no, list: no, sweep: no };
 const registry = new Registry();
 const logger = createLogger('bench', 'silent');
 const config = ServingConfig.parse({});
@@ -112,6 +113,8 @@ const deps: ApiDeps = {
   answers: openRecordedAnswers(dataFolder(folder).answers),
   head: onlyBase,
   unserved: () => undefined,
+  leases: noLeases,
+  logId: 'bench',
   sessions: noSessions,
   namedSessions: { lanesOf: no, ended: () => {} },
   conversations: {

@@ -1,4 +1,5 @@
 import type { Answer, Reward, SessionClient } from '../../api-client.ts';
+import type { LeaseClient, LeaseFact } from '../../lease-client.ts';
 
 export type KnownSession = {
   readonly task: string;
@@ -40,5 +41,12 @@ export function createProtocolDouble({ room = 1000, silentInteractions = [] as r
       return { kind: 'answer', value: 1 };
     },
   };
-  return { client, sessions, mostOpen: () => mostOpen };
+  const facts: (LeaseFact & { readonly session: string })[] = [];
+  const leases: Pick<LeaseClient, 'say'> = {
+    say: async (session, fact) => {
+      facts.push({ session, ...fact });
+      return { kind: 'answer', value: fact.what === 'evaluated' ? fact.reward : undefined };
+    },
+  };
+  return { client, leases, facts, sessions, mostOpen: () => mostOpen };
 }

@@ -30,6 +30,7 @@ export async function roll({ tasks = 2, n = 4, double = createProtocolDouble(), 
   const lines = Array.from({ length: tasks }, (_, index) => `{"id":"t${index}","index":${index}}`);
   await runRollout(readTasks(lines.join('\n'), 'tasks.jsonl'), n, {
     client,
+    leasing: { client: double.leases, environment: 'memory', ttlMs: 60_000 },
     gate,
     working,
     strays,

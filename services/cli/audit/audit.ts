@@ -1,5 +1,4 @@
 import type { Topic } from '../../../shared/events/define-event.ts';
-import { defined } from '../../../shared/lang/defined.ts';
 import { isFor } from '../../../shared/log/fold-chunk.ts';
 import type { Audited, Folded, Folds, ReportViolation } from './audited.ts';
 import { BatchCheck } from './batch-check.ts';
@@ -9,6 +8,7 @@ import { openConversationBook } from './conversation-book.ts';
 import { FeedbackCheck } from './feedback-check.ts';
 import { JudgmentCheck } from './judgment-check.ts';
 import { createKeyCheck } from './key-check.ts';
+import { createLeaseCheck } from './lease-check.ts';
 import { LineageCheck } from './lineage-check.ts';
 import { createNameCheck } from './name-check.ts';
 import { OutcomeCheck } from './outcome-check.ts';
@@ -69,6 +69,7 @@ export function createAudit(options: AuditOptions = {}) {
   const batches = new BatchCheck(violation, folds);
   const lineage = new LineageCheck(violation);
   const returns = createReturnsCheck(violation);
+  const leases = createLeaseCheck(violation);
   const backlog = createBacklog(folded);
   const checks = [
     book.write,
@@ -82,6 +83,7 @@ export function createAudit(options: AuditOptions = {}) {
     progress.on,
     batches.on,
     lineage.on,
+    leases.on,
     backlog.on,
   ];
   const eventChecks = [createKeyCheck(violation), createSettlementCheck(violation), returns.on];
@@ -97,17 +99,29 @@ export function createAudit(options: AuditOptions = {}) {
     const unmatched = feedback.finish();
     const { counts, open, owed } = conservation.report(book.restsSince);
     const batchReport = lineage.report();
+    const environments = leases.report();
     return {
       counts: {
         ...counts,
         ...batchReport.counts,
-        ...defined({ 'feedback on unknown answers': unmatched === 0 ? undefined : unmatched }),
+        ...counted({
+          'feedback on unknown answers': unmatched,
+          'environments leased': environments.leased,
+          'environments that rated an attempt': environments.evaluated,
+          'environments released by expiry': environments.expired,
+        }),
       },
-      open: { ...open, ...batchReport.open },
+      open: { ...open, ...batchReport.open, ...counted({ 'environments in use': environments.open }) },
       broken,
       uncovered,
-      owed: [...owed, ...backlog.owed(), ...batchReport.owed].sort((a, b) => a.since - b.since),
+      owed: [...owed, ...backlog.owed(), ...batchReport.owed, ...environments.owed].sort(
+        (a, b) => a.since - b.since,
+      ),
     };
   };
   return { on, report };
 }
+
+/** Counts that most logs lack are shown only where there are any. */
+const counted = (counts: Readonly<Record<string, number>>): Readonly<Record<string, number>> =>
+  Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { createSessionClient } from '../../../clients/api-client.ts';
 import { driverOf, ENVIRONMENT_FORMS } from '../../../clients/environments/drivers.ts';
 import type { EnvironmentDriver } from '../../../clients/environments/environment.ts';
+import { createLeaseClient } from '../../../clients/lease-client.ts';
 import { agentOf } from '../../../clients/rollout/agent-of.ts';
 import { loadReward } from '../../../clients/rollout/load-modules.ts';
 import { openProgress } from '../../../clients/rollout/progress.ts';
@@ -36,6 +37,10 @@ export const rollout: Command = {
     ['--tasks N|FROM:TO', 'first N tasks, or a range of them; default: all'],
     ['--max-steps N', 'answers of the agent `tools` per attempt; default 30'],
     ['--act-timeout S', 'seconds for one action in the environment; default 60'],
+    [
+      '--lease-timeout S',
+      'seconds after which the environment of a silent rollout counts as free; default 120',
+    ],
     ['--timeout-counts', 'rate an attempt that timed out as it stands'],
     [
       '--agent FILE|tools',
@@ -103,6 +108,11 @@ export const rollout: Command = {
         agent,
         reward: reward || undefined,
         environments,
+        leasing: environment && {
+          client: createLeaseClient(baseUrl, key),
+          environment: environment.specification.split(':')[0]!,
+          ttlMs: environment.leaseTtlMs,
+        },
         baseUrl,
         working,
         strays,

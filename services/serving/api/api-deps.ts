@@ -1,5 +1,6 @@
 import type { AnswerDeps } from '../answer/answer-request.ts';
 import type { Access } from '../http/access.ts';
+import type { Leases } from '../sessions/leases.ts';
 import type { NamedSessions } from '../sessions/named-sessions.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Conversations } from './responses/conversations.ts';
@@ -10,6 +11,9 @@ export type ApiDeps = AnswerDeps & {
   readonly conversations: Conversations;
   /** sessions of the session protocol */
   readonly sessions: Sessions;
+  /** environments of sessions */
+  readonly leases: Leases;
+  readonly logId: string;
   /** open sessions by name, for clients that end a session explicitly */
   readonly namedSessions: Pick<NamedSessions, 'lanesOf' | 'ended'>;
 };

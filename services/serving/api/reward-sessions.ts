@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { adaptersOf, type ResolvedModel, resolveModel } from '../answer/resolve-model.ts';
 import { ServingError } from '../errors.ts';
 import type { Caller } from '../http/access.ts';
-import { callerOf } from '../http/caller.ts';
+import { accessCallerOf, callerOf } from '../http/caller.ts';
 import { readBody } from '../http/read-body.ts';
 import type { BodyConfig } from '../http/request-bodies.ts';
 import type { SessionKey } from '../http/session-key.ts';
@@ -96,12 +96,6 @@ function liveAdapter({ kind, adapter }: ResolvedModel): string {
   if (kind === 'live') return adapter;
   const detail = "Invalid 'model': a session requires a live policy, not a fixed version.";
   throw ServingError.INVALID_REQUEST({ param: 'model', detail });
-}
-
-function accessCallerOf(request: FastifyRequest): Caller {
-  const caller = callerOf(request);
-  if (caller.sessionKey !== undefined) throw ServingError.NOT_FOR_SESSION_KEYS();
-  return caller;
 }
 
 function sessionCallerOf(request: FastifyRequest): string {

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ApiDeps } from './api-deps.ts';
 import { registerChat } from './chat/chat.ts';
+import { registerEnvironments } from './environments.ts';
 import { registerFeedback } from './feedback.ts';
 import { registerMessages } from './messages/messages.ts';
 import { registerModels } from './models.ts';
@@ -17,4 +18,5 @@ export function registerRoutes(server: FastifyInstance, deps: ApiDeps): void {
   registerFeedback(server, deps);
   registerSessions(server, deps);
   registerRewardSessions(server, deps);
+  registerEnvironments(server, deps);
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ServingError } from '../errors.ts';
 import type { Caller } from './access.ts';
 
 const CALLER = 'caller';
@@ -17,3 +18,10 @@ export const callerIfKnown = (request: FastifyRequest): Caller | undefined =>
 
 /** The caller of a request that was let in. */
 export const callerOf = (request: FastifyRequest): Caller => request.getDecorator<Caller>(CALLER);
+
+/** The caller of a request that needs an access key. @throws ServingError NOT_FOR_SESSION_KEYS */
+export function accessCallerOf(request: FastifyRequest): Caller {
+  const caller = callerOf(request);
+  if (caller.sessionKey !== undefined) throw ServingError.NOT_FOR_SESSION_KEYS();
+  return caller;
+}

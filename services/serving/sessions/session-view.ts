@@ -6,6 +6,7 @@ import { isLogError } from '../../../shared/log/errors.ts';
 import type { EventLog, Heading, Recorded } from '../../../shared/log/event-log.ts';
 import { readToEnd } from '../../../shared/log/read-topic.ts';
 import { createReachEnd } from '../reach-end.ts';
+import { leaseEventTypes } from './lease-table.ts';
 import type { Session } from './session-row.ts';
 import { createSessionTable, type SessionTable } from './session-table.ts';
 
@@ -30,6 +31,8 @@ type Options = {
   readonly signal: AbortSignal;
   /** Called with each deleted response, including earlier ones, so that the topic needs only one reader. */
   readonly onDeleted?: (deleted: ResponseDeleted) => void;
+  /** Called with each fact about an environment. */
+  readonly onLease?: (event: ClawLoopEvent) => void;
   /** Called with the heading of each record, before the record is parsed. */
   readonly onHeading?: (heading: Heading) => void;
 };
@@ -37,7 +40,7 @@ type Options = {
 const READ_RETRY_MS = 500;
 const LOOK_UP_LIMIT_MS = 10_000;
 
-export function followSessions({ log, signal, onDeleted, onHeading }: Options): SessionView {
+export function followSessions({ log, signal, onDeleted, onLease, onHeading }: Options): SessionView {
   const table = createSessionTable();
   const inTurn = createInTurn();
   let caughtUp = false;
@@ -46,11 +49,16 @@ export function followSessions({ log, signal, onDeleted, onHeading }: Options): 
   const following = log.follow(
     'conversations',
     {},
-    ({ event }) => (event.type === 'response.deleted' ? onDeleted?.(event) : table.apply(event)),
+    ({ event }) => {
+      if (event.type === 'response.deleted') onDeleted?.(event);
+      else if (leaseEventTypes.has(event.type)) onLease?.(event);
+      else table.apply(event);
+    },
     signal,
     (heading) => {
       onHeading?.(heading);
-      return heading.type === 'response.deleted' || table.wants(heading, skimmed);
+      const { type } = heading;
+      return type === 'response.deleted' || leaseEventTypes.has(type) || table.wants(heading, skimmed);
     },
   );
   /** Reads the noted answers of sessions that are still open. */
