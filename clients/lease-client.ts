@@ -45,7 +45,7 @@ const Lease = z.looseObject({
 });
 const Leases = z.looseObject({ log_id: z.string(), data: z.array(Lease) });
 /** The live leases of an access key, and the log that holds them. */
-export type Leases = z.output<typeof Leases>;
+type Leases = z.output<typeof Leases>;
 
 export type LeaseClient = {
   /** Records a fact; repeating it changes nothing. `value`: the reward of the lease, if it was evaluated */

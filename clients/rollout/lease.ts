@@ -6,7 +6,7 @@ import { monotonicNow } from '../../shared/runtime/clock.ts';
 import type { Action, Evaluation, Observation } from '../environments/environment.ts';
 import { environmentFailure } from '../environments/environment-failure.ts';
 import type { LeaseClient, LeaseFact } from '../lease-client.ts';
-import { type Failure, failed } from './failures.ts';
+import { type Failure, type FailureKind, failed } from './failures.ts';
 import { persist } from './persist.ts';
 
 export type Leasing = {
@@ -42,6 +42,12 @@ const LONGEST_REASON = 1_000;
 /** Renewals per time to live: one may be late or lost. */
 const RENEWALS = 3;
 
+/** Refusals of a lease after which another session may get one. */
+const refusals: Readonly<Record<string, FailureKind>> = {
+  lease_ended: 'environment-lost',
+  session_not_found: 'session-ended',
+};
+
 /** Takes the lease, and renews it until its release, however long the policy thinks. */
 export async function takeLease(
   { client, environment, ttlMs }: Leasing,
@@ -61,7 +67,8 @@ export async function takeLease(
     ...ttl,
   });
   if (first.kind === 'silent') return failed('server-silent', first.reason);
-  if (first.kind === 'refused') return failed('environment-unavailable', first.message);
+  if (first.kind === 'refused')
+    return failed(refusals[first.code] ?? 'environment-unavailable', first.message);
 
   let ended: string | undefined;
   let sending: Promise<unknown> = Promise.resolve();

@@ -43,6 +43,8 @@ export type AttemptOutcome = (Rewarded | Failed) & {
 export type AttemptDeps = {
   readonly client: Pick<SessionClient, 'reward' | 'end'>;
   readonly gate: StartGate;
+  /** called with each session that was opened */
+  readonly onSession?: (session: string) => void;
   readonly agent: Agent;
   /** undefined: the environment's own rating is the reward */
   readonly reward: RewardFunction | undefined;
@@ -80,6 +82,7 @@ export async function runAttempt(attempt: Attempt, deps: AttemptDeps): Promise<A
     });
     if ('failure' in session)
       return { kind: 'failed', ...session, session: undefined, earlier, ms: monotonicNow() - began };
+    deps.onSession?.(session.session);
     deps.working.count++;
     const outcome = await work(attempt, session, deps).finally(() => deps.working.count--);
     if (!('failure' in outcome))

@@ -19,7 +19,11 @@ export type RolloutDeps = AttemptDeps & {
   readonly advantage: AdvantageKind;
   /** begins no further task once this many tasks gave different rewards; undefined: works on all tasks */
   readonly informative?: number | undefined;
+  /** indices of tasks that an earlier part of this rollout finished, and how many of them gave different rewards */
+  readonly finished?: { readonly tasks: ReadonlySet<number>; readonly informative: number } | undefined;
   readonly onAttempt: (outcome: AttemptOutcome) => void;
+  /** called when all advantages of a task are sent, before its sessions end */
+  readonly onEnding?: (index: number, settled: readonly Settled[]) => void;
   readonly onSettled: (settled: readonly Settled[]) => void;
 };
 
@@ -28,9 +32,10 @@ export type RolloutDeps = AttemptDeps & {
  * their advantages and ends their sessions.
  */
 export async function runRollout(tasks: readonly Task[], n: number, deps: RolloutDeps): Promise<void> {
-  let informative = 0;
+  let informative = deps.finished?.informative ?? 0;
   function* attempts(): Generator<Attempt> {
     for (const [index, task] of tasks.entries()) {
+      if (deps.finished?.tasks.has(index)) continue;
       if (informative >= (deps.informative ?? Number.POSITIVE_INFINITY)) return;
       for (let attempt = 0; attempt < n; attempt++) yield { task, index, attempt, rank: index * n + attempt };
     }
@@ -77,12 +82,13 @@ async function settle(
     ),
   );
   const halted = haltOf(group, deps);
+  const compared: Settled[] = [];
+  for (const { attempt, outcome } of group.toSorted((a, b) => a.attempt.rank - b.attempt.rank))
+    compared.push(await compare({ attempt, outcome }, { advantage: advantageOf.get(attempt), halted }, deps));
+  if (halted === undefined) deps.onEnding?.(group[0]!.attempt.index, compared);
   // one at a time, in order of start: a batch formed from the first sessions makes later samples staler
   const settled: Settled[] = [];
-  for (const { attempt, outcome } of group.toSorted((a, b) => a.attempt.rank - b.attempt.rank))
-    settled.push(
-      await settleOne({ attempt, outcome }, { advantage: advantageOf.get(attempt), halted }, deps),
-    );
+  for (const one of compared) settled.push({ ...one, isEnded: one.isEnded && (await end(one, deps)) });
   deps.onSettled(settled);
 }
 
@@ -98,30 +104,26 @@ function haltOf(
   return failed('mostly-excluded', `${excluded} of ${group.length} attempts failed`);
 }
 
-async function settleOne(
+/** Sends the advantage of a rewarded attempt; `isEnded`: its session may end. A halted one is discarded. */
+async function compare(
   { attempt, outcome }: { readonly attempt: Attempt; readonly outcome: AttemptOutcome },
   { advantage, halted }: { readonly advantage: number | undefined; readonly halted: Failure | undefined },
   deps: RolloutDeps,
 ): Promise<Settled> {
   const none = { attempt, outcome, advantage: undefined, isEnded: false };
   if (outcome.kind === 'failed') return none;
+  const { session, reward, interaction } = outcome;
   if (halted !== undefined) {
-    await discard(deps, outcome.session);
-    return { ...none, outcome: { ...outcome, kind: 'failed', ...halted, session: outcome.session.session } };
+    await discard(deps, session);
+    return { ...none, outcome: { ...outcome, kind: 'failed', ...halted, session: session.session } };
   }
-  const isEnded = await sendAdvantageAndEnd(deps, outcome.session.key, outcome, advantage);
-  return { attempt, outcome, advantage, isEnded };
+  const isSent =
+    advantage === undefined ||
+    (await persist(() => deps.client.reward(session.key, { reward, advantage, interaction }), deps.stop))
+      .kind === 'answer';
+  return { attempt, outcome, advantage, isEnded: isSent };
 }
 
-async function sendAdvantageAndEnd(
-  { client, stop }: RolloutDeps,
-  key: string,
-  { reward, interaction }: { readonly reward: number; readonly interaction: string },
-  advantage: number | undefined,
-): Promise<boolean> {
-  if (advantage !== undefined) {
-    const sent = await persist(() => client.reward(key, { reward, advantage, interaction }), stop);
-    if (sent.kind !== 'answer') return false;
-  }
-  return (await persist(() => client.end(key), stop)).kind === 'answer';
-}
+const end = async ({ outcome }: Settled, { client, stop }: RolloutDeps): Promise<boolean> =>
+  outcome.kind === 'rewarded' &&
+  (await persist(() => client.end(outcome.session.key), stop)).kind === 'answer';

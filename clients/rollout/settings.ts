@@ -23,20 +23,22 @@ export const rolloutFlags = {
   'act-timeout': { type: 'string', default: '60' },
   'lease-timeout': { type: 'string', default: '120' },
   'timeout-counts': { type: 'boolean', default: false },
+  resume: { type: 'boolean', default: false },
   out: { type: 'string' },
   model: { type: 'string' },
   url: { type: 'string' },
   key: { type: 'string' },
 } as const;
 
+/** Names of flags without a value. */
+type Switch = 'timeout-counts' | 'resume';
+
 export type RolloutFlags = {
-  readonly [Name in keyof typeof rolloutFlags]?:
-    | (Name extends 'timeout-counts' ? boolean : string)
-    | undefined;
+  readonly [Name in keyof typeof rolloutFlags]?: (Name extends Switch ? boolean : string) | undefined;
 };
 
 /** Names of flags with a text. */
-type TextFlag = Exclude<keyof RolloutFlags, 'timeout-counts'>;
+type TextFlag = Exclude<keyof RolloutFlags, Switch>;
 
 /** Where the tasks and their environments come from. */
 type EnvironmentSettings = {
@@ -90,6 +92,8 @@ export function rolloutSettings(flags: RolloutFlags): RolloutSettings {
   if (agent === undefined || (env === undefined && (reward === undefined || data === undefined)))
     throw new UsageError(`usage: rollout ${ROLLOUT_USAGE}`);
   if (env === undefined) refuseWithoutEnvironment(flags, agent);
+  if (flags.resume && flags.out === undefined)
+    throw new UsageError('--resume needs --out: the results to continue');
   if (advantage !== 'mean' && advantage !== 'grpo')
     throw new UsageError(`--advantage must be mean or grpo, not '${advantage}'`);
   return {

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { createSessionClient } from '../../../clients/api-client.ts';
+import { createSessionClient, type SessionClient } from '../../../clients/api-client.ts';
 import { driverOf, ENVIRONMENT_FORMS } from '../../../clients/environments/drivers.ts';
 import type { EnvironmentDriver } from '../../../clients/environments/environment.ts';
-import { createLeaseClient } from '../../../clients/lease-client.ts';
+import { createLeaseClient, type LeaseClient } from '../../../clients/lease-client.ts';
 import { agentOf } from '../../../clients/rollout/agent-of.ts';
+import { type Left, openJournal, resumeFrom } from '../../../clients/rollout/journal.ts';
 import { loadReward } from '../../../clients/rollout/load-modules.ts';
 import { openProgress } from '../../../clients/rollout/progress.ts';
 import { readTasks, type Task } from '../../../clients/rollout/read-tasks.ts';
@@ -61,6 +62,7 @@ export const rollout: Command = {
     ['--advantage mean|grpo', "reward minus the task's mean; grpo also divides by the deviation"],
     ['--seed N', 'base of the seeds passed to the agents; default 0'],
     ['--out FILE', 'write one JSON line per attempt; the file must not exist'],
+    ['--resume', 'continue the rollout of --out, which was stopped or killed'],
     ['--model NAME', "model name that selects the adapter, such as clawloop:bob; default: the key's adapter"],
     ['--url URL', 'URL of the endpoint; default: the server of the data folder'],
     ['--key KEY', 'access key; default: CLAWLOOP_SERVING_API_KEY'],
@@ -80,7 +82,13 @@ export const rollout: Command = {
     const { url: baseUrl, answers } = await findServer(values.url, cliSettings.dataFolder, stop.signal);
     if (!answers) throw new UsageError(`nothing answers at ${baseUrl}: run npm start, or give --url`);
     const key = values.key ?? endpointSettings([]).apiKey;
-    const results = openResults(values.out);
+    const sessions = createSessionClient(baseUrl, key);
+    const leases = createLeaseClient(baseUrl, key);
+    const left = values.resume ? resumeFrom(values.out!, tasks, settings.n) : undefined;
+    if (left !== undefined) await tidy(left, sessions, leases);
+    const results = openResults(values.out, left !== undefined);
+    const journal = openJournal(values.out, tasks, settings.n);
+    const finished = left && { tasks: left.finished, informative: left.informative };
     const ignoreSignals = stopOnSignals(
       stop,
       'stopping: open sessions are discarded; press Ctrl-C again to stop at once',
@@ -98,18 +106,21 @@ export const rollout: Command = {
       },
     });
     const settled: Settled[] = [];
-    const progress = openProgress(process.stderr, tasks.length * settings.n);
+    const progress = openProgress(process.stderr, (tasks.length - (finished?.tasks.size ?? 0)) * settings.n);
     const strayErrors = watchStrayErrors();
     try {
       await runRollout(tasks, settings.n, {
         ...settings,
-        client: createSessionClient(baseUrl, key),
+        client: sessions,
         gate,
+        finished,
+        onSession: journal.opened,
+        onEnding: journal.ending,
         agent,
         reward: reward || undefined,
         environments,
         leasing: environment && {
-          client: createLeaseClient(baseUrl, key),
+          client: leases,
           environment: environment.specification.split(':')[0]!,
           ttlMs: environment.leaseTtlMs,
         },
@@ -138,7 +149,10 @@ export const rollout: Command = {
       console.log(
         `${strayErrors.count()} unhandled errors outside any attempt, the last: ${strayErrors.last()}`,
       );
+    if (finished !== undefined) console.log(`${finished.tasks.size} more tasks were finished before`);
     if (values.out !== undefined) console.log(`results: ${resolve(values.out)}`);
+    if (!stop.signal.aborted) journal.remove();
+    else if (values.out !== undefined) console.log('continue with --resume');
     const code = stop.signal.aborted ? INTERRUPTED : summary.failed > 0 ? 1 : 0;
     if (strays.count > 0) {
       console.log(`${strays.count} calls did not end when their signal aborted; they end with this process`);
@@ -161,3 +175,16 @@ const textOf = (path: string): Promise<string> =>
   readFile(path, 'utf8').catch((error: Error) => {
     throw new UsageError(`cannot read ${path}: ${error.message}`);
   });
+
+/** Ends the sessions that an earlier part of the rollout left open, and frees their environments. */
+async function tidy(
+  { toDiscard, toEnd }: Left,
+  { endNamed }: Pick<SessionClient, 'endNamed'>,
+  { say }: Pick<LeaseClient, 'say'>,
+): Promise<void> {
+  for (const session of toEnd) await endNamed(session);
+  for (const session of toDiscard) {
+    await endNamed(session, { discard: true });
+    await say(session, { what: 'released' });
+  }
+}

@@ -123,15 +123,21 @@ async function stopChild(child: ChildProcess): Promise<number> {
   return child.exitCode ?? 1;
 }
 
-/** Runs one command of the cli to its end. `environment` comes on top of this process's own. */
+/**
+ * Runs one command of the cli to its end. `environment` comes on top of this process's own.
+ *
+ * @param onStart receives the process, for tests that signal it
+ */
 export async function clawloop(
   argv: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  onStart: (child: ChildProcess) => void = () => {},
 ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
   const child = spawn(process.execPath, [...nodeFlags, cli, ...argv], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
   });
+  onStart(child);
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));

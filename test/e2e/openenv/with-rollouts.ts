@@ -27,6 +27,11 @@ export type RolloutTools = {
   readonly open: typeof startOpenEnv;
   /** Runs a rollout; its lines are in the order of tasks and attempts. */
   readonly roll: (server: OpenEnvServer, ...flags: string[]) => Promise<Rolled>;
+  /** URL of the server. */
+  readonly url: () => string;
+  readonly folder: () => string;
+  /** Kills the serving process, which its supervisor then starts again. */
+  readonly killServing: () => Promise<void>;
   /** Runs another command on the same data folder. */
   readonly run: (...argv: string[]) => ReturnType<typeof clawloop>;
 };
@@ -84,6 +89,9 @@ export function withRollouts(): RolloutTools {
         .sort((a, b) => a.task.localeCompare(b.task) || a.attempt - b.attempt);
       return { code, lines, printed: stdout + stderr };
     },
+    url: () => loop.url,
+    folder: () => folder,
+    killServing: async () => void process.kill((await loop.pids()).serving!, 'SIGKILL'),
     run,
   };
 }

@@ -1,0 +1,87 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { clawloop, until } from '../harness/clawloop.ts';
+import { killingProxy } from './killing-proxy.ts';
+import type { RolloutTools } from './with-rollouts.ts';
+
+type Line = { readonly outcome: string; readonly session: string };
+type Turn = { readonly session: string; readonly stage: { readonly kind: string; readonly reason?: string } };
+
+const unsettled: ReadonlySet<string> = new Set([
+  'waiting-for-end-of-session',
+  'waiting-for-verdict',
+  'waiting-for-session',
+]);
+
+const rows = <Row>(text: string): readonly Row[] =>
+  text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Row);
+
+type Victim = 'rollout' | 'serving';
+
+/**
+ * Kills rollouts of two tasks with two attempts each, or the serving process, at every `step`-th request of a rollout:
+ * before the server has the request, and after it has answered. A killed rollout is resumed. Nothing may be lost, and
+ * nothing count twice.
+ */
+export async function expectKillsToBalance(tools: RolloutTools, victim: Victim, step: number): Promise<void> {
+  // one attempt at each task is right: the colour of the lamp, and that of the door
+  tools.decide(({ conversation }) => ['red', 'blue', 'blue', 'green'][conversation % 4]!);
+  const server = await tools.open('room', ['--max-concurrent-envs', '64']);
+  const proxy = await killingProxy(tools.url);
+  const counted = new Set<string>();
+  let rollouts = 0;
+  const roll = async (at: number, when: 'before' | 'after'): Promise<void> => {
+    const out = join(tools.folder(), `killed-${at}-${when}.jsonl`);
+    const argv = [
+      ...['rollout', '--env', `openenv:${server.url}`, '--tasks', '2', '--n', '2', '--max-steps', '1'],
+      ...['--seed', String(1_000 + 10 * rollouts++), '--out', out, '--data-folder', tools.folder()],
+      // environments of killed rollouts are free soon, and those of a killed server are not lost
+      ...['--lease-timeout', victim === 'rollout' ? '10' : '300', '--retries', '2', '--url', proxy.url],
+    ];
+    let result = await clawloop(argv, {}, (child) =>
+      proxy.arm(at, when, () =>
+        victim === 'rollout' ? child.kill('SIGKILL') : void tools.killServing().catch(() => {}),
+      ),
+    );
+    if (result.code !== 0 && victim === 'rollout') {
+      const began = await readFile(`${out}.journal`).catch(() => undefined);
+      result = await clawloop(began === undefined ? argv : [...argv, '--resume']);
+    }
+    expect(result.code, `killed ${when} request ${at}: ${result.stdout}${result.stderr}`).toBe(0);
+    const lines = rows<Line>(await readFile(out, 'utf8'));
+    expect(lines.map(({ outcome }) => outcome)).toEqual(Array(4).fill('rewarded'));
+    for (const { session } of lines) counted.add(session);
+  };
+  try {
+    await roll(Number.POSITIVE_INFINITY, 'before');
+    const requests = proxy.count();
+    // a rollout begins only where a server answers
+    for (let at = victim === 'rollout' ? 0 : 2; at < requests; at += step)
+      for (const when of ['before', 'after'] as const) await roll(at, when);
+    await expectCountedOnce(tools, counted);
+  } finally {
+    await proxy.close();
+  }
+}
+
+/** The turns that train are those of these sessions, and the books balance. */
+async function expectCountedOnce(tools: RolloutTools, counted: ReadonlySet<string>): Promise<void> {
+  await until('every environment is free', async () => {
+    const response = await fetch(`${tools.url()}/rl/environments`);
+    return ((await response.json()) as { data: readonly unknown[] }).data.length === 0;
+  });
+  const trains = await until('every turn is settled', async () => {
+    const turns = rows<Turn>((await tools.run('turns', 'list', '--json')).stdout);
+    if (turns.some(({ stage }) => unsettled.has(stage.kind))) return undefined;
+    return turns.filter(({ stage }) => stage.kind !== 'not-trained');
+  });
+  expect(new Set(trains.map(({ session }) => session))).toEqual(counted);
+  expect(trains).toHaveLength(counted.size);
+  const { code, stdout } = await tools.run('audit');
+  expect(stdout).toMatch(/^balances$/m);
+  expect(code).toBe(0);
+}

@@ -1,0 +1,15 @@
+import { describe, test } from 'vitest';
+import { describeWithOpenEnv } from './describe-with-openenv.ts';
+import { expectKillsToBalance } from './killed-suite.ts';
+import { withRollouts } from './with-rollouts.ts';
+
+describeWithOpenEnv('kills at some requests of a rollout lose nothing, and count nothing twice', () => {
+  describe('of the rollout, which is resumed', () => {
+    const tools = withRollouts();
+    test('every ninth one', () => expectKillsToBalance(tools, 'rollout', 9));
+  });
+  describe('of serving, which starts again', () => {
+    const tools = withRollouts();
+    test('every twentieth one', () => expectKillsToBalance(tools, 'serving', 20));
+  });
+});
