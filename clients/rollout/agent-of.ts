@@ -1,6 +1,7 @@
 import { toolsAgent } from '../environments/tools-agent.ts';
 import type { Agent } from './contract.ts';
 import { loadAgent } from './load-modules.ts';
+import { programAgent } from './program-agent.ts';
 import type { AgentSettings } from './settings.ts';
 
 /**
@@ -15,5 +16,7 @@ export async function agentOf(settings: AgentSettings, model: string): Promise<A
       return loadAgent(settings.path);
     case 'tools':
       return toolsAgent({ ...settings, model });
+    case 'program':
+      return programAgent({ ...settings, model });
   }
 }

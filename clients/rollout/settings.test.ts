@@ -31,3 +31,11 @@ test('flags that do not fit together are refused', () => {
   for (const tasks of ['0', '5:5', '-1', '1:x'])
     expect(() => settings({ env, tasks })).toThrow(/--tasks must be/);
 });
+
+test('a program is an agent with and without an environment', () => {
+  const agent = 'program:mini -y -t "$INSTRUCTION"';
+  const command = 'mini -y -t "$INSTRUCTION"';
+  expect(settings({ env, agent }).agent).toEqual({ kind: 'program', command });
+  expect(settings({ agent, reward: 'r.ts', data: 'd.jsonl' }).agent).toEqual({ kind: 'program', command });
+  expect(() => settings({ env, agent: 'program: ' })).toThrow(/needs a shell command/);
+});

@@ -61,7 +61,9 @@ export type AgentSettings =
       readonly kind: (typeof BUILT_IN)[number];
       /** answers of the policy per attempt */
       readonly maxSteps: number;
-    };
+    }
+  /** a shell command that runs on this machine for each attempt */
+  | { readonly kind: 'program'; readonly command: string };
 
 export type RolloutSettings = {
   readonly agent: AgentSettings;
@@ -114,7 +116,15 @@ export function rolloutSettings(flags: RolloutFlags): RolloutSettings {
   };
 }
 
+/** how `--agent` names a program */
+const PROGRAM = 'program:';
+
 function agentSettings(flags: RolloutFlags, agent: string): AgentSettings {
+  if (agent.startsWith(PROGRAM)) {
+    const command = agent.slice(PROGRAM.length).trim();
+    if (command === '') throw new UsageError(`--agent ${PROGRAM} needs a shell command after the colon`);
+    return { kind: 'program', command };
+  }
   const kind = BUILT_IN.find((name) => name === agent);
   return kind === undefined
     ? { kind: 'module', path: agent }

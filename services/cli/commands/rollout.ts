@@ -48,6 +48,10 @@ export const rollout: Command = {
       'exports `agent({task, baseUrl, apiKey, session, signal, attempt, seed, environment})`',
     ],
     [
+      '--agent program:COMMAND',
+      'runs a shell command per attempt, with $INSTRUCTION and the endpoint in its variables',
+    ],
+    [
       '--reward FILE',
       'exports `reward({task, result, evaluation, session, attempt, signal})`: a number, -1 to 1',
     ],
