@@ -1,3 +1,4 @@
+import type { EndedSession } from '../api-client.ts';
 import { type Failure, failed } from './failures.ts';
 import { type AdvantageKind, advantagesOf } from './group.ts';
 import { persist } from './persist.ts';
@@ -12,6 +13,8 @@ export type Settled = {
   readonly advantage: number | undefined;
   /** whether the server accepted the end of a rewarded session; otherwise it ends when idle, with its reward */
   readonly isEnded: boolean;
+  /** choices of its answers that a format guarded; undefined: none are known */
+  readonly guarded?: EndedSession['guarded'];
 };
 
 export type RolloutDeps = AttemptDeps & {
@@ -109,19 +112,21 @@ async function settleOne(
     await discard(deps, outcome.session);
     return { ...none, outcome: { ...outcome, kind: 'failed', ...halted, session: outcome.session.session } };
   }
-  const isEnded = await sendAdvantageAndEnd(deps, outcome.session.key, outcome, advantage);
-  return { attempt, outcome, advantage, isEnded };
+  const ended = await sendAdvantageAndEnd(deps, outcome.session.key, outcome, advantage);
+  return { attempt, outcome, advantage, isEnded: ended !== undefined, guarded: ended?.guarded };
 }
 
+/** Undefined: the server accepted no end of the session. */
 async function sendAdvantageAndEnd(
   { client, stop }: RolloutDeps,
   key: string,
   { reward, interaction }: { readonly reward: number; readonly interaction: string },
   advantage: number | undefined,
-): Promise<boolean> {
+): Promise<EndedSession | undefined> {
   if (advantage !== undefined) {
     const sent = await persist(() => client.reward(key, { reward, advantage, interaction }), stop);
-    if (sent.kind !== 'answer') return false;
+    if (sent.kind !== 'answer') return undefined;
   }
-  return (await persist(() => client.end(key), stop)).kind === 'answer';
+  const ended = await persist(() => client.end(key), stop);
+  return ended.kind === 'answer' ? ended.value : undefined;
 }

@@ -1,4 +1,4 @@
-import type { Answer, Reward, SessionClient } from '../../api-client.ts';
+import type { Answer, EndedSession, Reward, SessionClient } from '../../api-client.ts';
 
 export type KnownSession = {
   readonly task: string;
@@ -8,7 +8,11 @@ export type KnownSession = {
 };
 
 /** The session protocol in memory: `room` sessions at once, and an answer in each that a reward can go to. */
-export function createProtocolDouble({ room = 1000, silentInteractions = [] as readonly string[] } = {}) {
+export function createProtocolDouble({
+  room = 1000,
+  silentInteractions = [] as readonly string[],
+  guarded = undefined as EndedSession['guarded'],
+} = {}) {
   const sessions = new Map<string, KnownSession>();
   const open = () => [...sessions.values()].filter(({ ended }) => ended === undefined).length;
   let mostOpen = 0;
@@ -37,7 +41,7 @@ export function createProtocolDouble({ room = 1000, silentInteractions = [] as r
     end: async (key, { discard } = {}) => {
       const session = sessions.get(key)!;
       session.ended ??= discard ? 'discarded' : session.rewards.length > 0 ? 'rewarded' : 'unrewarded';
-      return { kind: 'answer', value: 1 };
+      return { kind: 'answer', value: { answers: 1, guarded } };
     },
   };
   return { client, sessions, mostOpen: () => mostOpen };

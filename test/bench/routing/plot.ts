@@ -1,0 +1,2 @@
+import type { SeedReport } from './run-seed.ts';
+export const drawRouting = (_: readonly SeedReport[]): string => '';
