@@ -1,4 +1,4 @@
-// npm run bench:routing [-- --seeds 1,2 --rounds 4 --questions 40 --n 8]: claw-nano learns to route questions to the
+// npm run bench:routing [-- --seeds 1,2 --rounds 3 --questions 40 --n 8]: claw-nano learns to route questions to the
 // tools of an MCP server, with learning and with learning paused. What is done already is not done again; Ctrl-C ends
 // it. Writes results, a table and a plot.
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
@@ -7,13 +7,14 @@ import { parseArgs } from 'node:util';
 import { drawRouting } from './plot.ts';
 import { writeRoutingReport } from './report.ts';
 import { runSeed, type SeedReport } from './run-seed.ts';
+import { routingFlags } from './settings.ts';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1,2,3,4,5' },
-    rounds: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '3' },
     questions: { type: 'string', default: '40' },
     n: { type: 'string', default: '8' },
     results: { type: 'string', default: here('results.jsonl') },
@@ -22,14 +23,8 @@ const { values } = parseArgs({
   },
 });
 const [rounds, questions, n] = [Number(values.rounds), Number(values.questions), Number(values.n)];
-/** Larger batches average several questions, and the gate's bounds are for changes of style, not for a new skill. */
-const flags = [
-  ...['--collector-batch-size', '16'],
-  ...['--collector-gate-mean-kl', '0.3'],
-  ...['--collector-gate-base-kl', '1'],
-];
 
-const protocol = JSON.stringify({ rounds, questions, n, flags });
+const protocol = JSON.stringify({ rounds, questions, n, flags: routingFlags });
 type Line = SeedReport & { readonly protocol: string };
 const done = async (): Promise<readonly Line[]> =>
   (await readFile(values.results, 'utf8').catch(() => ''))
@@ -48,7 +43,7 @@ if (!values['report-only'])
     );
     if (known) continue;
     const report = await runSeed({
-      ...{ seed, learning, rounds, questions, n, flags },
+      ...{ seed, learning, rounds, questions, n, flags: routingFlags },
       print: (line) => console.log(line),
     });
     console.log(`  ${report.seconds} s, audit: ${report.audit}`);

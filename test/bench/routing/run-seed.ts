@@ -1,20 +1,22 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { mean } from '../../../shared/lang/numbers.ts';
 import { createRandom } from '../../../shared/policy/model/random.ts';
 import { watchLog } from '../../e2e/demo/log-watch.ts';
 import { clawloop, startClawLoop } from '../../e2e/harness/clawloop.ts';
 import { shareRight } from './evaluate.ts';
-import { exampleFile, shuffled, splitQuestions } from './questions.ts';
+import { exampleFile, type Question, shuffled, splitQuestions } from './questions.ts';
 import { startRoutingServer } from './routing-server.ts';
 
-export type Point = {
+type Point = {
+  /** attempts before */
   readonly attempts: number;
   readonly version: number;
   /** share of held-out questions for which the right tool is preferred */
   readonly heldOut: number;
   /** mean reward of the rollout before; undefined at the start */
-  readonly reward: number | undefined;
+  readonly reward?: number | undefined;
 };
 
 export type SeedReport = {
@@ -33,11 +35,12 @@ export type SeedOptions = {
   readonly questions: number;
   /** attempts at each question */
   readonly n: number;
+  /** of `clawloop up` */
   readonly flags: readonly string[];
   readonly print: (line: string) => void;
 };
 
-/** One ClawLoop of its own that learns to route questions, by rollouts through real MCP tools. */
+/** One ClawLoop of its own that learns to route questions, by rollouts with real MCP tools. */
 export async function runSeed(options: SeedOptions): Promise<SeedReport> {
   const { seed, learning, rounds, n, print } = options;
   const began = performance.now();
@@ -46,54 +49,30 @@ export async function runSeed(options: SeedOptions): Promise<SeedReport> {
   const watch = await watchLog(folder, began);
   const tools = await startRoutingServer(join(folder, 'servers.json'));
   const { training, heldOut } = splitQuestions(seed);
-  const random = createRandom(`routing/order/${seed}`);
+  const nextTasks = dealer(training, seed);
   const run = (...argv: string[]) => clawloop([...argv, '--data-folder', folder]);
+  const points: Point[] = [];
+  const measure = async (attempts: number, reward?: number) => {
+    const version = watch.served();
+    const share = await shareRight(loop.url, version, heldOut);
+    points.push({ attempts, version, heldOut: share, reward });
+    print(
+      `  ${String(attempts).padStart(5)} attempts  v${String(version).padEnd(4)} held out right ` +
+        `${Math.round(share * 100)} %  mean reward ${reward?.toFixed(2) ?? '-'}`,
+    );
+  };
   try {
     if (!learning) await run('learning', 'pause');
-    const points: Point[] = [];
-    const measure = async (attempts: number, reward: number | undefined) => {
-      const version = watch.served();
-      const point = { attempts, version, heldOut: await shareRight(loop.url, version, heldOut), reward };
-      points.push(point);
-      print(
-        `  ${String(attempts).padStart(5)} attempts  v${String(version).padEnd(4)} held out right ` +
-          `${Math.round(point.heldOut * 100)} %  mean reward ${reward?.toFixed(2) ?? '-'}`,
-      );
-    };
-    await measure(0, undefined);
-    let order: typeof training = [];
+    await measure(0);
+    let attempts = 0;
     for (let round = 1; round <= rounds; round++) {
-      if (order.length < options.questions) order = shuffled(training, random);
-      const tasks = order.slice(0, options.questions);
-      order = order.slice(options.questions);
-      const data = join(folder, `round-${round}.jsonl`);
-      await writeFile(data, tasks.map((task) => `${JSON.stringify(task)}\n`).join(''));
-      const out = join(folder, `round-${round}-results.jsonl`);
-      const { code, stdout, stderr } = await run(
-        'rollout',
-        ...[
-          '--env',
-          `mcp:${tools.file}`,
-          '--agent',
-          exampleFile('agent.ts'),
-          '--reward',
-          exampleFile('reward.ts'),
-        ],
-        ...['--data', data, '--out', out, '--n', String(n), '--concurrency', String(n)],
-        ...['--seed', String(seed * 1000 + round), '--url', loop.url],
-      );
-      if (code !== 0) throw new Error(`the rollout ended with ${code}:\n${stdout}${stderr}`);
-      if (process.env.VERBOSE) print(stdout);
+      const file = join(folder, `round-${round}`);
+      const tasks = nextTasks(options.questions);
+      const flags = ['--n', String(n), '--seed', String(seed * 1000 + round), '--url', loop.url];
+      const rewards = await rollOut(run, { file, tasks, tools: tools.file, flags });
+      attempts += rewards.length;
       await watch.settle();
-      const rewards = (await readFile(out, 'utf8'))
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => (JSON.parse(line) as { readonly reward: number }).reward);
-      await measure(round * tasks.length * n, rewards.reduce((sum, one) => sum + one, 0) / rewards.length);
-    }
-    if (process.env.VERBOSE) {
-      print((await run('policy', 'list')).stdout);
-      print((await run('turns', 'list', '--why')).stdout.split('\n').slice(0, 30).join('\n'));
+      await measure(attempts, mean(rewards));
     }
     const audit = await run('audit');
     return {
@@ -109,4 +88,42 @@ export async function runSeed(options: SeedOptions): Promise<SeedReport> {
     await loop.stop();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Gives all questions in random order before it gives one again. */
+function dealer(questions: readonly Question[], seed: number) {
+  const random = createRandom(`routing/order/${seed}`);
+  let left: readonly Question[] = [];
+  return (count: number): readonly Question[] => {
+    if (left.length < count) left = shuffled(questions, random);
+    const dealt = left.slice(0, count);
+    left = left.slice(count);
+    return dealt;
+  };
+}
+
+type Round = {
+  /** path without an ending */
+  readonly file: string;
+  readonly tasks: readonly Question[];
+  /** file of the MCP server */
+  readonly tools: string;
+  readonly flags: readonly string[];
+};
+
+/** One `clawloop rollout`. @returns the reward of each attempt */
+async function rollOut(
+  run: (...argv: string[]) => ReturnType<typeof clawloop>,
+  { file, tasks, tools, flags }: Round,
+): Promise<readonly number[]> {
+  const [data, out] = [`${file}.jsonl`, `${file}-results.jsonl`];
+  await writeFile(data, tasks.map((task) => `${JSON.stringify(task)}\n`).join(''));
+  const { code, stdout, stderr } = await run(
+    'rollout',
+    ...['--env', `mcp:${tools}`, '--agent', exampleFile('agent.ts'), '--reward', exampleFile('reward.ts')],
+    ...['--data', data, '--out', out, '--concurrency', '8', ...flags],
+  );
+  if (code !== 0) throw new Error(`the rollout ended with ${code}:\n${stdout}${stderr}`);
+  const lines = (await readFile(out, 'utf8')).split('\n').filter(Boolean);
+  return lines.map((line) => (JSON.parse(line) as { readonly reward: number }).reward);
 }
