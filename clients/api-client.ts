@@ -6,7 +6,8 @@ const PATIENCE_MS = 60_000;
 
 const Started = z.looseObject({ session_id: z.string(), api_key: z.string() });
 const Rewarded = z.looseObject({ session_id: z.string(), interaction_id: z.string() });
-const Ended = z.looseObject({ interaction_count: z.int() });
+const GuardedChoices = z.looseObject({ count: z.number(), nats: z.number(), most: z.number() });
+const Ended = z.looseObject({ interaction_count: z.int(), guarded_choices: GuardedChoices.optional() });
 const ErrorBody = z.looseObject({
   error: z.looseObject({ message: z.string(), code: z.string().nullish() }),
 });
@@ -40,6 +41,17 @@ export type Answer<Value> =
     }
   | { readonly kind: 'silent'; readonly reason: string };
 
+/** An ended session. */
+export type EndedSession = {
+  /** number of its answers */
+  readonly answers: number;
+  /**
+   * choices that a format left between several tokens: -ln p of the sampled ones, and the same if all allowed tokens
+   * were equally likely; undefined: there were none
+   */
+  readonly guarded?: { readonly count: number; readonly nats: number; readonly most: number } | undefined;
+};
+
 export type Reward = {
   /** -1 to 1 */
   readonly reward: number;
@@ -60,16 +72,16 @@ export type SessionClient = {
   readonly start: (task: string | undefined, options?: StartOptions) => Promise<Answer<StartedSession>>;
   /** `value`: id of the rewarded interaction */
   readonly reward: (sessionKey: string, reward: Reward) => Promise<Answer<string>>;
-  /** `value`: number of interactions in the session. `discard`: none of them trains */
+  /** `discard`: nothing of the session trains */
   readonly end: (
     sessionKey: string,
     options?: { readonly discard?: boolean | undefined },
-  ) => Promise<Answer<number>>;
+  ) => Promise<Answer<EndedSession>>;
   /** Ends a session with the access key that opened it, in case the session key is lost. */
   readonly endNamed: (
     session: string,
     options?: { readonly discard?: boolean | undefined },
-  ) => Promise<Answer<number>>;
+  ) => Promise<Answer<EndedSession>>;
   /** Sessions that the access key opened, latest first. */
   readonly list: () => Promise<Answer<readonly ListedSession[]>>;
 };
@@ -89,7 +101,11 @@ export function createSessionClient(
   const post = (path: string, key: string | undefined, body: object) =>
     request(`${base}${path}`, key, body, signal);
   const end = async (key: string | undefined, body: object) =>
-    mapAnswer(await post('/rl/end_session', key, body), Ended, ({ interaction_count: count }) => count);
+    mapAnswer(
+      await post('/rl/end_session', key, body),
+      Ended,
+      ({ interaction_count: answers, guarded_choices: guarded }): EndedSession => ({ answers, guarded }),
+    );
   return {
     start: async (task, { refresh, model } = {}) =>
       mapAnswer(

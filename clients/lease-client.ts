@@ -28,7 +28,7 @@ export type LeaseFact =
       readonly ms: number;
     }
   | { readonly what: 'renewed'; readonly renewal: number; readonly ttl_seconds: number }
-  | { readonly what: 'evaluated'; readonly reward: number; readonly detailDigest: string }
+  | { readonly what: 'evaluated'; readonly reward: number | null; readonly detailDigest: string }
   | { readonly what: 'failed'; readonly kind: EnvironmentFailureKind; readonly reason: string }
   | { readonly what: 'released' };
 

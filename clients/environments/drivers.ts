@@ -1,5 +1,6 @@
 import { UsageError } from '../../shared/runtime/command-errors.ts';
 import type { EnvironmentDriver } from './environment.ts';
+import { mcpDriver } from './mcp/driver.ts';
 import { openEnvDriver } from './openenv/driver.ts';
 
 export type DriverSettings = {
@@ -15,6 +16,10 @@ type Kind = {
 };
 
 const kinds: Readonly<Record<string, Kind>> = {
+  mcp: {
+    form: 'mcp:SERVERS.json',
+    driver: (path, settings) => mcpDriver({ path, ...settings }),
+  },
   openenv: {
     form: 'openenv:http://HOST:PORT',
     driver: (place, settings) => openEnvDriver({ url: httpAddress('openenv', place), ...settings }),

@@ -46,7 +46,8 @@ export type ShellResult = {
 
 /** How well an attempt did. */
 export type Evaluation = {
-  readonly reward: number;
+  /** undefined: the environment does not rate, so --reward does */
+  readonly reward: number | undefined;
   /** what the environment says about the reward */
   readonly detail: Readonly<Record<string, unknown>>;
 };
@@ -85,8 +86,15 @@ export type EpisodeOptions = {
 
 /** A kind of environment: lists its tasks, and opens an environment for one attempt. */
 export type EnvironmentDriver = {
+  /** false: it does not rate attempts, so a reward function must */
+  readonly hasRating?: false;
   /** @throws UsageError when the environment has no such tasks */
   readonly tasks: (selection: TaskSelection) => Promise<readonly Task[]>;
+  /**
+   * Looks at the tasks of --data before the first attempt.
+   * @throws UsageError when the environment cannot be used with them
+   */
+  readonly check?: (tasks: readonly Task[]) => Promise<void>;
   /** @throws EnvironmentFailure */
   readonly open: (task: unknown, options: EpisodeOptions) => Promise<OpenEnvironment>;
   /** Frees what all attempts share, such as a browser. Never throws. */

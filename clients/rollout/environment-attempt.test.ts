@@ -53,7 +53,7 @@ test('a reward function sees the rating of the environment and replaces it', asy
     n: 2,
     environments: driver,
     agent: acts,
-    reward: ({ evaluation }) => evaluation!.reward / 2,
+    reward: ({ evaluation }) => evaluation!.reward! / 2,
   });
   expect(kindsOf(settled)).toEqual([0.25, 0.25]);
 });

@@ -100,7 +100,11 @@ export async function takeLease(
     acted: (action, observation, from) => void say(actedFact(action, observation, monotonicNow() - from)),
     check,
     evaluated: async (evaluation) => {
-      await say({ what: 'evaluated', reward: evaluation.reward, detailDigest: digestOf(evaluation.detail) });
+      await say({
+        what: 'evaluated',
+        reward: evaluation.reward ?? null,
+        detailDigest: digestOf(evaluation.detail),
+      });
       check();
       return { ...evaluation, reward: reward ?? evaluation.reward };
     },

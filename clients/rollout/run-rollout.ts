@@ -1,3 +1,4 @@
+import type { EndedSession } from '../api-client.ts';
 import { type Failure, failed } from './failures.ts';
 import { type AdvantageKind, advantagesOf } from './group.ts';
 import { persist } from './persist.ts';
@@ -12,6 +13,8 @@ export type Settled = {
   readonly advantage: number | undefined;
   /** whether the server accepted the end of a rewarded session; otherwise it ends when idle, with its reward */
   readonly isEnded: boolean;
+  /** choices of its answers that a format guarded; undefined: none are known */
+  readonly guarded?: EndedSession['guarded'];
 };
 
 export type RolloutDeps = AttemptDeps & {
@@ -88,7 +91,7 @@ async function settle(
   if (halted === undefined) deps.onEnding?.(group[0]!.attempt.index, compared);
   // one at a time, in order of start: a batch formed from the first sessions makes later samples staler
   const settled: Settled[] = [];
-  for (const one of compared) settled.push({ ...one, isEnded: one.isEnded && (await end(one, deps)) });
+  for (const one of compared) settled.push(await end(one, deps));
   deps.onSettled(settled);
 }
 
@@ -124,6 +127,10 @@ async function compare(
   return { attempt, outcome, advantage, isEnded: isSent };
 }
 
-const end = async ({ outcome }: Settled, { client, stop }: RolloutDeps): Promise<boolean> =>
-  outcome.kind === 'rewarded' &&
-  (await persist(() => client.end(outcome.session.key), stop)).kind === 'answer';
+/** Ends the session of a rewarded attempt. */
+async function end(one: Settled, { client, stop }: RolloutDeps): Promise<Settled> {
+  const { outcome, isEnded } = one;
+  if (outcome.kind !== 'rewarded' || !isEnded) return { ...one, isEnded: false };
+  const ended = await persist(() => client.end(outcome.session.key), stop);
+  return ended.kind === 'answer' ? { ...one, guarded: ended.value.guarded } : { ...one, isEnded: false };
+}

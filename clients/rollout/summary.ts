@@ -1,6 +1,7 @@
 import { mean } from '../../shared/lang/numbers.ts';
 import { formatTable } from '../../shared/runtime/table.ts';
 import { type FailureKind, failures } from './failures.ts';
+import { type GuardedEntropy, guardedEntropy, guardedLines } from './guarded-entropy.ts';
 import type { Settled } from './run-rollout.ts';
 
 /** Result of a rollout. */
@@ -15,6 +16,10 @@ export type Summary = {
   readonly tasks: number;
   /** tasks whose attempts all got the same reward: their advantages are 0 */
   readonly withoutSpread: number;
+  /** those of them whose attempts earned nothing: their reward was 0 or less */
+  readonly withoutSuccess: number;
+  /** choices that a format left between several tokens; undefined: there were none */
+  readonly guarded: GuardedEntropy | undefined;
   /** rewarded attempts whose session could not be ended */
   readonly notEnded: number;
   /** by kind: final outcomes, and outcomes that were retried */
@@ -44,9 +49,9 @@ export function summarise(settled: readonly Settled[]): Summary {
     meanReward: rewards.length === 0 ? undefined : mean(rewards),
     withoutAdvantage: groups.filter((group) => compared(group).length === 0).length,
     tasks: groups.length,
-    withoutSpread: groups.filter(
-      (group) => compared(group).length > 0 && compared(group).every((advantage) => advantage === 0),
-    ).length,
+    withoutSpread: groups.filter(isFlat).length,
+    withoutSuccess: groups.filter((group) => isFlat(group) && group.every(earnedNothing)).length,
+    guarded: guardedEntropy(settled.flatMap(({ guarded }) => guarded ?? [])),
     notEnded: settled.filter(({ outcome, isEnded }) => outcome.kind === 'rewarded' && !isEnded).length,
     kinds: kinds.filter(([, { attempts, retried }]) => attempts + retried > 0),
   };
@@ -54,6 +59,11 @@ export function summarise(settled: readonly Settled[]): Summary {
 
 const compared = (group: readonly Settled[]): readonly number[] =>
   group.flatMap(({ advantage }) => (advantage === undefined ? [] : [advantage]));
+
+const isFlat = (group: readonly Settled[]): boolean =>
+  compared(group).length > 0 && compared(group).every((advantage) => advantage === 0);
+
+const earnedNothing = ({ outcome }: Settled): boolean => outcome.kind !== 'rewarded' || outcome.reward <= 0;
 
 /** Share of tasks without spread above which a rollout hardly teaches. */
 const MOST_FLAT = 0.8;
@@ -69,7 +79,7 @@ export function formatSummary(
     retried,
     kind === 'rewarded' ? '' : failures[kind].about,
   ]);
-  const { rewarded, failed, meanReward, tasks, withoutAdvantage, withoutSpread, notEnded } = summary;
+  const { rewarded, failed, meanReward, tasks, withoutAdvantage, withoutSpread, notEnded, guarded } = summary;
   return [
     formatTable(['outcome', 'attempts', 'retried', ''], rows),
     '',
@@ -97,6 +107,7 @@ export function formatSummary(
           'warning: nearly all tasks gave the same reward to all attempts; choose easier or harder tasks, or raise the temperature',
         ]
       : []),
+    ...(guarded === undefined ? [] : guardedLines(guarded, summary)),
     ...(notEnded === 0
       ? []
       : [`${notEnded} sessions could not be ended; they end when idle and keep their reward`]),

@@ -10,7 +10,10 @@ export const EnvironmentEvaluated = defineEvent('environment.evaluated', 1, {
   about: 'The environment rated the attempt, once.',
   data: z.object({
     ...leaseFields,
-    reward: z.number().describe('on the scale of the environment'),
+    reward: z
+      .number()
+      .nullable()
+      .describe('on the scale of the environment; null: it does not rate, a reward function does'),
     detailDigest: z.string().describe('SHA-256 of what the environment says about the reward, as JSON'),
   }),
 });

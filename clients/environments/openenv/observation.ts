@@ -1,4 +1,4 @@
-import { isObject } from '../../../shared/lang/json.ts';
+import { functionTools } from '../function-tools.ts';
 import { type ListedTool, McpResult, type ObjectSchema, ToolObservation } from './wire.ts';
 
 /** Members of an observation that describe the episode and not the scene. */
@@ -51,20 +51,8 @@ export function actionFormOf(schema: ObjectSchema): ActionForm {
   return { kind: 'structured', parameters: { ...schema, properties } };
 }
 
-const parametersOf = ({ input_schema: schema }: ListedTool): object =>
-  isObject(schema) ? schema : { type: 'object', properties: {} };
-
 /** Tools with names that OpenAI's API accepts, and the name of each at the server. */
 export function namedTools(listed: readonly ListedTool[]) {
-  const byName = new Map<string, ListedTool>();
-  for (const tool of listed) {
-    const plain = tool.name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 60);
-    const name = byName.has(plain) ? `${plain}_${byName.size}` : plain;
-    byName.set(name, tool);
-  }
-  const tools = [...byName].map(([name, tool]) => ({
-    type: 'function' as const,
-    function: { name, description: tool.description ?? '', parameters: parametersOf(tool) },
-  }));
-  return { tools, serverNameOf: (name: string) => byName.get(name)?.name };
+  const { tools, toolOf } = functionTools(listed.map((tool) => ({ ...tool, schema: tool.input_schema })));
+  return { tools, serverNameOf: (name: string) => toolOf(name)?.name };
 }

@@ -1,4 +1,4 @@
-import type { Answer, Reward, SessionClient } from '../../api-client.ts';
+import type { Answer, EndedSession, Reward, SessionClient } from '../../api-client.ts';
 import type { LeaseClient, LeaseFact } from '../../lease-client.ts';
 
 export type KnownSession = {
@@ -9,7 +9,11 @@ export type KnownSession = {
 };
 
 /** The session protocol in memory: `room` sessions at once, and an answer in each that a reward can go to. */
-export function createProtocolDouble({ room = 1000, silentInteractions = [] as readonly string[] } = {}) {
+export function createProtocolDouble({
+  room = 1000,
+  silentInteractions = [] as readonly string[],
+  guarded = undefined as EndedSession['guarded'],
+} = {}) {
   const sessions = new Map<string, KnownSession>();
   const open = () => [...sessions.values()].filter(({ ended }) => ended === undefined).length;
   let mostOpen = 0;
@@ -38,14 +42,14 @@ export function createProtocolDouble({ room = 1000, silentInteractions = [] as r
     end: async (key, { discard } = {}) => {
       const session = sessions.get(key)!;
       session.ended ??= discard ? 'discarded' : session.rewards.length > 0 ? 'rewarded' : 'unrewarded';
-      return { kind: 'answer', value: 1 };
+      return { kind: 'answer', value: { answers: 1, guarded } };
     },
   };
   const facts: (LeaseFact & { readonly session: string })[] = [];
   const leases: Pick<LeaseClient, 'say'> = {
     say: async (session, fact) => {
       facts.push({ session, ...fact });
-      return { kind: 'answer', value: fact.what === 'evaluated' ? fact.reward : undefined };
+      return { kind: 'answer', value: fact.what === 'evaluated' ? (fact.reward ?? undefined) : undefined };
     },
   };
   return { client, leases, facts, sessions, mostOpen: () => mostOpen };

@@ -168,10 +168,16 @@ export const rollout: Command = {
 
 /** @throws UsageError */
 async function tasksOf(
-  { data, environment }: RolloutSettings,
+  { data, environment, reward }: RolloutSettings,
   environments: EnvironmentDriver | undefined,
 ): Promise<readonly Task[]> {
-  if (data !== undefined) return readTasks(await textOf(data), data);
+  if (environments?.hasRating === false && reward === undefined)
+    throw new UsageError(`${environment!.specification} does not rate attempts: give --reward`);
+  if (data !== undefined) {
+    const tasks = readTasks(await textOf(data), data);
+    await environments?.check?.(tasks);
+    return tasks;
+  }
   return environments!.tasks(environment!.selection);
 }
 

@@ -80,7 +80,7 @@ export async function runLifecycle(deps: LifecycleDeps): Promise<void> {
     step(print, 'chat/completions', `${described(answer)}: ${excerpt(answer.text, 60)}`);
     need('set_reward', await client.reward(second.key, { reward: 0.5 }));
     step(print, 'set_reward', '0.5');
-    const count = need('end_session', await client.end(second.key));
+    const { answers: count } = need('end_session', await client.end(second.key));
     open.delete(second.key);
     step(print, 'end_session', `after ${count} answer`);
 

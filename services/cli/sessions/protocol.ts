@@ -113,7 +113,7 @@ export async function endSession(session: string | undefined, flags: ProtocolFla
     session === undefined
       ? await client.end(sessionKeyOf(flags), { discard })
       : await client.endNamed(session, { discard });
-  const count = answerOrRefuse(ended, url);
+  const { answers: count } = answerOrRefuse(ended, url);
   const answers = `${count} ${count === 1 ? 'answer' : 'answers'}`;
   console.log(
     flags.json

@@ -82,7 +82,12 @@ function registerProtocol(
     const ended = named
       ? await sessions.endNamed(accessCallerOf(request).keyId, named, discard ?? false)
       : await sessions.end(sessionCallerOf(request), discard ?? false);
-    return { message: 'success', session_id: ended.session, interaction_count: ended.interactions };
+    return {
+      message: 'success',
+      session_id: ended.session,
+      interaction_count: ended.interactions,
+      ...(ended.guarded.count > 0 ? { guarded_choices: ended.guarded } : {}),
+    };
   });
 
   server.get('/rl/sessions', async (request) => ({

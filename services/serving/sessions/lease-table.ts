@@ -12,8 +12,8 @@ export type Lease = Pick<
   /** ms from a renewal to the expiry */
   readonly ttlMs: number;
   readonly actions: number;
-  /** undefined: not evaluated */
-  readonly reward: number | undefined;
+  /** null: evaluated, but the environment does not rate; undefined: not evaluated */
+  readonly reward: number | null | undefined;
   /** undefined: the lease is live */
   readonly released: 'client' | 'expiry' | undefined;
 };
@@ -74,8 +74,9 @@ export function createLeaseTable({ most = 1_000 } = {}): LeaseTable {
       const row = rows.get(event.subject);
       if (row === undefined || row.released !== undefined) return;
       if (event.type === 'environment.acted') row.acted = row.calls.add(event.data.call).size;
-      else if (event.type === 'environment.evaluated') row.reward ??= event.data.reward;
-      else if (event.type === 'environment.released') release(row, event.data.by);
+      else if (event.type === 'environment.evaluated') {
+        if (row.reward === undefined) row.reward = event.data.reward;
+      } else if (event.type === 'environment.released') release(row, event.data.by);
       else if (event.type === 'environment.renewed')
         row.expiresAt = Math.max(row.expiresAt, Date.parse(event.data.expiresAt));
     },

@@ -7,7 +7,7 @@ import type { SessionView } from './session-view.ts';
 export const RETRY_SECONDS = 5;
 
 /** The final state of a session; the same for repeated requests. */
-export type EndedSession = { readonly session: string; readonly interactions: number };
+export type EndedSession = Pick<Session, 'session' | 'interactions' | 'guarded'>;
 
 export type RecordOptions = {
   readonly view: Pick<SessionView, 'apply' | 'reachEnd' | 'of' | 'isCaughtUp'>;
@@ -44,10 +44,10 @@ export function createSessionRecords({ view, recorder, now }: RecordOptions) {
     return session;
   };
   const end = async (open: Session, discard: boolean): Promise<EndedSession> => {
-    const { session, interactions, last, rewards } = open;
+    const { session, interactions, last, rewards, guarded } = open;
     if (!discard && rewards.size === 0 && last !== undefined) await record(noReward(open, last, now()));
     await record(sessionEnded(open, discard, now()));
-    return { session, interactions };
+    return { session, interactions, guarded };
   };
   return { record, find, current, end };
 }

@@ -3,6 +3,12 @@ import type { InteractionCompleted } from '../../../shared/events/interaction-co
 import type { Position } from '../../../shared/events/position.ts';
 import type { SessionEnded } from '../../../shared/events/session-ended.ts';
 import type { SessionStarted } from '../../../shared/events/session-started.ts';
+import {
+  addGuardedChoices,
+  type GuardedChoices,
+  guardedChoicesOf,
+  noGuardedChoices,
+} from './guarded-choices.ts';
 
 /** One session of the session protocol, as far as the log has been read. */
 export type Session = {
@@ -24,6 +30,7 @@ export type Session = {
   readonly has: (interactionId: string) => boolean;
   /** by interaction; the last reward counts */
   readonly rewards: ReadonlyMap<string, number>;
+  readonly guarded: GuardedChoices;
 };
 
 /** An open session, without its answers and rewards. */
@@ -51,6 +58,7 @@ export type Row = {
   /** policy version of the first answer */
   oldest: number | undefined;
   readonly rewards: Map<string, number>;
+  guarded: GuardedChoices;
   unread: Position[];
   /** number of answers, once the session has ended */
   counted: number | undefined;
@@ -78,6 +86,7 @@ export function newRow({ id, time, data }: SessionStarted, sessionKey: string): 
     last: undefined,
     oldest: undefined,
     rewards: new Map(),
+    guarded: noGuardedChoices,
     unread: [],
     counted: undefined,
     ended: undefined,
@@ -92,6 +101,7 @@ export function applyCompleted(row: Row, { id, time, data }: InteractionComplete
   const isCut = data.disconnected || data.finishReason === 'aborted' || data.finishReason === 'error';
   const canTrain = !isCut && !data.tooLarge && data.turnType !== 'side';
   if (!row.answers.has(id) && canTrain) row.last = id;
+  if (!row.answers.has(id)) row.guarded = addGuardedChoices(row.guarded, guardedChoicesOf(data.tokens));
   row.answers.add(id);
   row.oldest ??= data.version;
   noteEvent(row, id, time);
@@ -127,7 +137,8 @@ const isOutOfDate = (row: Row, last: string | undefined, time: string): boolean 
 export const isLater = ({ fixed: a }: Row, { fixed: b }: Row): boolean =>
   a.startedAt === b.startedAt ? a.session > b.session : Date.parse(a.startedAt) > Date.parse(b.startedAt);
 
-export function sessionOf({ fixed, answers, last, unread, counted, ended, rewards }: Row): Session {
+export function sessionOf(row: Row): Session {
+  const { fixed, answers, last, unread, counted, ended, rewards, guarded } = row;
   return {
     ...fixed,
     ended,
@@ -135,6 +146,7 @@ export function sessionOf({ fixed, answers, last, unread, counted, ended, reward
     last,
     has: (id) => answers.has(id),
     rewards,
+    guarded,
   };
 }
 

@@ -1,0 +1,42 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { routingTools } from '../../../examples/tool-routing/tools.ts';
+import { drawRouting } from './plot.ts';
+import { splitQuestions } from './questions.ts';
+import { writeRoutingReport } from './report.ts';
+import { runSeed } from './run-seed.ts';
+import { routingFlags } from './settings.ts';
+
+test('each question is answered by its own tool and no other, and held-out questions do not train', () => {
+  const { training, heldOut } = splitQuestions(1);
+  const ids = new Set(training.map(({ id }) => id));
+  expect(heldOut.filter(({ id }) => ids.has(id))).toEqual([]);
+  expect([training.length, heldOut.length]).toEqual([80, 40]);
+  for (const { question, tool } of [...training, ...heldOut]) {
+    const answering = routingTools.filter(({ answer }) => answer(question) !== undefined);
+    expect([question, answering.map(({ name }) => name)]).toEqual([question, [tool]]);
+  }
+});
+
+test('attempts with real MCP tools are rewarded, compared and trained, and the books balance', async () => {
+  const report = await runSeed({
+    ...{ seed: 1, learning: true, rounds: 1, questions: 10, n: 8, flags: routingFlags },
+    print: (line) => console.log(line),
+  });
+  const [before, after] = report.points;
+  expect(before).toMatchObject({ attempts: 0, version: 0 });
+  // Which answers are right is not asserted: a few attempts teach little.
+  expect(after!.attempts).toBe(80);
+  expect(after!.version).toBeGreaterThan(0);
+  expect(report.audit).toBe('balances');
+
+  const folder = await mkdtemp(join(tmpdir(), 'clawloop-routing-report-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const page = join(folder, 'page.md');
+  await writeFile(page, '<!-- measured: written by npm run bench:routing -->\nold\n<!-- /measured -->\n');
+  await writeRoutingReport(page, [report]);
+  expect(await readFile(page, 'utf8')).toMatch(/\| 1 \| with learning \| \d+ % \| \d+ % \| \d+ \|/);
+  expect(drawRouting([report])).toContain('<path d="M56.0');
+});
