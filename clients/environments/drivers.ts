@@ -1,10 +1,13 @@
 import { UsageError } from '../../shared/runtime/command-errors.ts';
 import type { EnvironmentDriver } from './environment.ts';
 import { openEnvDriver } from './openenv/driver.ts';
+import { poolDriver } from './pool/driver.ts';
 
 export type DriverSettings = {
   /** ms for one action */
   readonly actLimitMs: number;
+  /** what a pool server offers: terminal, gui or swe */
+  readonly poolKind?: string | undefined;
 };
 
 type Kind = {
@@ -18,6 +21,11 @@ const kinds: Readonly<Record<string, Kind>> = {
   openenv: {
     form: 'openenv:http://HOST:PORT',
     driver: (place, settings) => openEnvDriver({ url: httpAddress('openenv', place), ...settings }),
+  },
+  pool: {
+    form: 'pool:http://HOST:PORT',
+    driver: (place, { actLimitMs, poolKind: kind }) =>
+      poolDriver({ url: httpAddress('pool', place), kind, actLimitMs }),
   },
 };
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { doubling, pause } from '../../shared/lang/async.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
-import type { Action, EnvironmentDriver, Observation, OpenEnvironment } from '../environments/environment.ts';
+import { UsageError } from '../../shared/runtime/command-errors.ts';
+import type { EnvironmentDriver, Observation, OpenEnvironment } from '../environments/environment.ts';
 import { environmentFailureKind } from '../environments/environment-failure.ts';
 import { type Failure, failed } from './failures.ts';
 
@@ -14,6 +15,8 @@ type OpenOptions = {
   /** ms to wait for an environment that is full or not ready */
   readonly patienceMs: number;
   readonly stop: AbortSignal;
+  /** no attempt can work in this environment */
+  readonly onRefused: (error: UsageError) => void;
 };
 
 /** An environment that remembers its own failure, since an agent may hide it. */
@@ -26,7 +29,7 @@ export type WatchedEnvironment = {
 export async function openEnvironment(
   driver: EnvironmentDriver,
   task: unknown,
-  { seed, patienceMs, stop }: OpenOptions,
+  { seed, patienceMs, stop, onRefused }: OpenOptions,
 ): Promise<WatchedEnvironment | Failure> {
   const began = monotonicNow();
   for (const wait of doubling(FIRST_WAIT, LONGEST_WAIT)) {
@@ -34,8 +37,11 @@ export async function openEnvironment(
       return watch(await driver.open(task, { id: randomUUID(), seed, signal: stop }));
     } catch (error) {
       if (stop.aborted) return failed('interrupted', 'stopped while the environment was opening');
-      const failure = failureOf(error);
-      if (failure === undefined) throw error;
+      if (error instanceof UsageError) {
+        onRefused(error);
+        return failed('interrupted', error.message);
+      }
+      const failure = failureOf(error) ?? failed('environment-broken', String(error));
       if (failure.failure !== 'environment-unavailable' || monotonicNow() - began + wait > patienceMs)
         return failure;
     }
@@ -53,14 +59,17 @@ function failureOf(error: unknown): Failure | undefined {
 function watch(environment: OpenEnvironment): WatchedEnvironment {
   let failure: Failure | undefined;
   const carriedOut = new Map<string, Promise<Observation>>();
-  const act = async (action: Action, signal: AbortSignal): Promise<Observation> => {
+  const watched = async <Value>(work: Promise<Value>): Promise<Value> => {
     try {
-      return await environment.act(action, signal);
+      return await work;
     } catch (error) {
-      failure ??= failureOf(error);
+      const seen = failureOf(error);
+      // A rating that failed may be repeated: whoever asks for it counts its failures.
+      if (seen?.failure !== 'evaluation-failed') failure ??= seen;
       throw error;
     }
   };
+  const { shell } = environment;
   return {
     failure: () => failure,
     environment: {
@@ -69,10 +78,12 @@ function watch(environment: OpenEnvironment): WatchedEnvironment {
       act: (action, signal) => {
         const known = carriedOut.get(action.id);
         if (known !== undefined) return known;
-        const observation = act(action, signal);
+        const observation = watched(environment.act(action, signal));
         carriedOut.set(action.id, observation);
         return observation;
       },
+      ...(shell && { shell: (command: string, signal: AbortSignal) => watched(shell(command, signal)) }),
+      evaluate: (signal) => watched(environment.evaluate(signal)),
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { readTasks } from '../read-tasks.ts';
 import { type RolloutDeps, runRollout, type Settled } from '../run-rollout.ts';
 import { createStartGate } from '../start-gate.ts';
@@ -19,13 +20,14 @@ export async function roll({ tasks = 2, n = 4, double = createProtocolDouble(), 
   const strays = { count: 0 };
   const stop = given.stop ?? neverStops;
   const settled: Settled[] = [];
+  const onRefused = (error: UsageError) => {
+    throw error;
+  };
   const gate = createStartGate(client, {
     roomTimeoutMs: given.roomTimeoutMs ?? 10_000,
     isBusy: () => working.count > 0,
     stop,
-    onRefused: (error) => {
-      throw error;
-    },
+    onRefused,
   });
   const lines = Array.from({ length: tasks }, (_, index) => `{"id":"t${index}","index":${index}}`);
   await runRollout(readTasks(lines.join('\n'), 'tasks.jsonl'), n, {
@@ -33,6 +35,7 @@ export async function roll({ tasks = 2, n = 4, double = createProtocolDouble(), 
     gate,
     working,
     strays,
+    onRefused,
     stop,
     baseUrl: 'http://127.0.0.1:1',
     seed: 0,

@@ -32,6 +32,7 @@ export const rollout: Command = {
   about: 'run an agent n times per task and train from how its attempts compare',
   details: [
     ['--env ENVIRONMENT', `environment of the attempts: ${ENVIRONMENT_FORMS}`],
+    ['--pool-kind KIND', 'what a pool server offers: terminal, gui or swe'],
     ['--split NAME', "part of the environment's tasks; default train"],
     ['--tasks N|FROM:TO', 'first N tasks, or a range of them; default: all'],
     ['--max-steps N', 'answers of the agent `tools` per attempt; default 30'],
@@ -82,15 +83,16 @@ export const rollout: Command = {
     );
     const [working, strays] = [{ count: 0 }, { count: 0 }];
     let refused: UsageError | undefined;
+    const onRefused = (error: UsageError) => {
+      refused ??= error;
+      stop.abort();
+    };
     const gate = createStartGate(createSessionClient(baseUrl, key, stop.signal), {
       model: values.model,
       roomTimeoutMs: settings.roomTimeoutMs,
       isBusy: () => working.count > 0,
       stop: stop.signal,
-      onRefused: (error) => {
-        refused ??= error;
-        stop.abort();
-      },
+      onRefused,
     });
     const settled: Settled[] = [];
     const progress = openProgress(process.stderr, tasks.length * settings.n);
@@ -103,6 +105,7 @@ export const rollout: Command = {
         agent,
         reward: reward || undefined,
         environments,
+        onRefused,
         baseUrl,
         working,
         strays,
@@ -128,6 +131,7 @@ export const rollout: Command = {
       console.log(
         `${strayErrors.count()} unhandled errors outside any attempt, the last: ${strayErrors.last()}`,
       );
+    for (const remark of environments?.remarks?.() ?? []) console.log(remark);
     if (values.out !== undefined) console.log(`results: ${resolve(values.out)}`);
     const code = stop.signal.aborted ? INTERRUPTED : summary.failed > 0 ? 1 : 0;
     if (strays.count > 0) {
@@ -143,7 +147,10 @@ async function tasksOf(
   { data, environment }: RolloutSettings,
   environments: EnvironmentDriver | undefined,
 ): Promise<readonly Task[]> {
-  if (data !== undefined) return readTasks(await textOf(data), data);
+  if (data !== undefined) {
+    const tasks = readTasks(await textOf(data), data);
+    return (await environments?.prepare?.(tasks)) ?? tasks;
+  }
   return environments!.tasks(environment!.selection);
 }
 
