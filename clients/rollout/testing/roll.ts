@@ -7,6 +7,8 @@ import { createProtocolDouble } from './protocol-server.ts';
 
 type Given = Partial<RolloutDeps> & {
   readonly tasks?: number;
+  /** data of the tasks; default: as many as `tasks` */
+  readonly data?: readonly object[];
   readonly n?: number;
   readonly double?: ReturnType<typeof createProtocolDouble>;
 };
@@ -14,7 +16,7 @@ type Given = Partial<RolloutDeps> & {
 const neverStops = new AbortController().signal;
 
 /** Runs a rollout to its end. Returns the settled attempts and the sessions on the server. */
-export async function roll({ tasks = 2, n = 4, double = createProtocolDouble(), ...given }: Given) {
+export async function roll({ tasks = 2, n = 4, data, double = createProtocolDouble(), ...given }: Given) {
   const { client, sessions, mostOpen } = double;
   const working = { count: 0 };
   const strays = { count: 0 };
@@ -29,7 +31,8 @@ export async function roll({ tasks = 2, n = 4, double = createProtocolDouble(), 
     stop,
     onRefused,
   });
-  const lines = Array.from({ length: tasks }, (_, index) => `{"id":"t${index}","index":${index}}`);
+  const rows = data ?? Array.from({ length: tasks }, (_, index) => ({ id: `t${index}`, index }));
+  const lines = rows.map((row) => JSON.stringify(row));
   await runRollout(readTasks(lines.join('\n'), 'tasks.jsonl'), n, {
     client,
     gate,
