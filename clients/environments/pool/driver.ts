@@ -74,11 +74,12 @@ function driverOf<Row>(
 /** Sessions begin with a task's name. */
 const plainName = (name: string): string => name.replace(/[^A-Za-z0-9._-]+/g, '-').slice(0, 64);
 
-/** What the form that came nearest lacks. */
+/** What the data lack: in the form with a wrapper if they have its wrapper, otherwise in the plain form, the last. */
 function reasonOf(error: z.ZodError): string {
   const [first] = error.issues;
   const forms = first?.code === 'invalid_union' ? first.errors : [error.issues];
-  const nearest = forms.toSorted((a, b) => a.length - b.length || b[0]!.path.length - a[0]!.path.length)[0]!;
+  const depth = (form: (typeof forms)[number]) => Math.max(...form.map(({ path }) => path.length));
+  const nearest = forms.reduce((best, form) => (depth(form) >= depth(best) ? form : best));
   return nearest.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
 }
 

@@ -10,7 +10,7 @@ import { type PoolAnswer, request } from './connection.ts';
 /** What a request is for: it decides what a refusal means. */
 type Phase = 'opening' | 'acting' | 'evaluating';
 
-export type AskOptions = {
+type AskOptions = {
   readonly phase: Phase;
   readonly limitMs: number;
   readonly signal?: AbortSignal | undefined;

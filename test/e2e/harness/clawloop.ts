@@ -123,15 +123,20 @@ async function stopChild(child: ChildProcess): Promise<number> {
   return child.exitCode ?? 1;
 }
 
-/** Runs one command of the cli to its end. `environment` comes on top of this process's own. */
+/**
+ * Runs one command of the cli to its end. `environment` comes on top of this process's own; `onStart` gets a
+ * function that sends the command a signal.
+ */
 export async function clawloop(
   argv: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  onStart: (signal: (name: NodeJS.Signals) => void) => void = () => {},
 ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
   const child = spawn(process.execPath, [...nodeFlags, cli, ...argv], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
   });
+  onStart((name) => child.kill(name));
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
