@@ -2,10 +2,13 @@ import { UsageError } from '../../shared/runtime/command-errors.ts';
 import type { EnvironmentDriver } from './environment.ts';
 import { mcpDriver } from './mcp/driver.ts';
 import { openEnvDriver } from './openenv/driver.ts';
+import { poolDriver } from './pool/driver.ts';
 
 export type DriverSettings = {
   /** ms for one action */
   readonly actLimitMs: number;
+  /** what a pool server offers: terminal, gui or swe */
+  readonly poolKind?: string | undefined;
 };
 
 type Kind = {
@@ -23,6 +26,11 @@ const kinds: Readonly<Record<string, Kind>> = {
   openenv: {
     form: 'openenv:http://HOST:PORT',
     driver: (place, settings) => openEnvDriver({ url: httpAddress('openenv', place), ...settings }),
+  },
+  pool: {
+    form: 'pool:http://HOST:PORT',
+    driver: (place, { actLimitMs, poolKind: kind }) =>
+      poolDriver({ url: httpAddress('pool', place), kind, actLimitMs }),
   },
 };
 

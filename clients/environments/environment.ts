@@ -65,6 +65,8 @@ export type OpenEnvironment = {
   /** runs a command in the environment, for agents that bring tools of their own; undefined: it has no shell */
   readonly shell?: (command: string, signal: AbortSignal) => Promise<ShellResult>;
   readonly evaluate: (signal: AbortSignal) => Promise<Evaluation>;
+  /** ms that `evaluate` may take, where that is longer than --reward-timeout */
+  readonly evaluateLimitMs?: number;
   /** Never throws. */
   readonly close: () => Promise<void>;
 };
@@ -91,12 +93,17 @@ export type EnvironmentDriver = {
   /** @throws UsageError when the environment has no such tasks */
   readonly tasks: (selection: TaskSelection) => Promise<readonly Task[]>;
   /**
-   * Looks at the tasks of --data before the first attempt.
-   * @throws UsageError when the environment cannot be used with them
+   * Looks at the tasks of --data before the first attempt, and gives them the names that the environment has for them.
+   * @throws UsageError for a task that it cannot use, or when it cannot be reached
    */
-  readonly check?: (tasks: readonly Task[]) => Promise<void>;
-  /** @throws EnvironmentFailure */
+  readonly prepare?: (tasks: readonly Task[]) => Promise<readonly Task[]>;
+  /**
+   * @throws EnvironmentFailure
+   * @throws UsageError when no attempt can work in this environment
+   */
   readonly open: (task: unknown, options: EpisodeOptions) => Promise<OpenEnvironment>;
   /** Frees what all attempts share, such as a browser. Never throws. */
   readonly close?: () => Promise<void>;
+  /** What the user should know after the rollout, such as what could not be freed. */
+  readonly remarks?: () => readonly string[];
 };

@@ -1,5 +1,6 @@
 import { doubling, pause } from '../../shared/lang/async.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
+import { UsageError } from '../../shared/runtime/command-errors.ts';
 import type { Action, EnvironmentDriver, Observation, OpenEnvironment } from '../environments/environment.ts';
 import { environmentFailureKind } from '../environments/environment-failure.ts';
 import { type Failure, failed } from './failures.ts';
@@ -17,6 +18,8 @@ type OpenOptions = {
   /** ms to wait for an environment that is full or not ready */
   readonly patienceMs: number;
   readonly stop: AbortSignal;
+  /** no attempt can work in this environment */
+  readonly onRefused: (error: UsageError) => void;
 };
 
 /** An environment that remembers its own failure, since an agent may hide it. */
@@ -29,7 +32,7 @@ export type WatchedEnvironment = {
 export async function openEnvironment(
   driver: EnvironmentDriver,
   task: unknown,
-  { session, lease, seed, patienceMs, stop }: OpenOptions,
+  { session, lease, seed, patienceMs, stop, onRefused }: OpenOptions,
 ): Promise<WatchedEnvironment | Failure> {
   const began = monotonicNow();
   for (const wait of doubling(FIRST_WAIT, LONGEST_WAIT)) {
@@ -40,8 +43,11 @@ export async function openEnvironment(
       return watch(environment, lease);
     } catch (error) {
       if (stop.aborted) return failed('interrupted', 'stopped while the environment was opening');
-      const failure = failureOf(error);
-      if (failure === undefined) throw error;
+      if (error instanceof UsageError) {
+        onRefused(error);
+        return failed('interrupted', error.message);
+      }
+      const failure = failureOf(error) ?? failed('environment-broken', String(error));
       if (failure.failure !== 'environment-unavailable' || monotonicNow() - began + wait > patienceMs)
         return failure;
     }
@@ -60,29 +66,29 @@ function watch(environment: OpenEnvironment, lease: AttemptLease): WatchedEnviro
   let failure: Failure | undefined;
   const carriedOut = new Map<string, Promise<Observation>>();
   let commands = 0;
-  /** Notes the environment's own failure, and tells the lease what was done. */
-  const watched = async <Result>(
-    action: Action,
-    carryOut: () => Promise<Result>,
-    observationOf: (result: Result) => Observation,
-  ): Promise<Result> => {
-    const began = monotonicNow();
+  /** Notes the environment's own failure. */
+  const watched = async <Value>(work: () => Promise<Value>): Promise<Value> => {
     try {
       lease.check();
-      const result = await carryOut();
-      lease.acted(action, observationOf(result), began);
-      return result;
+      return await work();
     } catch (error) {
-      failure ??= failureOf(error);
+      const seen = failureOf(error);
+      // A rating that failed may be repeated: whoever asks for it counts its failures.
+      if (seen?.failure !== 'evaluation-failed') failure ??= seen;
       throw error;
     }
   };
-  const act = (action: Action, signal: AbortSignal): Promise<Observation> =>
-    watched(
-      action,
-      () => environment.act(action, signal),
-      (observation) => observation,
-    );
+  /** Tells the lease what was done. */
+  const carryOut = async <Result>(
+    action: Action,
+    work: () => Promise<Result>,
+    observationOf: (result: Result) => Observation,
+  ): Promise<Result> => {
+    const began = monotonicNow();
+    const result = await watched(work);
+    lease.acted(action, observationOf(result), began);
+    return result;
+  };
   const { shell } = environment;
   return {
     failure: () => failure,
@@ -92,22 +98,23 @@ function watch(environment: OpenEnvironment, lease: AttemptLease): WatchedEnviro
       act: (action, signal) => {
         const known = carriedOut.get(action.id);
         if (known !== undefined) return known;
-        const observation = act(action, signal);
+        const observation = carryOut(
+          action,
+          () => environment.act(action, signal),
+          (seen) => seen,
+        );
         carriedOut.set(action.id, observation);
         return observation;
       },
       ...(shell && {
-        shell: (command, signal) =>
-          watched(
+        shell: (command: string, signal: AbortSignal) =>
+          carryOut(
             { id: `shell/${commands++}`, name: 'shell', arguments: { command } },
             () => shell(command, signal),
             ({ code, output }) => ({ content: output, isError: code !== 0, isDone: false }),
           ),
       }),
-      evaluate: async (signal) => {
-        lease.check();
-        return lease.evaluated(await environment.evaluate(signal));
-      },
+      evaluate: (signal) => watched(async () => lease.evaluated(await environment.evaluate(signal))),
     },
   };
 }

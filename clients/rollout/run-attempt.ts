@@ -1,7 +1,8 @@
 import { createRandom } from '../../shared/policy/model/random.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
+import type { UsageError } from '../../shared/runtime/command-errors.ts';
 import type { SessionClient, StartedSession } from '../api-client.ts';
-import type { EnvironmentDriver, Evaluation, OpenEnvironment } from '../environments/environment.ts';
+import type { EnvironmentDriver, Evaluation } from '../environments/environment.ts';
 import type { Agent, RewardFunction } from './contract.ts';
 import { openEnvironment, type WatchedEnvironment } from './environment-attempt.ts';
 import { type Failure, type FailureKind, failed, failures } from './failures.ts';
@@ -54,6 +55,8 @@ export type AttemptDeps = {
   readonly leasing?: Leasing | undefined;
   /** ms to wait for an environment that is full or not ready */
   readonly roomTimeoutMs: number;
+  /** stops the rollout: no attempt can work in these environments */
+  readonly onRefused: (error: UsageError) => void;
   /** whether an attempt that timed out is rated as it stands; it needs an environment */
   readonly timeoutCounts?: boolean;
   readonly baseUrl: string;
@@ -139,6 +142,7 @@ async function workLeased(
     seed: seedOf(`rollout/${deps.seed}/${attempt.index}`),
     patienceMs: deps.roomTimeoutMs,
     stop: deps.stop,
+    onRefused: deps.onRefused,
   });
   if (!('environment' in opened)) return opened;
   try {
@@ -167,7 +171,7 @@ async function workIn(
     deps.strays,
   );
   const rate = async (result: unknown): Promise<Scored | Failure> => {
-    const reward = await score({ task: task.data, result, session, attempt }, environment, deps);
+    const reward = await score({ task: task.data, result, session, attempt }, watched, deps);
     return typeof reward === 'number' ? setReward(deps, key, reward, result) : reward;
   };
   if (done.kind === 'interrupted') return failed('interrupted', 'stopped while the agent was running');
@@ -189,13 +193,19 @@ type Result = Omit<Parameters<RewardFunction>[0], 'signal' | 'evaluation'>;
 /** The environment's rating, or what the reward function makes of it. */
 async function score(
   result: Result,
-  environment: OpenEnvironment | undefined,
+  watched: WatchedEnvironment | undefined,
   deps: AttemptDeps,
 ): Promise<number | Failure> {
   let evaluation: Evaluation | undefined;
-  if (environment !== undefined) {
-    const evaluated = await patiently((signal) => environment.evaluate(signal), 'evaluation-failed', deps);
-    if ('failure' in evaluated) return evaluated;
+  if (watched !== undefined) {
+    const { environment } = watched;
+    const rewardTimeoutMs = Math.max(deps.rewardTimeoutMs, environment.evaluateLimitMs ?? 0);
+    const evaluated = await patiently((signal) => environment.evaluate(signal), 'evaluation-failed', {
+      ...deps,
+      rewardTimeoutMs,
+    });
+    if ('failure' in evaluated)
+      return evaluated.failure === 'interrupted' ? evaluated : (watched.failure() ?? evaluated);
     evaluation = evaluated.value;
   }
   const { reward } = deps;

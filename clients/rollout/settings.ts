@@ -16,6 +16,7 @@ export const rolloutFlags = {
   advantage: { type: 'string', default: 'mean' },
   seed: { type: 'string', default: '0' },
   env: { type: 'string' },
+  'pool-kind': { type: 'string' },
   split: { type: 'string' },
   tasks: { type: 'string' },
   informative: { type: 'string' },
@@ -49,6 +50,8 @@ type EnvironmentSettings = {
   readonly actLimitMs: number;
   /** ms after which an environment whose client is silent counts as free */
   readonly leaseTtlMs: number;
+  /** what a pool server offers */
+  readonly poolKind: string | undefined;
 };
 
 /** Agents that come with ClawLoop, by their names on the command line. */
@@ -133,18 +136,22 @@ function agentSettings(flags: RolloutFlags, agent: string): AgentSettings {
 
 function refuseWithoutEnvironment(flags: RolloutFlags, agent: string): void {
   if (BUILT_IN.some((name) => name === agent)) throw new UsageError(`--agent ${agent} needs --env`);
-  const flag = (['split', 'tasks', 'timeout-counts'] as const).find((name) => flags[name]);
+  const flag = (['split', 'tasks', 'timeout-counts', 'pool-kind'] as const).find((name) => flags[name]);
   if (flag !== undefined) throw new UsageError(`--${flag} needs --env`);
 }
 
 function environmentSettings(flags: RolloutFlags, specification: string): EnvironmentSettings {
   if (flags.data !== undefined && (flags.split ?? flags.tasks) !== undefined)
     throw new UsageError('--data names the tasks, so --split and --tasks cannot be used with it');
+  const poolKind = flags['pool-kind'];
+  if (poolKind !== undefined && !specification.startsWith('pool:'))
+    throw new UsageError('--pool-kind needs --env pool:http://HOST:PORT');
   return {
     specification,
     selection: { split: flags.split, range: rangeOf(flags.tasks) },
     actLimitMs: msOf(flags, 'act-timeout'),
     leaseTtlMs: msOf(flags, 'lease-timeout'),
+    poolKind,
   };
 }
 

@@ -91,14 +91,13 @@ test('a server that does not start is unavailable, with its last words', async (
 test('servers and tasks are looked at before the first attempt', async () => {
   const named = (data: unknown) => [{ name: 'first', data }];
   const paged = await driverOf({ paged: server });
-  await expect(paged.check!(named({ text: 'x' }))).rejects.toThrow('task first needs `prompt`');
-  await expect(paged.check!(named({ messages: [{ role: 'tool', content: 'x' }] }))).rejects.toThrow(
+  await expect(paged.prepare!(named({ text: 'x' }))).rejects.toThrow('task first needs `prompt`');
+  await expect(paged.prepare!(named({ messages: [{ role: 'tool', content: 'x' }] }))).rejects.toThrow(
     'task first',
   );
-  await expect(paged.check!(named({ messages: [{ role: 'system', content: 'Be brief.' }] }))).resolves.toBe(
-    undefined,
-  );
+  const briefed = named({ messages: [{ role: 'system', content: 'Be brief.' }] });
+  await expect(paged.prepare!(briefed)).resolves.toBe(briefed);
   const missing = await driverOf({ missing: { command: '/nowhere/server' } });
-  await expect(missing.check!(named(task))).rejects.toThrow("MCP server 'missing'");
+  await expect(missing.prepare!(named(task))).rejects.toThrow("MCP server 'missing'");
   await expect(paged.tasks({ split: undefined, range: undefined })).rejects.toThrow('give --data');
 });

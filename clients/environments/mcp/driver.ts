@@ -51,7 +51,7 @@ export function mcpDriver({ path, actLimitMs }: Settings): EnvironmentDriver {
     tasks: async () => {
       throw new UsageError('MCP servers have no tasks: give --data');
     },
-    check: async (tasks) => {
+    prepare: async (tasks) => {
       for (const { name, data } of tasks) openingOf(data, `task ${name}`);
       const never = new AbortController().signal;
       const first = await open(tasks[0]!.data, { id: 'check', seed: 0, signal: never }).catch(
@@ -61,6 +61,7 @@ export function mcpDriver({ path, actLimitMs }: Settings): EnvironmentDriver {
       );
       await first.close();
       if (first.tools.length === 0) throw new UsageError(`the servers of ${path} have no tools`);
+      return tasks;
     },
     open,
   };

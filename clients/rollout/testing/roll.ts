@@ -1,3 +1,4 @@
+import type { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { readTasks } from '../read-tasks.ts';
 import { type RolloutDeps, runRollout, type Settled } from '../run-rollout.ts';
 import { createStartGate } from '../start-gate.ts';
@@ -6,6 +7,8 @@ import { createProtocolDouble } from './protocol-server.ts';
 
 type Given = Partial<RolloutDeps> & {
   readonly tasks?: number;
+  /** data of the tasks; default: as many as `tasks` */
+  readonly data?: readonly object[];
   readonly n?: number;
   readonly double?: ReturnType<typeof createProtocolDouble>;
 };
@@ -13,27 +16,30 @@ type Given = Partial<RolloutDeps> & {
 const neverStops = new AbortController().signal;
 
 /** Runs a rollout to its end. Returns the settled attempts and the sessions on the server. */
-export async function roll({ tasks = 2, n = 4, double = createProtocolDouble(), ...given }: Given) {
+export async function roll({ tasks = 2, n = 4, data, double = createProtocolDouble(), ...given }: Given) {
   const { client, sessions, mostOpen } = double;
   const working = { count: 0 };
   const strays = { count: 0 };
   const stop = given.stop ?? neverStops;
   const settled: Settled[] = [];
+  const onRefused = (error: UsageError) => {
+    throw error;
+  };
   const gate = createStartGate(client, {
     roomTimeoutMs: given.roomTimeoutMs ?? 10_000,
     isBusy: () => working.count > 0,
     stop,
-    onRefused: (error) => {
-      throw error;
-    },
+    onRefused,
   });
-  const lines = Array.from({ length: tasks }, (_, index) => `{"id":"t${index}","index":${index}}`);
+  const rows = data ?? Array.from({ length: tasks }, (_, index) => ({ id: `t${index}`, index }));
+  const lines = rows.map((row) => JSON.stringify(row));
   await runRollout(readTasks(lines.join('\n'), 'tasks.jsonl'), n, {
     client,
     leasing: { client: double.leases, environment: 'memory', ttlMs: 60_000 },
     gate,
     working,
     strays,
+    onRefused,
     stop,
     baseUrl: 'http://127.0.0.1:1',
     seed: 0,

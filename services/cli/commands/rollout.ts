@@ -34,6 +34,7 @@ export const rollout: Command = {
   about: 'run an agent n times per task and train from how its attempts compare',
   details: [
     ['--env ENVIRONMENT', `environment of the attempts: ${ENVIRONMENT_FORMS}`],
+    ['--pool-kind KIND', 'what a pool server offers: terminal, gui or swe'],
     ['--split NAME', "part of the environment's tasks; default train"],
     ['--tasks N|FROM:TO', 'first N tasks, or a range of them; default: all'],
     ['--max-steps N', 'answers of the agent `tools` per attempt; default 30'],
@@ -99,15 +100,16 @@ export const rollout: Command = {
     );
     const [working, strays] = [{ count: 0 }, { count: 0 }];
     let refused: UsageError | undefined;
+    const onRefused = (error: UsageError) => {
+      refused ??= error;
+      stop.abort();
+    };
     const gate = createStartGate(createSessionClient(baseUrl, key, stop.signal), {
       model: values.model,
       roomTimeoutMs: settings.roomTimeoutMs,
       isBusy: () => working.count > 0,
       stop: stop.signal,
-      onRefused: (error) => {
-        refused ??= error;
-        stop.abort();
-      },
+      onRefused,
     });
     const settled: Settled[] = [];
     const progress = openProgress(process.stderr, (tasks.length - (finished?.tasks.size ?? 0)) * settings.n);
@@ -128,6 +130,7 @@ export const rollout: Command = {
           environment: environment.specification.split(':')[0]!,
           ttlMs: environment.leaseTtlMs,
         },
+        onRefused,
         baseUrl,
         working,
         strays,
@@ -154,6 +157,7 @@ export const rollout: Command = {
         `${strayErrors.count()} unhandled errors outside any attempt, the last: ${strayErrors.last()}`,
       );
     if (finished !== undefined) console.log(`${finished.tasks.size} more tasks were finished before`);
+    for (const remark of environments?.remarks?.() ?? []) console.log(remark);
     if (values.out !== undefined) console.log(`results: ${resolve(values.out)}`);
     if (!stop.signal.aborted) journal.remove();
     else if (values.out !== undefined) console.log('continue with --resume');
@@ -175,8 +179,7 @@ async function tasksOf(
     throw new UsageError(`${environment!.specification} does not rate attempts: give --reward`);
   if (data !== undefined) {
     const tasks = readTasks(await textOf(data), data);
-    await environments?.check?.(tasks);
-    return tasks;
+    return (await environments?.prepare?.(tasks)) ?? tasks;
   }
   return environments!.tasks(environment!.selection);
 }

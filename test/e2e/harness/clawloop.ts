@@ -124,20 +124,19 @@ async function stopChild(child: ChildProcess): Promise<number> {
 }
 
 /**
- * Runs one command of the cli to its end. `environment` comes on top of this process's own.
- *
- * @param onStart receives the process, for tests that signal it
+ * Runs one command of the cli to its end. `environment` comes on top of this process's own; `onStart` gets a
+ * function that sends the command a signal.
  */
 export async function clawloop(
   argv: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-  onStart: (child: ChildProcess) => void = () => {},
+  onStart: (signal: (name: NodeJS.Signals) => void) => void = () => {},
 ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
   const child = spawn(process.execPath, [...nodeFlags, cli, ...argv], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
   });
-  onStart(child);
+  onStart((name) => child.kill(name));
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));

@@ -42,9 +42,9 @@ export async function expectKillsToBalance(tools: RolloutTools, victim: Victim, 
       // environments of killed rollouts are free soon, and those of a killed server are not lost
       ...['--lease-timeout', victim === 'rollout' ? '10' : '300', '--retries', '2', '--url', proxy.url],
     ];
-    let result = await clawloop(argv, {}, (child) =>
+    let result = await clawloop(argv, {}, (signal) =>
       proxy.arm(at, when, () =>
-        victim === 'rollout' ? child.kill('SIGKILL') : void tools.killServing().catch(() => {}),
+        victim === 'rollout' ? signal('SIGKILL') : void tools.killServing().catch(() => {}),
       ),
     );
     if (result.code !== 0 && victim === 'rollout') {

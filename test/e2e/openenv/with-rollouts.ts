@@ -26,7 +26,7 @@ export type RolloutTools = {
   /** Starts an OpenEnv server, which ends with the test. */
   readonly open: typeof startOpenEnv;
   /** Runs a rollout; its lines are in the order of tasks and attempts. */
-  readonly roll: (server: OpenEnvServer, ...flags: string[]) => Promise<Rolled>;
+  readonly roll: (server: Pick<OpenEnvServer, 'url'>, ...flags: string[]) => Promise<Rolled>;
   /** URL of the server. */
   readonly url: () => string;
   readonly folder: () => string;
@@ -34,6 +34,8 @@ export type RolloutTools = {
   readonly killServing: () => Promise<void>;
   /** Runs another command on the same data folder. */
   readonly run: (...argv: string[]) => ReturnType<typeof clawloop>;
+  /** Sends the rollout that runs a signal. */
+  readonly signal: (name: NodeJS.Signals) => void;
 };
 
 /** Starts ClawLoop on a scripted policy before the tests of a file. Nothing trains. */
@@ -67,7 +69,11 @@ export function withRollouts(): RolloutTools {
     await policy?.close();
     await rm(folder, { recursive: true, force: true });
   });
-  const run = (...argv: string[]) => clawloop([...argv, '--data-folder', folder]);
+  let send: (name: NodeJS.Signals) => void = () => {};
+  const run = (...argv: string[]) =>
+    clawloop([...argv, '--data-folder', folder], {}, (signal) => {
+      send = signal;
+    });
   return {
     decide: (next) => {
       answer = next;
@@ -93,5 +99,6 @@ export function withRollouts(): RolloutTools {
     folder: () => folder,
     killServing: async () => void process.kill((await loop.pids()).serving!, 'SIGKILL'),
     run,
+    signal: (name) => send(name),
   };
 }
