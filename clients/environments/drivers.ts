@@ -1,10 +1,13 @@
 import { UsageError } from '../../shared/runtime/command-errors.ts';
 import type { EnvironmentDriver } from './environment.ts';
+import { miniWobDriver } from './miniwob/driver.ts';
 import { openEnvDriver } from './openenv/driver.ts';
 
 export type DriverSettings = {
   /** ms for one action */
   readonly actLimitMs: number;
+  /** path of the browser for web pages; undefined: the first on PATH */
+  readonly browser: string | undefined;
 };
 
 type Kind = {
@@ -18,6 +21,10 @@ const kinds: Readonly<Record<string, Kind>> = {
   openenv: {
     form: 'openenv:http://HOST:PORT',
     driver: (place, settings) => openEnvDriver({ url: httpAddress('openenv', place), ...settings }),
+  },
+  miniwob: {
+    form: 'miniwob:FOLDER_OF_PAGES',
+    driver: (place, settings) => miniWobDriver({ place, ...settings }),
   },
 };
 

@@ -21,6 +21,7 @@ export const rolloutFlags = {
   informative: { type: 'string' },
   'max-steps': { type: 'string', default: '30' },
   'act-timeout': { type: 'string', default: '60' },
+  browser: { type: 'string' },
   'timeout-counts': { type: 'boolean', default: false },
   out: { type: 'string' },
   model: { type: 'string' },
@@ -44,6 +45,8 @@ type EnvironmentSettings = {
   readonly selection: TaskSelection;
   /** ms for one action */
   readonly actLimitMs: number;
+  /** path of the browser for web pages; undefined: the first on PATH */
+  readonly browser: string | undefined;
 };
 
 /** Agents that come with ClawLoop, by their names on the command line. */
@@ -116,7 +119,7 @@ function agentSettings(flags: RolloutFlags, agent: string): AgentSettings {
 
 function refuseWithoutEnvironment(flags: RolloutFlags, agent: string): void {
   if (BUILT_IN.some((name) => name === agent)) throw new UsageError(`--agent ${agent} needs --env`);
-  const flag = (['split', 'tasks', 'timeout-counts'] as const).find((name) => flags[name]);
+  const flag = (['split', 'tasks', 'browser', 'timeout-counts'] as const).find((name) => flags[name]);
   if (flag !== undefined) throw new UsageError(`--${flag} needs --env`);
 }
 
@@ -127,6 +130,7 @@ function environmentSettings(flags: RolloutFlags, specification: string): Enviro
     specification,
     selection: { split: flags.split, range: rangeOf(flags.tasks) },
     actLimitMs: msOf(flags, 'act-timeout'),
+    browser: flags.browser,
   };
 }
 

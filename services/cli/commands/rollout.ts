@@ -36,6 +36,7 @@ export const rollout: Command = {
     ['--tasks N|FROM:TO', 'first N tasks, or a range of them; default: all'],
     ['--max-steps N', 'answers of the agent `tools` per attempt; default 30'],
     ['--act-timeout S', 'seconds for one action in the environment; default 60'],
+    ['--browser PATH', 'Chromium or Chrome for web pages; default: the first on PATH'],
     ['--timeout-counts', 'rate an attempt that timed out as it stands'],
     [
       '--agent FILE|tools',
