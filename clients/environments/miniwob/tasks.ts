@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import type { Task } from '../../rollout/read-tasks.ts';
 import type { TaskSelection } from '../environment.ts';
+import { environmentFailure } from '../environment-failure.ts';
 
 /** A page, and the seed that decides what it asks. */
 const PageTask = z.looseObject({ page: z.string(), seed: z.int().nonnegative().optional() });
@@ -55,13 +56,14 @@ export function listPageTasks({ names }: Pages, { split, range }: TaskSelection)
  * Reads a task as `listPageTasks` or a line of `--data` gives it.
  *
  * @param seed of a task that has none
- * @throws UsageError when it names no page of the folder
+ * @throws EnvironmentFailure `environment-broken` when it names no page of the folder
  */
 export function readPageTask(task: unknown, { names }: Pages, seed: number) {
   const parsed = PageTask.safeParse(task);
   if (parsed.success && names.includes(parsed.data.page))
     return { page: parsed.data.page, seed: parsed.data.seed ?? seed };
-  throw new UsageError(
+  throw environmentFailure(
+    'environment-broken',
     `a task must name a page, as {"page":"click-test-2","seed":1} does: ${JSON.stringify(task)}`,
   );
 }
