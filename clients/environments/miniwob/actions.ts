@@ -29,8 +29,10 @@ const tools: readonly Tool[] = [
       const spot = await reach(on, given.ref);
       if (typeof spot === 'string') return spot;
       if (form === undefined) return `Element ${given.ref} takes no text.`;
-      if (form === 'value')
-        return fromBrowser((await elementOf(on, given.ref))?.fill(given.text, { force: true }));
+      if (form === 'value') {
+        await (await elementOf(on, given.ref))?.fill(given.text, { force: true });
+        return undefined;
+      }
       await on.page.mouse.click(spot.x, spot.y);
       await on.page.keyboard.press('ControlOrMeta+A');
       await on.page.keyboard.press('Delete');
@@ -42,7 +44,15 @@ const tools: readonly Tool[] = [
     'press',
     'Press a key in the focused element.',
     z.object({ key: z.string().max(40).describe('such as Enter, Tab, ArrowDown, a or Control+A') }),
-    (given, on) => fromBrowser(on.page.keyboard.press(given.key)),
+    (given, on) =>
+      on.page.keyboard.press(given.key).then(
+        () => undefined,
+        (error: Error) => {
+          const unknown = /Unknown key.*/.exec(error.message)?.[0];
+          if (unknown === undefined) throw error;
+          return unknown;
+        },
+      ),
   ),
   tool(
     'select',
@@ -59,7 +69,8 @@ const tools: readonly Tool[] = [
       if (indices === undefined) return `Element ${number} has no option ${JSON.stringify(option)}.`;
       const chosen = indices.map((index) => ({ index }));
       // A person chooses in a list that the system draws, where no event of the page's can go.
-      return fromBrowser(element.selectOption(chosen, { force: true }).then(() => undefined));
+      await element.selectOption(chosen, { force: true });
+      return undefined;
     },
   ),
   tool(
@@ -129,16 +140,4 @@ async function reach({ view }: OpenPage, number: number) {
 async function elementOf({ view }: OpenPage, number: number): Promise<ElementHandle | undefined> {
   const handle = await view.evaluateHandle((seen, wanted) => seen.element(wanted), number);
   return (handle.asElement() as ElementHandle | null) ?? undefined;
-}
-
-/** What the browser refuses, such as a malformed date or an unknown key, is the policy's mistake. */
-async function fromBrowser(work: Promise<void> | undefined): Promise<Refusal> {
-  try {
-    await work;
-    return undefined;
-  } catch (error) {
-    const refused = /(Malformed value|Unknown key.*)/.exec((error as Error).message)?.[1];
-    if (refused === undefined) throw error;
-    return refused;
-  }
 }

@@ -4,8 +4,8 @@ import type { Action, EnvironmentDriver, Observation, OpenEnvironment } from '..
 import { environmentFailure, environmentFailureKind } from '../environment-failure.ts';
 import { carryOut, pageTools } from './actions.ts';
 import { findBrowser, shareBrowser } from './browser.ts';
-import { stateKeyOf, textOfPage } from './observation.ts';
-import { type OpenPage, openPage, passTime, type Reading, readPage } from './page.ts';
+import { type PageState, stateKeyOf, textOfPage } from './observation.ts';
+import { type OpenPage, openPage, passTime, type Standing, standingOf, stateOf } from './page.ts';
 import { findPages, listPageTasks, readPageTask } from './tasks.ts';
 
 type Settings = {
@@ -37,7 +37,7 @@ export function miniWobDriver({ place, browser, actLimitMs }: Settings): Environ
       };
       try {
         const opened = await unlessAborted(withDeadline(opening, actLimitMs, late), signal);
-        return episode({ running, opened, actLimitMs, first: await readPage(opened) });
+        return episode({ running, opened, actLimitMs, first: await stateOf(opened) });
       } catch (error) {
         void opening.then(close, () => undefined);
         throw failureOf(error, running);
@@ -51,28 +51,26 @@ type Episode = {
   readonly running: Browser;
   readonly opened: OpenPage;
   readonly actLimitMs: number;
-  readonly first: Reading;
+  readonly first: PageState;
 };
 
 function episode({ running, opened, actLimitMs, first }: Episode): OpenEnvironment {
   const oneByOne = createMutex();
-  let reading = first;
+  let state = first;
+  let standing: Standing = { isDone: false, reward: 0, reason: null };
   const observe = async ({ name, arguments: given }: Action): Promise<Observation> => {
-    if (reading.isDone) return { content: OVER, isError: true, isDone: true };
+    if (standing.isDone) return { content: OVER, isError: true, isDone: true };
     const refusal = await carryOut(name, given, opened);
-    const stateKey = stateKeyOf(reading);
-    if (refusal !== undefined) return { content: refusal, isError: true, isDone: false, stateKey };
-    reading = await readPage(opened);
-    if (!reading.isDone) {
+    if (refusal !== undefined)
+      return { content: refusal, isError: true, isDone: false, stateKey: stateKeyOf(state) };
+    standing = await standingOf(opened);
+    if (!standing.isDone) {
       await passTime(opened);
-      reading = await readPage(opened);
+      standing = await standingOf(opened);
     }
-    return {
-      content: reading.isDone ? OVER : textOfPage(reading),
-      isError: false,
-      isDone: reading.isDone,
-      stateKey: stateKeyOf(reading),
-    };
+    if (standing.isDone) return { content: OVER, isError: false, isDone: true };
+    state = await stateOf(opened);
+    return { content: textOfPage(state), isError: false, isDone: false, stateKey: stateKeyOf(state) };
   };
   const late = () => {
     throw environmentFailure('environment-lost', `the page did not react within ${actLimitMs / 1000} s`);
@@ -89,7 +87,7 @@ function episode({ running, opened, actLimitMs, first }: Episode): OpenEnvironme
         },
       ),
     evaluate: async () => {
-      const { reward, reason, isDone } = reading;
+      const { reward, reason, isDone } = standing;
       if (typeof reward !== 'number' || !Number.isFinite(reward))
         throw environmentFailure('evaluation-failed', `the page gave the reward ${String(reward)}`);
       return { reward, detail: { done: isDone, ...(typeof reason === 'string' ? { reason } : {}) } };

@@ -29,6 +29,8 @@ export type Spot = { readonly x: number; readonly y: number } | 'unknown' | 'hid
 /** Lives in a page for as long as its episode. */
 export type PageView = {
   readonly list: () => readonly ShownElement[];
+  /** Computes where everything is. */
+  readonly layOut: () => void;
   readonly spot: (ref: number) => Spot;
   /** how the element takes text: typed, or as a value such as a date; undefined: not at all */
   readonly takesText: (ref: number) => 'typed' | 'value' | undefined;
@@ -212,6 +214,7 @@ function createView(): PageView {
       collect(document.body, refOf, found);
       return found;
     },
+    layOut: () => void boxesOf(document.body),
     spot: (ref) => {
       const node = known(ref);
       if (node === undefined) return 'unknown';

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, BrowserContext, JSHandle, Page } from 'playwright-core';
 import { type PageView, viewScript } from './in-page.ts';
+import { allowOnly, watchLoading } from './loading.ts';
 import type { PageState } from './observation.ts';
 
 /** A page in a context of its own, whose episode has begun. */
@@ -9,6 +10,8 @@ export type OpenPage = {
   readonly page: Page;
   readonly view: JSHandle<PageView>;
   readonly context: BrowserContext;
+  /** waits until the page loads nothing */
+  readonly loaded: () => Promise<void>;
 };
 
 /** The page's own clock begins at the same moment in every episode. */
@@ -36,6 +39,7 @@ export async function openPage(browser: Browser, { folder, name, seed }: PageOpt
     // A page's time stands still while the policy thinks: what it sees depends on its actions alone.
     await context.clock.install({ time: BEGINNING });
     await context.clock.pauseAt(BEGINNING.getTime() + ACTION_MS);
+    const loaded = watchLoading(context);
     const page = await context.newPage();
     context.on('page', (popup) => void popup.close().catch(() => undefined));
     const url = pathToFileURL(join(folder, 'miniwob', `${name}.html`)).href;
@@ -45,7 +49,7 @@ export async function openPage(browser: Browser, { folder, name, seed }: PageOpt
       `Math.seedrandom(${seed}); core.EPISODE_MAX_TIME = ${EPISODE_MS}; core.startEpisodeReal();`,
     );
     const view = (await page.evaluateHandle(viewScript)) as JSHandle<PageView>;
-    const opened = { page, view, context };
+    const opened = { page, view, context, loaded };
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       await passTime(opened);
       if (await page.evaluate<boolean>('WOB_TASK_READY')) return opened;
@@ -57,40 +61,33 @@ export async function openPage(browser: Browser, { folder, name, seed }: PageOpt
   }
 }
 
-/** Lets the page load files of the folder, and refuses all else: other files, networks, and leaving the page. */
-async function allowOnly(context: BrowserContext, folder: string, url: string): Promise<void> {
-  const inside = pathToFileURL(folder).href;
-  let isLoaded = false;
-  await context.route('**/*', async (route) => {
-    const request = route.request();
-    const leaves = request.isNavigationRequest() && (isLoaded || request.url() !== url);
-    isLoaded ||= request.isNavigationRequest();
-    const allowed = !leaves && request.url().startsWith(`${inside}/`);
-    await (allowed ? route.continue() : route.abort()).catch(() => undefined); // the page may be closed
-  });
+/** Lets one second of the page's clock pass: timers fire, animations go on, and images load. */
+export async function passTime({ page, view, loaded }: OpenPage): Promise<void> {
+  await page.clock.runFor(ACTION_MS);
+  // The page begins to load an image when its style is computed; a second round trip lets the request arrive here.
+  await view.evaluate((seen) => seen.layOut());
+  await view.evaluate(() => undefined);
+  await loaded();
 }
 
-/** Lets one second of the page's clock pass: timers fire, and animations go on. */
-export const passTime = ({ page }: OpenPage): Promise<void> => page.clock.runFor(ACTION_MS);
-
-/** What the page shows, and how its episode stands. */
-export type Reading = PageState & {
+/** How an episode stands. */
+export type Standing = {
   readonly isDone: boolean;
   /** as the page gives it, which is a number from -1 to 1; without the page's deduction for time */
   readonly reward: unknown;
   readonly reason: unknown;
 };
 
-export async function readPage({ page, view }: OpenPage): Promise<Reading> {
-  const standing = await page.evaluate<Omit<Reading, 'elements' | 'goal'> & { readonly utterance: unknown }>(
-    `({ utterance: core.getUtterance(), isDone: WOB_DONE_GLOBAL, reward: WOB_RAW_REWARD_GLOBAL, reason: WOB_REWARD_REASON })`,
+export const standingOf = ({ page }: OpenPage): Promise<Standing> =>
+  page.evaluate<Standing>(
+    `({ isDone: WOB_DONE_GLOBAL, reward: WOB_RAW_REWARD_GLOBAL, reason: WOB_REWARD_REASON })`,
   );
-  const elements = await view.evaluate((seen) => seen.list());
-  return { ...standing, goal: goalOf(standing.utterance), elements };
+
+export async function stateOf({ page, view }: OpenPage): Promise<PageState> {
+  const goal = await page.evaluate<unknown>('core.getUtterance()');
+  return { goal: goalOf(goal), elements: await view.evaluate((seen) => seen.list()) };
 }
 
 /** Some pages give their goal with its parts, as `{ utterance, fields }`. */
-const goalOf = (utterance: unknown): string =>
-  typeof utterance === 'string'
-    ? utterance
-    : String((utterance as { readonly utterance?: unknown }).utterance);
+const goalOf = (given: unknown): string =>
+  typeof given === 'string' ? given : String((given as { readonly utterance?: unknown }).utterance);
