@@ -1,6 +1,7 @@
 import { UsageError } from '../../shared/runtime/command-errors.ts';
 import type { EnvironmentDriver } from './environment.ts';
 import { mcpDriver } from './mcp/driver.ts';
+import { miniWobDriver } from './miniwob/driver.ts';
 import { openEnvDriver } from './openenv/driver.ts';
 import { poolDriver } from './pool/driver.ts';
 
@@ -9,6 +10,8 @@ export type DriverSettings = {
   readonly actLimitMs: number;
   /** what a pool server offers: terminal, gui or swe */
   readonly poolKind?: string | undefined;
+  /** path of the browser for web pages; undefined: the first on PATH */
+  readonly browser: string | undefined;
 };
 
 type Kind = {
@@ -31,6 +34,10 @@ const kinds: Readonly<Record<string, Kind>> = {
     form: 'pool:http://HOST:PORT',
     driver: (place, { actLimitMs, poolKind: kind }) =>
       poolDriver({ url: httpAddress('pool', place), kind, actLimitMs }),
+  },
+  miniwob: {
+    form: 'miniwob:FOLDER_OF_PAGES',
+    driver: (place, settings) => miniWobDriver({ place, ...settings }),
   },
 };
 

@@ -23,6 +23,7 @@ export const rolloutFlags = {
   'max-steps': { type: 'string', default: '30' },
   'act-timeout': { type: 'string', default: '60' },
   'lease-timeout': { type: 'string', default: '120' },
+  browser: { type: 'string' },
   'timeout-counts': { type: 'boolean', default: false },
   resume: { type: 'boolean', default: false },
   out: { type: 'string' },
@@ -52,6 +53,8 @@ type EnvironmentSettings = {
   readonly leaseTtlMs: number;
   /** what a pool server offers */
   readonly poolKind: string | undefined;
+  /** path of the browser for web pages; undefined: the first on PATH */
+  readonly browser: string | undefined;
 };
 
 /** Agents that come with ClawLoop, by their names on the command line. */
@@ -136,7 +139,9 @@ function agentSettings(flags: RolloutFlags, agent: string): AgentSettings {
 
 function refuseWithoutEnvironment(flags: RolloutFlags, agent: string): void {
   if (BUILT_IN.some((name) => name === agent)) throw new UsageError(`--agent ${agent} needs --env`);
-  const flag = (['split', 'tasks', 'timeout-counts', 'pool-kind'] as const).find((name) => flags[name]);
+  const flag = (['split', 'tasks', 'browser', 'timeout-counts', 'pool-kind'] as const).find(
+    (name) => flags[name],
+  );
   if (flag !== undefined) throw new UsageError(`--${flag} needs --env`);
 }
 
@@ -152,6 +157,7 @@ function environmentSettings(flags: RolloutFlags, specification: string): Enviro
     actLimitMs: msOf(flags, 'act-timeout'),
     leaseTtlMs: msOf(flags, 'lease-timeout'),
     poolKind,
+    browser: flags.browser,
   };
 }
 

@@ -43,6 +43,7 @@ export const rollout: Command = {
       '--lease-timeout S',
       'seconds after which the environment of a silent rollout counts as free; default 120',
     ],
+    ['--browser PATH', 'Chromium or Chrome for web pages; default: the first on PATH'],
     ['--timeout-counts', 'rate an attempt that timed out as it stands'],
     [
       '--agent FILE|tools',

@@ -1,0 +1,8 @@
+import { test } from 'vitest';
+import { describeWithMiniWob } from './describe-with-miniwob.ts';
+import { expectSolversEarnOne } from './earn-one.ts';
+
+describeWithMiniWob('scripted solvers of MiniWoB++ pages', () => {
+  test('twelve solvers that see the text of the page earn 1, with 100 seeds each', () =>
+    expectSolversEarnOne(100));
+});
