@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { doubling, pause } from '../../shared/lang/async.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
-import type { Action, EnvironmentDriver, Observation, OpenEnvironment } from '../environments/environment.ts';
+import type { EnvironmentDriver, Observation, OpenEnvironment } from '../environments/environment.ts';
 import { environmentFailureKind } from '../environments/environment-failure.ts';
 import { type Failure, failed } from './failures.ts';
 
@@ -53,14 +53,15 @@ function failureOf(error: unknown): Failure | undefined {
 function watch(environment: OpenEnvironment): WatchedEnvironment {
   let failure: Failure | undefined;
   const carriedOut = new Map<string, Promise<Observation>>();
-  const act = async (action: Action, signal: AbortSignal): Promise<Observation> => {
+  const noting = async <Value>(work: Promise<Value>): Promise<Value> => {
     try {
-      return await environment.act(action, signal);
+      return await work;
     } catch (error) {
       failure ??= failureOf(error);
       throw error;
     }
   };
+  const { shell } = environment;
   return {
     failure: () => failure,
     environment: {
@@ -69,9 +70,21 @@ function watch(environment: OpenEnvironment): WatchedEnvironment {
       act: (action, signal) => {
         const known = carriedOut.get(action.id);
         if (known !== undefined) return known;
-        const observation = act(action, signal);
+        const observation = noting(environment.act(action, signal));
         carriedOut.set(action.id, observation);
         return observation;
+      },
+      ...(shell && { shell: (command, signal) => noting(shell(command, signal)) }),
+      // A failed evaluation is repeated; an environment that is lost cannot be asked again.
+      evaluate: async (signal) => {
+        if (failure !== undefined) throw new Error(failure.error);
+        try {
+          return await environment.evaluate(signal);
+        } catch (error) {
+          const found = failureOf(error);
+          if (found?.failure === 'environment-lost') failure ??= found;
+          throw error;
+        }
       },
     },
   };

@@ -131,14 +131,12 @@ async function workIn(
   const environment = watched?.environment;
   const seed = seedOf(`rollout/${deps.seed}/${index}/${attempt}`);
   const input = { task: task.data, baseUrl: deps.baseUrl, apiKey: key, session, attempt, seed, environment };
-  const done = await withLimit(
-    (signal) => deps.agent({ ...input, signal }),
-    deps.timeoutMs,
-    deps.stop,
-    deps.strays,
-  );
+  const limitMs = Math.min(deps.timeoutMs, environment?.agentLimitMs ?? Number.POSITIVE_INFINITY);
+  const done = await withLimit((signal) => deps.agent({ ...input, signal }), limitMs, deps.stop, deps.strays);
   const rate = async (result: unknown): Promise<Scored | Failure> => {
     const reward = await score({ task: task.data, result, session, attempt }, environment, deps);
+    const lostNow = watched?.failure();
+    if (lostNow !== undefined) return lostNow;
     return typeof reward === 'number' ? setReward(deps, key, reward, result) : reward;
   };
   if (done.kind === 'interrupted') return failed('interrupted', 'stopped while the agent was running');
@@ -147,7 +145,7 @@ async function workIn(
   switch (done.kind) {
     case 'timed-out':
       if (deps.timeoutCounts) return rate({ ended: 'timeout' });
-      return failed('agent-timed-out', `not finished after ${deps.timeoutMs / 1000} s`);
+      return failed('agent-timed-out', `not finished after ${limitMs / 1000} s`);
     case 'threw':
       return failed('agent-threw', done.error);
     case 'value':
@@ -165,7 +163,11 @@ async function score(
 ): Promise<number | Failure> {
   let evaluation: Evaluation | undefined;
   if (environment !== undefined) {
-    const evaluated = await patiently((signal) => environment.evaluate(signal), 'evaluation-failed', deps);
+    const rewardTimeoutMs = environment.evaluationLimitMs ?? deps.rewardTimeoutMs;
+    const evaluated = await patiently((signal) => environment.evaluate(signal), 'evaluation-failed', {
+      ...deps,
+      rewardTimeoutMs,
+    });
     if ('failure' in evaluated) return evaluated;
     evaluation = evaluated.value;
   }
