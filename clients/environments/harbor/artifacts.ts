@@ -1,12 +1,10 @@
 import { posix } from 'node:path';
 import { environmentFailure } from '../environment-failure.ts';
 import type { Container } from './container.ts';
+import { quoted } from './quoted.ts';
 
 /** ms for one artifact */
 const LIMIT_MS = 60_000;
-
-/** A word of a shell command. */
-export const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
 
 /**
  * Copies artifacts from the agent's container to the same places of the verifier's. They may have been made to

@@ -3,6 +3,7 @@ import { pause } from '../../../shared/lang/async.ts';
 import { monotonicNow } from '../../../shared/runtime/clock.ts';
 import { environmentFailure } from '../environment-failure.ts';
 import { type ContainerTool, pipeTool, runTool } from './container-tool.ts';
+import { quoted } from './quoted.ts';
 import { type CommandOptions, type CommandResult, runCommand } from './run-command.ts';
 import type { Healthcheck } from './task-file.ts';
 
@@ -58,6 +59,8 @@ export async function startContainer(
   const name = `clawloop-${settings.lease.replaceAll(/[^A-Za-z0-9_.-]/g, '-')}-${Math.random().toString(36).slice(2, 8)}`;
   const args = [
     ...['run', '--detach', '--name', name, '--pids-limit', String(MOST_PROCESSES)],
+    // Podman otherwise waits ten seconds for the first process, which ends by no other signal
+    ...['--stop-signal', 'KILL', '--stop-timeout', '0'],
     ...['--memory', `${memoryMb}m`, '--memory-swap', `${memoryMb}m`, '--cpus', String(cpus)],
     ...['--label', `clawloop.lease=${settings.lease}`, '--label', `clawloop.host=${hostname()}`],
     ...['--label', `clawloop.process=${process.pid}`],
@@ -81,9 +84,10 @@ export async function startContainer(
 }
 
 function containerOf(tool: ContainerTool, id: string, settings: ContainerSettings) {
-  const run: Container['run'] = (command, options) => runCommand(tool, id, command, options);
+  const { workdir } = settings;
+  const run: Container['run'] = (command, options) => runCommand(tool, id, command, { workdir, ...options });
   const restart = async (signal: AbortSignal): Promise<void> => {
-    const { code, errors } = await runTool(tool, ['restart', '--time', '0', id], {
+    const { code, errors } = await runTool(tool, ['restart', '-t', '0', id], {
       limitMs: TOOL_LIMIT_MS,
       signal,
     });
@@ -97,8 +101,10 @@ function containerOf(tool: ContainerTool, id: string, settings: ContainerSetting
     run,
     restart,
     begin: async (signal: AbortSignal): Promise<void> => {
-      const { code, output } = await run(`mkdir -p ${LOGS.join(' ')} && chmod 777 /logs ${LOGS.join(' ')}`, {
+      const folders = [...LOGS, ...(workdir === undefined ? [] : [quoted(workdir)])].join(' ');
+      const { code, output } = await run(`mkdir -p ${folders} && chmod 777 /logs ${LOGS.join(' ')}`, {
         user: '0',
+        workdir: '/',
         limitMs: TOOL_LIMIT_MS,
         signal,
       });

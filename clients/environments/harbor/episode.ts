@@ -8,10 +8,10 @@ import type {
   ShellResult,
 } from '../environment.ts';
 import { environmentFailure } from '../environment-failure.ts';
-import { quoted } from './artifacts.ts';
 import { type Container, checkHealth } from './container.ts';
 import { type Graded, grade } from './grading.ts';
 import type { Grading, Phase } from './phases.ts';
+import { quoted } from './quoted.ts';
 import { combineSteps, type Rewards, reaches } from './reward-file.ts';
 import { shellResultOf } from './shell-result.ts';
 import { runSolution } from './solution.ts';

@@ -88,7 +88,7 @@ async function restartFull(
   { signal }: CommandOptions,
 ): Promise<void> {
   await mustRun(tool, container);
-  const { code, errors } = await runTool(tool, ['restart', '--time', '0', container], {
+  const { code, errors } = await runTool(tool, ['restart', '-t', '0', container], {
     limitMs: GRACE_MS,
     signal,
   });
@@ -185,7 +185,7 @@ async function killGroup(tool: ContainerTool, container: string, pid: string): P
     { limitMs: GRACE_MS },
   );
   if (code === undefined || code >= 125)
-    await runTool(tool, ['restart', '--time', '0', container], { limitMs: GRACE_MS });
+    await runTool(tool, ['restart', '-t', '0', container], { limitMs: GRACE_MS });
 }
 
 /** Calls `onFull` once the container has written more than `storageMb`. */
