@@ -7,7 +7,7 @@ const MOST_CHARACTERS = 10_000;
 /** What the policy sees of a command. Of long output it sees the beginning and the end. */
 export function observationOf({ code, output }: ShellResult): string {
   const status = code === undefined ? 'killed' : String(code);
-  return `<returncode>${status}</returncode>\n<output>\n${cut(output)}\n</output>`;
+  return `<returncode>${status}</returncode>\n<output>\n${cut(output.replace(/\n$/, ''))}\n</output>`;
 }
 
 function cut(output: string): string {

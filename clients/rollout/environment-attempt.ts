@@ -53,11 +53,13 @@ function failureOf(error: unknown): Failure | undefined {
 function watch(environment: OpenEnvironment): WatchedEnvironment {
   let failure: Failure | undefined;
   const carriedOut = new Map<string, Promise<Observation>>();
-  const noting = async <Value>(work: Promise<Value>): Promise<Value> => {
+  const watched = async <Value>(work: Promise<Value>): Promise<Value> => {
     try {
       return await work;
     } catch (error) {
-      failure ??= failureOf(error);
+      const seen = failureOf(error);
+      // A rating that failed may be repeated: whoever asks for it counts its failures.
+      if (seen?.failure !== 'evaluation-failed') failure ??= seen;
       throw error;
     }
   };
@@ -70,22 +72,12 @@ function watch(environment: OpenEnvironment): WatchedEnvironment {
       act: (action, signal) => {
         const known = carriedOut.get(action.id);
         if (known !== undefined) return known;
-        const observation = noting(environment.act(action, signal));
+        const observation = watched(environment.act(action, signal));
         carriedOut.set(action.id, observation);
         return observation;
       },
-      ...(shell && { shell: (command, signal) => noting(shell(command, signal)) }),
-      // A failed evaluation is repeated; an environment that is lost cannot be asked again.
-      evaluate: async (signal) => {
-        if (failure !== undefined) throw new Error(failure.error);
-        try {
-          return await environment.evaluate(signal);
-        } catch (error) {
-          const found = failureOf(error);
-          if (found?.failure === 'environment-lost') failure ??= found;
-          throw error;
-        }
-      },
+      ...(shell && { shell: (command: string, signal: AbortSignal) => watched(shell(command, signal)) }),
+      evaluate: (signal) => watched(environment.evaluate(signal)),
     },
   };
 }

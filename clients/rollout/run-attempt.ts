@@ -1,7 +1,7 @@
 import { createRandom } from '../../shared/policy/model/random.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import type { SessionClient, StartedSession } from '../api-client.ts';
-import type { EnvironmentDriver, Evaluation, OpenEnvironment } from '../environments/environment.ts';
+import type { EnvironmentDriver, Evaluation } from '../environments/environment.ts';
 import type { Agent, RewardFunction } from './contract.ts';
 import { openEnvironment, type WatchedEnvironment } from './environment-attempt.ts';
 import { type Failure, type FailureKind, failed, failures } from './failures.ts';
@@ -134,9 +134,7 @@ async function workIn(
   const limitMs = Math.min(deps.timeoutMs, environment?.agentLimitMs ?? Number.POSITIVE_INFINITY);
   const done = await withLimit((signal) => deps.agent({ ...input, signal }), limitMs, deps.stop, deps.strays);
   const rate = async (result: unknown): Promise<Scored | Failure> => {
-    const reward = await score({ task: task.data, result, session, attempt }, environment, deps);
-    const lostNow = watched?.failure();
-    if (lostNow !== undefined) return lostNow;
+    const reward = await score({ task: task.data, result, session, attempt }, watched, deps);
     return typeof reward === 'number' ? setReward(deps, key, reward, result) : reward;
   };
   if (done.kind === 'interrupted') return failed('interrupted', 'stopped while the agent was running');
@@ -158,17 +156,19 @@ type Result = Omit<Parameters<RewardFunction>[0], 'signal' | 'evaluation'>;
 /** The environment's rating, or what the reward function makes of it. */
 async function score(
   result: Result,
-  environment: OpenEnvironment | undefined,
+  watched: WatchedEnvironment | undefined,
   deps: AttemptDeps,
 ): Promise<number | Failure> {
   let evaluation: Evaluation | undefined;
-  if (environment !== undefined) {
-    const rewardTimeoutMs = environment.evaluationLimitMs ?? deps.rewardTimeoutMs;
+  if (watched !== undefined) {
+    const { environment } = watched;
+    const rewardTimeoutMs = Math.max(deps.rewardTimeoutMs, environment.evaluateLimitMs ?? 0);
     const evaluated = await patiently((signal) => environment.evaluate(signal), 'evaluation-failed', {
       ...deps,
       rewardTimeoutMs,
     });
-    if ('failure' in evaluated) return evaluated;
+    if ('failure' in evaluated)
+      return evaluated.failure === 'interrupted' ? evaluated : (watched.failure() ?? evaluated);
     evaluation = evaluated.value;
   }
   const { reward } = deps;

@@ -11,6 +11,7 @@ export type ContainerSettings = {
   readonly image: string;
   /** id of the episode, the value of the label `clawloop.lease` */
   readonly lease: string;
+  readonly task: string;
   readonly cpus: number;
   readonly memoryMb: number;
   readonly storageMb: number;
@@ -63,7 +64,7 @@ export async function startContainer(
     ...['--stop-signal', 'KILL', '--stop-timeout', '0'],
     ...['--memory', `${memoryMb}m`, '--memory-swap', `${memoryMb}m`, '--cpus', String(cpus)],
     ...['--label', `clawloop.lease=${settings.lease}`, '--label', `clawloop.host=${hostname()}`],
-    ...['--label', `clawloop.process=${process.pid}`],
+    ...['--label', `clawloop.process=${process.pid}`, '--label', `clawloop.task=${settings.task}`],
     ...(withNetwork ? [] : ['--network', 'none']),
     ...Object.entries(env).flatMap(([key, value]) => ['--env', `${key}=${value}`]),
   ];

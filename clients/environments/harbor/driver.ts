@@ -14,7 +14,7 @@ import { type Grading, imageOf, phasesOf } from './phases.ts';
 import { networkOf } from './refusals.ts';
 import { createSlots } from './slots.ts';
 import type { EnvironmentTable } from './task-file.ts';
-import { readTask, taskFoldersIn } from './task-folder.ts';
+import { type HarborTask, readTask, taskFoldersIn } from './task-folder.ts';
 import { resolveVariables } from './variables.ts';
 
 export type HarborSettings = {
@@ -51,22 +51,19 @@ export function harborDriver(settings: HarborSettings): HarborDriver {
   const start = async (
     table: EnvironmentTable,
     source: Parameters<typeof images.provide>[0],
-    { id, signal }: Pick<EpisodeOptions, 'id' | 'signal'>,
+    { id, task, signal }: Pick<EpisodeOptions, 'id' | 'signal'> & { readonly task: string },
   ): Promise<Container> => {
     const image = await images.provide(source, table.build_timeout_sec * 1000);
     return startContainer(
       tool,
-      { image, lease: id, ...containerSettings(table, settings.withNetwork) },
+      { image, lease: id, task, ...containerSettings(table, settings.withNetwork) },
       signal,
     );
   };
   return {
     tasks: (selection) => listTasks(settings, selection),
     open: async (data, options) => {
-      const parsed = TaskData.safeParse(data);
-      if (!parsed.success)
-        throw environmentFailure('environment-broken', 'the task has no `path` of a task directory');
-      const task = await readTask(resolve(settings.place, parsed.data.path), settings.withNetwork);
+      const task = await taskOf(settings, data);
       cleared ??= removeLeftovers(tool);
       await cleared;
       const leave = await slots.enter(options.signal);
@@ -76,9 +73,9 @@ export function harborDriver(settings: HarborSettings): HarborDriver {
         leave();
       };
       try {
-        container = await start(task.file.environment, imageOf(task), options);
+        container = await start(task.file.environment, imageOf(task), { ...options, task: task.name });
         const openFresh = ({ environment, image }: Grading, signal: AbortSignal) =>
-          start(environment, image, { id: options.id, signal });
+          start(environment, image, { id: options.id, task: task.name, signal });
         const phases = phasesOf(task, existsSync);
         return await openEpisode({ ...settings, task, phases, container, openFresh, close }, options.signal);
       } catch (error) {
@@ -88,6 +85,16 @@ export function harborDriver(settings: HarborSettings): HarborDriver {
     },
     close: async () => stopWatching(),
   };
+}
+
+/** @throws EnvironmentFailure */
+async function taskOf({ place, withNetwork }: HarborSettings, data: unknown): Promise<HarborTask> {
+  const parsed = TaskData.safeParse(data);
+  if (!parsed.success)
+    throw environmentFailure('environment-broken', 'the task has no `path` of a task directory');
+  return readTask(resolve(place, parsed.data.path), withNetwork).catch((error: Error) => {
+    throw environmentFailure('environment-broken', error.message);
+  });
 }
 
 /** What a container gets when its task does not say. */

@@ -7,7 +7,7 @@ import type {
   OpenEnvironment,
   ShellResult,
 } from '../environment.ts';
-import { environmentFailure } from '../environment-failure.ts';
+import { environmentFailure, environmentFailureKind } from '../environment-failure.ts';
 import { type Container, checkHealth } from './container.ts';
 import { type Graded, grade } from './grading.ts';
 import type { Grading, Phase } from './phases.ts';
@@ -61,6 +61,8 @@ export async function openEpisode(deps: EpisodeDeps, signal: AbortSignal): Promi
   const { task, phases, container, actLimitMs } = deps;
   const graded: Graded[] = [];
   let index = 0;
+  /** why a step has no rating, so that the steps after it never began */
+  let ungraded: unknown;
   const phase = () => phases[index]!;
   const gradeCurrent = async (gradeSignal: AbortSignal): Promise<Rewards> => {
     const { grading } = phase();
@@ -84,7 +86,12 @@ export async function openEpisode(deps: EpisodeDeps, signal: AbortSignal): Promi
   const advance = async (actSignal: AbortSignal): Promise<Observation> => {
     const done = { content: 'Submitted.', isError: false, isDone: true };
     if (index === phases.length - 1) return done;
-    const rewards = await gradeCurrent(actSignal);
+    const rewards = await gradeCurrent(actSignal).catch((error: unknown) => {
+      if (environmentFailureKind(error) !== 'evaluation-failed') throw error;
+      ungraded = error;
+      return undefined;
+    });
+    if (rewards === undefined) return done;
     if (!reaches(rewards, phase().least)) return done;
     index++;
     await beginPhase(container, phase(), actSignal);
@@ -98,6 +105,7 @@ export async function openEpisode(deps: EpisodeDeps, signal: AbortSignal): Promi
     return { content: `exit status: ${code ?? 'killed'}\n${output}`, isError: code !== 0, isDone: false };
   };
   const evaluate = async (evaluateSignal: AbortSignal): Promise<Evaluation> => {
+    if (ungraded !== undefined) throw ungraded;
     const last = await gradeCurrent(evaluateSignal);
     const unreached = reaches(last, phase().least) ? phases.length - 1 - index : 0;
     const steps = graded.map(({ rewards }) => rewards);
@@ -112,7 +120,7 @@ export async function openEpisode(deps: EpisodeDeps, signal: AbortSignal): Promi
     tools: [bash, submit],
     takesText: false,
     ...(limits.includes(undefined) ? {} : { agentLimitMs: sum(limits.map((limit) => limit!)) }),
-    evaluationLimitMs: sum(phases.map(({ grading }) => grading.limitMs)) + EVALUATION_SLACK_MS,
+    evaluateLimitMs: sum(phases.map(({ grading }) => grading.limitMs)) + EVALUATION_SLACK_MS,
     act,
     shell,
     evaluate,

@@ -62,7 +62,6 @@ const Artifact = z.union([
     exclude: z.array(z.string()).default([]),
   }),
 ]);
-export type Artifact = z.output<typeof Artifact>;
 
 const Verifier = z.looseObject({
   timeout_sec: Seconds.optional(),

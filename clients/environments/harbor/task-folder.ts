@@ -4,8 +4,9 @@ import { basename, join, resolve } from 'node:path';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { whyRefused } from './refusals.ts';
 import { readTaskFile, type StepTable, type TaskFile } from './task-file.ts';
+import { resolveVariables } from './variables.ts';
 
-export type TaskStep = {
+type TaskStep = {
   readonly table: StepTable;
   readonly instruction: string;
   /** has `tests`, `solution` and `workdir` of its own */
@@ -50,6 +51,8 @@ export async function readTask(folder: string, withNetwork: boolean): Promise<Ha
   const name = basename(folder);
   const reason = whyRefused(file, { withNetwork, has: (path) => existsSync(join(folder, path)) });
   if (reason !== undefined) throw new UsageError(`the task ${name} ${reason}`);
+  for (const { env } of [file.environment, file.verifier, ...file.steps.map((step) => step.verifier)])
+    resolveVariables(env, process.env); // throws now rather than in the middle of an attempt
   const steps = await Promise.all(
     file.steps.map(async (table) => {
       const stepFolder = join(folder, 'steps', table.name);

@@ -16,6 +16,14 @@ import { readOptions } from '../options.ts';
 /** ms for one command that a check runs as the agent would */
 const ACT_LIMIT_MS = 60_000;
 
+const flags = {
+  tasks: { type: 'string' },
+  'container-tool': { type: 'string' },
+  environments: { type: 'string', default: '4' },
+  network: { type: 'boolean', default: false },
+} as const;
+type Values = ReturnType<typeof readOptions<typeof flags>>['values'];
+
 export const env: Command = {
   name: 'env',
   usage: 'check harbor:FOLDER',
@@ -29,21 +37,22 @@ export const env: Command = {
   ],
   outlivesReader: true,
   run: async (argv) => {
-    const [action, ...rest] = argv;
-    if (action !== 'check') throw new UsageError('usage: env check harbor:FOLDER');
-    return check(rest);
+    const { values, words } = readOptions(argv, flags);
+    const [action, ...places] = words;
+    switch (action) {
+      case 'check':
+        return check(values, places);
+      default:
+        throw new UsageError(USAGE);
+    }
   },
 };
 
-async function check(argv: readonly string[]): Promise<number> {
-  const { values, words } = readOptions(argv, {
-    tasks: { type: 'string' },
-    'container-tool': { type: 'string' },
-    environments: { type: 'string', default: '4' },
-    network: { type: 'boolean', default: false },
-  });
-  const place = /^harbor:(.+)$/s.exec(words[0] ?? '')?.[1];
-  if (place === undefined || words.length > 1) throw new UsageError('usage: env check harbor:FOLDER');
+const USAGE = 'usage: env check harbor:FOLDER';
+
+async function check(values: Values, [specification = '', ...others]: readonly string[]): Promise<number> {
+  const place = /^harbor:(.+)$/s.exec(specification)?.[1];
+  if (place === undefined || others.length > 0) throw new UsageError(USAGE);
   const selection = { split: undefined, range: rangeOf(values.tasks) };
   const driver = harborDriver({ place, actLimitMs: ACT_LIMIT_MS, ...containerSettings(values) });
   const tasks = await driver.tasks(selection);
