@@ -1,5 +1,7 @@
 import { UsageError } from '../../shared/runtime/command-errors.ts';
 import type { EnvironmentDriver } from './environment.ts';
+import type { ContainerTool } from './harbor/container-tool.ts';
+import { harborDriver } from './harbor/driver.ts';
 import { mcpDriver } from './mcp/driver.ts';
 import { miniWobDriver } from './miniwob/driver.ts';
 import { openEnvDriver } from './openenv/driver.ts';
@@ -12,11 +14,24 @@ export type DriverSettings = {
   readonly poolKind?: string | undefined;
   /** path of the browser for web pages; undefined: the first on PATH */
   readonly browser: string | undefined;
+  readonly containers: ContainerSettings;
+};
+
+/** For environments in containers. */
+export type ContainerSettings = {
+  /** undefined: the one that is installed */
+  readonly tool: ContainerTool | undefined;
+  /** attempts with a container at once */
+  readonly environments: number;
+  /** whether a task that asks for a network gets one */
+  readonly withNetwork: boolean;
 };
 
 type Kind = {
   /** how to write it on the command line */
   readonly form: string;
+  /** agent unless --agent names another */
+  readonly agent: 'tools' | 'bash';
   /** @throws UsageError when the place is not of the expected form */
   readonly driver: (place: string, settings: DriverSettings) => EnvironmentDriver;
 };
@@ -24,20 +39,29 @@ type Kind = {
 const kinds: Readonly<Record<string, Kind>> = {
   mcp: {
     form: 'mcp:SERVERS.json',
+    agent: 'tools',
     driver: (path, settings) => mcpDriver({ path, ...settings }),
   },
   openenv: {
     form: 'openenv:http://HOST:PORT',
+    agent: 'tools',
     driver: (place, settings) => openEnvDriver({ url: httpAddress('openenv', place), ...settings }),
   },
   pool: {
     form: 'pool:http://HOST:PORT',
+    agent: 'tools',
     driver: (place, { actLimitMs, poolKind: kind }) =>
       poolDriver({ url: httpAddress('pool', place), kind, actLimitMs }),
   },
   miniwob: {
     form: 'miniwob:FOLDER_OF_PAGES',
+    agent: 'tools',
     driver: (place, settings) => miniWobDriver({ place, ...settings }),
+  },
+  harbor: {
+    form: 'harbor:FOLDER',
+    agent: 'bash',
+    driver: (place, { actLimitMs, containers }) => harborDriver({ place, actLimitMs, ...containers }),
   },
 };
 
@@ -48,10 +72,19 @@ export const ENVIRONMENT_FORMS = Object.values(kinds)
 
 /** @throws UsageError for an unknown kind of environment, or a place that it cannot use */
 export function driverOf(specification: string, settings: DriverSettings): EnvironmentDriver {
+  const { kind, place } = kindOf(specification);
+  return kind.driver(place, settings);
+}
+
+/** The agent of a rollout in this environment. @throws UsageError */
+export const defaultAgentOf = (specification: string): 'tools' | 'bash' => kindOf(specification).kind.agent;
+
+/** @throws UsageError */
+function kindOf(specification: string): { readonly kind: Kind; readonly place: string } {
   const [, name = '', place = ''] = /^([a-z]+):(.*)$/s.exec(specification) ?? [];
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
   if (kind === undefined) throw new UsageError(`--env must be ${ENVIRONMENT_FORMS}, not '${specification}'`);
-  return kind.driver(place, settings);
+  return { kind, place };
 }
 
 /** @throws UsageError */

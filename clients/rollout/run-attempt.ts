@@ -164,12 +164,8 @@ async function workIn(
   const environment = watched?.environment;
   const seed = seedOf(`rollout/${deps.seed}/${index}/${attempt}`);
   const input = { task: task.data, baseUrl: deps.baseUrl, apiKey: key, session, attempt, seed, environment };
-  const done = await withLimit(
-    (signal) => deps.agent({ ...input, signal }),
-    deps.timeoutMs,
-    deps.stop,
-    deps.strays,
-  );
+  const limitMs = Math.min(deps.timeoutMs, environment?.agentLimitMs ?? Number.POSITIVE_INFINITY);
+  const done = await withLimit((signal) => deps.agent({ ...input, signal }), limitMs, deps.stop, deps.strays);
   const rate = async (result: unknown): Promise<Scored | Failure> => {
     const reward = await score({ task: task.data, result, session, attempt }, watched, deps);
     return typeof reward === 'number' ? setReward(deps, key, reward, result) : reward;
@@ -180,7 +176,7 @@ async function workIn(
   switch (done.kind) {
     case 'timed-out':
       if (deps.timeoutCounts) return rate({ ended: 'timeout' });
-      return failed('agent-timed-out', `not finished after ${deps.timeoutMs / 1000} s`);
+      return failed('agent-timed-out', `not finished after ${limitMs / 1000} s`);
     case 'threw':
       return failed('agent-threw', done.error);
     case 'value':
