@@ -43,6 +43,7 @@ function openVoting(judge: Judge = signalsJudge) {
       open,
       metrics,
       deadlineMs: 100,
+      stepDeadlineMs: 100,
       logger: pino({ level: 'info' }, { write: (line) => void lines.push(line) }),
     },
     job: { ...job!, attempt: 1 },
