@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { observedHash } from '../../shared/chat/observed.ts';
 import { doubling, pause } from '../../shared/lang/async.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import type { Action, EnvironmentDriver, Observation, OpenEnvironment } from '../environments/environment.ts';
 import { environmentFailureKind } from '../environments/environment-failure.ts';
+import type { ShownState } from './compare-steps.ts';
 import { type Failure, failed } from './failures.ts';
 
 /** ms between two tries to open an environment */
@@ -20,6 +22,8 @@ type OpenOptions = {
 export type WatchedEnvironment = {
   readonly environment: OpenEnvironment;
   readonly failure: () => Failure | undefined;
+  /** states that it has shown and named so far */
+  readonly states: () => readonly ShownState[];
 };
 
 /** Opens an environment. Waits while it is full or not ready. */
@@ -52,10 +56,14 @@ function failureOf(error: unknown): Failure | undefined {
 
 function watch(environment: OpenEnvironment): WatchedEnvironment {
   let failure: Failure | undefined;
+  const states: ShownState[] = [];
   const carriedOut = new Map<string, Promise<Observation>>();
   const act = async (action: Action, signal: AbortSignal): Promise<Observation> => {
     try {
-      return await environment.act(action, signal);
+      const observation = await environment.act(action, signal);
+      const { content, stateKey } = observation;
+      if (stateKey !== undefined) states.push({ hash: observedHash(content), stateKey });
+      return observation;
     } catch (error) {
       failure ??= failureOf(error);
       throw error;
@@ -63,6 +71,7 @@ function watch(environment: OpenEnvironment): WatchedEnvironment {
   };
   return {
     failure: () => failure,
+    states: () => states,
     environment: {
       ...environment,
       // A repeated request gets the first result: an action such as a click must not happen twice.

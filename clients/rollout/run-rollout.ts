@@ -1,8 +1,12 @@
+import { monotonicNow } from '../../shared/runtime/clock.ts';
+import type { Reward, SessionClient, SessionStep } from '../api-client.ts';
+import { compareSteps, type StepSettings } from './compare-steps.ts';
 import { type Failure, failed } from './failures.ts';
 import { type AdvantageKind, advantagesOf } from './group.ts';
 import { persist } from './persist.ts';
 import type { Task } from './read-tasks.ts';
 import { type Attempt, type AttemptDeps, type AttemptOutcome, discard, runAttempt } from './run-attempt.ts';
+import { stepsOf } from './session-steps.ts';
 
 /** An attempt after all attempts at its task have finished. */
 export type Settled = {
@@ -10,13 +14,21 @@ export type Settled = {
   readonly outcome: AttemptOutcome;
   /** undefined: failed, or fewer than two attempts at the task were rewarded */
   readonly advantage: number | undefined;
+  /** undefined: steps are not compared, or the server did not tell them */
+  readonly steps?: readonly SessionStep[] | undefined;
   /** whether the server accepted the end of a rewarded session; otherwise it ends when idle, with its reward */
   readonly isEnded: boolean;
 };
 
+type Member = { readonly attempt: Attempt; readonly outcome: AttemptOutcome };
+type RewardedMember = Member & { readonly outcome: Extract<AttemptOutcome, { readonly kind: 'rewarded' }> };
+
 export type RolloutDeps = AttemptDeps & {
   readonly concurrency: number;
   readonly advantage: AdvantageKind;
+  /** how steps are compared; undefined: they are not */
+  readonly steps?: (StepSettings & { readonly votesTimeoutMs: number }) | undefined;
+  readonly client: AttemptDeps['client'] & Pick<SessionClient, 'steps'>;
   /** begins no further task once this many tasks gave different rewards; undefined: works on all tasks */
   readonly informative?: number | undefined;
   readonly onAttempt: (outcome: AttemptOutcome) => void;
@@ -35,7 +47,7 @@ export async function runRollout(tasks: readonly Task[], n: number, deps: Rollou
       for (let attempt = 0; attempt < n; attempt++) yield { task, index, attempt, rank: index * n + attempt };
     }
   }
-  const groups = new Map<number, { readonly attempt: Attempt; readonly outcome: AttemptOutcome }[]>();
+  const groups = new Map<number, Member[]>();
   const settling: Promise<void>[] = [];
   const next = attempts();
   const worker = async (): Promise<void> => {
@@ -65,25 +77,59 @@ const neverStarted: AttemptOutcome = {
   ms: 0,
 };
 
-async function settle(
-  group: readonly { readonly attempt: Attempt; readonly outcome: AttemptOutcome }[],
-  deps: RolloutDeps,
-): Promise<void> {
-  const rewards = group.flatMap(({ outcome }) => (outcome.kind === 'rewarded' ? [outcome.reward] : []));
-  const advantages = advantagesOf(rewards, deps.advantage).values();
-  const advantageOf = new Map(
-    group.flatMap(({ attempt, outcome }) =>
-      outcome.kind === 'rewarded' ? [[attempt, advantages.next().value] as const] : [],
-    ),
-  );
+async function settle(group: readonly Member[], deps: RolloutDeps): Promise<void> {
   const halted = haltOf(group, deps);
+  const compared = halted === undefined ? await compare(group, deps) : new Map();
   // one at a time, in order of start: a batch formed from the first sessions makes later samples staler
   const settled: Settled[] = [];
-  for (const { attempt, outcome } of group.toSorted((a, b) => a.attempt.rank - b.attempt.rank))
-    settled.push(
-      await settleOne({ attempt, outcome }, { advantage: advantageOf.get(attempt), halted }, deps),
-    );
+  for (const member of group.toSorted((a, b) => a.attempt.rank - b.attempt.rank))
+    settled.push(await settleOne(member, { ...compared.get(member), halted }, deps));
   deps.onSettled(settled);
+}
+
+/** What an attempt's last reward says, compared with the other attempts. */
+type Comparison = Pick<Reward, 'steps'> & {
+  readonly advantage?: number | undefined;
+  /** the advantage that goes up the conversation tree */
+  readonly sent?: number | undefined;
+  readonly known?: readonly SessionStep[] | undefined;
+};
+
+/** Compares the rewarded attempts of a group with each other, and their steps if that is asked for. */
+async function compare(
+  group: readonly Member[],
+  { client, stop, advantage: kind, steps: settings }: RolloutDeps,
+): Promise<ReadonlyMap<Member, Comparison>> {
+  const rewarded = group.filter((member): member is RewardedMember => member.outcome.kind === 'rewarded');
+  const advantages = advantagesOf(
+    rewarded.map(({ outcome }) => outcome.reward),
+    kind,
+  );
+  if (settings === undefined)
+    return new Map(
+      rewarded.map((member, at) => [member, { advantage: advantages[at], sent: advantages[at] }]),
+    );
+  // Without steps a server would count the votes on a lone attempt as they are.
+  if (rewarded.length < 2) return new Map(rewarded.map((member) => [member, { steps: [] }]));
+  const deadline = monotonicNow() + settings.votesTimeoutMs;
+  const known = await Promise.all(
+    rewarded.map(({ outcome }) => stepsOf(client, outcome.session.key, { deadline, stop })),
+  );
+  const compared = compareSteps(
+    rewarded.map(({ outcome: { reward, states } }, at) => ({
+      reward,
+      advantage: advantages[at]!,
+      steps: known[at],
+      states,
+    })),
+    settings,
+  );
+  return new Map(
+    rewarded.map((member, at) => {
+      const { advantage: sent, steps } = compared[at]!;
+      return [member, { advantage: advantages[at], sent, steps, known: known[at] }];
+    }),
+  );
 }
 
 /** Why the rewarded attempts at a task do not train; undefined: they do. */
@@ -99,8 +145,8 @@ function haltOf(
 }
 
 async function settleOne(
-  { attempt, outcome }: { readonly attempt: Attempt; readonly outcome: AttemptOutcome },
-  { advantage, halted }: { readonly advantage: number | undefined; readonly halted: Failure | undefined },
+  { attempt, outcome }: Member,
+  { advantage, known, halted, ...comparison }: Comparison & { readonly halted: Failure | undefined },
   deps: RolloutDeps,
 ): Promise<Settled> {
   const none = { attempt, outcome, advantage: undefined, isEnded: false };
@@ -109,18 +155,18 @@ async function settleOne(
     await discard(deps, outcome.session);
     return { ...none, outcome: { ...outcome, kind: 'failed', ...halted, session: outcome.session.session } };
   }
-  const isEnded = await sendAdvantageAndEnd(deps, outcome.session.key, outcome, advantage);
-  return { attempt, outcome, advantage, isEnded };
+  const isEnded = await sendComparisonAndEnd(deps, outcome.session.key, outcome, comparison);
+  return { attempt, outcome, advantage, steps: known, isEnded };
 }
 
-async function sendAdvantageAndEnd(
+async function sendComparisonAndEnd(
   { client, stop }: RolloutDeps,
   key: string,
   { reward, interaction }: { readonly reward: number; readonly interaction: string },
-  advantage: number | undefined,
+  { sent: advantage, steps }: Pick<Comparison, 'sent' | 'steps'>,
 ): Promise<boolean> {
-  if (advantage !== undefined) {
-    const sent = await persist(() => client.reward(key, { reward, advantage, interaction }), stop);
+  if (advantage !== undefined || steps !== undefined) {
+    const sent = await persist(() => client.reward(key, { reward, advantage, interaction, steps }), stop);
     if (sent.kind !== 'answer') return false;
   }
   return (await persist(() => client.end(key), stop)).kind === 'answer';

@@ -1,5 +1,6 @@
 import { mean } from '../../shared/lang/numbers.ts';
 import { formatTable } from '../../shared/runtime/table.ts';
+import type { SessionStep } from '../api-client.ts';
 import { type FailureKind, failures } from './failures.ts';
 import type { Settled } from './run-rollout.ts';
 
@@ -15,6 +16,8 @@ export type Summary = {
   readonly tasks: number;
   /** tasks whose attempts all got the same reward: their advantages are 0 */
   readonly withoutSpread: number;
+  /** steps of rewarded attempts, by the votes on them; undefined: steps are not compared */
+  readonly votes: Readonly<Record<SessionStep['votes'], number>> | undefined;
   /** rewarded attempts whose session could not be ended */
   readonly notEnded: number;
   /** by kind: final outcomes, and outcomes that were retried */
@@ -47,9 +50,38 @@ export function summarise(settled: readonly Settled[]): Summary {
     withoutSpread: groups.filter(
       (group) => compared(group).length > 0 && compared(group).every((advantage) => advantage === 0),
     ).length,
+    votes: votesOn(settled),
     notEnded: settled.filter(({ outcome, isEnded }) => outcome.kind === 'rewarded' && !isEnded).length,
     kinds: kinds.filter(([, { attempts, retried }]) => attempts + retried > 0),
   };
+}
+
+function votesOn(settled: readonly Settled[]): Summary['votes'] {
+  if (settled.every(({ steps }) => steps === undefined)) return undefined;
+  const all = settled.flatMap(({ steps = [] }) => steps);
+  const count = (kind: SessionStep['votes']) => all.filter(({ votes }) => votes === kind).length;
+  return {
+    complete: count('complete'),
+    none: count('none'),
+    missing: count('missing'),
+    pending: count('pending'),
+  };
+}
+
+function describeVotes(votes: Summary['votes']): readonly string[] {
+  if (votes === undefined) return ['warning: the server told no steps, so no process scores count'];
+  const { complete, none, missing, pending } = votes;
+  const absent = missing + pending;
+  const all = complete + none + absent;
+  return [
+    `the judge voted on ${complete} of ${all} steps`,
+    ...(absent === 0
+      ? []
+      : [`votes on ${absent} steps came too late (--process-timeout): these learn from the outcome alone`]),
+    ...(complete > 0 || all === 0
+      ? []
+      : ['warning: no vote counts; only a judge with a model votes on steps (--judge-kind openai or model)']),
+  ];
 }
 
 const compared = (group: readonly Settled[]): readonly number[] =>
@@ -62,6 +94,7 @@ const MOST_FLAT = 0.8;
 export function formatSummary(
   summary: Summary,
   waits: { readonly count: number; readonly ms: number },
+  asksForVotes = false,
 ): string {
   const rows = summary.kinds.map(([kind, { attempts, retried }]) => [
     kind,
@@ -97,6 +130,7 @@ export function formatSummary(
           'warning: nearly all tasks gave the same reward to all attempts; choose easier or harder tasks, or raise the temperature',
         ]
       : []),
+    ...(asksForVotes ? describeVotes(summary.votes) : []),
     ...(notEnded === 0
       ? []
       : [`${notEnded} sessions could not be ended; they end when idle and keep their reward`]),

@@ -1,14 +1,20 @@
-import type { Answer, Reward, SessionClient } from '../../api-client.ts';
+import type { Answer, Reward, SessionClient, SessionStep } from '../../api-client.ts';
 
 export type KnownSession = {
   readonly task: string;
   /** what was set, in order */
   readonly rewards: Reward[];
+  /** how often its steps were asked for */
+  asked: number;
   ended: 'rewarded' | 'discarded' | 'unrewarded' | undefined;
 };
 
 /** The session protocol in memory: `room` sessions at once, and an answer in each that a reward can go to. */
-export function createProtocolDouble({ room = 1000, silentInteractions = [] as readonly string[] } = {}) {
+export function createProtocolDouble({
+  room = 1000,
+  silentInteractions = [] as readonly string[],
+  stepsOf = (_session: KnownSession, _asked: number): readonly SessionStep[] => [],
+} = {}) {
   const sessions = new Map<string, KnownSession>();
   const open = () => [...sessions.values()].filter(({ ended }) => ended === undefined).length;
   let mostOpen = 0;
@@ -23,7 +29,7 @@ export function createProtocolDouble({ room = 1000, silentInteractions = [] as r
     start: async (task = 'task') => {
       if (open() >= room) return refused(429, 'no_room');
       const key = `sk-sess-${sessions.size}`;
-      sessions.set(key, { task, rewards: [], ended: undefined });
+      sessions.set(key, { task, rewards: [], asked: 0, ended: undefined });
       mostOpen = Math.max(mostOpen, open());
       return { kind: 'answer', value: { session: `${task}-${sessions.size}`, key } };
     },
@@ -33,6 +39,12 @@ export function createProtocolDouble({ room = 1000, silentInteractions = [] as r
       if (silentInteractions.includes(session.task)) return refused(400, 'nothing_to_reward');
       session.rewards.push(reward);
       return { kind: 'answer', value: `chatcmpl-${key}` };
+    },
+    steps: async (key) => {
+      const session = sessions.get(key)!;
+      if (session.ended !== undefined) return refused(410, 'session_ended');
+      session.asked += 1;
+      return { kind: 'answer', value: stepsOf(session, session.asked) };
     },
     end: async (key, { discard } = {}) => {
       const session = sessions.get(key)!;

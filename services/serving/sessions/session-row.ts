@@ -1,8 +1,10 @@
 import type { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
 import type { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
 import type { Position } from '../../../shared/events/position.ts';
+import type { ProcessTerms } from '../../../shared/events/process-terms.ts';
 import type { SessionEnded } from '../../../shared/events/session-ended.ts';
 import type { SessionStarted } from '../../../shared/events/session-started.ts';
+import { type SessionStep, type StepNode, sessionSteps, stepNode } from './session-steps.ts';
 
 /** One session of the session protocol, as far as the log has been read. */
 export type Session = {
@@ -15,6 +17,8 @@ export type Session = {
   readonly task: string | undefined;
   /** adapter that answers in the session, and learns from it */
   readonly adapter: string;
+  /** how the judge votes on its steps; undefined: it does not */
+  readonly process: ProcessTerms | undefined;
   readonly startedAt: string;
   /** Undefined while the session is open. Superseded: its key has a later session, and this one was not ended. */
   readonly ended: { readonly at: string; readonly reason: 'explicit' | 'idle' | 'superseded' } | undefined;
@@ -24,6 +28,8 @@ export type Session = {
   readonly has: (interactionId: string) => boolean;
   /** by interaction; the last reward counts */
   readonly rewards: ReadonlyMap<string, number>;
+  /** the answers that a reward can train, in order of arrival; empty when it has ended */
+  readonly steps: () => readonly SessionStep[];
 };
 
 /** An open session, without its answers and rewards. */
@@ -43,10 +49,12 @@ export type EndedRow = Pick<Session, 'session' | 'keyId' | 'adapter'> & { readon
 export type Row = {
   readonly fixed: Pick<
     Session,
-    'session' | 'lane' | 'keyId' | 'sessionKey' | 'task' | 'adapter' | 'startedAt'
+    'session' | 'lane' | 'keyId' | 'sessionKey' | 'task' | 'adapter' | 'process' | 'startedAt'
   >;
   /** ids; emptied at the end */
   readonly answers: Set<string>;
+  /** emptied at the end */
+  readonly steps: StepNode[];
   last: string | undefined;
   /** policy version of the first answer */
   oldest: number | undefined;
@@ -71,10 +79,11 @@ const QUIET_MS = 60_000;
 const MOST_REWARDS = 1_000;
 
 export function newRow({ id, time, data }: SessionStarted, sessionKey: string): Row {
-  const { lane, key: keyId, session, task, adapter = 'default' } = data;
+  const { lane, key: keyId, session, task, adapter = 'default', process } = data;
   return {
-    fixed: { session, lane, keyId, sessionKey, task, adapter, startedAt: time },
+    fixed: { session, lane, keyId, sessionKey, task, adapter, process, startedAt: time },
     answers: new Set(),
+    steps: [],
     last: undefined,
     oldest: undefined,
     rewards: new Map(),
@@ -87,11 +96,15 @@ export function newRow({ id, time, data }: SessionStarted, sessionKey: string): 
   };
 }
 
-export function applyCompleted(row: Row, { id, time, data }: InteractionCompleted): void {
+export function applyCompleted(row: Row, event: InteractionCompleted): void {
+  const { id, time, data } = event;
   if (isForeign(row, data) || isOver(row) || data.settle !== 'reward' || !data.live) return;
   const isCut = data.disconnected || data.finishReason === 'aborted' || data.finishReason === 'error';
   const canTrain = !isCut && !data.tooLarge && data.turnType !== 'side';
-  if (!row.answers.has(id) && canTrain) row.last = id;
+  if (!row.answers.has(id) && canTrain) {
+    row.last = id;
+    row.steps.push(stepNode(event, row.steps));
+  }
   row.answers.add(id);
   row.oldest ??= data.version;
   noteEvent(row, id, time);
@@ -127,7 +140,7 @@ const isOutOfDate = (row: Row, last: string | undefined, time: string): boolean 
 export const isLater = ({ fixed: a }: Row, { fixed: b }: Row): boolean =>
   a.startedAt === b.startedAt ? a.session > b.session : Date.parse(a.startedAt) > Date.parse(b.startedAt);
 
-export function sessionOf({ fixed, answers, last, unread, counted, ended, rewards }: Row): Session {
+export function sessionOf({ fixed, answers, steps, last, unread, counted, ended, rewards }: Row): Session {
   return {
     ...fixed,
     ended,
@@ -135,6 +148,7 @@ export function sessionOf({ fixed, answers, last, unread, counted, ended, reward
     last,
     has: (id) => answers.has(id),
     rewards,
+    steps: () => sessionSteps(steps),
   };
 }
 
