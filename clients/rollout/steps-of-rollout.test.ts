@@ -48,7 +48,7 @@ test('votes that do not come in time leave the outcome alone', async () => {
     expect(advantage).toBeCloseTo(reward - 0.15, 12);
     expect(sent).toEqual([{ interaction: 'i' }]);
   }
-  expect(formatSummary(summary, told, true)).toMatch(/votes on 4 steps came too late.*\n.*no vote counts/);
+  expect(formatSummary(summary, told, true)).toMatch(/votes on 4 steps are missing.*\n.*no vote counts/);
 });
 
 test('the steps of a lone attempt are not compared, so its votes do not count', async () => {

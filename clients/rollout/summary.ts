@@ -77,7 +77,9 @@ function describeVotes(votes: Summary['votes']): readonly string[] {
     `the judge voted on ${complete} of ${all} steps`,
     ...(absent === 0
       ? []
-      : [`votes on ${absent} steps came too late (--process-timeout): these learn from the outcome alone`]),
+      : [
+          `votes on ${absent} steps are missing (--process-timeout, --judge-step-deadline-ms): these learn from the outcome alone`,
+        ]),
     ...(complete > 0 || all === 0
       ? []
       : ['warning: no vote counts; only a judge with a model votes on steps (--judge-kind openai or model)']),

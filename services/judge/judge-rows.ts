@@ -55,7 +55,7 @@ export type Step = {
 };
 
 /** The return of a step, and what its votes are compared with. */
-export type EarnedReturn = {
+type EarnedReturn = {
   readonly score: number;
   readonly advantage?: number;
   /** id of its turn.feedback */

@@ -28,7 +28,7 @@ type Reward = {
 };
 
 /** The open session of a key with its steps, and how the judge votes on them. */
-export type StepReport = {
+type StepReport = {
   readonly session: Session;
   readonly steps: readonly (SessionStep & StepScore)[];
 };
