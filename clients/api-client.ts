@@ -27,6 +27,31 @@ const ListedSessions = z.looseObject({ data: z.array(Listed) });
 type ListedSession = z.output<typeof Listed>;
 export type StartedSession = { readonly session: string; readonly key: string };
 
+const Step = z.object({
+  interaction_id: z.string(),
+  continues: z.string().nullable(),
+  observed: z.array(z.string()),
+  reward: z.number().nullable(),
+  votes: z.enum(['none', 'pending', 'complete', 'missing']),
+  score: z.number().nullable(),
+});
+const Steps = z.looseObject({ steps: z.array(Step) });
+
+/** An answer of a session, and the votes on it. */
+export type SessionStep = {
+  readonly interaction: string;
+  /** the step that it continues; null: it begins a conversation */
+  readonly continues: string | null;
+  /** hash of each message that it answers (shared/chat/observed.ts) */
+  readonly observed: readonly string[];
+  /** its own reward; null: none */
+  readonly reward: number | null;
+  /** none: nobody votes on it; missing: the judge gave up */
+  readonly votes: 'none' | 'pending' | 'complete' | 'missing';
+  /** mean of the valid votes; null while they are pending or missing */
+  readonly score: number | null;
+};
+
 /** The result of a request. */
 export type Answer<Value> =
   | { readonly kind: 'answer'; readonly value: Value }
@@ -52,6 +77,15 @@ export type EndedSession = {
   readonly guarded?: { readonly count: number; readonly nats: number; readonly most: number } | undefined;
 };
 
+/** How a step compares with those of other attempts. */
+export type ComparedStep = {
+  readonly interaction: string;
+  /** of this step alone */
+  readonly advantage?: number | undefined;
+  /** what the votes on it are compared with; absent: they do not count */
+  readonly process?: { readonly baseline: number; readonly scale: number } | undefined;
+};
+
 export type Reward = {
   /** -1 to 1 */
   readonly reward: number;
@@ -59,9 +93,19 @@ export type Reward = {
   readonly advantage?: number | undefined;
   /** default: the last completed one */
   readonly interaction?: string | undefined;
+  /** of the session, compared with those of other attempts; replaces an earlier list */
+  readonly steps?: readonly ComparedStep[] | undefined;
 };
 
-type StartOptions = {
+/** What a session asks for. */
+export type SessionTerms = {
+  /** votes of the judge on each step, and their weight beside the reward */
+  readonly process?: { readonly votes: number; readonly weight: number } | undefined;
+  /** attempt: all samples of the session together weigh as much as one */
+  readonly weigh?: 'attempt' | undefined;
+};
+
+type StartOptions = SessionTerms & {
   /** A session key: its session ends and the next one gets the same key and, by default, task and adapter. */
   readonly refresh?: string | undefined;
   /** selects the adapter: `clawloop:bob` */
@@ -72,6 +116,8 @@ export type SessionClient = {
   readonly start: (task: string | undefined, options?: StartOptions) => Promise<Answer<StartedSession>>;
   /** `value`: id of the rewarded interaction */
   readonly reward: (sessionKey: string, reward: Reward) => Promise<Answer<string>>;
+  /** The steps of the open session of a key. */
+  readonly steps: (sessionKey: string) => Promise<Answer<readonly SessionStep[]>>;
   /** `discard`: nothing of the session trains */
   readonly end: (
     sessionKey: string,
@@ -107,25 +153,29 @@ export function createSessionClient(
       ({ interaction_count: answers, guarded_choices: guarded }): EndedSession => ({ answers, guarded }),
     );
   return {
-    start: async (task, { refresh, model } = {}) =>
+    start: async (task, { refresh, model, process, weigh } = {}) =>
       mapAnswer(
         await post('/rl/start_session', accessKey, {
           task_id: task ?? null,
           api_key: refresh ?? null,
-          ...defined({ model }),
+          ...defined({ model, process, weigh }),
         }),
         Started,
         ({ session_id, api_key }) => ({ session: session_id, key: api_key }),
       ),
-    reward: async (sessionKey, { reward, advantage, interaction }) =>
+    reward: async (sessionKey, { reward, advantage, interaction, steps }) =>
       mapAnswer(
         await post('/rl/set_reward', sessionKey, {
           reward,
           interaction_id: interaction ?? null,
-          ...defined({ advantage }),
+          ...defined({ advantage, steps: steps?.map(sentStep) }),
         }),
         Rewarded,
         ({ interaction_id }) => interaction_id,
+      ),
+    steps: async (sessionKey) =>
+      mapAnswer(await request(`${base}/rl/steps`, sessionKey, undefined, signal), Steps, ({ steps }) =>
+        steps.map(({ interaction_id: interaction, ...step }): SessionStep => ({ interaction, ...step })),
       ),
     end: (sessionKey, { discard = false } = {}) => end(sessionKey, discard ? { discard } : {}),
     endNamed: (session, { discard = false } = {}) => end(accessKey, { session_id: session, discard }),
@@ -137,6 +187,8 @@ export function createSessionClient(
       ),
   };
 }
+
+const sentStep = ({ interaction, ...step }: ComparedStep) => ({ interaction_id: interaction, ...step });
 
 /** The address without the /v1 of OpenAI clients; every chat path also works without it. */
 export const originOf = (url: string): string => url.replace(/\/+$/, '').replace(/\/v1$/, '');

@@ -1,8 +1,10 @@
+import { observedHash } from '../../shared/chat/observed.ts';
 import { doubling, pause } from '../../shared/lang/async.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import { UsageError } from '../../shared/runtime/command-errors.ts';
 import type { Action, EnvironmentDriver, Observation, OpenEnvironment } from '../environments/environment.ts';
 import { environmentFailureKind } from '../environments/environment-failure.ts';
+import type { ShownState } from './compare-steps.ts';
 import { type Failure, failed } from './failures.ts';
 import type { AttemptLease } from './lease.ts';
 
@@ -26,6 +28,8 @@ type OpenOptions = {
 export type WatchedEnvironment = {
   readonly environment: OpenEnvironment;
   readonly failure: () => Failure | undefined;
+  /** states that it has shown and named so far */
+  readonly states: () => readonly ShownState[];
 };
 
 /** Opens an environment. Waits while it is full or not ready. */
@@ -64,6 +68,7 @@ function failureOf(error: unknown): Failure | undefined {
 
 function watch(environment: OpenEnvironment, lease: AttemptLease): WatchedEnvironment {
   let failure: Failure | undefined;
+  const states: ShownState[] = [];
   const carriedOut = new Map<string, Promise<Observation>>();
   let commands = 0;
   /** Notes the environment's own failure. */
@@ -86,12 +91,16 @@ function watch(environment: OpenEnvironment, lease: AttemptLease): WatchedEnviro
   ): Promise<Result> => {
     const began = monotonicNow();
     const result = await watched(work);
-    lease.acted(action, observationOf(result), began);
+    const observation = observationOf(result);
+    const { content, stateKey } = observation;
+    if (stateKey !== undefined) states.push({ hash: observedHash(content), stateKey });
+    lease.acted(action, observation, began);
     return result;
   };
   const { shell } = environment;
   return {
     failure: () => failure,
+    states: () => states,
     environment: {
       ...environment,
       // A repeated request gets the first result: an action such as a click must not happen twice.

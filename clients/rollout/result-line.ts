@@ -1,7 +1,7 @@
 import type { Settled } from './run-rollout.ts';
 
 /** An attempt as a line of the results file. Without a reward, `reward` is null, never 0. */
-export function resultLine({ attempt, outcome, advantage, isEnded }: Settled): string {
+export function resultLine({ attempt, outcome, advantage, steps, isEnded }: Settled): string {
   const isRewarded = outcome.kind === 'rewarded';
   return JSON.stringify({
     task: attempt.task.name,
@@ -10,6 +10,9 @@ export function resultLine({ attempt, outcome, advantage, isEnded }: Settled): s
     outcome: isRewarded ? 'rewarded' : outcome.failure,
     reward: isRewarded ? outcome.reward : null,
     advantage: advantage ?? null,
+    ...(steps === undefined
+      ? {}
+      : { steps: steps.map(({ interaction, votes, score }) => ({ interaction, votes, score })) }),
     session: isRewarded ? outcome.session.session : (outcome.session ?? null),
     interaction: isRewarded ? outcome.interaction : null,
     ended: isRewarded ? isEnded : null,

@@ -3,6 +3,7 @@ import { monotonicNow } from '../../shared/runtime/clock.ts';
 import type { UsageError } from '../../shared/runtime/command-errors.ts';
 import type { SessionClient, StartedSession } from '../api-client.ts';
 import type { EnvironmentDriver, Evaluation } from '../environments/environment.ts';
+import type { ShownState } from './compare-steps.ts';
 import type { Agent, RewardFunction } from './contract.ts';
 import { openEnvironment, type WatchedEnvironment } from './environment-attempt.ts';
 import { type Failure, type FailureKind, failed, failures } from './failures.ts';
@@ -30,6 +31,8 @@ type Rewarded = {
   readonly result: unknown;
   /** the rewarded interaction */
   readonly interaction: string;
+  /** states that its environment showed and named, in order */
+  readonly states: readonly ShownState[];
 };
 
 /** A failed attempt; its session, if any, is discarded. */
@@ -112,7 +115,7 @@ export const discard = async (
   { key }: StartedSession,
 ): Promise<void> => void (await persist(() => client.end(key, { discard: true }), stop));
 
-type Scored = Pick<Rewarded, 'reward' | 'result' | 'interaction'>;
+type Scored = Pick<Rewarded, 'reward' | 'result' | 'interaction' | 'states'>;
 
 /** One try: opens its environment, runs the agent, and sends the reward. */
 async function work(attempt: Attempt, session: StartedSession, deps: AttemptDeps): Promise<Scored | Failure> {
@@ -168,7 +171,8 @@ async function workIn(
   const done = await withLimit((signal) => deps.agent({ ...input, signal }), limitMs, deps.stop, deps.strays);
   const rate = async (result: unknown): Promise<Scored | Failure> => {
     const reward = await score({ task: task.data, result, session, attempt }, watched, deps);
-    return typeof reward === 'number' ? setReward(deps, key, reward, result) : reward;
+    if (typeof reward !== 'number') return reward;
+    return setReward(deps, key, { reward, result, states: watched?.states() ?? [] });
   };
   if (done.kind === 'interrupted') return failed('interrupted', 'stopped while the agent was running');
   const lost = watched?.failure();
@@ -249,11 +253,10 @@ function checkReward(value: unknown): number | Failure {
 async function setReward(
   { client, stop }: AttemptDeps,
   key: string,
-  reward: number,
-  result: unknown,
+  scored: Omit<Scored, 'interaction'>,
 ): Promise<Scored | Failure> {
-  const answer = await persist(() => client.reward(key, { reward }), stop);
-  if (answer.kind === 'answer') return { reward, result, interaction: answer.value };
+  const answer = await persist(() => client.reward(key, { reward: scored.reward }), stop);
+  if (answer.kind === 'answer') return { ...scored, interaction: answer.value };
   if (answer.kind === 'silent') return failed('server-silent', answer.reason);
   if (answer.status === 410) return failed('session-ended', answer.message);
   if (answer.code === 'nothing_to_reward') return failed('no-interaction', answer.message);

@@ -1,9 +1,12 @@
-import type { EndedSession } from '../api-client.ts';
+import { monotonicNow } from '../../shared/runtime/clock.ts';
+import type { EndedSession, Reward, SessionClient, SessionStep } from '../api-client.ts';
+import { compareSteps, type StepSettings } from './compare-steps.ts';
 import { type Failure, failed } from './failures.ts';
 import { type AdvantageKind, advantagesOf } from './group.ts';
 import { persist } from './persist.ts';
 import type { Task } from './read-tasks.ts';
 import { type Attempt, type AttemptDeps, type AttemptOutcome, discard, runAttempt } from './run-attempt.ts';
+import { stepsOf } from './session-steps.ts';
 
 /** An attempt after all attempts at its task have finished. */
 export type Settled = {
@@ -11,15 +14,23 @@ export type Settled = {
   readonly outcome: AttemptOutcome;
   /** undefined: failed, or fewer than two attempts at the task were rewarded */
   readonly advantage: number | undefined;
+  /** undefined: steps are not compared, or the server did not tell them */
+  readonly steps?: readonly SessionStep[] | undefined;
   /** whether the server accepted the end of a rewarded session; otherwise it ends when idle, with its reward */
   readonly isEnded: boolean;
   /** choices of its answers that a format guarded; undefined: none are known */
   readonly guarded?: EndedSession['guarded'];
 };
 
+type Member = { readonly attempt: Attempt; readonly outcome: AttemptOutcome };
+type RewardedMember = Member & { readonly outcome: Extract<AttemptOutcome, { readonly kind: 'rewarded' }> };
+
 export type RolloutDeps = AttemptDeps & {
   readonly concurrency: number;
   readonly advantage: AdvantageKind;
+  /** how steps are compared; undefined: they are not */
+  readonly steps?: (StepSettings & { readonly votesTimeoutMs: number }) | undefined;
+  readonly client: AttemptDeps['client'] & Pick<SessionClient, 'steps'>;
   /** begins no further task once this many tasks gave different rewards; undefined: works on all tasks */
   readonly informative?: number | undefined;
   /** indices of tasks that an earlier part of this rollout finished, and how many of them gave different rewards */
@@ -43,7 +54,7 @@ export async function runRollout(tasks: readonly Task[], n: number, deps: Rollou
       for (let attempt = 0; attempt < n; attempt++) yield { task, index, attempt, rank: index * n + attempt };
     }
   }
-  const groups = new Map<number, { readonly attempt: Attempt; readonly outcome: AttemptOutcome }[]>();
+  const groups = new Map<number, Member[]>();
   const settling: Promise<void>[] = [];
   const next = attempts();
   const worker = async (): Promise<void> => {
@@ -73,26 +84,62 @@ const neverStarted: AttemptOutcome = {
   ms: 0,
 };
 
-async function settle(
-  group: readonly { readonly attempt: Attempt; readonly outcome: AttemptOutcome }[],
-  deps: RolloutDeps,
-): Promise<void> {
-  const rewards = group.flatMap(({ outcome }) => (outcome.kind === 'rewarded' ? [outcome.reward] : []));
-  const advantages = advantagesOf(rewards, deps.advantage).values();
-  const advantageOf = new Map(
-    group.flatMap(({ attempt, outcome }) =>
-      outcome.kind === 'rewarded' ? [[attempt, advantages.next().value] as const] : [],
-    ),
-  );
+async function settle(group: readonly Member[], deps: RolloutDeps): Promise<void> {
   const halted = haltOf(group, deps);
+  const comparisons = halted === undefined ? await compare(group, deps) : new Map();
   const compared: Settled[] = [];
-  for (const { attempt, outcome } of group.toSorted((a, b) => a.attempt.rank - b.attempt.rank))
-    compared.push(await compare({ attempt, outcome }, { advantage: advantageOf.get(attempt), halted }, deps));
+  for (const member of group.toSorted((a, b) => a.attempt.rank - b.attempt.rank))
+    compared.push(await send(member, { ...comparisons.get(member), halted }, deps));
   if (halted === undefined) deps.onEnding?.(group[0]!.attempt.index, compared);
   // one at a time, in order of start: a batch formed from the first sessions makes later samples staler
   const settled: Settled[] = [];
   for (const one of compared) settled.push(await end(one, deps));
   deps.onSettled(settled);
+}
+
+/** What an attempt's last reward says, compared with the other attempts. */
+type Comparison = Pick<Reward, 'steps'> & {
+  readonly advantage?: number | undefined;
+  /** the advantage that goes up the conversation tree */
+  readonly sent?: number | undefined;
+  readonly known?: readonly SessionStep[] | undefined;
+};
+
+/** Compares the rewarded attempts of a group with each other, and their steps if that is asked for. */
+async function compare(
+  group: readonly Member[],
+  { client, stop, advantage: kind, steps: settings }: RolloutDeps,
+): Promise<ReadonlyMap<Member, Comparison>> {
+  const rewarded = group.filter((member): member is RewardedMember => member.outcome.kind === 'rewarded');
+  const advantages = advantagesOf(
+    rewarded.map(({ outcome }) => outcome.reward),
+    kind,
+  );
+  if (settings === undefined)
+    return new Map(
+      rewarded.map((member, at) => [member, { advantage: advantages[at], sent: advantages[at] }]),
+    );
+  // Without steps a server would count the votes on a lone attempt as they are.
+  if (rewarded.length < 2) return new Map(rewarded.map((member) => [member, { steps: [] }]));
+  const deadline = monotonicNow() + settings.votesTimeoutMs;
+  const known = await Promise.all(
+    rewarded.map(({ outcome }) => stepsOf(client, outcome.session.key, { deadline, stop })),
+  );
+  const compared = compareSteps(
+    rewarded.map(({ outcome: { reward, states } }, at) => ({
+      reward,
+      advantage: advantages[at]!,
+      steps: known[at],
+      states,
+    })),
+    settings,
+  );
+  return new Map(
+    rewarded.map((member, at) => {
+      const { advantage: sent, steps } = compared[at]!;
+      return [member, { advantage: advantages[at], sent, steps, known: known[at] }];
+    }),
+  );
 }
 
 /** Why the rewarded attempts at a task do not train; undefined: they do. */
@@ -107,10 +154,10 @@ function haltOf(
   return failed('mostly-excluded', `${excluded} of ${group.length} attempts failed`);
 }
 
-/** Sends the advantage of a rewarded attempt; `isEnded`: its session may end. A halted one is discarded. */
-async function compare(
-  { attempt, outcome }: { readonly attempt: Attempt; readonly outcome: AttemptOutcome },
-  { advantage, halted }: { readonly advantage: number | undefined; readonly halted: Failure | undefined },
+/** Sends how a rewarded attempt compares; `isEnded`: its session may end. A halted one is discarded. */
+async function send(
+  { attempt, outcome }: Member,
+  { advantage, sent, steps, known, halted }: Comparison & { readonly halted: Failure | undefined },
   deps: RolloutDeps,
 ): Promise<Settled> {
   const none = { attempt, outcome, advantage: undefined, isEnded: false };
@@ -121,10 +168,14 @@ async function compare(
     return { ...none, outcome: { ...outcome, kind: 'failed', ...halted, session: session.session } };
   }
   const isSent =
-    advantage === undefined ||
-    (await persist(() => deps.client.reward(session.key, { reward, advantage, interaction }), deps.stop))
-      .kind === 'answer';
-  return { attempt, outcome, advantage, isEnded: isSent };
+    (sent === undefined && steps === undefined) ||
+    (
+      await persist(
+        () => deps.client.reward(session.key, { reward, advantage: sent, interaction, steps }),
+        deps.stop,
+      )
+    ).kind === 'answer';
+  return { attempt, outcome, advantage, steps: known, isEnded: isSent };
 }
 
 /** Ends the session of a rewarded attempt. */

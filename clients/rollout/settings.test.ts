@@ -39,3 +39,30 @@ test('a program is an agent with and without an environment', () => {
   expect(settings({ agent, reward: 'r.ts', data: 'd.jsonl' }).agent).toEqual({ kind: 'program', command });
   expect(() => settings({ env, agent: 'program: ' })).toThrow(/needs a shell command/);
 });
+
+test('steps are compared if a weight is given, and attempts weigh the same with an environment', () => {
+  const files = { agent: 'a.ts', reward: 'r.ts', data: 'd.jsonl' };
+  expect(settings(files)).toMatchObject({ steps: undefined, terms: {} });
+  expect(settings({ env }).terms).toEqual({ weigh: 'attempt' });
+  expect(settings({ env, weigh: 'turn' }).terms).toEqual({});
+  const given = settings({
+    ...files,
+    process: '0.3',
+    'process-baseline': 'index',
+    anchors: '1',
+    weigh: 'attempt',
+  });
+  expect(given.steps).toEqual({
+    process: 0.3,
+    processBaseline: 'index',
+    anchors: 1,
+    votesTimeoutMs: 300_000,
+  });
+  expect(given.terms).toEqual({ process: { votes: 3, weight: 0.3 }, weigh: 'attempt' });
+  expect(settings({ ...files, anchors: '1' })).toMatchObject({ steps: { process: 0 }, terms: {} });
+  for (const process of ['-1', 'x', '', '11'])
+    expect(() => settings({ ...files, process })).toThrow('--process must be a number from 0 to 10');
+  expect(() => settings({ ...files, process: '1', 'process-votes': '16' })).toThrow('from 1 to 15');
+  expect(() => settings({ ...files, 'process-baseline': 'index' })).toThrow('needs --process');
+  expect(() => settings({ ...files, weigh: 'token' })).toThrow('--weigh must be turn or attempt');
+});

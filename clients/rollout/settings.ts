@@ -1,7 +1,10 @@
+import { defined } from '../../shared/lang/defined.ts';
 import { UsageError } from '../../shared/runtime/command-errors.ts';
+import type { SessionTerms } from '../api-client.ts';
 import type { BashAgentSettings } from '../environments/bash-agent.ts';
 import { type ContainerSettings, defaultAgentOf } from '../environments/drivers.ts';
 import type { TaskSelection } from '../environments/environment.ts';
+import type { StepSettings } from './compare-steps.ts';
 import type { AdvantageKind } from './group.ts';
 
 /** Flags of `clawloop rollout`, in addition to those of every command. */
@@ -16,6 +19,12 @@ export const rolloutFlags = {
   'room-timeout': { type: 'string', default: '600' },
   retries: { type: 'string', default: '1' },
   advantage: { type: 'string', default: 'mean' },
+  process: { type: 'string', default: '0' },
+  'process-baseline': { type: 'string', default: 'attempt' },
+  'process-votes': { type: 'string', default: '3' },
+  'process-timeout': { type: 'string', default: '300' },
+  anchors: { type: 'string', default: '0' },
+  weigh: { type: 'string' },
   seed: { type: 'string', default: '0' },
   env: { type: 'string' },
   'pool-kind': { type: 'string' },
@@ -98,6 +107,10 @@ export type RolloutSettings = {
   readonly roomTimeoutMs: number;
   readonly seed: number;
   readonly advantage: AdvantageKind;
+  /** undefined: steps are not compared */
+  readonly steps: (StepSettings & { readonly votesTimeoutMs: number }) | undefined;
+  /** what the session of each attempt asks for */
+  readonly terms: SessionTerms;
 };
 
 export const ROLLOUT_USAGE = '(--agent A --reward R --data TASKS | --env E [--agent A] [--data TASKS])';
@@ -128,11 +141,46 @@ export function rolloutSettings(flags: RolloutFlags): RolloutSettings {
     rewardTimeoutMs: msOf(flags, 'reward-timeout'),
     roomTimeoutMs: msOf(flags, 'room-timeout'),
     seed: countOf(flags, 'seed', 0),
+    steps: stepSettings(flags),
+    terms: termsOf(flags),
   };
 }
 
 /** how `--agent` names a program */
 const PROGRAM = 'program:';
+function stepSettings(flags: RolloutFlags): RolloutSettings['steps'] {
+  const [process, anchors] = [weightOf(flags, 'process'), weightOf(flags, 'anchors')];
+  const { 'process-baseline': processBaseline = 'attempt' } = flags;
+  if (processBaseline !== 'attempt' && processBaseline !== 'index')
+    throw new UsageError(`--process-baseline must be attempt or index, not '${processBaseline}'`);
+  if (process === 0 && processBaseline === 'index')
+    throw new UsageError('--process-baseline index needs --process');
+  if (process === 0 && anchors === 0) return undefined;
+  const votesTimeoutMs = process === 0 ? 0 : msOf(flags, 'process-timeout');
+  return { process, processBaseline, anchors, votesTimeoutMs };
+}
+
+function termsOf(flags: RolloutFlags): SessionTerms {
+  const { weigh = flags.env === undefined ? 'turn' : 'attempt' } = flags;
+  if (weigh !== 'turn' && weigh !== 'attempt')
+    throw new UsageError(`--weigh must be turn or attempt, not '${weigh}'`);
+  const weight = weightOf(flags, 'process');
+  return defined({
+    process: weight === 0 ? undefined : { votes: countOf(flags, 'process-votes', 1, 15), weight },
+    weigh: weigh === 'attempt' ? weigh : undefined,
+  });
+}
+
+/** the largest weight of a step's own part; an attempt's outcome weighs 1 */
+const MOST_WEIGHT = 10;
+
+function weightOf(flags: RolloutFlags, name: TextFlag): number {
+  const text = flags[name] ?? '0';
+  const weight = Number(text);
+  if (text.trim() === '' || !(weight >= 0 && weight <= MOST_WEIGHT))
+    throw new UsageError(`--${name} must be a number from 0 to ${MOST_WEIGHT}, not '${text}'`);
+  return weight;
+}
 
 function agentSettings(flags: RolloutFlags, agent: string): AgentSettings {
   if (agent.startsWith(PROGRAM)) {
@@ -201,11 +249,17 @@ export function rangeOf(text: string | undefined): TaskSelection['range'] {
   return range;
 }
 
-function countOf(flags: RolloutFlags, name: TextFlag, least: number): number {
+function countOf(
+  flags: RolloutFlags,
+  name: TextFlag,
+  least: number,
+  most = Number.POSITIVE_INFINITY,
+): number {
   const text = flags[name] ?? '';
   const count = Number(text);
-  if (!/^\d{1,9}$/.test(text) || count < least)
-    throw new UsageError(`--${name} must be a whole number of ${least} or more, not '${text}'`);
+  const range = most === Number.POSITIVE_INFINITY ? `of ${least} or more` : `from ${least} to ${most}`;
+  if (!/^\d{1,9}$/.test(text) || count < least || count > most)
+    throw new UsageError(`--${name} must be a whole number ${range}, not '${text}'`);
   return count;
 }
 

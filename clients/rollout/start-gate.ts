@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import { UsageError } from '../../shared/runtime/command-errors.ts';
-import type { SessionClient, StartedSession } from '../api-client.ts';
+import type { SessionClient, SessionTerms, StartedSession } from '../api-client.ts';
 import { type Failure, failed } from './failures.ts';
 
 /** s between two tries, unless the server says otherwise */
@@ -40,6 +40,7 @@ export function createStartGate(
   options: {
     /** selects the adapter of the sessions; default: the access key's */
     readonly model?: string | undefined;
+    readonly terms?: SessionTerms | undefined;
     readonly roomTimeoutMs: number;
     readonly isBusy: () => boolean;
     readonly onRefused: (error: UsageError) => void;
@@ -60,7 +61,7 @@ export function createStartGate(
   const tryFirst = async ({ task, release }: Waiting): Promise<StartedSession | Failure | undefined> => {
     await release();
     if (options.stop.aborted) return failed('interrupted', 'stopped before it started');
-    const answer = await client.start(task, { model: options.model });
+    const answer = await client.start(task, { model: options.model, ...options.terms });
     if (answer.kind === 'answer') return answer.value;
     if (options.stop.aborted) return failed('interrupted', 'stopped while it was starting');
     const isFull = answer.kind === 'refused' && (answer.status === 429 || answer.status === 503);

@@ -1,5 +1,6 @@
 import { mean } from '../../shared/lang/numbers.ts';
 import { formatTable } from '../../shared/runtime/table.ts';
+import type { SessionStep } from '../api-client.ts';
 import { type FailureKind, failures } from './failures.ts';
 import { type GuardedEntropy, guardedEntropy, guardedLines } from './guarded-entropy.ts';
 import type { Settled } from './run-rollout.ts';
@@ -20,6 +21,8 @@ export type Summary = {
   readonly withoutSuccess: number;
   /** choices that a format left between several tokens; undefined: there were none */
   readonly guarded: GuardedEntropy | undefined;
+  /** steps of rewarded attempts, by the votes on them; undefined: steps are not compared */
+  readonly votes: Readonly<Record<SessionStep['votes'], number>> | undefined;
   /** rewarded attempts whose session could not be ended */
   readonly notEnded: number;
   /** by kind: final outcomes, and outcomes that were retried */
@@ -52,9 +55,40 @@ export function summarise(settled: readonly Settled[]): Summary {
     withoutSpread: groups.filter(isFlat).length,
     withoutSuccess: groups.filter((group) => isFlat(group) && group.every(earnedNothing)).length,
     guarded: guardedEntropy(settled.flatMap(({ guarded }) => guarded ?? [])),
+    votes: votesOn(settled),
     notEnded: settled.filter(({ outcome, isEnded }) => outcome.kind === 'rewarded' && !isEnded).length,
     kinds: kinds.filter(([, { attempts, retried }]) => attempts + retried > 0),
   };
+}
+
+function votesOn(settled: readonly Settled[]): Summary['votes'] {
+  if (settled.every(({ steps }) => steps === undefined)) return undefined;
+  const all = settled.flatMap(({ steps = [] }) => steps);
+  const count = (kind: SessionStep['votes']) => all.filter(({ votes }) => votes === kind).length;
+  return {
+    complete: count('complete'),
+    none: count('none'),
+    missing: count('missing'),
+    pending: count('pending'),
+  };
+}
+
+function describeVotes(votes: Summary['votes']): readonly string[] {
+  if (votes === undefined) return ['warning: the server told no steps, so no process scores count'];
+  const { complete, none, missing, pending } = votes;
+  const absent = missing + pending;
+  const all = complete + none + absent;
+  return [
+    `the judge voted on ${complete} of ${all} steps`,
+    ...(absent === 0
+      ? []
+      : [
+          `votes on ${absent} steps are missing (--process-timeout, --judge-step-deadline-ms): these learn from the outcome alone`,
+        ]),
+    ...(complete > 0 || all === 0
+      ? []
+      : ['warning: no vote counts; only a judge with a model votes on steps (--judge-kind openai or model)']),
+  ];
 }
 
 const compared = (group: readonly Settled[]): readonly number[] =>
@@ -72,6 +106,7 @@ const MOST_FLAT = 0.8;
 export function formatSummary(
   summary: Summary,
   waits: { readonly count: number; readonly ms: number },
+  asksForVotes = false,
 ): string {
   const rows = summary.kinds.map(([kind, { attempts, retried }]) => [
     kind,
@@ -108,6 +143,7 @@ export function formatSummary(
         ]
       : []),
     ...(guarded === undefined ? [] : guardedLines(guarded, summary)),
+    ...(asksForVotes ? describeVotes(summary.votes) : []),
     ...(notEnded === 0
       ? []
       : [`${notEnded} sessions could not be ended; they end when idle and keep their reward`]),

@@ -62,6 +62,8 @@ export type SettledTurn = {
 /** `epoch/<session>@<epoch>` */
 export type EpochRow = {
   readonly closed: boolean;
+  /** its rewarded samples together weigh as much as one; absent: each does */
+  readonly weigh?: 'attempt';
   /** its client ended the session with `discard` */
   readonly discarded?: true;
   readonly effective: boolean;

@@ -128,6 +128,7 @@ function onClosed(state: Tables, event: SessionClosed, settings: AssembleSetting
   const row = state.epochs.get(epoch);
   if (row === undefined) return []; // the epoch has no completed turn
   const discarded = event.data.discard ? true : undefined;
-  state.epochs.set(epoch, { ...row, ...defined({ discarded }), closed: true });
+  const { weigh } = event.data;
+  state.epochs.set(epoch, { ...row, ...defined({ discarded, weigh }), closed: true });
   return finish(state, epoch, event, settings);
 }

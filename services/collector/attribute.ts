@@ -133,13 +133,18 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, settings: Attribu
 function onFeedback(cause: Cause, event: FeedbackGiven, atOnce: boolean): void {
   const { tables } = cause;
   const time = Date.parse(event.time);
-  const { interactionId, score, advantage, comment, last } = event.data;
+  const { interactionId, score, advantage, comment, last, steps } = event.data;
   const pending = {
     given: event.id,
     score,
     time,
     order: cause.at.offset,
-    ...defined({ advantage, comment, last: last ? last : undefined }),
+    ...defined({
+      advantage,
+      comment,
+      steps: steps && { order: cause.at.offset, list: steps },
+      last: last ? last : undefined,
+    }),
   };
   const turn = tables.turns.get(interactionId);
   if (turn === undefined) {
@@ -183,7 +188,7 @@ function onSessionEnded(cause: Cause, event: SessionEnded, lane: LaneRow, discou
     session,
     epoch: row.epoch,
     by: event.id,
-    ...defined({ discard: discard ? discard : undefined }),
+    ...defined({ discard: discard ? discard : undefined, weigh: row.weigh }),
   };
   emit.push(SessionClosed.create({ ...envelopeOf(event), id: `${session}@${row.epoch}/closed`, data }));
 }

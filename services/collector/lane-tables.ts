@@ -1,7 +1,9 @@
 import type { TreePlace } from '../../shared/chat/conversation-tree.ts';
 import type { Disagreement } from '../../shared/events/disagreement.ts';
+import type { FeedbackGiven } from '../../shared/events/feedback-given.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import type { Position } from '../../shared/events/position.ts';
+import type { ProcessTerms } from '../../shared/events/process-terms.ts';
 import type { EventClock } from '../../shared/log/event-clock.ts';
 import type { Draft } from '../../shared/log/rows.ts';
 import type { WordNumbers } from './first-words.ts';
@@ -14,6 +16,11 @@ export type PendingFeedback = {
   readonly score: number;
   readonly advantage?: number;
   readonly comment?: string;
+  /** all steps of its session, compared with those of other attempts; order: as below, of the list */
+  readonly steps?: {
+    readonly order: number;
+    readonly list: NonNullable<FeedbackGiven['data']['steps']>;
+  };
   /** the client named no answer, so the last one is meant */
   readonly last?: true;
   /** offset of feedback.given */
@@ -90,6 +97,10 @@ export type SessionRow = {
   readonly openTurns: readonly string[];
   /** absent: settled by votes */
   readonly settle?: 'reward';
+  /** how its steps are voted on; absent: they are not */
+  readonly process?: ProcessTerms;
+  /** how its samples weigh; absent: each as one */
+  readonly weigh?: 'attempt';
   /** the main line's system text in this epoch; null before the first main turn */
   readonly system: SystemSketch | null;
   /** earlier system texts, latest last: agents that hand a conversation over have one each */

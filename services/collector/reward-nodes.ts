@@ -17,7 +17,7 @@ export function addNode(
 ): void {
   const { place, prompt, answerAfterCut } = conversation;
   const nodeAt = tables.nodeAt(session);
-  const reward = feedback.at(-1);
+  const reward = feedback.reduce<PendingFeedback | undefined>(replaced, undefined);
   // Everything before a known main answer is in that answer's own history.
   const known = place.extends.findIndex((hash) => nodeAt.get(hash) !== undefined);
   tables.nodes(session).set(id, {
@@ -33,6 +33,12 @@ export function addNode(
   if (main) nodeAt.set(place.full, true);
 }
 
+/** The later reward. A list of steps stays until there is another. */
+const replaced = (before: PendingFeedback | undefined, reward: PendingFeedback): PendingFeedback => ({
+  ...reward,
+  ...defined({ steps: reward.steps ?? before?.steps }),
+});
+
 /** Sets a reward; the last one before the session ends counts. @returns false if the interaction has no node */
 export function setReward(
   tables: LaneTables,
@@ -42,7 +48,7 @@ export function setReward(
 ): boolean {
   const nodes = tables.nodes(session);
   const node = nodes.get(interactionId);
-  if (node !== undefined) nodes.set(interactionId, { ...node, reward });
+  if (node !== undefined) nodes.set(interactionId, { ...node, reward: replaced(node.reward, reward) });
   return node !== undefined;
 }
 

@@ -10,7 +10,16 @@ import { envelopeOf } from './source.ts';
 /** The part of a sample that a judgment decides. */
 export type Verdict = Pick<
   SampleReady['data'],
-  'verdict' | 'source' | 'advantage' | 'following' | 'soft' | 'hints' | 'inferred' | 'evidence' | 'carried'
+  | 'verdict'
+  | 'source'
+  | 'advantage'
+  | 'following'
+  | 'weight'
+  | 'soft'
+  | 'hints'
+  | 'inferred'
+  | 'evidence'
+  | 'carried'
 >;
 
 type DroppedSample = Pick<SampleDropped['data'], 'sampleId' | 'adapter' | 'reason'> & {

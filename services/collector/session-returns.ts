@@ -1,4 +1,5 @@
 import { parentsOf } from '../../shared/chat/conversation-tree.ts';
+import type { TurnFeedback } from '../../shared/events/turn-feedback.ts';
 import { defined } from '../../shared/lang/defined.ts';
 import { treeReturns } from '../../shared/policy/losses/tree-returns.ts';
 import type { LaneTables, NodeRow, PendingFeedback } from './lane-tables.ts';
@@ -7,7 +8,9 @@ import type { LaneTables, NodeRow, PendingFeedback } from './lane-tables.ts';
 export type TurnReturn = {
   readonly id: string;
   /** returns; `advantage` is absent if the session has none */
-  readonly earned: { readonly reward: number; readonly advantage?: number };
+  readonly earned: { readonly reward: number; readonly advantage?: number; readonly step?: number };
+  /** what the votes on it are compared with, if the session's steps are voted on */
+  readonly process?: TurnFeedback['data']['process'];
   /** undefined: no reward was set on this interaction itself */
   readonly reward: PendingFeedback | undefined;
   readonly parent: string | null;
@@ -35,6 +38,7 @@ export function sessionReturns(
   openTurns: readonly string[],
   discount: number,
 ): SessionReturns | undefined {
+  const isVotedOn = tables.sessions.get(session)?.process !== undefined;
   const all: readonly Node[] = [...tables.nodes(session).entries()]
     .map(([id, row]) => ({ id, ...row }))
     .sort((a, b) => a.order - b.order);
@@ -56,22 +60,45 @@ export function sessionReturns(
       discount,
     );
   const returns = returnsOf(({ score }) => score);
-  const given = rewarded.some(({ reward }) => reward!.advantage !== undefined);
+  const steps = lastSteps(rewarded);
+  const given =
+    rewarded.some(({ reward }) => reward!.advantage !== undefined) ||
+    steps?.some(({ advantage }) => advantage !== undefined);
+  const stepOf = new Map(steps?.map((step) => [step.interactionId, step]));
   const advantages = given ? returnsOf(({ advantage }) => advantage) : undefined;
   return {
     superseded: new Set(openTurns.filter((id) => superseded.has(id))),
-    kept: kept.map(({ id, reward }, index) => ({
-      id,
-      reward,
-      parent: parentIds[index]!,
-      discount,
-      earned: {
-        reward: returns[index]!,
-        ...defined({ advantage: advantages === undefined ? undefined : advantages[index]! }),
-      },
-    })),
+    kept: kept.map(({ id, reward }, index) => {
+      const step = stepOf.get(id);
+      return {
+        id,
+        reward,
+        parent: parentIds[index]!,
+        discount,
+        earned: {
+          reward: returns[index]!,
+          ...defined({
+            advantage: advantages === undefined ? undefined : advantages[index]! + (step?.advantage ?? 0),
+            step: step?.advantage,
+          }),
+        },
+        ...defined({
+          process: isVotedOn ? (steps === undefined ? NOT_COMPARED : (step?.process ?? null)) : undefined,
+        }),
+      };
+    }),
   };
 }
+
+/** The votes of a session whose client compares nothing count as they are. */
+const NOT_COMPARED = { baseline: 0, scale: 1 };
+
+/** The steps that the client sent last; undefined: it compares no steps. */
+const lastSteps = (rewarded: readonly Node[]) =>
+  rewarded
+    .flatMap(({ reward }) => reward?.steps ?? [])
+    .toSorted((a, b) => a.order - b.order)
+    .at(-1)?.list;
 
 /**
  * Moves a reward for "the last answer" from a side request to the last main answer before it, unless that has a

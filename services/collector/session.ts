@@ -138,10 +138,12 @@ export function findSession(search: Search): FoundSession | undefined {
 export function touchSession(tables: LaneTables, name: string, event: ClawLoopEvent): SessionRow {
   const before = tables.sessions.get(name);
   const settle = 'settle' in event.data && event.data.settle === 'reward' ? event.data.settle : undefined;
+  const started = event.type === 'session.started' ? event.data : undefined;
+  const asked = defined({ settle, process: started?.process, weigh: started?.weigh });
   const row: SessionRow = before?.open
-    ? { ...before, ...defined({ settle }), last: event.id }
+    ? { ...before, ...asked, last: event.id }
     : {
-        ...defined({ settle }),
+        ...asked,
         open: true,
         epoch: event.id,
         last: event.id,

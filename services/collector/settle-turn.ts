@@ -44,9 +44,10 @@ export function settleTurn(
     state.zerosOf(epoch).set(turnId, { adapter, at, mean: 0, hints, waits: true });
     return settle({ ...row, zeros: row.zeros + 1 }, []);
   }
+  const isReward = source === 'reward' || source === 'reward+process';
   const verdict = {
     verdict: score,
-    source,
+    source: isReward ? ('reward' as const) : source,
     soft: false,
     hints,
     ...defined({
@@ -55,7 +56,7 @@ export function settleTurn(
       evidence: turn.call && source === 'votes' ? 'tool' : undefined,
     }),
   };
-  if (source === 'reward') {
+  if (isReward) {
     // A reward of 0 trains like any other.
     state.rewardedOf(epoch).set(turnId, { adapter, at, verdict });
     return settle({ ...row, held: (row.held ?? 0) + 1 }, []);
@@ -149,6 +150,11 @@ function releaseRewarded(
   return rows.map(([turnId, { adapter, at, verdict }], index) => {
     rewarded.delete(turnId);
     const following = rows.slice(index + 1).filter(([, other]) => other.adapter === adapter).length;
-    return readySample(event, { turnId, adapter, epoch, at }, { ...verdict, following });
+    const weight = row.weigh === 'attempt' ? 1 / rows.length : undefined;
+    return readySample(
+      event,
+      { turnId, adapter, epoch, at },
+      { ...verdict, following, ...defined({ weight }) },
+    );
   });
 }

@@ -103,15 +103,15 @@ export function emitFeedback({ event, emit }: Cause, turnId: string, feedback: P
 /** Emits the return of a turn when its session, settled by reward, ends. */
 export function emitReturn(
   { event, emit }: Cause,
-  { id, earned, parent, discount, reward }: TurnReturn,
+  { id, earned, parent, discount, reward, process }: TurnReturn,
 ): void {
   const data = {
     turnId: id,
     lane: event.subject,
     score: earned.reward,
     given: reward?.given ?? event.id,
-    ...defined({ advantage: earned.advantage, comment: reward?.comment }),
-    return: { own: reward?.score ?? null, parent, discount },
+    ...defined({ advantage: earned.advantage, comment: reward?.comment, process }),
+    return: { own: reward?.score ?? null, parent, discount, ...defined({ step: earned.step }) },
   };
   emit.push(TurnFeedback.create({ ...envelopeOf(event), id: `${id}/return`, data }));
 }
@@ -157,12 +157,13 @@ function removeFrom(table: Table<readonly string[]>, hash: string, id: string): 
  * the other is read from the log.
  */
 function turnCompleted(
-  { event, at, clients }: Cause,
+  { event, at, clients, tables }: Cause,
   id: string,
   turn: OpenTurn,
   { shown, implies }: EarlyCompletion & { readonly shown?: NextState | undefined },
 ): DeferredEvent {
   const isLater = turn.told !== undefined;
+  const process = tables.sessions.get(turn.session)?.process;
   const implied = shown !== undefined && turn.preferred ? ('kept' as const) : implies;
   const create = (record: InteractionCompleted, next: readonly ChatMessage[]) =>
     (isLater ? TurnContinued : TurnCompleted).create({
@@ -174,7 +175,7 @@ function turnCompleted(
         next,
         from: shown?.from ?? null,
         by: event.id,
-        ...defined({ implies: implied }),
+        ...defined({ implies: implied, process }),
       },
     });
   const isOwn = at.partition === turn.at.partition && at.offset === turn.at.offset;

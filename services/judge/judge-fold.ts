@@ -1,5 +1,5 @@
 import type { HintCast } from '../../shared/events/hint-cast.ts';
-import { JudgmentReached } from '../../shared/events/judgment-reached.ts';
+import type { JudgmentReached } from '../../shared/events/judgment-reached.ts';
 import type { JudgmentRevised } from '../../shared/events/judgment-revised.ts';
 import type { Position } from '../../shared/events/position.ts';
 import type { SessionClosed } from '../../shared/events/session-closed.ts';
@@ -12,19 +12,21 @@ import type { VoteFailed } from '../../shared/events/vote-failed.ts';
 import { defined } from '../../shared/lang/defined.ts';
 import type { Fold, InputEvent } from '../../shared/log/fold.ts';
 import { openDraft } from '../../shared/log/rows.ts';
+import { closeTurn, judgedTurnOf, setAside, unavailable, type Verdict } from './close-turn.ts';
 import { inferHint } from './inferred-wish.ts';
-import { type JudgeTables, judgeTables, type OpenTurn, openHints } from './judge-rows.ts';
+import { type JudgeTables, judgeTables, type OpenTurn, openHints, takesVotes } from './judge-rows.ts';
 import type { JudgeSettings } from './judge-settings.ts';
 import { onContinued, onLateFeedback, onWords } from './later-evidence.ts';
 import { plainFormsIn } from './plain-forms.ts';
+import { earnReturn, giveUp, stepVerdict } from './step-votes.ts';
 import { acceptedHints, hintsOf, tally, votesOf } from './tally.ts';
-import { impliedVerdict, notePerson, silentVerdict } from './weak-evidence.ts';
+import { impliedVerdict, silentVerdict } from './weak-evidence.ts';
 
 /**
  * Keeps the open votes of each turn; reads and writes the topic `turns`. The commit that emits a judgment also
  * makes its tally. Explicit feedback outranks votes whenever it arrives; the words after it may still bring a
- * hint. A turn that waits for a reward is never settled by votes: the end of its session settles it by its
- * return, or as unavailable.
+ * hint. A turn that waits for a reward is never settled by votes alone: the end of its session settles it by its
+ * return, or as unavailable. Votes on it, if its session asked for them, are added to its return.
  */
 export const judgeFold: Fold<JudgeSettings> = {
   name: 'judge',
@@ -77,7 +79,7 @@ function onCompleted(
   at: Position,
   { votes, hintVotes = 0, revises = false, weakVerdict = 0 }: JudgeSettings,
 ) {
-  const { turnId, key, session, epoch, settle, adapter, implies, from } = event.data;
+  const { turnId, key, session, epoch, settle, adapter, implies, from, process } = event.data;
   if (state.turns.get(turnId) !== undefined) return [];
   const turn: OpenTurn = {
     key,
@@ -85,10 +87,12 @@ function onCompleted(
     epoch,
     settle,
     at,
-    needs: votes,
+    // nothing came back from the last step of a session, so there is nothing to vote on
+    needs: process === undefined ? votes : from === null ? 0 : process.votes,
     votes: {},
-    ...openHints(hintVotes),
+    ...openHints(process === undefined ? hintVotes : 0),
     ...defined({
+      step: process === undefined ? undefined : { weight: process.weight },
       adapter: revises ? adapter : undefined,
       silent: revises && settle === 'votes' && from === null ? true : undefined,
       kept: implies === 'kept' ? true : undefined,
@@ -113,6 +117,7 @@ function onFeedback(
   const { turnId, score, advantage, comment } = event.data;
   const turn = state.turns.get(turnId);
   if (turn === undefined || turn.told) return revises ? onLateFeedback(state, event) : [];
+  if (turn.step !== undefined) return settleStep(state, event, earnReturn(turn, turn.step, event));
   const source = turn.settle === 'reward' ? ('reward' as const) : ('feedback' as const);
   const verdict = { score, mean: score, source, ...defined({ advantage }) };
   const judgment = closeTurn(state, {
@@ -135,7 +140,9 @@ const commentAsHint = (score: number, comment: string | undefined) =>
 function onVote(state: JudgeTables, event: VoteCast & InputEvent, settings: JudgeSettings) {
   const { turnId, index, vote, hint, reaction, unmet } = event.data;
   const open = state.turns.get(turnId);
-  if (open === undefined || open.settle !== 'votes' || index >= open.needs || index in open.votes) return [];
+  if (open === undefined || !takesVotes(open) || index >= open.needs || index in open.votes) return [];
+  if (open.step !== undefined)
+    return settleStep(state, event, { ...open, votes: { ...open.votes, [index]: { vote } } });
   const castVote = {
     vote,
     ...defined({ hint, reaction, unmet: unmet === undefined ? undefined : plainFormsIn(unmet) }),
@@ -164,6 +171,19 @@ function recordAnswer(
   return turn.told ? onWords(state, event, turn) : [settleByVotes(state, event, turn, settings)];
 }
 
+/** Stores a step of a rewarded session, or settles it if its return and its votes are known. */
+function settleStep(
+  state: JudgeTables,
+  event: InputEvent & { readonly data: { readonly turnId: string } },
+  turn: OpenTurn,
+) {
+  const { turnId } = event.data;
+  const verdict = stepVerdict(turn);
+  if (verdict !== undefined) return [closeTurn(state, { turnId, turn, event, verdict })];
+  state.turns.set(turnId, turn);
+  return [];
+}
+
 const hasAllVotes = ({ votes, needs }: OpenTurn): boolean => Object.keys(votes).length >= needs;
 const hasAllHints = ({ hints = {}, needsHints = 0 }: OpenTurn): boolean =>
   Object.keys(hints).length >= needsHints;
@@ -190,6 +210,7 @@ function settleByVotes(
 /** At the deadline the turn is settled with the votes and hints that have arrived. */
 function onExpired(state: JudgeTables, event: VoteExpired & InputEvent, settings: JudgeSettings) {
   const turn = state.turns.get(event.data.turnId);
+  if (turn?.step !== undefined) return settleStep(state, event, giveUp(turn, turn.step));
   return turn?.settle === 'votes' ? endVotes(state, event, turn, { settings, fallback: unavailable }) : [];
 }
 
@@ -200,10 +221,11 @@ const MOST_FAILURES = 3;
 function onFailed(state: JudgeTables, event: VoteFailed & InputEvent, settings: JudgeSettings) {
   const { turnId } = event.data;
   const open = state.turns.get(turnId);
-  if (open?.settle !== 'votes' || open.failed?.includes(event.id)) return [];
+  if (open === undefined || !takesVotes(open) || open.failed?.includes(event.id)) return [];
   const turn: OpenTurn = { ...open, failed: [...(open.failed ?? []), event.id] };
   state.turns.set(turnId, turn);
   if (turn.failed!.length < MOST_FAILURES) return [];
+  if (turn.step !== undefined) return settleStep(state, event, giveUp(turn, turn.step));
   return endVotes(state, event, turn, { settings, fallback: setAside });
 }
 
@@ -222,13 +244,20 @@ function endVotes(
   return [judgment];
 }
 
-/** The session ended without a reward: a later reward has no effect. */
+/**
+ * A turn of the session that has no return then gets none: the session ended without a reward, and a later one has
+ * no effect.
+ */
 function onClosed(state: JudgeTables, event: SessionClosed & InputEvent) {
   const { key, session, epoch } = event.data;
   return [...state.turns.entries()]
     .filter(
       ([, turn]) =>
-        turn.settle === 'reward' && turn.session === session && turn.epoch === epoch && turn.key === key,
+        turn.settle === 'reward' &&
+        turn.step?.earned === undefined &&
+        turn.session === session &&
+        turn.epoch === epoch &&
+        turn.key === key,
     )
     .map(([turnId, turn]) => closeTurn(state, { turnId, turn, event, verdict: unavailable }));
 }
@@ -242,58 +271,4 @@ function onWithdrawn(state: JudgeTables, event: TurnWithdrawn & InputEvent) {
   return turn === undefined || turn.told
     ? []
     : [closeTurn(state, { turnId, turn, event, verdict: unavailable })];
-}
-
-type Verdict = Pick<
-  JudgmentReached['data'],
-  'score' | 'mean' | 'source' | 'advantage' | 'reason' | 'implied' | 'inferred'
-> & { readonly moreHints?: readonly string[] };
-const unavailable: Verdict = { score: null, mean: 0, source: 'unavailable' };
-const setAside: Verdict = { ...unavailable, reason: 'vote-failed' };
-
-/** The row that later evidence is compared with. */
-const judgedTurnOf = ({ key, session, epoch, adapter }: OpenTurn, { data }: JudgmentReached) => ({
-  key,
-  session,
-  epoch,
-  score: data.score,
-  source: data.source,
-  // A person never states an inferred hint, so later evidence cannot repeat it.
-  hints: data.hints.filter((hint) => hint !== data.inferred),
-  n: 0,
-  feedback: [],
-  ...defined({ adapter }),
-});
-
-type Settlement = {
-  readonly turnId: string;
-  readonly turn: OpenTurn;
-  readonly event: InputEvent;
-  readonly verdict: Verdict;
-};
-
-/** Closes an open turn, remembers its id, and returns its judgment. */
-function closeTurn(
-  { turns, settled, people }: JudgeTables,
-  { turnId, turn, event, verdict: { moreHints = [], ...verdict } }: Settlement,
-): JudgmentReached {
-  turns.delete(turnId);
-  settled.add(turnId, event);
-  const isHeard = verdict.source === 'votes' || verdict.source === 'feedback';
-  if (isHeard && turn.settle === 'votes') notePerson(people, turn.key, verdict.score ?? 0);
-  return JudgmentReached.create({
-    id: `${turnId}/judgment`,
-    source: 'clawloop/judge',
-    time: event.time,
-    traceparent: event.traceparent,
-    data: {
-      turnId,
-      lane: event.subject,
-      ...verdict,
-      votes: votesOf(turn),
-      needs: turn.needs,
-      hints: acceptedHints([...hintsOf(turn), ...moreHints]),
-      by: event.id,
-    },
-  });
 }

@@ -1,5 +1,6 @@
 import type { JudgmentReached } from '../../shared/events/judgment-reached.ts';
 import type { Position } from '../../shared/events/position.ts';
+import type { ProcessBaseline } from '../../shared/events/process-terms.ts';
 import type { VoteCast } from '../../shared/events/vote-cast.ts';
 import { defined } from '../../shared/lang/defined.ts';
 import type { Draft } from '../../shared/log/rows.ts';
@@ -34,6 +35,8 @@ export type OpenTurn = {
   readonly hints?: Readonly<Record<string, string | null>>;
   /** ids of its `vote.failed` events; absent: none */
   readonly failed?: readonly string[];
+  /** a step of a rewarded session that is voted on while the session goes on */
+  readonly step?: Step;
   /** no message followed: no votes are owed, only feedback can settle it */
   readonly silent?: true;
   /** its judgment is in the log; it stays open for hints from the words after it */
@@ -41,6 +44,28 @@ export type OpenTurn = {
   /** the person went on from this answer after they had rejected others */
   readonly kept?: true;
 };
+
+export type Step = {
+  /** weight of the mean vote beside the return */
+  readonly weight: number;
+  /** its votes missed their deadline or broke the judge; later ones do not count */
+  readonly gaveUp?: true;
+  /** its return, which came before its last vote */
+  readonly earned?: EarnedReturn;
+};
+
+/** The return of a step, and what its votes are compared with. */
+type EarnedReturn = {
+  readonly score: number;
+  readonly advantage?: number;
+  /** id of its turn.feedback */
+  readonly id: string;
+  readonly against: ProcessBaseline;
+};
+
+/** Whether a vote on the turn still counts. */
+export const takesVotes = ({ settle, step }: OpenTurn): boolean =>
+  settle === 'votes' || (step !== undefined && step.gaveUp === undefined);
 
 /** The members of a turn that waits for hint votes; none for 0 votes. */
 export const openHints = (hintVotes: number) =>

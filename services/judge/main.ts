@@ -30,7 +30,15 @@ const hintVotes = judge.hint === undefined ? 0 : (config.hintVotes ?? judge.defa
 const open = createOpenVotes(monotonicNow, config.queue === 'redis');
 const queue = await openQueue<VoteJob>(config, 'votes', retriesOf(config, judge), logger);
 const metrics = createJudgeMetrics(service.metrics, queue, open);
-const deps = { log, judge, open, metrics, logger, deadlineMs: config.voteDeadlineMs };
+const deps = {
+  log,
+  judge,
+  open,
+  metrics,
+  logger,
+  deadlineMs: config.voteDeadlineMs,
+  stepDeadlineMs: config.stepDeadlineMs,
+};
 
 const watch = watchFolds({
   log,

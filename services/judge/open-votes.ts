@@ -1,6 +1,6 @@
 import type { SubjectView } from '../../shared/log/event-log.ts';
 import type { Job } from '../../shared/queue/job-queue.ts';
-import type { OpenTurn } from './judge-rows.ts';
+import { type OpenTurn, takesVotes } from './judge-rows.ts';
 import { openTurns, turnsOf, type VoteJob, votesOwedTo } from './owed-votes.ts';
 
 /** A lane without a view for this long belongs to another process. ms; views arrive once a minute. */
@@ -9,6 +9,8 @@ const FORGET_AFTER_MS = 5 * 60_000;
 type OwedTurn = {
   /** when this process first saw the turn */
   readonly since: number;
+  /** a step of a rewarded session, which has a deadline of its own */
+  readonly isStep: boolean;
   readonly owed: ReadonlyMap<string, Job<VoteJob>>;
 };
 
@@ -38,12 +40,12 @@ export function createOpenVotes(now: () => number, sharedQueue = false) {
     const before = lane.turns.get(turnId);
     const owed = owedById(subject, turnId, open);
     for (const id of before?.owed.keys() ?? []) if (!owed.has(id)) cast.delete(id);
-    if (open?.settle !== 'votes') {
+    if (open === undefined || !takesVotes(open) || (open.step !== undefined && owed.size === 0)) {
       lane.turns.delete(turnId);
       expired.delete(turnId);
       return;
     }
-    lane.turns.set(turnId, { since: before?.since ?? now(), owed });
+    lane.turns.set(turnId, { since: before?.since ?? now(), isStep: open.step !== undefined, owed });
     if (owed.size > 0) seenTo.set(lane.partition, Math.max(seenTo.get(lane.partition) ?? -1, open.at.offset));
   }
 
@@ -91,11 +93,21 @@ export function createOpenVotes(now: () => number, sharedQueue = false) {
     markCast: (job: Job<VoteJob>): void => {
       if (isOwedIn(lanes, job)) cast.add(job.id);
     },
-    /** Turns that still lack votes `deadlineMs` after this process saw them, without those marked expired. */
-    overdue: (deadlineMs: number): readonly { readonly turnId: string; readonly lane: string }[] => {
+    /**
+     * Turns that still lack votes this long after this process saw them, without those marked expired. ms
+     *
+     * @param stepMs for steps of rewarded sessions
+     */
+    overdue: (
+      deadlineMs: number,
+      stepMs = deadlineMs,
+    ): readonly { readonly turnId: string; readonly lane: string }[] => {
       forgetStaleLanes();
       return turnsIn(lanes)
-        .filter(({ turnId, since }) => now() - since >= deadlineMs && !expired.has(turnId))
+        .filter(
+          ({ turnId, since, isStep }) =>
+            now() - since >= (isStep ? stepMs : deadlineMs) && !expired.has(turnId),
+        )
         .map(({ turnId, lane }) => ({ turnId, lane }));
     },
     markExpired: (turnId: string): void => void expired.add(turnId),
@@ -113,7 +125,7 @@ const isOwedIn = (lanes: ReadonlyMap<string, Lane>, { id, data }: Job<VoteJob>):
 
 const turnsIn = (lanes: ReadonlyMap<string, Lane>) =>
   [...lanes].flatMap(([lane, { turns }]) =>
-    [...turns].map(([turnId, { since }]) => ({ turnId, lane, since })),
+    [...turns].map(([turnId, { since, isStep }]) => ({ turnId, lane, since, isStep })),
   );
 
 const votesIn = (lanes: Iterable<Lane>): readonly string[] =>

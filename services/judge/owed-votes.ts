@@ -1,7 +1,7 @@
 import type { Position } from '../../shared/events/position.ts';
 import type { Rows } from '../../shared/log/rows.ts';
 import type { Job } from '../../shared/queue/job-queue.ts';
-import { type OpenTurn, TURNS } from './judge-rows.ts';
+import { type OpenTurn, TURNS, takesVotes } from './judge-rows.ts';
 
 /** The job of casting one vote. Contains no message texts. */
 export type VoteJob = {
@@ -32,8 +32,8 @@ export function* turnsOf(
 
 /** The votes that one turn is owed. The id of a job is the id of the event that fulfils it. */
 export function votesOwedTo(lane: string, turnId: string, turn: OpenTurn): readonly Job<VoteJob>[] {
-  const { settle, needs, votes, needsHints = 0, hints = {}, at } = turn;
-  if (settle !== 'votes' || turn.silent) return [];
+  const { needs, votes, needsHints = 0, hints = {}, at } = turn;
+  if (!takesVotes(turn) || turn.silent) return [];
   return [
     ...missing(needs, votes).map((index) => ({
       id: `${turnId}/vote/${index}`,

@@ -11,11 +11,20 @@ type SweepDeps = {
   readonly metrics: JudgeMetrics;
   readonly logger: Logger;
   readonly deadlineMs: number;
+  /** for votes on steps of rewarded sessions */
+  readonly stepDeadlineMs: number;
 };
 
 /** Appends an expiry event for each overdue turn. If that fails, the next call appends them. */
-export async function expireVotes({ log, open, metrics, logger, deadlineMs }: SweepDeps): Promise<void> {
-  const overdue = open.overdue(deadlineMs);
+export async function expireVotes({
+  log,
+  open,
+  metrics,
+  logger,
+  deadlineMs,
+  stepDeadlineMs,
+}: SweepDeps): Promise<void> {
+  const overdue = open.overdue(deadlineMs, stepDeadlineMs);
   if (overdue.length === 0) return;
   const time = utcNow();
   await log.append(

@@ -43,6 +43,7 @@ function openVoting(judge: Judge = signalsJudge) {
       open,
       metrics,
       deadlineMs: 100,
+      stepDeadlineMs: 100,
       logger: pino({ level: 'info' }, { write: (line) => void lines.push(line) }),
     },
     job: { ...job!, attempt: 1 },
@@ -56,6 +57,7 @@ function openVoting(judge: Judge = signalsJudge) {
   };
 }
 const never = new AbortController().signal;
+const zero = { promptTokens: 0, completionTokens: 0, milliseconds: 0 };
 
 test('a vote is a valid event under the id of its job', async () => {
   const { deps, job, records } = openVoting();
@@ -68,6 +70,20 @@ test('a vote is a valid event under the id of its job', async () => {
     data: { turnId: 't', index: 0, vote: 1, judge: 'signals' },
   });
   expect(parseEvent(JSON.stringify(vote)).kind).toBe('event');
+});
+
+test('a judge of what people say abstains on a step of a rewarded session; another votes', async () => {
+  const voteBy = async (judge: Judge) => {
+    const { deps, job, records } = openVoting(judge);
+    records[0] = turnCompleted('t', { settle: 'reward' }, { process: { votes: 1, weight: 1 } });
+    await castVote(deps, job, never);
+    return records[1]!.data;
+  };
+  const abstained = await voteBy(signalsJudge);
+  expect(abstained).toMatchObject({ vote: null, text: 'abstains: nobody spoke' });
+  expect(abstained).not.toHaveProperty('reaction');
+  const step: Judge['step'] = async () => ({ vote: -1, text: 'no', cost: zero });
+  expect(await voteBy({ ...signalsJudge, step })).toMatchObject({ vote: -1, text: 'no' });
 });
 
 test('the judge is not asked for a vote that is no longer owed', async () => {

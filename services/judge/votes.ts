@@ -10,7 +10,7 @@ import { utcNow } from '../../shared/runtime/clock.ts';
 import { isServiceError } from '../../shared/runtime/errors.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { JudgeError } from './errors.ts';
-import type { HintOpinion, Judge } from './judges/judge.ts';
+import type { HintOpinion, Judge, Opinion } from './judges/judge.ts';
 import type { JudgeMetrics } from './metrics.ts';
 import type { OpenVotes } from './open-votes.ts';
 import type { VoteJob } from './owed-votes.ts';
@@ -93,6 +93,11 @@ async function askJudge(judge: Judge, job: Attempt<VoteJob>, turn: Turn, signal:
   const { turnId, lane, index, asks } = job.data;
   const envelope = { id: job.id, source: 'clawloop/judge', traceparent: turn.traceparent };
   const about = { turnId, lane, index, judge: judge.name };
+  if (turn.data.process !== undefined) {
+    const opinion = (await judge.step?.(turn.data, index, signal)) ?? abstention;
+    const fact = VoteCast.create({ ...envelope, time: utcNow(), data: { ...about, ...opinion } });
+    return { fact, outcome: String(opinion.vote) };
+  }
   if (asks === undefined) {
     const opinion = await judge.vote(turn.data, index, signal);
     const data = { ...about, ...observationsOn(turn.data), ...opinion };
@@ -105,11 +110,10 @@ async function askJudge(judge: Judge, job: Attempt<VoteJob>, turn: Turn, signal:
   return { fact, outcome: opinion.hint === undefined ? 'no hint' : 'hint' };
 }
 
-const noHint: HintOpinion = {
-  decision: -1,
-  text: '',
-  cost: { promptTokens: 0, completionTokens: 0, milliseconds: 0 },
-};
+const noCost = { promptTokens: 0, completionTokens: 0, milliseconds: 0 };
+const noHint: HintOpinion = { decision: -1, text: '', cost: noCost };
+/** The vote of a judge that reads what people say, on what a program wrote. */
+const abstention: Opinion = { vote: null, text: 'abstains: nobody spoke', cost: noCost };
 
 type Turn = TurnCompleted | TurnContinued;
 

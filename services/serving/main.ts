@@ -36,6 +36,7 @@ import { followNamedSessions } from './sessions/named-sessions.ts';
 import { openSessionSecret } from './sessions/session-secret.ts';
 import { followSessions } from './sessions/session-view.ts';
 import { openSessions } from './sessions/sessions.ts';
+import { openStepVotes } from './sessions/step-votes.ts';
 import { countWaitingSamples } from './sessions/waiting-samples.ts';
 
 const DRAIN_INTERVAL_MS = 500;
@@ -179,6 +180,14 @@ const sessions = openSessions({
   },
   samplesOf: (adapter) => waitingSamples.get(adapter)!,
   countOn: head.reachEnd,
+  votes: openStepVotes({
+    log,
+    signal: shutdown,
+    isVotedOn: (lane) => {
+      const session = sessionView.inLane(lane);
+      return session?.process !== undefined && session.ended === undefined;
+    },
+  }),
   now: Date.now,
 });
 const leases = openLeases({ view: sessionView, table: leaseTable, recorder, now: Date.now });

@@ -41,6 +41,21 @@ test('the liked answer becomes more likely, the disliked one less likely', () =>
   expect([after[1], after[3]]).toEqual([after[0], after[0]]);
 });
 
+test('a sample of half the weight has half the share of another', () => {
+  const shares: number[] = [];
+  const engine: LearningEngine = {
+    ...toyEngine,
+    gradients: (file, sequences, byLogProbs) => {
+      shares.push(
+        ...byLogProbs(toyEngine.score(file, sequences), []).sampled.map((row) => Math.abs(row[0]!)),
+      );
+      return toyEngine.gradients(file, sequences, byLogProbs);
+    },
+  };
+  candidate([liked, { ...disliked, weight: 0.5 }], { microbatchTokens: 4096 }, { engine });
+  expect(shares.toSorted()).toEqual([expect.closeTo(1 / 3, 6), expect.closeTo(2 / 3, 6)]);
+});
+
 test('the first step is REINFORCE: its gradient is advantage times score, worked out by hand', () => {
   const engine: LearningEngine = {
     ...toyEngine,

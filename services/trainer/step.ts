@@ -246,7 +246,7 @@ const prepare = (
     stepSample(sample, {
       advantage: settings.method === 'opd' ? undefined : sampleAdvantage(sample, baselines, settings),
       verdictWeight: weightOfVerdict(sample, settings),
-      weight: weights[index]!,
+      weight: weights[index]! * (sample.weight ?? 1),
     }),
   );
 };

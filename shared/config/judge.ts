@@ -82,6 +82,13 @@ export const JudgeConfig = CommonConfig.extend({
     .min(10)
     .default(86_400_000)
     .describe('ms after which a turn without all its votes settles as unavailable'),
+  stepDeadlineMs: z
+    .int()
+    .min(10)
+    .default(600_000)
+    .describe(
+      'ms after which a step of a rewarded session without all its votes trains by its return alone; its sample waits for them',
+    ),
   sweepMs: z
     .int()
     .min(10)

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
 /** The judgment of a turn. The first in the log settles it. Id: `<turn>/judgment`. */
-export const JudgmentReached = defineEvent('judgment.reached', 5, {
+export const JudgmentReached = defineEvent('judgment.reached', 6, {
   topic: 'turns',
   key: (judgment) => judgment.lane,
   writtenBy: 'judge',
@@ -27,9 +27,9 @@ export const JudgmentReached = defineEvent('judgment.reached', 5, {
         'the hint that nobody stated: what the answers that this person complains about have in common',
       ),
     source: z
-      .enum(['votes', 'feedback', 'reward', 'implicit', 'unavailable'])
+      .enum(['votes', 'feedback', 'reward', 'reward+process', 'implicit', 'unavailable'])
       .describe(
-        'explicit feedback outranks votes; reward: of a rewarded session, 0 counts; implicit: weak evidence from what the person did, if there is no other',
+        'explicit feedback outranks votes; reward: of a rewarded session, 0 counts; reward+process: the same with votes on the step; implicit: weak evidence from what the person did, if there is no other',
       ),
     implied: z
       .enum(['regenerated', 'edited', 'kept', 'asked-again', 'moved-on'])
@@ -40,6 +40,24 @@ export const JudgmentReached = defineEvent('judgment.reached', 5, {
       .optional()
       .describe('only for unavailable: three votes timed out or broke the judge; absent: another cause'),
     advantage: z.number().optional().describe('replaces score minus baseline'),
+    process: z
+      .object({
+        mean: z
+          .number()
+          .nullable()
+          .describe('mean of the valid votes, 0 if none is valid; null: they are missing or do not count'),
+        weight: z.number(),
+        baseline: z.number(),
+        scale: z.number(),
+        part: z
+          .number()
+          .describe(
+            'weight * (mean - baseline) / scale, contained in the advantage or, without one, in the score; 0 without a mean',
+          ),
+        earned: z.string().describe('id of the turn.feedback with the return'),
+      })
+      .optional()
+      .describe('only in a rewarded session whose steps are voted on'),
     by: z.string().describe('id of the event that settled it'),
   }),
 });

@@ -8,7 +8,7 @@ import { tokenRecord } from './token-record.ts';
  * A sample with everything that training needs. Id: `<sample>/ready`. Version 3 added the access key; version 4
  * revised judgments.
  */
-export const SampleReady = defineEvent('sample.ready', 5, {
+export const SampleReady = defineEvent('sample.ready', 6, {
   topic: 'training',
   key: (sample) => sample.adapter,
   writtenBy: 'collector',
@@ -38,6 +38,11 @@ export const SampleReady = defineEvent('sample.ready', 5, {
       .min(0)
       .optional()
       .describe('samples of the same rewarded session that follow directly; they train in one batch'),
+    weight: z
+      .number()
+      .positive()
+      .optional()
+      .describe('relative to the other samples of its batch; absent: 1'),
     soft: z.boolean().describe('true: contributed by the at-least-one rule, with the mean vote'),
     hints: z.array(z.string()).readonly(),
     inferred: z.literal(true).optional().describe('the hint was inferred, not stated; absent: it was stated'),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { chatMessage } from './chat-message.ts';
 import { defineEvent, type EventOf } from './define-event.ts';
 import { disagreement } from './disagreement.ts';
+import { processTerms } from './process-terms.ts';
 import { templateInput } from './template-input.ts';
 import { tokenRecord } from './token-record.ts';
 
@@ -32,10 +33,13 @@ export const turnData = z.object({
     .describe(
       'what the person did instead of speaking. regenerated: asked for another answer to the same request; edited: changed the request and sent it again; kept: continued from this answer, the last of several requested one after the other',
     ),
+  process: processTerms
+    .optional()
+    .describe('of a rewarded session: the judge votes on this step; absent: it does not'),
 });
 
 /** A main turn and its next state, with what a judge needs and the token record. Id: `<turn>/completed`. */
-export const TurnCompleted = defineEvent('turn.completed', 2, {
+export const TurnCompleted = defineEvent('turn.completed', 3, {
   topic: 'turns',
   key: (turn) => turn.lane,
   writtenBy: 'collector',

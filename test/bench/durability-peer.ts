@@ -86,6 +86,7 @@ const noSessions = {
   endNamed: no,
   isOpen: no,
   list: no,
+  steps: no,
   rewardedSession: () => ({ answered: () => {}, end: no }),
 };
 const noLeases = { record: no, list: no, sweep: no };

@@ -79,3 +79,48 @@ test('a session that ends without any reward has earned 0 with its last answer; 
     data: { discard: true, interactions: 1 },
   });
 });
+
+test('steps are listed with their place; a comparison names steps of the session and is in the log whole', async () => {
+  const body = { task_id: 'maze', process: { votes: 3, weight: 0.3 }, weigh: 'attempt' };
+  const { api_key, session_id } = (await rl.post('/rl/start_session', undefined, body)).body;
+  const first = await rl.chat(api_key);
+  const second = await rl.chat(api_key, 'another');
+  const listed = await rl.get('/rl/steps', api_key);
+  expect(listed).toMatchObject({ status: 200, body: { session_id, process: body.process } });
+  const step = { continues: null, observed: [expect.any(String)], reward: null, votes: 'none', score: 0 };
+  expect(listed.body.steps).toEqual([
+    { interaction_id: first, ...step },
+    { interaction_id: second, ...step },
+  ]);
+  expect(listed.body.steps[0].observed).not.toEqual(listed.body.steps[1].observed);
+
+  const compare = (steps: unknown) => rl.post('/rl/set_reward', api_key, { reward: 1, advantage: 1, steps });
+  for (const steps of [
+    'all',
+    [{ interaction_id: first, process: { baseline: 2 } }],
+    [{ interaction_id: first, process: { baseline: 0, scale: 0 } }],
+    [{ interaction_id: first, advantage: '1' }],
+    [{ advantage: 1 }],
+  ])
+    expect(await compare(steps)).toMatchObject({ status: 400, body: { error: { code: 'invalid_request' } } });
+  expect(await compare([{ interaction_id: 'chatcmpl-none' }])).toMatchObject({
+    status: 400,
+    body: { error: { code: 'interaction_not_found', param: 'steps' } },
+  });
+  const steps = [{ interaction_id: first, advantage: 0.5, process: { baseline: 0.1 } }];
+  expect((await compare(steps)).status).toBe(200);
+  const facts = await on.folder.events('conversations');
+  expect(facts.find(({ id }) => id === `${session_id}/started`)!.data).toMatchObject({
+    process: body.process,
+    weigh: 'attempt',
+  });
+  expect(facts.findLast(({ id }) => id.startsWith(`${session_id}/reward`))!.data).toMatchObject({
+    interactionId: second,
+    steps: [{ interactionId: first, advantage: 0.5, process: { baseline: 0.1, scale: 1 } }],
+  });
+  await rl.post('/rl/end_session', api_key);
+  expect((await rl.get('/rl/steps', api_key)).status).toBe(410);
+  expect((await rl.get('/rl/steps')).status).toBe(401);
+  for (const wrong of [{ process: { votes: 0, weight: 1 } }, { process: { votes: 1 } }, { weigh: 'turn' }])
+    expect((await rl.post('/rl/start_session', undefined, { task_id: 'maze', ...wrong })).status).toBe(400);
+});

@@ -1,10 +1,12 @@
-import type { Answer, EndedSession, Reward, SessionClient } from '../../api-client.ts';
+import type { Answer, EndedSession, Reward, SessionClient, SessionStep } from '../../api-client.ts';
 import type { LeaseClient, LeaseFact } from '../../lease-client.ts';
 
 export type KnownSession = {
   readonly task: string;
   /** what was set, in order */
   readonly rewards: Reward[];
+  /** how often its steps were asked for */
+  asked: number;
   ended: 'rewarded' | 'discarded' | 'unrewarded' | undefined;
 };
 
@@ -13,6 +15,7 @@ export function createProtocolDouble({
   room = 1000,
   silentInteractions = [] as readonly string[],
   guarded = undefined as EndedSession['guarded'],
+  stepsOf = (_session: KnownSession, _asked: number): readonly SessionStep[] => [],
 } = {}) {
   const sessions = new Map<string, KnownSession>();
   const open = () => [...sessions.values()].filter(({ ended }) => ended === undefined).length;
@@ -28,7 +31,7 @@ export function createProtocolDouble({
     start: async (task = 'task') => {
       if (open() >= room) return refused(429, 'no_room');
       const key = `sk-sess-${sessions.size}`;
-      sessions.set(key, { task, rewards: [], ended: undefined });
+      sessions.set(key, { task, rewards: [], asked: 0, ended: undefined });
       mostOpen = Math.max(mostOpen, open());
       return { kind: 'answer', value: { session: `${task}-${sessions.size}`, key } };
     },
@@ -38,6 +41,12 @@ export function createProtocolDouble({
       if (silentInteractions.includes(session.task)) return refused(400, 'nothing_to_reward');
       session.rewards.push(reward);
       return { kind: 'answer', value: `chatcmpl-${key}` };
+    },
+    steps: async (key) => {
+      const session = sessions.get(key)!;
+      if (session.ended !== undefined) return refused(410, 'session_ended');
+      session.asked += 1;
+      return { kind: 'answer', value: stepsOf(session, session.asked) };
     },
     end: async (key, { discard } = {}) => {
       const session = sessions.get(key)!;

@@ -17,6 +17,7 @@ import { createProgressCheck } from './progress-check.ts';
 import { createReturnsCheck } from './returns-check.ts';
 import { SessionCheck } from './session-check.ts';
 import { createSettlementCheck } from './settlement-check.ts';
+import { createStepCheck } from './step-check.ts';
 
 export type AuditReport = {
   readonly counts: Readonly<Record<string, number>>;
@@ -76,6 +77,7 @@ export function createAudit(options: AuditOptions = {}) {
     createNameCheck(violation),
     new ContentCheck(violation).on,
     new JudgmentCheck(violation, folds).on,
+    createStepCheck(violation, folds),
     conservation.on,
     outcomes.on,
     sessions.on,

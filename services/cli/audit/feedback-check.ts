@@ -4,6 +4,10 @@ import { type ConversationBook, DAY_MS, type Entry } from './conversation-book.t
 
 type Given = Extract<Entry, { readonly kind: 'feedback.given' }>;
 
+/** The part of an advantage that goes up the tree. */
+const treePartOf = ({ advantage = 0, return: earned }: TurnFeedback['data']): number =>
+  advantage - (earned?.step ?? 0);
+
 /** tolerance for the sum of a thousand advantages */
 const ROUNDING = 1e-9;
 
@@ -125,8 +129,8 @@ export class FeedbackCheck {
       const given = this.#book.get(by);
       const own = earned.own !== null && given?.kind === 'feedback.given' ? (given.data.advantage ?? 0) : 0;
       const of = children.get(turnId) ?? [];
-      const mean = of.reduce((sum, child) => sum + (child.advantage ?? 0), 0) / (of.length || 1);
-      const sum = own + earned.discount * mean;
+      const mean = of.reduce((sum, child) => sum + treePartOf(child), 0) / (of.length || 1);
+      const sum = own + earned.discount * mean + (earned.step ?? 0);
       if (!(Math.abs(advantage - sum) <= ROUNDING * Math.max(1, Math.abs(sum))))
         this.#violation(`${turnId} has the advantage ${advantage}, but ${sum} by the conversation tree`);
     }

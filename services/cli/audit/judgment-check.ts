@@ -64,13 +64,14 @@ export class JudgmentCheck {
     this.#settled.set(turnId, {
       score,
       mean,
-      source,
+      source: source === 'reward+process' ? 'reward' : source,
       advantage,
       settle: turn?.settle ?? 'votes',
       hints: digestOf(hints),
       hintCount: hints.length,
     });
     if (turn === undefined) return; // reported by the conservation check
+    if (turn.isStep) return; // the step check reads it
     const wrong = (what: string) => this.#violation(`the judgment of ${turnId} ${what}`);
     const before = this.#orderOf.get(by) ?? Number.POSITIVE_INFINITY;
     const votes = until(turn.votes, before, turn.settle === 'votes' ? judgment.needs : 0);
@@ -194,6 +195,7 @@ export class JudgmentCheck {
           feedback: new Map(),
           withdrawn: new Set(),
           implies: event.data.implies,
+          isStep: event.data.process !== undefined,
         });
         break;
       case 'vote.cast':

@@ -17,11 +17,14 @@ export type OpenTurn = {
   readonly feedback: Map<string, TurnFeedback['data']>;
   readonly withdrawn: Set<string>;
   readonly implies: TurnCompleted['data']['implies'];
+  /** a step of a rewarded session that is voted on: the step check reads its votes */
+  readonly isStep: boolean;
 };
 
 export type Settled = Pick<Judgment, 'mean' | 'advantage'> & {
   readonly score: Judgment['score'];
-  readonly source: Judgment['source'];
+  /** as its sample names it */
+  readonly source: Exclude<Judgment['source'], 'reward+process'>;
   readonly settle: TurnCompleted['data']['settle'];
   readonly hints: string;
   readonly hintCount: number;
@@ -52,7 +55,7 @@ export function checkSource(
       turn.withdrawn.has(by) ||
       (expired && votes.length < needs) ||
       (turn.settle === 'reward' && by.endsWith('/closed')),
-  }[source];
+  }[source === 'reward+process' ? 'reward' : source];
   if (!holds) wrong(`is by ${source}, but ${by} settled it`);
 }
 

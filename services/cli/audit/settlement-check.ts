@@ -13,17 +13,23 @@ export function createSettlementCheck(violation: ReportViolation) {
   const seenAs = new Map<string, number>();
   const feedbackOn = new Map<string, Feedback[]>();
   const awaitsReward = new Set<string>();
+  /** turns whose votes are added to their return, whichever comes last */
+  const steps = new Set<string>();
 
   const onJudgment = ({ turnId, score, source, by }: JudgmentReached['data']): void => {
     const given = feedbackOn.get(turnId) ?? [];
     const settled = seenAs.get(by);
     if (settled === undefined)
       violation(`${turnId} was settled by ${by}, which is not in the log before it`, 'turns');
-    else if (given.some((feedback) => feedback.seenAs < settled))
+    else if (!steps.has(turnId) && given.some((feedback) => feedback.seenAs < settled))
       violation(`${turnId} had feedback before ${by} settled it, but the feedback did not decide`);
-    if (source === 'reward' && !awaitsReward.has(turnId))
+    if ((source === 'reward' || source === 'reward+process') && !awaitsReward.has(turnId))
       violation(`${turnId} does not wait for a reward, but was settled by one`, 'turns');
-    if ((source === 'feedback' || source === 'reward') && given.find(({ id }) => id === by)?.score !== score)
+    if (
+      !steps.has(turnId) &&
+      (source === 'feedback' || source === 'reward') &&
+      given.find(({ id }) => id === by)?.score !== score
+    )
       violation(`${turnId} was settled by feedback, but not with its score`, 'turns');
     if (source === 'votes' && awaitsReward.has(turnId))
       violation(`${turnId} waits for a reward, but was settled by votes`);
@@ -33,6 +39,7 @@ export function createSettlementCheck(violation: ReportViolation) {
     switch (event.type) {
       case 'turn.completed':
         if (event.data.settle === 'reward') awaitsReward.add(event.data.turnId);
+        if (event.data.process !== undefined) steps.add(event.data.turnId);
         // the person's action settles the turn before feedback can
         if (!seenAs.has(event.id)) seenAs.set(event.id, seenAs.size);
         break;

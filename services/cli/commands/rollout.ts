@@ -71,6 +71,18 @@ export const rollout: Command = {
     ['--retries N', 'retries of a failed attempt, each in a new session; default 1'],
     ['--room-timeout S', 'seconds without progress after which the server counts as full; default 600'],
     ['--advantage mean|grpo', "reward minus the task's mean; grpo also divides by the deviation"],
+    ['--process BETA', "weight of the judge's votes on each step, 0 to 10; default 0: no votes"],
+    ['--process-votes N', 'votes per step, 1 to 15; default 3'],
+    [
+      '--process-baseline attempt|index',
+      "compares a step with the mean of all steps, or with the attempts' steps of equal number",
+    ],
+    ['--process-timeout S', 'seconds to wait for votes when a task is done; default 300'],
+    ['--anchors OMEGA', 'weight of the comparison of steps taken in equal states, 0 to 10; default 0'],
+    [
+      '--weigh turn|attempt',
+      'what weighs as much as one: each turn, or each attempt; default attempt with --env',
+    ],
     ['--seed N', 'base of the seeds passed to the agents; default 0'],
     ['--out FILE', 'write one JSON line per attempt; the file must not exist'],
     ['--resume', 'continue the rollout of --out, which was stopped or killed'],
@@ -112,6 +124,7 @@ export const rollout: Command = {
     };
     const gate = createStartGate(createSessionClient(baseUrl, key, stop.signal), {
       model: values.model,
+      terms: settings.terms,
       roomTimeoutMs: settings.roomTimeoutMs,
       isBusy: () => working.count > 0,
       stop: stop.signal,
@@ -157,7 +170,7 @@ export const rollout: Command = {
     if (refused !== undefined) throw refused;
 
     const summary = summarise(settled);
-    console.log(formatSummary(summary, gate.waits()));
+    console.log(formatSummary(summary, gate.waits(), settings.terms.process !== undefined));
     if (strayErrors.count() > 0)
       console.log(
         `${strayErrors.count()} unhandled errors outside any attempt, the last: ${strayErrors.last()}`,

@@ -5,6 +5,7 @@ import type { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { Disagreement } from '../../../shared/events/disagreement.ts';
+import type { JudgmentReached } from '../../../shared/events/judgment-reached.ts';
 import { topicOf } from '../../../shared/events/parse-event.ts';
 import type { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
 import type { SampleDropped } from '../../../shared/events/sample-dropped.ts';
@@ -54,6 +55,8 @@ export type TurnView = {
   readonly own?: number | null;
   /** relative to other attempts at the task; replaces score minus baseline */
   readonly advantage?: number;
+  /** votes on it as a step of a rewarded session */
+  readonly process?: JudgmentReached['data']['process'];
   readonly votes: readonly string[];
   readonly stage: TurnStage;
 };
@@ -145,8 +148,8 @@ export class TurnViews {
         if (event.data.return !== undefined) this.#update(event.data.turnId, { own: event.data.return.own });
         break;
       case 'judgment.reached': {
-        const { turnId, score, source, advantage, implied, inferred } = event.data;
-        const details = defined({ advantage, implied, inferred });
+        const { turnId, score, source, advantage, implied, inferred, process } = event.data;
+        const details = defined({ advantage, implied, inferred, process });
         this.#update(turnId, { score, source, ...details, stage: { kind: 'waiting-for-session' } });
         break;
       }
@@ -265,19 +268,25 @@ export function describeDisagreement({ disagreement: { session, turn } = {} }: T
 
 /** Score and source of a verdict; for a return, also the reward of the turn itself. */
 export function describeVerdict(turn: TurnView): string {
-  const { score, source, votes, own, advantage, implied, inferred, standing } = turn;
+  const { score, source, votes, own, advantage, implied, inferred, standing, process } = turn;
   const returned =
     own === undefined
       ? undefined
       : `return, ${own === null ? 'no own reward' : `own reward ${rounded(own)}`}`;
   const compared = advantage === undefined ? '' : `, advantage ${rounded(advantage)}`;
+  const steps =
+    process === undefined
+      ? ''
+      : process.mean === null
+        ? ', votes on the step missing'
+        : `, ${rounded(process.part)} of it for the step`;
   const cast = votes.length === 0 ? '' : `, votes ${votes.join(' ')}`;
   if (score === undefined) return `none yet${cast}`;
   if (score === null) return `unavailable by ${source}${cast}`;
   const action = implied === undefined || source !== 'implicit' ? '' : ` (${implied})`;
   const inferredHint = inferred === undefined ? '' : `, hint inferred from other complaints: ${inferred}`;
   const standingWishes = standing === undefined ? '' : `, with standing wishes: ${standing.join(', ')}`;
-  return `${rounded(score)} by ${source}${action}${returned === undefined ? '' : ` (${returned})`}${compared}${cast}${inferredHint}${standingWishes}`;
+  return `${rounded(score)} by ${source}${action}${returned === undefined ? '' : ` (${returned})`}${compared}${steps}${cast}${inferredHint}${standingWishes}`;
 }
 
 /** Returns have many digits. */

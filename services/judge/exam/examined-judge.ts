@@ -74,6 +74,11 @@ export function examinedJudge(parts: Parts): Examined {
     ...judge,
     vote: (turn, index, signal) =>
       standing === 'passed' ? judge.vote(turn, index, signal) : standInVote(turn, index, signal),
+    step: async (turn, index, signal) => {
+      if (standing === 'passed' && judge.step !== undefined) return judge.step(turn, index, signal);
+      waitForExam();
+      return { vote: null, text: `the judge is ${standingNames[standing]}`, cost: noCost };
+    },
     hint: async (turn, index, signal) => {
       if (standing === 'passed' && judge.hint !== undefined) return judge.hint(turn, index, signal);
       waitForExam();

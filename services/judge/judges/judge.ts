@@ -18,6 +18,11 @@ export type Judge = {
    * @throws VOTE_OVERRAN, VOTE_BROKE when the turn is the cause; the third time the turn is set aside
    */
   readonly vote: (turn: TurnCompleted['data'], index: number, signal: AbortSignal) => Promise<Opinion>;
+  /**
+   * Votes on a step of a rewarded session: whether it advanced its task, by what came back. Throws like `vote`.
+   * Absent: the judge reads what people say, so it abstains.
+   */
+  readonly step?: (turn: TurnCompleted['data'], index: number, signal: AbortSignal) => Promise<Opinion>;
   /** 0 for a judge whose votes include hints */
   readonly defaultHintVotes: number;
   /** Asks what the answer should have been. Absent: votes include hints. Throws like `vote`. */

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { defined } from '../../../shared/lang/defined.ts';
 import { adaptersOf, type ResolvedModel, resolveModel } from '../answer/resolve-model.ts';
 import { ServingError } from '../errors.ts';
 import type { Caller } from '../http/access.ts';
@@ -15,17 +16,43 @@ const taskId = z
   .min(1)
   .max(256)
   .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'expected no control characters and no lone surrogates');
+const processTermsBody = z.object({ votes: z.int().min(1).max(15), weight: z.number().min(-10).max(10) });
 /** Task and adapter default to those of the previous session of the key, if `api_key` names one. */
 const StartBody = z
-  .object({ task_id: taskId.nullish(), api_key: z.string().nullish(), model: z.string().nullish() })
+  .object({
+    task_id: taskId.nullish(),
+    api_key: z.string().nullish(),
+    model: z.string().nullish(),
+    process: processTermsBody.nullish(),
+    weigh: z.enum(['attempt']).nullish(),
+  })
   .refine(({ task_id, api_key }) => task_id || api_key, { path: ['task_id'], error: 'expected string' });
 /** Advantages are summed along the conversation tree; beyond this limit the sum could overflow. */
 const LARGEST_ADVANTAGE = 1e6;
+/** Below it, a vote could outweigh everything else. */
+const SMALLEST_SCALE = 1e-6;
+const MOST_STEPS = 10_000;
 /** A reward is on the scale of verdicts, as in /v1/feedback. */
+const advantageBody = z.number().min(-LARGEST_ADVANTAGE).max(LARGEST_ADVANTAGE).nullish();
 const RewardBody = z.object({
   reward: z.number().min(-1).max(1),
   interaction_id: z.string().nullish(),
-  advantage: z.number().min(-LARGEST_ADVANTAGE).max(LARGEST_ADVANTAGE).nullish(),
+  advantage: advantageBody,
+  steps: z
+    .array(
+      z.object({
+        interaction_id: z.string(),
+        advantage: advantageBody,
+        process: z
+          .object({
+            baseline: z.number().min(-1).max(1),
+            scale: z.number().min(SMALLEST_SCALE).max(LARGEST_ADVANTAGE).default(1),
+          })
+          .nullish(),
+      }),
+    )
+    .max(MOST_STEPS)
+    .nullish(),
 });
 /**
  * `discard`: withdraws the session, so that none of its turns train. `session_id`: the session, if the caller has an
@@ -55,7 +82,7 @@ function registerProtocol(
   const { access, config, sessions } = deps;
   server.post('/rl/start_session', bodies, async (request) => {
     const caller = accessCallerOf(request);
-    const { task_id: task, api_key: oldKey, model } = readBody(StartBody, request.body);
+    const { task_id: task, api_key: oldKey, model, process, weigh } = readBody(StartBody, request.body);
     const refreshed = oldKey ? sessionKeyOf(access.readSessionKey(oldKey), caller) : undefined;
     const { session, key } = await sessions.start(
       {
@@ -65,14 +92,23 @@ function registerProtocol(
       },
       task ?? undefined,
       refreshed,
+      defined({ process: process ?? undefined, weigh: weigh ?? undefined }),
     );
     return { session_id: session, api_key: access.writeSessionKey(key) };
   });
 
   server.post('/rl/set_reward', bodies, async (request) => {
     const sessionKey = sessionCallerOf(request);
-    const { reward: score, interaction_id: interaction, advantage } = readBody(RewardBody, request.body);
-    const reward = { score, interactionId: interaction ?? undefined, advantage: advantage ?? undefined };
+    const { reward: score, interaction_id: interaction, ...body } = readBody(RewardBody, request.body);
+    const reward = {
+      score,
+      interactionId: interaction ?? undefined,
+      advantage: body.advantage ?? undefined,
+      steps: body.steps?.map(({ interaction_id: interactionId, advantage, process }) => ({
+        interactionId,
+        ...defined({ advantage: advantage ?? undefined, process: process ?? undefined }),
+      })),
+    };
     const { session, interactionId } = await sessions.reward(sessionKey, reward);
     return { message: 'success', session_id: session, interaction_id: interactionId };
   });
@@ -87,6 +123,22 @@ function registerProtocol(
       session_id: ended.session,
       interaction_count: ended.interactions,
       ...(ended.guarded.count > 0 ? { guarded_choices: ended.guarded } : {}),
+    };
+  });
+
+  server.get('/rl/steps', async (request) => {
+    const { session, steps } = await sessions.steps(sessionCallerOf(request));
+    return {
+      session_id: session.session,
+      process: session.process ?? null,
+      steps: steps.map(({ id, continues, observed, votes, score }) => ({
+        interaction_id: id,
+        continues,
+        observed,
+        reward: session.rewards.get(id) ?? null,
+        votes,
+        score,
+      })),
     };
   });
 

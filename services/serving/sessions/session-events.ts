@@ -8,17 +8,21 @@ import type { Session } from './session-row.ts';
 
 const source = 'clawloop/serving';
 
+/** What the client of a session asked for. */
+export type SessionTerms = Partial<Pick<SessionStarted['data'], 'process' | 'weigh'>>;
+
 /** A session to start. */
 type NewSession = {
   readonly keyId: string;
   readonly sessionKey: string;
   readonly adapter: string;
   readonly task: string;
+  readonly terms: SessionTerms;
 };
 
 /** @param time ms since 1970 */
 export function sessionStarted(
-  { keyId, sessionKey, adapter, task }: NewSession,
+  { keyId, sessionKey, adapter, task, terms }: NewSession,
   time: number,
 ): SessionStarted {
   const session = `${task}-${randomBytes(8).toString('hex')}`;
@@ -34,6 +38,7 @@ export function sessionStarted(
       settle: 'reward' as const,
       sessionKey,
       task,
+      ...terms,
     },
   });
 }
@@ -43,7 +48,7 @@ type RewardData = {
   readonly interactionId: string;
   readonly advantage?: number;
   readonly last?: true;
-};
+} & Pick<FeedbackGiven['data'], 'steps'>;
 
 const feedbackOf = (
   { session, lane, keyId }: Session,

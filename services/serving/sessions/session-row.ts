@@ -1,6 +1,7 @@
 import type { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
 import type { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
 import type { Position } from '../../../shared/events/position.ts';
+import type { ProcessTerms } from '../../../shared/events/process-terms.ts';
 import type { SessionEnded } from '../../../shared/events/session-ended.ts';
 import type { SessionStarted } from '../../../shared/events/session-started.ts';
 import {
@@ -9,6 +10,7 @@ import {
   guardedChoicesOf,
   noGuardedChoices,
 } from './guarded-choices.ts';
+import { type SessionStep, type StepNode, sessionSteps, stepNode } from './session-steps.ts';
 
 /** One session of the session protocol, as far as the log has been read. */
 export type Session = {
@@ -21,6 +23,8 @@ export type Session = {
   readonly task: string | undefined;
   /** adapter that answers in the session, and learns from it */
   readonly adapter: string;
+  /** how the judge votes on its steps; undefined: it does not */
+  readonly process: ProcessTerms | undefined;
   readonly startedAt: string;
   /** Undefined while the session is open. Superseded: its key has a later session, and this one was not ended. */
   readonly ended: { readonly at: string; readonly reason: 'explicit' | 'idle' | 'superseded' } | undefined;
@@ -31,6 +35,8 @@ export type Session = {
   /** by interaction; the last reward counts */
   readonly rewards: ReadonlyMap<string, number>;
   readonly guarded: GuardedChoices;
+  /** the answers that a reward can train, in order of arrival; empty when it has ended */
+  readonly steps: () => readonly SessionStep[];
 };
 
 /** An open session, without its answers and rewards. */
@@ -50,10 +56,12 @@ export type EndedRow = Pick<Session, 'session' | 'keyId' | 'adapter'> & { readon
 export type Row = {
   readonly fixed: Pick<
     Session,
-    'session' | 'lane' | 'keyId' | 'sessionKey' | 'task' | 'adapter' | 'startedAt'
+    'session' | 'lane' | 'keyId' | 'sessionKey' | 'task' | 'adapter' | 'process' | 'startedAt'
   >;
   /** ids; emptied at the end */
   readonly answers: Set<string>;
+  /** emptied at the end */
+  readonly steps: StepNode[];
   last: string | undefined;
   /** policy version of the first answer */
   oldest: number | undefined;
@@ -79,10 +87,11 @@ const QUIET_MS = 60_000;
 const MOST_REWARDS = 1_000;
 
 export function newRow({ id, time, data }: SessionStarted, sessionKey: string): Row {
-  const { lane, key: keyId, session, task, adapter = 'default' } = data;
+  const { lane, key: keyId, session, task, adapter = 'default', process } = data;
   return {
-    fixed: { session, lane, keyId, sessionKey, task, adapter, startedAt: time },
+    fixed: { session, lane, keyId, sessionKey, task, adapter, process, startedAt: time },
     answers: new Set(),
+    steps: [],
     last: undefined,
     oldest: undefined,
     rewards: new Map(),
@@ -96,12 +105,16 @@ export function newRow({ id, time, data }: SessionStarted, sessionKey: string): 
   };
 }
 
-export function applyCompleted(row: Row, { id, time, data }: InteractionCompleted): void {
+export function applyCompleted(row: Row, event: InteractionCompleted): void {
+  const { id, time, data } = event;
   if (isForeign(row, data) || isOver(row) || data.settle !== 'reward' || !data.live) return;
   const isCut = data.disconnected || data.finishReason === 'aborted' || data.finishReason === 'error';
   const canTrain = !isCut && !data.tooLarge && data.turnType !== 'side';
-  if (!row.answers.has(id) && canTrain) row.last = id;
   if (!row.answers.has(id)) row.guarded = addGuardedChoices(row.guarded, guardedChoicesOf(data.tokens));
+  if (!row.answers.has(id) && canTrain) {
+    row.last = id;
+    row.steps.push(stepNode(event, row.steps));
+  }
   row.answers.add(id);
   row.oldest ??= data.version;
   noteEvent(row, id, time);
@@ -138,7 +151,7 @@ export const isLater = ({ fixed: a }: Row, { fixed: b }: Row): boolean =>
   a.startedAt === b.startedAt ? a.session > b.session : Date.parse(a.startedAt) > Date.parse(b.startedAt);
 
 export function sessionOf(row: Row): Session {
-  const { fixed, answers, last, unread, counted, ended, rewards, guarded } = row;
+  const { fixed, answers, steps, last, unread, counted, ended, rewards, guarded } = row;
   return {
     ...fixed,
     ended,
@@ -147,6 +160,7 @@ export function sessionOf(row: Row): Session {
     has: (id) => answers.has(id),
     rewards,
     guarded,
+    steps: () => sessionSteps(steps),
   };
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { observedHash } from '../../../shared/chat/observed.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
 import { SessionEnded } from '../../../shared/events/session-ended.ts';
@@ -22,7 +23,16 @@ const answered = (session: string, id: string, seconds = 0, data: object = {}) =
     subject: `lane-${session}`,
     time: at(seconds),
     source,
-    data: { key: 'ann', settle: 'reward', live: true, disconnected: false, finishReason: 'stop', ...data },
+    data: {
+      key: 'ann',
+      settle: 'reward',
+      live: true,
+      disconnected: false,
+      finishReason: 'stop',
+      messages: [{ role: 'user', content: id }],
+      answer: { role: 'assistant', content: `on ${id}` },
+      ...data,
+    },
   }) as unknown as ClawLoopEvent;
 const rewarded = (session: string, interactionId: string, score: number, n = 0, seconds = 0) =>
   FeedbackGiven.create({
@@ -56,7 +66,11 @@ test('a session is found by key and lane, with its answers and rewards', () => {
     answered('unknown', 'c'),
   );
   expect(table.of('k-s')).toMatchObject({ session: 's', interactions: 2, last: 'b', ended: undefined });
-  expect(table.inLane('lane-s')).toEqual({ ...table.of('k-s'), has: expect.any(Function) });
+  expect(table.inLane('lane-s')).toEqual({
+    ...table.of('k-s'),
+    has: expect.any(Function),
+    steps: expect.any(Function),
+  });
   expect([...table.of('k-s')!.rewards]).toEqual([['a', 0.5]]);
   expect(['a', 'b', 'c'].map((id) => table.of('k-s')!.has(id))).toEqual([true, true, false]);
   expect(table.openCount()).toBe(1);
@@ -71,6 +85,7 @@ test('an event of another access key changes nothing, even in the same lane', ()
     ...table.of('k-s')!,
     rewards: new Map(table.of('k-s')!.rewards),
     has: expect.any(Function),
+    steps: expect.any(Function),
   };
   const [open] = table.open();
   const feedback = FeedbackGiven.create({
@@ -298,8 +313,9 @@ test('skimming the log gives the same table as reading all of it', () => {
     for (let next = skimmed.nextUnread(); next !== undefined; next = skimmed.nextUnread())
       skimmed.read(next, facts[next.offset]);
     const shown = (table: SessionTable) =>
-      table.list('ann').map(({ has: _, last, ended: end, ...rest }) => ({
+      table.list('ann').map(({ has: _, steps, last, ended: end, ...rest }) => ({
         ...rest,
+        steps: steps(),
         end,
         last: end === undefined ? last : undefined,
       }));
@@ -310,4 +326,25 @@ test('skimming the log gives the same table as reading all of it', () => {
       whole.openCount(),
     );
   }
+});
+
+test('the steps of an open session are its trainable answers, with their place and what they answer', () => {
+  const said = (role: string, content: string) => ({ role, content });
+  const first = [said('system', 'You act.'), said('user', 'Begin.')];
+  const second = [...first, said('assistant', 'on a'), said('user', 'You see a door. ')];
+  const table = tableOf(
+    started('s'),
+    answered('s', 'a', 0, { messages: first }),
+    answered('s', 'title', 0, { turnType: 'side' }),
+    answered('s', 'b', 0, { messages: second }),
+    answered('s', 'b', 0, { messages: second }),
+    answered('s', 'c', 0, { messages: [said('user', 'Another agent.')] }),
+  );
+  expect(table.of('k-s')!.steps()).toEqual([
+    { id: 'a', observed: [observedHash('Begin.')], continues: null, isContinued: true },
+    { id: 'b', observed: [observedHash('You see a door.')], continues: 'a', isContinued: false },
+    { id: 'c', observed: [observedHash('Another agent.')], continues: null, isContinued: false },
+  ]);
+  table.apply(ended('s'));
+  expect(table.of('k-s')!.steps()).toEqual([]);
 });

@@ -96,6 +96,7 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
     if (row.counted > 0 && !row.isDiscarded) usual.add(row.counted);
     row.unread = [];
     row.answers.clear();
+    row.steps.length = 0;
     noted.drop(row);
     moveToEnded(row, { at: time, reason: data.reason });
   };

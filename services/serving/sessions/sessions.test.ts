@@ -43,6 +43,7 @@ test('only its own key ends a session, even if another name has the same lane', 
     limits: { maxSessions: 10, batchSize: 2, maxBatchSize: 16, maxStaleness: 4 },
     samplesOf: () => countWaitingSamples('bob'),
     countOn: async () => {},
+    votes: { of: async () => () => ({ votes: 'none', score: 0 }) },
     now: Date.now,
   });
   for (const [key, name] of [
@@ -68,6 +69,7 @@ test('a key has its own places and room, regardless of other keys', async () => 
     limits: { maxSessions: 4, batchSize: 2, maxBatchSize: 16, maxStaleness: 4 },
     samplesOf: () => samples,
     countOn: async () => {},
+    votes: { of: async () => () => ({ votes: 'none', score: 0 }) },
     now: Date.now,
   });
   const start = (keyId: string, adapter = 'default') =>
@@ -119,6 +121,7 @@ test('a refreshed session inherits task and adapter, even from a forgotten sessi
     limits: { maxSessions: 10, batchSize: 2, maxBatchSize: 16, maxStaleness: 4 },
     samplesOf: () => samples,
     countOn: async () => {},
+    votes: { of: async () => () => ({ votes: 'none', score: 0 }) },
     now: Date.now,
   });
   await view.reachEnd();

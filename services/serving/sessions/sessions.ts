@@ -1,13 +1,16 @@
+import type { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
 import type { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
 import { createInTurn } from '../../../shared/lang/async.ts';
 import { defined } from '../../../shared/lang/defined.ts';
 import { ServingError } from '../errors.ts';
 import { newSessionKey, type SessionKey } from '../http/session-key.ts';
 import { laneOf } from './lane.ts';
-import { rewardGiven } from './session-events.ts';
+import { rewardGiven, type SessionTerms } from './session-events.ts';
 import { createSessionRecords, type EndedSession, RETRY_SECONDS } from './session-records.ts';
 import type { Session } from './session-row.ts';
+import type { SessionStep } from './session-steps.ts';
 import { createSessionStart, type Starter, type StartOptions } from './start-session.ts';
+import type { StepScore } from './step-votes.ts';
 
 /** A session that is settled by reward, for the answer that is given in it. */
 export type RewardedSession = {
@@ -20,6 +23,14 @@ type Reward = {
   readonly score: number;
   readonly interactionId: string | undefined;
   readonly advantage: number | undefined;
+  /** all steps of the session, compared with those of other attempts */
+  readonly steps: FeedbackGiven['data']['steps'];
+};
+
+/** The open session of a key with its steps, and how the judge votes on them. */
+type StepReport = {
+  readonly session: Session;
+  readonly steps: readonly (SessionStep & StepScore)[];
 };
 
 /** The session protocol: programs start, reward and end sessions. */
@@ -35,6 +46,7 @@ export type Sessions = {
     starter: Starter,
     task: string | undefined,
     refreshed: SessionKey | undefined,
+    terms?: SessionTerms,
   ) => Promise<{ readonly session: string; readonly key: SessionKey }>;
   /** The open session of a session key. @throws ServingError SESSION_ENDED, SESSIONS_UNREAD */
   readonly current: (sessionKey: string) => Promise<Session>;
@@ -48,6 +60,8 @@ export type Sessions = {
     sessionKey: string,
     reward: Reward,
   ) => Promise<{ readonly session: string; readonly interactionId: string }>;
+  /** The steps of an open session, and the votes on them so far. @throws ServingError as `current` */
+  readonly steps: (sessionKey: string) => Promise<StepReport>;
   /**
    * Ends the session of a session key. A session without rewards gets the reward 0; a discarded session does not train.
    * @throws ServingError NOT_RECORDED, SESSION_ENDED, SESSIONS_UNREAD
@@ -65,7 +79,7 @@ export type Sessions = {
 };
 
 export function openSessions(options: StartOptions): Sessions {
-  const { view, now } = options;
+  const { view, now, votes } = options;
   const inTurn = createInTurn();
   const records = createSessionRecords(options);
   const { start, lookBack } = createSessionStart(options, records);
@@ -87,11 +101,11 @@ export function openSessions(options: StartOptions): Sessions {
   };
 
   return {
-    start: (starter, task, refreshed) => {
+    start: (starter, task, refreshed, terms = {}) => {
       const key = refreshed ?? newSessionKey(starter.keyId);
       return inTurn(key.id, async () => {
         const forgotten = await lookBack(starter, task, refreshed); // slow, so other sessions may start meanwhile
-        const startNow = () => start({ starter, task, key, forgotten });
+        const startNow = () => start({ starter, task, terms, key, forgotten });
         // each access key has one start in the queue, so that no key waits for all starts of another one
         return inTurn(`starts of ${starter.keyId}`, () => inTurn('start', startNow));
       });
@@ -102,20 +116,30 @@ export function openSessions(options: StartOptions): Sessions {
       // if this fails, the answer is still complete, and the session ends when it is idle
       end: () => endThis(session, false).catch(() => undefined),
     }),
-    reward: (sessionKey, { score, interactionId, advantage }) =>
+    reward: (sessionKey, { score, interactionId, advantage, steps }) =>
       inTurn(sessionKey, async () => {
         const open = await records.current(sessionKey);
         const id = interactionId ?? open.last;
         if (id === undefined) throw ServingError.NOTHING_TO_REWARD();
         if (!open.has(id)) throw ServingError.INTERACTION_NOT_FOUND({ id, param: 'interaction_id' });
+        const unknown = steps?.find((step) => !open.has(step.interactionId))?.interactionId;
+        if (unknown !== undefined) throw ServingError.INTERACTION_NOT_FOUND({ id: unknown, param: 'steps' });
         const data = {
           score,
           interactionId: id,
-          ...defined({ advantage, last: interactionId === undefined ? (true as const) : undefined }),
+          ...defined({ advantage, steps, last: interactionId === undefined ? (true as const) : undefined }),
         };
         await records.record(rewardGiven(open, data, now()));
         return { session: open.session, interactionId: id };
       }),
+    steps: async (sessionKey) => {
+      const session = await records.current(sessionKey);
+      const { process } = session;
+      const votesOn = process && (await votes.of(session.lane));
+      const scoreOf = ({ id, isContinued }: SessionStep): StepScore =>
+        isContinued && process && votesOn ? votesOn(id, process.votes) : { votes: 'none', score: 0 };
+      return { session, steps: session.steps().map((step) => ({ ...step, ...scoreOf(step) })) };
+    },
     end: (sessionKey, discard) =>
       inTurn(sessionKey, async () => {
         const session = (await records.find(sessionKey)) ?? (await view.lookUp(sessionKey));

@@ -4,10 +4,11 @@ import { ServingError } from '../errors.ts';
 import type { SessionKey } from '../http/session-key.ts';
 import { type OccupancyOptions, occupancyFor } from './occupancy.ts';
 import { hasLessThanItsShare, lackOfRoom, type RoomLimits } from './room.ts';
-import { sessionStarted } from './session-events.ts';
+import { type SessionTerms, sessionStarted } from './session-events.ts';
 import { RETRY_SECONDS, type RecordOptions, type SessionRecords } from './session-records.ts';
 import type { Session } from './session-row.ts';
 import type { SessionView } from './session-view.ts';
+import type { StepVotes } from './step-votes.ts';
 
 /** Who starts a session, and with which adapter. */
 export type Starter = {
@@ -26,6 +27,7 @@ export type StartOptions = RecordOptions &
     readonly limits: RoomLimits;
     /** Waits until all samples that are in the log now are counted. */
     readonly countOn: () => Promise<void>;
+    readonly votes: StepVotes;
   };
 
 /** A session to start, which replaces `old` if its key has an open session. */
@@ -39,6 +41,7 @@ type Candidate = {
 type StartRequest = {
   readonly starter: Starter;
   readonly task: string | undefined;
+  readonly terms: SessionTerms;
   readonly key: SessionKey;
   /** the previous session of the key, if only the log knows it */
   readonly forgotten: Session | undefined;
@@ -84,7 +87,7 @@ export function createSessionStart(options: StartOptions, records: SessionRecord
       if ((await records.find(refreshed.id)) !== undefined) return undefined;
       return view.lookUp(refreshed.id, refreshed.keyId);
     },
-    start: async ({ starter, task: requestedTask, key, forgotten }: StartRequest) => {
+    start: async ({ starter, task: requestedTask, terms, key, forgotten }: StartRequest) => {
       const { keyId, adapters } = starter;
       // the log is unavailable: events of the previous session would follow those of the new one
       if (recorder.outboxDepth() > 0) throw ServingError.NOT_RECORDED({ retryAfterSeconds: RETRY_SECONDS });
@@ -96,7 +99,8 @@ export function createSessionStart(options: StartOptions, records: SessionRecord
       await refuseWithoutRoom({ adapter, keyId, task, old: open });
       if (open !== undefined) await records.end(open, false);
       const earliest = previous === undefined ? 0 : Date.parse(previous.startedAt) + 1;
-      const event = sessionStarted({ keyId, sessionKey: key.id, adapter, task }, Math.max(now(), earliest));
+      const begun = { keyId, sessionKey: key.id, adapter, task, terms };
+      const event = sessionStarted(begun, Math.max(now(), earliest));
       await append([event]).catch(() => {
         throw ServingError.NOT_RECORDED({ retryAfterSeconds: RETRY_SECONDS });
       });

@@ -124,15 +124,32 @@ const responses = (id: fc.Arbitrary<string>) =>
 const protocol = (id: fc.Arbitrary<string>) =>
   fc.oneof(
     fc
-      .record({ task_id: fc.oneof(text, value), model: maybe(value) })
+      .record({
+        task_id: fc.oneof(text, value),
+        model: maybe(value),
+        process: maybe(value),
+        weigh: maybe(value),
+      })
       .map((body) => post('/rl/start_session', body)),
     fc
-      .record({ reward: value, interaction_id: maybe(id), advantage: maybe(value) })
+      .record({
+        reward: value,
+        interaction_id: maybe(id),
+        advantage: maybe(value),
+        steps: maybe(
+          fc.oneof(
+            value,
+            fc.array(fc.record({ interaction_id: id, advantage: maybe(value), process: maybe(value) })),
+          ),
+        ),
+      })
       .map((body) => post('/rl/set_reward', body)),
     fc
       .record({ session_id: maybe(fc.oneof(text, id)), discard: maybe(value) })
       .map((body) => post('/rl/end_session', body)),
-    fc.constant<WireRequest>({ method: 'GET', path: '/rl/sessions', headers: {}, body: undefined }),
+    fc
+      .constantFrom('/rl/sessions', '/rl/steps')
+      .map((path): WireRequest => ({ method: 'GET', path, headers: {}, body: undefined })),
     fc.record({ session: fc.oneof(text, id, value) }).map((body) => post('/v1/sessions/end', body)),
     fc
       .record({ completion_id: fc.oneof(id, value), rating: value, comment: maybe(text) })

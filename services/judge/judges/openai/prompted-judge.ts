@@ -5,6 +5,7 @@ import { hintPrompt } from './hint-prompt.ts';
 import { parseHint } from './parse-hint.ts';
 import { parseVerdict } from './parse-verdict.ts';
 import { asItIs, type Conceal, type JudgeMessage, judgePrompt } from './prompt.ts';
+import { stepPrompt } from './step-prompt.ts';
 
 /** The answer of a model and its cost. */
 export type Completion = {
@@ -29,6 +30,11 @@ export function promptedJudge(name: string, ask: AskModel, conceal: Conceal = as
     vote: async (turn, index, signal) => {
       const seed = voteSeed(turn.turnId, index);
       const completion = await timed(ask, judgePrompt(turn, index, conceal), seed, signal);
+      return { vote: parseVerdict(completion.text), ...completion };
+    },
+    step: async (turn, index, signal) => {
+      const seed = voteSeed(turn.turnId, index);
+      const completion = await timed(ask, stepPrompt(turn, index, conceal), seed, signal);
       return { vote: parseVerdict(completion.text), ...completion };
     },
     hint: async (turn, index, signal) => {
