@@ -31,16 +31,18 @@ export function miniWobDriver({ place, browser, actLimitMs }: Settings): Environ
     open: async (task, { seed: given, signal }) => {
       const { page: name, seed } = readPageTask(task, pages, given);
       const running = await shared.running();
-      const opening = openPage(running, { folder: pages.folder, name, seed });
+      const opening = openPage(running, { folder: pages.folder, name, seed, limitMs: actLimitMs });
       const late = () => {
-        throw environmentFailure('environment-lost', `the page did not open within ${actLimitMs / 1000} s`);
+        throw new Error(`the page did not open within ${actLimitMs / 1000} s: it was closed`);
       };
       try {
         const opened = await unlessAborted(withDeadline(opening, actLimitMs, late), signal);
         return episode({ running, opened, actLimitMs, first: await stateOf(opened) });
       } catch (error) {
         void opening.then(close, () => undefined);
-        throw failureOf(error, running);
+        throw isGone(error as Error, running)
+          ? environmentFailure('environment-unavailable', firstLine(error as Error))
+          : environmentFailure('environment-broken', firstLine(error as Error));
       }
     },
     close: shared.close,
@@ -83,7 +85,7 @@ function episode({ running, opened, actLimitMs, first }: Episode): OpenEnvironme
       oneByOne(() => unlessAborted(withDeadline(observe(action), actLimitMs, late), signal), signal).catch(
         (error) => {
           if (signal.aborted) throw error;
-          throw failureOf(error, running, opened);
+          throw failureOf(error, running);
         },
       ),
     evaluate: async () => {
@@ -101,9 +103,13 @@ const OVER = 'The episode is over.';
 const close = ({ context }: OpenPage): Promise<void> => context.close().catch(() => undefined);
 
 /** A browser or page that is gone loses the attempt; any other error is a fault of the page. */
-function failureOf(error: unknown, running: Browser, opened?: OpenPage): unknown {
+function failureOf(error: unknown, running: Browser): unknown {
   if (environmentFailureKind(error) !== undefined) return error;
-  const { message } = error as Error;
-  const isGone = !running.isConnected() || opened?.page.isClosed() || /closed|crashed/i.test(message);
-  return environmentFailure(isGone ? 'environment-lost' : 'environment-broken', message.split('\n')[0]!);
+  const kind = isGone(error as Error, running) ? 'environment-lost' : 'environment-broken';
+  return environmentFailure(kind, firstLine(error as Error));
 }
+
+const isGone = ({ message }: Error, running: Browser): boolean =>
+  !running.isConnected() || /closed|crashed|timeout/i.test(message);
+
+const firstLine = ({ message }: Error): string => message.split('\n')[0]!;

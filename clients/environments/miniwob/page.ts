@@ -24,10 +24,19 @@ const ACTION_MS = 1_000;
 /** actions' time that a page gets to become ready */
 const MOST_TRIES = 60;
 
-type PageOptions = { readonly folder: string; readonly name: string; readonly seed: number };
+type PageOptions = {
+  readonly folder: string;
+  readonly name: string;
+  readonly seed: number;
+  /** ms for one step of the browser */
+  readonly limitMs: number;
+};
 
 /** @throws Error of the browser */
-export async function openPage(browser: Browser, { folder, name, seed }: PageOptions): Promise<OpenPage> {
+export async function openPage(
+  browser: Browser,
+  { folder, name, seed, limitMs }: PageOptions,
+): Promise<OpenPage> {
   const context = await browser.newContext({
     viewport: { width: 640, height: 480 },
     locale: 'en-US',
@@ -36,6 +45,7 @@ export async function openPage(browser: Browser, { folder, name, seed }: PageOpt
     offline: true,
   });
   try {
+    context.setDefaultTimeout(limitMs);
     // A page's time stands still while the policy thinks: what it sees depends on its actions alone.
     await context.clock.install({ time: BEGINNING });
     await context.clock.pauseAt(BEGINNING.getTime() + ACTION_MS);
