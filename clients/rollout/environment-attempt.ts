@@ -3,7 +3,7 @@ import { doubling, pause } from '../../shared/lang/async.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import { UsageError } from '../../shared/runtime/command-errors.ts';
 import type { EnvironmentDriver, Observation, OpenEnvironment } from '../environments/environment.ts';
-import { environmentFailureKind } from '../environments/environment-failure.ts';
+import { environmentFailureKind, isEnvironmentFull } from '../environments/environment-failure.ts';
 import { type Failure, failed } from './failures.ts';
 
 /** ms between two tries to open an environment */
@@ -15,6 +15,8 @@ type OpenOptions = {
   /** ms to wait for an environment that is full or not ready */
   readonly patienceMs: number;
   readonly stop: AbortSignal;
+  /** whether other attempts use environments, which make room when they end */
+  readonly isBusy: () => boolean;
   /** no attempt can work in this environment */
   readonly onRefused: (error: UsageError) => void;
 };
@@ -29,9 +31,9 @@ export type WatchedEnvironment = {
 export async function openEnvironment(
   driver: EnvironmentDriver,
   task: unknown,
-  { seed, patienceMs, stop, onRefused }: OpenOptions,
+  { seed, patienceMs, stop, isBusy, onRefused }: OpenOptions,
 ): Promise<WatchedEnvironment | Failure> {
-  const began = monotonicNow();
+  let movedAt = monotonicNow();
   for (const wait of doubling(FIRST_WAIT, LONGEST_WAIT)) {
     try {
       return watch(await driver.open(task, { id: randomUUID(), seed, signal: stop }));
@@ -42,7 +44,8 @@ export async function openEnvironment(
         return failed('interrupted', error.message);
       }
       const failure = failureOf(error) ?? failed('environment-broken', String(error));
-      if (failure.failure !== 'environment-unavailable' || monotonicNow() - began + wait > patienceMs)
+      if (isEnvironmentFull(error) && isBusy()) movedAt = monotonicNow();
+      if (failure.failure !== 'environment-unavailable' || monotonicNow() - movedAt + wait > patienceMs)
         return failure;
     }
     await pause(wait, stop);

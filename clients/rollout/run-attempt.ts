@@ -48,6 +48,8 @@ export type AttemptDeps = {
   readonly reward: RewardFunction | undefined;
   /** opens an environment for each try; undefined: the agent has none */
   readonly environments?: EnvironmentDriver | undefined;
+  /** environments that attempts use */
+  readonly inUse: { count: number };
   /** ms to wait for an environment that is full or not ready */
   readonly roomTimeoutMs: number;
   /** stops the rollout: no attempt can work in these environments */
@@ -110,20 +112,23 @@ type Scored = Pick<Rewarded, 'reward' | 'result' | 'interaction'>;
 
 /** One try: opens its environment, runs the agent, and sends the reward. */
 async function work(attempt: Attempt, session: StartedSession, deps: AttemptDeps): Promise<Scored | Failure> {
-  const { environments, roomTimeoutMs: patienceMs, stop, onRefused } = deps;
+  const { environments, inUse, roomTimeoutMs: patienceMs, stop, onRefused } = deps;
   if (environments === undefined) return workIn(undefined, attempt, session, deps);
   const seed = seedOf(`rollout/${deps.seed}/${attempt.index}`);
   const opened = await openEnvironment(environments, attempt.task.data, {
     seed,
     patienceMs,
     stop,
+    isBusy: () => inUse.count > 0,
     onRefused,
   });
   if (!('environment' in opened)) return opened;
+  inUse.count++;
   try {
     return await workIn(opened, attempt, session, deps);
   } finally {
     await opened.environment.close();
+    inUse.count--;
   }
 }
 

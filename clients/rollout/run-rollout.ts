@@ -14,7 +14,7 @@ export type Settled = {
   readonly isEnded: boolean;
 };
 
-export type RolloutDeps = AttemptDeps & {
+export type RolloutDeps = Omit<AttemptDeps, 'inUse'> & {
   readonly concurrency: number;
   readonly advantage: AdvantageKind;
   /** begins no further task once this many tasks gave different rewards; undefined: works on all tasks */
@@ -29,6 +29,7 @@ export type RolloutDeps = AttemptDeps & {
  */
 export async function runRollout(tasks: readonly Task[], n: number, deps: RolloutDeps): Promise<void> {
   let informative = 0;
+  const attemptDeps = { ...deps, inUse: { count: 0 } };
   function* attempts(): Generator<Attempt> {
     for (const [index, task] of tasks.entries()) {
       if (informative >= (deps.informative ?? Number.POSITIVE_INFINITY)) return;
@@ -40,7 +41,7 @@ export async function runRollout(tasks: readonly Task[], n: number, deps: Rollou
   const next = attempts();
   const worker = async (): Promise<void> => {
     for (const attempt of next) {
-      const outcome = deps.stop.aborted ? neverStarted : await runAttempt(attempt, deps);
+      const outcome = deps.stop.aborted ? neverStarted : await runAttempt(attempt, attemptDeps);
       deps.onAttempt(outcome);
       const group = groups.get(attempt.index) ?? [];
       groups.set(attempt.index, [...group, { attempt, outcome }]);
