@@ -192,7 +192,7 @@ test('a full environment is waited for as long as another attempt uses it', asyn
     tasks: 1,
     n: 2,
     environments: one,
-    roomTimeoutMs: 700, // between the first wait and the first two
+    roomTimeoutMs: 1_200, // longer than each of the first two waits, shorter than both
     reward: undefined,
     agent: () => refusedTwice.promise,
   });
