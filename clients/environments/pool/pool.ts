@@ -64,7 +64,8 @@ export function createPool(settings: PoolSettings): Pool {
     throw new Error('unreachable: the last try returns or throws');
   };
   return {
-    allocate: (body, options) => {
+    allocate: async (body, options) => {
+      options.signal.throwIfAborted();
       const taking = track(take(body, options));
       return unlessAborted(taking, options.signal, () => {
         // The request goes on: without its answer nobody could give the place back.
