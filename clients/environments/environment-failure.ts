@@ -11,6 +11,15 @@ export type EnvironmentFailure = Error & { readonly [failureKind]: EnvironmentFa
 export const environmentFailure = (kind: EnvironmentFailureKind, message: string): EnvironmentFailure =>
   Object.assign(new Error(message), { name: 'EnvironmentFailure', [failureKind]: kind });
 
+const full = Symbol('clawloop.environment-full');
+
+/** Unavailable for lack of room: the end of another attempt may make some. */
+export const environmentFull = (message: string): EnvironmentFailure =>
+  Object.assign(environmentFailure('environment-unavailable', message), { [full]: true });
+
+export const isEnvironmentFull = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && full in error;
+
 /** The kind of an EnvironmentFailure; undefined for any other error. */
 export const environmentFailureKind = (error: unknown): EnvironmentFailureKind | undefined =>
   typeof error === 'object' && error !== null && failureKind in error

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { UsageError } from '../../shared/runtime/command-errors.ts';
 import type { EnvironmentDriver, OpenEnvironment } from '../environments/environment.ts';
-import { environmentFailure } from '../environments/environment-failure.ts';
+import { environmentFailure, environmentFull } from '../environments/environment-failure.ts';
 import type { Agent } from './contract.ts';
 import { formatSummary } from './summary.ts';
 import { kindsOf, roll } from './testing/roll.ts';
@@ -170,4 +171,76 @@ test('an attempt that timed out is rated as it stands only on request', async ()
   const given = { tasks: 1, n: 1, timeoutMs: 20, environments: driver, reward: undefined, agent: hangs };
   expect(kindsOf((await roll(given)).settled)).toEqual(['agent-timed-out']);
   expect(kindsOf((await roll({ ...given, timeoutCounts: true })).settled)).toEqual([0.5]);
+});
+
+test('a full environment is waited for as long as another attempt uses it', async () => {
+  let [used, refusals] = [0, 0];
+  const refusedTwice = Promise.withResolvers<void>();
+  const { driver } = environments(() => ({ close: async () => void used-- }));
+  const one: EnvironmentDriver = {
+    ...driver,
+    open: async (...input) => {
+      if (used > 0) {
+        if (++refusals === 2) setImmediate(refusedTwice.resolve); // after this refusal was weighed
+        throw environmentFull('CAPACITY_REACHED');
+      }
+      used++;
+      return driver.open(...input);
+    },
+  };
+  const { settled } = await roll({
+    tasks: 1,
+    n: 2,
+    environments: one,
+    roomTimeoutMs: 1_200, // longer than each of the first two waits, shorter than both
+    reward: undefined,
+    agent: () => refusedTwice.promise,
+  });
+  expect(kindsOf(settled)).toEqual([0.5, 0.5]);
+});
+
+test('a refusal of every attempt ends the rollout; any other error of a driver fails one attempt', async () => {
+  const { driver } = environments(() => ({}));
+  const given = { tasks: 1, n: 2, concurrency: 1, reward: undefined, agent: acts };
+  let opened = 0;
+  const breaks: EnvironmentDriver = {
+    ...driver,
+    open: async (...input) => {
+      if (opened++ === 0) throw new TypeError('no such member');
+      return driver.open(...input);
+    },
+  };
+  expect(kindsOf((await roll({ ...given, environments: breaks })).settled)).toEqual([
+    'environment-broken',
+    0.5,
+  ]);
+
+  const stop = new AbortController();
+  const refused: string[] = [];
+  const { settled } = await roll({
+    ...given,
+    environments: { ...driver, open: () => Promise.reject(new UsageError('no vision model')) },
+    stop: stop.signal,
+    onRefused: (error) => {
+      refused.push(error.message);
+      stop.abort();
+    },
+  });
+  expect(kindsOf(settled)).toEqual(['interrupted', 'interrupted']);
+  expect(refused).toEqual(['no vision model']);
+});
+
+test('an environment that is lost while it rates an attempt, or by its shell, is lost and retried', async () => {
+  const lost = () => Promise.reject(environmentFailure('environment-lost', 'the container is gone'));
+  const given = { tasks: 1, n: 1, retries: 1, reward: undefined };
+  const rates = environments((number) => (number === 0 ? { evaluate: lost } : {}));
+  const rated = await roll({ ...given, environments: rates.driver, agent: acts });
+  expect(rated.settled[0]!.outcome).toMatchObject({ reward: 0.5, earlier: ['environment-lost'] });
+
+  const shells = environments((number) => ({
+    shell: number === 0 ? lost : async () => ({ code: 0, output: '' }),
+  }));
+  const hides: Agent = ({ environment }) => environment!.shell!('true', signal).catch(() => 'all is well');
+  const run = await roll({ ...given, environments: shells.driver, agent: hides });
+  expect(run.settled[0]!.outcome).toMatchObject({ reward: 0.5, earlier: ['environment-lost'] });
 });

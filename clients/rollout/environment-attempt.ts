@@ -3,7 +3,7 @@ import { doubling, pause } from '../../shared/lang/async.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import { UsageError } from '../../shared/runtime/command-errors.ts';
 import type { Action, EnvironmentDriver, Observation, OpenEnvironment } from '../environments/environment.ts';
-import { environmentFailureKind } from '../environments/environment-failure.ts';
+import { environmentFailureKind, isEnvironmentFull } from '../environments/environment-failure.ts';
 import type { ShownState } from './compare-steps.ts';
 import { type Failure, failed } from './failures.ts';
 import type { AttemptLease } from './lease.ts';
@@ -20,6 +20,8 @@ type OpenOptions = {
   /** ms to wait for an environment that is full or not ready */
   readonly patienceMs: number;
   readonly stop: AbortSignal;
+  /** whether other attempts use environments, which make room when they end */
+  readonly isBusy: () => boolean;
   /** no attempt can work in this environment */
   readonly onRefused: (error: UsageError) => void;
 };
@@ -36,9 +38,9 @@ export type WatchedEnvironment = {
 export async function openEnvironment(
   driver: EnvironmentDriver,
   task: unknown,
-  { session, lease, seed, patienceMs, stop, onRefused }: OpenOptions,
+  { session, lease, seed, patienceMs, stop, isBusy, onRefused }: OpenOptions,
 ): Promise<WatchedEnvironment | Failure> {
-  const began = monotonicNow();
+  let movedAt = monotonicNow();
   for (const wait of doubling(FIRST_WAIT, LONGEST_WAIT)) {
     try {
       lease.check();
@@ -52,7 +54,8 @@ export async function openEnvironment(
         return failed('interrupted', error.message);
       }
       const failure = failureOf(error) ?? failed('environment-broken', String(error));
-      if (failure.failure !== 'environment-unavailable' || monotonicNow() - began + wait > patienceMs)
+      if (isEnvironmentFull(error) && isBusy()) movedAt = monotonicNow();
+      if (failure.failure !== 'environment-unavailable' || monotonicNow() - movedAt + wait > patienceMs)
         return failure;
     }
     await pause(wait, stop);

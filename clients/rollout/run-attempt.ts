@@ -56,6 +56,8 @@ export type AttemptDeps = {
   readonly environments?: EnvironmentDriver | undefined;
   /** records what happens to environments; needed where there are any */
   readonly leasing?: Leasing | undefined;
+  /** environments that attempts use */
+  readonly inUse: { count: number };
   /** ms to wait for an environment that is full or not ready */
   readonly roomTimeoutMs: number;
   /** stops the rollout: no attempt can work in these environments */
@@ -145,13 +147,16 @@ async function workLeased(
     seed: seedOf(`rollout/${deps.seed}/${attempt.index}`),
     patienceMs: deps.roomTimeoutMs,
     stop: deps.stop,
+    isBusy: () => deps.inUse.count > 0,
     onRefused: deps.onRefused,
   });
   if (!('environment' in opened)) return opened;
+  deps.inUse.count++;
   try {
     return await workIn(opened, attempt, session, deps);
   } finally {
     await opened.environment.close();
+    deps.inUse.count--;
   }
 }
 

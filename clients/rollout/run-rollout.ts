@@ -25,7 +25,7 @@ export type Settled = {
 type Member = { readonly attempt: Attempt; readonly outcome: AttemptOutcome };
 type RewardedMember = Member & { readonly outcome: Extract<AttemptOutcome, { readonly kind: 'rewarded' }> };
 
-export type RolloutDeps = AttemptDeps & {
+export type RolloutDeps = Omit<AttemptDeps, 'inUse'> & {
   readonly concurrency: number;
   readonly advantage: AdvantageKind;
   /** how steps are compared; undefined: they are not */
@@ -47,6 +47,7 @@ export type RolloutDeps = AttemptDeps & {
  */
 export async function runRollout(tasks: readonly Task[], n: number, deps: RolloutDeps): Promise<void> {
   let informative = deps.finished?.informative ?? 0;
+  const attemptDeps = { ...deps, inUse: { count: 0 } };
   function* attempts(): Generator<Attempt> {
     for (const [index, task] of tasks.entries()) {
       if (deps.finished?.tasks.has(index)) continue;
@@ -59,7 +60,7 @@ export async function runRollout(tasks: readonly Task[], n: number, deps: Rollou
   const next = attempts();
   const worker = async (): Promise<void> => {
     for (const attempt of next) {
-      const outcome = deps.stop.aborted ? neverStarted : await runAttempt(attempt, deps);
+      const outcome = deps.stop.aborted ? neverStarted : await runAttempt(attempt, attemptDeps);
       deps.onAttempt(outcome);
       const group = groups.get(attempt.index) ?? [];
       groups.set(attempt.index, [...group, { attempt, outcome }]);

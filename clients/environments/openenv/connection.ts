@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net';
+import { Agent, buildConnector, WebSocket } from 'undici';
 import { unlessAborted, withDeadline } from '../../../shared/lang/async.ts';
 import { parseJson } from '../../../shared/lang/json.ts';
 import { environmentFailure } from '../environment-failure.ts';
@@ -13,9 +15,32 @@ export type Connection = {
   readonly close: () => void;
 };
 
+/** ms for the server's part in closing a connection */
+const CLOSE_LIMIT = 1_000;
+
+/** A WebSocket, and how to end it even if the server takes no part: an open connection keeps this process alive. */
+function openSocket(url: string) {
+  const connector = buildConnector({});
+  let connection: Socket | undefined;
+  const dispatcher = new Agent({
+    connect: (options, callback) =>
+      connector(options, (...[error, opened]) => {
+        connection = opened ?? undefined;
+        if (opened === null) callback(error!, null);
+        else callback(null, opened!);
+      }),
+  });
+  const socket = new WebSocket(url, { dispatcher });
+  const end = () => {
+    socket.close();
+    setTimeout(() => connection?.destroy(), CLOSE_LIMIT).unref();
+  };
+  return { socket, end };
+}
+
 /** @throws EnvironmentFailure `environment-unavailable` */
 export async function connect(url: string, limitMs: number, signal: AbortSignal): Promise<Connection> {
-  const socket = new WebSocket(url);
+  const { socket, end } = openSocket(url);
   // An OpenEnv server that is full opens the socket, sends an error and closes: replies may precede requests.
   const replies: unknown[] = [];
   let waiting:
@@ -32,14 +57,15 @@ export async function connect(url: string, limitMs: number, signal: AbortSignal)
   socket.addEventListener('error', () => lose(`no connection to ${url}`));
   socket.addEventListener('close', ({ code }) => lose(`the server closed the connection (${code})`));
   socket.addEventListener('message', ({ data }) => {
-    if (waiting === undefined) replies.push(data);
-    else waiting.take(data);
+    const taker = waiting;
+    waiting = undefined; // one reply per request
+    if (taker === undefined) replies.push(data);
+    else taker.take(data);
   });
-  const abort = () => socket.close();
-  signal.addEventListener('abort', abort, { once: true });
+  signal.addEventListener('abort', end, { once: true });
   const close = () => {
-    signal.removeEventListener('abort', abort);
-    socket.close();
+    signal.removeEventListener('abort', end);
+    end();
   };
   try {
     await withDeadline(opening.promise, limitMs, () => {
@@ -63,9 +89,15 @@ export async function connect(url: string, limitMs: number, signal: AbortSignal)
     if (lost !== undefined) waiting.lose(lost);
     return promise.finally(() => (waiting = undefined));
   };
+  let hasAsked = false;
   return {
     ask: async (message, askSignal) => {
       askSignal.throwIfAborted();
+      if (hasAsked && replies.length > 0) {
+        close(); // it would be taken for the reply to this request
+        throw environmentFailure('environment-lost', 'the server sent a message that nothing asked for');
+      }
+      hasAsked = true;
       if (lost === undefined) socket.send(JSON.stringify(message));
       const onLate = () => {
         throw environmentFailure('environment-lost', `the server did not answer within ${limitMs / 1000} s`);

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { isObject } from '../../../shared/lang/json.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import type {
   Action,
   EnvironmentDriver,
@@ -6,7 +8,7 @@ import type {
   Observation,
   OpenEnvironment,
 } from '../environment.ts';
-import { environmentFailure } from '../environment-failure.ts';
+import { environmentFailure, environmentFull } from '../environment-failure.ts';
 import { type Connection, connect } from './connection.ts';
 import {
   type ActionForm,
@@ -15,7 +17,7 @@ import {
   textOfObservation,
   textOfToolResult,
 } from './observation.ts';
-import { listTasks } from './tasks.ts';
+import { checkServer, listTasks } from './tasks.ts';
 import { type ListedTool, type Reply, Schemas, Tools } from './wire.ts';
 
 type Settings = {
@@ -29,6 +31,13 @@ type Settings = {
 export function openEnvDriver(settings: Settings): EnvironmentDriver {
   return {
     tasks: (selection) => listTasks(settings.url, selection),
+    prepare: async (tasks) => {
+      const wrong = tasks.find(({ data }) => !isObject(data));
+      if (wrong !== undefined)
+        throw new UsageError(`${wrong.name} is not a JSON object, which \`reset\` could take`);
+      await checkServer(settings.url);
+      return tasks;
+    },
     open: (task, options) => openEpisode(settings, task, options),
   };
 }
@@ -74,7 +83,12 @@ async function beginning(reply: Promise<Reply>): Promise<Shown> {
   const { type, data } = await reply.catch((error: Error) => {
     throw environmentFailure('environment-unavailable', error.message);
   });
-  if (type === 'error') throw environmentFailure('environment-unavailable', `${data.code}: ${data.message}`);
+  if (type === 'error') {
+    const reason = `${data.code}: ${data.message}`;
+    throw data.code === 'CAPACITY_REACHED'
+      ? environmentFull(reason)
+      : environmentFailure('environment-unavailable', reason);
+  }
   return data;
 }
 

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import type { Task } from '../../rollout/read-tasks.ts';
 import type { TaskSelection } from '../environment.ts';
@@ -37,6 +37,10 @@ export async function listTasks(url: string, { split, range }: TaskSelection): P
     data: { split: chosen, index },
   }));
 }
+
+/** @throws UsageError when nothing answers there */
+export const checkServer = async (url: string): Promise<void> =>
+  void (await ask(url, '/schema', undefined, z.unknown()));
 
 const indices = ({ from, to }: { readonly from: number; readonly to: number }): readonly number[] =>
   Array.from({ length: to - from }, (_, offset) => from + offset);

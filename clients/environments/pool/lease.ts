@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { pause } from '../../../shared/lang/async.ts';
+import { monotonicNow } from '../../../shared/runtime/clock.ts';
 import {
   type EnvironmentFailure,
   type EnvironmentFailureKind,
@@ -131,11 +132,12 @@ async function closeLease(
   id: string,
   { url, closeLimitMs: limitMs, onUnclosed }: LeaseSettings,
 ): Promise<void> {
+  const end = monotonicNow() + limitMs;
   for (const wait of [...CLOSE_WAITS, undefined]) {
     const answer = await request(`${url}/close`, { lease_id: id }, { limitMs });
     if (answer.kind === 'answer') return;
     if (answer.kind === 'refused' && lostLease.test(answer.reason)) return; // it ended by itself
-    if (wait === undefined) return onUnclosed(`${id}: ${answer.reason}`);
+    if (wait === undefined || monotonicNow() + wait > end) return onUnclosed(`${id}: ${answer.reason}`);
     await pause(wait);
   }
 }

@@ -1,5 +1,5 @@
 import { doubling, pause, unlessAborted } from '../../../shared/lang/async.ts';
-import { type EnvironmentFailure, environmentFailure } from '../environment-failure.ts';
+import { type EnvironmentFailure, environmentFailure, environmentFull } from '../environment-failure.ts';
 import { type PoolAnswer, request } from './connection.ts';
 import { type Lease, openLease } from './lease.ts';
 import { Allocated } from './wire.ts';
@@ -64,7 +64,8 @@ export function createPool(settings: PoolSettings): Pool {
     throw new Error('unreachable: the last try returns or throws');
   };
   return {
-    allocate: (body, options) => {
+    allocate: async (body, options) => {
+      options.signal.throwIfAborted();
       const taking = track(take(body, options));
       return unlessAborted(taking, options.signal, () => {
         // The request goes on: without its answer nobody could give the place back.
@@ -93,12 +94,17 @@ export function createPool(settings: PoolSettings): Pool {
   };
 }
 
+/** How the pools without a status of their own say that all places are taken. */
+const noRoom = /\b(?:full|exhausted)\b/i;
+
 function failureOf(answer: PoolAnswer, isIdempotent: boolean): EnvironmentFailure {
   if (answer.kind === 'answer') return environmentFailure('environment-broken', '/allocate: no lease_id');
   const reason = `/allocate: ${answer.reason}`;
   if (answer.kind === 'refused') {
+    if (answer.status === 429 || answer.status === 503 || noRoom.test(answer.reason))
+      return environmentFull(reason);
     // Waiting makes room, but does not change a request that the server does not understand.
-    const isWrong = answer.status >= 400 && answer.status < 500 && answer.status !== 429;
+    const isWrong = answer.status >= 400 && answer.status < 500;
     return environmentFailure(isWrong ? 'environment-broken' : 'environment-unavailable', reason);
   }
   // Repeated until there is an answer, each lost one would cost a place: count it as a try of the attempt.
