@@ -9,6 +9,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
+import { withDeadline } from '../../../shared/lang/async.ts';
 import { environmentFailure } from '../environment-failure.ts';
 import { processTransport, type ServerProcess } from './process-transport.ts';
 import { type HttpServer, isProcess, type Server } from './server-list.ts';
@@ -102,13 +103,13 @@ function wordsOf(error: unknown, limitMs: number): string {
   return cause instanceof Error ? `${message}: ${cause.message}` : message;
 }
 
+/** ms for a server to hear that its session ends */
+const GOODBYE_MS = 2_000;
+
 async function closeQuietly(client: Client, transport: Transport): Promise<void> {
-  try {
-    // A shared server forgets the session at once, not when it is idle.
-    if (transport instanceof StreamableHTTPClientTransport) await transport.terminateSession();
-    await client.close();
-    await transport.close(); // the client does not close a transport that failed to start
-  } catch {
-    // it is gone
-  }
+  // A shared server then forgets the session at once, not when it is idle.
+  if (transport instanceof StreamableHTTPClientTransport)
+    await withDeadline(transport.terminateSession(), GOODBYE_MS, () => {}).catch(() => {});
+  await client.close().catch(() => {});
+  await transport.close().catch(() => {}); // the client does not close a transport that failed to start
 }

@@ -37,6 +37,7 @@ export function processTransport(server: ProcessServer): ServerProcess {
         ...(server.cwd === undefined ? {} : { cwd: server.cwd }),
       });
       child = started;
+      if (started.pid !== undefined) running.add(started.pid);
       started.stderr.on('data', (part: Buffer) => {
         complaint = (complaint + part.toString()).slice(-KEPT);
       });
@@ -83,8 +84,16 @@ function readAll(received: ReadBuffer, transport: Transport): void {
   }
 }
 
+/** Process groups that this process has started. */
+const running = new Set<number>();
+// A rollout that is stopped at once closes no environment.
+process.on('exit', () => {
+  for (const group of running) signalGroup(group, 'SIGKILL');
+});
+
 /** As the protocol asks: its input ends, then SIGTERM, then SIGKILL, which also gets the processes it started. */
 async function endGroup(child: ChildProcess, group: number): Promise<void> {
+  running.delete(group);
   const ended = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined;
   child.stdin!.end();
   await inTime(ended);

@@ -1,4 +1,4 @@
-// npm run bench:routing [-- --seeds 1,2 --rounds 3 --questions 40 --n 8]: claw-nano learns to route questions to the
+// npm run bench:routing [-- --seeds 1,2 --rounds 5 --questions 40 --n 8]: claw-nano learns to route questions to the
 // tools of an MCP server, with learning and with learning paused. What is done already is not done again; Ctrl-C ends
 // it. Writes results, a table and a plot.
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1,2,3,4,5' },
-    rounds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '5' },
     questions: { type: 'string', default: '40' },
     n: { type: 'string', default: '8' },
     results: { type: 'string', default: here('results.jsonl') },
@@ -34,7 +34,7 @@ const done = async (): Promise<readonly Line[]> =>
     .filter((line) => line.protocol === protocol);
 
 const seeds = values.seeds.split(',').map(Number);
-const cells = [true, false].flatMap((learning) => seeds.map((seed) => ({ seed, learning })));
+const cells = seeds.flatMap((seed) => [true, false].map((learning) => ({ seed, learning })));
 if (!values['report-only'])
   for (const [index, { seed, learning }] of cells.entries()) {
     const known = (await done()).some((line) => line.seed === seed && line.learning === learning);
