@@ -24,6 +24,7 @@ export type Message =
 
 const Completion = z.looseObject({
   choices: z.tuple([z.looseObject({ message: AssistantMessage, finish_reason: z.string() })]),
+  usage: z.looseObject({ prompt_tokens: z.int() }).nullish(),
 });
 const Refusal = z.looseObject({
   error: z.looseObject({ message: z.string(), code: z.string().nullish() }),
@@ -38,6 +39,13 @@ type ChatRequest = {
 
 type Endpoint = { readonly baseUrl: string; readonly apiKey: string };
 
+type Completed = {
+  readonly message: AssistantMessage;
+  readonly isCut: boolean;
+  /** undefined: the server does not say */
+  readonly promptTokens: number | undefined;
+};
+
 /** s to wait when a busy server does not say how long */
 const DEFAULT_WAIT = 1;
 
@@ -51,7 +59,7 @@ export async function complete(
   { baseUrl, apiKey }: Endpoint,
   { tools, ...rest }: ChatRequest,
   signal: AbortSignal,
-): Promise<{ readonly message: AssistantMessage; readonly isCut: boolean } | 'context-full'> {
+): Promise<Completed | 'context-full'> {
   const body = JSON.stringify({ ...rest, temperature: 1, ...(tools.length > 0 ? { tools } : {}) });
   for (;;) {
     const response = await fetch(`${originOf(baseUrl)}/v1/chat/completions`, {
@@ -62,8 +70,9 @@ export async function complete(
     });
     const answer: unknown = await response.json().catch(() => undefined);
     if (response.ok) {
-      const [{ message, finish_reason: reason }] = Completion.parse(answer).choices;
-      return { message, isCut: reason === 'length' };
+      const { choices, usage } = Completion.parse(answer);
+      const [{ message, finish_reason: reason }] = choices;
+      return { message, isCut: reason === 'length', promptTokens: usage?.prompt_tokens };
     }
     const refusal = Refusal.safeParse(answer).data?.error;
     if (refusal?.code === 'context_length_exceeded') return 'context-full';

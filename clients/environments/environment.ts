@@ -60,10 +60,14 @@ export type OpenEnvironment = {
   readonly tools: readonly FunctionTool[];
   /** the text of each answer is an action named `say` */
   readonly takesText: boolean;
+  /** ms that the task gives the agent; a shorter --timeout wins */
+  readonly agentLimitMs?: number;
   readonly act: (action: Action, signal: AbortSignal) => Promise<Observation>;
   /** runs a command in the environment, for agents that bring tools of their own; undefined: it has no shell */
   readonly shell?: (command: string, signal: AbortSignal) => Promise<ShellResult>;
   readonly evaluate: (signal: AbortSignal) => Promise<Evaluation>;
+  /** ms that `evaluate` may take, where that is longer than --reward-timeout */
+  readonly evaluateLimitMs?: number;
   /** Never throws. */
   readonly close: () => Promise<void>;
 };

@@ -1,3 +1,4 @@
+import { bashAgent } from '../environments/bash-agent.ts';
 import { toolsAgent } from '../environments/tools-agent.ts';
 import type { Agent } from './contract.ts';
 import { loadAgent } from './load-modules.ts';
@@ -16,6 +17,8 @@ export async function agentOf(settings: AgentSettings, model: string): Promise<A
       return loadAgent(settings.path);
     case 'tools':
       return toolsAgent({ ...settings, model });
+    case 'bash':
+      return bashAgent({ ...settings, model });
     case 'program':
       return programAgent({ ...settings, model });
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { doubling, pause } from '../../shared/lang/async.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
-import type { Action, EnvironmentDriver, Observation, OpenEnvironment } from '../environments/environment.ts';
+import type { EnvironmentDriver, Observation, OpenEnvironment } from '../environments/environment.ts';
 import { environmentFailureKind } from '../environments/environment-failure.ts';
 import { type Failure, failed } from './failures.ts';
 
@@ -53,14 +53,17 @@ function failureOf(error: unknown): Failure | undefined {
 function watch(environment: OpenEnvironment): WatchedEnvironment {
   let failure: Failure | undefined;
   const carriedOut = new Map<string, Promise<Observation>>();
-  const act = async (action: Action, signal: AbortSignal): Promise<Observation> => {
+  const watched = async <Value>(work: Promise<Value>): Promise<Value> => {
     try {
-      return await environment.act(action, signal);
+      return await work;
     } catch (error) {
-      failure ??= failureOf(error);
+      const seen = failureOf(error);
+      // A rating that failed may be repeated: whoever asks for it counts its failures.
+      if (seen?.failure !== 'evaluation-failed') failure ??= seen;
       throw error;
     }
   };
+  const { shell } = environment;
   return {
     failure: () => failure,
     environment: {
@@ -69,10 +72,12 @@ function watch(environment: OpenEnvironment): WatchedEnvironment {
       act: (action, signal) => {
         const known = carriedOut.get(action.id);
         if (known !== undefined) return known;
-        const observation = act(action, signal);
+        const observation = watched(environment.act(action, signal));
         carriedOut.set(action.id, observation);
         return observation;
       },
+      ...(shell && { shell: (command: string, signal: AbortSignal) => watched(shell(command, signal)) }),
+      evaluate: (signal) => watched(environment.evaluate(signal)),
     },
   };
 }

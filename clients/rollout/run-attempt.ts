@@ -1,7 +1,7 @@
 import { createRandom } from '../../shared/policy/model/random.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import type { SessionClient, StartedSession } from '../api-client.ts';
-import type { EnvironmentDriver, Evaluation, OpenEnvironment } from '../environments/environment.ts';
+import type { EnvironmentDriver, Evaluation } from '../environments/environment.ts';
 import type { Agent, RewardFunction } from './contract.ts';
 import { openEnvironment, type WatchedEnvironment } from './environment-attempt.ts';
 import { type Failure, type FailureKind, failed, failures } from './failures.ts';
@@ -131,14 +131,10 @@ async function workIn(
   const environment = watched?.environment;
   const seed = seedOf(`rollout/${deps.seed}/${index}/${attempt}`);
   const input = { task: task.data, baseUrl: deps.baseUrl, apiKey: key, session, attempt, seed, environment };
-  const done = await withLimit(
-    (signal) => deps.agent({ ...input, signal }),
-    deps.timeoutMs,
-    deps.stop,
-    deps.strays,
-  );
+  const limitMs = Math.min(deps.timeoutMs, environment?.agentLimitMs ?? Number.POSITIVE_INFINITY);
+  const done = await withLimit((signal) => deps.agent({ ...input, signal }), limitMs, deps.stop, deps.strays);
   const rate = async (result: unknown): Promise<Scored | Failure> => {
-    const reward = await score({ task: task.data, result, session, attempt }, environment, deps);
+    const reward = await score({ task: task.data, result, session, attempt }, watched, deps);
     return typeof reward === 'number' ? setReward(deps, key, reward, result) : reward;
   };
   if (done.kind === 'interrupted') return failed('interrupted', 'stopped while the agent was running');
@@ -147,7 +143,7 @@ async function workIn(
   switch (done.kind) {
     case 'timed-out':
       if (deps.timeoutCounts) return rate({ ended: 'timeout' });
-      return failed('agent-timed-out', `not finished after ${deps.timeoutMs / 1000} s`);
+      return failed('agent-timed-out', `not finished after ${limitMs / 1000} s`);
     case 'threw':
       return failed('agent-threw', done.error);
     case 'value':
@@ -160,13 +156,19 @@ type Result = Omit<Parameters<RewardFunction>[0], 'signal' | 'evaluation'>;
 /** The environment's rating, or what the reward function makes of it. */
 async function score(
   result: Result,
-  environment: OpenEnvironment | undefined,
+  watched: WatchedEnvironment | undefined,
   deps: AttemptDeps,
 ): Promise<number | Failure> {
   let evaluation: Evaluation | undefined;
-  if (environment !== undefined) {
-    const evaluated = await patiently((signal) => environment.evaluate(signal), 'evaluation-failed', deps);
-    if ('failure' in evaluated) return evaluated;
+  if (watched !== undefined) {
+    const { environment } = watched;
+    const rewardTimeoutMs = Math.max(deps.rewardTimeoutMs, environment.evaluateLimitMs ?? 0);
+    const evaluated = await patiently((signal) => environment.evaluate(signal), 'evaluation-failed', {
+      ...deps,
+      rewardTimeoutMs,
+    });
+    if ('failure' in evaluated)
+      return evaluated.failure === 'interrupted' ? evaluated : (watched.failure() ?? evaluated);
     evaluation = evaluated.value;
   }
   const { reward } = deps;

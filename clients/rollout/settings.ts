@@ -1,4 +1,6 @@
 import { UsageError } from '../../shared/runtime/command-errors.ts';
+import type { BashAgentSettings } from '../environments/bash-agent.ts';
+import { type ContainerSettings, defaultAgentOf } from '../environments/drivers.ts';
 import type { TaskSelection } from '../environments/environment.ts';
 import type { AdvantageKind } from './group.ts';
 
@@ -21,6 +23,11 @@ export const rolloutFlags = {
   informative: { type: 'string' },
   'max-steps': { type: 'string', default: '30' },
   'act-timeout': { type: 'string', default: '60' },
+  form: { type: 'string' },
+  'context-tokens': { type: 'string' },
+  'container-tool': { type: 'string' },
+  environments: { type: 'string', default: '4' },
+  network: { type: 'boolean', default: false },
   'timeout-counts': { type: 'boolean', default: false },
   out: { type: 'string' },
   model: { type: 'string' },
@@ -29,13 +36,14 @@ export const rolloutFlags = {
 } as const;
 
 export type RolloutFlags = {
-  readonly [Name in keyof typeof rolloutFlags]?:
-    | (Name extends 'timeout-counts' ? boolean : string)
-    | undefined;
+  readonly [Name in keyof typeof rolloutFlags]?: (Name extends Switch ? boolean : string) | undefined;
 };
 
+/** Names of flags without a text. */
+type Switch = 'timeout-counts' | 'network';
+
 /** Names of flags with a text. */
-type TextFlag = Exclude<keyof RolloutFlags, 'timeout-counts'>;
+type TextFlag = Exclude<keyof RolloutFlags, Switch>;
 
 /** Where the tasks and their environments come from. */
 type EnvironmentSettings = {
@@ -44,19 +52,21 @@ type EnvironmentSettings = {
   readonly selection: TaskSelection;
   /** ms for one action */
   readonly actLimitMs: number;
+  readonly containers: ContainerSettings;
 };
 
 /** Agents that come with ClawLoop, by their names on the command line. */
-const BUILT_IN = ['tools'] as const;
+const BUILT_IN = ['tools', 'bash'] as const;
 
 /** A module of the user, or an agent that comes with ClawLoop. */
 export type AgentSettings =
   | { readonly kind: 'module'; readonly path: string }
   | {
-      readonly kind: (typeof BUILT_IN)[number];
+      readonly kind: 'tools';
       /** answers of the policy per attempt */
       readonly maxSteps: number;
     }
+  | ({ readonly kind: 'bash' } & Omit<BashAgentSettings, 'model'>)
   /** a shell command that runs on this machine for each attempt */
   | { readonly kind: 'program'; readonly command: string };
 
@@ -85,7 +95,7 @@ export const ROLLOUT_USAGE = '(--agent A --reward R --data TASKS | --env E [--ag
 /** @throws UsageError naming the flag that is missing or invalid */
 export function rolloutSettings(flags: RolloutFlags): RolloutSettings {
   const { reward, data, env, advantage = 'mean' } = flags;
-  const agent = flags.agent ?? (env === undefined ? undefined : 'tools');
+  const agent = flags.agent ?? (env === undefined ? undefined : defaultAgentOf(env));
   if (agent === undefined || (env === undefined && (reward === undefined || data === undefined)))
     throw new UsageError(`usage: rollout ${ROLLOUT_USAGE}`);
   if (env === undefined) refuseWithoutEnvironment(flags, agent);
@@ -119,14 +129,23 @@ function agentSettings(flags: RolloutFlags, agent: string): AgentSettings {
     return { kind: 'program', command };
   }
   const kind = BUILT_IN.find((name) => name === agent);
-  return kind === undefined
-    ? { kind: 'module', path: agent }
-    : { kind, maxSteps: countOf(flags, 'max-steps', 1) };
+  const forBash = (['form', 'context-tokens'] as const).find((name) => flags[name] !== undefined);
+  if (kind !== 'bash' && forBash !== undefined) throw new UsageError(`--${forBash} needs --agent bash`);
+  if (kind === undefined) return { kind: 'module', path: agent };
+  const maxSteps = countOf(flags, 'max-steps', 1);
+  if (kind === 'tools') return { kind, maxSteps };
+  const { form = 'calls', 'context-tokens': tokens } = flags;
+  if (form !== 'calls' && form !== 'backticks')
+    throw new UsageError(`--form must be calls or backticks, not '${form}'`);
+  const contextTokens = tokens === undefined ? undefined : countOf(flags, 'context-tokens', 1000);
+  return { kind, maxSteps, form, contextTokens };
 }
 
 function refuseWithoutEnvironment(flags: RolloutFlags, agent: string): void {
   if (BUILT_IN.some((name) => name === agent)) throw new UsageError(`--agent ${agent} needs --env`);
-  const flag = (['split', 'tasks', 'timeout-counts'] as const).find((name) => flags[name]);
+  const flag = (['split', 'tasks', 'timeout-counts', 'container-tool', 'network'] as const).find(
+    (name) => flags[name],
+  );
   if (flag !== undefined) throw new UsageError(`--${flag} needs --env`);
 }
 
@@ -137,11 +156,22 @@ function environmentSettings(flags: RolloutFlags, specification: string): Enviro
     specification,
     selection: { split: flags.split, range: rangeOf(flags.tasks) },
     actLimitMs: msOf(flags, 'act-timeout'),
+    containers: containerSettings(flags),
   };
 }
 
+type ContainerFlags = Pick<RolloutFlags, 'container-tool' | 'environments' | 'network'>;
+
+/** Settings of environments in containers, which `clawloop env` takes too. @throws UsageError */
+export function containerSettings(flags: ContainerFlags): ContainerSettings {
+  const { 'container-tool': tool, network = false } = flags;
+  if (tool !== undefined && tool !== 'podman' && tool !== 'docker')
+    throw new UsageError(`--container-tool must be podman or docker, not '${tool}'`);
+  return { tool, environments: countOf(flags, 'environments', 1), withNetwork: network };
+}
+
 /** `20`: the first 20; `20:40`: those from 20 to 39. */
-function rangeOf(text: string | undefined): TaskSelection['range'] {
+export function rangeOf(text: string | undefined): TaskSelection['range'] {
   if (text === undefined) return undefined;
   const [, first, last] = /^(?:(\d{1,9}):)?(\d{1,9})$/.exec(text) ?? [];
   const range = { from: Number(first ?? 0), to: Number(last) };

@@ -2,6 +2,7 @@ import type { Command } from './command.ts';
 import { audit } from './commands/audit.ts';
 import { demo } from './commands/demo.ts';
 import { doctor } from './commands/doctor.ts';
+import { env } from './commands/env.ts';
 import { feedback } from './commands/feedback.ts';
 import { keys } from './commands/keys.ts';
 import { learning } from './commands/learning.ts';
@@ -29,6 +30,7 @@ export const commands: readonly Command[] = [
   feedback,
   demo,
   rollout,
+  env,
   keys,
   openclaw,
   audit,

@@ -21,6 +21,7 @@ type StandIn = {
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const debian = 'localhost/clawloop-stand-in/debian:bookworm';
+const slimDebian = 'docker.io/library/debian:bookworm-slim';
 const label = 'clawloop.stand-in';
 const npmVersion = '11.19.1';
 
@@ -42,6 +43,13 @@ export async function makeStandIns(
   const [first, ...others] = standIns;
   await make([first!], print);
   return { others: make(others, print) };
+}
+
+/** Builds the stand-in for Debian's slim image alone, if it is missing. Real images are left alone. */
+export async function makeSlimDebian(print: (line: string) => void): Promise<void> {
+  if ((await labelOf(slimDebian)) !== undefined) return;
+  if ((await labelOf(debian)) === undefined) await makeDebian(print);
+  await mustRun('podman', ['tag', debian, slimDebian]);
 }
 
 async function make(chosen: readonly StandIn[], print: (line: string) => void): Promise<void> {

@@ -71,7 +71,7 @@ export async function mustRun(command: string, args: readonly string[], options:
 }
 
 /** Separate settings files for podman, selected by environment variables, so that the machine's settings stay. */
-function containerSettings(): Readonly<Record<string, string>> {
+export function containerSettings(): Readonly<Record<string, string>> {
   const folder = join(storage, 'settings');
   mkdirSync(folder, { recursive: true });
   const [engine, store] = [join(folder, 'containers.conf'), join(folder, 'storage.conf')];

@@ -34,11 +34,16 @@ export const rollout: Command = {
     ['--env ENVIRONMENT', `environment of the attempts: ${ENVIRONMENT_FORMS}`],
     ['--split NAME', "part of the environment's tasks; default train"],
     ['--tasks N|FROM:TO', 'first N tasks, or a range of them; default: all'],
-    ['--max-steps N', 'answers of the agent `tools` per attempt; default 30'],
+    ['--max-steps N', 'answers of the agents `tools` and `bash` per attempt; default 30'],
     ['--act-timeout S', 'seconds for one action in the environment; default 60'],
+    ['--form calls|backticks', 'how the agent `bash` asks for commands; backticks for models without calls'],
+    ['--context-tokens N', 'tokens of a conversation above which `bash` leaves turns out; default: no limit'],
+    ['--container-tool NAME', 'podman or docker; default: the one that is installed'],
+    ['--environments N', 'attempts with a container at once; default 4'],
+    ['--network', 'give a network to containers whose task asks for one'],
     ['--timeout-counts', 'rate an attempt that timed out as it stands'],
     [
-      '--agent FILE|tools',
+      '--agent FILE|tools|bash',
       'exports `agent({task, baseUrl, apiKey, session, signal, attempt, seed, environment})`',
     ],
     [

@@ -27,6 +27,8 @@ export type RolloutTools = {
   readonly open: typeof startOpenEnv;
   /** Runs a rollout; its lines are in the order of tasks and attempts. */
   readonly roll: (server: OpenEnvServer, ...flags: string[]) => Promise<Rolled>;
+  /** The same in any environment, as `--env` names it. */
+  readonly rollIn: (environment: string, ...flags: string[]) => Promise<Rolled>;
   /** Runs another command on the same data folder. */
   readonly run: (...argv: string[]) => ReturnType<typeof clawloop>;
 };
@@ -63,6 +65,18 @@ export function withRollouts(): RolloutTools {
     await rm(folder, { recursive: true, force: true });
   });
   const run = (...argv: string[]) => clawloop([...argv, '--data-folder', folder]);
+  const rollIn: RolloutTools['rollIn'] = async (environment, ...flags) => {
+    const out = join(folder, `results-${rollouts++}.jsonl`);
+    // a seed of its own, since the policy recognises conversations by their seeds
+    const own = ['--env', environment, '--seed', String(rollouts), '--out', out];
+    const { code, stdout, stderr } = await run('rollout', ...own, ...flags, '--url', loop.url);
+    const lines = (await readFile(out, 'utf8').catch(() => ''))
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as ResultLine)
+      .sort((a, b) => a.task.localeCompare(b.task) || a.attempt - b.attempt);
+    return { code, lines, printed: stdout + stderr };
+  };
   return {
     decide: (next) => {
       answer = next;
@@ -72,18 +86,8 @@ export function withRollouts(): RolloutTools {
       servers.push(server);
       return server;
     },
-    roll: async (server, ...flags) => {
-      const out = join(folder, `results-${rollouts++}.jsonl`);
-      // a seed of its own, since the policy recognises conversations by their seeds
-      const own = ['--env', `openenv:${server.url}`, '--seed', String(rollouts), '--out', out];
-      const { code, stdout, stderr } = await run('rollout', ...own, ...flags, '--url', loop.url);
-      const lines = (await readFile(out, 'utf8').catch(() => ''))
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line) as ResultLine)
-        .sort((a, b) => a.task.localeCompare(b.task) || a.attempt - b.attempt);
-      return { code, lines, printed: stdout + stderr };
-    },
+    roll: (server, ...flags) => rollIn(`openenv:${server.url}`, ...flags),
+    rollIn,
     run,
   };
 }

@@ -1,0 +1,2 @@
+/** A word of a shell command. */
+export const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,0 +1,207 @@
+import { pause } from '../../../shared/lang/async.ts';
+import { environmentFailure } from '../environment-failure.ts';
+import { type ContainerTool, runTool, type ToolRun } from './container-tool.ts';
+
+export type CommandOptions = {
+  /** default: the image's user */
+  readonly user?: string | undefined;
+  /** default: the container's */
+  readonly workdir?: string | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** ms; then the process group of the command is killed */
+  readonly limitMs: number;
+  /** MB that the container may write; default: no limit */
+  readonly storageMb?: number;
+  readonly signal: AbortSignal;
+};
+
+/** Why a command was killed. */
+export type Killed = 'late' | 'output' | 'storage' | 'processes';
+
+export type CommandResult = {
+  /** exit status; undefined: the command was killed */
+  readonly code: number | undefined;
+  readonly killed: Killed | undefined;
+  /** standard output and standard error as they came, at most 100 kB */
+  readonly output: string;
+};
+
+/** bytes of output after which a command is killed */
+const MOST_OUTPUT = 20_000_000;
+/** bytes that Linux takes as one argument, with room for the rest */
+const LONGEST_COMMAND = 100_000;
+/** ms between two looks at what a container has written */
+const STORAGE_LOOK_MS = 2_000;
+/** ms for the end of a command after it was killed */
+const GRACE_MS = 10_000;
+
+/**
+ * First line that a command prints: its process id in the container. A tool that fails prints none, which tells its
+ * exit codes from those of the command.
+ */
+const MARK = 'clawloop-command';
+
+/**
+ * Variables that the tool itself would read. The others are passed by name: other users of this machine see the
+ * arguments of a process, but not its environment.
+ */
+const steersTool = /^(PATH|HOME|TMPDIR|LD_.*|XDG_.*|DOCKER_.*|CONTAINERS?_.*|PODMAN_.*|BUILDAH_.*)$/;
+
+const wrapper = (storageMb: number | undefined): string =>
+  [
+    'exec 2>&1',
+    `echo "${MARK} $$"`,
+    // no file is larger than the whole limit
+    ...(storageMb === undefined ? [] : [`ulimit -f ${storageMb * 1024} 2>/dev/null`]),
+    'exec bash -c "$0"',
+  ].join('; ');
+
+/**
+ * Runs a command by bash in a container. A command that takes too long, prints or writes too much is killed with its
+ * process group; that is a result and no error.
+ *
+ * @throws EnvironmentFailure `environment-lost` when the container is gone
+ * @throws the reason of the signal
+ */
+export async function runCommand(
+  tool: ContainerTool,
+  container: string,
+  command: string,
+  options: CommandOptions,
+): Promise<CommandResult> {
+  if (Buffer.byteLength(command) > LONGEST_COMMAND)
+    return { code: 126, killed: undefined, output: `the command is longer than ${LONGEST_COMMAND} bytes` };
+  const first = await tryCommand(tool, container, command, options);
+  if (first !== 'not started') return first;
+  // The container has used up its processes, or is gone.
+  await restartFull(tool, container, options);
+  const second = await tryCommand(tool, container, command, options);
+  if (second === 'not started') throw lost('it runs, but starts no command');
+  return { ...second, killed: second.killed ?? 'processes' };
+}
+
+const lost = (reason: string) => environmentFailure('environment-lost', `the container is lost: ${reason}`);
+
+async function restartFull(
+  tool: ContainerTool,
+  container: string,
+  { signal }: CommandOptions,
+): Promise<void> {
+  await mustRun(tool, container);
+  const { code, errors } = await runTool(tool, ['restart', '-t', '0', container], {
+    limitMs: GRACE_MS,
+    signal,
+  });
+  signal.throwIfAborted();
+  if (code !== 0) throw lost(errors);
+}
+
+/** @throws EnvironmentFailure `environment-lost` */
+async function mustRun(tool: ContainerTool, container: string): Promise<void> {
+  const { code, output, errors } = await runTool(
+    tool,
+    ['inspect', '--format', '{{json .State}}', container],
+    {
+      limitMs: GRACE_MS,
+    },
+  );
+  if (code !== 0) throw lost(errors.slice(-300));
+  const state = JSON.parse(output) as {
+    readonly Running: boolean;
+    readonly OOMKilled: boolean;
+    readonly Status: string;
+  };
+  if (!state.Running) throw lost(state.OOMKilled ? 'out of memory' : `it is ${state.Status}`);
+}
+
+async function tryCommand(
+  tool: ContainerTool,
+  container: string,
+  command: string,
+  { user, workdir, env = {}, limitMs, storageMb, signal }: CommandOptions,
+): Promise<CommandResult | 'not started'> {
+  signal.throwIfAborted();
+  const over = new AbortController(); // the tool is killed
+  const ended = new AbortController();
+  let killed: Killed | undefined;
+  let [pid, start, bytes] = [undefined as string | undefined, '', 0];
+  const kill = async (reason: Killed): Promise<void> => {
+    if (killed !== undefined || ended.signal.aborted) return;
+    killed = reason;
+    if (pid !== undefined) await killGroup(tool, container, pid);
+    await pause(GRACE_MS, ended.signal);
+    over.abort();
+  };
+  const timer = setTimeout(() => void kill('late'), limitMs);
+  if (storageMb !== undefined)
+    void watchStorage(tool, container, storageMb, ended.signal, () => kill('storage'));
+  const args = [
+    'exec',
+    ...(user === undefined ? [] : ['--user', user]),
+    ...(workdir === undefined ? [] : ['--workdir', workdir]),
+    ...Object.entries(env).flatMap(([name, value]) => [
+      '--env',
+      steersTool.test(name) ? `${name}=${value}` : name,
+    ]),
+    ...[container, 'bash', '-c', wrapper(storageMb), command],
+  ];
+  const ran = await runTool(tool, args, {
+    env: Object.fromEntries(Object.entries(env).filter(([name]) => !steersTool.test(name))),
+    signal: AbortSignal.any([signal, over.signal]),
+    onOutput: (part) => {
+      if (pid === undefined && start.length < 100) {
+        start += part.toString('latin1');
+        pid = new RegExp(`^${MARK} (\\d+)\n`).exec(start)?.[1];
+      }
+      bytes += part.length;
+      if (bytes > MOST_OUTPUT) void kill('output');
+    },
+  });
+  ended.abort();
+  clearTimeout(timer);
+  signal.throwIfAborted();
+  if (pid === undefined && killed === undefined) return noStart(tool, container, ran);
+  if (ran.code === undefined || ran.code >= 125) await mustRun(tool, container);
+  const output = ran.output.replace(/^[^\n]*\n/, '');
+  return { code: killed === undefined ? ran.code : undefined, killed, output };
+}
+
+async function noStart(tool: ContainerTool, container: string, { errors }: ToolRun): Promise<'not started'> {
+  await mustRun(tool, container);
+  // What the task names wrongly does not heal by a restart.
+  if (/no such user|unable to find user|chdir to|executable file .*not found|no users found/i.test(errors))
+    throw environmentFailure(
+      'environment-broken',
+      `no command starts in the container: ${errors.slice(-300)}`,
+    );
+  return 'not started';
+}
+
+/** Kills a command with what it started. Where no process can start any more, a restart follows. */
+async function killGroup(tool: ContainerTool, container: string, pid: string): Promise<void> {
+  const { code } = await runTool(
+    tool,
+    ['exec', '--user', '0', container, 'bash', '-c', `kill -KILL -- -${pid}`],
+    { limitMs: GRACE_MS },
+  );
+  if (code === undefined || code >= 125)
+    await runTool(tool, ['restart', '-t', '0', container], { limitMs: GRACE_MS });
+}
+
+/** Calls `onFull` once the container has written more than `storageMb`. */
+async function watchStorage(
+  tool: ContainerTool,
+  container: string,
+  storageMb: number,
+  ended: AbortSignal,
+  onFull: () => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    await pause(STORAGE_LOOK_MS, ended);
+    if (ended.aborted) return;
+    const { output } = await runTool(tool, ['inspect', '--size', '--format', '{{.SizeRw}}', container], {
+      limitMs: GRACE_MS,
+    });
+    if (Number(output) > storageMb * 1_048_576) return onFull();
+  }
+}
