@@ -94,7 +94,7 @@ export async function openEpisode(deps: EpisodeDeps, signal: AbortSignal): Promi
     if (rewards === undefined) return done;
     if (!reaches(rewards, phase().least)) return done;
     index++;
-    await beginPhase(container, phase(), actSignal);
+    await beginPhase(container, phase(), { isFirst: false, signal: actSignal });
     return { content: phase().instruction, isError: false, isDone: false };
   };
   const act = async ({ name, arguments: given }: Action, actSignal: AbortSignal): Promise<Observation> => {
@@ -113,7 +113,7 @@ export async function openEpisode(deps: EpisodeDeps, signal: AbortSignal): Promi
     const log = graded.at(-1)!.log;
     return { reward: rewards.reward!, detail: { rewards, ...(phases.length > 1 ? { steps } : {}), log } };
   };
-  await beginPhase(container, phase(), signal);
+  await beginPhase(container, phase(), { isFirst: true, signal });
   const limits = phases.map(({ limitMs }) => limitMs);
   return {
     messages: [{ role: 'user', content: phase().instruction }],
@@ -140,11 +140,15 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, numbe
 const BEGIN_MS = 300_000;
 
 /** Removes what grading an earlier step left behind, and prepares the step. */
-async function beginPhase(container: Container, phase: Phase, signal: AbortSignal): Promise<void> {
-  const { workdir, user, healthcheck } = phase;
+async function beginPhase(
+  container: Container,
+  { workdir, user, healthcheck }: Phase,
+  { isFirst, signal }: { readonly isFirst: boolean; readonly signal: AbortSignal },
+): Promise<void> {
   const asRoot = { user: '0', limitMs: BEGIN_MS, signal };
+  if (!isFirst) await container.run('rm -rf /tests /logs/verifier/*', asRoot);
   if (workdir !== undefined) {
-    const { output } = await container.run('rm -rf /tests /logs/verifier/*; pwd', asRoot);
+    const { output } = await container.run('pwd', asRoot);
     const place = output.trim();
     await container.copyIn(workdir, place);
     if (existsSync(`${workdir}/setup.sh`)) {
@@ -156,6 +160,6 @@ async function beginPhase(container: Container, phase: Phase, signal: AbortSigna
       if (setup.code !== 0)
         throw environmentFailure('environment-broken', `setup.sh failed: ${setup.output.slice(-300)}`);
     }
-  } else await container.run('rm -rf /tests /logs/verifier/*', asRoot);
+  }
   await checkHealth(container.run, healthcheck, signal, user);
 }

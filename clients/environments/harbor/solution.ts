@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { environmentFailure } from '../environment-failure.ts';
 import type { Container } from './container.ts';
+import { isExecutable } from './is-executable.ts';
 import type { Phase } from './phases.ts';
 import type { TaskFile } from './task-file.ts';
 import { resolveVariables } from './variables.ts';
@@ -18,12 +21,11 @@ export async function runSolution(
   phase: Phase,
   signal: AbortSignal,
 ): Promise<void> {
-  const asRoot = { user: '0', limitMs: LIMIT_MS, signal };
-  await container.run('rm -rf /solution && mkdir -p /solution', asRoot);
+  const script = join(phase.solution, 'solve.sh');
+  if (!existsSync(script)) throw environmentFailure('environment-broken', `the task has no ${script}`);
   await container.copyIn(phase.solution, '/solution');
-  const prepared = await container.run('chmod +x /solution/solve.sh', asRoot);
-  if (prepared.code !== 0)
-    throw environmentFailure('environment-broken', 'the task has no solution/solve.sh');
+  if (!isExecutable(script))
+    await container.run('chmod +x /solution/solve.sh', { user: '0', limitMs: LIMIT_MS, signal });
   await container.run('(/solution/solve.sh) > /logs/agent/oracle.txt 2>&1', {
     user: phase.user,
     env: { DEBIAN_FRONTEND: 'noninteractive', ...resolveVariables(solution.env, process.env) },
