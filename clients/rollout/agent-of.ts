@@ -17,9 +17,9 @@ export async function agentOf(settings: AgentSettings, model: string): Promise<A
       return loadAgent(settings.path);
     case 'tools':
       return toolsAgent({ ...settings, model });
-    case 'program':
-      return programAgent({ ...settings, model });
     case 'bash':
       return bashAgent({ ...settings, model });
+    case 'program':
+      return programAgent({ ...settings, model });
   }
 }

@@ -85,9 +85,9 @@ export type AgentSettings =
       /** answers of the policy per attempt */
       readonly maxSteps: number;
     }
+  | ({ readonly kind: 'bash' } & Omit<BashAgentSettings, 'model'>)
   /** a shell command that runs on this machine for each attempt */
-  | { readonly kind: 'program'; readonly command: string }
-  | ({ readonly kind: 'bash' } & Omit<BashAgentSettings, 'model'>);
+  | { readonly kind: 'program'; readonly command: string };
 
 export type RolloutSettings = {
   readonly agent: AgentSettings;

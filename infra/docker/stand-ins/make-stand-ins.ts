@@ -52,6 +52,12 @@ export async function makeSlimDebian(print: (line: string) => void): Promise<voi
   await mustRun('podman', ['tag', debian, slimDebian]);
 }
 
+/** Builds the stand-in for the image of Node alone. Real images are left alone. */
+export async function makeNodeImage(print: (line: string) => void): Promise<void> {
+  if ((await labelOf(debian)) === undefined) await makeDebian(print);
+  await make([standIns[0]!], print);
+}
+
 async function make(chosen: readonly StandIn[], print: (line: string) => void): Promise<void> {
   for (const standIn of chosen) {
     const folder = await mkdtemp(join(tmpdir(), 'clawloop-stand-in-'));
