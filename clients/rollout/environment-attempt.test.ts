@@ -171,3 +171,35 @@ test('an attempt that timed out is rated as it stands only on request', async ()
   expect(kindsOf((await roll(given)).settled)).toEqual(['agent-timed-out']);
   expect(kindsOf((await roll({ ...given, timeoutCounts: true })).settled)).toEqual([0.5]);
 });
+
+test('a shell that is lost fails the attempt although the agent hides it', async () => {
+  const shell = () => Promise.reject(environmentFailure('environment-lost', 'the container is gone'));
+  const agent: Agent = ({ environment }) => environment!.shell!('ls', signal).catch(() => 'fine');
+  const { driver } = environments(() => ({ shell }));
+  const { settled } = await roll({ tasks: 1, n: 1, environments: driver, reward: undefined, agent });
+  expect(kindsOf(settled)).toEqual(['environment-lost']);
+});
+
+test('an environment that is lost while it rates is not a failed evaluation', async () => {
+  const evaluate = () => Promise.reject(environmentFailure('environment-lost', 'the container is gone'));
+  const { driver } = environments((number) => (number === 0 ? { evaluate } : {}));
+  const given = { tasks: 1, n: 1, retries: 1, environments: driver, reward: undefined, agent: acts };
+  const { settled } = await roll(given);
+  expect(kindsOf(settled)).toEqual([0.5]);
+  expect(settled[0]!.outcome.earlier).toEqual(['environment-lost']);
+});
+
+test("the task's own limits count: a shorter one for the agent, a longer one for the rating", async () => {
+  const hangs: Agent = () => new Promise(() => {});
+  const short = environments(() => ({ agentLimitMs: 1 }));
+  const given = { tasks: 1, n: 1, reward: undefined };
+  const slow = await roll({ ...given, environments: short.driver, agent: hangs });
+  expect(kindsOf(slow.settled)).toEqual(['agent-timed-out']);
+  const evaluate = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return { reward: 1, detail: {} };
+  };
+  const long = environments(() => ({ evaluate, evaluateLimitMs: 60_000 }));
+  const patient = await roll({ ...given, environments: long.driver, agent: acts, rewardTimeoutMs: 1 });
+  expect(kindsOf(patient.settled)).toEqual([1]);
+});
