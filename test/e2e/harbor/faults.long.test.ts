@@ -59,7 +59,7 @@ describeWithContainers('what goes wrong in containers', () => {
 
   test('an image that cannot be built is no reward either', async () => {
     commands();
-    const { lines } = await rollIn(at('fault-unbuilt'), ...single, '--room-timeout', '5');
+    const { lines } = await rollIn(at('fault-unbuilt'), ...single);
     expect(lines).toMatchObject([{ outcome: 'environment-broken', reward: null }]);
     expect(lines[0]!.error).toMatch(/cannot build/);
   });
