@@ -109,9 +109,14 @@ test('a submission of a step brings the instruction of the next', async () => {
   const submit = { type: 'function' as const, function: { name: 'submit', parameters: {} } };
   let steps = 0;
   const act = async () => ({ content: 'Next: remove it.', isError: false, isDone: ++steps === 2 });
-  const { result, requests } = await run([call(SUBMIT), call('echo two'), call(SUBMIT)], {
+  const both: ScriptedAnswer = {
+    calls: [SUBMIT, 'echo late'].map((command) => ['bash', JSON.stringify({ command })] as const),
+  };
+  const { result, requests, commands } = await run([both, call('echo two'), call(SUBMIT)], {
     given: { tools: [submit], act },
   });
+  expect(commands).not.toContain('echo late');
+  expect(requests[1]!.messages.at(-2)!.content).toMatch(/^Not run/);
   expect(result).toMatchObject({ ended: 'submitted', steps: 3 });
   expect(requests[1]!.messages.at(-1)).toEqual({
     role: 'user',

@@ -94,25 +94,25 @@ type Context = {
   readonly signal: AbortSignal;
 };
 
-/** Runs the commands of an answer in order, up to one that submits. */
+/** Runs the commands of an answer in order, up to the one that submits. */
 async function carryOut(message: AssistantMessage, { form, shell, signal }: Context): Promise<After> {
   const asked = commandsIn(message, form);
   const replies: Message[] = [];
+  let submission: string | undefined;
   let isFormatError = asked.some(({ command }) => command === undefined);
   for (const { command, callId, problem } of asked) {
     const reply = (content: string): Message =>
       callId === undefined ? { role: 'user', content } : { role: 'tool', tool_call_id: callId, content };
-    if (command === undefined) {
-      replies.push(reply(problem));
+    if (command === undefined || submission !== undefined) {
+      replies.push(reply(problem ?? 'Not run: a command before this one submitted.')); // every call needs a reply
       continue;
     }
     const result = await shell(command, signal);
     replies.push(reply(observationOf(result)));
     isFormatError = false;
-    const submission = submissionIn(result);
-    if (submission !== undefined) return { replies, isFormatError: false, submission };
+    submission = submissionIn(result);
   }
-  return { replies, isFormatError, submission: undefined };
+  return { replies, isFormatError, submission };
 }
 
 type Asked = { readonly callId: string | undefined } & (

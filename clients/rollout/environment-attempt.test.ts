@@ -244,3 +244,18 @@ test('an environment that is lost while it rates an attempt, or by its shell, is
   const run = await roll({ ...given, environments: shells.driver, agent: hides });
   expect(run.settled[0]!.outcome).toMatchObject({ reward: 0.5, earlier: ['environment-lost'] });
 });
+
+test("the task's own limits count: a shorter one for the agent, a longer one for the rating", async () => {
+  const hangs: Agent = () => new Promise(() => {});
+  const short = environments(() => ({ agentLimitMs: 1 }));
+  const given = { tasks: 1, n: 1, reward: undefined };
+  const slow = await roll({ ...given, environments: short.driver, agent: hangs });
+  expect(kindsOf(slow.settled)).toEqual(['agent-timed-out']);
+  const evaluate = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return { reward: 1, detail: {} };
+  };
+  const long = environments(() => ({ evaluate, evaluateLimitMs: 60_000 }));
+  const patient = await roll({ ...given, environments: long.driver, agent: acts, rewardTimeoutMs: 1 });
+  expect(kindsOf(patient.settled)).toEqual([1]);
+});

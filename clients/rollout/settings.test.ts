@@ -66,3 +66,27 @@ test('steps are compared if a weight is given, and attempts weigh the same with 
   expect(() => settings({ ...files, 'process-baseline': 'index' })).toThrow('needs --process');
   expect(() => settings({ ...files, weigh: 'token' })).toThrow('--weigh must be turn or attempt');
 });
+
+test('tasks in containers have the agent that works by a shell', () => {
+  const harbor = 'harbor:tasks';
+  expect(settings({ env: harbor })).toMatchObject({
+    agent: { kind: 'bash', maxSteps: 30, form: 'calls', contextTokens: undefined },
+    environment: { containers: { tool: undefined, environments: 4, withNetwork: false } },
+  });
+  const given = {
+    form: 'backticks',
+    'context-tokens': '8000',
+    'container-tool': 'docker',
+    environments: '2',
+    network: true,
+  };
+  expect(settings({ env: harbor, ...given })).toMatchObject({
+    agent: { form: 'backticks', contextTokens: 8000 },
+    environment: { containers: { tool: 'docker', environments: 2, withNetwork: true } },
+  });
+  expect(settings({ env: harbor, agent: 'tools' }).agent).toEqual({ kind: 'tools', maxSteps: 30 });
+  expect(() => settings({ env, form: 'calls' })).toThrow('--form needs --agent bash');
+  expect(() => settings({ env: harbor, form: 'xml' })).toThrow(/--form must be/);
+  expect(() => settings({ env: harbor, 'container-tool': 'lxc' })).toThrow(/--container-tool must be/);
+  expect(() => settings({ env: harbor, environments: '0' })).toThrow(/--environments must be/);
+});

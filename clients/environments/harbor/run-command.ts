@@ -34,6 +34,8 @@ const LONGEST_COMMAND = 100_000;
 const STORAGE_LOOK_MS = 2_000;
 /** ms for the end of a command after it was killed */
 const GRACE_MS = 10_000;
+/** ms for the tool to look at a container, or to restart it, on a machine that is busy */
+const TOOL_LIMIT_MS = 120_000;
 
 /**
  * First line that a command prints: its process id in the container. A tool that fails prints none, which tells its
@@ -89,7 +91,7 @@ async function restartFull(
 ): Promise<void> {
   await mustRun(tool, container);
   const { code, errors } = await runTool(tool, ['restart', '-t', '0', container], {
-    limitMs: GRACE_MS,
+    limitMs: TOOL_LIMIT_MS,
     signal,
   });
   signal.throwIfAborted();
@@ -102,7 +104,7 @@ async function mustRun(tool: ContainerTool, container: string): Promise<void> {
     tool,
     ['inspect', '--format', '{{json .State}}', container],
     {
-      limitMs: GRACE_MS,
+      limitMs: TOOL_LIMIT_MS,
     },
   );
   if (code !== 0) throw lost(errors.slice(-300));
@@ -182,10 +184,10 @@ async function killGroup(tool: ContainerTool, container: string, pid: string): P
   const { code } = await runTool(
     tool,
     ['exec', '--user', '0', container, 'bash', '-c', `kill -KILL -- -${pid}`],
-    { limitMs: GRACE_MS },
+    { limitMs: TOOL_LIMIT_MS },
   );
   if (code === undefined || code >= 125)
-    await runTool(tool, ['restart', '-t', '0', container], { limitMs: GRACE_MS });
+    await runTool(tool, ['restart', '-t', '0', container], { limitMs: TOOL_LIMIT_MS });
 }
 
 /** Calls `onFull` once the container has written more than `storageMb`. */
@@ -200,7 +202,7 @@ async function watchStorage(
     await pause(STORAGE_LOOK_MS, ended);
     if (ended.aborted) return;
     const { output } = await runTool(tool, ['inspect', '--size', '--format', '{{.SizeRw}}', container], {
-      limitMs: GRACE_MS,
+      limitMs: TOOL_LIMIT_MS,
     });
     if (Number(output) > storageMb * 1_048_576) return onFull();
   }

@@ -45,7 +45,7 @@ describeWithContainers('the terminal tasks', () => {
     expect(checked.stderr).toMatch(/check \[#+\] 100 %/);
     const images = () => podman('images', '--quiet', '--no-trunc').stdout;
     const before = images();
-    const again = await clawloop(['env', 'check', `harbor:${terminal}`, '--tasks', '2']);
+    const again = await clawloop(['env', 'check', `harbor:${terminal}`, '--tasks', '1']);
     expect(again.code, again.stdout).toBe(0);
     expect(images()).toBe(before);
     expect(containersOf(...terminalTasks())).toEqual([]);
