@@ -24,6 +24,7 @@ const configOf = ({ production = false }: { readonly production?: boolean }): Kn
   ignoreBinaries: [
     'java',
     'pgrep',
+    'podman',
     'mvn',
     'mount',
     'umount',

@@ -120,7 +120,11 @@ describeWithContainers('software tasks made from packages', () => {
     const [name] = (await readdir(tasks)) as [string];
     const always = 'import pytest\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport():\n';
     const cheat = `${always}  out = yield\n  out.get_result().outcome = "passed"\n`;
-    const deleted = await earned(tasks, name, 'rm -rf tests && git -c user.name=A -c user.email=a@b.c commit -qam Done');
+    const deleted = await earned(
+      tasks,
+      name,
+      'rm -rf tests && git -c user.name=A -c user.email=a@b.c commit -qam Done',
+    );
     expect(deleted.reward).toBe(0);
     const hooked = `printf '%s' '${cheat}' | tee conftest.py tests/conftest.py > sitecustomize.py`;
     expect((await earned(tasks, name, hooked, 'cp conftest.py pytest.py')).reward).toBe(0);
