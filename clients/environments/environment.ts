@@ -66,6 +66,8 @@ export type OpenEnvironment = {
   readonly act: (action: Action, signal: AbortSignal) => Promise<Observation>;
   /** runs a command in the environment, for agents that bring tools of their own; undefined: it has no shell */
   readonly shell?: (command: string, signal: AbortSignal) => Promise<ShellResult>;
+  /** words of a command line of this machine; the words after them run in the environment; undefined: none do */
+  readonly enter?: readonly string[];
   readonly evaluate: (signal: AbortSignal) => Promise<Evaluation>;
   /** ms that `evaluate` may take, where that is longer than --reward-timeout */
   readonly evaluateLimitMs?: number;

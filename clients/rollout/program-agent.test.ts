@@ -79,8 +79,16 @@ test("the instruction is the environment's opening, or the task's text under a u
       { role: 'system', content: 'You are in a room.' },
       { role: 'user', content: 'Leave.' },
     ],
+    enter: ['env', "WHERE=it's inside"],
   } as unknown as AgentInput['environment'];
   expect(await says({ environment })).toBe('You are in a room.\n\nLeave.');
+  const inside = `"$CLAWLOOP_EXEC" sh -c 'echo "$WHERE $HOME $0"' "a  b"; echo "$WHERE"`;
+  expect(await outputOf(inside, { environment })).toBe(`it's inside ${process.env.HOME} a  b\n\n`);
+});
+
+test('a program that cannot act in an environment is an error, so its attempt is not scored', async () => {
+  const environment = { messages: [] } as unknown as AgentInput['environment'];
+  await expect(agentOf('true')(input({ environment }))).rejects.toThrow(/cannot act in this environment/);
 });
 
 test('each attempt has an empty home and an empty working folder, which are removed', async () => {

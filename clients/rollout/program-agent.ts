@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isObject } from '../../shared/lang/json.ts';
 import type { OpenEnvironment } from '../environments/environment.ts';
+import { quoted } from '../environments/harbor/quoted.ts';
 import type { Agent, AgentInput } from './contract.ts';
 import { runProgram } from './program-process.ts';
 
@@ -30,6 +31,7 @@ export const programAgent =
     try {
       const [folder, home, temporary] = [join(root, 'work'), join(root, 'home'), join(root, 'tmp')];
       for (const each of [folder, home, temporary]) await mkdir(each);
+      const enter = await writeEnter(root, input.environment);
       const env = {
         ...inherited(process.env),
         ...programVariables(input, model),
@@ -37,6 +39,7 @@ export const programAgent =
         HOME: home,
         TMPDIR: temporary,
         CLAWLOOP_STARTED_IN: process.cwd(),
+        ...(enter === undefined ? {} : { CLAWLOOP_EXEC: enter }),
       };
       refuseTooLong(env);
       const { code, stdout, stderr } = await runProgram(command, { folder, root, env, signal: input.signal });
@@ -46,6 +49,33 @@ export const programAgent =
       await rm(root, { recursive: true, force: true, maxRetries: 5 });
     }
   };
+
+/** Variables by which a container tool finds its containers. */
+const OF_CONTAINER_TOOLS = /^(HOME|XDG_\w+|DOCKER_\w+|CONTAINERS?_\w+)$/;
+
+/**
+ * Writes a script that runs its arguments in the environment. The program itself has another home, in which a
+ * container tool does not find its containers.
+ *
+ * @returns the path of the script; undefined without an environment
+ * @throws Error when a program cannot reach into the environment, so that an idle attempt is not scored
+ */
+async function writeEnter(
+  root: string,
+  environment: OpenEnvironment | undefined,
+): Promise<string | undefined> {
+  if (environment === undefined) return undefined;
+  if (environment.enter === undefined)
+    throw new Error('a program cannot act in this environment: use the agent `tools` or a module');
+  const path = join(root, 'exec');
+  const variables = Object.entries(process.env)
+    .filter(([name, value]) => value !== undefined && OF_CONTAINER_TOOLS.test(name))
+    .map(([name, value]) => `${name}=${quoted(value!)}`);
+  const words = environment.enter.map(quoted).join(' ');
+  const lines = ['#!/bin/sh', `export ${variables.join(' ')}`, `exec ${words} "$@"`];
+  await writeFile(path, `${lines.join('\n')}\n`, { mode: 0o700 });
+  return path;
+}
 
 /** bytes of one variable, with its name; a limit of Linux */
 const LONGEST_VARIABLE = 128 * 1024;

@@ -26,6 +26,8 @@ export type Package =
       readonly executable: string;
       /** versions of Python that it runs on, the best first */
       readonly pythons: readonly string[];
+      /** packages that it needs and does not ask for */
+      readonly also?: readonly string[];
     };
 
 /** The command line that starts a program, less its arguments. */
@@ -92,7 +94,14 @@ async function installPython(from: Package & { registry: 'pypi' }, folder: strin
   try {
     await installer(python, ['-m', 'venv', '--clear', folder]);
     const specifier = `${from.name}==${from.version}`;
-    await installer(join(folder, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', specifier]);
+    await installer(join(folder, 'bin', 'python'), [
+      '-m',
+      'pip',
+      'install',
+      '--quiet',
+      specifier,
+      ...(from.also ?? []),
+    ]);
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     throw error;

@@ -77,7 +77,10 @@ export function harborDriver(settings: HarborSettings): HarborDriver {
         const openFresh = ({ environment, image }: Grading, signal: AbortSignal) =>
           start(environment, image, { id: options.id, task: task.name, signal });
         const phases = phasesOf(task, existsSync);
-        return await openEpisode({ ...settings, task, phases, container, openFresh, close }, options.signal);
+        return await openEpisode(
+          { ...settings, tool, task, phases, container, openFresh, close },
+          options.signal,
+        );
       } catch (error) {
         await close();
         throw error;

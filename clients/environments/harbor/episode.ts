@@ -9,6 +9,7 @@ import type {
 } from '../environment.ts';
 import { environmentFailure, environmentFailureKind } from '../environment-failure.ts';
 import { type Container, checkHealth } from './container.ts';
+import type { ContainerTool } from './container-tool.ts';
 import { type Graded, grade } from './grading.ts';
 import type { Grading, Phase } from './phases.ts';
 import { quoted } from './quoted.ts';
@@ -21,6 +22,7 @@ export type EpisodeDeps = {
   readonly task: HarborTask;
   readonly phases: readonly Phase[];
   readonly container: Container;
+  readonly tool: ContainerTool;
   /** starts the container of a separate verifier */
   readonly openFresh: (grading: Grading, signal: AbortSignal) => Promise<Container>;
   /** ms for one command of the agent */
@@ -123,6 +125,7 @@ export async function openEpisode(deps: EpisodeDeps, signal: AbortSignal): Promi
     evaluateLimitMs: sum(phases.map(({ grading }) => grading.limitMs)) + EVALUATION_SLACK_MS,
     act,
     shell,
+    enter: [deps.tool, 'exec', '--interactive', container.id],
     evaluate,
     close: deps.close,
     solve: async (solveSignal) => {

@@ -34,7 +34,7 @@ export type MakeTasksProgress =
   | { readonly step: 'fetching' | 'building' | 'testing' }
   | { readonly step: 'trying'; readonly made: number; readonly count: number; readonly tried: number };
 
-export type MadeTask = {
+type MadeTask = {
   readonly name: string;
   readonly modifier: string;
   readonly failToPass: number;

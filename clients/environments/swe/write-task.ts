@@ -86,7 +86,7 @@ RUN git init --quiet && git add --all --force \\
 `;
 
 const SOLVE = `#!/bin/sh
-cd /app && git apply -p0 "$(dirname "$(readlink -f "$0")")/fix.patch"
+cd /app && git apply "$(dirname "$(readlink -f "$0")")/fix.patch"
 `;
 
 /** The agent's folder, for the container in which it is graded. What the agent did to git does not matter. */

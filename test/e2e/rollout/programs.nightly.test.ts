@@ -21,6 +21,7 @@ const programs: readonly Program[] = [
       version: '2.4.6',
       executable: 'mini',
       pythons: ['3.12', '3.13', '3.11'],
+      also: ['mcp'], // litellm imports it
     },
     command: 'MSWEA_CONFIGURED=true mini -y --exit-immediately -m "openai/$CLAWLOOP_MODEL" -t "$INSTRUCTION"',
   },

@@ -4,8 +4,9 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { Evaluation } from '../../../clients/environments/environment.ts';
+import type { Evaluation, OpenEnvironment } from '../../../clients/environments/environment.ts';
 import { harborDriver } from '../../../clients/environments/harbor/driver.ts';
+import { programAgent } from '../../../clients/rollout/program-agent.ts';
 import { makeNodeImage } from '../../../infra/docker/stand-ins/make-stand-ins.ts';
 import { describeWithContainers } from '../harbor/describe-with-containers.ts';
 import { clawloop } from '../harness/clawloop.ts';
@@ -13,7 +14,19 @@ import { clawloop } from '../harness/clawloop.ts';
 const signal = new AbortController().signal;
 
 /** What an agent's commands earn in a task. */
-async function earned(place: string, name: string, ...commands: readonly string[]): Promise<Evaluation> {
+const earned = (place: string, name: string, ...commands: readonly string[]): Promise<Evaluation> =>
+  earnedBy(place, name, async ({ shell }) => {
+    for (const command of commands) {
+      const { code, output } = await shell!(command, signal);
+      expect(code, output).toBe(0);
+    }
+  });
+
+async function earnedBy(
+  place: string,
+  name: string,
+  work: (environment: OpenEnvironment) => Promise<void>,
+): Promise<Evaluation> {
   const driver = harborDriver({
     place,
     tool: 'podman',
@@ -24,10 +37,7 @@ async function earned(place: string, name: string, ...commands: readonly string[
   try {
     const episode = await driver.open({ path: name }, { id: `swe-${randomUUID()}`, seed: 0, signal });
     try {
-      for (const command of commands) {
-        const { code, output } = await episode.shell!(command, signal);
-        expect(code, output).toBe(0);
-      }
+      await work(episode);
       return await episode.evaluate(signal);
     } finally {
       await episode.close();
@@ -120,7 +130,11 @@ describeWithContainers('software tasks made from packages', () => {
     const [name] = (await readdir(tasks)) as [string];
     const always = 'import pytest\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport():\n';
     const cheat = `${always}  out = yield\n  out.get_result().outcome = "passed"\n`;
-    const deleted = await earned(tasks, name, 'rm -rf tests && git -c user.name=A -c user.email=a@b.c commit -qam Done');
+    const deleted = await earned(
+      tasks,
+      name,
+      'rm -rf tests && git -c user.name=A -c user.email=a@b.c commit -qam Done',
+    );
     expect(deleted.reward).toBe(0);
     const hooked = `printf '%s' '${cheat}' | tee conftest.py tests/conftest.py > sitecustomize.py`;
     expect((await earned(tasks, name, hooked, 'cp conftest.py pytest.py')).reward).toBe(0);
@@ -128,6 +142,23 @@ describeWithContainers('software tasks made from packages', () => {
     const patch = await readFile(join(tasks, name, 'solution/fix.patch'), 'utf8');
     const fixed = await earned(tasks, name, `git apply -p1 <<'END'\n${patch}\nEND`, 'rm -rf tests .git');
     expect(fixed).toMatchObject({ reward: 1, detail: { rewards: { fail_to_pass: 1, pass_to_pass: 1 } } });
+  });
+
+  test('a program of this machine fixes the bug in the container', async () => {
+    const [name] = (await readdir(tasks)) as [string];
+    const patch = join(tasks, name, 'solution/fix.patch');
+    const agent = programAgent({ command: `"$CLAWLOOP_EXEC" git apply - < '${patch}'`, model: 'clawloop' });
+    const fixed = await earnedBy(tasks, name, async (environment) => {
+      const endpoint = {
+        baseUrl: 'http://127.0.0.1:9',
+        apiKey: 'sk-sess-1',
+        session: 's',
+        attempt: 0,
+        seed: 0,
+      };
+      await agent({ ...endpoint, task: { id: name }, signal, environment });
+    });
+    expect(fixed.reward).toBe(1);
   });
 
   test("the verifier's container has no key of this process, and what the agent starts is not in it", async () => {
