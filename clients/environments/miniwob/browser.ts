@@ -83,11 +83,8 @@ async function launch(executablePath: string): Promise<Browser> {
     handleSIGHUP: false,
     handleSIGINT: false,
     handleSIGTERM: false,
-    args: [
-      '--host-resolver-rules=MAP * ~NOTFOUND', // no page may reach a network, not even this machine's own
-      '--disable-smooth-scrolling',
-      '--disable-gpu', // nobody looks at the pages, and drawing them without a GPU costs most of the time
-    ],
+    // No page may reach a network, not even this machine's own.
+    args: ['--host-resolver-rules=MAP * ~NOTFOUND', '--disable-smooth-scrolling'],
   });
 }
 
