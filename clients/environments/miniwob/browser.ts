@@ -43,17 +43,24 @@ export type SharedBrowser = {
    * @throws EnvironmentFailure `environment-unavailable` when a later start fails
    */
   readonly running: () => Promise<Browser>;
+  /** Ends a browser that no longer opens pages; the next call of `running` starts another. */
+  readonly giveUp: (browser: Browser) => void;
   readonly close: () => Promise<void>;
 };
 
 export function shareBrowser(path: string): SharedBrowser {
   let current: Promise<Browser> | undefined;
+  let latest: Browser | undefined;
   let hasStarted = false;
+  const forget = (browser: Browser) => {
+    if (browser === latest) current = undefined;
+  };
   const start = async (): Promise<Browser> => {
     try {
       const browser = await launch(path);
       hasStarted = true;
-      browser.on('disconnected', () => (current = undefined));
+      browser.on('disconnected', () => forget(browser));
+      latest = browser;
       return browser;
     } catch (error) {
       current = undefined;
@@ -63,6 +70,10 @@ export function shareBrowser(path: string): SharedBrowser {
   };
   return {
     running: () => (current ??= start()),
+    giveUp: (browser) => {
+      forget(browser);
+      void browser.close().catch(() => undefined);
+    },
     close: async () => {
       const browser = await current?.catch(() => undefined);
       await browser?.close().catch(() => undefined);
@@ -86,7 +97,7 @@ async function launch(executablePath: string): Promise<Browser> {
     args: [
       '--host-resolver-rules=MAP * ~NOTFOUND', // no page may reach a network, not even this machine's own
       '--disable-smooth-scrolling',
-      '--disable-gpu', // nobody looks at the pages, and drawing them without a GPU costs most of the time
+      '--disable-gpu-watchdog', // on a busy machine it ends the process that draws, and no page opens any more
     ],
   });
 }

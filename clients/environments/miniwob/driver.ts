@@ -40,9 +40,11 @@ export function miniWobDriver({ place, browser, actLimitMs }: Settings): Environ
         return episode({ running, opened, actLimitMs, first: await stateOf(opened) });
       } catch (error) {
         void opening.then(close, () => undefined);
-        throw isGone(error as Error, running)
-          ? environmentFailure('environment-unavailable', firstLine(error as Error))
-          : environmentFailure('environment-broken', firstLine(error as Error));
+        if (signal.aborted) throw error;
+        if (!isGone(error as Error, running))
+          throw environmentFailure('environment-broken', firstLine(error as Error));
+        shared.giveUp(running);
+        throw environmentFailure('environment-unavailable', firstLine(error as Error));
       }
     },
     close: shared.close,

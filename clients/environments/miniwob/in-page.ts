@@ -24,7 +24,7 @@ export type ShownElement = {
 };
 
 /** Where to click, in CSS px of the viewport, or why not. */
-export type Spot = { readonly x: number; readonly y: number } | 'unknown' | 'hidden' | 'covered';
+type Spot = { readonly x: number; readonly y: number } | 'unknown' | 'hidden' | 'covered';
 
 /** Lives in a page for as long as its episode. */
 export type PageView = {
