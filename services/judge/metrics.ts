@@ -75,7 +75,7 @@ export function createJudgeMetrics(registry: Registry, queue: JobQueue<VoteJob>,
 function countVerdicts(registers: Registry[]): (events: readonly ClawLoopEvent[]) => void {
   const verdicts = new Counter({
     name: 'clawloop_verdicts_total',
-    help: 'settled turns, by verdict (good, bad, neutral, unavailable) and source (votes, feedback, reward)',
+    help: 'settled turns, by verdict (good, bad, neutral, unavailable) and source (votes, feedback, reward, reward+process)',
     labelNames: ['verdict', 'source'],
     registers,
   });

@@ -6,6 +6,7 @@ import { completed, event, type Facts, factsOf, ready } from './testing/facts.ts
 const process = { votes: 2, weight: 0.5 };
 const against = { baseline: 0.2, scale: 2 };
 const place = { key: 'mine', session: 's' };
+const epoch = 's/started';
 
 type Data = Readonly<Record<string, unknown>>;
 /** A session with one step that is voted on; `data`: what differs, by name of the event. */
@@ -32,6 +33,7 @@ function session(data: Readonly<Record<string, Data | undefined>> = {}): readonl
     ended: event('session.ended', 'end', { ...place, reason: 'explicit' }),
     completed: completed('a', {
       ...place,
+      epoch,
       settle: 'reward',
       process,
       from: 'b',
@@ -49,9 +51,9 @@ function session(data: Readonly<Record<string, Data | undefined>> = {}): readonl
       return: { own: 1, parent: null, discount: 1, step: 0.1 },
       ...data.returned,
     }),
-    closed: event('session.closed', 's@a/closed', {
+    closed: event('session.closed', 's@s/started/closed', {
       ...place,
-      epoch: 'a',
+      epoch,
       by: 'end',
       weigh: 'attempt',
       ...data.closed,
@@ -71,7 +73,7 @@ function session(data: Readonly<Record<string, Data | undefined>> = {}): readonl
     }),
     ready: ready('a', {
       ...place,
-      epoch: 'a',
+      epoch,
       source: 'reward',
       following: 0,
       weight: 1,

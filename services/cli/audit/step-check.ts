@@ -43,6 +43,7 @@ const differs = (a: number | undefined, b: number | undefined): boolean =>
  * with the judge. Feed it conversations, turns, training.
  */
 export function createStepCheck(violation: ReportViolation, folds: Folds) {
+  /** by epoch; an answer that comes after the end of its session begins another, which asks for nothing */
   const asked = new Map<string, ProcessTerms | undefined>();
   const latestSteps = new Map<string, Steps>();
   const stepsAtEnd = new Map<string, Steps>();
@@ -52,8 +53,8 @@ export function createStepCheck(violation: ReportViolation, folds: Folds) {
   let order = 0;
   const weighs = new Map<string, SessionClosed['data']['weigh']>();
 
-  const onCompleted = ({ turnId, session, process, from }: TurnCompleted['data']): void => {
-    if (asked.has(session) && JSON.stringify(asked.get(session)) !== JSON.stringify(process))
+  const onCompleted = ({ turnId, epoch, process, from }: TurnCompleted['data']): void => {
+    if (asked.has(epoch) && JSON.stringify(asked.get(epoch)) !== JSON.stringify(process))
       violation(`${turnId} is voted on in another way than its session asked for`);
     if (process === undefined || steps.has(turnId) || judged.has(turnId)) return;
     const needs = from === null ? 0 : process.votes;
@@ -95,7 +96,7 @@ export function createStepCheck(violation: ReportViolation, folds: Folds) {
         violation(
           `the step of ${turnId} has the advantage ${earned?.step}, but its client sent ${step?.advantage}`,
         );
-      const known = asked.has(session) ? asked.get(session) : process;
+      const known = asked.has(epoch) ? asked.get(epoch) : process;
       const expected =
         known === undefined
           ? undefined
@@ -139,7 +140,7 @@ export function createStepCheck(violation: ReportViolation, folds: Folds) {
     order += 1;
     switch (event.type) {
       case 'session.started':
-        asked.set(event.data.session, event.data.process);
+        asked.set(event.id, event.data.process);
         break;
       case 'feedback.given':
         if (event.data.steps !== undefined) latestSteps.set(event.subject, event.data.steps);

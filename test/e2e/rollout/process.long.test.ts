@@ -13,7 +13,7 @@ import { scriptedPolicy } from '../openenv/scripted-policy.ts';
 
 /** The judge votes on steps while attempts go on; the advantage of every sample is the closed form. */
 
-vi.setConfig({ testTimeout: 300_000 });
+vi.setConfig({ testTimeout: 480_000 });
 
 const module = fileURLToPath(new URL('stepping-agent.ts', import.meta.url));
 const cleanups: (() => Promise<unknown>)[] = [];
