@@ -9,7 +9,7 @@ import { type Container, startContainer } from './container.ts';
 import { type ContainerTool, containerTool } from './container-tool.ts';
 import { type Episode, openEpisode } from './episode.ts';
 import { createImages } from './images.ts';
-import { removeAtExit, removeLeftovers } from './leftovers.ts';
+import { removeAtExit, removeLeftovers, removeWhenKilled } from './leftovers.ts';
 import { type Grading, imageOf, phasesOf } from './phases.ts';
 import { networkOf } from './refusals.ts';
 import { createSlots } from './slots.ts';
@@ -45,7 +45,7 @@ export function harborDriver(settings: HarborSettings): HarborDriver {
   const tool = containerTool(settings.tool);
   const images = createImages(tool);
   const slots = createSlots(settings.environments);
-  const stopWatching = removeAtExit();
+  const stopWatching = [removeAtExit(), removeWhenKilled(tool)];
   let cleared: Promise<void> | undefined;
 
   const start = async (
@@ -86,7 +86,9 @@ export function harborDriver(settings: HarborSettings): HarborDriver {
         throw error;
       }
     },
-    close: async () => stopWatching(),
+    close: async () => {
+      for (const stop of stopWatching) stop();
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { hostname } from 'node:os';
 import { living } from './container.ts';
 import { type ContainerTool, runTool } from './container-tool.ts';
@@ -11,6 +11,28 @@ export function removeAtExit(): () => void {
   };
   process.on('exit', remove);
   return () => void process.off('exit', remove);
+}
+
+/** Waits for the end of its input, then removes containers. One may still be starting, so it looks three times. */
+const KEEPER = `cat > /dev/null
+for again in 1 2 3; do
+  ids=$("$0" ps --all --quiet --filter "label=clawloop.process=$1" --filter "label=clawloop.host=$2")
+  [ -z "$ids" ] || "$0" rm --force --volumes $ids
+  sleep 2
+done`;
+
+/**
+ * Removes this process's containers when it is killed: a small process waits for the end of a pipe, which the system
+ * closes however this process ends. Call the result when no container is left.
+ */
+export function removeWhenKilled(tool: ContainerTool): () => void {
+  const keeper = spawn('sh', ['-c', KEEPER, tool, String(process.pid), hostname()], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true, // Ctrl-C in the terminal must not end it first
+  });
+  keeper.on('error', () => {}); // the next rollout removes what is left
+  keeper.unref();
+  return () => void keeper.kill('SIGKILL');
 }
 
 /** Removes containers of earlier processes of this machine that were killed. Never throws. */

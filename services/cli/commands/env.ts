@@ -11,6 +11,7 @@ import { barOf, openBar } from '../../../shared/runtime/progress-bar.ts';
 import { INTERRUPTED, stopOnSignals } from '../../../shared/runtime/stop-on-signals.ts';
 import { formatTable } from '../../../shared/runtime/table.ts';
 import type { Command } from '../command.ts';
+import { listEnvironments } from '../env/list-environments.ts';
 import { MAKE_SWE_USAGE, makeSwe, makeSweDetails } from '../env/make-swe.ts';
 import { readOptions } from '../options.ts';
 
@@ -27,9 +28,10 @@ type Values = ReturnType<typeof readOptions<typeof flags>>['values'];
 
 export const env: Command = {
   name: 'env',
-  usage: `(check harbor:FOLDER | ${MAKE_SWE_USAGE})`,
-  about: 'check the tasks of an environment, or make tasks from a package',
+  usage: `(list | check harbor:FOLDER | ${MAKE_SWE_USAGE})`,
+  about: 'list environments in use, check their tasks, or make tasks from a package',
   details: [
+    ['list', 'environments that attempts use now; --url and --key as for rollout'],
     ['check harbor:FOLDER', 'each task builds, earns 0 untouched and 1 with its reference solution, twice'],
     ['--tasks N|FROM:TO', 'first N tasks, or a range of them; default: all'],
     ['--container-tool NAME', 'podman or docker; default: the one that is installed'],
@@ -40,6 +42,7 @@ export const env: Command = {
   outlivesReader: true,
   run: async (argv) => {
     if (argv[0] === 'make-swe') return makeSwe(argv.slice(1));
+    if (argv[0] === 'list') return listEnvironments(argv.slice(1));
     const { values, words } = readOptions(argv, flags);
     const [action, ...places] = words;
     switch (action) {
@@ -51,7 +54,7 @@ export const env: Command = {
   },
 };
 
-const USAGE = `usage: env (check harbor:FOLDER | ${MAKE_SWE_USAGE})`;
+const USAGE = `usage: env (list | check harbor:FOLDER | ${MAKE_SWE_USAGE})`;
 
 async function check(values: Values, [specification = '', ...others]: readonly string[]): Promise<number> {
   const place = /^harbor:(.+)$/s.exec(specification)?.[1];

@@ -31,7 +31,7 @@ const at = (task: string) => `harbor:${folder}/${task}`;
 const single = ['--n', '1', '--retries', '0'];
 
 describeWithContainers('what goes wrong in containers', () => {
-  const { decide, rollIn } = withRollouts();
+  const { decide, rollIn, signal } = withRollouts();
   afterAll(() => rm(folder, { recursive: true }));
 
   /** The policy runs these commands, then submits. Returns what it saw after each. */
@@ -131,6 +131,15 @@ describeWithContainers('what goes wrong in containers', () => {
     process.kill(Number(label), 'SIGINT');
     expect((await running).code).toBe(130);
     expect(containersOf('fault-plain')).toEqual([]);
+  });
+
+  test('after a kill no container is left, although nobody starts another rollout', async () => {
+    decide(() => bash('sleep 600'));
+    const running = rollIn(at('fault-plain'), ...single);
+    await until('the container runs', () => containersOf('fault-plain').length > 0);
+    signal('SIGKILL');
+    await running;
+    await until('the container is gone', () => containersOf('fault-plain').length === 0);
   });
 
   test('what a killed process left behind is removed by the next', async () => {

@@ -80,7 +80,7 @@ describeWithContainers('the terminal tasks', () => {
       expect.stringMatching(/composed needs several containers/),
     ]);
     expect(await check(`harbor:${folder}/nothing`)).toEqual([2, expect.stringMatching(/cannot read/)]);
-    expect(await check('openenv:http://x')).toEqual([2, expect.stringMatching(/usage: env check/)]);
+    expect(await check('openenv:http://x')).toEqual([2, expect.stringMatching(/usage: env /)]);
   });
 });
 
