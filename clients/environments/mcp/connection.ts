@@ -34,6 +34,9 @@ export type Connection = {
   readonly close: () => Promise<void>;
 };
 
+/** ms, at least: `npx` may have to fetch the server first */
+const START_LIMIT_MS = 60_000;
+
 type Options = {
   /** of the server in the file, for messages */
   readonly name: string;
@@ -53,10 +56,15 @@ export async function connect(server: Server, { name, limitMs, signal }: Options
     : { transport: httpTransport(server), ending: () => undefined };
   const client = new Client({ name: 'clawloop', version: '1' });
   const close = () => closeQuietly(client, transport);
-  const reasonOf = (error: unknown): string => `MCP server '${name}': ${ending() ?? wordsOf(error, limitMs)}`;
+  const startLimitMs = Math.max(limitMs, START_LIMIT_MS);
+  let answerLimitMs = startLimitMs;
+  const reasonOf = (error: unknown): string =>
+    `MCP server '${name}': ${ending() ?? wordsOf(error, answerLimitMs)}`;
   try {
-    await client.connect(transport, { timeout: limitMs, signal });
-    const { tools } = await client.listTools({}, { timeout: limitMs, signal });
+    const atStart = { timeout: startLimitMs, signal };
+    await client.connect(transport, atStart);
+    const { tools } = await client.listTools({}, atStart);
+    answerLimitMs = limitMs;
     return {
       tools: tools as readonly McpTool[],
       call: async (tool, given, callSignal) => {

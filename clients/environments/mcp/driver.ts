@@ -17,7 +17,7 @@ import { expandServer, readServers, type Server } from './server-list.ts';
 type Settings = {
   /** path of a file with `mcpServers` */
   readonly path: string;
-  /** ms for one answer of a server, also for its start */
+  /** ms for one answer of a server; its start may take longer */
   readonly actLimitMs: number;
 };
 

@@ -102,7 +102,7 @@ describeWithMcpServers('the reference servers of MCP as environments', () => {
   });
 
   test('a tool that takes longer than the limit is lost', async () => {
-    const environment = await open({ everything: realServer('everything') }, 5_000);
+    const environment = await open({ everything: realServer('everything') }, 1_000);
     const long = call(environment, 'trigger-long-running-operation', { duration: 600, steps: 1 });
     expect(await kindOf(long)).toBe('environment-lost');
   });
