@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,6 +29,7 @@ export const programAgent =
   ({ command, model }: ProgramAgentSettings): Agent<unknown, ProgramResult> =>
   async (input) => {
     const root = await mkdtemp(join(tmpdir(), 'clawloop-attempt-'));
+    removeAtExit(root);
     try {
       const [folder, home, temporary] = [join(root, 'work'), join(root, 'home'), join(root, 'tmp')];
       for (const each of [folder, home, temporary]) await mkdir(each);
@@ -47,8 +49,23 @@ export const programAgent =
       return { stdout, stderr };
     } finally {
       await rm(root, { recursive: true, force: true, maxRetries: 5 });
+      roots.delete(root);
+      if (roots.size === 0) process.off('exit', removeRoots);
     }
   };
+
+/** Folders that are not removed yet. */
+const roots = new Set<string>();
+
+/** A rollout that is stopped twice, or leaves a late program behind, ends before it has removed everything. */
+function removeAtExit(root: string): void {
+  if (roots.size === 0) process.once('exit', removeRoots);
+  roots.add(root);
+}
+
+const removeRoots = (): void => {
+  for (const root of roots) rmSync(root, { recursive: true, force: true });
+};
 
 /** Variables by which a container tool finds its containers. */
 const OF_CONTAINER_TOOLS = /^(HOME|XDG_\w+|DOCKER_\w+|CONTAINERS?_\w+)$/;

@@ -33,7 +33,7 @@ type Start = {
  * side with this process, however it ends. So neither the group nor its folder outlives a rollout that was killed.
  */
 const WATCHED = `
-{ trap '' TERM INT HUP; read -r _ <&3; cd /; rm -rf "$1"; kill -KILL 0; } >/dev/null 2>&1 &
+{ trap '' TERM INT HUP; read -r _ <&3; cd /; kill -TERM 0; rm -rf "$1"; sleep 1; rm -rf "$1"; kill -KILL 0; } >/dev/null 2>&1 &
 exec 3<&-
 exec /bin/sh -c "$0"
 `;
