@@ -43,8 +43,8 @@ const Lease = z.looseObject({
   actions: z.int(),
   reward: z.number().nullable(),
 });
-const Leases = z.looseObject({ log_id: z.string(), data: z.array(Lease) });
-/** The live leases of an access key, and the log that holds them. */
+const Leases = z.looseObject({ data: z.array(Lease) });
+/** The live leases of an access key. */
 type Leases = z.output<typeof Leases>;
 
 export type LeaseClient = {

@@ -219,7 +219,6 @@ const deps: ApiDeps = {
   conversations,
   sessions,
   leases,
-  logId: log.logId,
   namedSessions,
   limit: createPerKeyLimit(config.maxConcurrentPerKey),
   quota: createKeyQuota(monotonicNow, config.otherRequestsPerMinute),

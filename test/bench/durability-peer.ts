@@ -115,7 +115,6 @@ const deps: ApiDeps = {
   head: onlyBase,
   unserved: () => undefined,
   leases: noLeases,
-  logId: 'bench',
   sessions: noSessions,
   namedSessions: { lanesOf: no, ended: () => {} },
   conversations: {

@@ -13,7 +13,6 @@ export type ApiDeps = AnswerDeps & {
   readonly sessions: Sessions;
   /** environments of sessions */
   readonly leases: Leases;
-  readonly logId: string;
   /** open sessions by name, for clients that end a session explicitly */
   readonly namedSessions: Pick<NamedSessions, 'lanesOf' | 'ended'>;
 };

@@ -9,14 +9,13 @@ import type { ApiDeps } from './api-deps.ts';
 const FactBody = z.object({ session_id: z.string().min(1), fact: LeaseFact });
 
 /** Facts about the environments of attempts. They need an access key: a session key is the agent's. */
-export function registerEnvironments(server: FastifyInstance, { leases, logId }: ApiDeps): void {
+export function registerEnvironments(server: FastifyInstance, { leases }: ApiDeps): void {
   server.post('/rl/environments', async (request) => {
     const { session_id: session, fact } = readBody(FactBody, request.body);
     return shown(await leases.record(accessCallerOf(request).keyId, session, fact));
   });
   server.get('/rl/environments', async (request) => ({
     object: 'list',
-    log_id: logId,
     data: (await leases.list(accessCallerOf(request).keyId)).map(shown),
   }));
 }
