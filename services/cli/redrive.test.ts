@@ -142,7 +142,7 @@ test('not put back, with the reason: another topic or key, an unknown type or ve
   expect(plan.map((one) => (one.kind === 'left' ? one.why : one.kind))).toEqual([
     'learning.paused belongs in training, not in conversations',
     "its key was 'other', its subject is 'lane'",
-    'session.started version 99; this code knows 1',
+    `session.started version 99; this code knows ${SessionStarted.version}`,
     'unknown type no.such',
   ]);
 });

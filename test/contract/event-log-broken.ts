@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { SessionStarted } from '../../shared/events/session-started.ts';
 import { isLogError } from '../../shared/log/errors.ts';
 import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
 import type { Fold } from '../../shared/log/fold.ts';
@@ -75,7 +76,8 @@ export function eventLogBrokenContract(name: string, makeHarness: () => Promise<
     test('a newer version of a known type stops its partition alone, and lag says so', async () => {
       const log = await on.harness.open();
       await log.append([started('a', 0)]);
-      const newer = { ...started('a', 1), dataschema: 'clawloop:session.started:2' };
+      const next = SessionStarted.version + 1;
+      const newer = { ...started('a', 1), dataschema: `clawloop:session.started:${next}` };
       await on.harness.inject('conversations', 'a', JSON.stringify(newer));
       await log.append([started('a', 2)]);
       const [{ at }] = (await readLane(log, 'a')) as [Recorded];
@@ -89,7 +91,7 @@ export function eventLogBrokenContract(name: string, makeHarness: () => Promise<
       await until(async () => (await log.lag('ledgers'))[at.partition]?.stopped !== undefined);
       const stopped = (await log.lag('ledgers'))[at.partition]!;
       expect(stopped).toMatchObject({ position: 1 });
-      expect(stopped.stopped).toContain('session.started version 2');
+      expect(stopped.stopped).toContain(`session.started version ${next}`);
       const following = log.follow('conversations', {}, () => undefined, on.stop.signal);
       await expect(following.done).rejects.toSatisfy((error) => isLogError(error, 'NewerSchema'));
       await expect(following.caughtUp).rejects.toSatisfy((error) => isLogError(error, 'NewerSchema'));
