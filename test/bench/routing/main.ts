@@ -34,7 +34,7 @@ const done = async (): Promise<readonly Line[]> =>
     .filter((line) => line.protocol === protocol);
 
 const seeds = values.seeds.split(',').map(Number);
-const cells = seeds.flatMap((seed) => [true, false].map((learning) => ({ seed, learning })));
+const cells = [true, false].flatMap((learning) => seeds.map((seed) => ({ seed, learning })));
 if (!values['report-only'])
   for (const [index, { seed, learning }] of cells.entries()) {
     const known = (await done()).some((line) => line.seed === seed && line.learning === learning);
