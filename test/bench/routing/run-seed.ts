@@ -45,7 +45,9 @@ export async function runSeed(options: SeedOptions): Promise<SeedReport> {
   const { seed, learning, rounds, n, print } = options;
   const began = performance.now();
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-routing-'));
-  const loop = await startClawLoop(folder, options.flags);
+  // With learning paused alone, serving would soon refuse attempts whose samples nobody trains.
+  const paused = learning ? [] : ['--collector-batch-size', '2000'];
+  const loop = await startClawLoop(folder, [...options.flags, ...paused]);
   const watch = await watchLog(folder, began);
   const tools = await startRoutingServer(join(folder, 'servers.json'));
   const { training, heldOut } = splitQuestions(seed);
